@@ -1,0 +1,98 @@
+import type { UtcDate } from "./utc-date.ts";
+
+/**
+ * What operator hands to a Job, and what it gets back. The input is a JSON file mounted from a Secret that the Run (or
+ * Destination) owns, since the manifest URL in it grants access; the result is the container's termination message.
+ */
+
+/** The paths and names that operator writes into the Pod template and the Job's process reads. */
+export const jobPaths = {
+	/** Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. */
+	input: "/var/run/tidemill/input",
+	/** emptyDir for downloaded objects. Handed on as env {@link jobEnv.scratch}. */
+	scratch: "/var/run/tidemill/scratch",
+	/** The DuckDB volume. Handed on as env {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
+	warehouse: "/var/lib/tidemill/warehouse",
+	/** terminationMessagePath. Handed on as env {@link jobEnv.result}. */
+	result: "/dev/termination-log",
+} as const;
+
+export const jobEnv = {
+	scratch: "TIDEMILL_SCRATCH",
+	warehouse: "TIDEMILL_WAREHOUSE",
+	result: "TIDEMILL_RESULT",
+} as const;
+
+export type Strategy = "Incremental" | "FullReload";
+
+export type DestinationInput = {
+	type: "DuckDB";
+	/** File below the warehouse volume. */
+	path: string;
+};
+
+export interface LoadInput {
+	version: 1;
+	run: { name: string; uid: string; account: string; pipeline: string };
+	destination: DestinationInput;
+	table: {
+		name: string;
+		/** In table order. Captured headers are `header_<name>`. */
+		columns: TableColumn[];
+		/** What the destination should call this table when it makes it. */
+		description: string;
+	};
+	strategy: Strategy;
+	/** The table doesn't fit `columns`: drop and make it anew (onIncompatible: Rebuild). */
+	rebuild: boolean;
+	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
+	manifestURL: string;
+}
+
+export interface TableColumn {
+	/** Name in the table: `event_id`, `timestamp`, `body`, `date`, `header_x_github_event`, … */
+	name: string;
+	/** Where the value comes from. */
+	from:
+		| "EventID"
+		| "Timestamp"
+		| "Body"
+		| "Date"
+		/** A captured header, lower-case. */
+		| { header: string };
+}
+
+export interface CheckInput {
+	version: 1;
+	account: string;
+	destination: DestinationInput;
+}
+
+/** The termination message: at most 4,096 bytes (Kubernetes' own bound), so messages are cut to fit. */
+export type JobResult =
+	| {
+			version: 1;
+			outcome: "Succeeded";
+			rows: number;
+			bytes: number;
+			objects: number;
+			dates?: { start: UtcDate; end: UtcDate };
+	  }
+	| { version: 1; outcome: "Failed"; error: JobError };
+
+export interface JobError {
+	/** From the table in docs/reference/errors.md, e.g. `DestinationBusy`. */
+	code: string;
+	/** What happened, to what, and what to do next. */
+	message: string;
+	retryable: boolean;
+}
+
+/** Exit codes of `tidemill load` and `tidemill check` (sysexits.h). The Job's podFailurePolicy fails at once on `permanent`. */
+export const jobExitCode = {
+	succeeded: 0,
+	/** EX_TEMPFAIL: try again. */
+	retryable: 75,
+	/** EX_DATAERR: trying again can't help. */
+	permanent: 65,
+} as const;

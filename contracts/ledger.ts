@@ -1,0 +1,19 @@
+import type { UtcDate } from "./utc-date.ts";
+
+/**
+ * What archive has made durable for one Source, published into the ledger bucket under the source key after each cut.
+ * A view for people and for planning; the cut records are the truth and rebuild it.
+ */
+export interface SourceLedger {
+	version: 1;
+	account: string;
+	sourceKey: string;
+	/** Date of the first event ever archived. */
+	firstEventDate: UtcDate;
+	/** Receipt time of the latest archived event, RFC 3339. */
+	lastEventTime: string;
+	/** Stream time through which the Source's shard is archived, RFC 3339. */
+	archivedThrough: string;
+	/** Events archived per date, for the dates that are retained. */
+	archived: Record<UtcDate, number>;
+}

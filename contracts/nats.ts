@@ -1,0 +1,39 @@
+/**
+ * Every name in NATS, in one place: subjects, streams and key-value buckets, with who writes and who reads.
+ * One role creates each stream or bucket; the others wait for it.
+ */
+
+/** Receive publishes frames here; the shard's stream takes this one subject. */
+export function framesSubject(shard: number): string {
+	return `tidemill.frames.${shard}`;
+}
+
+/**
+ * A shard's stream, created by archive when no stream takes the shard's subject. The epoch (64 random bits, hex) makes
+ * a stream that was rebuilt from nothing a new one, so that its sequences never meet the object keys of the old one.
+ */
+export function streamName(shard: number, epoch: string): string {
+	return `tidemill-frames-${shard}-${epoch}`;
+}
+
+/** Operator asks archive for a Run's manifest (request/reply, {@link file://./manifest.ts}). */
+export function manifestSubject(shard: number): string {
+	return `tidemill.archive.${shard}.manifest`;
+}
+
+export const bucket = {
+	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
+	routes: "tidemill-routes",
+	/** Created and written by operator: source key → account, for life (`create` only). */
+	claims: "tidemill-claims",
+	/** Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone). */
+	objectsDone: "tidemill-objects-done",
+	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
+	ledger: "tidemill-ledger",
+} as const;
+
+/** Largest frame, and so the least `max_payload` that NATS must allow: 8 MiB. */
+export const maxFrameBytes = 8 * 1024 * 1024;
+
+/** JetStream's window for repeated message ids. A publish is repeated for 60 s at most, far inside it. */
+export const duplicateWindowMs = 5 * 60_000;

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import {
+	decodeFrame,
+	encodeEvent,
+	encodeFrameHead,
+	FrameError,
+	type FrameEvent,
+} from "./frame.ts";
+
+const process = "00112233445566778899aabbccddeeff";
+
+function event(body: string, more: Partial<FrameEvent> = {}): FrameEvent {
+	return {
+		id: Buffer.from("01890a5dac967c4bb1a1c2d3e4f50617", "hex"),
+		receivedAtMs: Date.UTC(2026, 10, 21),
+		sourceKey: "ffeeddccbbaa99887766554433221100",
+		account: "shop",
+		kind: "json",
+		headers: "",
+		violations: "",
+		body: Buffer.from(body),
+		...more,
+	};
+}
+
+function encode(events: FrameEvent[], voided: number[] = []): Buffer {
+	return Buffer.concat([
+		encodeFrameHead(process, 7, voided, events.length),
+		...events.flatMap(encodeEvent),
+	]);
+}
+
+test("a frame is read as it was written", () => {
+	const events = [
+		event('{"a":"ü"}'),
+		event("", { kind: "form", headers: '{"x-a":"ß"}', violations: "[1]" }),
+		event("x".repeat(100_000), { account: "a".repeat(63) }),
+	];
+	expect(decodeFrame(encode(events, [3, 2 ** 47]))).toEqual({
+		process,
+		number: 7,
+		voided: [3, 2 ** 47],
+		events,
+	});
+});
+
+test("a frame cut off at any byte, or with one too many, is refused", () => {
+	const whole = encode([event("{}"), event("[1]")], [1]);
+	for (let length = 0; length < whole.length; length++)
+		expect(() => decodeFrame(whole.subarray(0, length))).toThrow(FrameError);
+	expect(() => decodeFrame(Buffer.concat([whole, Buffer.alloc(1)]))).toThrow(
+		FrameError,
+	);
+});
+
+test("an unknown version is named", () => {
+	const other = encode([]);
+	other[3] = 2;
+	expect(() => decodeFrame(other)).toThrow("version 2");
+});
+
+test("headers too long for their length field are refused, not cut", () => {
+	expect(() => encodeEvent(event("", { headers: "x".repeat(65_536) }))).toThrow(
+		RangeError,
+	);
+});

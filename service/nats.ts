@@ -1,0 +1,49 @@
+// @nats-io/transport-node: the NATS makers' own client, successor of the `nats` package.
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { Logger } from "./log.ts";
+import type { Settings } from "./settings.ts";
+
+/**
+ * Connects to NATS as `NATS_URL` says (`nats://user:password@host:port`, several separated by commas), waiting for a
+ * server that isn't there yet, and reconnecting for as long as the process lives.
+ */
+export async function connectNats(
+	settings: Settings,
+	role: string,
+	log: Logger,
+): Promise<NatsConnection> {
+	const urls = settings
+		.text("NATS_URL")
+		.split(",")
+		.map((url) => new URL(url.trim()));
+	const { username, password } = urls[0]!;
+	const connection = await connect({
+		name: `tidemill-${role}`,
+		servers: urls.map((url) => url.host),
+		...(username && {
+			user: decodeURIComponent(username),
+			pass: decodeURIComponent(password),
+		}),
+		maxReconnectAttempts: -1,
+		waitOnFirstConnect: true,
+		reconnectTimeWait: 250,
+		reconnectJitter: 250,
+		pingInterval: 10_000,
+		// Stack traces per request cost more than the request.
+		noAsyncTraces: true,
+	});
+	void logStatus(connection, log);
+	return connection;
+}
+
+async function logStatus(
+	connection: NatsConnection,
+	log: Logger,
+): Promise<void> {
+	for await (const status of connection.status()) {
+		if (status.type === "disconnect") log.warn("lost the connection to NATS");
+		if (status.type === "reconnect") log.info("connected to NATS again");
+		if (status.type === "error")
+			log.warn({ err: status.error }, "NATS reported an error");
+	}
+}

@@ -1,0 +1,50 @@
+/** A setting that is missing or wrong. The message names the variable, its value, and what would be right. */
+export class SettingError extends Error {
+	override name = "SettingError";
+}
+
+type Environment = Record<string, string | undefined>;
+
+/** Reads settings from environment variables; each reader throws {@link SettingError}. */
+export class Settings {
+	readonly #env: Environment;
+
+	constructor(env: Environment = process.env) {
+		this.#env = env;
+	}
+
+	/** An empty value counts as unset, as in a Pod template with an empty Helm value. */
+	optional(name: string): string | undefined {
+		return this.#env[name] || undefined;
+	}
+
+	text(name: string, fallback?: string): string {
+		const value = this.optional(name) ?? fallback;
+		if (value === undefined)
+			throw new SettingError(`${name} is not set. Set it and start again.`);
+		return value;
+	}
+
+	integer(
+		name: string,
+		bounds: { min: number; max: number; fallback?: number },
+	): number {
+		const text = this.text(name, bounds.fallback?.toString());
+		const value = Number(text);
+		if (!Number.isInteger(value) || value < bounds.min || value > bounds.max)
+			throw new SettingError(
+				`${name} is "${text}". It must be a whole number from ${bounds.min} to ${bounds.max}.`,
+			);
+		return value;
+	}
+
+	/** An absolute URL; without its trailing slash. */
+	url(name: string, fallback?: string): string {
+		const text = this.text(name, fallback);
+		if (!URL.canParse(text))
+			throw new SettingError(
+				`${name} is not a URL. It must be one like https://host:port.`,
+			);
+		return text.replace(/\/+$/, "");
+	}
+}

@@ -1,0 +1,40 @@
+import { defineConfig } from "vitest/config";
+
+const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];
+
+export default defineConfig({
+	test: {
+		projects: [
+			{
+				test: {
+					name: "unit",
+					include: ["**/*.test.ts"],
+					exclude: ["test/**", ...elsewhere],
+				},
+			},
+			{
+				test: {
+					name: "integration",
+					include: ["test/integration/**/*.test.ts"],
+					exclude: elsewhere,
+					// One control plane for all files: an apiserver costs 5 s and 250 MB.
+					globalSetup: "test/integration/setup.ts",
+					// Two cores: real servers side by side only make each other late.
+					fileParallelism: false,
+					testTimeout: 60_000,
+					hookTimeout: 120_000,
+				},
+			},
+			{
+				test: {
+					name: "e2e",
+					include: ["test/e2e/**/*.test.ts"],
+					exclude: elsewhere,
+					fileParallelism: false,
+					testTimeout: 300_000,
+					hookTimeout: 300_000,
+				},
+			},
+		],
+	},
+});
