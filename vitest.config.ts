@@ -1,9 +1,14 @@
 import { defineConfig } from "vitest/config";
 
+const report = process.env.TEST_REPORT;
 const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];
 
 export default defineConfig({
 	test: {
+		// TEST_REPORT names a file for machines to read (.ci/run counts by it).
+		reporters: report
+			? ["default", ["json", { outputFile: report }]]
+			: ["default"],
 		projects: [
 			{
 				test: {
