@@ -21,6 +21,13 @@ export function manifestSubject(shard: number): string {
 	return `tidemill.archive.${shard}.manifest`;
 }
 
+/**
+ * Every JetStream server answers here with its own settings, `sync_interval` among them. It belongs to the system
+ * account, which exports it as a service to Tidemill's account; receive and archive ask it, and serve no stream whose
+ * server can't be shown to sync every write.
+ */
+export const serverStateSubject = "$SYS.REQ.SERVER.PING.JSZ";
+
 export const bucket = {
 	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
 	routes: "tidemill-routes",
