@@ -1,0 +1,147 @@
+import { execFile, spawn } from "node:child_process";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { problem } from "../errors.ts";
+import { type BinaryName, pinnedBinaries } from "./pinned.ts";
+
+/** Why Go could not build; its own last words included. */
+export class BuildFailure extends Error {
+	override name = "BuildFailure";
+}
+
+const modules = join(import.meta.dirname, "../modules");
+
+/**
+ * Builds programs of one module (`local/modules/<module>`, pinned by its go.sum) and puts each at its target. One call for
+ * all, since they share most of their packages. Throws {@link BuildFailure}, or a LocalError when the disk is full.
+ */
+export async function buildPrograms(
+	targets: Map<BinaryName, string>,
+	env: NodeJS.ProcessEnv,
+	report: (text: string) => void,
+): Promise<void> {
+	const pins = [...targets.keys()].map((name) => pinnedBinaries[name]);
+	const { module, ldflags = "" } = pins[0]!;
+	const packages = pins.map((pin) => pin.package);
+	const go = new Go(join(modules, module), env, report);
+	const total = await go.countStale(packages);
+	const scratch = `${[...targets.values()][0]}.build-${process.pid}`;
+	await mkdir(scratch, { recursive: true });
+	try {
+		// One package per program name; several at once need a folder as -o, one alone may be called anything.
+		const [only] = targets.keys();
+		const output = packages.length === 1 ? join(scratch, only!) : `${scratch}/`;
+		await go.build(packages, output, `-s -w ${ldflags}`.trim(), total);
+		for (const [name, target] of targets)
+			await rename(join(scratch, name), target);
+	} finally {
+		await rm(scratch, { recursive: true, force: true });
+	}
+}
+
+class Go {
+	readonly #directory: string;
+	readonly #env: NodeJS.ProcessEnv;
+	readonly #report: (text: string) => void;
+
+	constructor(
+		directory: string,
+		env: NodeJS.ProcessEnv,
+		report: (text: string) => void,
+	) {
+		this.#directory = directory;
+		// A workspace around this folder, or a C compiler, must not change what is built.
+		this.#env = { ...env, CGO_ENABLED: "0", GOWORK: "off" };
+		this.#report = report;
+	}
+
+	/** How many packages are to be compiled: those that Go's build cache doesn't have. Downloads modules as needed. */
+	async countStale(packages: string[]): Promise<number> {
+		const format = "{{if .Stale}}{{.ImportPath}}{{end}}";
+		let stale = 0;
+		let downloaded = 0;
+		await this.#run(
+			["list", "-deps", "-trimpath", "-f", format, ...packages],
+			(line) => {
+				if (line.startsWith("go: downloading"))
+					this.#report(`downloading Go modules (${++downloaded})`);
+				else stale++;
+			},
+		);
+		return stale;
+	}
+
+	async build(
+		packages: string[],
+		output: string,
+		ldflags: string,
+		total: number,
+	): Promise<void> {
+		let compiled = 0;
+		this.#report("compiling");
+		await this.#run(
+			// -v names each package as it is compiled.
+			[
+				"build",
+				"-v",
+				"-trimpath",
+				"-ldflags",
+				ldflags,
+				"-o",
+				output,
+				...packages,
+			],
+			() => {
+				compiled++;
+				this.#report(
+					compiled < total
+						? `compiling ${compiled} of ${total} packages`
+						: "linking",
+				);
+			},
+		);
+	}
+
+	/** Runs go, giving each line of both its outputs to `onLine`. */
+	async #run(args: string[], onLine: (line: string) => void): Promise<void> {
+		const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+		const child = spawn("go", args, {
+			cwd: this.#directory,
+			env: this.#env,
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+		child.on("error", (error: NodeJS.ErrnoException) =>
+			reject(
+				new BuildFailure(
+					error.code === "ENOENT"
+						? "there is no Go on this machine to build with"
+						: `go can't be started: ${error.message}`,
+				),
+			),
+		);
+		child.on("close", resolve);
+		const words: string[] = [];
+		for (const stream of [child.stdout, child.stderr])
+			createInterface({ input: stream }).on("line", (line) => {
+				if (!line) return;
+				words.push(line);
+				if (words.length > 20) words.shift();
+				onLine(line);
+			});
+		const code = await promise;
+		if (code === 0) return;
+		const text = words.join("\n");
+		if (text.includes("no space left on device"))
+			throw problem.diskFull(await this.#cacheDirectory());
+		throw new BuildFailure(
+			`go ${args[0]} in ${this.#directory} ended with ${code}: ${words.slice(-3).join(" / ")}`,
+		);
+	}
+
+	async #cacheDirectory(): Promise<string> {
+		const { stdout } = await promisify(execFile)("go", ["env", "GOCACHE"]);
+		return stdout.trim();
+	}
+}

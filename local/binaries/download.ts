@@ -1,0 +1,196 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { setGlobalProxyFromEnv } from "node:http";
+import { basename, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { problem } from "../errors.ts";
+import { downloadSites, type Release } from "./pinned.ts";
+
+/** Time until a server must have begun to answer: an unreachable network costs seconds, once. */
+const answerTimeoutMs = 5_000;
+/** Time without a single byte after which a download counts as broken off. */
+const stallTimeoutMs = 30_000;
+
+/** Why a file could not be downloaded; what to do next is the caller's choice (build it). */
+export class DownloadFailure extends Error {
+	override name = "DownloadFailure";
+}
+
+/** Fetches official releases. Remembers for its lifetime which sites could not be reached. */
+export class Downloader {
+	readonly #env: NodeJS.ProcessEnv;
+	readonly #unreachable = new Map<string, string>();
+
+	constructor(env: NodeJS.ProcessEnv) {
+		this.#env = env;
+	}
+
+	/**
+	 * Puts the program of a release at `target`, once its archive agrees with the publisher's checksum file. Throws
+	 * {@link DownloadFailure} when it can't be had, and a LocalError when it is not what the publisher describes.
+	 */
+	async fetchProgram(
+		release: Release,
+		name: string,
+		target: string,
+		report: (text: string) => void,
+	): Promise<void> {
+		const { url, variable } = downloadSites[release.site];
+		const site = (this.#env[variable] || url).replace(/\/+$/, "");
+		const source = `${site}${release.path}`;
+		setGlobalProxyFromEnv({ ...this.#env });
+		const expected = checksumOf(
+			await this.#text(`${site}${release.checksums}`),
+			basename(release.path),
+		);
+		if (!expected)
+			throw new DownloadFailure(
+				`${site}${release.checksums} has no SHA-256 of ${basename(release.path)}`,
+			);
+		const scratch = `${target}.download-${process.pid}`;
+		await mkdir(scratch, { recursive: true });
+		try {
+			const file = join(scratch, basename(release.path));
+			const actual = await this.#save(source, file, report);
+			if (actual !== expected)
+				throw problem.checksumMismatch(source, expected, actual);
+			const isArchive = /\.(tar\.gz|zip)$/.test(file);
+			await rename(
+				isArchive ? await unpack(file, scratch, name) : file,
+				target,
+			);
+		} finally {
+			await rm(scratch, { recursive: true, force: true });
+		}
+	}
+
+	async #text(url: string): Promise<string> {
+		const { response } = await this.#open(url);
+		return response.text();
+	}
+
+	/** Streams a file to disk; returns its SHA-256 in hex. */
+	async #save(
+		url: string,
+		file: string,
+		report: (text: string) => void,
+	): Promise<string> {
+		const { response, abort } = await this.#open(url);
+		const total = Number(response.headers.get("content-length"));
+		const hash = createHash("sha256");
+		let received = 0;
+		const stalled = () =>
+			abort.abort(
+				new DownloadFailure(
+					`${url} stopped sending after ${megabytes(received)}`,
+				),
+			);
+		let timer = setTimeout(stalled, stallTimeoutMs);
+		try {
+			await pipeline(
+				Readable.fromWeb(response.body!),
+				async function* (chunks: AsyncIterable<Buffer>) {
+					for await (const chunk of chunks) {
+						clearTimeout(timer);
+						timer = setTimeout(stalled, stallTimeoutMs);
+						hash.update(chunk);
+						received += chunk.length;
+						report(
+							`downloading ${megabytes(received)}${total ? ` of ${megabytes(total)}` : ""}`,
+						);
+						yield chunk;
+					}
+				},
+				createWriteStream(file),
+			);
+		} catch (error) {
+			// The disk's errors go on as they are; the rest is the network's.
+			if ((error as NodeJS.ErrnoException).syscall === "write") throw error;
+			throw new DownloadFailure(
+				`${url} broke off after ${megabytes(received)}${total ? ` of ${megabytes(total)}` : ""}: ${reason(error)}`,
+			);
+		} finally {
+			clearTimeout(timer);
+		}
+		return hash.digest("hex");
+	}
+
+	async #open(
+		url: string,
+	): Promise<{ response: Response; abort: AbortController }> {
+		const site = new URL(url).origin;
+		const known = this.#unreachable.get(site);
+		if (known) throw new DownloadFailure(known);
+		const abort = new AbortController();
+		const timer = setTimeout(
+			() => abort.abort(new Error(`no answer in ${answerTimeoutMs / 1000} s`)),
+			answerTimeoutMs,
+		);
+		try {
+			const response = await fetch(url, { signal: abort.signal });
+			if (response.ok && response.body) return { response, abort };
+			await response.body?.cancel();
+			throw new DownloadFailure(`${url} answered ${response.status}`);
+		} catch (error) {
+			if (error instanceof DownloadFailure) throw error;
+			const failure = `${site} can't be reached: ${reason(error)}`;
+			this.#unreachable.set(site, failure);
+			throw new DownloadFailure(failure);
+		} finally {
+			clearTimeout(timer);
+		}
+	}
+}
+
+/** The SHA-256 of a file in a publisher's checksum file, in either of the two usual forms. */
+export function checksumOf(text: string, file: string): string | undefined {
+	for (const line of text.split("\n")) {
+		const [digest = "", name] = line.trim().split(/\s+/);
+		const names = name === undefined || name.replace(/^(\*|\.\/)/, "") === file;
+		if (names && /^[0-9a-f]{64}$/i.test(digest)) return digest.toLowerCase();
+	}
+	return undefined;
+}
+
+/** Unpacks an archive with the system's tar (bsdtar on macOS reads zip, too) and finds the program in it. */
+async function unpack(
+	archive: string,
+	directory: string,
+	name: string,
+): Promise<string> {
+	const { promise, resolve, reject } = Promise.withResolvers<void>();
+	const tar = spawn("tar", ["-xf", archive, "-C", directory], {
+		stdio: ["ignore", "ignore", "pipe"],
+	});
+	let words = "";
+	tar.stderr.on("data", (chunk: Buffer) => {
+		words += chunk;
+	});
+	tar.on("error", reject);
+	tar.on("close", (code) =>
+		code === 0
+			? resolve()
+			: reject(new DownloadFailure(`tar can't unpack ${archive}: ${words}`)),
+	);
+	await promise;
+	const entries = await readdir(directory, {
+		recursive: true,
+		withFileTypes: true,
+	});
+	const found = entries.find((entry) => entry.isFile() && entry.name === name);
+	if (!found) throw new DownloadFailure(`${archive} holds no file ${name}`);
+	return join(found.parentPath, found.name);
+}
+
+/** fetch hides the system's reason in `cause`. */
+function reason(error: unknown): string {
+	const { message, cause } = error as Error;
+	return cause instanceof Error ? cause.message : message;
+}
+
+function megabytes(bytes: number): string {
+	return `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,137 @@
+/** The servers that Tidemill runs on a machine without a cluster. */
+export type BinaryName =
+	| "etcd"
+	| "kube-apiserver"
+	| "kube-controller-manager"
+	| "kubectl"
+	| "nats-server"
+	| "versitygw";
+
+/** As Node names them: `process.platform` and `process.arch`. */
+export interface Platform {
+	os: string;
+	arch: string;
+}
+
+export interface PinnedBinary {
+	/** Without a leading `v`. Stands in `local/modules/<module>/go.mod`, too. */
+	version: string;
+	/** Arguments that print the version. */
+	versionArgs: string[];
+	/** Where it is built from: a folder below `local/modules`, the main package, linker flags beyond `-s -w`. */
+	module: string;
+	package: string;
+	ldflags?: string;
+	/** The publisher's own build; undefined where there is none for the platform. */
+	release: (platform: Platform) => Release | undefined;
+}
+
+export interface Release {
+	/** Key of {@link downloadSites}. */
+	site: keyof typeof downloadSites;
+	/** Path of the program, or of a `.tar.gz`/`.zip` that holds it. */
+	path: string;
+	/** Path of the file with its SHA-256: the digest alone, or lines of `<digest>  <file name>`. */
+	checksums: string;
+}
+
+/** Publishers' sites; each can be replaced by a mirror through the variable. */
+export const downloadSites = {
+	kubernetes: {
+		url: "https://dl.k8s.io",
+		variable: "TIDEMILL_DOWNLOAD_KUBERNETES",
+	},
+	github: {
+		url: "https://github.com",
+		variable: "TIDEMILL_DOWNLOAD_GITHUB",
+	},
+} as const;
+
+const kubernetesVersion = "1.36.3";
+
+export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
+	"nats-server": {
+		version: "2.15.2",
+		versionArgs: ["--version"],
+		module: "nats-server",
+		package: "github.com/nats-io/nats-server/v2",
+		release: ({ os, arch }) =>
+			githubRelease(
+				"nats-io/nats-server/releases/download/v2.15.2",
+				`nats-server-v2.15.2-${os}-${goArch(arch)}.tar.gz`,
+				"SHA256SUMS",
+			),
+	},
+	etcd: {
+		version: "3.7.3",
+		versionArgs: ["--version"],
+		module: "etcd",
+		package: "go.etcd.io/etcd/server/v3",
+		release: ({ os, arch }) =>
+			githubRelease(
+				"etcd-io/etcd/releases/download/v3.7.3",
+				`etcd-v3.7.3-${os}-${goArch(arch)}.${os === "darwin" ? "zip" : "tar.gz"}`,
+				"SHA256SUMS",
+			),
+	},
+	versitygw: {
+		version: "1.8.0",
+		versionArgs: ["--version"],
+		module: "versitygw",
+		package: "github.com/versity/versitygw/cmd/versitygw",
+		ldflags: "-X main.Version=v1.8.0",
+		// Its archives are named as `uname` names system and processor.
+		release: ({ os, arch }) =>
+			githubRelease(
+				"versity/versitygw/releases/download/v1.8.0",
+				`versitygw_v1.8.0_${os === "darwin" ? "Darwin" : "Linux"}_${arch === "x64" ? "x86_64" : arch}.tar.gz`,
+				"checksums.txt",
+			),
+	},
+	"kube-apiserver": kubernetes("kube-apiserver", ["linux"], ["--version"]),
+	"kube-controller-manager": kubernetes(
+		"kube-controller-manager",
+		["linux"],
+		["--version"],
+	),
+	kubectl: kubernetes("kubectl", ["linux", "darwin"], ["version", "--client"]),
+};
+
+/** Kubernetes publishes its servers for Linux alone; elsewhere they are built. */
+function kubernetes(
+	name: string,
+	systems: string[],
+	versionArgs: string[],
+): PinnedBinary {
+	const [major, minor] = kubernetesVersion.split(".");
+	const stamp = "-X k8s.io/component-base/version";
+	return {
+		version: kubernetesVersion,
+		versionArgs,
+		module: "kubernetes",
+		package: `k8s.io/kubernetes/cmd/${name}`,
+		// Without these, clients see v0.0.0 and refuse to work together.
+		ldflags: `${stamp}.gitVersion=v${kubernetesVersion} ${stamp}.gitMajor=${major} ${stamp}.gitMinor=${minor}`,
+		release: ({ os, arch }) => {
+			if (!systems.includes(os)) return undefined;
+			const path = `/release/v${kubernetesVersion}/bin/${os}/${goArch(arch)}/${name}`;
+			return { site: "kubernetes", path, checksums: `${path}.sha256` };
+		},
+	};
+}
+
+function githubRelease(
+	folder: string,
+	file: string,
+	checksums: string,
+): Release {
+	return {
+		site: "github",
+		path: `/${folder}/${file}`,
+		checksums: `/${folder}/${checksums}`,
+	};
+}
+
+function goArch(arch: string): string {
+	return arch === "x64" ? "amd64" : arch;
+}

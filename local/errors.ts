@@ -1,0 +1,44 @@
+/**
+ * What can keep the local mode from starting, in words for the person at the terminal: what is wrong, with which thing,
+ * and what to do next. Shown without a stack trace.
+ */
+export class LocalError extends Error {
+	override name = "LocalError";
+}
+
+/** The table of problems. Each takes the facts of the case and gives the error to throw. */
+export const problem = {
+	binDirectoryMissing: (directory: string) =>
+		new LocalError(
+			`TIDEMILL_BIN is ${directory}, which is not a directory. Correct it, or unset it to let Tidemill get its servers by itself.`,
+		),
+	wrongFile: (path: string, why: string) =>
+		new LocalError(
+			`${path} does not run on this machine (${process.platform}/${process.arch}): ${why}. Remove it, or replace it with one for this system, and start again.`,
+		),
+	checksumMismatch: (url: string, expected: string, actual: string) =>
+		new LocalError(
+			`${url} is not the file its publisher describes: its SHA-256 is ${actual}, the publisher says ${expected}. Nothing of it was kept. Try again; if it repeats, something on the way (a proxy?) changes it: set TIDEMILL_DOWNLOADS=off to build from source instead.`,
+		),
+	cannotObtain: (names: string[], reasons: string[]) =>
+		new LocalError(
+			[
+				`${names.join(", ")}: neither downloaded nor built.`,
+				...reasons.map((reason) => `  - ${reason}`),
+				"Do one of these, and start again:",
+				"  - connect this machine to the network (HTTPS_PROXY is honoured),",
+				"  - install Go 1.26 or later (https://go.dev/dl/), so that they can be built,",
+				"  - put the programs into a folder and name it in TIDEMILL_BIN.",
+			].join("\n"),
+		),
+	diskFull: (path: string) =>
+		new LocalError(
+			`The disk that holds ${path} is full. Free some space (the servers take 400 MB, building them 4 GB more), or set TIDEMILL_CACHE and TIDEMILL_HOME to folders on another disk, and start again.`,
+		),
+} as const;
+
+/** True for what the system says when a disk or a quota is full. */
+export function isDiskFull(error: unknown): boolean {
+	const code = (error as NodeJS.ErrnoException | undefined)?.code;
+	return code === "ENOSPC" || code === "EDQUOT";
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+	identifyProcess,
+	isRunning,
+	type ProcessIdentity,
+} from "./process-identity.ts";
+
+export interface Lock {
+	release(): Promise<void>;
+}
+
+/**
+ * Takes a lock file, unless a running process has it: then that process. A lock whose owner was killed counts as free.
+ */
+export async function tryLock(
+	path: string,
+): Promise<Lock | { heldBy: ProcessIdentity }> {
+	await mkdir(dirname(path), { recursive: true });
+	// Written aside and linked into place: the lock file is never seen half-written, and link(2) fails if it exists.
+	const draft = `${path}.${randomUUID()}`;
+	await writeFile(draft, JSON.stringify(identifyProcess(process.pid)));
+	try {
+		for (;;) {
+			try {
+				await link(draft, path);
+				return { release: () => rm(path, { force: true }) };
+			} catch (error) {
+				if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+			}
+			const owner = await readOwner(path);
+			if (owner && isRunning(owner)) return { heldBy: owner };
+			await removeLeftover(path, owner);
+		}
+	} finally {
+		await rm(draft, { force: true });
+	}
+}
+
+/** Does something that must not happen twice at once; waits for its turn as long as the other process lives. */
+export async function withLock<T>(
+	path: string,
+	onWait: (owner: ProcessIdentity) => void,
+	action: () => Promise<T>,
+): Promise<T> {
+	for (;;) {
+		const lock = await tryLock(path);
+		if ("heldBy" in lock) {
+			onWait(lock.heldBy);
+			await delay(250);
+			continue;
+		}
+		try {
+			return await action();
+		} finally {
+			await lock.release();
+		}
+	}
+}
+
+/** Removes the lock of a dead process, and no other: somebody may have taken it since we looked. */
+async function removeLeftover(
+	path: string,
+	owner: ProcessIdentity | undefined,
+): Promise<void> {
+	const aside = `${path}.${randomUUID()}`;
+	try {
+		await rename(path, aside);
+	} catch {
+		return;
+	}
+	const moved = await readOwner(aside);
+	if (moved?.startedAt !== owner?.startedAt)
+		await link(aside, path).catch(() => {});
+	await rm(aside, { force: true });
+}
+
+async function readOwner(path: string): Promise<ProcessIdentity | undefined> {
+	try {
+		return JSON.parse(await readFile(path, "utf8"));
+	} catch {
+		// Gone in the meantime, or not ours to understand: either way nobody's.
+		return undefined;
+	}
+}
