@@ -1,0 +1,161 @@
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
+// @nats-io/kv: the NATS makers' own key-value API.
+import { type KV, Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { bucket } from "../contracts/nats.ts";
+import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
+import { planRoutes } from "./route-plan.ts";
+
+/**
+ * The routes and claims buckets in NATS, and their one writer. What was read and written is kept in memory, so that a
+ * question costs nothing while NATS is away.
+ */
+export class RouteTable {
+	readonly #nats: NatsConnection;
+	readonly #replicas: number;
+	#buckets: { routes: KV; claims: KV } | undefined;
+	#stale = true;
+	#synced = false;
+	#published = new Map<string, Route | undefined>();
+	#claims = new Map<string, string>();
+
+	constructor(nats: NatsConnection, options: { replicas: number }) {
+		this.#nats = nats;
+		this.#replicas = options.replicas;
+	}
+
+	/** The route that receivers have for this source key, as of the last word from NATS. */
+	published(sourceKey: string): Route | undefined {
+		return this.#published.get(routeKey(sourceKey));
+	}
+
+	/** The account that has this source key for life; undefined as long as nobody claimed it. */
+	claimant(sourceKey: string): string | undefined {
+		return this.#claims.get(sourceKey);
+	}
+
+	/** The buckets may have changed without us (NATS was away, or was built anew): the next step reads them whole. */
+	forget(): void {
+		this.#stale = true;
+	}
+
+	/**
+	 * Makes the bucket hold exactly the desired routes whose key is their account's, then puts the synced marker.
+	 * Any error of NATS is thrown, and makes the next call read the buckets again, since what arrived is unknown.
+	 * @param desired oldest Source first: of two that want one key, the older has it.
+	 * @returns the routes that were put, and those whose claim was settled.
+	 */
+	async publish(desired: Route[]): Promise<Route[]> {
+		try {
+			const { routes, claims } = await this.#open();
+			const plan = () => planRoutes(desired, this.#claims, this.#published);
+
+			const unclaimed = plan().claim;
+			await inBatches(unclaimed, async ({ sourceKey, account }) => {
+				this.#claims.set(sourceKey, await claim(claims, sourceKey, account));
+			});
+			const { put, remove } = plan();
+			await inBatches(put, async (route) => {
+				const key = routeKey(route.sourceKey);
+				await routes.put(key, JSON.stringify(route));
+				this.#published.set(key, route);
+			});
+			await inBatches(remove, async (key) => {
+				await routes.purge(key);
+				this.#published.delete(key);
+			});
+			if (!this.#synced) await routes.put(syncedKey, new Date().toISOString());
+			this.#synced = true;
+			return [...new Set([...unclaimed, ...put])];
+		} catch (error) {
+			this.forget();
+			throw error;
+		}
+	}
+
+	/** Gives up an account's claim on a key for good; nothing happens if the account has none. */
+	async release(sourceKey: string, account: string): Promise<void> {
+		const { claims } = await this.#open();
+		if (this.claimant(sourceKey) !== account) return;
+		await claims.purge(sourceKey);
+		this.#claims.delete(sourceKey);
+	}
+
+	async #open(): Promise<{ routes: KV; claims: KV }> {
+		if (this.#buckets && !this.#stale) return this.#buckets;
+		this.#stale = false;
+		this.#synced = false;
+		try {
+			const kvm = new Kvm(this.#nats);
+			const options = { history: 1, replicas: this.#replicas };
+			const routes = await kvm.create(bucket.routes, options);
+			const claims = await kvm.create(bucket.claims, options);
+			this.#claims = await readAll(claims);
+			const published = new Map<string, Route | undefined>();
+			for (const [key, text] of await readAll(routes))
+				if (key !== syncedKey) published.set(key, parseRoute(text));
+			this.#published = published;
+			this.#buckets = { routes, claims };
+			return this.#buckets;
+		} catch (error) {
+			this.forget();
+			throw error;
+		}
+	}
+}
+
+/** Claims a key for an account. The answer is who has it: the account itself, or who was there first. */
+async function claim(
+	claims: KV,
+	sourceKey: string,
+	account: string,
+): Promise<string> {
+	try {
+		await claims.create(sourceKey, account);
+		return account;
+	} catch (error) {
+		const taken =
+			error instanceof JetStreamApiError &&
+			(error.code === JetStreamApiCodes.StreamWrongLastSequence ||
+				error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown);
+		const entry = taken ? await claims.get(sourceKey) : null;
+		if (!entry) throw error;
+		return entry.string();
+	}
+}
+
+async function readAll(kv: KV): Promise<Map<string, string>> {
+	const entries = new Map<string, string>();
+	const history = await kv.history();
+	// An iterator whose connection went away would wait for ever.
+	const deadline = setTimeout(
+		() => history.stop(new Error("NATS went silent while a bucket was read")),
+		30_000,
+	);
+	try {
+		for await (const entry of history)
+			if (entry.operation === "PUT") entries.set(entry.key, entry.string());
+			else entries.delete(entry.key);
+	} finally {
+		clearTimeout(deadline);
+	}
+	return entries;
+}
+
+/** Undefined for what no version of the operator wrote: it differs from every route and so is replaced or removed. */
+function parseRoute(text: string): Route | undefined {
+	try {
+		return JSON.parse(text) as Route;
+	} catch {
+		return undefined;
+	}
+}
+
+/** A bucket with thousands of changes neither waits for each answer in turn nor floods the connection. */
+async function inBatches<T>(
+	items: T[],
+	act: (item: T) => Promise<void>,
+): Promise<void> {
+	for (let start = 0; start < items.length; start += 64)
+		await Promise.all(items.slice(start, start + 64).map(act));
+}
