@@ -1,5 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { jsonSchema } from "./json-schema.ts";
+import { referenceText } from "./reference-text.ts";
 import { readResourceSchemas } from "./resource-schema.ts";
 import { typesText } from "./types-text.ts";
 
@@ -8,7 +10,20 @@ export function generatedFiles(): Record<string, string> {
 	const resources = readResourceSchemas();
 	return {
 		"crds/generated/types.ts": typesText(resources),
+		"crds/generated/spec-schemas.json": json(
+			Object.fromEntries(
+				resources.map(({ kind, schema }) => [
+					kind,
+					jsonSchema(schema.properties!.spec!),
+				]),
+			),
+		),
+		"docs/reference/resources.md": referenceText(resources),
 	};
+}
+
+function json(value: unknown): string {
+	return `${JSON.stringify(value, null, "\t")}\n`;
 }
 
 if (import.meta.main)

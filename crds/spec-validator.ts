@@ -1,0 +1,61 @@
+// ajv: the JSON Schema validator that fastify stands on as well; ajv-formats: `date` and `date-time` for it.
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
+import schemas from "./generated/spec-schemas.json" with { type: "json" };
+
+export type Kind = keyof typeof schemas;
+
+/** What is wrong with one field. `path` is as in kubectl's messages: `spec.dates.start`. */
+export interface FieldError {
+	path: string;
+	message: string;
+}
+
+/**
+ * Everything that is wrong with a spec by the CRD's schema, without asking the apiserver. CEL rules are not judged
+ * here: what passes can still be refused at admission.
+ */
+export function validateSpec(kind: Kind, spec: unknown): FieldError[] {
+	const validate = ajv.getSchema(kind)!;
+	return validate(spec) ? [] : (validate.errors ?? []).map(fieldError);
+}
+
+const ajv = new Ajv2020({
+	allErrors: true,
+	allowUnionTypes: true,
+	schemas: withIds(),
+});
+// The package is CommonJS with an ESM-style default export.
+ajvFormats.default(ajv, ["date", "date-time"]);
+
+function withIds() {
+	return Object.entries(schemas).map(([kind, schema]) => ({
+		...schema,
+		$id: kind,
+	}));
+}
+
+function fieldError(error: ErrorObject): FieldError {
+	const path = `spec${error.instancePath
+		.replaceAll(/\/(\d+)/g, "[$1]")
+		.replaceAll("/", ".")}`;
+	switch (error.keyword) {
+		case "required":
+			return {
+				path: `${path}.${error.params.missingProperty}`,
+				message: "is required",
+			};
+		case "additionalProperties":
+			return {
+				path: `${path}.${error.params.additionalProperty}`,
+				message: "is not a known field",
+			};
+		case "enum":
+			return {
+				path,
+				message: `must be one of ${error.params.allowedValues.join(", ")}`,
+			};
+		default:
+			return { path, message: error.message ?? "is not valid" };
+	}
+}
