@@ -1,0 +1,38 @@
+import { realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+
+/** The path doesn't stay below the warehouse. */
+export class PathOutside extends Error {
+	override name = "PathOutside";
+}
+
+/**
+ * The DuckDB file of a Destination: `path` (relative) below the `warehouse` directory, also through symbolic links.
+ * Throws {@link PathOutside}, or ENOENT when a directory on the way is missing.
+ */
+export async function warehouseFile(
+	warehouse: string,
+	path: string,
+): Promise<string> {
+	const file = resolve(warehouse, path);
+	if (isAbsolute(path) || !file.startsWith(resolve(warehouse) + sep))
+		throw new PathOutside(`"${path}" does not stay below the volume`);
+	const [root, directory] = await Promise.all([
+		realpath(warehouse),
+		realpath(dirname(file)),
+	]);
+	const real = await target(file, directory);
+	if (!real.startsWith(root.replace(/\/?$/, sep)))
+		throw new PathOutside(`"${path}" is a link that leads out of the volume`);
+	return real;
+}
+
+/** The file itself may be a link too, or not exist yet. */
+async function target(file: string, directory: string): Promise<string> {
+	try {
+		return await realpath(file);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		return join(directory, file.slice(dirname(file).length + 1));
+	}
+}

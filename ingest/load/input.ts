@@ -1,0 +1,58 @@
+import type { CheckInput, LoadInput } from "../../contracts/job.ts";
+import { JobFailure } from "./errors.ts";
+
+/** Reads the text of a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
+export function parseLoadInput(text: string): LoadInput {
+	const input = parse(text) as LoadInput;
+	require(typeof input.run?.uid === "string", "run.uid");
+	require(typeof input.destination?.path === "string", "destination.path");
+	require(typeof input.table?.name === "string" &&
+		input.table.name !== "", "table.name");
+	require(Array.isArray(input.table.columns) &&
+		input.table.columns.length > 0, "table.columns");
+	require(typeof input.manifestURL === "string" &&
+		URL.canParse(input.manifestURL), "manifestURL");
+	require(input.strategy === "Incremental" ||
+		input.strategy === "FullReload", "strategy");
+	const hasDate = input.table.columns.some(({ from }) => from === "Date");
+	require(hasDate ===
+		(input.strategy ===
+			"Incremental"), "strategy (Incremental needs the Date column, FullReload excludes it)");
+	return input;
+}
+
+/** Reads the text of a Job's `input.json` as a {@link CheckInput}. Throws {@link JobFailure} InputInvalid. */
+export function parseCheckInput(text: string): CheckInput {
+	const input = parse(text) as CheckInput;
+	require(typeof input.destination?.path === "string", "destination.path");
+	return input;
+}
+
+function parse(text: string): unknown {
+	let input: unknown;
+	try {
+		input = JSON.parse(text);
+	} catch {
+		throw new JobFailure("InputInvalid", "The Job's input is not JSON");
+	}
+	const { version, destination } = (input ?? {}) as Partial<LoadInput>;
+	if (version !== 1)
+		throw new JobFailure(
+			"InputInvalid",
+			`The Job's input has version ${version}; this image knows version 1`,
+		);
+	if (destination?.type !== "DuckDB")
+		throw new JobFailure(
+			"InputInvalid",
+			`The Job's input names a destination of type ${destination?.type}; this image knows DuckDB`,
+		);
+	return input;
+}
+
+function require(holds: boolean, field: string): void {
+	if (!holds)
+		throw new JobFailure(
+			"InputInvalid",
+			`The Job's input lacks a right value of ${field}`,
+		);
+}

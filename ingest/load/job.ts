@@ -1,0 +1,88 @@
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { parseArgs } from "node:util";
+import { type JobResult, jobEnv, jobExitCode } from "../../contracts/job.ts";
+import { createLog, type Logger } from "../../service/log.ts";
+import { Settings } from "../../service/settings.ts";
+import { stopSignal } from "../../service/stop-signal.ts";
+import { JobFailure } from "./errors.ts";
+import { writeResult } from "./result.ts";
+
+export interface JobContext {
+	log: Logger;
+	/** Fires when the Pod is to end. */
+	signal: AbortSignal;
+	/** Directory for what needs no keeping. */
+	scratch: string;
+	/** Directory that `duckDB.path` is relative to. */
+	warehouse: string;
+	/** How long to wait for a process that has the DuckDB file (design §6: 60 s). */
+	busyWaitMs: number;
+}
+
+type Succeeded = Extract<JobResult, { outcome: "Succeeded" }>;
+
+/**
+ * The frame of every Job process: reads `--input <file>`, works, leaves the {@link JobResult} in the file that
+ * {@link jobEnv.result} names, and returns the exit code (contracts/job.ts). Never throws.
+ */
+export async function runJob<Input>(
+	role: "load" | "check",
+	args: string[],
+	parse: (text: string) => Input,
+	work: (input: Input, context: JobContext) => Promise<Succeeded>,
+): Promise<number> {
+	const settings = new Settings();
+	const log = createLog(role);
+	const signal = stopSignal();
+	let result: JobResult;
+	let exitCode: number = jobExitCode.succeeded;
+	try {
+		result = await work(parse(await readInput(args)), {
+			log,
+			signal,
+			scratch: settings.text(jobEnv.scratch, tmpdir()),
+			warehouse: settings.text(jobEnv.warehouse),
+			busyWaitMs: settings.integer("TIDEMILL_BUSY_WAIT_MS", {
+				min: 0,
+				max: 3_600_000,
+				fallback: 60_000,
+			}),
+		});
+		log.info(result, `${role} succeeded`);
+	} catch (error) {
+		const failure = toFailure(error, signal);
+		exitCode = failure.exitCode;
+		result = { version: 1, outcome: "Failed", error: failure.toJobError() };
+		log.error({ ...result.error, err: failure.cause }, `${role} failed`);
+	}
+	const file = settings.optional(jobEnv.result);
+	if (file) await writeResult(file, result);
+	return exitCode;
+}
+
+async function readInput(args: string[]): Promise<string> {
+	try {
+		const { input } = parseArgs({
+			args,
+			options: { input: { type: "string" } },
+		}).values;
+		if (!input) throw new Error("--input <file> is missing");
+		return await readFile(input, "utf8");
+	} catch (error) {
+		throw new JobFailure("InputInvalid", (error as Error).message);
+	}
+}
+
+function toFailure(error: unknown, signal: AbortSignal): JobFailure {
+	if (signal.aborted)
+		return new JobFailure("Stopped", "The Pod was told to end", {
+			cause: error,
+		});
+	if (error instanceof JobFailure) return error;
+	return new JobFailure(
+		"Unexpected",
+		error instanceof Error ? error.message : String(error),
+		{ cause: error },
+	);
+}

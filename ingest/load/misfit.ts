@@ -1,0 +1,42 @@
+import type { Strategy, TableColumn } from "../../contracts/job.ts";
+import { columnSql } from "./columns.ts";
+
+/** A column of a table as information_schema.columns gives it. */
+export interface ExistingColumn {
+	name: string;
+	type: string;
+}
+
+/**
+ * Why a table can't take these columns as it stands, in words that finish "Table x can't take this load: …"; undefined
+ * when it can. A table that somebody made for something else must never lose a row to us, nor one of ours its old days:
+ *
+ * - a column that both have has the type we give it;
+ * - FullReload replaces the table, so everything in it must be something we load;
+ * - Incremental keeps other days, so it adds only columns of captured headers (older events truly have none).
+ */
+export function misfit(
+	existing: ExistingColumn[],
+	columns: TableColumn[],
+	strategy: Strategy,
+): string | undefined {
+	const types = new Map(
+		existing.map(({ name, type }) => [name.toLowerCase(), type]),
+	);
+	for (const column of columns) {
+		const { name, type } = columnSql(column);
+		const present = types.get(name.toLowerCase());
+		if (present !== undefined && present !== type)
+			return `its column "${name}" is ${present} where ${type} is loaded`;
+		if (
+			present === undefined &&
+			strategy === "Incremental" &&
+			typeof column.from === "string"
+		)
+			return `it has no column "${name}"`;
+	}
+	if (strategy === "Incremental") return undefined;
+	const wanted = new Set(columns.map(({ name }) => name.toLowerCase()));
+	const stranger = existing.find(({ name }) => !wanted.has(name.toLowerCase()));
+	return stranger && `a full reload would drop its column "${stranger.name}"`;
+}

@@ -1,0 +1,165 @@
+import { expect, test } from "vitest";
+import type { LoadInput, TableColumn } from "../../contracts/job.ts";
+import type { LoadDay } from "./days.ts";
+import { planLoad } from "./plan.ts";
+
+const columns: TableColumn[] = [
+	{ name: "event_id", from: "EventID" },
+	{ name: "body", from: "Body" },
+	{ name: "date", from: "Date" },
+];
+const fitting = [
+	{ name: "event_id", type: "VARCHAR" },
+	{ name: "body", type: "VARCHAR" },
+	{ name: "date", type: "DATE" },
+];
+const days: LoadDay[] = [
+	{ date: "2026-03-01", rows: 3, objects: [object("a", 1), object("b", 2)] },
+	{ date: "2026-03-02", rows: 0, objects: [] },
+];
+
+function object(key: string, rows: number) {
+	return { key, url: "", rows, bytes: 1, file: `/s/${key}` };
+}
+
+function input(more: Partial<LoadInput> = {}): LoadInput {
+	return {
+		version: 1,
+		run: { name: "r", uid: "u", account: "shop", pipeline: "p" },
+		destination: { type: "DuckDB", path: "w.duckdb" },
+		table: { name: "orders", columns, description: "from p" },
+		strategy: "Incremental",
+		rebuild: false,
+		manifestURL: "http://x",
+		...more,
+	};
+}
+
+function withColumns(
+	columns: TableColumn[],
+	strategy: LoadInput["strategy"] = "Incremental",
+): LoadInput {
+	return input({ strategy, table: { ...input().table, columns } });
+}
+
+function steps(
+	...parameters: Parameters<typeof planLoad>
+): (string | undefined)[] {
+	return planLoad(...parameters).steps.map((step) =>
+		["do", "date", "rows"]
+			.map((key) => (step as Record<string, unknown>)[key])
+			.filter((value) => value !== undefined)
+			.join(" "),
+	);
+}
+
+test("the first load makes the table", () => {
+	expect(steps(input(), days, undefined)).toEqual([
+		"CreateTable",
+		"DeleteDay 2026-03-01",
+		"DeleteDay 2026-03-02",
+		"InsertDay 2026-03-01 3",
+		"Verify 2026-03-01 3",
+		"Verify 2026-03-02 0",
+	]);
+});
+
+test("a later load replaces exactly the manifest's days, empty ones too", () => {
+	expect(steps(input(), days, fitting)).toEqual([
+		"DeleteDay 2026-03-01",
+		"DeleteDay 2026-03-02",
+		"InsertDay 2026-03-01 3",
+		"Verify 2026-03-01 3",
+		"Verify 2026-03-02 0",
+	]);
+});
+
+test("a day's objects go in together", () => {
+	const { steps } = planLoad(input(), days, fitting);
+	expect(steps.find((step) => step.do === "InsertDay")?.files).toEqual([
+		"/s/a",
+		"/s/b",
+	]);
+});
+
+test("a full reload replaces the table whole and counts it whole", () => {
+	const full = withColumns(columns.slice(0, 2), "FullReload");
+	expect(steps(full, days, fitting.slice(0, 2))).toEqual([
+		"ReplaceTable",
+		"InsertDay 2026-03-01 3",
+		"Verify 3",
+	]);
+});
+
+test("a Source without events gets its empty table", () => {
+	expect(steps(input(), [], undefined)).toEqual(["CreateTable"]);
+	expect(steps(input(), [], fitting)).toEqual([]);
+});
+
+test("a header that is captured from now on becomes a new column", () => {
+	const header = { name: "header_x_a", from: { header: "x-a" } };
+	const { steps } = planLoad(withColumns([...columns, header]), days, fitting);
+	expect(steps[0]).toEqual({ do: "AddColumns", columns: [header] });
+});
+
+test("a column that is no longer loaded stays, with its old days", () => {
+	expect(
+		steps(input(), days, [
+			...fitting,
+			{ name: "header_x", type: "VARCHAR" },
+		])[0],
+	).toBe("DeleteDay 2026-03-01");
+});
+
+test("names of columns are the same in any case, as in SQL", () => {
+	const shouted = fitting.map(({ name, type }) => ({
+		name: name.toUpperCase(),
+		type,
+	}));
+	expect(steps(input(), days, shouted)[0]).toBe("DeleteDay 2026-03-01");
+});
+
+test.each([
+	[
+		"of another type",
+		[...fitting.slice(0, 2), { name: "date", type: "TIMESTAMP" }],
+		'"date" is TIMESTAMP where DATE is loaded',
+	],
+	[
+		"without Date (it was ticked since)",
+		fitting.slice(0, 2),
+		'it has no column "date"',
+	],
+	[
+		"of somebody else",
+		[
+			{ name: "id", type: "INTEGER" },
+			{ name: "date", type: "DATE" },
+		],
+		'it has no column "event_id"',
+	],
+])("a table %s is not loaded into", (_, existing, words) => {
+	expect(() => planLoad(input(), days, existing)).toThrow(
+		`Table orders can't take this load: `,
+	);
+	expect(() => planLoad(input(), days, existing)).toThrow(words);
+	expect(steps(input({ rebuild: true }), days, existing)).toEqual([
+		"ReplaceTable",
+		"InsertDay 2026-03-01 3",
+		"Verify 2026-03-01 3",
+		"Verify 2026-03-02 0",
+	]);
+});
+
+test("a full reload drops no column that it doesn't load", () => {
+	const full = withColumns(columns.slice(0, 2), "FullReload");
+	expect(() => planLoad(full, days, fitting)).toThrow(
+		'a full reload would drop its column "date"',
+	);
+});
+
+test("a table that fits is not rebuilt, also where that is allowed", () => {
+	expect(steps(input({ rebuild: true }), days, fitting)[0]).toBe(
+		"DeleteDay 2026-03-01",
+	);
+});

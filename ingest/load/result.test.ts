@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import type { JobResult } from "../../contracts/job.ts";
+import { encodeResult, maxResultBytes } from "./result.ts";
+
+function failed(message: string): JobResult {
+	return {
+		version: 1,
+		outcome: "Failed",
+		error: { code: "Unexpected", message, retryable: true },
+	};
+}
+
+test("a short result is written as it is", () => {
+	expect(JSON.parse(encodeResult(failed("no")))).toEqual(failed("no"));
+});
+
+// Quotes double when escaped, control characters become six bytes, an emoji is two UTF-16 units and four bytes.
+test.each(["a", '"', "\u0001", "ü", "日", "🎉", "a🎉"])(
+	"a message of many %j is cut between characters to fit a termination message",
+	(piece) => {
+		const text = encodeResult(failed(piece.repeat(5000)));
+		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxResultBytes);
+		expect(Buffer.byteLength(text)).toBeGreaterThan(maxResultBytes - 12);
+		const { error } = JSON.parse(text) as { error: { message: string } };
+		expect(error.message).toMatch(/…$/);
+		expect(error.message.isWellFormed()).toBe(true);
+		expect(piece.repeat(5000)).toContain(error.message.slice(0, -1));
+	},
+);

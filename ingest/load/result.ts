@@ -1,0 +1,43 @@
+import { writeFile } from "node:fs/promises";
+import type { JobResult } from "../../contracts/job.ts";
+
+/** Kubernetes keeps no more of a termination message (k8s.io/api core/v1, TerminationMessagePath). */
+export const maxResultBytes = 4096;
+
+/**
+ * A Job's result as the text of its termination message, with the error's message cut between two characters so that the
+ * whole stays valid JSON of at most {@link maxResultBytes}.
+ */
+export function encodeResult(result: JobResult): string {
+	const whole = JSON.stringify(result);
+	if (result.outcome === "Succeeded" || fits(whole)) return whole;
+	const { error } = result;
+	const characters = Array.from(error.message);
+	const cut = (length: number) =>
+		JSON.stringify({
+			...result,
+			error: {
+				...error,
+				message: `${characters.slice(0, length).join("")}…`,
+			},
+		});
+	let [enough, tooMany] = [0, characters.length];
+	while (tooMany - enough > 1) {
+		const middle = Math.floor((enough + tooMany) / 2);
+		if (fits(cut(middle))) enough = middle;
+		else tooMany = middle;
+	}
+	return cut(enough);
+}
+
+/** The file exists already in a Pod (kubelet mounts it), so it is written in place. */
+export async function writeResult(
+	file: string,
+	result: JobResult,
+): Promise<void> {
+	await writeFile(file, encodeResult(result));
+}
+
+function fits(text: string): boolean {
+	return Buffer.byteLength(text) <= maxResultBytes;
+}

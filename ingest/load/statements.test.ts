@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { statements, verification } from "./statements.ts";
+
+test("names and texts are quoted, whatever is in them", () => {
+	expect(
+		statements('a"; DROP TABLE b; --', {
+			do: "CreateTable",
+			columns: [{ name: 'x"y', from: { header: "x-y" } }],
+			description: "it's",
+		}),
+	).toEqual([
+		'CREATE TABLE "a""; DROP TABLE b; --" ("x""y" VARCHAR)',
+		`COMMENT ON TABLE "a""; DROP TABLE b; --" IS 'it''s'`,
+	]);
+});
+
+test("a day is inserted by column name from its files", () => {
+	expect(
+		statements("t", {
+			do: "InsertDay",
+			date: "2026-03-01",
+			rows: 2,
+			files: ["/s/1.parquet", "/s/o'2.parquet"],
+			columns: [
+				{ name: "event_id", from: "EventID" },
+				{ name: "header_x", from: { header: "x" } },
+			],
+		}),
+	).toEqual([
+		`INSERT INTO "t" ("event_id", "header_x") SELECT event_id::VARCHAR, json_extract_string(nullif(headers, ''), '$."x"')` +
+			` FROM read_parquet(['/s/1.parquet', '/s/o''2.parquet'])`,
+	]);
+});
+
+test("a day is verified by its rows and its different event ids", () => {
+	expect(
+		verification("t", {
+			do: "Verify",
+			date: "2026-03-01",
+			rows: 1,
+			eventID: "event_id",
+		}),
+	).toBe(
+		`SELECT count(*) AS rows, count(DISTINCT "event_id") AS ids FROM "t" WHERE "date" = DATE '2026-03-01'`,
+	);
+});

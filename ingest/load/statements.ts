@@ -1,0 +1,72 @@
+import type { TableColumn } from "../../contracts/job.ts";
+import { quoteName, quoteText } from "../duckdb/quoting.ts";
+import { columnSql } from "./columns.ts";
+import type { LoadStep } from "./plan.ts";
+
+/** The SQL of a step that changes the table: its statements in order. */
+export function statements(
+	table: string,
+	step: Exclude<LoadStep, { do: "Verify" }>,
+): string[] {
+	const name = quoteName(table);
+	switch (step.do) {
+		case "CreateTable":
+			return [
+				`CREATE TABLE ${name} (${definitions(step.columns)})`,
+				comment(name, step.description),
+			];
+		case "ReplaceTable":
+			return [
+				`CREATE OR REPLACE TABLE ${name} (${definitions(step.columns)})`,
+				comment(name, step.description),
+			];
+		case "AddColumns":
+			return step.columns.map(
+				(column) => `ALTER TABLE ${name} ADD COLUMN ${definition(column)}`,
+			);
+		case "DeleteDay":
+			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
+		case "InsertDay": {
+			const columns = step.columns.map(columnSql);
+			return [
+				`INSERT INTO ${name} (${columns.map((column) => quoteName(column.name)).join(", ")})` +
+					` SELECT ${columns.map(({ expression }) => expression).join(", ")}` +
+					` FROM ${objectRows(step.files)}`,
+			];
+		}
+	}
+}
+
+/** A query of one row: `rows` and, of the column that holds event ids, `ids`: how many different ones. */
+export function verification(
+	table: string,
+	step: Extract<LoadStep, { do: "Verify" }>,
+): string {
+	const ids = step.eventID
+		? `count(DISTINCT ${quoteName(step.eventID)})`
+		: "count(*)";
+	const where = step.date ? ` WHERE ${onDate(step.date)}` : "";
+	return `SELECT count(*) AS rows, ${ids} AS ids FROM ${quoteName(table)}${where}`;
+}
+
+/** The rows of Parquet files, as something to select from. */
+export function objectRows(files: string[]): string {
+	return `read_parquet([${files.map(quoteText).join(", ")}])`;
+}
+
+function onDate(date: string): string {
+	return `${quoteName("date")} = DATE ${quoteText(date)}`;
+}
+
+function definitions(columns: TableColumn[]): string {
+	return columns.map(definition).join(", ");
+}
+
+function definition(column: TableColumn): string {
+	const { name, type } = columnSql(column);
+	return `${quoteName(name)} ${type}`;
+}
+
+function comment(name: string, description: string): string {
+	return `COMMENT ON TABLE ${name} IS ${quoteText(description)}`;
+}

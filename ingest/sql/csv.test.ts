@@ -1,0 +1,8 @@
+import { expect, test } from "vitest";
+import { csvLine } from "./csv.ts";
+
+test("fields with separators, quotes or line ends are quoted; NULL and empty text differ", () => {
+	expect(csvLine(["a", 'say "hi", then\nbye', null, ""])).toBe(
+		'a,"say ""hi"", then\nbye",,""\r\n',
+	);
+});

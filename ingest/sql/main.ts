@@ -1,0 +1,79 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Settings } from "../../service/settings.ts";
+import { DatabaseBusy, openDatabase } from "../duckdb/database.ts";
+import {
+	parseSqlArguments,
+	type SqlArguments,
+	UsageError,
+	usage,
+} from "./arguments.ts";
+import { chooseFile } from "./file-choice.ts";
+import { output } from "./output.ts";
+
+/** A Run holds the file only while it replaces its days (design §6). */
+const busyWaitMs = 60_000;
+
+/**
+ * `tidemill sql`: asks a DuckDB destination and prints the answer; never changes it.
+ * Exit codes: 0, 1 when the query fails, 2 when the command was typed wrong, 75 when the file stays in use.
+ */
+export async function main(args: string[]): Promise<number> {
+	if (args.includes("--help") || args.includes("-h")) {
+		process.stdout.write(`${usage}\n`);
+		return 0;
+	}
+	try {
+		const sql = parseSqlArguments(args);
+		await query(sql, await findFile(sql.from));
+		return 0;
+	} catch (error) {
+		return complain(error);
+	}
+}
+
+async function findFile(from: SqlArguments["from"]): Promise<string> {
+	if ("file" in from) return from.file;
+	const home = new Settings().text("TIDEMILL_HOME", "./.tidemill");
+	const directory = join(home, "warehouse", from.namespace);
+	const names = await readdir(directory).catch(() => undefined);
+	return join(directory, chooseFile(directory, names, from.destination));
+}
+
+async function query(
+	{ query, format }: SqlArguments,
+	file: string,
+): Promise<void> {
+	const database = await openDatabase({
+		file,
+		readOnly: true,
+		waitMs: busyWaitMs,
+		onWait: (holder) =>
+			process.stderr.write(`Waiting for ${holder}, which has ${file} open.\n`),
+	});
+	try {
+		const connection = await database.connect();
+		await connection.run("SET TimeZone = 'UTC'");
+		const result = await connection.stream(query);
+		const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+		await pipeline(
+			Readable.from(output(result, format, width)),
+			process.stdout,
+			{ end: false },
+		);
+		connection.closeSync();
+	} finally {
+		database.closeSync();
+	}
+}
+
+function complain(error: unknown): number {
+	// The reader has seen enough (`… | head`).
+	if ((error as NodeJS.ErrnoException).code === "EPIPE") return 0;
+	if (!(error instanceof Error)) throw error;
+	process.stderr.write(`tidemill sql: ${error.message}\n`);
+	if (error instanceof UsageError) return 2;
+	return error instanceof DatabaseBusy ? 75 : 1;
+}

@@ -1,0 +1,87 @@
+/** What a table is made of. `numeric` columns are set to the right. */
+export interface TableColumn {
+	name: string;
+	numeric: boolean;
+}
+
+const narrowest = 8;
+
+/**
+ * Rows as an aligned table for people, as psql prints it. Control characters are shown as escapes, so that a row is a line.
+ * With `width`, columns that don't fit into that many terminal cells are cut with "…"; without, every cell is whole.
+ */
+export function renderTable(
+	columns: TableColumn[],
+	rows: (string | null)[][],
+	width?: number,
+): string {
+	const head = columns.map(({ name }) => visible(name));
+	const cells = rows.map((row) => row.map((cell) => visible(cell ?? "NULL")));
+	const natural = head.map((name, index) =>
+		cells.reduce(
+			(most, row) => Math.max(most, displayWidth(row[index] ?? "")),
+			displayWidth(name),
+		),
+	);
+	const widths = width === undefined ? natural : shrink(natural, width);
+	const line = (row: string[], right: (index: number) => boolean) =>
+		` ${row.map((cell, index) => padded(cell, widths[index] ?? 0, right(index))).join(" | ")}`.trimEnd();
+	return `${[
+		line(head, () => false),
+		widths.map((cells) => "-".repeat(cells + 2)).join("+"),
+		...cells.map((row) => line(row, (index) => columns[index]!.numeric)),
+		`(${rows.length} ${rows.length === 1 ? "row" : "rows"})`,
+	].join("\n")}\n`;
+}
+
+/** The widest columns give way first, all to the same width, and none below {@link narrowest}. */
+function shrink(natural: number[], width: number): number[] {
+	const available = width - 3 * natural.length;
+	let cap = Math.max(...natural, narrowest);
+	const capped = () => natural.map((cells) => Math.min(cells, cap));
+	while (cap > narrowest && capped().reduce((sum, c) => sum + c, 0) > available)
+		cap--;
+	return capped();
+}
+
+function padded(text: string, width: number, right: boolean): string {
+	const own = displayWidth(text);
+	if (own > width) return cut(text, width);
+	const space = " ".repeat(width - own);
+	return right ? space + text : text + space;
+}
+
+function cut(text: string, width: number): string {
+	let kept = "";
+	let used = 0;
+	for (const character of text) {
+		used += displayWidth(character);
+		if (used > width - 1) break;
+		kept += character;
+	}
+	return `${kept}…${" ".repeat(Math.max(0, width - 1 - displayWidth(kept)))}`;
+}
+
+function visible(text: string): string {
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+	return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+		const short = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[character];
+		return (
+			short ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+		);
+	});
+}
+
+/** Terminal cells: two for East Asian wide characters and emoji (Unicode Annex 11, by and large), none for what combines. */
+const wide =
+	/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+const combining = /\p{Mark}|\u200d/u;
+
+function displayWidth(text: string): number {
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: plain ASCII needs no further look
+	if (/^[\u0000-\u007f]*$/.test(text)) return text.length;
+	let cells = 0;
+	for (const character of text)
+		cells += wide.test(character) ? 2 : combining.test(character) ? 0 : 1;
+	return cells;
+}
