@@ -24,6 +24,8 @@ export async function connectNats(
 			user: decodeURIComponent(username),
 			pass: decodeURIComponent(password),
 		}),
+		// Answers come to an inbox of the role's own, which no other user may listen to.
+		inboxPrefix: `_INBOX_${role}`,
 		maxReconnectAttempts: -1,
 		waitOnFirstConnect: true,
 		reconnectTimeWait: 250,

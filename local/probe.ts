@@ -1,0 +1,27 @@
+import { request as httpRequest, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
+
+/** PEM texts for a server that has a certificate of ours. */
+export interface ProbeTls {
+	ca: string;
+	cert?: string;
+	key?: string;
+}
+
+/** True when a GET is answered 200 within a second; whatever else happens is false. */
+export function answersOk(url: string, tls?: ProbeTls): Promise<boolean> {
+	return new Promise((resolve) => {
+		const options: RequestOptions = { timeout: 1_000, agent: false };
+		const request = tls
+			? httpsRequest(url, { ...options, ...tls })
+			: httpRequest(url, options);
+		request.on("response", (response) => {
+			response.resume();
+			resolve(response.statusCode === 200);
+		});
+		request.on("timeout", () => request.destroy());
+		request.on("error", () => resolve(false));
+		request.on("close", () => resolve(false));
+		request.end();
+	});
+}

@@ -1,0 +1,38 @@
+import type { Pki } from "../pki.ts";
+import { answersOk } from "../probe.ts";
+import type { Program } from "./program.ts";
+
+export interface ControllerManagerSettings {
+	command: string;
+	kubeconfigFile: string;
+	apiserverPort: number;
+	pki: Pki;
+}
+
+/** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the rest of its default set. */
+export function kubeControllerManager(
+	settings: ControllerManagerSettings,
+): Program {
+	const { pki } = settings;
+	return {
+		name: "kube-controller-manager",
+		command: settings.command,
+		args: [
+			`--kubeconfig=${settings.kubeconfigFile}`,
+			"--use-service-account-credentials",
+			`--service-account-private-key-file=${pki.serviceAccount.keyFile}`,
+			`--root-ca-file=${pki.ca.certFile}`,
+			"--leader-elect=false",
+			// No port of its own; it is ready when its work can be seen.
+			"--secure-port=0",
+			"--profiling=false",
+		],
+		env: {},
+		isReady: () =>
+			answersOk(
+				`https://127.0.0.1:${settings.apiserverPort}/api/v1/namespaces/default/serviceaccounts/default`,
+				{ ca: pki.ca.cert, cert: pki.admin.cert, key: pki.admin.key },
+			),
+		stopTimeoutMs: 5_000,
+	};
+}

@@ -1,0 +1,120 @@
+import { bucket, serverStateSubject } from "../../contracts/nats.ts";
+
+/** Tidemill's users of NATS, and `admin` for people. */
+export const natsRoles = ["receive", "archive", "operator", "api"] as const;
+export type NatsRole = (typeof natsRoles)[number];
+
+export interface Permissions {
+	publish: { allow: string[]; deny?: string[] };
+	subscribe: string[];
+	/** May answer who asked it, wherever the answer is to go. */
+	allowResponses?: boolean;
+}
+
+/** Find streams and see what they are. */
+const lookUp = [
+	"$JS.API.INFO",
+	"$JS.API.STREAM.NAMES",
+	"$JS.API.STREAM.LIST",
+	"$JS.API.STREAM.INFO.*",
+];
+
+/**
+ * What each role may do, and no more: a stolen password of one is not the key to the others' work. Answers come to an
+ * inbox that the role alone may listen to (service/nats.ts). Subjects by ADR-1 (JetStream API) and ADR-8 (KV).
+ */
+export const natsPermissions: Record<NatsRole, Permissions> = {
+	receive: {
+		publish: {
+			allow: [
+				...lookUp,
+				serverStateSubject,
+				"tidemill.frames.*",
+				...read(bucket.routes),
+			],
+		},
+		subscribe: [inbox("receive")],
+	},
+	archive: {
+		publish: {
+			allow: [
+				...lookUp,
+				serverStateSubject,
+				// The frames' stream has a random name, so this is by verb; the other roles' buckets are denied below.
+				"$JS.API.STREAM.*.*",
+				"$JS.API.STREAM.MSG.GET.*",
+				"$JS.API.CONSUMER.>",
+				"$JS.API.DIRECT.GET.>",
+				"$JS.FC.>",
+				"$JS.ACK.>",
+				`$KV.${bucket.objectsDone}.>`,
+				`$KV.${bucket.ledger}.>`,
+			],
+			deny: [
+				"$JS.API.STREAM.DELETE.*",
+				...everything(bucket.routes),
+				...everything(bucket.claims),
+			],
+		},
+		subscribe: [inbox("archive"), "tidemill.archive.*.manifest"],
+		allowResponses: true,
+	},
+	operator: {
+		publish: {
+			allow: [
+				...lookUp,
+				"tidemill.archive.*.manifest",
+				...own(bucket.routes),
+				...own(bucket.claims),
+				...read(bucket.ledger),
+			],
+		},
+		subscribe: [inbox("operator")],
+	},
+	api: {
+		publish: { allow: lookUp },
+		subscribe: [inbox("api")],
+	},
+};
+
+function inbox(role: NatsRole): string {
+	return `_INBOX_${role}.>`;
+}
+
+/** Get and watch a bucket's entries. */
+function read(name: string): string[] {
+	const stream = `KV_${name}`;
+	return [
+		`$JS.API.STREAM.MSG.GET.${stream}`,
+		`$JS.API.DIRECT.GET.${stream}`,
+		`$JS.API.DIRECT.GET.${stream}.>`,
+		`$JS.API.CONSUMER.*.${stream}`,
+		`$JS.API.CONSUMER.*.${stream}.>`,
+		`$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+		`$JS.FC.${stream}.>`,
+	];
+}
+
+/** Create a bucket, write it, and all that {@link read} may. */
+function own(name: string): string[] {
+	const stream = `KV_${name}`;
+	return [
+		...read(name),
+		`$JS.API.STREAM.CREATE.${stream}`,
+		`$JS.API.STREAM.UPDATE.${stream}`,
+		`$JS.API.STREAM.PURGE.${stream}`,
+		`$KV.${name}.>`,
+	];
+}
+
+/** Every JetStream request that names the bucket's stream, and every write to it. */
+function everything(name: string): string[] {
+	const stream = `KV_${name}`;
+	return [
+		`$JS.API.*.*.${stream}`,
+		`$JS.API.*.*.${stream}.>`,
+		`$JS.API.*.*.*.${stream}`,
+		`$JS.API.*.*.*.${stream}.>`,
+		`$KV.${name}.>`,
+	];
+}

@@ -1,0 +1,39 @@
+import { answersOk } from "../probe.ts";
+import type { Program } from "./program.ts";
+
+export interface S3Settings {
+	command: string;
+	port: number;
+	/** Each folder in it is a bucket. */
+	directory: string;
+	accessKeyId: string;
+	secretAccessKey: string;
+}
+
+export const s3Region = "us-east-1";
+
+/** An S3 gateway over a folder (versitygw, posix backend; needs a file system with extended attributes). */
+export function s3(settings: S3Settings): Program {
+	const endpoint = `127.0.0.1:${settings.port}`;
+	return {
+		name: "s3",
+		command: settings.command,
+		args: [
+			"--port",
+			endpoint,
+			"--health",
+			"/health",
+			"--region",
+			s3Region,
+			"--quiet",
+			"posix",
+			settings.directory,
+		],
+		env: {
+			ROOT_ACCESS_KEY: settings.accessKeyId,
+			ROOT_SECRET_KEY: settings.secretAccessKey,
+		},
+		isReady: () => answersOk(`http://${endpoint}/health`),
+		stopTimeoutMs: 5_000,
+	};
+}

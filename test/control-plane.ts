@@ -1,0 +1,129 @@
+import { execFile } from "node:child_process";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { resolveBinaries } from "../local/binaries.ts";
+import { kubeconfig } from "../local/kubeconfig.ts";
+import { ensurePki, type Pki } from "../local/pki.ts";
+import { freePort } from "../local/ports.ts";
+import { etcd } from "../local/servers/etcd.ts";
+import { kubeApiserver } from "../local/servers/kube-apiserver.ts";
+import { kubeControllerManager } from "../local/servers/kube-controller-manager.ts";
+import { startServer, temporaryDirectory } from "./test-server.ts";
+
+export interface TestControlPlane {
+	/** Path of an administrator's kubeconfig. */
+	kubeconfig: string;
+	/** All keys, for a kubeconfig of another user. */
+	pki: Pki;
+	server: string;
+	/** Runs kubectl as administrator; resolves with its standard output. */
+	kubectl(...args: string[]): Promise<string>;
+	/** Kills the apiserver with SIGKILL; etcd and the controllers stay. */
+	kill(): Promise<void>;
+	/** Starts the apiserver again after `kill`. */
+	start(): Promise<void>;
+	/** Ends all and removes their data. */
+	stop(): Promise<void>;
+}
+
+/** A real etcd, kube-apiserver and kube-controller-manager, with Tidemill's CRDs installed. */
+export async function startControlPlane(): Promise<TestControlPlane> {
+	const directory = await temporaryDirectory("control-plane");
+	const commands = await resolveBinaries([
+		"etcd",
+		"kube-apiserver",
+		"kube-controller-manager",
+		"kubectl",
+	]);
+	const pki = await ensurePki(join(directory, "pki"));
+	const [clientPort, peerPort, port] = [
+		await freePort(),
+		await freePort(),
+		await freePort(),
+	];
+	const storage = await startServer(
+		etcd({
+			command: commands.etcd,
+			dataDirectory: join(directory, "etcd", "data"),
+			clientPort,
+			peerPort,
+			pki,
+			fsync: false,
+		}),
+		join(directory, "etcd"),
+	);
+	const apiserver = await startServer(
+		kubeApiserver({
+			command: commands["kube-apiserver"],
+			port,
+			etcdPort: clientPort,
+			pki,
+		}),
+		join(directory, "apiserver"),
+	);
+	const server = `https://127.0.0.1:${port}`;
+	const kubeconfigOf = async (user: "admin" | "controllerManager") => {
+		const file = join(directory, `${user}.kubeconfig`);
+		const { cert, key } = pki[user];
+		await writeFile(
+			file,
+			kubeconfig({
+				name: "tidemill-test",
+				server,
+				ca: pki.ca.cert,
+				user: { name: user, cert, key },
+			}),
+			{ mode: 0o600 },
+		);
+		return file;
+	};
+	const admin = await kubeconfigOf("admin");
+	const kubectl = async (...args: string[]) => {
+		const { stdout } = await promisify(execFile)(
+			commands.kubectl,
+			["--kubeconfig", admin, ...args],
+			{ maxBuffer: 64 * 1024 * 1024 },
+		);
+		return stdout;
+	};
+	const controllers = await startServer(
+		kubeControllerManager({
+			command: commands["kube-controller-manager"],
+			kubeconfigFile: await kubeconfigOf("controllerManager"),
+			apiserverPort: port,
+			pki,
+		}),
+		join(directory, "controller-manager"),
+	);
+	await installCRDs(kubectl);
+	return {
+		kubeconfig: admin,
+		pki,
+		server,
+		kubectl,
+		kill: () => apiserver.kill(),
+		start: () => apiserver.start(),
+		stop: async () => {
+			for (const part of [controllers, apiserver, storage]) await part.stop();
+			await rm(directory, { recursive: true, force: true });
+		},
+	};
+}
+
+async function installCRDs(
+	kubectl: TestControlPlane["kubectl"],
+): Promise<void> {
+	const directory = join(import.meta.dirname, "../crds");
+	const files = (await readdir(directory))
+		.filter((file) => file.endsWith(".yaml"))
+		.map((file) => `--filename=${join(directory, file)}`);
+	if (files.length === 0) return;
+	await kubectl("apply", "--server-side", ...files);
+	await kubectl(
+		"wait",
+		"--for=condition=Established",
+		"--timeout=30s",
+		...files,
+	);
+}

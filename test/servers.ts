@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { resolveBinaries } from "../local/binaries.ts";
+import { freePort } from "../local/ports.ts";
+import { nats, natsConfig, natsUrl } from "../local/servers/nats.ts";
+import { type NatsRole, natsRoles } from "../local/servers/nats-users.ts";
+import { s3, s3Region } from "../local/servers/s3.ts";
+
+export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
+
+import {
+	startServer,
+	type TestServer,
+	temporaryDirectory,
+} from "./test-server.ts";
+
+export type { TestServer } from "./test-server.ts";
+
+export interface TestNats extends TestServer {
+	/** Of the user who may do everything. */
+	url: string;
+	/** Of a role's user: what a role may not do is refused as in production. */
+	urlFor(role: NatsRole): string;
+	/** HTTP: /healthz, /varz, /jsz. */
+	monitorUrl: string;
+}
+
+export async function startNats(): Promise<TestNats> {
+	const directory = await temporaryDirectory("nats");
+	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
+	const settings = {
+		port: await freePort(),
+		monitorPort: await freePort(),
+		storeDirectory: join(directory, "store"),
+		passwords: Object.fromEntries(
+			[...natsRoles, "admin"].map((role) => [role, secret()]),
+		) as Record<NatsRole | "admin", string>,
+	};
+	const configFile = join(directory, "nats.conf");
+	await writeFile(configFile, natsConfig(settings), { mode: 0o600 });
+	const program = nats({
+		command,
+		configFile,
+		monitorPort: settings.monitorPort,
+	});
+	return Object.assign(await startServer(program, directory), {
+		url: natsUrl(settings, "admin"),
+		urlFor: (role: NatsRole) => natsUrl(settings, role),
+		monitorUrl: `http://127.0.0.1:${settings.monitorPort}`,
+	});
+}
+
+export interface TestS3 extends TestServer {
+	endpoint: string;
+	bucket: string;
+	region: string;
+	accessKeyId: string;
+	secretAccessKey: string;
+}
+
+export async function startS3(): Promise<TestS3> {
+	const directory = await temporaryDirectory("s3");
+	const { versitygw } = await resolveBinaries(["versitygw"]);
+	const bucket = "tidemill";
+	await mkdir(join(directory, "buckets", bucket), { recursive: true });
+	const settings = {
+		port: await freePort(),
+		accessKeyId: "test",
+		secretAccessKey: secret(),
+	};
+	const program = s3({
+		...settings,
+		command: versitygw,
+		directory: join(directory, "buckets"),
+	});
+	return Object.assign(await startServer(program, directory), {
+		endpoint: `http://127.0.0.1:${settings.port}`,
+		bucket,
+		region: s3Region,
+		accessKeyId: settings.accessKeyId,
+		secretAccessKey: settings.secretAccessKey,
+	});
+}
+
+function secret(): string {
+	return randomBytes(16).toString("hex");
+}

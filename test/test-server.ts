@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Child, startChild, untilReady } from "../local/child.ts";
+import type { Program } from "../local/servers/program.ts";
+
+/** A real server for tests: on a free port of the loopback, with data in a temporary folder that `stop` removes. */
+export interface TestServer {
+	readonly pid: number;
+	/** SIGKILL unless another signal is given; settles when it is gone. Data and port stay. */
+	kill(signal?: NodeJS.Signals): Promise<void>;
+	/** Starts it again after `kill`, with the same port and data; settles when it is ready. */
+	start(): Promise<void>;
+	/** Ends it and removes its data. */
+	stop(): Promise<void>;
+}
+
+/** Starts a program and waits until it serves. `directory` gets its log, and goes with it. */
+export async function startServer(
+	program: Program,
+	directory: string,
+): Promise<TestServer> {
+	const logFile = join(directory, `${program.name}.log`);
+	let child: Child;
+	const start = async () => {
+		child = await startChild(program, { logFile, ownGroup: false });
+		running.add(child);
+		void child.ended.then(() => running.delete(child));
+		await untilReady(program, child, { logFile, timeoutMs: 60_000 });
+	};
+	await start();
+	return {
+		get pid() {
+			return child.identity.pid;
+		},
+		kill: (signal = "SIGKILL") => child.kill(signal),
+		start,
+		stop: async () => {
+			await child.stop();
+			await rm(directory, { recursive: true, force: true });
+		},
+	};
+}
+
+export function temporaryDirectory(name: string): Promise<string> {
+	return mkdtemp(join(tmpdir(), `tidemill-test-${name}-`));
+}
+
+/** No test run leaves a server behind, however it ends. */
+const running = new Set<Child>();
+process.on("exit", () => {
+	for (const child of running) process.kill(child.identity.pid, "SIGKILL");
+});
