@@ -1,0 +1,326 @@
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { KubeConfig } from "@kubernetes/client-node";
+import { ApiError, hasReason } from "./api-error.ts";
+import {
+	apiVersionOf,
+	type Draft,
+	type KubeObject,
+	type ResourceKind,
+	resourcePath,
+} from "./resource.ts";
+import {
+	type KubeRequest,
+	parseJson,
+	type Query,
+	Transport,
+	TransportError,
+} from "./transport.ts";
+
+export { ApiError, hasReason } from "./api-error.ts";
+
+export interface KubeClientOptions {
+	/** How the apiserver's audit log names us. */
+	userAgent?: string;
+	/** Act with this bearer token instead of the config's user, of which nothing is used then. */
+	token?: string;
+	/** How long an answer may take as a whole, 30 s unless said. Watches are not bound by it. */
+	requestTimeoutMs?: number;
+}
+
+export interface KubeList<T extends KubeObject> {
+	metadata: { resourceVersion?: string; continue?: string };
+	items: T[];
+}
+
+export interface ListOptions {
+	/** All namespaces when absent. */
+	namespace?: string | undefined;
+	labelSelector?: string | undefined;
+	fieldSelector?: string | undefined;
+	limit?: number | undefined;
+	continue?: string | undefined;
+}
+
+export interface WatchOptions {
+	namespace?: string | undefined;
+	labelSelector?: string | undefined;
+	fieldSelector?: string | undefined;
+	resourceVersion: string;
+	/** The apiserver ends the watch after so long. */
+	timeoutSeconds: number;
+	/** No byte for so long means that the connection is dead. */
+	silenceMs: number;
+	signal: AbortSignal;
+}
+
+export interface WatchEvent {
+	type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+	object: unknown;
+}
+
+export type PatchType = "merge" | "json" | "apply";
+
+export interface WriteOptions {
+	fieldManager?: string;
+	/** Server-side apply: take over fields that another manager owns. */
+	force?: boolean;
+	/** Validate and admit, store nothing. */
+	dryRun?: boolean;
+	subresource?: string;
+}
+
+/**
+ * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver
+ * refuses and {@link TransportError} when it doesn't answer. Reads are repeated when the apiserver is overloaded and
+ * says when to come back.
+ */
+export class KubeClient {
+	readonly #transport: Transport;
+	readonly #requestTimeoutMs: number;
+
+	constructor(transport: Transport, requestTimeoutMs: number) {
+		this.#transport = transport;
+		this.#requestTimeoutMs = requestTimeoutMs;
+	}
+
+	static fromConfig(
+		kubeConfig: KubeConfig,
+		{
+			userAgent = "node",
+			token,
+			requestTimeoutMs = 30_000,
+		}: KubeClientOptions = {},
+	): KubeClient {
+		const config =
+			token === undefined ? kubeConfig : withToken(kubeConfig, token);
+		return new KubeClient(new Transport(config, userAgent), requestTimeoutMs);
+	}
+
+	/** undefined when there is no such object. */
+	async get<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		name: string,
+		namespace?: string,
+	): Promise<T | undefined> {
+		try {
+			return (await this.raw("GET", resourcePath(kind, namespace, name))) as T;
+		} catch (error) {
+			if (hasReason(error, "NotFound")) return undefined;
+			throw error;
+		}
+	}
+
+	/** One page when there is a limit: go on with `metadata.continue`. */
+	async list<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		{ namespace, ...query }: ListOptions = {},
+	): Promise<KubeList<T>> {
+		return (await this.raw("GET", resourcePath(kind, namespace), {
+			query,
+		})) as KubeList<T>;
+	}
+
+	async create<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: Draft<T>,
+		options: WriteOptions = {},
+	): Promise<T> {
+		const path = resourcePath(
+			kind,
+			object.metadata.namespace,
+			undefined,
+			options.subresource,
+		);
+		return (await this.raw("POST", path, {
+			query: writeQuery(options),
+			body: typed(kind, object),
+		})) as T;
+	}
+
+	/** Writes the whole object; with a resourceVersion in it, only over that version (else `Conflict`). */
+	async replace<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: T,
+		options: WriteOptions = {},
+	): Promise<T> {
+		const { name, namespace } = object.metadata;
+		return (await this.raw(
+			"PUT",
+			resourcePath(kind, namespace, name, options.subresource),
+			{ query: writeQuery(options), body: typed(kind, object) },
+		)) as T;
+	}
+
+	async patch<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		name: string,
+		namespace: string | undefined,
+		body: unknown,
+		type: PatchType,
+		options: WriteOptions = {},
+	): Promise<T> {
+		return (await this.raw(
+			"PATCH",
+			resourcePath(kind, namespace, name, options.subresource),
+			{
+				query: writeQuery(options),
+				body,
+				contentType: patchContentTypes[type],
+			},
+		)) as T;
+	}
+
+	/** Server-side apply: these fields, and of this manager no others. `Conflict` when another manager has one of them. */
+	async apply<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: KubeObject,
+		options: WriteOptions & { fieldManager: string },
+	): Promise<T> {
+		const { name, namespace } = object.metadata;
+		const body = typed(kind, object);
+		return this.patch(kind, name, namespace, body, "apply", options);
+	}
+
+	/** Server-side apply of the status, over whoever wrote it before: a status has one writer. */
+	async applyStatus<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: KubeObject & { status: unknown },
+		options: { fieldManager: string },
+	): Promise<T> {
+		return this.apply(kind, object, {
+			...options,
+			force: true,
+			subresource: "status",
+		});
+	}
+
+	/**
+	 * Returns false when it was gone already, or when another object has its name by now (`uid`).
+	 * Without a propagation policy dependants go in the background.
+	 */
+	async delete<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		name: string,
+		namespace?: string,
+		options: {
+			uid?: string | undefined;
+			resourceVersion?: string | undefined;
+			propagationPolicy?: "Background" | "Foreground" | "Orphan";
+			gracePeriodSeconds?: number;
+		} = {},
+	): Promise<boolean> {
+		const { uid, resourceVersion, ...deleteOptions } = options;
+		try {
+			await this.raw("DELETE", resourcePath(kind, namespace, name), {
+				body: {
+					apiVersion: "v1",
+					kind: "DeleteOptions",
+					propagationPolicy: "Background",
+					...deleteOptions,
+					preconditions: { uid, resourceVersion },
+				},
+			});
+			return true;
+		} catch (error) {
+			if (hasReason(error, "NotFound")) return false;
+			if (uid && !resourceVersion && hasReason(error, "Conflict")) return false;
+			throw error;
+		}
+	}
+
+	/** The events of a watch until the apiserver ends it. An event of type ERROR has a Status as its object. */
+	async *watch<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		{ namespace, signal, silenceMs, ...query }: WatchOptions,
+	): AsyncGenerator<WatchEvent> {
+		const response = await this.#transport.open({
+			method: "GET",
+			path: resourcePath(kind, namespace),
+			query: { ...query, watch: true, allowWatchBookmarks: true },
+			signal,
+			silenceMs,
+		});
+		response.setEncoding("utf8");
+		let rest = "";
+		for await (const chunk of response as AsyncIterable<string>) {
+			const lines = (rest + chunk).split("\n");
+			rest = lines.pop()!;
+			for (const line of lines) yield JSON.parse(line) as WatchEvent;
+		}
+	}
+
+	/** Any request; the answer is parsed JSON, or text when it isn't JSON. */
+	async raw(
+		method: string,
+		path: string,
+		options: {
+			query?: Query;
+			body?: unknown;
+			contentType?: string;
+			signal?: AbortSignal;
+		} = {},
+	): Promise<unknown> {
+		for (let attempt = 1; ; attempt++) {
+			try {
+				return await this.#answer({ method, path, ...options });
+			} catch (error) {
+				const waitMs = retryWaitMs(method, error, attempt);
+				if (waitMs === undefined) throw error;
+				await sleep(waitMs, undefined, { signal: options.signal });
+			}
+		}
+	}
+
+	async #answer(request: KubeRequest): Promise<unknown> {
+		const deadline = AbortSignal.timeout(this.#requestTimeoutMs);
+		const signal = request.signal
+			? AbortSignal.any([deadline, request.signal])
+			: deadline;
+		try {
+			const response = await this.#transport.open({ ...request, signal });
+			return parseJson(await text(response));
+		} catch (error) {
+			if (error instanceof ApiError || !deadline.aborted) throw error;
+			const cause = new Error(`no answer in ${this.#requestTimeoutMs} ms`);
+			throw new TransportError(request, cause, { staleConnection: false });
+		}
+	}
+}
+
+const patchContentTypes: Record<PatchType, string> = {
+	merge: "application/merge-patch+json",
+	json: "application/json-patch+json",
+	// JSON is YAML.
+	apply: "application/apply-patch+yaml",
+};
+
+function typed<T extends KubeObject>(kind: ResourceKind<T>, object: object) {
+	return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
+}
+
+function writeQuery({ fieldManager, force, dryRun }: WriteOptions): Query {
+	return { fieldManager, force, ...(dryRun && { dryRun: "All" }) };
+}
+
+/** How long to wait before a read is repeated; undefined when it isn't. Writes are the caller's to repeat. */
+function retryWaitMs(
+	method: string,
+	error: unknown,
+	attempt: number,
+): number | undefined {
+	if (method !== "GET" || attempt > 3) return undefined;
+	if (error instanceof TransportError && error.staleConnection) return 0;
+	// 429 and 503 with Retry-After: API Priority and Fairness, or an apiserver that is starting.
+	if (error instanceof ApiError && [429, 503].includes(error.status))
+		return error.retryAfterMs && Math.min(error.retryAfterMs, 10_000);
+	return undefined;
+}
+
+function withToken(kubeConfig: KubeConfig, token: string): KubeConfig {
+	const cluster = kubeConfig.getCurrentCluster();
+	if (!cluster) throw new Error("the kubeconfig has no current cluster");
+	const config = new KubeConfig();
+	config.loadFromClusterAndUser(cluster, { name: "token", token });
+	return config;
+}

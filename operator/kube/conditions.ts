@@ -1,0 +1,47 @@
+/** metav1.Condition, as KEP-1623 has it. */
+export interface Condition {
+	type: string;
+	status: ConditionStatus;
+	/** The generation of the spec that this speaks of. */
+	observedGeneration?: number;
+	/** When `status` last flipped, RFC 3339. */
+	lastTransitionTime: string;
+	/** One word for machines. */
+	reason: string;
+	/** For people: why, and what to do. */
+	message: string;
+}
+
+export type ConditionStatus = "True" | "False" | "Unknown";
+
+/**
+ * The conditions with this one in the place of its type. lastTransitionTime moves only when `status` flips (KEP-1623),
+ * so that the same finding gives equal conditions and nothing is written.
+ */
+export function setCondition(
+	conditions: readonly Condition[] | undefined,
+	condition: Omit<Condition, "lastTransitionTime">,
+	nowMs: number,
+): Condition[] {
+	const before = findCondition(conditions, condition.type);
+	const lastTransitionTime =
+		before?.status === condition.status
+			? before.lastTransitionTime
+			: rfc3339(nowMs);
+	const after = { ...condition, lastTransitionTime };
+	return before
+		? conditions!.map((other) => (other === before ? after : other))
+		: [...(conditions ?? []), after];
+}
+
+export function findCondition<T extends { type: string }>(
+	conditions: readonly T[] | undefined,
+	type: string,
+): T | undefined {
+	return conditions?.find((condition) => condition.type === type);
+}
+
+/** metav1.Time: whole seconds, as Kubernetes itself writes them. */
+export function rfc3339(instantMs: number): string {
+	return new Date(instantMs).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,66 @@
+// Types only: the objects' shapes as Kubernetes' OpenAPI has them.
+import type {
+	EventsV1Event,
+	V1ConfigMap,
+	V1Job,
+	V1Lease,
+	V1Namespace,
+	V1Node,
+	V1PersistentVolumeClaim,
+	V1Pod,
+	V1Secret,
+} from "@kubernetes/client-node";
+import type { KubeObject, ObjectMeta, ResourceKind } from "./resource.ts";
+
+/** The kinds of Kubernetes itself that are used here. */
+export const kinds = {
+	configMap: core<ConfigMap>("ConfigMap", "configmaps"),
+	namespace: {
+		...core<Namespace>("Namespace", "namespaces"),
+		namespaced: false,
+	},
+	node: { ...core<Node>("Node", "nodes"), namespaced: false },
+	persistentVolumeClaim: core<PersistentVolumeClaim>(
+		"PersistentVolumeClaim",
+		"persistentvolumeclaims",
+	),
+	pod: core<Pod>("Pod", "pods"),
+	secret: core<Secret>("Secret", "secrets"),
+	job: grouped<Job>("batch", "Job", "jobs"),
+	lease: grouped<Lease>("coordination.k8s.io", "Lease", "leases"),
+	event: grouped<Event>("events.k8s.io", "Event", "events"),
+};
+
+export type ConfigMap = Wire<V1ConfigMap>;
+export type Namespace = Wire<V1Namespace>;
+export type Node = Wire<V1Node>;
+export type PersistentVolumeClaim = Wire<V1PersistentVolumeClaim>;
+export type Pod = Wire<V1Pod>;
+export type Secret = Wire<V1Secret>;
+export type Job = Wire<V1Job>;
+export type Lease = Wire<V1Lease>;
+export type Event = Wire<EventsV1Event>;
+
+/** A generated type as its JSON is: timestamps are text there, where the generated client makes them dates. */
+export type Wire<T> = Omit<Json<T>, "metadata"> & { metadata: ObjectMeta };
+
+type Json<T> = T extends Date
+	? string
+	: T extends object
+		? { [Field in keyof T]: Json<T[Field]> }
+		: T;
+
+function core<T extends KubeObject>(
+	kind: string,
+	plural: string,
+): ResourceKind<T> {
+	return { group: "", version: "v1", kind, plural, namespaced: true };
+}
+
+function grouped<T extends KubeObject>(
+	group: string,
+	kind: string,
+	plural: string,
+): ResourceKind<T> {
+	return { group, version: "v1", kind, plural, namespaced: true };
+}

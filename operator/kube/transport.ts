@@ -1,0 +1,134 @@
+import http from "node:http";
+import https from "node:https";
+import { text } from "node:stream/consumers";
+// @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
+import type { KubeConfig } from "@kubernetes/client-node";
+import { ApiError } from "./api-error.ts";
+
+export interface KubeRequest {
+	method: string;
+	/** Starts with `/`. */
+	path: string;
+	query?: Query;
+	/** Sent as JSON. */
+	body?: unknown;
+	/** `application/json` unless said. */
+	contentType?: string;
+	signal?: AbortSignal | undefined;
+	/** Nothing was read or written for so long: the connection is taken for dead. */
+	silenceMs?: number;
+}
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+/** HTTP to one apiserver with the credentials of a kubeconfig, over connections that are kept. */
+export class Transport {
+	readonly #config: KubeConfig;
+	readonly #userAgent: string;
+
+	constructor(config: KubeConfig, userAgent: string) {
+		this.#config = config;
+		this.#userAgent = userAgent;
+	}
+
+	/**
+	 * Sends the request and returns the answer's stream once its status is known to be 2xx.
+	 * Throws {@link ApiError} for any other status, else an Error that names the request and has the cause.
+	 */
+	async open(request: KubeRequest): Promise<http.IncomingMessage> {
+		const response = await this.#send(request);
+		const status = response.statusCode!;
+		if (status >= 200 && status < 300) return response;
+		const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
+		throw new ApiError(
+			status,
+			parseJson(await text(response)),
+			Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
+		);
+	}
+
+	async #send(request: KubeRequest): Promise<http.IncomingMessage> {
+		const cluster = this.#config.getCurrentCluster();
+		if (!cluster) throw new Error("the kubeconfig has no current cluster");
+		const url = urlOf(cluster.server, request);
+		const body =
+			request.body === undefined ? undefined : JSON.stringify(request.body);
+		const options: https.RequestOptions = {
+			method: request.method,
+			headers: {
+				accept: "application/json",
+				"user-agent": this.#userAgent,
+				...(body !== undefined && {
+					"content-type": request.contentType ?? "application/json",
+					"content-length": Buffer.byteLength(body),
+				}),
+			},
+			...(request.signal && { signal: request.signal }),
+			...(request.silenceMs && { timeout: request.silenceMs }),
+		};
+		// For every request anew: token files rotate and exec credentials expire.
+		await this.#config.applyToHTTPSOptions(options);
+		const secure = url.protocol === "https:";
+		// The config's own agent keeps no connections; only one that goes through a proxy is needed.
+		if (!cluster.proxyUrl) options.agent = secure ? httpsAgent : httpAgent;
+
+		return new Promise((resolve, reject) => {
+			const outgoing = (secure ? https : http).request(url, options, resolve);
+			outgoing.on("timeout", () =>
+				outgoing.destroy(
+					new Error(`nothing was heard for ${request.silenceMs} ms`),
+				),
+			);
+			outgoing.on("error", (cause: NodeJS.ErrnoException) =>
+				reject(
+					new TransportError(request, cause, {
+						staleConnection:
+							outgoing.reusedSocket && cause.code === "ECONNRESET",
+					}),
+				),
+			);
+			outgoing.end(body);
+		});
+	}
+}
+
+/** There was no answer: the apiserver can't be reached, or the request was given up. */
+export class TransportError extends Error {
+	override name = "TransportError";
+	/** A kept connection turned out to be closed: the apiserver didn't read the request. */
+	readonly staleConnection: boolean;
+
+	constructor(
+		request: KubeRequest,
+		cause: NodeJS.ErrnoException,
+		options: { staleConnection: boolean },
+	) {
+		// Node gives several refused addresses as an AggregateError with an empty message.
+		super(`${request.method} ${request.path}: ${cause.message || cause.code}`, {
+			cause,
+		});
+		this.staleConnection = options.staleConnection;
+	}
+}
+
+export function parseJson(body: string): unknown {
+	try {
+		return JSON.parse(body);
+	} catch {
+		return body;
+	}
+}
+
+// Probes from 30 s of silence on find a dead peer (libuv: 10 probes, 1 s apart). Agents keep connections apart by TLS
+// credentials, so that one for all clients is safe.
+const keepAlive = { keepAlive: true, keepAliveMsecs: 30_000 };
+const httpAgent = new http.Agent(keepAlive);
+const httpsAgent = new https.Agent(keepAlive);
+
+function urlOf(server: string, { path, query = {} }: KubeRequest): URL {
+	// A cluster behind a proxy can have a path of its own.
+	const url = new URL(server.replace(/\/+$/, "") + path);
+	for (const [name, value] of Object.entries(query))
+		if (value !== undefined) url.searchParams.set(name, String(value));
+	return url;
+}
