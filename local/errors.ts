@@ -31,6 +31,18 @@ export const problem = {
 				"  - put the programs into a folder and name it in TIDEMILL_BIN.",
 			].join("\n"),
 		),
+	portTaken: (name: string, port: number, file: string) =>
+		new LocalError(
+			`Port ${port}, where this Tidemill's ${name} was reachable before, is taken by another program (\`ss -ltnp "sport = :${port}"\` or \`lsof -i :${port}\` shows which). Stop that program; or remove ${file} to let Tidemill choose its ports anew, which changes its webhook URLs.`,
+		),
+	stateUnreadable: (path: string) =>
+		new LocalError(
+			`${path} can't be read as JSON. Somebody has edited it, or the disk has lost it: restore it, or remove it to have it made anew.`,
+		),
+	alreadyRunning: (directory: string, pid: number) =>
+		new LocalError(
+			`Tidemill is already running in ${directory} (process ${pid}). Stop it with \`make down\`, or set TIDEMILL_HOME to another folder to run a second one.`,
+		),
 	diskFull: (path: string) =>
 		new LocalError(
 			`The disk that holds ${path} is full. Free some space (the servers take 400 MB, building them 4 GB more), or set TIDEMILL_CACHE and TIDEMILL_HOME to folders on another disk, and start again.`,

@@ -65,6 +65,8 @@ const certificates = {
 		name: "CN=system:kube-controller-manager",
 	},
 	operator: { issuer: "ca", name: "CN=tidemill:operator" },
+	/** The process node where it binds Pods, which a node's own user may not. */
+	scheduler: { issuer: "ca", name: "CN=system:kube-scheduler" },
 	/** The process node as a client of the apiserver; the Node authorizer goes by these names. */
 	node: { issuer: "ca", name: "CN=system:node:tidemill-local,O=system:nodes" },
 	/** The process node as a server of logs. */

@@ -1,4 +1,56 @@
 import { type AddressInfo, createServer } from "node:net";
+import { problem } from "./errors.ts";
+
+/** The ports of one local Tidemill, all on the loopback. 0: any will do. */
+export const usualPorts = {
+	apiserver: 6443,
+	etcd: 2379,
+	etcdPeer: 2380,
+	nats: 4222,
+	natsMonitor: 8222,
+	s3: 7070,
+	receive: 8080,
+	api: 8090,
+	node: 10250,
+	receiveHealth: 0,
+	archiveHealth: 0,
+	operatorHealth: 0,
+	apiHealth: 0,
+	nodeHealth: 0,
+} as const;
+
+export type PortName = keyof typeof usualPorts;
+export type Ports = Record<PortName, number>;
+
+/**
+ * The ports to use: those of the last time, since webhook URLs and kubeconfigs name them; else the usual ones; else any
+ * that is free. Throws a LocalError when one of the last time is taken. `file` is where they are remembered.
+ */
+export async function choosePorts(
+	remembered: Partial<Ports>,
+	file: string,
+	probe: {
+		isFree: (port: number) => Promise<boolean>;
+		freePort: () => Promise<number>;
+	} = { isFree, freePort },
+): Promise<Ports> {
+	const chosen: Partial<Ports> = {};
+	for (const name of Object.keys(usualPorts) as PortName[]) {
+		const before = remembered[name];
+		if (before !== undefined) {
+			if (!(await probe.isFree(before)))
+				throw problem.portTaken(name, before, file);
+			chosen[name] = before;
+			continue;
+		}
+		const usual = usualPorts[name];
+		chosen[name] =
+			usual !== 0 && (await probe.isFree(usual))
+				? usual
+				: await unusedPort(probe.freePort, Object.values(chosen));
+	}
+	return chosen as Ports;
+}
 
 /** True when nothing listens on the port of the loopback address. */
 export function isFree(port: number): Promise<boolean> {
@@ -11,6 +63,16 @@ export function isFree(port: number): Promise<boolean> {
 /** A port that was free a moment ago. */
 export function freePort(): Promise<number> {
 	return listen(0);
+}
+
+async function unusedPort(
+	freePort: () => Promise<number>,
+	chosen: number[],
+): Promise<number> {
+	for (;;) {
+		const port = await freePort();
+		if (!chosen.includes(port)) return port;
+	}
 }
 
 function listen(port: number): Promise<number> {

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { type Home, projectDirectory } from "./home.ts";
+import type { Pki } from "./pki.ts";
+import type { Ports } from "./ports.ts";
+import { answersOk } from "./probe.ts";
+import type { Program } from "./servers/program.ts";
+import { s3Region } from "./servers/s3.ts";
+
+/** Pods of this image, and of no other, run on the process node. */
+export const localImage = "tidemill.local/tidemill:dev";
+
+export interface RoleSettings {
+	home: Home;
+	ports: Ports;
+	pki: Pki;
+	/** `nats://role:password@…` for each role. */
+	natsUrl: (role: "receive" | "archive" | "operator" | "api") => string;
+	s3: { bucket: string; accessKeyId: string; secretAccessKey: string };
+	/** Path of a user's kubeconfig. */
+	kubeconfig: (user: "operator" | "api" | "node" | "scheduler") => string;
+}
+
+/** Tidemill's own processes, with the settings that service/settings.ts of each reads. */
+export function roles(settings: RoleSettings): Record<RoleName, Program> {
+	const { home, ports, pki, natsUrl, kubeconfig } = settings;
+	const cli = join(projectDirectory, "bin/tidemill.ts");
+	return {
+		receive: role("receive", [cli, "receive"], ports.receiveHealth, {
+			NATS_URL: natsUrl("receive"),
+			RECEIVE_HOST: "127.0.0.1",
+			RECEIVE_PORT: String(ports.receive),
+			TIDEMILL_SHARDS: "1",
+		}),
+		archive: role("archive", [cli, "archive"], ports.archiveHealth, {
+			NATS_URL: natsUrl("archive"),
+			S3_ENDPOINT: `http://127.0.0.1:${ports.s3}`,
+			S3_BUCKET: settings.s3.bucket,
+			S3_FORCE_PATH_STYLE: "true",
+			AWS_REGION: s3Region,
+			AWS_ACCESS_KEY_ID: settings.s3.accessKeyId,
+			AWS_SECRET_ACCESS_KEY: settings.s3.secretAccessKey,
+			ARCHIVE_SHARDS: "0",
+			// A person is waiting for the row.
+			ARCHIVE_MAX_AGE_MS: "2000",
+			ARCHIVE_SCRATCH: join(home.scratch, "archive"),
+			STREAM_MAX_BYTES: String(1024 ** 3),
+			STREAM_REPLICAS: "1",
+		}),
+		operator: role("operator", [cli, "operator"], ports.operatorHealth, {
+			NATS_URL: natsUrl("operator"),
+			KUBECONFIG: kubeconfig("operator"),
+			LEASE_NAMESPACE: "tidemill-system",
+			TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
+			TIDEMILL_IMAGE: localImage,
+			TIDEMILL_SHARDS: "1",
+			TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
+		}),
+		api: role("api", [cli, "api"], ports.apiHealth, {
+			NATS_URL: natsUrl("api"),
+			KUBECONFIG: kubeconfig("api"),
+			API_HOST: "127.0.0.1",
+			API_PORT: String(ports.api),
+		}),
+		node: role(
+			"node",
+			[join(projectDirectory, "local/node/main.ts")],
+			ports.nodeHealth,
+			{
+				KUBECONFIG: kubeconfig("node"),
+				SCHEDULER_KUBECONFIG: kubeconfig("scheduler"),
+				TIDEMILL_HOME: home.directory,
+				TIDEMILL_IMAGE: localImage,
+				NODE_NAME: "tidemill-local",
+				NODE_PORT: String(ports.node),
+				NODE_CERT_FILE: pki.nodeServing.certFile,
+				NODE_KEY_FILE: pki.nodeServing.keyFile,
+				NODE_CLIENT_CA_FILE: pki.ca.certFile,
+			},
+		),
+	};
+}
+
+export type RoleName = "receive" | "archive" | "operator" | "api" | "node";
+
+function role(
+	name: RoleName,
+	args: string[],
+	healthPort: number,
+	env: Record<string, string>,
+): Program {
+	return {
+		name,
+		command: process.execPath,
+		args,
+		env: {
+			...env,
+			HEALTH_HOST: "127.0.0.1",
+			HEALTH_PORT: String(healthPort),
+		},
+		isReady: () => answersOk(`http://127.0.0.1:${healthPort}/readyz`),
+		stopTimeoutMs: 20_000,
+	};
+}
