@@ -1,18 +1,20 @@
-import type { V1Job, V1Pod } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import type { JobResult } from "../contracts/job.ts";
 import { jobOutcome } from "./job-outcome.ts";
+import type { Job, Pod } from "./kube/kinds.ts";
 
 const at = "2026-03-01T12:00:00.000Z";
-const ended = (type: "Complete" | "Failed", message = ""): V1Job => ({
+const ended = (type: "Complete" | "Failed", message = ""): Job => ({
+	metadata: { name: "job" },
 	status: {
-		conditions: [
-			{ type, status: "True", message, lastTransitionTime: new Date(at) },
-		],
+		conditions: [{ type, status: "True", message, lastTransitionTime: at }],
 	},
 });
-const pod = (second: number, status: NonNullable<V1Pod["status"]>): V1Pod => ({
-	metadata: { creationTimestamp: new Date(Date.parse(at) + second * 1000) },
+const pod = (second: number, status: NonNullable<Pod["status"]>): Pod => ({
+	metadata: {
+		name: `pod-${second}`,
+		creationTimestamp: new Date(Date.parse(at) + second * 1000).toISOString(),
+	},
 	status,
 });
 const exited = (exitCode: number, message: string, reason = "Error") => ({
@@ -41,13 +43,15 @@ const busy: JobResult = {
 };
 
 test("a Job without an end has no result", () => {
-	expect(jobOutcome({}, [])).toEqual({ finished: false });
+	expect(jobOutcome({ metadata: { name: "job" } }, [])).toEqual({
+		finished: false,
+	});
 });
 
 test("a Pod that can't start says what it waits for", () => {
 	const message = 'persistentvolumeclaim "files" not found';
 	expect(
-		jobOutcome({}, [
+		jobOutcome({ metadata: { name: "job" } }, [
 			pod(0, {
 				conditions: [{ type: "PodScheduled", status: "False", message }],
 			}),

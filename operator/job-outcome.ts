@@ -1,7 +1,6 @@
-// Types only: nothing of the Kubernetes client is loaded here.
-import type { V1Job, V1Pod } from "@kubernetes/client-node";
 import type { JobResult } from "../contracts/job.ts";
 import { containerName } from "./job-template.ts";
+import type { Job, Pod } from "./kube/kinds.ts";
 
 export type JobOutcome =
 	/** `waitingFor`: why no process runs yet, in Kubernetes' own words; absent once one runs. */
@@ -13,7 +12,7 @@ export type JobOutcome =
  * How far a Tidemill Job is and what it brought.
  * @param pods all Pods of the Job.
  */
-export function jobOutcome(job: V1Job, pods: V1Pod[]): JobOutcome {
+export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
 	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
 	const ended = job.status?.conditions?.find(
 		({ type, status }) =>
@@ -34,7 +33,7 @@ export function jobOutcome(job: V1Job, pods: V1Pod[]): JobOutcome {
 	};
 }
 
-function resultOf(pod: V1Pod): JobResult | undefined {
+function resultOf(pod: Pod): JobResult | undefined {
 	const message = terminated(pod)?.message;
 	try {
 		const result = JSON.parse(message ?? "") as JobResult;
@@ -47,7 +46,7 @@ function resultOf(pod: V1Pod): JobResult | undefined {
 /** The process left no result: it was killed, or never started. */
 function failed(
 	code: string,
-	pod: V1Pod | undefined,
+	pod: Pod | undefined,
 	message: string | undefined,
 ): JobResult {
 	const end = pod && terminated(pod);
@@ -72,13 +71,13 @@ function failed(
 	};
 }
 
-function terminated(pod: V1Pod) {
+function terminated(pod: Pod) {
 	return pod.status?.containerStatuses?.find(
 		({ name }) => name === containerName,
 	)?.state?.terminated;
 }
 
-function waitingReason(pod: V1Pod): string | undefined {
+function waitingReason(pod: Pod): string | undefined {
 	const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting;
 	if (waiting && waiting.reason !== "ContainerCreating")
 		return [waiting.reason, waiting.message].filter(Boolean).join(": ");
@@ -88,6 +87,6 @@ function waitingReason(pod: V1Pod): string | undefined {
 	return unscheduled?.message;
 }
 
-function startOf(pod: V1Pod): number {
-	return new Date(pod.metadata?.creationTimestamp ?? 0).getTime();
+function startOf(pod: Pod): number {
+	return new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 }

@@ -1,10 +1,6 @@
-// Types only: nothing of the Kubernetes client is loaded here.
-import type {
-	V1JobSpec,
-	V1ResourceRequirements,
-	V1Volume,
-} from "@kubernetes/client-node";
 import { jobEnv, jobExitCode, jobPaths } from "../contracts/job.ts";
+import type { PipelineResources } from "../crds/generated/types.ts";
+import type { Job } from "./kube/kinds.ts";
 
 /** What differs between the Jobs that Tidemill starts: a Run's (`tidemill load`) and a Destination's (`tidemill check`). */
 export interface JobTemplate {
@@ -17,7 +13,7 @@ export interface JobTemplate {
 	/** Where the DuckDB files are; absent for a destination that has none. */
 	warehouse?: Warehouse;
 	serviceAccountName?: string;
-	resources?: V1ResourceRequirements;
+	resources?: PipelineResources;
 	/** How often a failed Pod is tried again, by the Job's own exponential backoff. */
 	retries: number;
 	activeDeadlineSeconds?: number;
@@ -32,7 +28,7 @@ export type Warehouse =
  * The spec of a Job that runs one process of Tidemill, under the restricted Pod Security Standard.
  * The paths are those of contracts/job.ts; the process needs neither the network of the control plane nor a token.
  */
-export function jobSpec(template: JobTemplate): V1JobSpec {
+export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 	const warehouse = template.warehouse && warehouseVolume(template.warehouse);
 	return {
 		backoffLimit: template.retries,
@@ -87,7 +83,9 @@ export function jobSpec(template: JobTemplate): V1JobSpec {
 								? [{ name: jobEnv.warehouse, value: jobPaths.warehouse }]
 								: []),
 						],
-						...(template.resources && { resources: template.resources }),
+						...(template.resources && {
+							resources: asText(template.resources),
+						}),
 						securityContext: {
 							allowPrivilegeEscalation: false,
 							readOnlyRootFilesystem: true,
@@ -113,10 +111,25 @@ export function jobSpec(template: JobTemplate): V1JobSpec {
 	};
 }
 
+/** A quantity may be written as a number in YAML; Kubernetes' own types have text. */
+function asText({ requests, limits }: PipelineResources) {
+	const text = (quantities: Record<string, number | string> = {}) =>
+		Object.fromEntries(
+			Object.entries(quantities).map(([name, value]) => [name, String(value)]),
+		);
+	return {
+		...(requests && { requests: text(requests) }),
+		...(limits && { limits: text(limits) }),
+	};
+}
+
+type PodSpec = NonNullable<NonNullable<Job["spec"]>["template"]["spec"]>;
+type Volume = NonNullable<PodSpec["volumes"]>[number];
+
 /** The one container of every Job; its termination message is the result. */
 export const containerName = "tidemill";
 
-function warehouseVolume(warehouse: Warehouse): V1Volume {
+function warehouseVolume(warehouse: Warehouse): Volume {
 	return "hostPath" in warehouse
 		? {
 				name: "warehouse",

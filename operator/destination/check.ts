@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import type { CheckInput, DestinationInput } from "../../contracts/job.ts";
+import {
+	type Destination,
+	type DestinationSpec,
+	destinationKind,
+} from "../../crds/generated/types.ts";
+import { jobSpec, type Warehouse } from "../job-template.ts";
+import type { Job, Secret } from "../kube/kinds.ts";
+import { controllerReference } from "../kube/resource.ts";
+import { label, managedByTidemill } from "../labels.ts";
+
+/** A check that takes longer waits for something that doesn't come, such as a volume. */
+export const checkDeadlineSeconds = 300;
+
+/** The verification of a Destination: a Job, and the Secret with its input, both of one name. */
+export interface Check {
+	job: Job;
+	secret: Secret;
+}
+
+/** Digest of what a check verifies. What is only shown to people is not in it. */
+export function checkHash({
+	displayName: _,
+	...verified
+}: DestinationSpec): string {
+	return createHash("sha256").update(JSON.stringify(verified)).digest("hex");
+}
+
+export function checkName(destination: string, hash: string): string {
+	return `${destination}-check-${hash.slice(0, 8)}`;
+}
+
+export function checkOf(
+	destination: Destination,
+	input: DestinationInput,
+	options: { image: string; warehouse: Warehouse },
+): Check {
+	const { name, namespace } = destination.metadata;
+	const labels = { ...managedByTidemill, [label.destination]: name };
+	const metadata = {
+		name: checkName(name, checkHash(destination.spec)),
+		namespace: namespace!,
+		labels,
+		ownerReferences: [controllerReference(destinationKind, destination)],
+	};
+	const checkInput: CheckInput = {
+		version: 1,
+		account: namespace!,
+		destination: input,
+	};
+	return {
+		secret: {
+			apiVersion: "v1",
+			kind: "Secret",
+			metadata,
+			stringData: { "input.json": JSON.stringify(checkInput) },
+		},
+		job: {
+			apiVersion: "batch/v1",
+			kind: "Job",
+			metadata,
+			spec: jobSpec({
+				command: "check",
+				image: options.image,
+				labels,
+				inputSecret: metadata.name,
+				warehouse: options.warehouse,
+				...(destination.spec.serviceAccountName && {
+					serviceAccountName: destination.spec.serviceAccountName,
+				}),
+				// The Destination's own backoff repeats a failed check, so that each result is seen.
+				retries: 0,
+				activeDeadlineSeconds: checkDeadlineSeconds,
+			}),
+		},
+	};
+}

@@ -1,0 +1,308 @@
+import { expect, test } from "vitest";
+import type { JobResult } from "../../contracts/job.ts";
+import type {
+	Destination,
+	DestinationSpec,
+	DestinationStatus,
+} from "../../crds/generated/types.ts";
+import type { Job, Pod } from "../kube/kinds.ts";
+import { checkHash, checkName } from "./check.ts";
+import {
+	backoffMs,
+	type DestinationAction,
+	type DestinationState,
+	decide,
+	decideRefused,
+} from "./decide.ts";
+
+const now = Date.parse("2026-03-01T12:00:00.000Z");
+const at = new Date(now).toISOString();
+const spec: DestinationSpec = {
+	type: "DuckDB",
+	duckDB: { path: "events.duckdb", volumeClaimName: "files" },
+};
+const hash = checkHash(spec);
+const name = checkName("lake", hash);
+
+function destinationWith(
+	status?: DestinationStatus,
+	wanted: DestinationSpec = spec,
+): Destination {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Destination",
+		metadata: { name: "lake", namespace: "shop", uid: "u", generation: 2 },
+		spec: wanted,
+		...(status && { status }),
+	};
+}
+
+function stateWith(part: Partial<DestinationState> = {}): DestinationState {
+	return {
+		destination: destinationWith(),
+		jobs: [],
+		pods: [],
+		image: "tidemill:1",
+		localWarehouse: undefined,
+		...part,
+	};
+}
+
+function jobThat(ended?: "Complete" | "Failed", reason?: string): Job {
+	return {
+		metadata: { name, namespace: "shop", uid: "job" },
+		...(ended && {
+			status: {
+				conditions: [
+					{
+						type: ended,
+						status: "True",
+						lastTransitionTime: at,
+						...(reason && { reason }),
+					},
+				],
+			},
+		}),
+	};
+}
+
+function podWith(result: JobResult): Pod {
+	return {
+		metadata: {
+			name: "pod",
+			ownerReferences: [
+				{ apiVersion: "batch/v1", kind: "Job", name, uid: "job" },
+			],
+		},
+		status: {
+			containerStatuses: [
+				{
+					name: "tidemill",
+					image: "",
+					imageID: "",
+					ready: false,
+					restartCount: 0,
+					state: {
+						terminated: { exitCode: 0, message: JSON.stringify(result) },
+					},
+				},
+			],
+		},
+	};
+}
+
+const succeeded: JobResult = {
+	version: 1,
+	outcome: "Succeeded",
+	rows: 0,
+	bytes: 0,
+	objects: 0,
+};
+const busy: JobResult = {
+	version: 1,
+	outcome: "Failed",
+	error: { code: "DestinationBusy", message: "in use by x", retryable: true },
+};
+
+function statusIn(actions: DestinationAction[]) {
+	return actions.find((action) => action.type === "writeStatus")?.status;
+}
+
+/** A Destination whose check of `spec` has failed this often, the last time at `now`. */
+function failedTimes(failures: number): Destination {
+	return destinationWith({
+		observedGeneration: 2,
+		phase: "Error",
+		lastCheck: { hash, time: at, failures },
+		conditions: [
+			{
+				type: "Ready",
+				status: "False",
+				reason: "CheckFailed",
+				message: "DestinationBusy: in use by x",
+				observedGeneration: 2,
+				lastTransitionTime: at,
+			},
+		],
+	});
+}
+
+test("a new Destination is checked by a Job of its own that carries the spec's digest", () => {
+	const actions = decide(stateWith(), now);
+	expect(statusIn(actions)).toMatchObject({
+		phase: "Checking",
+		conditions: [{ status: "Unknown", reason: "Checking" }],
+	});
+	const start = actions.find((action) => action.type === "startCheck")!;
+	expect(start.check.job.metadata).toMatchObject({
+		name,
+		ownerReferences: [{ kind: "Destination", uid: "u", controller: true }],
+	});
+	expect(JSON.parse(start.check.secret.stringData!["input.json"]!)).toEqual({
+		version: 1,
+		account: "shop",
+		destination: { type: "DuckDB", path: "events.duckdb" },
+	});
+});
+
+test("a check that succeeds makes the Destination Ready and is deleted", () => {
+	const actions = decide(
+		stateWith({ jobs: [jobThat("Complete")], pods: [podWith(succeeded)] }),
+		now,
+	);
+	expect(statusIn(actions)).toMatchObject({
+		phase: "Ready",
+		lastCheck: { hash, time: at, failures: 0 },
+		conditions: [{ status: "True", reason: "Verified" }],
+	});
+	expect(actions.at(-1)).toEqual({ type: "deleteCheck", name });
+	const destination = destinationWith(statusIn(actions));
+	expect(decide(stateWith({ destination }), now + 1e9)).toEqual([]);
+});
+
+test("a check that fails says so in the destination's own words", () => {
+	const actions = decide(
+		stateWith({ jobs: [jobThat("Failed")], pods: [podWith(busy)] }),
+		now,
+	);
+	expect(statusIn(actions)).toMatchObject({
+		phase: "Error",
+		lastCheck: { failures: 1 },
+		conditions: [
+			{
+				status: "False",
+				reason: "CheckFailed",
+				message: "DestinationBusy: in use by x",
+			},
+		],
+	});
+	expect(actions).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", severity: "Warning" }),
+	);
+});
+
+test("a result that is recorded already is not counted twice", () => {
+	expect(
+		decide(
+			stateWith({
+				destination: failedTimes(1),
+				jobs: [jobThat("Failed")],
+				pods: [podWith(busy)],
+			}),
+			now,
+		),
+	).toEqual([{ type: "deleteCheck", name }]);
+});
+
+test("a failed check is repeated after a delay that doubles, and what it said stays in view", () => {
+	expect([1, 2, 3, 20].map(backoffMs)).toEqual([
+		30_000, 60_000, 120_000, 1_800_000,
+	]);
+	const state = stateWith({ destination: failedTimes(2) });
+	expect(decide(state, now + 59_000)).toEqual([
+		{ type: "lookAgain", afterMs: 1_000 },
+	]);
+	expect(decide(state, now + 60_000)).toMatchObject([{ type: "startCheck" }]);
+	expect(decide({ ...state, jobs: [jobThat()] }, now + 61_000)).toEqual([
+		{ type: "lookAgain", afterMs: 10_000 },
+	]);
+});
+
+test("an edit is checked at once, unless only its label changed", () => {
+	const edited = failedTimes(5);
+	edited.metadata.generation = 3;
+	expect(decide(stateWith({ destination: edited }), now)).toMatchObject([
+		{ type: "startCheck" },
+	]);
+
+	const ready = destinationWith(
+		{ lastCheck: { hash, time: at, failures: 0 } },
+		{ ...spec, displayName: "Lake" },
+	);
+	expect(decide(stateWith({ destination: ready }), now)).not.toContainEqual(
+		expect.objectContaining({ type: "startCheck" }),
+	);
+});
+
+test("the check of an earlier spec is deleted", () => {
+	const earlier = { ...jobThat(), metadata: { name: "lake-check-0ld" } };
+	expect(decide(stateWith({ jobs: [earlier] }), now)).toEqual(
+		expect.arrayContaining([
+			{ type: "deleteCheck", name: "lake-check-0ld" },
+			expect.objectContaining({ type: "startCheck" }),
+		]),
+	);
+});
+
+test("a check that can't start says what it waits for, also when its time is over", () => {
+	const message = 'persistentvolumeclaim "files" not found';
+	const pod: Pod = {
+		...podWith(busy),
+		status: {
+			conditions: [{ type: "PodScheduled", status: "False", message }],
+		},
+	};
+	const status = statusIn(
+		decide(stateWith({ jobs: [jobThat()], pods: [pod] }), now),
+	)!;
+	expect(status.conditions![0]!.message).toContain(message);
+	const late = decide(
+		stateWith({
+			destination: destinationWith(status),
+			jobs: [jobThat("Failed", "DeadlineExceeded")],
+		}),
+		now,
+	);
+	expect(statusIn(late)!.conditions![0]).toMatchObject({
+		reason: "CheckNotFinished",
+		message: expect.stringContaining(message),
+	});
+});
+
+test.each<[string, DestinationSpec]>([
+	[
+		"UnsupportedType",
+		{
+			type: "BigQuery",
+			bigQuery: {
+				projectId: "project",
+				dataset: "d",
+				location: "EU",
+				createDataset: false,
+			},
+		},
+	],
+	["VolumeClaimRequired", { type: "DuckDB", duckDB: { path: "x.duckdb" } }],
+])("%s is said without a check, and ends one that runs", (reason, wanted) => {
+	const destination = destinationWith(undefined, wanted);
+	const actions = decide(stateWith({ destination, jobs: [jobThat()] }), now);
+	expect(actions[0]).toEqual({ type: "deleteCheck", name });
+	expect(statusIn(actions)).toMatchObject({
+		phase: "Error",
+		conditions: [{ status: "False", reason }],
+	});
+});
+
+test("local mode needs no claim: each namespace has a folder", () => {
+	const destination = destinationWith(undefined, {
+		type: "DuckDB",
+		duckDB: { path: "x.duckdb" },
+	});
+	const start = decide(
+		stateWith({ destination, localWarehouse: "/data" }),
+		now,
+	).find((action) => action.type === "startCheck")!;
+	expect(start.check.job.spec!.template.spec!.volumes).toContainEqual({
+		name: "warehouse",
+		hostPath: { path: "/data/shop", type: "DirectoryOrCreate" },
+	});
+});
+
+test("a check that Kubernetes refuses is reported in its words and repeated", () => {
+	const actions = decideRefused(destinationWith(), "exceeded quota", now);
+	expect(statusIn(actions)).toMatchObject({
+		lastCheck: { failures: 1 },
+		conditions: [{ reason: "CheckNotStarted", message: "exceeded quota" }],
+	});
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
+});

@@ -1,0 +1,299 @@
+import { isDeepStrictEqual } from "node:util";
+import type {
+	Destination,
+	DestinationLastCheck,
+	DestinationStatus,
+} from "../../crds/generated/types.ts";
+import { jobOutcome } from "../job-outcome.ts";
+import {
+	type ConditionStatus,
+	findCondition,
+	setCondition,
+} from "../kube/conditions.ts";
+import type { Job, Pod } from "../kube/kinds.ts";
+import type { Reason } from "../reasons.ts";
+import {
+	type Check,
+	checkDeadlineSeconds,
+	checkHash,
+	checkOf,
+} from "./check.ts";
+import { destinationInput, warehouseOf } from "./warehouse.ts";
+
+/** All that a decision about one Destination rests on. */
+export interface DestinationState {
+	destination: Destination;
+	/** The check Jobs that this Destination owns and that aren't being deleted. */
+	jobs: Job[];
+	/** The Pods of those Jobs. */
+	pods: Pod[];
+	image: string;
+	/** Local mode's directory for DuckDB files. */
+	localWarehouse: string | undefined;
+}
+
+export type DestinationAction =
+	| { type: "startCheck"; check: Check }
+	/** The Job with its Pods, and the Secret of the same name. */
+	| { type: "deleteCheck"; name: string }
+	| { type: "writeStatus"; status: DestinationStatus }
+	| {
+			type: "recordEvent";
+			severity: "Normal" | "Warning";
+			reason: string;
+			message: string;
+	  }
+	| { type: "lookAgain"; afterMs: number };
+
+export function decide(
+	state: DestinationState,
+	now: number,
+): DestinationAction[] {
+	const { destination, jobs } = state;
+	if (destination.metadata.deletionTimestamp) return [];
+	const wanted = wantedCheck(state);
+	if ("reason" in wanted)
+		return [
+			...jobs.map(deletionOf),
+			...finding(destination, { status: "False", ...wanted }, now),
+		];
+
+	const { name } = wanted.job.metadata;
+	const current = jobs.find((job) => job.metadata.name === name);
+	return [
+		...jobs.filter((job) => job !== current).map(deletionOf),
+		...(current
+			? followCheck(state, current, now)
+			: considerCheck(destination, wanted, now)),
+	];
+}
+
+/** What to do when Kubernetes refused the check's Job or Secret, in its words. */
+export function decideRefused(
+	destination: Destination,
+	message: string,
+	now: number,
+): DestinationAction[] {
+	const lastCheck = afterFailure(destination, new Date(now).toISOString());
+	return [
+		...finding(
+			destination,
+			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
+			now,
+		),
+		{ type: "lookAgain", afterMs: backoffMs(lastCheck.failures) },
+	];
+}
+
+/** How long after the nth failure in a row the check is repeated: 30 s, doubling to 30 min. */
+export function backoffMs(failures: number): number {
+	return Math.min(30_000 * 2 ** (failures - 1), 30 * 60_000);
+}
+
+interface Finding {
+	status: ConditionStatus;
+	reason: Reason<"Destination">;
+	message: string;
+	lastCheck?: DestinationLastCheck;
+}
+
+function wantedCheck(
+	state: DestinationState,
+): Check | Pick<Finding, "reason" | "message"> {
+	const { destination, image } = state;
+	const input = destinationInput(destination);
+	if (!input)
+		return {
+			reason: "UnsupportedType",
+			message: `This version of Tidemill loads into DuckDB only, not into ${destination.spec.type}. Set spec.type to DuckDB.`,
+		};
+	const warehouse = warehouseOf(destination, state.localWarehouse);
+	if (!warehouse)
+		return {
+			reason: "VolumeClaimRequired",
+			message:
+				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim of this namespace.",
+		};
+	return checkOf(destination, input, { image, warehouse });
+}
+
+/** The check's Job is there: wait for it, or record what it found. */
+function followCheck(
+	{ destination, pods }: DestinationState,
+	job: Job,
+	now: number,
+): DestinationAction[] {
+	const outcome = jobOutcome(
+		job,
+		pods.filter((pod) =>
+			pod.metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid),
+		),
+	);
+	const last = lastCheckOf(destination);
+	if (!outcome.finished) {
+		const message = outcome.waitingFor
+			? `The check can't start yet: ${outcome.waitingFor}`
+			: "The check is running.";
+		// While a failed check is repeated, what it said stays in view.
+		const silent = last?.failures;
+		return [
+			...(silent
+				? []
+				: finding(
+						destination,
+						{ status: "Unknown", reason: "Checking", message },
+						now,
+					)),
+			{ type: "lookAgain", afterMs: 10_000 },
+		];
+	}
+
+	const { at, result } = outcome;
+	if (last?.time === at) return [deletionOf(job)];
+	if (result.outcome === "Succeeded")
+		return [
+			...finding(
+				destination,
+				{
+					status: "True",
+					reason: "Verified",
+					message: "A check from inside the namespace could write.",
+					lastCheck: {
+						hash: checkHash(destination.spec),
+						time: at,
+						failures: 0,
+					},
+				},
+				now,
+			),
+			deletionOf(job),
+		];
+
+	const { code, message } = result.error;
+	const lastCheck = afterFailure(destination, at);
+	return [
+		...finding(
+			destination,
+			{
+				status: "False",
+				lastCheck,
+				...(code === "DeadlineExceeded"
+					? {
+							reason: "CheckNotFinished",
+							message: unfinishedMessage(destination),
+						}
+					: { reason: "CheckFailed", message: `${code}: ${message}` }),
+			},
+			now,
+		),
+		deletionOf(job),
+	];
+}
+
+/** No check is there: it was done, is not due yet, or starts now. */
+function considerCheck(
+	destination: Destination,
+	check: Check,
+	now: number,
+): DestinationAction[] {
+	const last = lastCheckOf(destination);
+	const start: DestinationAction = { type: "startCheck", check };
+	if (!last)
+		return [
+			...finding(
+				destination,
+				{
+					status: "Unknown",
+					reason: "Checking",
+					message: "The check is running.",
+				},
+				now,
+			),
+			start,
+		];
+	if (!last.failures)
+		return finding(
+			destination,
+			{
+				status: "True",
+				reason: "Verified",
+				message: "A check from inside the namespace could write.",
+			},
+			now,
+		);
+	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
+	// Somebody who edits a Destination that fails wants to know now.
+	const edited =
+		destination.status?.observedGeneration !== destination.metadata.generation;
+	return edited || now >= dueMs
+		? [start]
+		: [{ type: "lookAgain", afterMs: dueMs - now }];
+}
+
+/** The latest check of the spec as it is now. */
+function lastCheckOf({
+	spec,
+	status,
+}: Destination): DestinationLastCheck | undefined {
+	return status?.lastCheck?.hash === checkHash(spec)
+		? status.lastCheck
+		: undefined;
+}
+
+function afterFailure(destination: Destination, time: string) {
+	return {
+		hash: checkHash(destination.spec),
+		time,
+		failures: (lastCheckOf(destination)?.failures ?? 0) + 1,
+	};
+}
+
+/** A Job that ran out of time has no Pods any more: what they waited for stands in the status. */
+function unfinishedMessage({ status }: Destination): string {
+	const ready = findCondition(status?.conditions, "Ready");
+	if (ready?.reason === "CheckNotFinished") return ready.message;
+	return `The check did not end in ${checkDeadlineSeconds} seconds. Last it said: ${ready?.message ?? "nothing"}`;
+}
+
+/** The status with this finding, and the event that tells of it; nothing if it says so already. */
+function finding(
+	destination: Destination,
+	{ lastCheck = destination.status?.lastCheck, ...found }: Finding,
+	now: number,
+): DestinationAction[] {
+	const before = destination.status;
+	const observedGeneration = destination.metadata.generation ?? 0;
+	const status: DestinationStatus = {
+		observedGeneration,
+		phase: phases[found.status],
+		...(lastCheck && { lastCheck }),
+		conditions: setCondition(
+			before?.conditions,
+			{ type: "Ready", observedGeneration, ...found },
+			now,
+		),
+	};
+	if (isDeepStrictEqual(status, before)) return [];
+	const ready = findCondition(before?.conditions, "Ready");
+	const news =
+		ready?.reason !== found.reason || ready.message !== found.message;
+	return [
+		{ type: "writeStatus", status },
+		...(news
+			? [
+					{
+						type: "recordEvent",
+						severity: found.status === "False" ? "Warning" : "Normal",
+						reason: found.reason,
+						message: found.message,
+					} as const,
+				]
+			: []),
+	];
+}
+
+const phases = { True: "Ready", False: "Error", Unknown: "Checking" } as const;
+
+function deletionOf(job: Job): DestinationAction {
+	return { type: "deleteCheck", name: job.metadata.name };
+}

@@ -1,0 +1,288 @@
+import { expect, test } from "vitest";
+import type { Source, SourceSpec } from "../../crds/generated/types.ts";
+import type { Secret } from "../kube/kinds.ts";
+import { finalizer, label } from "../labels.ts";
+import { decide, type SourceAction, type SourceState } from "./decide.ts";
+import { digest, type SourceKeys } from "./keys.ts";
+import { routeOf } from "./route.ts";
+
+const now = Date.parse("2026-03-01T12:00:00Z");
+const keys: SourceKeys = {
+	sourceKey: "a".repeat(32),
+	urlKey: "b".repeat(32),
+	shard: 0,
+};
+const url = `https://in.example/hooks/${keys.sourceKey}/${keys.urlKey}`;
+
+const customToken: SourceSpec["webhook"]["authorization"] = {
+	type: "CustomToken",
+	customToken: { secretRef: { name: "token", key: "value" } },
+};
+
+function sourceWith(spec: Partial<SourceSpec> = {}): Source {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Source",
+		metadata: { name: "orders", namespace: "shop", generation: 3 },
+		spec: {
+			type: "Webhook",
+			webhook: { authorization: { type: "None" }, maxBodyBytes: 1024 },
+			suspend: false,
+			deletionPolicy: "Retain",
+			...spec,
+		},
+	};
+}
+
+function withAuthorization(
+	authorization: SourceSpec["webhook"]["authorization"],
+): Source {
+	return sourceWith({ webhook: { authorization, maxBodyBytes: 1024 } });
+}
+
+function tokenSecret(
+	value: string,
+	labels: Record<string, string> = { [label.use]: "true" },
+): Secret {
+	return {
+		metadata: { name: "token", namespace: "shop", labels },
+		data: { value: Buffer.from(value).toString("base64") },
+	};
+}
+
+/** A Source whose route is published as it should be. */
+function stateWith(part: Partial<SourceState> = {}): SourceState {
+	const source = part.source ?? sourceWith();
+	return {
+		source,
+		keys,
+		keysAdopted: false,
+		tokenSecret: undefined,
+		published: routeOf(source, keys, { type: "None" }),
+		claimant: "shop",
+		publishTrouble: undefined,
+		ledger: undefined,
+		receiveURL: "https://in.example",
+		statusWrittenMs: 0,
+		...part,
+	};
+}
+
+function statusIn(actions: SourceAction[]) {
+	return actions.find((action) => action.type === "writeStatus")?.status;
+}
+
+function readyIn(actions: SourceAction[]) {
+	const [ready] = statusIn(actions)?.conditions ?? [];
+	return ready;
+}
+
+test("a Source without keys gets some", () => {
+	expect(decide(stateWith({ keys: "absent" }), now)).toEqual([
+		{ type: "issueKeys" },
+	]);
+});
+
+test("a published Source is Active with its URL", () => {
+	const actions = decide(stateWith(), now);
+	expect(statusIn(actions)).toEqual({
+		observedGeneration: 3,
+		phase: "Active",
+		webhookURL: url,
+		sourceKey: keys.sourceKey,
+		conditions: [
+			{
+				type: "Ready",
+				status: "True",
+				reason: "Active",
+				message: "The URL in status.webhookURL accepts events.",
+				observedGeneration: 3,
+				lastTransitionTime: "2026-03-01T12:00:00Z",
+			},
+		],
+	});
+	expect(actions).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", severity: "Normal" }),
+	);
+});
+
+test("a status that says so already is not written again", () => {
+	const status = statusIn(decide(stateWith(), now))!;
+	const source = { ...sourceWith(), status };
+	expect(decide(stateWith({ source }), now + 60_000)).toEqual([]);
+});
+
+test("a route on its way changes nothing yet; one that can't be published is named", () => {
+	expect(decide(stateWith({ published: undefined }), now)).toEqual([]);
+	const publishTrouble = "NATS does not answer";
+	expect(
+		readyIn(decide(stateWith({ published: undefined, publishTrouble }), now)),
+	).toMatchObject({
+		status: "False",
+		reason: "RouteNotPublished",
+		message: expect.stringContaining(publishTrouble),
+	});
+});
+
+test("a token's digest is in the route, without the line end that echo leaves", () => {
+	const source = withAuthorization(customToken);
+	const published = routeOf(source, keys, {
+		type: "CustomToken",
+		digests: [digest("s3cret")],
+	});
+	const actions = decide(
+		stateWith({ source, published, tokenSecret: tokenSecret("s3cret\n") }),
+		now,
+	);
+	expect(statusIn(actions)?.phase).toBe("Active");
+});
+
+test.each<[string, Partial<SourceState>]>([
+	["SecretNotFound", { source: withAuthorization(customToken) }],
+	[
+		"SecretNotLabelled",
+		{
+			source: withAuthorization(customToken),
+			tokenSecret: tokenSecret("x", {}),
+		},
+	],
+	[
+		"SecretKeyNotFound",
+		{
+			source: withAuthorization(customToken),
+			tokenSecret: { ...tokenSecret("x"), data: {} },
+		},
+	],
+	[
+		"TokenInvalid",
+		{
+			source: withAuthorization(customToken),
+			tokenSecret: tokenSecret("\n"),
+		},
+	],
+	[
+		"UnsupportedAuthorization",
+		{
+			source: withAuthorization({
+				type: "Signature",
+				signature: {
+					scheme: "GitHub",
+					secretRefs: [{ name: "s", key: "k" }],
+					toleranceSeconds: 300,
+				},
+			}),
+		},
+	],
+	[
+		"UnsupportedTrackingPlan",
+		{
+			source: sourceWith({
+				webhook: {
+					authorization: { type: "None" },
+					maxBodyBytes: 1,
+					trackingPlanRef: { name: "plan" },
+				},
+			}),
+		},
+	],
+	["KeyTaken", { claimant: "other", published: undefined }],
+	[
+		"KeyTaken",
+		{
+			published: {
+				...routeOf(sourceWith(), keys, { type: "None" }),
+				source: "older",
+			},
+		},
+	],
+	["KeysSecretInvalid", { keys: "invalid" }],
+])("%s is an error with a warning Event", (reason, part) => {
+	const actions = decide(stateWith(part), now);
+	expect(statusIn(actions)?.phase).toBe("Error");
+	expect(readyIn(actions)).toMatchObject({ status: "False", reason });
+	expect(actions).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", severity: "Warning" }),
+	);
+});
+
+test("a suspended Source says so and warns nobody", () => {
+	const source = sourceWith({ suspend: true });
+	const actions = decide(stateWith({ source }), now);
+	expect(statusIn(actions)?.phase).toBe("Suspended");
+	expect(readyIn(actions)).toMatchObject({
+		status: "False",
+		reason: "Suspended",
+	});
+	expect(actions).not.toContainEqual(
+		expect.objectContaining({ severity: "Warning" }),
+	);
+});
+
+test("keys that were there before the Source are told of once", () => {
+	expect(decide(stateWith({ keysAdopted: true }), now)).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", reason: "URLAdopted" }),
+	);
+});
+
+test("the ledger's facts follow at most once in ten seconds", () => {
+	const status = statusIn(decide(stateWith(), now))!;
+	const source = { ...sourceWith(), status };
+	const ledger = {
+		version: 1 as const,
+		account: "shop",
+		sourceKey: keys.sourceKey,
+		firstEventDate: "2026-02-28",
+		lastEventTime: "2026-03-01T11:59:59Z",
+		archivedThrough: "2026-03-01T12:00:00Z",
+		archived: { "2026-02-28": 2, "2026-03-01": 3 },
+	};
+	const state = stateWith({ source, ledger, statusWrittenMs: now });
+	expect(decide(state, now + 4_000)).toEqual([
+		{ type: "lookAgain", afterMs: 6_000 },
+	]);
+	expect(statusIn(decide(state, now + 10_000))).toMatchObject({
+		phase: "Active",
+		firstEventDate: "2026-02-28",
+		counts: { archived: 5 },
+	});
+	// What a person did is shown at once.
+	const suspended = { ...sourceWith({ suspend: true }), status };
+	expect(
+		statusIn(
+			decide(
+				stateWith({ source: suspended, ledger, statusWrittenMs: now }),
+				now,
+			),
+		)?.phase,
+	).toBe("Suspended");
+});
+
+test("facts stay in view while the ledger can't be read", () => {
+	const status = { counts: { archived: 5 }, firstEventDate: "2026-02-28" };
+	const source = { ...sourceWith(), status };
+	expect(statusIn(decide(stateWith({ source }), now))).toMatchObject(status);
+});
+
+test("only deletionPolicy Delete holds up a deletion, for the key and then the Secret", () => {
+	const retained = sourceWith();
+	expect(decide(stateWith({ source: retained }), now)).not.toContainEqual(
+		expect.objectContaining({ type: "setFinalizers" }),
+	);
+
+	const source = sourceWith({ deletionPolicy: "Delete" });
+	expect(decide(stateWith({ source }), now)[0]).toEqual({
+		type: "setFinalizers",
+		finalizers: [finalizer],
+	});
+
+	source.metadata.finalizers = ["other", finalizer];
+	source.metadata.deletionTimestamp = "2026-03-01T12:00:00Z";
+	expect(decide(stateWith({ source }), now)).toEqual([
+		{ type: "releaseKey", sourceKey: keys.sourceKey },
+		{ type: "deleteKeys" },
+		{ type: "setFinalizers", finalizers: ["other"] },
+	]);
+	expect(decide(stateWith({ source, keys: "invalid" }), now)).toEqual([
+		{ type: "setFinalizers", finalizers: ["other"] },
+	]);
+});

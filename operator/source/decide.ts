@@ -1,0 +1,255 @@
+import { isDeepStrictEqual } from "node:util";
+import type { SourceLedger } from "../../contracts/ledger.ts";
+import type { Route } from "../../contracts/route.ts";
+import type { Source, SourceStatus } from "../../crds/generated/types.ts";
+import { findCondition, setCondition } from "../kube/conditions.ts";
+import type { Secret } from "../kube/kinds.ts";
+import { finalizer } from "../labels.ts";
+import type { Reason } from "../reasons.ts";
+import { authorize } from "./authorization.ts";
+import { keysSecretName, type SourceKeys } from "./keys.ts";
+import { routeOf } from "./route.ts";
+
+/** All that a decision about one Source rests on. */
+export interface SourceState {
+	source: Source;
+	/** From the Secret `<source>-webhook-url`; `invalid` if it isn't this Source's or is damaged. */
+	keys: SourceKeys | "absent" | "invalid";
+	/** Whether the keys are older than the Source: it was deleted and made again, or restored. */
+	keysAdopted: boolean;
+	/** The Secret that customToken refers to, labelled or not. */
+	tokenSecret: Secret | undefined;
+	/** What receivers have for the source key. */
+	published: Route | undefined;
+	/** The account that has the source key. */
+	claimant: string | undefined;
+	/** Why routes can't be published at the moment. */
+	publishTrouble: string | undefined;
+	ledger: SourceLedger | undefined;
+	/** Where receivers are reached from outside, without a slash at the end. */
+	receiveURL: string;
+	/** When this process last wrote the Source's status; 0 if it never did. */
+	statusWrittenMs: number;
+}
+
+export type SourceAction =
+	| { type: "setFinalizers"; finalizers: string[] }
+	| { type: "issueKeys" }
+	| { type: "releaseKey"; sourceKey: string }
+	| { type: "deleteKeys" }
+	| { type: "writeStatus"; status: SourceStatus }
+	| {
+			type: "recordEvent";
+			severity: "Normal" | "Warning";
+			reason: string;
+			message: string;
+	  }
+	| { type: "lookAgain"; afterMs: number };
+
+/** Facts from the ledger change with every cut; a Source's status follows at most this often. */
+const factsIntervalMs = 10_000;
+
+export function decide(state: SourceState, now: number): SourceAction[] {
+	const { source } = state;
+	if (source.metadata.deletionTimestamp) return decideDeletion(state);
+	const actions = decideFinalizer(source);
+	if (state.keys === "absent") return [...actions, { type: "issueKeys" }];
+
+	const verdict = judge(state, state.keys);
+	if (!verdict) return actions;
+	const status = statusOf(state, verdict, now);
+	if (isDeepStrictEqual(status, source.status ?? {}))
+		return [...actions, ...lookAgainFor(verdict)];
+
+	const onlyFactsDiffer = isDeepStrictEqual(
+		withoutFacts(status),
+		withoutFacts(source.status),
+	);
+	const waitMs = state.statusWrittenMs + factsIntervalMs - now;
+	if (onlyFactsDiffer && waitMs > 0)
+		return [...actions, { type: "lookAgain", afterMs: waitMs }];
+	return [
+		...actions,
+		{ type: "writeStatus", status },
+		...eventsOf(state, verdict),
+		...lookAgainFor(verdict),
+	];
+}
+
+interface Verdict {
+	reason: Reason<"Source">;
+	message: string;
+	/** The keys that the status may show; none while they aren't this Source's. */
+	keys?: SourceKeys;
+}
+
+/** Undefined while the route is on its way: whoever publishes it asks again. */
+function judge(
+	state: SourceState,
+	keys: SourceKeys | "invalid",
+): Verdict | undefined {
+	const { source, published, claimant } = state;
+	const { name, namespace } = source.metadata;
+	if (keys === "invalid")
+		return {
+			reason: "KeysSecretInvalid",
+			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore it from a backup, or delete it to get a new URL.`,
+		};
+	const rival = published?.account === namespace ? published?.source : name;
+	if ((claimant !== undefined && claimant !== namespace) || rival !== name)
+		return {
+			reason: "KeyTaken",
+			message: `The source key in Secret "${keysSecretName(name)}" belongs to ${rival === name ? "another namespace" : `Source "${rival}"`}. Delete the Secret to get a new URL.`,
+		};
+
+	const { authorization, problem } = authorize(source, state.tokenSecret);
+	if (problem) return { ...problem, keys };
+	if (!isDeepStrictEqual(published, routeOf(source, keys, authorization)))
+		return state.publishTrouble === undefined
+			? undefined
+			: {
+					reason: "RouteNotPublished",
+					message: `Receivers don't know this Source as it is now: ${state.publishTrouble}. It is tried again.`,
+					keys,
+				};
+	return source.spec.suspend
+		? {
+				reason: "Suspended",
+				message: "Senders are answered with 403 until spec.suspend is false.",
+				keys,
+			}
+		: {
+				reason: "Active",
+				message: "The URL in status.webhookURL accepts events.",
+				keys,
+			};
+}
+
+function statusOf(
+	{ source, ledger, receiveURL }: SourceState,
+	{ reason, message, keys }: Verdict,
+	now: number,
+): SourceStatus {
+	const observedGeneration = source.metadata.generation ?? 0;
+	return {
+		observedGeneration,
+		phase: reason === "Active" || reason === "Suspended" ? reason : "Error",
+		...(keys && {
+			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
+			sourceKey: keys.sourceKey,
+		}),
+		...(keys && ledger ? ledgerFacts(ledger) : factsOf(source.status)),
+		conditions: setCondition(
+			source.status?.conditions,
+			{
+				type: "Ready",
+				status: reason === "Active" ? "True" : "False",
+				reason,
+				message,
+				observedGeneration,
+			},
+			now,
+		),
+	};
+}
+
+type Facts = Pick<
+	SourceStatus,
+	"firstEventDate" | "lastEventTime" | "archivedThrough" | "counts"
+>;
+
+function ledgerFacts(ledger: SourceLedger): Facts {
+	return {
+		firstEventDate: ledger.firstEventDate,
+		lastEventTime: ledger.lastEventTime,
+		archivedThrough: ledger.archivedThrough,
+		counts: {
+			archived: Object.values(ledger.archived).reduce((a, b) => a + b, 0),
+		},
+	};
+}
+
+/** What the status already says; it stays while the ledger can't be read. */
+function factsOf(status: SourceStatus = {}): Facts {
+	const { firstEventDate, lastEventTime, archivedThrough, counts } = status;
+	return {
+		...(firstEventDate !== undefined && { firstEventDate }),
+		...(lastEventTime !== undefined && { lastEventTime }),
+		...(archivedThrough !== undefined && { archivedThrough }),
+		...(counts && { counts }),
+	};
+}
+
+function withoutFacts(status: SourceStatus = {}): SourceStatus {
+	const { firstEventDate, lastEventTime, archivedThrough, counts, ...rest } =
+		status;
+	return rest;
+}
+
+function eventsOf(
+	{ source, keysAdopted }: SourceState,
+	{ reason, message }: Verdict,
+): SourceAction[] {
+	const before = findCondition(source.status?.conditions, "Ready");
+	if (before?.reason === reason) return [];
+	const calm = reason === "Active" || reason === "Suspended";
+	return [
+		...(before === undefined && keysAdopted
+			? [
+					{
+						type: "recordEvent",
+						severity: "Normal",
+						reason: "URLAdopted",
+						message: `Secret "${keysSecretName(source.metadata.name)}" was there: the Source has its earlier URL.`,
+					} as const,
+				]
+			: []),
+		{
+			type: "recordEvent",
+			severity: calm ? "Normal" : "Warning",
+			reason,
+			message,
+		},
+	];
+}
+
+/** A Secret that is made without the label is not watched. */
+function lookAgainFor({ reason }: Verdict): SourceAction[] {
+	return reason === "SecretNotFound"
+		? [{ type: "lookAgain", afterMs: 30_000 }]
+		: [];
+}
+
+/** Only `deletionPolicy: Delete` leaves work that a deletion must wait for. */
+function decideFinalizer(source: Source): SourceAction[] {
+	const finalizers = source.metadata.finalizers ?? [];
+	const wanted = source.spec.deletionPolicy === "Delete";
+	if (finalizers.includes(finalizer) === wanted) return [];
+	const others = finalizers.filter((name) => name !== finalizer);
+	return [
+		{
+			type: "setFinalizers",
+			finalizers: wanted ? [...others, finalizer] : others,
+		},
+	];
+}
+
+/** The key is released before the Secret that names it goes, so that a crash between the two forgets nothing. */
+function decideDeletion({ source, keys }: SourceState): SourceAction[] {
+	const finalizers = source.metadata.finalizers ?? [];
+	if (!finalizers.includes(finalizer)) return [];
+	const clean: SourceAction[] =
+		source.spec.deletionPolicy === "Delete" && typeof keys === "object"
+			? [
+					{ type: "releaseKey", sourceKey: keys.sourceKey },
+					{ type: "deleteKeys" },
+				]
+			: [];
+	return [
+		...clean,
+		{
+			type: "setFinalizers",
+			finalizers: finalizers.filter((name) => name !== finalizer),
+		},
+	];
+}
