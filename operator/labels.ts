@@ -19,3 +19,9 @@ export const fieldManager = "tidemill-operator";
 
 /** Holds up a deletion until the operator has removed what no owner reference removes. */
 export const finalizer = "tidemill.dev/cleanup";
+
+/** Annotations that Tidemill reads or writes. */
+export const annotation = {
+	/** On a Run: what made it, a value of `status.trigger`. Absent when a person did. */
+	trigger: "tidemill.dev/trigger",
+} as const;
