@@ -73,10 +73,17 @@ export class Transport {
 		if (!cluster.proxyUrl) options.agent = secure ? httpsAgent : httpAgent;
 
 		return new Promise((resolve, reject) => {
-			const outgoing = (secure ? https : http).request(url, options, resolve);
+			let answer: http.IncomingMessage | undefined;
+			const outgoing = (secure ? https : http).request(url, options, (got) => {
+				answer = got;
+				resolve(got);
+			});
 			outgoing.on("timeout", () =>
-				outgoing.destroy(
-					new Error(`nothing was heard for ${request.silenceMs} ms`),
+				// Once there is an answer, its reader is who must hear of it.
+				(answer ?? outgoing).destroy(
+					new Error(
+						`${request.path}: nothing was heard for ${request.silenceMs} ms`,
+					),
 				),
 			);
 			outgoing.on("error", (cause: NodeJS.ErrnoException) =>

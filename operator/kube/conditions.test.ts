@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { type Condition, setCondition } from "./conditions.ts";
+
+const first = Date.parse("2026-03-01T10:00:00.123Z");
+const later = Date.parse("2026-03-01T11:00:00.456Z");
+const ready = {
+	type: "Ready",
+	status: "True",
+	reason: "Fine",
+	message: "",
+	observedGeneration: 1,
+} as const;
+
+test("a new condition begins now, in whole seconds as Kubernetes has it", () => {
+	expect(setCondition(undefined, ready, first)).toEqual([
+		{ ...ready, lastTransitionTime: "2026-03-01T10:00:00Z" },
+	]);
+});
+
+test("lastTransitionTime moves only when the status flips (KEP-1623)", () => {
+	const before = setCondition([], ready, first);
+	const other = { ...ready, reason: "Other", observedGeneration: 2 } as const;
+	expect(setCondition(before, other, later)[0]).toEqual({
+		...other,
+		lastTransitionTime: "2026-03-01T10:00:00Z",
+	});
+	expect(
+		setCondition(before, { ...ready, status: "False" }, later)[0],
+	).toMatchObject({
+		status: "False",
+		lastTransitionTime: "2026-03-01T11:00:00Z",
+	});
+});
+
+test("other types stay as they are, in their places", () => {
+	const others: Condition[] = [
+		{ ...ready, type: "A", lastTransitionTime: "x" },
+		{ ...ready, lastTransitionTime: "y" },
+		{ ...ready, type: "B", lastTransitionTime: "z" },
+	];
+	const after = setCondition(others, { ...ready, status: "False" }, first);
+	expect(after.map((condition) => condition.type)).toEqual(["A", "Ready", "B"]);
+	expect([after[0], after[2]]).toEqual([others[0], others[2]]);
+});

@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
+import type { KubeClient } from "./client.ts";
+import type { KubeObject, ResourceKind } from "./resource.ts";
+
+/**
+ * Writes an object's whole status, by server-side apply, if it differs from what was read. Returns whether it wrote.
+ * The version that was read goes along: when the object has changed since, this throws ApiError `Conflict` and nothing is
+ * written, so a status that was thought out over an old state never replaces a newer one.
+ */
+export async function writeStatus<T extends KubeObject & { status?: unknown }>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	object: T,
+	status: NonNullable<T["status"]>,
+	fieldManager: string,
+): Promise<boolean> {
+	// As JSON, in which a field that is undefined is absent.
+	const next: unknown = JSON.parse(JSON.stringify(status));
+	if (isDeepStrictEqual(next, object.status ?? {})) return false;
+	const { namespace, name, resourceVersion } = object.metadata;
+	const metadata = {
+		name,
+		...(namespace && { namespace }),
+		...(resourceVersion && { resourceVersion }),
+	};
+	await client.applyStatus(kind, { metadata, status: next }, { fieldManager });
+	return true;
+}

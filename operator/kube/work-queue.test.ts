@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { WorkQueue } from "./work-queue.ts";
+
+beforeEach(() => {
+	vi.useFakeTimers();
+});
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+test("a key that is added twice while it waits is worked on once", async () => {
+	const queue = new WorkQueue();
+	queue.add("a");
+	queue.add("b");
+	queue.add("a");
+	expect([await queue.take(), await queue.take()]).toEqual(["a", "b"]);
+	expect(queue.length).toBe(0);
+});
+
+test("a key that is added while it is worked on comes again after that, and not before", async () => {
+	const queue = new WorkQueue();
+	queue.add("a");
+	await queue.take();
+	queue.add("a");
+	queue.add("a");
+	expect(queue.length).toBe(0);
+	queue.done("a");
+	expect(queue.length).toBe(1);
+	expect(await queue.take()).toBe("a");
+	queue.done("a");
+	expect(queue.length).toBe(0);
+});
+
+test("two waiting workers never get the same key at once", async () => {
+	const queue = new WorkQueue();
+	const first = queue.take();
+	const second = queue.take();
+	queue.add("a");
+	queue.add("a");
+	queue.add("b");
+	expect([await first, await second]).toEqual(["a", "b"]);
+});
+
+test("a delayed key comes when its time has passed; of two times the earlier counts", async () => {
+	const queue = new WorkQueue();
+	queue.addAfter("a", 10_000);
+	queue.addAfter("a", 1_000);
+	queue.addAfter("a", 20_000);
+	vi.advanceTimersByTime(999);
+	expect(queue.length).toBe(0);
+	vi.advanceTimersByTime(1);
+	expect(await queue.take()).toBe("a");
+	queue.done("a");
+	vi.advanceTimersByTime(60_000);
+	expect(queue.length).toBe(0);
+});
+
+test("a delay longer than a timer can hold doesn't come at once", () => {
+	const queue = new WorkQueue();
+	queue.addAfter("yearly", 365 * 86_400_000);
+	vi.advanceTimersByTime(86_399_999);
+	expect(queue.length).toBe(0);
+});
+
+test("a key that fails again and again waits longer each time, up to a bound, until it is forgotten", () => {
+	const queue = new WorkQueue({ baseMs: 5, maxMs: 300_000 });
+	const waits = Array.from({ length: 30 }, () => queue.addAfterFailure("a"));
+	expect(waits[0]).toBeGreaterThanOrEqual(2.5);
+	expect(waits[0]).toBeLessThanOrEqual(5);
+	expect(waits[10]).toBeGreaterThanOrEqual((5 * 2 ** 10) / 2);
+	expect(Math.max(...waits)).toBeLessThanOrEqual(300_000);
+	expect(waits.at(-1)).toBeGreaterThanOrEqual(150_000);
+	expect(queue.addAfterFailure("b")).toBeLessThanOrEqual(5);
+	queue.forget("a");
+	expect(queue.addAfterFailure("a")).toBeLessThanOrEqual(5);
+});
+
+test("a stopped queue sends its workers home and takes nothing more in", async () => {
+	const queue = new WorkQueue();
+	const worker = queue.take();
+	queue.addAfter("later", 10);
+	queue.stop();
+	expect(await worker).toBeUndefined();
+	queue.add("a");
+	vi.advanceTimersByTime(100);
+	expect(await queue.take()).toBeUndefined();
+});

@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import { beforeEach, expect, inject, test, vi } from "vitest";
+import { KubeClient } from "../../operator/kube/client.ts";
+import { kinds } from "../../operator/kube/kinds.ts";
+import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import { LeaderElection } from "../../operator/kube/lease.ts";
+import { createLog } from "../../service/log.ts";
+
+const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+const log = createLog("test");
+const wait = { timeout: 20_000, interval: 20 };
+const namespace = "default";
+let name = "";
+let leading: string[] = [];
+
+beforeEach(() => {
+	name = `lease-${randomBytes(4).toString("hex")}`;
+	leading = [];
+});
+
+function candidate(identity: string, its = client) {
+	const stop = new AbortController();
+	const election = new LeaderElection(
+		its,
+		{
+			namespace,
+			name,
+			identity,
+			durationMs: 2_000,
+			renewDeadlineMs: 1_000,
+			retryMs: 100,
+		},
+		log,
+	);
+	const outcome = election.run(stop.signal, async (signal) => {
+		leading.push(identity);
+		await new Promise((resolve) =>
+			signal.addEventListener("abort", resolve, { once: true }),
+		);
+		leading.splice(leading.indexOf(identity), 1);
+	});
+	return { stop: () => stop.abort(), outcome };
+}
+
+function holder() {
+	return client.get(kinds.lease, name, namespace);
+}
+
+test("of two candidates one leads, and the other does when the first gives the lease back", async () => {
+	const first = candidate("one");
+	await vi.waitFor(() => expect(leading).toEqual(["one"]), wait);
+	const second = candidate("two");
+	await vi.waitFor(async () => {
+		// Several renewals while the other one stands by.
+		const lease = await holder();
+		expect(lease?.spec?.renewTime).not.toBe(lease?.spec?.acquireTime);
+	}, wait);
+	expect(leading).toEqual(["one"]);
+	first.stop();
+	expect(await first.outcome).toBe("released");
+	await vi.waitFor(() => expect(leading).toEqual(["two"]), wait);
+	expect((await holder())?.spec?.leaseTransitions).toBe(1);
+	second.stop();
+	expect(await second.outcome).toBe("released");
+	expect((await holder())?.spec?.holderIdentity ?? "").toBe("");
+});
+
+test("a leader that can't renew stops before another one starts", async () => {
+	const cutOff = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+	const first = candidate("one", cutOff);
+	await vi.waitFor(() => expect(leading).toEqual(["one"]), wait);
+	const second = candidate("two");
+	vi.spyOn(cutOff, "get").mockRejectedValue(new Error("cut off"));
+	expect(await first.outcome).toBe("lost");
+	expect(leading).toEqual([]);
+	await vi.waitFor(() => expect(leading).toEqual(["two"]), wait);
+	second.stop();
+	await second.outcome;
+});
+
+test("a leader whose request hangs stops as well", async () => {
+	const stuck = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+	const first = candidate("one", stuck);
+	await vi.waitFor(() => expect(leading).toEqual(["one"]), wait);
+	vi.spyOn(stuck, "get").mockReturnValue(new Promise(() => {}));
+	expect(await first.outcome).toBe("lost");
+	expect(leading).toEqual([]);
+});

@@ -1,0 +1,67 @@
+import type { AddressInfo } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+/** Stands between a client and a server, to be a network that fails. */
+export class TcpProxy {
+	readonly #target: number;
+	readonly #sockets = new Set<Socket>();
+	#server: Server;
+	port = 0;
+
+	private constructor(target: number) {
+		this.#target = target;
+		this.#server = this.#listener();
+	}
+
+	/** @param target port on the loopback. */
+	static async start(target: number): Promise<TcpProxy> {
+		const proxy = new TcpProxy(target);
+		await proxy.open();
+		return proxy;
+	}
+
+	/** Accepts connections, on the port that it had before. */
+	async open(): Promise<void> {
+		this.#server = this.#listener();
+		await new Promise<void>((resolve) =>
+			this.#server.listen(this.port, "127.0.0.1", resolve),
+		);
+		this.port = (this.#server.address() as AddressInfo).port;
+	}
+
+	/** Breaks all connections; new ones are refused until it is opened. */
+	async close(): Promise<void> {
+		const closed = new Promise((resolve) => this.#server.close(resolve));
+		this.reset();
+		await closed;
+	}
+
+	/** Breaks all connections; new ones are accepted. */
+	reset(): void {
+		for (const socket of this.#sockets) socket.destroy();
+	}
+
+	/** Connections stay, but nothing comes through any more. */
+	stall(): void {
+		for (const socket of this.#sockets) {
+			socket.unpipe();
+			socket.pause();
+		}
+	}
+
+	#listener(): Server {
+		return createServer((client) => {
+			const server = connect(this.#target, "127.0.0.1");
+			for (const socket of [client, server]) {
+				this.#sockets.add(socket);
+				socket.on("error", () => {});
+				socket.on("close", () => {
+					this.#sockets.delete(socket);
+					client.destroy();
+					server.destroy();
+				});
+			}
+			client.pipe(server).pipe(client);
+		});
+	}
+}
