@@ -1,0 +1,30 @@
+/**
+ * Why a shard must stop: going on would need a guess about events. Nothing is archived or purged after one, and the
+ * frames stay in the stream. Each says what a person should look at.
+ */
+export const alarms = {
+	FrameUnreadable: "Upgrade archive before receive, then start archive again.",
+	FrameGap:
+		"Frames that receive was promised are missing from the stream: NATS lost them. Compare the stream with its backups and receive's log.",
+	FramesMissing:
+		"Check that S3_BUCKET and S3_PREFIX are the ones this stream was always archived to, and that nobody but archive purges the stream.",
+	CutMismatch:
+		"The stream was restored from a backup or tampered with, or the cut record was changed. Restore the one that is wrong.",
+	CutUnreadable:
+		"Restore the record, or upgrade archive if a newer one wrote it.",
+	StreamBehind:
+		"The stream was restored from an old backup. Delete it to begin a new one once its frames are saved.",
+} as const;
+
+export type AlarmCode = keyof typeof alarms;
+
+/** Stops the shard for good; see {@link alarms}. `what` says what was found, and where. */
+export class Alarm extends Error {
+	override name = "Alarm";
+	readonly code: AlarmCode;
+
+	constructor(code: AlarmCode, what: string, options?: ErrorOptions) {
+		super(`${what}. ${alarms[code]}`, options);
+		this.code = code;
+	}
+}

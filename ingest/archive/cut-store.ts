@@ -1,0 +1,69 @@
+import { Alarm } from "./alarm.ts";
+import { mapConcurrently } from "./concurrency.ts";
+import type { CutRecord } from "./cut.ts";
+import type { ObjectKeys } from "./object-keys.ts";
+import type { ObjectStore } from "./object-store.ts";
+
+const readsAtOnce = 32;
+
+/** The cut records in the bucket. */
+export class CutStore {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+	}
+
+	/**
+	 * Writes a cut unless one with the same first sequence stands already, and returns the one that stands.
+	 * Throws {@link Alarm} CutUnreadable as {@link read} does.
+	 */
+	async decide(cut: CutRecord): Promise<CutRecord> {
+		const key = this.#keys.cut(cut.stream, cut.first);
+		const written = await this.#store.putNew(
+			key,
+			JSON.stringify(cut),
+			"application/json",
+		);
+		return written === "created" ? cut : this.#read(key);
+	}
+
+	/** All cuts of the shard's streams, each stream's in order of their sequences. */
+	async ofShard(shard: number): Promise<CutRecord[]> {
+		return this.#readAll(this.#keys.cutsOfShard(shard));
+	}
+
+	/** The cuts that follow this one on its stream, in order. */
+	async after(cut: CutRecord): Promise<CutRecord[]> {
+		return this.#readAll(
+			this.#keys.cutsOfStream(cut.stream),
+			this.#keys.cut(cut.stream, cut.first),
+		);
+	}
+
+	async #readAll(prefix: string, after?: string): Promise<CutRecord[]> {
+		const keys: string[] = [];
+		for await (const { key } of this.#store.list(prefix, after)) keys.push(key);
+		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
+	}
+
+	async #read(key: string): Promise<CutRecord> {
+		const text = await this.#store.get(key);
+		if (text === undefined)
+			throw new Error(`S3: ${key} was there and is gone. Trying again.`);
+		let cut: CutRecord;
+		try {
+			cut = JSON.parse(text);
+		} catch (error) {
+			throw new Alarm("CutUnreadable", `${key} is not JSON`, { cause: error });
+		}
+		if (cut.version !== 1)
+			throw new Alarm(
+				"CutUnreadable",
+				`${key} has version ${cut.version}; this archive knows version 1`,
+			);
+		return cut;
+	}
+}

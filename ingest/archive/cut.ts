@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from "node:util";
+import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
+import { type Frame, type FrameEvent, frameId } from "../frame.ts";
+import { Alarm } from "./alarm.ts";
+import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
+
+/**
+ * The decision that the events of stream sequences first..last stand in these objects and no others. Once written, it
+ * is followed by every archiver; it holds all that is needed to write the same objects again from the stream.
+ */
+export interface CutRecord {
+	version: 1;
+	stream: string;
+	first: number;
+	last: number;
+	firstFrame: FrameMark;
+	lastFrame: FrameMark;
+	/** Sequences whose frame had been stored before under the same number; their events are not taken. */
+	repeated: number[];
+	/** One object each, ordered by account, source and date. */
+	groups: CutGroup[];
+	/** By receive process, after `last`. */
+	processes: Record<string, FrameNumbers>;
+}
+
+/** Tells a stored frame from any other. */
+export interface FrameMark {
+	/** JetStream message id. */
+	id: string;
+	/** When the stream took it, RFC 3339. */
+	time: string;
+}
+
+export interface CutGroup {
+	account: string;
+	sourceKey: string;
+	date: UtcDate;
+	rows: number;
+	/** Receipt of the latest event, RFC 3339. */
+	lastEventTime: string;
+}
+
+/** A frame as read from the stream. */
+export interface StoredFrame {
+	sequence: number;
+	/** When the stream took it, milliseconds since the epoch. */
+	timeMs: number;
+	bytes: number;
+	frame: Frame;
+}
+
+/**
+ * Decides the cut of these frames, which are contiguous and follow `head`, the newest cut of the stream.
+ * Throws {@link Alarm} FrameGap when a frame is missing among them.
+ */
+export function decideCut(
+	stream: string,
+	head: CutRecord | undefined,
+	frames: readonly StoredFrame[],
+): CutRecord {
+	const processes = { ...head?.processes };
+	const repeated: number[] = [];
+	for (const { sequence, timeMs, frame } of frames) {
+		const taken = takeFrame(processes[frame.process], frame, timeMs);
+		processes[frame.process] = taken.after;
+		if (taken.repeated) repeated.push(sequence);
+		if (taken.gap)
+			throw new Alarm(
+				"FrameGap",
+				`stream ${stream}: receive process ${frame.process} goes on with frame ${frame.number} (sequence ${sequence}) but its frames ${taken.gap.from} to ${taken.gap.to} never came and weren't voided`,
+			);
+	}
+	const firstFrame = frames[0]!;
+	const lastFrame = frames.at(-1)!;
+	return {
+		version: 1,
+		stream,
+		first: firstFrame.sequence,
+		last: lastFrame.sequence,
+		firstFrame: markOf(firstFrame),
+		lastFrame: markOf(lastFrame),
+		repeated,
+		groups: groupEvents(frames, repeated).map(({ group }) => group),
+		processes: forgetSilent(processes, lastFrame.timeMs),
+	};
+}
+
+/**
+ * The events of each of the cut's objects, in the order of its groups, from exactly its frames first..last.
+ * Throws {@link Alarm} CutMismatch when the record was not made of these frames.
+ */
+export function eventsOfCut(
+	cut: CutRecord,
+	frames: readonly StoredFrame[],
+): { group: CutGroup; events: FrameEvent[] }[] {
+	const groups = groupEvents(frames, cut.repeated);
+	const found = {
+		first: frames[0]!.sequence,
+		last: frames.at(-1)!.sequence,
+		firstFrame: markOf(frames[0]!),
+		lastFrame: markOf(frames.at(-1)!),
+		groups: groups.map(({ group }) => group),
+	};
+	for (const key of Object.keys(found) as (keyof typeof found)[])
+		if (!isDeepStrictEqual(found[key], cut[key]))
+			throw new Alarm(
+				"CutMismatch",
+				`stream ${cut.stream}: the cut of sequences ${cut.first} to ${cut.last} says ${key} ${brief(cut[key])}, the stream says ${brief(found[key])}`,
+			);
+	return groups;
+}
+
+function groupEvents(
+	frames: readonly StoredFrame[],
+	repeated: readonly number[],
+): { group: CutGroup; events: FrameEvent[] }[] {
+	const dropped = new Set(repeated);
+	const groups = new Map<string, FrameEvent[]>();
+	for (const { sequence, frame } of frames) {
+		if (dropped.has(sequence)) continue;
+		for (const event of frame.events) {
+			const key = `${event.account}/${event.sourceKey}/${utcDate(event.receivedAtMs)}`;
+			const events = groups.get(key);
+			if (events) events.push(event);
+			else groups.set(key, [event]);
+		}
+	}
+	return [...groups]
+		.sort(([a], [b]) => (a < b ? -1 : 1))
+		.map(([, events]) => ({ group: groupOf(events), events }));
+}
+
+function groupOf(events: readonly FrameEvent[]): CutGroup {
+	const { account, sourceKey } = events[0]!;
+	let lastMs = 0;
+	for (const { receivedAtMs } of events)
+		lastMs = Math.max(lastMs, receivedAtMs);
+	return {
+		account,
+		sourceKey,
+		date: utcDate(events[0]!.receivedAtMs),
+		rows: events.length,
+		lastEventTime: new Date(lastMs).toISOString(),
+	};
+}
+
+function markOf({ frame, timeMs }: StoredFrame): FrameMark {
+	return {
+		id: frameId(frame.process, frame.number),
+		time: new Date(timeMs).toISOString(),
+	};
+}
+
+function brief(value: unknown): string {
+	return JSON.stringify(value).slice(0, 200);
+}

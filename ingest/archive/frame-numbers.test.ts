@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import {
+	type FrameNumbers,
+	forgetSilent,
+	holeMs,
+	memoryMs,
+	takeFrame,
+} from "./frame-numbers.ts";
+
+const second = 1000;
+
+/** Takes frames `[number, voided, at seconds]` in order; what each turned out to be. */
+function take(...frames: [number: number, voided: number[], at: number][]) {
+	let numbers: FrameNumbers | undefined;
+	const verdicts = frames.map(([number, voided, at]) => {
+		const { after, repeated, gap } = takeFrame(
+			numbers,
+			{ number, voided },
+			at * second,
+		);
+		numbers = after;
+		return gap ? `gap ${gap.from}-${gap.to}` : repeated ? "repeated" : "new";
+	});
+	return { verdicts, numbers: numbers! };
+}
+
+test.each<[string, [number, number[], number][], string[]]>([
+	[
+		"numbers in order are all new",
+		[
+			[1, [], 0],
+			[2, [], 1],
+			[3, [], 900],
+		],
+		["new", "new", "new"],
+	],
+	[
+		"a number stored twice is repeated, however late",
+		[
+			[1, [], 0],
+			[2, [], 1],
+			[1, [], 2],
+			[2, [], 301],
+		],
+		["new", "new", "repeated", "repeated"],
+	],
+	[
+		"numbers out of order are all new, and repeated the second time",
+		[
+			[1, [], 0],
+			[4, [], 1],
+			[2, [], 2],
+			[3, [], 3],
+			[2, [], 4],
+			[5, [], 900],
+		],
+		["new", "new", "new", "new", "repeated", "new"],
+	],
+	[
+		"the first frame seen need not be the first that was sent",
+		[
+			[3, [], 0],
+			[1, [], 1],
+			[2, [], 2],
+			[1, [], 3],
+		],
+		["new", "new", "new", "repeated"],
+	],
+	[
+		"a hole is no gap while its frame may still come",
+		[
+			[1, [], 0],
+			[3, [], 1],
+			[4, [], 1 + holeMs / second],
+			[2, [], 2 + holeMs / second],
+		],
+		["new", "new", "new", "new"],
+	],
+	[
+		"a hole that the process's later frames don't explain is a gap",
+		[
+			[1, [], 0],
+			[4, [], 1],
+			[5, [], 2 + holeMs / second],
+		],
+		["new", "new", "gap 2-3"],
+	],
+	[
+		"a voided number is no gap",
+		[
+			[1, [], 0],
+			[4, [2], 1],
+			[5, [3], 2 + holeMs / second],
+			[6, [], 900],
+		],
+		["new", "new", "new", "new"],
+	],
+	[
+		"a voided number that was stored after all is not taken: its senders were told to send again",
+		[
+			[1, [], 0],
+			[3, [2], 1],
+			[2, [], 2],
+		],
+		["new", "new", "repeated"],
+	],
+	[
+		"numbers from before archive's memory are never a gap",
+		[
+			[1000, [], 0],
+			[1001, [], 900],
+			[1002, [], 901],
+		],
+		["new", "new", "new"],
+	],
+	[
+		"voided numbers at the very start are no gap",
+		[
+			[3, [1, 2], 0],
+			[4, [], 900],
+		],
+		["new", "new"],
+	],
+])("%s", (_, frames, verdicts) => {
+	expect(take(...frames).verdicts).toEqual(verdicts);
+});
+
+test("a number inside a hole splits it", () => {
+	expect(take([1, [], 0], [6, [], 1], [4, [], 2]).numbers.holes).toEqual([
+		{ from: 2, to: 3, sinceMs: 1000 },
+		{ from: 5, to: 5, sinceMs: 1000 },
+	]);
+});
+
+test("a process is forgotten ten minutes after its last frame", () => {
+	const { numbers } = take([1, [], 0]);
+	expect(forgetSilent({ a: numbers }, memoryMs)).toEqual({ a: numbers });
+	expect(forgetSilent({ a: numbers }, memoryMs + 1)).toEqual({});
+});

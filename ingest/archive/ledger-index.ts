@@ -1,0 +1,104 @@
+import type { SourceLedger } from "../../contracts/ledger.ts";
+import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
+import type { CutRecord } from "./cut.ts";
+
+/** Days back from today that runs may load (design §5). */
+export const retainedDays = 30;
+
+export interface IndexedObject {
+	stream: string;
+	/** First sequence of the object's cut. */
+	first: number;
+	rows: number;
+}
+
+export interface IndexedSource {
+	account: string;
+	sourceKey: string;
+	firstEventDate: UtcDate;
+	lastEventTime: string;
+	archivedThrough: string;
+	objects: Map<UtcDate, IndexedObject[]>;
+}
+
+/** What a shard has archived, by source and date: derived from its cut records, and from nothing else. */
+export class LedgerIndex {
+	readonly #sources = new Map<string, IndexedSource>();
+	readonly #lastOfStream = new Map<string, number>();
+
+	/** Takes a cut whose objects are all in the store. Each stream's cuts come in order; one that was taken is ignored. */
+	add(cut: CutRecord): void {
+		if (cut.last <= (this.#lastOfStream.get(cut.stream) ?? 0)) return;
+		this.#lastOfStream.set(cut.stream, cut.last);
+		for (const group of cut.groups) {
+			const { account, sourceKey, date, rows, lastEventTime } = group;
+			let source = this.source(account, sourceKey);
+			if (!source) {
+				source = {
+					account,
+					sourceKey,
+					firstEventDate: date,
+					lastEventTime,
+					archivedThrough: cut.lastFrame.time,
+					objects: new Map(),
+				};
+				this.#sources.set(`${account}/${sourceKey}`, source);
+			}
+			source.firstEventDate = earlier(source.firstEventDate, date);
+			source.lastEventTime = later(source.lastEventTime, lastEventTime);
+			source.archivedThrough = later(
+				source.archivedThrough,
+				cut.lastFrame.time,
+			);
+			const object = { stream: cut.stream, first: cut.first, rows };
+			const objects = source.objects.get(date);
+			if (objects) objects.push(object);
+			else source.objects.set(date, [object]);
+		}
+	}
+
+	/** Undefined when nothing of the source has been archived. */
+	source(account: string, sourceKey: string): IndexedSource | undefined {
+		return this.#sources.get(`${account}/${sourceKey}`);
+	}
+
+	sources(): Iterable<IndexedSource> {
+		return this.#sources.values();
+	}
+}
+
+/** The view of a source that is published; see contracts/ledger.ts. */
+export function ledgerOf(source: IndexedSource): SourceLedger {
+	const { account, sourceKey, firstEventDate, lastEventTime } = source;
+	const oldest = addDays(
+		utcDate(Date.parse(source.archivedThrough)),
+		-retainedDays,
+	);
+	return {
+		version: 1,
+		account,
+		sourceKey,
+		firstEventDate,
+		lastEventTime,
+		archivedThrough: source.archivedThrough,
+		archived: Object.fromEntries(
+			[...source.objects]
+				.filter(([date]) => date >= oldest)
+				.sort(([a], [b]) => (a < b ? -1 : 1))
+				.map(([date, objects]) => [date, rowsOf(objects)]),
+		),
+	};
+}
+
+export function rowsOf(objects: readonly IndexedObject[]): number {
+	return objects.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+// Dates, and times from Date.toISOString, sort as strings.
+function earlier(a: string, b: string): string {
+	return a < b ? a : b;
+}
+
+function later(a: string, b: string): string {
+	return a > b ? a : b;
+}

@@ -1,0 +1,55 @@
+import type { UtcDate } from "../../contracts/utc-date.ts";
+
+/** Where everything stands in the bucket (design §5). Sequences have 20 digits so that keys sort as numbers do. */
+export class ObjectKeys {
+	readonly #prefix: string;
+
+	/** @param prefix Folder for all keys, without slashes around it; empty for the whole bucket. */
+	constructor(prefix: string) {
+		this.#prefix = prefix && `${prefix}/`;
+	}
+
+	/** Cut records of all the streams that a shard has had; see contracts/nats.ts streamName. */
+	cutsOfShard(shard: number): string {
+		return `${this.#prefix}cuts/tidemill-frames-${shard}-`;
+	}
+
+	cutsOfStream(stream: string): string {
+		return `${this.#prefix}cuts/${stream}/`;
+	}
+
+	cut(stream: string, first: number): string {
+		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
+	}
+
+	/** One object for each cut, source and date. */
+	events(
+		group: { account: string; sourceKey: string; date: UtcDate },
+		stream: string,
+		first: number,
+	): string {
+		return `${this.eventsOfDate(group)}${stream}-${sequence(first)}.parquet`;
+	}
+
+	eventsOfDate(group: {
+		account: string;
+		sourceKey: string;
+		date: UtcDate;
+	}): string {
+		return `${this.#prefix}events/account=${group.account}/source=${group.sourceKey}/date=${group.date}/`;
+	}
+
+	/** A Run's manifest. */
+	run(uid: string): string {
+		return `${this.#prefix}runs/${uid}.json`;
+	}
+
+	/** Written at every start to see whether the store keeps conditional writes. */
+	probe(): string {
+		return `${this.#prefix}conditional-write-probe`;
+	}
+}
+
+function sequence(number: number): string {
+	return String(number).padStart(20, "0");
+}

@@ -1,0 +1,164 @@
+// @aws-sdk/client-s3: the S3 maker's own client, with its credential chain, retries and checksums.
+import {
+	GetObjectCommand,
+	ListObjectsV2Command,
+	NoSuchKey,
+	PutObjectCommand,
+	S3Client,
+	S3ServiceException,
+} from "@aws-sdk/client-s3";
+// Presigning is the SDK's own companion package.
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+
+export interface ObjectStoreSettings {
+	bucket: string;
+	region: string;
+	/** Absent for AWS. */
+	endpoint?: string;
+	/** `<endpoint>/<bucket>/<key>` instead of `<bucket>.<endpoint>/<key>`. */
+	forcePathStyle: boolean;
+}
+
+export interface ListedObject {
+	key: string;
+	bytes: number;
+}
+
+/** The store of one bucket, as archive uses it: objects are made once, and never changed. */
+export interface ObjectStore {
+	/** Writes an object unless its key is taken; "exists" when it was. */
+	putNew(
+		key: string,
+		body: Uint8Array | string,
+		contentType: string,
+	): Promise<"created" | "exists">;
+	/** The object's content, or undefined when there is none. */
+	get(key: string): Promise<string | undefined>;
+	/** Objects whose keys begin with `prefix`, in the order of their keys, from the one behind `after`. */
+	list(prefix: string, after?: string): AsyncIterable<ListedObject>;
+	/** A URL with which anybody can GET the object for that long. A secret. */
+	presign(key: string, expiresInSeconds: number): Promise<string>;
+}
+
+export class S3ObjectStore implements ObjectStore {
+	readonly #client: S3Client;
+	readonly #settings: ObjectStoreSettings;
+
+	constructor(settings: ObjectStoreSettings) {
+		const { region, endpoint, forcePathStyle } = settings;
+		this.#settings = settings;
+		this.#client = new S3Client({
+			region,
+			forcePathStyle,
+			...(endpoint && { endpoint }),
+			// Exponential backoff with jitter; what lasts longer is the shard's to repeat.
+			retryMode: "standard",
+			maxAttempts: 4,
+			requestHandler: {
+				connectionTimeout: 5_000,
+				// Silence on the line, not the whole of a large upload.
+				socketTimeout: 30_000,
+				throwOnRequestTimeout: true,
+				requestTimeout: 120_000,
+			},
+		});
+	}
+
+	async putNew(
+		key: string,
+		body: Uint8Array | string,
+		contentType: string,
+	): Promise<"created" | "exists"> {
+		try {
+			await this.#client.send(
+				new PutObjectCommand({
+					Bucket: this.#settings.bucket,
+					Key: key,
+					Body: body,
+					ContentType: contentType,
+					IfNoneMatch: "*",
+				}),
+			);
+			return "created";
+		} catch (error) {
+			if (statusOf(error) === 412) return "exists";
+			throw this.#named(error, `write ${key}`);
+		}
+	}
+
+	async get(key: string): Promise<string | undefined> {
+		try {
+			const { Body } = await this.#client.send(
+				new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
+			);
+			return await Body?.transformToString();
+		} catch (error) {
+			if (error instanceof NoSuchKey) return undefined;
+			throw this.#named(error, `read ${key}`);
+		}
+	}
+
+	async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
+		let token: string | undefined;
+		do {
+			const page = await this.#client
+				.send(
+					new ListObjectsV2Command({
+						Bucket: this.#settings.bucket,
+						Prefix: prefix,
+						StartAfter: after,
+						ContinuationToken: token,
+					}),
+				)
+				.catch((error) => {
+					throw this.#named(error, `list ${prefix}`);
+				});
+			for (const { Key, Size } of page.Contents ?? [])
+				if (Key !== undefined) yield { key: Key, bytes: Size ?? 0 };
+			token = page.NextContinuationToken;
+		} while (token !== undefined);
+	}
+
+	async presign(key: string, expiresInSeconds: number): Promise<string> {
+		return getSignedUrl(
+			this.#client,
+			new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
+			{ expiresIn: expiresInSeconds },
+		);
+	}
+
+	close(): void {
+		this.#client.destroy();
+	}
+
+	/** The store's error with what was tried where, and what to do about the known ones. */
+	#named(error: unknown, action: string): Error {
+		const { bucket, endpoint } = this.#settings;
+		const name = error instanceof Error ? error.name : "";
+		const said = error instanceof Error ? error.message : String(error);
+		return new Error(
+			`S3: could not ${action} in bucket ${bucket}${endpoint ? ` at ${endpoint}` : ""}: ${name === "Error" ? "" : `${name}: `}${said.replace(/\.?$/, ".")}${advice[name] ? ` ${advice[name]}` : ""}`,
+			{ cause: error },
+		);
+	}
+}
+
+/** By the error codes of the S3 API reference, "List of error codes", and of the SDK. */
+const advice: Record<string, string> = {
+	NoSuchBucket: "Create the bucket, or set S3_BUCKET to the one to use.",
+	CredentialsProviderError:
+		"Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the service account a role.",
+	InvalidAccessKeyId: "Correct AWS_ACCESS_KEY_ID.",
+	SignatureDoesNotMatch: "Correct AWS_SECRET_ACCESS_KEY.",
+	AccessDenied:
+		"Allow archive's credentials s3:GetObject, s3:PutObject and s3:ListBucket.",
+	PermanentRedirect: "Set AWS_REGION to the bucket's region.",
+	NotImplemented:
+		"This store lacks what archive needs: conditional writes (If-None-Match: *).",
+};
+
+function statusOf(error: unknown): number | undefined {
+	return error instanceof S3ServiceException
+		? error.$metadata.httpStatusCode
+		: undefined;
+}

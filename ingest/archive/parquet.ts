@@ -1,0 +1,120 @@
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import {
+	type DuckDBAppender,
+	type DuckDBConnection,
+	DuckDBDateValue,
+	// @duckdb/node-api: writes Parquet with zstd faster than a writer in JavaScript could, and sorts what outgrows memory.
+	DuckDBInstance,
+	DuckDBTimestampTZValue,
+} from "@duckdb/node-api";
+import { dayMs } from "../../contracts/utc-date.ts";
+import { boundedMemory } from "../duckdb/memory.ts";
+import { quoteText } from "../duckdb/quoting.ts";
+import type { FrameEvent } from "../frame.ts";
+
+/**
+ * Types that every Parquet reader and warehouse knows: UTF-8 text, DATE, and TIMESTAMP in UTC with microseconds.
+ * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as it came; null where there is none.
+ */
+const columns = `
+	event_id VARCHAR NOT NULL,
+	timestamp TIMESTAMPTZ NOT NULL,
+	date DATE NOT NULL,
+	body VARCHAR NOT NULL,
+	kind VARCHAR NOT NULL,
+	headers VARCHAR,
+	violations VARCHAR`;
+
+/** Appending is synchronous, 4 µs a row: after this many, heartbeats and probes get their turn. */
+const rowsAtOnce = 4_000;
+const abandonedMs = 60 * 60_000;
+
+/** Makes the objects' content. One for each process; its database holds nothing between two calls. */
+export class ParquetWriter {
+	readonly #database: DuckDBInstance;
+	readonly #scratch: string;
+	#files = 0;
+
+	private constructor(database: DuckDBInstance, scratch: string) {
+		this.#database = database;
+		this.#scratch = scratch;
+	}
+
+	/** @param scratch Folder for files on their way; made when missing, and cleared of what a killed process left. */
+	static async open(scratch: string): Promise<ParquetWriter> {
+		await mkdir(scratch, { recursive: true });
+		for (const file of await readdir(scratch)) {
+			const path = join(scratch, file);
+			const { mtimeMs } = await stat(path);
+			if (file.endsWith(".parquet") && Date.now() - mtimeMs > abandonedMs)
+				await rm(path, { force: true });
+		}
+		const database = await DuckDBInstance.create(
+			":memory:",
+			boundedMemory(scratch),
+		);
+		return new ParquetWriter(database, scratch);
+	}
+
+	/** A Parquet file of these events, all of one date, sorted by timestamp and id. */
+	async write(events: readonly FrameEvent[]): Promise<Uint8Array> {
+		const connection = await this.#database.connect();
+		const file = join(this.#scratch, `${process.pid}-${this.#files++}.parquet`);
+		try {
+			await connection.run(`CREATE TEMP TABLE events (${columns})`);
+			await append(connection, events);
+			await connection.run(
+				`COPY (FROM events ORDER BY timestamp, event_id) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
+			);
+			return await readFile(file);
+		} finally {
+			connection.closeSync();
+			await rm(file, { force: true });
+		}
+	}
+
+	close(): void {
+		this.#database.closeSync();
+	}
+}
+
+async function append(
+	connection: DuckDBConnection,
+	events: readonly FrameEvent[],
+): Promise<void> {
+	const date = new DuckDBDateValue(
+		Math.floor((events[0]?.receivedAtMs ?? 0) / dayMs),
+	);
+	const appender = await connection.createAppender("events", "main", "temp");
+	for (const [index, event] of events.entries()) {
+		if (index > 0 && index % rowsAtOnce === 0) await yieldToOthers();
+		appender.appendVarchar(uuidText(event.id));
+		appender.appendTimestampTZ(
+			new DuckDBTimestampTZValue(BigInt(event.receivedAtMs) * 1000n),
+		);
+		appender.appendDate(date);
+		appender.appendVarchar(bufferOf(event.body).toString());
+		appender.appendVarchar(event.kind);
+		appendText(appender, event.headers);
+		appendText(appender, event.violations);
+		appender.endRow();
+	}
+	appender.closeSync();
+}
+
+function appendText(appender: DuckDBAppender, text: string): void {
+	if (text === "") appender.appendNull();
+	else appender.appendVarchar(text);
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** RFC 9562 §4. */
+function uuidText(id: Uint8Array): string {
+	const hex = bufferOf(id).toString("hex");
+	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
