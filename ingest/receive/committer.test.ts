@@ -1,0 +1,278 @@
+import { beforeEach, expect, test } from "vitest";
+import { decodeFrame, encodeEvent } from "../frame.ts";
+import {
+	Committer,
+	type OutgoingFrame,
+	type PublishOutcome,
+} from "./committer.ts";
+
+interface Attempt {
+	frame: OutgoingFrame;
+	settle(outcome: PublishOutcome): Promise<void>;
+}
+
+let now: number;
+let attempts: Attempt[];
+let deferred: (() => void)[];
+/** What became of each event, by its body. */
+let answers: Record<string, "stored" | "unavailable">;
+let held: number;
+let processes: number;
+let committer: Committer;
+
+beforeEach(() => {
+	now = 1_000_000;
+	attempts = [];
+	deferred = [];
+	answers = {};
+	held = 0;
+	processes = 0;
+	committer = new Committer({
+		publish: (frame) =>
+			new Promise((resolve) => {
+				attempts.push({
+					frame,
+					settle: async (outcome) => {
+						resolve(outcome);
+						await null;
+						await null;
+						turn();
+					},
+				});
+			}),
+		newProcess: () => String(++processes).padStart(32, "0"),
+		defer: (run) => deferred.push(run),
+		now: () => now,
+		maxFrameBytes: 1_000,
+	});
+	committer.target("s1");
+});
+
+/** The rest of one turn of the event loop. */
+function turn(): void {
+	for (const run of deferred.splice(0)) run();
+}
+
+function add(name: string, size = name.length): void {
+	const body = Buffer.from(name.padEnd(size));
+	const encoded = encodeEvent({
+		id: Buffer.alloc(16),
+		receivedAtMs: now,
+		sourceKey: "0".repeat(32),
+		account: "shop",
+		kind: "json",
+		headers: "",
+		violations: "",
+		body,
+	});
+	const answer = (outcome: "stored" | "unavailable") => {
+		expect(answers).not.toHaveProperty(name);
+		answers[name] = outcome;
+	};
+	held++;
+	committer.add({
+		waitsSinceMs: now,
+		encoded,
+		bytes: encoded[0].length + body.length,
+		answerStored: () => answer("stored"),
+		answerUnavailable: () => answer("unavailable"),
+		release: () => held--,
+	});
+}
+
+function tickAfter(ms: number): void {
+	now += ms;
+	committer.tick();
+	turn();
+}
+
+function read(attempt: Attempt | undefined) {
+	const { frame } = attempt!;
+	const { process, number, voided, events } = decodeFrame(frame.data);
+	expect({ process, number }).toEqual({
+		process: frame.process,
+		number: frame.number,
+	});
+	return {
+		stream: frame.stream,
+		process: Number(process),
+		number,
+		voided,
+		events: events.map(({ body }) => body.toString().trim()),
+	};
+}
+
+test("what one turn of the event loop reads is one frame", () => {
+	add("a");
+	add("b");
+	expect(attempts).toHaveLength(0);
+	turn();
+	expect(attempts.map(read)).toEqual([
+		{ stream: "s1", process: 1, number: 1, voided: [], events: ["a", "b"] },
+	]);
+	expect(answers).toEqual({});
+});
+
+test("what arrives while a frame is on its way becomes the next one", async () => {
+	add("a");
+	turn();
+	add("b");
+	turn();
+	add("c");
+	turn();
+	expect(attempts).toHaveLength(1);
+	await attempts[0]!.settle("stored");
+	expect(answers).toEqual({ a: "stored" });
+	expect(read(attempts[1])).toMatchObject({ number: 2, events: ["b", "c"] });
+	await attempts[1]!.settle("stored");
+	expect(answers).toEqual({ a: "stored", b: "stored", c: "stored" });
+	expect(committer.isIdle).toBe(true);
+	expect(held).toBe(0);
+});
+
+test("a frame holds no more bytes than allowed", async () => {
+	for (const name of ["a", "b", "c"]) add(name, 400);
+	turn();
+	expect(attempts[0]!.frame.data.length).toBeLessThanOrEqual(1_000);
+	expect(read(attempts[0]).events).toEqual(["a", "b"]);
+	await attempts[0]!.settle("stored");
+	expect(read(attempts[1]).events).toEqual(["c"]);
+});
+
+test("a publish of unknown outcome is repeated, the same bytes under the same number", async () => {
+	add("a");
+	turn();
+	await attempts[0]!.settle("unknown");
+	add("b");
+	turn();
+	tickAfter(249);
+	expect(attempts).toHaveLength(1);
+	tickAfter(1);
+	expect(attempts[1]!.frame).toBe(attempts[0]!.frame);
+	expect(answers).toEqual({});
+	await attempts[1]!.settle("stored");
+	expect(answers).toEqual({ a: "stored" });
+	expect(read(attempts[2])).toMatchObject({ number: 2, voided: [] });
+});
+
+test("a refused frame's senders are told, and its number is named until a frame that names it is stored", async () => {
+	add("a");
+	turn();
+	await attempts[0]!.settle("refused");
+	expect(answers).toEqual({ a: "unavailable" });
+	add("b");
+	turn();
+	expect(read(attempts[1])).toMatchObject({ number: 2, voided: [1] });
+	await attempts[1]!.settle("refused");
+	add("c");
+	turn();
+	expect(read(attempts[2])).toMatchObject({ number: 3, voided: [1, 2] });
+	await attempts[2]!.settle("stored");
+	add("d");
+	turn();
+	expect(read(attempts[3])).toMatchObject({ number: 4, voided: [] });
+});
+
+test("a sender is told after 10 s, while its frame is repeated up to 60 s after its receipt and then voided", async () => {
+	add("a");
+	turn();
+	await attempts.at(-1)!.settle("unknown");
+	tickAfter(9_999);
+	expect(answers).toEqual({});
+	await attempts.at(-1)!.settle("unknown");
+	tickAfter(1);
+	expect(answers).toEqual({ a: "unavailable" });
+	expect(held).toBe(1);
+
+	tickAfter(49_999);
+	expect(attempts).toHaveLength(3);
+	await attempts.at(-1)!.settle("unknown");
+	tickAfter(250);
+	expect(attempts).toHaveLength(3);
+	expect(held).toBe(0);
+	add("b");
+	turn();
+	expect(read(attempts[3])).toMatchObject({ number: 2, voided: [1] });
+});
+
+test("a frame found to be stored after its senders were told answers nobody twice", async () => {
+	add("a");
+	turn();
+	tickAfter(10_000);
+	expect(answers).toEqual({ a: "unavailable" });
+	await attempts[0]!.settle("stored");
+	expect(answers).toEqual({ a: "unavailable" });
+	expect(committer.isIdle).toBe(true);
+});
+
+test("without a stream an event waits a second, and no frame is made of it afterwards", () => {
+	committer.target(undefined);
+	add("a");
+	turn();
+	tickAfter(600);
+	add("b");
+	tickAfter(399);
+	expect(answers).toEqual({});
+	tickAfter(1);
+	expect(answers).toEqual({ a: "unavailable" });
+	committer.target("s1");
+	turn();
+	expect(attempts.map(read)).toMatchObject([{ number: 1, events: ["b"] }]);
+});
+
+test("behind a frame that gets no answer an event waits 10 s", async () => {
+	add("a");
+	turn();
+	tickAfter(5_000);
+	add("b");
+	tickAfter(9_999);
+	expect(answers).toEqual({ a: "unavailable" });
+	tickAfter(1);
+	expect(answers).toEqual({ a: "unavailable", b: "unavailable" });
+});
+
+test("nothing is published, or repeated, while the stream is away", async () => {
+	add("a");
+	turn();
+	await attempts[0]!.settle("unknown");
+	committer.target(undefined);
+	tickAfter(5_000);
+	expect(attempts).toHaveLength(1);
+	committer.target("s1");
+	tickAfter(0);
+	expect(attempts).toHaveLength(2);
+});
+
+test("another stream gets numbers from 1 under another process, and none of the old one's frames", async () => {
+	add("a");
+	turn();
+	await attempts[0]!.settle("unknown");
+	committer.target("s2");
+	add("b");
+	tickAfter(250);
+	expect(answers).toEqual({ a: "unavailable" });
+	expect(read(attempts[1])).toEqual({
+		stream: "s2",
+		process: 2,
+		number: 1,
+		voided: [],
+		events: ["b"],
+	});
+});
+
+test("a stream that refuses for hours doesn't make the list of voided numbers endless", async () => {
+	for (let i = 0; i < 1_001; i++) {
+		add(`e${i}`);
+		turn();
+		await attempts[i]!.settle("refused");
+	}
+	expect(read(attempts[999])).toMatchObject({
+		process: 1,
+		number: 1_000,
+	});
+	expect(read(attempts[1_000])).toMatchObject({
+		process: 2,
+		number: 1,
+		voided: [],
+	});
+});

@@ -1,0 +1,166 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+// uuid: the field's RFC 9562 implementation.
+import { stringify } from "uuid";
+import { encodeEvent } from "../frame.ts";
+import { type Admission, admit } from "./admission.ts";
+import type { Budget } from "./budget.ts";
+import type { Committer, PendingEvent } from "./committer.ts";
+import { storedBody } from "./content.ts";
+import { newEventId } from "./event-id.ts";
+import type { ReceiveMetrics } from "./metrics.ts";
+import { type Refusal, refusals } from "./refusal.ts";
+import { replyRefused, replyStored } from "./reply.ts";
+import type { RouteTable } from "./route-table.ts";
+
+/** What all exchanges share. */
+export interface Intake {
+	routes: RouteTable;
+	/** By shard number. */
+	committers: readonly Committer[];
+	budget: Budget;
+	metrics: ReceiveMetrics;
+}
+
+/**
+ * One request and its answer. It is answered once: refused by its head or its body, or handed to a committer, which
+ * then settles it. It counts in the budget until it is answered, its bytes until the committer releases them.
+ */
+export class Exchange implements PendingEvent {
+	waitsSinceMs = 0;
+	encoded: readonly Uint8Array[] = [];
+	bytes = 0;
+
+	readonly #intake: Intake;
+	readonly #request: IncomingMessage;
+	readonly #response: ServerResponse;
+	#admission: Admission | undefined;
+	#chunks: Buffer[] = [];
+	#heldBytes = 0;
+	#eventId: Uint8Array | undefined;
+
+	constructor(
+		intake: Intake,
+		request: IncomingMessage,
+		response: ServerResponse,
+	) {
+		this.#intake = intake;
+		this.#request = request;
+		this.#response = response;
+	}
+
+	/** Takes the request as far as its head goes. @param expectsContinue the sender waits for leave to send its body. */
+	start(expectsContinue: boolean): void {
+		const { routes, budget } = this.#intake;
+		const request = this.#request;
+		if (!budget.enter()) {
+			this.#reply(refusals.Overloaded);
+			return;
+		}
+		const admission = admit(
+			request.method!,
+			request.url!,
+			request.headers,
+			routes,
+		);
+		if ("status" in admission) {
+			this.#refuse(admission);
+			return;
+		}
+		this.#admission = admission;
+		if (expectsContinue) this.#response.writeContinue();
+		request.on("data", (chunk: Buffer) => this.#read(chunk));
+		request.on("end", () => this.#commit());
+		// The connection broke before the body's end; afterwards nothing is left to do here.
+		request.on("close", () => this.#admission && this.#leave());
+	}
+
+	#read(chunk: Buffer): void {
+		if (!this.#admission) return;
+		if (!this.#intake.budget.take(chunk.length)) {
+			this.#refuse(refusals.Overloaded);
+			return;
+		}
+		this.#heldBytes += chunk.length;
+		this.#chunks.push(chunk);
+		if (this.#heldBytes > this.#admission.maxBodyBytes)
+			this.#refuse(refusals.BodyTooLarge);
+	}
+
+	#commit(): void {
+		const admission = this.#admission;
+		if (!admission) return;
+		const { route, kind, headers } = admission;
+		const committer = this.#intake.committers[route.shard];
+		if (!committer) {
+			this.#refuse(refusals.StorageUnavailable);
+			return;
+		}
+		const chunks = this.#chunks;
+		const body = storedBody(
+			kind,
+			chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
+		);
+		if ("status" in body) {
+			this.#refuse(body);
+			return;
+		}
+		// One reading of the clock: an event's id, timestamp and date never disagree.
+		const receivedAtMs = Date.now();
+		const id = newEventId(receivedAtMs);
+		this.#eventId = id;
+		this.encoded = encodeEvent({
+			id,
+			receivedAtMs,
+			sourceKey: route.sourceKey,
+			account: route.account,
+			kind,
+			headers,
+			violations: "",
+			body,
+		});
+		this.bytes = this.encoded[0]!.length + body.length;
+		this.waitsSinceMs = performance.now();
+		// A form's JSON isn't as long as the form.
+		this.#intake.budget.give(this.#heldBytes - body.length);
+		this.#heldBytes = body.length;
+		this.#chunks = [];
+		this.#admission = undefined;
+		committer.add(this);
+	}
+
+	answerStored(): void {
+		this.#intake.budget.leave();
+		this.#intake.metrics.answer("OK");
+		this.#intake.metrics.event(this.#heldBytes);
+		replyStored(this.#response, stringify(this.#eventId!));
+	}
+
+	answerUnavailable(): void {
+		this.#intake.budget.leave();
+		this.#reply(refusals.StorageUnavailable);
+	}
+
+	release(): void {
+		this.#intake.budget.give(this.#heldBytes);
+		this.#heldBytes = 0;
+		this.encoded = [];
+	}
+
+	#refuse(refusal: Refusal): void {
+		this.#leave();
+		this.#reply(refusal);
+	}
+
+	/** Gives up what was read. */
+	#leave(): void {
+		this.#admission = undefined;
+		this.#chunks = [];
+		this.release();
+		this.#intake.budget.leave();
+	}
+
+	#reply(refusal: Refusal): void {
+		this.#intake.metrics.answer(refusal.code);
+		replyRefused(this.#request, this.#response, refusal);
+	}
+}

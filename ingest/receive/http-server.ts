@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import {
+	createServer,
+	type IncomingMessage,
+	type Server,
+	type ServerResponse,
+	STATUS_CODES,
+} from "node:http";
+import { type AddressInfo, Server as NetServer } from "node:net";
+import type { Duplex } from "node:stream";
+import { Exchange, type Intake } from "./exchange.ts";
+import { type Refusal, refusals } from "./refusal.ts";
+import { rawReply } from "./reply.ts";
+
+/** Long enough for what is under way when a sender learns by `Connection: close` that it should go elsewhere. */
+const goodbyeMs = 2_000;
+
+/**
+ * The HTTP side of receive, on node:http itself: docs/decisions/0001-receive-on-node-http.md has the measurements.
+ * Every phase of a connection has a deadline, so that a slow sender holds nothing for long.
+ */
+export class HttpServer {
+	readonly #server: Server;
+	readonly #intake: Intake;
+	#isClosing = false;
+
+	constructor(intake: Intake) {
+		this.#intake = intake;
+		this.#server = createServer({
+			headersTimeout: 10_000,
+			// From the first byte of a request to the last of its body.
+			requestTimeout: 30_000,
+			// Longer than the load balancers in front keep theirs (60 s is usual): the closing is theirs to do.
+			keepAliveTimeout: 75_000,
+			connectionsCheckingInterval: 2_000,
+			maxHeaderSize: 16 * 1024,
+		});
+		this.#server.on("request", (request, response) =>
+			this.#handle(request, response, false),
+		);
+		this.#server.on("checkContinue", (request, response) =>
+			this.#handle(request, response, true),
+		);
+		this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+			this.#refuseUnreadable(error, socket),
+		);
+	}
+
+	/** Starts to listen; the port that it listens on. Rejects when the port can't be had. */
+	async listen(port: number, host: string): Promise<number> {
+		this.#server.listen({ port, host, backlog: 4_096 });
+		await once(this.#server, "listening");
+		return (this.#server.address() as AddressInfo).port;
+	}
+
+	/**
+	 * Takes no new connection, answers what comes on those that stand and tells each to close, then closes the idle ones.
+	 * Settles when all connections are gone.
+	 */
+	async close(): Promise<void> {
+		this.#isClosing = true;
+		const closed = once(this.#server, "close");
+		// Only stops listening. http.Server's own close() cuts idle connections at once, on some of which a request is on its
+		// way already.
+		NetServer.prototype.close.call(this.#server);
+		const goodbye = setTimeout(
+			() => this.#server.closeIdleConnections(),
+			goodbyeMs,
+		);
+		await closed;
+		clearTimeout(goodbye);
+	}
+
+	#handle(
+		request: IncomingMessage,
+		response: ServerResponse,
+		expectsContinue: boolean,
+	): void {
+		if (this.#isClosing) response.shouldKeepAlive = false;
+		new Exchange(this.#intake, request, response).start(expectsContinue);
+	}
+
+	/** What node:http can't read, or doesn't want to wait for any longer. */
+	#refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+		if (!socket.writable || error.code === "ECONNRESET") {
+			socket.destroy();
+			return;
+		}
+		const refusal = unreadable[error.code ?? ""] ?? refusals.BadRequest;
+		this.#intake.metrics.answer(refusal.code);
+		socket.end(rawReply(refusal, STATUS_CODES[refusal.status] ?? ""));
+	}
+}
+
+const unreadable: Record<string, Refusal> = {
+	HPE_HEADER_OVERFLOW: refusals.HeadersTooLarge,
+	ERR_HTTP_REQUEST_TIMEOUT: refusals.RequestTimeout,
+};

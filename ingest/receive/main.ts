@@ -1,0 +1,136 @@
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import type { NatsConnection } from "@nats-io/transport-node";
+// prom-client: the field's metrics library, with the text format and defaults for Node.
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { startHealthServer } from "../../service/health-server.ts";
+import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
+import { stopSignal } from "../../service/stop-signal.ts";
+import { Budget } from "./budget.ts";
+import type { Committer } from "./committer.ts";
+import { HttpServer } from "./http-server.ts";
+import { ReceiveMetrics } from "./metrics.ts";
+import { RouteTable } from "./route-table.ts";
+import { RouteWatch } from "./route-watch.ts";
+import { Shard } from "./shard.ts";
+
+const maxRequestsInFlight = 20_000;
+/** Twice this is held while frames are put together. */
+const maxBytesInFlight = 64 * 1024 * 1024;
+const tickMs = 100;
+const inspectOpenMs = 10_000;
+const inspectClosedMs = 500;
+
+/** `tidemill receive`: accepts events until SIGTERM, then finishes what it accepted and returns 0. */
+export async function main(): Promise<number> {
+	const log = createLog("receive");
+	const settings = new Settings();
+	const port = (name: string, fallback: number) =>
+		settings.integer(name, { min: 0, max: 65_535, fallback });
+	const shardCount = settings.integer("TIDEMILL_SHARDS", {
+		min: 1,
+		max: 1_024,
+		fallback: 1,
+	});
+	const stop = stopSignal();
+	const stopped = once(stop, "abort").then(() => "stopped" as const);
+
+	const registry = new Registry();
+	collectDefaultMetrics({ register: registry });
+	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
+	const metrics = new ReceiveMetrics(registry, budget);
+	const routes = new RouteTable();
+	const shards: Shard[] = [];
+	const committers: Committer[] = [];
+
+	const health = await startHealthServer({
+		port: port("HEALTH_PORT", 0),
+		host: settings.text("HEALTH_HOST", "127.0.0.1"),
+		live: () => undefined,
+		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards, routes)),
+		registry,
+	});
+	const server = new HttpServer({ routes, committers, budget, metrics });
+	// Before NATS is there, too: a sender is answered 503 instead of not at all.
+	const listening = await server.listen(
+		port("RECEIVE_PORT", 8_080),
+		settings.text("RECEIVE_HOST", "127.0.0.1"),
+	);
+	log.info({ port: listening, healthPort: health.port }, "receive listens");
+
+	const connection = await Promise.race([
+		connectNats(settings, "receive", log),
+		stopped,
+	]);
+	if (connection === "stopped") {
+		await server.close();
+		await health.close();
+		return 0;
+	}
+	for (let number = 0; number < shardCount; number++) {
+		const shard = new Shard(connection, number, metrics, log);
+		shards.push(shard);
+		committers.push(shard.committer);
+	}
+	const watch = new RouteWatch(connection, routes, log);
+	const background = new AbortController();
+	const ticking = setInterval(() => {
+		for (const committer of committers) committer.tick();
+	}, tickMs);
+	void watch.run(background.signal);
+	void inspectShards(shards, background.signal);
+	void followConnection(connection, shards, watch);
+
+	const end = await Promise.race([stopped, connection.closed()]);
+	if (end !== "stopped")
+		log.fatal({ err: end }, "NATS closed the connection for good");
+	log.info("receive stops; what it accepted is finished first");
+	await server.close();
+	background.abort();
+	clearInterval(ticking);
+	await Promise.race([connection.close(), delay(1_000)]);
+	await health.close();
+	return end === "stopped" ? 0 : 1;
+}
+
+function reasonNotReady(
+	shards: readonly Shard[],
+	routes: RouteTable,
+): string | undefined {
+	if (shards.length === 0) return "NATS hasn't been reached yet";
+	return (
+		shards.map((shard) => shard.unavailable).find(Boolean) ??
+		(routes.isSynced ? undefined : "operator hasn't synced the routes yet")
+	);
+}
+
+/** Looks at every stream again and again: more often while one can't be used. */
+async function inspectShards(
+	shards: readonly Shard[],
+	signal: AbortSignal,
+): Promise<void> {
+	while (!signal.aborted) {
+		await Promise.all(shards.map((shard) => shard.inspect()));
+		const isOpen = shards.every((shard) => shard.unavailable === undefined);
+		await delay(isOpen ? inspectOpenMs : inspectClosedMs, undefined, {
+			signal,
+		}).catch(() => undefined);
+	}
+}
+
+async function followConnection(
+	connection: NatsConnection,
+	shards: readonly Shard[],
+	watch: RouteWatch,
+): Promise<void> {
+	for await (const status of connection.status()) {
+		if (status.type === "disconnect")
+			for (const shard of shards) shard.connectionLost();
+		if (status.type === "reconnect") {
+			watch.readAnew();
+			for (const shard of shards) void shard.inspect();
+		}
+	}
+}

@@ -1,0 +1,68 @@
+import { beforeEach, expect, test } from "vitest";
+import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import { RouteTable } from "./route-table.ts";
+
+let table: RouteTable;
+const key = (name: string) => routeKey(name);
+const route = (source: string) =>
+	JSON.stringify({ version: 1, source } as Route);
+const read = (...names: string[]) => {
+	table.begin();
+	for (const name of names)
+		table.set(name === syncedKey ? name : key(name), route(name));
+	table.complete();
+};
+
+beforeEach(() => {
+	table = new RouteTable();
+});
+
+test("nothing is known, and not all of it, before the bucket was read", () => {
+	expect(table.isSynced).toBe(false);
+	expect(table.find("a")).toBeUndefined();
+});
+
+test("routes are served before operator marks the bucket complete", () => {
+	read("a");
+	expect(table.find("a")?.source).toBe("a");
+	expect(table.isSynced).toBe(false);
+	table.set(syncedKey, "x");
+	expect(table.isSynced).toBe(true);
+});
+
+test("a change takes effect at once", () => {
+	read("a", syncedKey);
+	table.set(key("b"), route("b2"));
+	table.set(key("a"), undefined);
+	expect(table.find("b")?.source).toBe("b2");
+	expect(table.find("a")).toBeUndefined();
+});
+
+test("a new reading replaces the table when it is complete, and not before", () => {
+	read("a", "b", syncedKey);
+	table.begin();
+	table.set(syncedKey, "x");
+	table.set(key("b"), route("b2"));
+	expect(table.find("a")?.source).toBe("a");
+	expect(table.find("b")?.source).toBe("b");
+	table.complete();
+	expect(table.find("a")).toBeUndefined();
+	expect(table.find("b")?.source).toBe("b2");
+});
+
+test("a bucket that lost its content takes nothing away until it is marked complete again", () => {
+	read("a", syncedKey);
+	read();
+	expect(table.isSynced).toBe(true);
+	expect(table.find("a")?.source).toBe("a");
+	table.set(key("b"), route("b"));
+	expect(table.find("b")).toBeUndefined();
+	table.set(syncedKey, "x");
+	expect(table.find("a")).toBeUndefined();
+	expect(table.find("b")?.source).toBe("b");
+});
+
+test("a route of another version is not guessed at", () => {
+	table.begin();
+	expect(() => table.set(key("a"), '{"version":2}')).toThrow("version 2");
+});

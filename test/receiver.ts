@@ -1,0 +1,164 @@
+import { hash, randomBytes } from "node:crypto";
+import {
+	DiscardPolicy,
+	jetstreamManager,
+	RetentionPolicy,
+	StorageType,
+	type StreamConfig,
+} from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import {
+	bucket,
+	duplicateWindowMs,
+	framesSubject,
+	streamName,
+} from "../contracts/nats.ts";
+import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
+import { decodeFrame, type Frame } from "../ingest/frame.ts";
+import { freePort } from "../local/ports.ts";
+import { answersOk } from "../local/probe.ts";
+import type { TestNats } from "./servers.ts";
+import {
+	startServer,
+	type TestServer,
+	temporaryDirectory,
+} from "./test-server.ts";
+
+export interface TestReceiver extends TestServer {
+	/** `http://host:port`. */
+	url: string;
+	/** Of /readyz and /metrics. */
+	healthUrl: string;
+}
+
+/** Starts `tidemill receive` as a process of its own; settles when it listens, ready or not. */
+export async function startReceiver(nats: {
+	urlFor: TestNats["urlFor"];
+}): Promise<TestReceiver> {
+	const port = await freePort();
+	const healthPort = await freePort();
+	const healthUrl = `http://127.0.0.1:${healthPort}`;
+	const server = await startServer(
+		{
+			name: "receive",
+			command: process.execPath,
+			args: [
+				new URL("../bin/tidemill.ts", import.meta.url).pathname,
+				"receive",
+			],
+			env: {
+				NATS_URL: nats.urlFor("receive"),
+				RECEIVE_PORT: String(port),
+				HEALTH_PORT: String(healthPort),
+			},
+			isReady: () => answersOk(`${healthUrl}/healthz`),
+			stopTimeoutMs: 30_000,
+		},
+		await temporaryDirectory("receive"),
+	);
+	return Object.assign(server, { url: `http://127.0.0.1:${port}`, healthUrl });
+}
+
+export function connectAdmin(nats: { url: string }): Promise<NatsConnection> {
+	const { host, username, password } = new URL(nats.url);
+	return connect({
+		servers: host,
+		user: username,
+		pass: password,
+		maxReconnectAttempts: -1,
+		reconnectTimeWait: 100,
+	});
+}
+
+/** Makes shard 0's stream as archive makes it. Returns its name. */
+export async function createShardStream(
+	connection: NatsConnection,
+	change: Partial<StreamConfig> = {},
+): Promise<string> {
+	const manager = await jetstreamManager(connection, { checkAPI: false });
+	const name = streamName(0, randomBytes(8).toString("hex"));
+	await manager.streams.add({
+		name,
+		subjects: [framesSubject(0)],
+		storage: StorageType.File,
+		retention: RetentionPolicy.Limits,
+		discard: DiscardPolicy.New,
+		duplicate_window: duplicateWindowMs * 1e6,
+		max_bytes: 1024 ** 3,
+		...change,
+	});
+	return name;
+}
+
+/** All frames of a stream, in order. */
+export async function readFrames(
+	connection: NatsConnection,
+	stream: string,
+): Promise<Frame[]> {
+	const manager = await jetstreamManager(connection, { checkAPI: false });
+	const { state } = await manager.streams.info(stream);
+	const frames: Frame[] = [];
+	for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+		const message = await manager.streams.getMessage(stream, { seq });
+		if (message) frames.push(decodeFrame(message.data));
+	}
+	return frames;
+}
+
+/** The routes bucket, written as operator writes it. */
+export class TestRoutes {
+	readonly #connection: NatsConnection;
+
+	constructor(connection: NatsConnection) {
+		this.#connection = connection;
+	}
+
+	/** Makes a route and returns its path and what was put. */
+	async add(
+		change: Partial<Route> = {},
+	): Promise<{ path: string; route: Route }> {
+		const urlKey = newKey();
+		const route: Route = {
+			version: 1,
+			account: "shop",
+			source: "orders",
+			sourceKey: newKey(),
+			urlKeyDigest: hash("sha256", urlKey),
+			shard: 0,
+			suspended: false,
+			authorization: { type: "None" },
+			maxBodyBytes: 1_048_576,
+			capturedHeaders: [],
+			...change,
+		};
+		await this.put(route);
+		return { path: `/hooks/${route.sourceKey}/${urlKey}`, route };
+	}
+
+	async put(route: Route): Promise<void> {
+		const kv = await this.#bucket();
+		await kv.put(routeKey(route.sourceKey), JSON.stringify(route));
+	}
+
+	async remove(route: Route): Promise<void> {
+		await (await this.#bucket()).purge(routeKey(route.sourceKey));
+	}
+
+	async markSynced(): Promise<void> {
+		await (await this.#bucket()).put(syncedKey, new Date().toISOString());
+	}
+
+	/** Deletes the bucket with all that is in it. */
+	async destroy(): Promise<void> {
+		await (await this.#bucket()).destroy();
+	}
+
+	#bucket() {
+		return new Kvm(this.#connection).create(bucket.routes, { history: 1 });
+	}
+}
+
+function newKey(): string {
+	return randomBytes(16).toString("hex");
+}
