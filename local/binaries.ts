@@ -21,6 +21,13 @@ import {
 import { isDiskFull, LocalError, problem } from "./errors.ts";
 import { withLock } from "./lock.ts";
 
+interface Surroundings {
+	env: NodeJS.ProcessEnv;
+	report: Report;
+	/** Ends a download or build that nobody wants any more. */
+	signal: AbortSignal;
+}
+
 export type Report = (name: BinaryName, text: string) => void;
 
 const thisPlatform: Platform = { os: process.platform, arch: process.arch };
@@ -33,10 +40,15 @@ const thisPlatform: Platform = { os: process.platform, arch: process.arch };
  */
 export async function resolveBinaries<Name extends BinaryName>(
 	names: Name[],
-	options: { env?: NodeJS.ProcessEnv; report?: Report } = {},
+	options: Partial<Surroundings> = {},
 ): Promise<Record<Name, string>> {
-	const env = options.env ?? process.env;
-	const report = options.report ?? (() => {});
+	const surroundings: Surroundings = {
+		env: process.env,
+		report: () => {},
+		signal: new AbortController().signal,
+		...options,
+	};
+	const { env } = surroundings;
 	const paths = new Map<BinaryName, string>();
 	for (const name of names) {
 		const path =
@@ -48,7 +60,7 @@ export async function resolveBinaries<Name extends BinaryName>(
 	const missing = names.filter((name) => !paths.has(name));
 	if (missing.length > 0) {
 		try {
-			await obtain(missing, env, report);
+			await obtain(missing, surroundings);
 		} catch (error) {
 			throw isDiskFull(error) ? problem.diskFull(cacheDirectory(env)) : error;
 		}
@@ -123,9 +135,9 @@ async function onPath(
 /** Downloads what can be downloaded and builds the rest, into the cache; one process at a time. */
 async function obtain(
 	names: BinaryName[],
-	env: NodeJS.ProcessEnv,
-	report: Report,
+	surroundings: Surroundings,
 ): Promise<void> {
+	const { env, report, signal } = surroundings;
 	const directory = cacheDirectory(env);
 	await mkdir(directory, { recursive: true });
 	await withLock(
@@ -135,19 +147,20 @@ async function obtain(
 				report(name, `waiting for process ${pid}, which is getting it`);
 		},
 		async () => {
-			const downloader = new Downloader(env);
+			const downloader = new Downloader(env, signal);
 			const reasons = new Set<string>();
 			const toBuild: BinaryName[] = [];
 			for (const name of names) {
 				// The process that had the lock before us may have got it.
 				if (await inCache(name, env)) continue;
-				const failure = await download(name, downloader, env, report);
+				signal.throwIfAborted();
+				const failure = await download(name, downloader, surroundings);
 				if (failure === undefined) continue;
 				reasons.add(failure);
 				report(name, `to be built, since ${failure}`);
 				toBuild.push(name);
 			}
-			await build(toBuild, reasons, env, report);
+			await build(toBuild, reasons, surroundings);
 		},
 	);
 }
@@ -156,8 +169,7 @@ async function obtain(
 async function download(
 	name: BinaryName,
 	downloader: Downloader,
-	env: NodeJS.ProcessEnv,
-	report: Report,
+	{ env, report }: Surroundings,
 ): Promise<string | undefined> {
 	if (env.TIDEMILL_DOWNLOADS === "off") return "TIDEMILL_DOWNLOADS is off";
 	const release = pinnedBinaries[name].release(thisPlatform);
@@ -181,8 +193,7 @@ async function download(
 async function build(
 	names: BinaryName[],
 	reasons: Set<string>,
-	env: NodeJS.ProcessEnv,
-	report: Report,
+	{ env, report, signal }: Surroundings,
 ): Promise<void> {
 	const modules = Map.groupBy(names, (name) => pinnedBinaries[name].module);
 	for (const group of modules.values()) {
@@ -190,8 +201,12 @@ async function build(
 			group.map((name) => [name, `${cachePath(name, env)}.partial`]),
 		);
 		try {
-			await buildPrograms(targets, env, (text) => {
-				for (const name of group) report(name, text);
+			await buildPrograms(targets, {
+				env,
+				signal,
+				report: (text) => {
+					for (const name of group) report(name, text);
+				},
 			});
 		} catch (error) {
 			if (!(error instanceof BuildFailure)) throw error;

@@ -77,7 +77,10 @@ async function removeLeftover(
 	await rm(aside, { force: true });
 }
 
-async function readOwner(path: string): Promise<ProcessIdentity | undefined> {
+/** Whom a lock file names; undefined when there is none. Whether that process still runs is another question. */
+export async function readOwner(
+	path: string,
+): Promise<ProcessIdentity | undefined> {
 	try {
 		return JSON.parse(await readFile(path, "utf8"));
 	} catch {

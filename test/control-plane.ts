@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { resolveBinaries } from "../local/binaries.ts";
+import { crdFiles } from "../local/cluster.ts";
 import { kubeconfig } from "../local/kubeconfig.ts";
 import { ensurePki, type Pki } from "../local/pki.ts";
 import { freePort } from "../local/ports.ts";
@@ -114,10 +115,7 @@ export async function startControlPlane(): Promise<TestControlPlane> {
 async function installCRDs(
 	kubectl: TestControlPlane["kubectl"],
 ): Promise<void> {
-	const directory = join(import.meta.dirname, "../crds");
-	const files = (await readdir(directory))
-		.filter((file) => file.endsWith(".yaml"))
-		.map((file) => `--filename=${join(directory, file)}`);
+	const files = (await crdFiles()).map((file) => `--filename=${file}`);
 	if (files.length === 0) return;
 	await kubectl("apply", "--server-side", ...files);
 	await kubectl(

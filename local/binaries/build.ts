@@ -11,6 +11,13 @@ export class BuildFailure extends Error {
 	override name = "BuildFailure";
 }
 
+export interface BuildSurroundings {
+	env: NodeJS.ProcessEnv;
+	signal: AbortSignal;
+	/** Hears how far it is. */
+	report: (text: string) => void;
+}
+
 const modules = join(import.meta.dirname, "../modules");
 
 /**
@@ -19,13 +26,12 @@ const modules = join(import.meta.dirname, "../modules");
  */
 export async function buildPrograms(
 	targets: Map<BinaryName, string>,
-	env: NodeJS.ProcessEnv,
-	report: (text: string) => void,
+	surroundings: BuildSurroundings,
 ): Promise<void> {
 	const pins = [...targets.keys()].map((name) => pinnedBinaries[name]);
 	const { module, ldflags = "" } = pins[0]!;
 	const packages = pins.map((pin) => pin.package);
-	const go = new Go(join(modules, module), env, report);
+	const go = new Go(join(modules, module), surroundings);
 	const total = await go.countStale(packages);
 	const scratch = `${[...targets.values()][0]}.build-${process.pid}`;
 	await mkdir(scratch, { recursive: true });
@@ -44,16 +50,14 @@ export async function buildPrograms(
 class Go {
 	readonly #directory: string;
 	readonly #env: NodeJS.ProcessEnv;
+	readonly #signal: AbortSignal;
 	readonly #report: (text: string) => void;
 
-	constructor(
-		directory: string,
-		env: NodeJS.ProcessEnv,
-		report: (text: string) => void,
-	) {
+	constructor(directory: string, { env, signal, report }: BuildSurroundings) {
 		this.#directory = directory;
 		// A workspace around this folder, or a C compiler, must not change what is built.
 		this.#env = { ...env, CGO_ENABLED: "0", GOWORK: "off" };
+		this.#signal = signal;
 		this.#report = report;
 	}
 
@@ -110,16 +114,21 @@ class Go {
 		const child = spawn("go", args, {
 			cwd: this.#directory,
 			env: this.#env,
+			signal: this.#signal,
 			stdio: ["ignore", "pipe", "pipe"],
 		});
-		child.on("error", (error: NodeJS.ErrnoException) =>
-			reject(
-				new BuildFailure(
-					error.code === "ENOENT"
-						? "there is no Go on this machine to build with"
-						: `go can't be started: ${error.message}`,
+		child.on(
+			"error",
+			(error: NodeJS.ErrnoException) =>
+				// An abort is told by "close", when go has ended.
+				error.name === "AbortError" ||
+				reject(
+					new BuildFailure(
+						error.code === "ENOENT"
+							? "there is no Go on this machine to build with"
+							: `go can't be started: ${error.message}`,
+					),
 				),
-			),
 		);
 		child.on("close", resolve);
 		const words: string[] = [];
@@ -131,6 +140,7 @@ class Go {
 				onLine(line);
 			});
 		const code = await promise;
+		this.#signal.throwIfAborted();
 		if (code === 0) return;
 		const text = words.join("\n");
 		if (text.includes("no space left on device"))

@@ -22,10 +22,12 @@ export class DownloadFailure extends Error {
 /** Fetches official releases. Remembers for its lifetime which sites could not be reached. */
 export class Downloader {
 	readonly #env: NodeJS.ProcessEnv;
+	readonly #signal: AbortSignal;
 	readonly #unreachable = new Map<string, string>();
 
-	constructor(env: NodeJS.ProcessEnv) {
+	constructor(env: NodeJS.ProcessEnv, signal: AbortSignal) {
 		this.#env = env;
+		this.#signal = signal;
 	}
 
 	/**
@@ -107,6 +109,7 @@ export class Downloader {
 				createWriteStream(file),
 			);
 		} catch (error) {
+			this.#signal.throwIfAborted();
 			// The disk's errors go on as they are; the rest is the network's.
 			if ((error as NodeJS.ErrnoException).syscall === "write") throw error;
 			throw new DownloadFailure(
@@ -130,11 +133,14 @@ export class Downloader {
 			answerTimeoutMs,
 		);
 		try {
-			const response = await fetch(url, { signal: abort.signal });
+			const response = await fetch(url, {
+				signal: AbortSignal.any([abort.signal, this.#signal]),
+			});
 			if (response.ok && response.body) return { response, abort };
 			await response.body?.cancel();
 			throw new DownloadFailure(`${url} answered ${response.status}`);
 		} catch (error) {
+			this.#signal.throwIfAborted();
 			if (error instanceof DownloadFailure) throw error;
 			const failure = `${site} can't be reached: ${reason(error)}`;
 			this.#unreachable.set(site, failure);

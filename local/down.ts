@@ -1,0 +1,45 @@
+import { LocalError } from "./errors.ts";
+import { locateHome } from "./home.ts";
+import { readOwner } from "./lock.ts";
+import { isRunning } from "./process-identity.ts";
+import { ChildRecords, hasEnded, stopOrphans } from "./records.ts";
+
+/** Longer than any orderly stop takes. */
+const stopTimeoutMs = 120_000;
+
+/** `make down`: stops what `make up` of this TIDEMILL_HOME started, also when the supervisor itself is gone. */
+async function down(): Promise<void> {
+	const home = locateHome();
+	const supervisor = await readOwner(home.lock);
+	const runs = supervisor !== undefined && isRunning(supervisor);
+	if (runs) {
+		console.log(`Stopping Tidemill in ${home.directory}.`);
+		process.kill(supervisor.pid, "SIGTERM");
+		if (!(await hasEnded(supervisor, stopTimeoutMs)))
+			throw new LocalError(
+				`Process ${supervisor.pid} has not stopped in ${stopTimeoutMs / 1000} s. End it with \`kill -9 ${supervisor.pid}\` and give \`make down\` again.`,
+			);
+	}
+	const records = new ChildRecords(home.children);
+	const orphans = records.running();
+	if (orphans.length > 0) {
+		console.log(
+			`Stopping what was left: ${orphans.map(({ name }) => name).join(", ")}.`,
+		);
+		await stopOrphans(orphans);
+		records.clear();
+	}
+	console.log(
+		runs || orphans.length > 0
+			? `Stopped. The data stays in ${home.directory}.`
+			: `No Tidemill is running in ${home.directory}.`,
+	);
+}
+
+try {
+	await down();
+} catch (error) {
+	if (!(error instanceof LocalError)) throw error;
+	process.stderr.write(`${error.message}\n`);
+	process.exitCode = 1;
+}

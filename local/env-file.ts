@@ -1,0 +1,52 @@
+import type { Home } from "./home.ts";
+import type { Ports } from "./ports.ts";
+import type { Secrets } from "./secrets.ts";
+import { natsUrl } from "./servers/nats.ts";
+import { s3Region } from "./servers/s3.ts";
+
+/** The variables with which a person's shell reaches a local Tidemill, and where each leads. */
+export function environment(local: {
+	home: Home;
+	ports: Ports;
+	secrets: Secrets;
+	bucket: string;
+	kubeconfig: string;
+	token: string;
+}): Record<string, string> {
+	const { home, ports, secrets } = local;
+	return {
+		TIDEMILL_HOME: home.directory,
+		KUBECONFIG: local.kubeconfig,
+		TIDEMILL_API_URL: `http://127.0.0.1:${ports.api}/v1`,
+		TIDEMILL_API_TOKEN: local.token,
+		TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
+		TIDEMILL_S3_ENDPOINT: `http://127.0.0.1:${ports.s3}`,
+		TIDEMILL_S3_BUCKET: local.bucket,
+		AWS_REGION: s3Region,
+		AWS_ACCESS_KEY_ID: secrets.s3.accessKeyId,
+		AWS_SECRET_ACCESS_KEY: secrets.s3.secretAccessKey,
+		NATS_URL: natsUrl({ port: ports.nats, passwords: secrets.nats }, "admin"),
+	};
+}
+
+/** A file for `source`: exports, and `bin` (kubectl, tidemill) in front of PATH once. */
+export function envFile(
+	variables: Record<string, string>,
+	bin: string,
+): string {
+	const exports = Object.entries(variables).map(
+		([name, value]) => `export ${name}=${quote(value)}`,
+	);
+	return `${[
+		"# Written by make up. Holds passwords: don't share it.",
+		...exports,
+		`case ":$PATH:" in *:${quote(bin)}:*) ;; *) export PATH=${quote(bin)}:"$PATH" ;; esac`,
+	].join("\n")}\n`;
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+export function quote(text: string): string {
+	return /^[\w@%+=:,./-]+$/.test(text)
+		? text
+		: `'${text.replaceAll("'", "'\\''")}'`;
+}

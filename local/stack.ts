@@ -1,0 +1,204 @@
+import { mkdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { BinaryName } from "./binaries/pinned.ts";
+import {
+	installResources,
+	issueToken,
+	type Kubectl,
+	kubectlOf,
+} from "./cluster.ts";
+import { envFile, environment } from "./env-file.ts";
+import { type Home, projectDirectory } from "./home.ts";
+import { kubeconfig } from "./kubeconfig.ts";
+import { ensurePki, type Pki } from "./pki.ts";
+import { choosePorts, type Ports } from "./ports.ts";
+import { roles } from "./roles.ts";
+import { ensureSecrets, type Secrets } from "./secrets.ts";
+import { etcd } from "./servers/etcd.ts";
+import { kubeApiserver } from "./servers/kube-apiserver.ts";
+import { kubeControllerManager } from "./servers/kube-controller-manager.ts";
+import { nats, natsConfig, natsUrl } from "./servers/nats.ts";
+import type { Program } from "./servers/program.ts";
+import { s3 } from "./servers/s3.ts";
+import { readState, writeState, writeWhole } from "./state-file.ts";
+import type { Terminal } from "./terminal.ts";
+
+const bucket = "tidemill";
+
+const users = {
+	admin: "admin",
+	"controller-manager": "controllerManager",
+	operator: "operator",
+	node: "node",
+	scheduler: "scheduler",
+} as const satisfies Record<string, keyof Pki>;
+
+/** One local Tidemill, ready to be started: its files are written, its programs known. */
+export interface Stack {
+	/** Starts everything in order of dependency; settles when all of it is ready. */
+	start(
+		startProgram: (program: Program) => Promise<void>,
+		terminal: Terminal,
+	): Promise<Record<string, string>>;
+}
+
+/** Chooses ports, issues certificates and passwords where there are none yet, and writes what the programs read. */
+export async function prepareStack(
+	home: Home,
+	commands: Record<BinaryName, string>,
+): Promise<Stack> {
+	const ports = await choosePorts(
+		readState<Partial<Ports>>(home.ports) ?? {},
+		home.ports,
+	);
+	writeState(home.ports, ports);
+	const pki = await ensurePki(home.pki);
+	const secrets = ensureSecrets(home);
+	await mkdir(home.bin, { recursive: true });
+	await linkCommand(commands.kubectl, join(home.bin, "kubectl"));
+	await linkCommand(
+		join(projectDirectory, "bin/tidemill"),
+		join(home.bin, "tidemill"),
+	);
+	for (const directory of [home.scratch, home.warehouse, join(home.s3, bucket)])
+		await mkdir(directory, { recursive: true });
+	await writeKubeconfigs(home, ports, pki);
+	const programs = await describePrograms(home, commands, ports, pki, secrets);
+	const kubectl = kubectlOf(commands.kubectl, kubeconfigFile(home, "admin"));
+	return {
+		start: async (startProgram, terminal) => {
+			await startInOrder(programs, kubectl, startProgram, terminal);
+			const variables = environment({
+				home,
+				ports,
+				secrets,
+				bucket,
+				kubeconfig: kubeconfigFile(home, "admin"),
+				token: await issueToken(kubectl),
+			});
+			writeWhole(home.env, envFile(variables, home.bin));
+			return variables;
+		},
+	};
+}
+
+type Programs = Awaited<ReturnType<typeof describePrograms>>;
+
+/** Each part starts as soon as what it can't start without is ready. */
+async function startInOrder(
+	programs: Programs,
+	kubectl: Kubectl,
+	startProgram: (program: Program) => Promise<void>,
+	terminal: Terminal,
+): Promise<void> {
+	const messages = startProgram(programs.nats);
+	const objects = startProgram(programs.s3);
+	const apiserver = startProgram(programs.etcd).then(() =>
+		startProgram(programs.apiserver),
+	);
+	const cluster = apiserver.then(async () => {
+		terminal.update("resources", "applying");
+		await installResources(kubectl);
+		terminal.done("resources", "applied");
+	});
+	const after = (needed: Promise<unknown>[], program: Program) =>
+		Promise.all(needed).then(() => startProgram(program));
+	await Promise.all([
+		after([apiserver], programs.controllerManager),
+		after([messages], programs.receive),
+		after([messages, objects], programs.archive),
+		after([messages, cluster], programs.operator),
+		after([cluster], programs.node),
+		after([messages, cluster], programs.api),
+	]);
+}
+
+async function describePrograms(
+	home: Home,
+	commands: Record<BinaryName, string>,
+	ports: Ports,
+	pki: Pki,
+	secrets: Secrets,
+) {
+	const natsConfigFile = join(home.nats, "nats.conf");
+	const natsSettings = {
+		port: ports.nats,
+		monitorPort: ports.natsMonitor,
+		storeDirectory: home.nats,
+		passwords: secrets.nats,
+	};
+	await mkdir(home.nats, { recursive: true });
+	writeWhole(natsConfigFile, natsConfig(natsSettings));
+	return {
+		etcd: etcd({
+			command: commands.etcd,
+			dataDirectory: home.etcd,
+			clientPort: ports.etcd,
+			peerPort: ports.etcdPeer,
+			pki,
+		}),
+		nats: nats({
+			command: commands["nats-server"],
+			configFile: natsConfigFile,
+			monitorPort: ports.natsMonitor,
+		}),
+		s3: s3({
+			command: commands.versitygw,
+			port: ports.s3,
+			directory: home.s3,
+			...secrets.s3,
+		}),
+		apiserver: kubeApiserver({
+			command: commands["kube-apiserver"],
+			port: ports.apiserver,
+			etcdPort: ports.etcd,
+			pki,
+		}),
+		controllerManager: kubeControllerManager({
+			command: commands["kube-controller-manager"],
+			kubeconfigFile: kubeconfigFile(home, "controller-manager"),
+			apiserverPort: ports.apiserver,
+			pki,
+		}),
+		...roles({
+			home,
+			ports,
+			pki,
+			natsUrl: (role) => natsUrl(natsSettings, role),
+			s3: { bucket, ...secrets.s3 },
+			kubeconfig: (user) => kubeconfigFile(home, user),
+		}),
+	};
+}
+
+async function writeKubeconfigs(
+	home: Home,
+	ports: Ports,
+	pki: Pki,
+): Promise<void> {
+	await mkdir(home.kube, { recursive: true });
+	const cluster = {
+		name: "tidemill-local",
+		server: `https://127.0.0.1:${ports.apiserver}`,
+		ca: pki.ca.cert,
+		namespace: "default",
+	};
+	for (const [name, pair] of Object.entries(users)) {
+		const { cert, key } = pki[pair];
+		writeWhole(
+			kubeconfigFile(home, name),
+			kubeconfig({ ...cluster, user: { name, cert, key } }),
+		);
+	}
+	// The API has no credentials: it acts with its callers' tokens.
+	writeWhole(kubeconfigFile(home, "api"), kubeconfig(cluster));
+}
+
+function kubeconfigFile(home: Home, user: string): string {
+	return join(home.kube, `${user}.yaml`);
+}
+
+async function linkCommand(target: string, path: string): Promise<void> {
+	await rm(path, { force: true });
+	await symlink(target, path);
+}

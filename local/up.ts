@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { relative } from "node:path";
+import { stopSignal } from "../service/stop-signal.ts";
+import { resolveBinaries } from "./binaries.ts";
+import { isDiskFull, LocalError, problem } from "./errors.ts";
+import { type Home, locateHome } from "./home.ts";
+import { tryLock } from "./lock.ts";
+import { ChildRecords, stopOrphans } from "./records.ts";
+import { prepareStack } from "./stack.ts";
+import { Supervisor } from "./supervisor.ts";
+import { createTerminal, type Terminal } from "./terminal.ts";
+
+/**
+ * `make up`: the whole of Tidemill on this machine, in the foreground, until Ctrl-C, SIGTERM or `make down`.
+ * Returns the exit code.
+ */
+async function up(home: Home, terminal: Terminal): Promise<number> {
+	const stop = stopSignal();
+	// The terminal was closed.
+	process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
+	await mkdir(home.directory, { recursive: true, mode: 0o700 });
+	const lock = await tryLock(home.lock);
+	if ("heldBy" in lock)
+		throw problem.alreadyRunning(home.directory, lock.heldBy.pid);
+	const records = new ChildRecords(home.children);
+	const supervisor = new Supervisor(home, records, terminal);
+	try {
+		await removeOrphans(records, terminal);
+		const started = await untilAborted(
+			stop,
+			startAll(home, supervisor, terminal, stop),
+		);
+		if (started) {
+			terminal.close();
+			terminal.say(welcome(home, started));
+			await untilAborted(stop, new Promise(() => {}));
+		}
+		return 0;
+	} finally {
+		terminal.say("");
+		await supervisor.stop();
+		await lock.release();
+		terminal.say(`Tidemill has stopped. Its data stays in ${home.directory}.`);
+		terminal.close();
+	}
+}
+
+async function startAll(
+	home: Home,
+	supervisor: Supervisor,
+	terminal: Terminal,
+	signal: AbortSignal,
+): Promise<Record<string, string>> {
+	const commands = await resolveBinaries(
+		[
+			"nats-server",
+			"versitygw",
+			"etcd",
+			"kubectl",
+			"kube-apiserver",
+			"kube-controller-manager",
+		],
+		{ signal, report: (name, text) => terminal.update(name, text) },
+	);
+	const stack = await prepareStack(home, commands);
+	return stack.start((program) => supervisor.start(program), terminal);
+}
+
+async function removeOrphans(
+	records: ChildRecords,
+	terminal: Terminal,
+): Promise<void> {
+	const orphans = records.running();
+	if (orphans.length === 0) return;
+	terminal.say(
+		`An earlier Tidemill was killed and left ${orphans.map(({ name }) => name).join(", ")} running. Stopping them first.`,
+	);
+	await stopOrphans(orphans);
+}
+
+/** The action's result, or undefined when the signal came first. */
+async function untilAborted<T>(
+	signal: AbortSignal,
+	action: Promise<T>,
+): Promise<T | undefined> {
+	if (signal.aborted) return undefined;
+	const aborted = once(signal, "abort").then(() => undefined);
+	const result = await Promise.race([action, aborted]);
+	// What is being given up may fail on its way out; nobody waits for it any more.
+	if (signal.aborted) action.catch(() => {});
+	return result;
+}
+
+/** What a person does next. */
+function welcome(home: Home, variables: Record<string, string>): string {
+	const env = relative(process.cwd(), home.env);
+	return `
+Tidemill is ready.
+
+  webhooks     ${variables.TIDEMILL_RECEIVE_URL}/hooks/…
+  REST API     ${variables.TIDEMILL_API_URL}
+  Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
+  S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}
+  API token    ${variables.TIDEMILL_API_TOKEN}
+  logs         ${home.logs}/
+
+Next, in another terminal (Ctrl-C here stops everything; the data stays):
+
+  source ${env}
+  kubectl apply -f examples/quickstart/
+  kubectl get sources,destinations,pipelines
+`;
+}
+
+const home = locateHome();
+const terminal = createTerminal();
+try {
+	process.exitCode = await up(home, terminal);
+} catch (error) {
+	const known = isDiskFull(error) ? problem.diskFull(home.directory) : error;
+	if (!(known instanceof LocalError)) throw known;
+	process.stderr.write(`\n${known.message}\n`);
+	process.exitCode = 1;
+}
