@@ -2,8 +2,6 @@
 export interface ObjectMeta {
 	name: string;
 	namespace?: string;
-	/** Prefix of a name that the apiserver makes up on creation. */
-	generateName?: string;
 	uid?: string;
 	resourceVersion?: string;
 	/** Rises whenever the spec changes. */

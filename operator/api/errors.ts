@@ -1,0 +1,165 @@
+import { ApiError } from "../kube/client.ts";
+import { TransportError } from "../kube/transport.ts";
+
+/** Every code that an answer of the API can have, with its HTTP status. */
+export const errorCodes = {
+	InvalidRequest: 400,
+	AccountRequired: 400,
+	Unauthorized: 401,
+	Forbidden: 403,
+	NotFound: 404,
+	MethodNotAllowed: 405,
+	Conflict: 409,
+	CursorExpired: 410,
+	TooLarge: 413,
+	UnsupportedContentType: 415,
+	Internal: 500,
+	Unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** What is wrong with one field of the request. */
+export interface ErrorDetail {
+	/** In the CRD's wording, such as `spec.dates.start`; the name of a query parameter or header otherwise. */
+	path: string;
+	message: string;
+}
+
+/** An answer that isn't what was asked for. The message says what to do next. */
+export class RequestError extends Error {
+	override name = "RequestError";
+	readonly code: ErrorCode;
+	readonly details: ErrorDetail[];
+	readonly headers: Record<string, string>;
+
+	constructor(
+		code: ErrorCode,
+		message: string,
+		{
+			details = [],
+			headers = {},
+		}: { details?: ErrorDetail[]; headers?: Record<string, string> } = {},
+	) {
+		super(message);
+		this.code = code;
+		this.details = details;
+		this.headers = headers;
+	}
+
+	get status(): number {
+		return errorCodes[this.code];
+	}
+
+	/** The body that receive's errors have as well. */
+	toJSON() {
+		const { code, message, details } = this;
+		return { is_success: false, error: { code, message, details } };
+	}
+}
+
+/** The 401 of a request without a token, or with one that the apiserver doesn't accept (RFC 6750 §3). */
+export function unauthorized(problem: "missing" | "invalid"): RequestError {
+	const challenge = 'Bearer realm="tidemill"';
+	return problem === "missing"
+		? new RequestError(
+				"Unauthorized",
+				"Present a Kubernetes token as Authorization: Bearer. Make one with: kubectl create token <service account>",
+				{ headers: { "www-authenticate": challenge } },
+			)
+		: new RequestError(
+				"Unauthorized",
+				"The token is not one of this cluster, or it has expired. Make another with: kubectl create token <service account>",
+				{
+					headers: {
+						"www-authenticate": `${challenge}, error="invalid_token"`,
+					},
+				},
+			);
+}
+
+/** What the caller is told about anything that was thrown. Only errors of ours and the apiserver's are shown. */
+export function requestErrorOf(error: unknown): RequestError {
+	if (error instanceof RequestError) return error;
+	if (error instanceof ApiError) return ofApiserver(error);
+	if (error instanceof TransportError) return unavailable();
+	return ofFastify(error) ?? internal();
+}
+
+function ofApiserver(error: ApiError): RequestError {
+	switch (error.status) {
+		case 400:
+		case 422:
+			return new RequestError("InvalidRequest", error.message, {
+				details: causesOf(error.details),
+			});
+		case 401:
+			return unauthorized("invalid");
+		case 403:
+			return new RequestError("Forbidden", error.message);
+		case 404:
+			return new RequestError("NotFound", error.message);
+		case 409:
+			return new RequestError("Conflict", error.message);
+		case 410:
+			return new RequestError(
+				"CursorExpired",
+				"The list has changed too much since its first page. Ask again without cursor.",
+			);
+		case 429:
+		case 503:
+		case 504:
+			return unavailable();
+		default:
+			return internal();
+	}
+}
+
+function causesOf(details: unknown): ErrorDetail[] {
+	// metav1.StatusDetails; the apiserver names the root of an object "<nil>".
+	const { causes = [] } = (details ?? {}) as {
+		causes?: { field?: string; message?: string }[];
+	};
+	return causes.map(({ field, message }) => ({
+		path: field === undefined || field === "<nil>" ? "" : field,
+		message: message ?? "",
+	}));
+}
+
+/** Errors of the requests themselves, before a handler sees them. */
+function ofFastify(error: unknown): RequestError | undefined {
+	switch ((error as { statusCode?: number }).statusCode) {
+		case 400:
+			return new RequestError(
+				"InvalidRequest",
+				"The request can't be read. Its body must be a JSON object.",
+			);
+		case 413:
+			return new RequestError(
+				"TooLarge",
+				"The body is too large. It must have at most 64 KiB.",
+			);
+		case 415:
+			return new RequestError(
+				"UnsupportedContentType",
+				"The Content-Type must be application/json.",
+			);
+		default:
+			return undefined;
+	}
+}
+
+function unavailable(): RequestError {
+	return new RequestError(
+		"Unavailable",
+		"The Kubernetes API doesn't answer. Send the request again.",
+		{ headers: { "retry-after": "2" } },
+	);
+}
+
+function internal(): RequestError {
+	return new RequestError(
+		"Internal",
+		"Something failed here. Give X-Request-Id of this answer to who runs Tidemill.",
+	);
+}

@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+
+/** Who a token belongs to, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
+export interface Identity {
+	username: string;
+	groups: string[];
+}
+
+/**
+ * Remembers who a token belongs to, by the token's SHA-256: the tokens themselves are not kept. It only saves
+ * questions: a token that was revoked meanwhile is refused by the apiserver at the request itself.
+ */
+export class IdentityCache {
+	readonly #ask: (token: string) => Promise<Identity>;
+	readonly #now: () => number;
+	/** Ordered by expiry, since all entries live equally long. */
+	readonly #entries = new Map<string, { identity: Identity; until: number }>();
+	readonly #ttlMs: number;
+	readonly #maxEntries: number;
+
+	constructor(
+		ask: (token: string) => Promise<Identity>,
+		{ now = Date.now, ttlMs = 60_000, maxEntries = 10_000 } = {},
+	) {
+		this.#ask = ask;
+		this.#now = now;
+		this.#ttlMs = ttlMs;
+		this.#maxEntries = maxEntries;
+	}
+
+	/** Throws what `ask` throws, and remembers no refusal. */
+	async identityOf(token: string): Promise<Identity> {
+		const digest = createHash("sha256").update(token).digest("base64");
+		const known = this.#entries.get(digest);
+		if (known && this.#now() < known.until) return known.identity;
+		const identity = await this.#ask(token);
+		this.#remember(digest, identity);
+		return identity;
+	}
+
+	#remember(digest: string, identity: Identity): void {
+		this.#entries.delete(digest);
+		this.#entries.set(digest, { identity, until: this.#now() + this.#ttlMs });
+		if (this.#entries.size > this.#maxEntries)
+			this.#entries.delete(this.#entries.keys().next().value!);
+	}
+}

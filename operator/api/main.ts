@@ -1,0 +1,64 @@
+// prom-client: the field's metrics library, with the text format and defaults for Node.
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { startHealthServer } from "../../service/health-server.ts";
+import { createLog } from "../../service/log.ts";
+import { SettingError, Settings } from "../../service/settings.ts";
+import { stopSignal } from "../../service/stop-signal.ts";
+import { KubeClient } from "../kube/client.ts";
+import { loadKubeConfig } from "../kube/kube-config.ts";
+import { createApi } from "./server.ts";
+
+/** `tidemill api`: serves the REST API until SIGTERM, then answers what it accepted and returns 0. */
+export async function main(): Promise<number> {
+	const log = createLog("api");
+	const settings = new Settings();
+	const port = { min: 0, max: 65_535 };
+	const kubeConfig = loadKubeConfig(settings.optional("KUBECONFIG"));
+	const stopping = stopSignal();
+
+	const registry = new Registry();
+	collectDefaultMetrics({ register: registry });
+	let isListening = false;
+	const health = await startHealthServer({
+		port: settings.integer("HEALTH_PORT", { ...port, fallback: 0 }),
+		host: settings.text("HEALTH_HOST", "127.0.0.1"),
+		live: () => undefined,
+		ready: () =>
+			stopping.aborted
+				? "stopping"
+				: isListening
+					? undefined
+					: "not listening yet",
+		registry,
+	});
+
+	const api = createApi({
+		// Only the server's address and authority are taken from the config: whatever user it has is left aside.
+		clientFor: (token) =>
+			KubeClient.fromConfig(kubeConfig, { token, userAgent: "tidemill-api" }),
+		log,
+		stopping,
+	});
+	const address = await api
+		.listen({
+			host: settings.text("API_HOST", "127.0.0.1"),
+			port: settings.integer("API_PORT", { ...port, fallback: 8_090 }),
+		})
+		.catch((error: NodeJS.ErrnoException) => {
+			if (error.code !== "EADDRINUSE") throw error;
+			throw new SettingError(
+				`${error.message}: another process has that port. Set API_PORT to a free one.`,
+			);
+		});
+	isListening = true;
+	log.info({ address }, "serving the REST API");
+
+	if (!stopping.aborted)
+		await new Promise((resolve) =>
+			stopping.addEventListener("abort", resolve, { once: true }),
+		);
+	await api.close();
+	await health.close();
+	log.info("stopped");
+	return 0;
+}

@@ -1,0 +1,104 @@
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
+import { validateSpec } from "../../crds/spec-validator.ts";
+import { hasReason } from "../kube/client.ts";
+import { annotation } from "../labels.ts";
+import { RequestError } from "./errors.ts";
+import type { Handler } from "./handler.ts";
+import { awaitRunEnd } from "./run-wait.ts";
+import { runView } from "./views.ts";
+
+const maxWaitSeconds = 60;
+
+/** `POST /v1/pipelines/{name}/run`: 202 and the new Run. The body may have `dates` to reload just these. */
+export const startRun: Handler = async (caller, { params, body }, reply) => {
+	const pipeline = params.name!;
+	const spec = runSpec(pipeline, body);
+	await requirePipeline(caller, pipeline);
+	const run = await caller.client.create<Run>(
+		runKind,
+		{
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "Run",
+			metadata: {
+				generateName: `${pipeline}-`,
+				namespace: caller.account,
+				annotations: { [annotation.trigger]: "API" },
+			},
+			spec,
+		},
+		{ fieldManager: "tidemill-api" },
+	);
+	reply.code(202).header("location", `/v1/runs/${run.metadata.name}`);
+	return runView(run);
+};
+
+/** `GET /v1/runs/{name}`, with `?wait=30s` answered when the Run has ended, or after that time as it is then. */
+export const getRun: Handler = async (caller, { params, query }) => {
+	const waitMs = waitMsOf(query.wait);
+	const name = params.name!;
+	let run = await caller.client.get<Run>(runKind, name, caller.account);
+	if (run && waitMs > 0) {
+		const signal = AbortSignal.any([caller.gone, AbortSignal.timeout(waitMs)]);
+		run = await awaitRunEnd(caller.client, run, signal);
+	}
+	if (!run)
+		throw new RequestError(
+			"NotFound",
+			`There is no run "${name}" in account "${caller.account}". It was removed if it is older than the runs that its pipeline keeps.`,
+		);
+	return runView(run);
+};
+
+function runSpec(pipeline: string, body: unknown): Run["spec"] {
+	const asked = body ?? {};
+	if (typeof asked !== "object" || Array.isArray(asked))
+		throw new RequestError(
+			"InvalidRequest",
+			"The body must be a JSON object, or empty.",
+		);
+	const spec = { ...asked, pipelineRef: { name: pipeline } };
+	const errors = validateSpec("Run", spec);
+	if (errors.length > 0)
+		throw new RequestError(
+			"InvalidRequest",
+			"The run can't be started as asked. Correct the fields in details.",
+			{ details: errors },
+		);
+	return spec;
+}
+
+/** A Run of a pipeline that isn't there would only fail later. Who may use Runs alone can't be told, and needn't be. */
+async function requirePipeline(
+	{ client, account }: Parameters<Handler>[0],
+	name: string,
+): Promise<void> {
+	try {
+		if (await client.get<Pipeline>(pipelineKind, name, account)) return;
+	} catch (error) {
+		if (hasReason(error, "Forbidden")) return;
+		throw error;
+	}
+	throw new RequestError(
+		"NotFound",
+		`There is no pipeline "${name}" in account "${account}".`,
+	);
+}
+
+function waitMsOf(wait: string | undefined): number {
+	if (wait === undefined) return 0;
+	const seconds = Number(/^(\d{1,2})s?$/.exec(wait)?.[1] ?? Number.NaN);
+	if (seconds <= maxWaitSeconds) return seconds * 1000;
+	throw new RequestError("InvalidRequest", "wait is not a time to wait for.", {
+		details: [
+			{
+				path: "wait",
+				message: `must be seconds from 0s to ${maxWaitSeconds}s, such as 30s`,
+			},
+		],
+	});
+}
