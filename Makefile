@@ -1,0 +1,54 @@
+# Tidemill's commands. All of them install what they need first; nothing but Node's npm has to be there.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Node comes along as a package, so that a machine with an older one works, too.
+bin := node_modules/.bin
+node := $(bin)/node
+installed := node_modules/.package-lock.json
+
+.PHONY: help
+help: ## Show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: up
+up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (TIDEMILL_HOME=… for a second one)
+	@$(node) local/up.ts
+
+.PHONY: down
+down: $(installed) ## Stop what `make up` started; the data stays
+	@$(node) local/down.ts
+
+.PHONY: check
+check: lint ## Seconds: format, lint, types and unit tests
+	$(node) $(bin)/vitest run --project unit
+
+.PHONY: test
+test: lint servers ## Minutes: all of check, then tests with the real servers
+	$(node) $(bin)/vitest run
+
+.PHONY: bench
+bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)
+	@$(node) bench/run.ts $(ONLY)
+
+.PHONY: clean
+clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)
+	@[ ! -x $(node) ] || $(node) local/down.ts
+	rm -rf .tidemill node_modules
+
+.PHONY: lint
+lint: $(installed)
+	$(node) $(bin)/biome check --error-on-warnings .
+	$(node) $(bin)/tsc
+
+# The servers that tests run against, fetched beforehand to show how far that is.
+.PHONY: servers
+servers: $(installed)
+	@$(node) local/fetch.ts
+
+$(installed): package-lock.json
+	@command -v npm >/dev/null || { echo "Tidemill needs Node.js 20 or later with npm. Install it from https://nodejs.org and run make again."; exit 1; }
+	npm ci --no-progress --loglevel=error
+	@[ -x $(node) ] || { echo "npm has installed no Node of its own: is its setting ignore-scripts on? Turn it off for this folder and run make again."; exit 1; }
+	@touch $@
