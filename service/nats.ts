@@ -1,23 +1,30 @@
+import { setTimeout as sleep } from "node:timers/promises";
 // @nats-io/transport-node: the NATS makers' own client, successor of the `nats` package.
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import {
+	connect,
+	type NatsConnection,
+	type NodeConnectionOptions,
+} from "@nats-io/transport-node";
 import type { Logger } from "./log.ts";
 import type { Settings } from "./settings.ts";
 
 /**
  * Connects to NATS as `NATS_URL` says (`nats://user:password@host:port`, several separated by commas), waiting for a
- * server that isn't there yet, and reconnecting for as long as the process lives.
+ * server that isn't there yet, and reconnecting for as long as the process lives. Waiting ends by the signal, whose
+ * reason is thrown then.
  */
 export async function connectNats(
 	settings: Settings,
 	role: string,
 	log: Logger,
+	signal?: AbortSignal,
 ): Promise<NatsConnection> {
 	const urls = settings
 		.text("NATS_URL")
 		.split(",")
 		.map((url) => new URL(url.trim()));
 	const { username, password } = urls[0]!;
-	const connection = await connect({
+	const options: NodeConnectionOptions = {
 		name: `tidemill-${role}`,
 		servers: urls.map((url) => url.host),
 		...(username && {
@@ -27,15 +34,36 @@ export async function connectNats(
 		// Answers come to an inbox of the role's own, which no other user may listen to.
 		inboxPrefix: `_INBOX_${role}`,
 		maxReconnectAttempts: -1,
-		waitOnFirstConnect: true,
 		reconnectTimeWait: 250,
 		reconnectJitter: 250,
 		pingInterval: 10_000,
 		// Stack traces per request cost more than the request.
 		noAsyncTraces: true,
-	});
+	};
+	const connection = await firstConnection(options, log, signal);
 	void logStatus(connection, log);
 	return connection;
+}
+
+/** The client's own waiting (`waitOnFirstConnect`) says nothing and can't be ended. */
+async function firstConnection(
+	options: NodeConnectionOptions,
+	log: Logger,
+	signal: AbortSignal | undefined,
+): Promise<NatsConnection> {
+	let said: string | undefined;
+	for (;;) {
+		signal?.throwIfAborted();
+		try {
+			return await connect(options);
+		} catch (error) {
+			const { message } = error as Error;
+			if (message !== said)
+				log.warn({ servers: options.servers }, `waiting for NATS: ${message}`);
+			said = message;
+			await sleep(250 + Math.random() * 250, undefined, { signal });
+		}
+	}
 }
 
 async function logStatus(
