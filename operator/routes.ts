@@ -18,6 +18,8 @@ export class RouteTable {
 	#synced = false;
 	#published = new Map<string, Route | undefined>();
 	#claims = new Map<string, string>();
+	#trouble: string | undefined;
+	readonly #handlers: ((route: Route) => void)[] = [];
 
 	constructor(nats: NatsConnection, options: { replicas: number }) {
 		this.#nats = nats;
@@ -34,6 +36,16 @@ export class RouteTable {
 		return this.#claims.get(sourceKey);
 	}
 
+	/** Why the last attempt to publish failed; undefined when it didn't. */
+	get trouble(): string | undefined {
+		return this.#trouble;
+	}
+
+	/** Called for every desired route of which something new can be said. */
+	onChange(handler: (route: Route) => void): void {
+		this.#handlers.push(handler);
+	}
+
 	/** The buckets may have changed without us (NATS was away, or was built anew): the next step reads them whole. */
 	forget(): void {
 		this.#stale = true;
@@ -43,32 +55,17 @@ export class RouteTable {
 	 * Makes the bucket hold exactly the desired routes whose key is their account's, then puts the synced marker.
 	 * Any error of NATS is thrown, and makes the next call read the buckets again, since what arrived is unknown.
 	 * @param desired oldest Source first: of two that want one key, the older has it.
-	 * @returns the routes that were put, and those whose claim was settled.
 	 */
-	async publish(desired: Route[]): Promise<Route[]> {
+	async publish(desired: Route[]): Promise<void> {
 		try {
-			const { routes, claims } = await this.#open();
-			const plan = () => planRoutes(desired, this.#claims, this.#published);
-
-			const unclaimed = plan().claim;
-			await inBatches(unclaimed, async ({ sourceKey, account }) => {
-				this.#claims.set(sourceKey, await claim(claims, sourceKey, account));
-			});
-			const { put, remove } = plan();
-			await inBatches(put, async (route) => {
-				const key = routeKey(route.sourceKey);
-				await routes.put(key, JSON.stringify(route));
-				this.#published.set(key, route);
-			});
-			await inBatches(remove, async (key) => {
-				await routes.purge(key);
-				this.#published.delete(key);
-			});
-			if (!this.#synced) await routes.put(syncedKey, new Date().toISOString());
-			this.#synced = true;
-			return [...new Set([...unclaimed, ...put])];
+			const changed = await this.#publish(desired);
+			const news = this.#trouble === undefined ? changed : desired;
+			this.#trouble = undefined;
+			this.#tell(news);
 		} catch (error) {
 			this.forget();
+			this.#trouble = `NATS: ${(error as Error).message}`;
+			this.#tell(desired);
 			throw error;
 		}
 	}
@@ -79,6 +76,35 @@ export class RouteTable {
 		if (this.claimant(sourceKey) !== account) return;
 		await claims.purge(sourceKey);
 		this.#claims.delete(sourceKey);
+	}
+
+	/** Returns the routes that were put, and those whose claim was settled. */
+	async #publish(desired: Route[]): Promise<Set<Route>> {
+		const { routes, claims } = await this.#open();
+		const plan = () => planRoutes(desired, this.#claims, this.#published);
+
+		const unclaimed = plan().claim;
+		await inBatches(unclaimed, async ({ sourceKey, account }) => {
+			this.#claims.set(sourceKey, await claim(claims, sourceKey, account));
+		});
+		const { put, remove } = plan();
+		await inBatches(put, async (route) => {
+			const key = routeKey(route.sourceKey);
+			await routes.put(key, JSON.stringify(route));
+			this.#published.set(key, route);
+		});
+		await inBatches(remove, async (key) => {
+			await routes.purge(key);
+			this.#published.delete(key);
+		});
+		if (!this.#synced) await routes.put(syncedKey, new Date().toISOString());
+		this.#synced = true;
+		return new Set([...unclaimed, ...put]);
+	}
+
+	#tell(routes: Iterable<Route>): void {
+		for (const route of routes)
+			for (const handler of this.#handlers) handler(route);
 	}
 
 	async #open(): Promise<{ routes: KV; claims: KV }> {

@@ -145,7 +145,7 @@ test("a new Destination is checked by a Job of its own that carries the spec's d
 	});
 });
 
-test("a check that succeeds makes the Destination Ready and is deleted", () => {
+test("a check that succeeds makes the Destination Ready, and is deleted when that is recorded", () => {
 	const actions = decide(
 		stateWith({ jobs: [jobThat("Complete")], pods: [podWith(succeeded)] }),
 		now,
@@ -155,8 +155,10 @@ test("a check that succeeds makes the Destination Ready and is deleted", () => {
 		lastCheck: { hash, time: at, failures: 0 },
 		conditions: [{ status: "True", reason: "Verified" }],
 	});
-	expect(actions.at(-1)).toEqual({ type: "deleteCheck", name });
 	const destination = destinationWith(statusIn(actions));
+	expect(
+		decide(stateWith({ destination, jobs: [jobThat("Complete")] }), now),
+	).toEqual([{ type: "deleteCheck", name }]);
 	expect(decide(stateWith({ destination }), now + 1e9)).toEqual([]);
 });
 

@@ -97,6 +97,18 @@ interface Finding {
 	lastCheck?: DestinationLastCheck;
 }
 
+const verified: Finding = {
+	status: "True",
+	reason: "Verified",
+	message: "A check from inside the namespace could write.",
+};
+
+const checking = (message = "The check is running."): Finding => ({
+	status: "Unknown",
+	reason: "Checking",
+	message,
+});
+
 function wantedCheck(
 	state: DestinationState,
 ): Check | Pick<Finding, "reason" | "message"> {
@@ -131,63 +143,29 @@ function followCheck(
 	);
 	const last = lastCheckOf(destination);
 	if (!outcome.finished) {
-		const message = outcome.waitingFor
-			? `The check can't start yet: ${outcome.waitingFor}`
-			: "The check is running.";
+		const waiting =
+			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
 		// While a failed check is repeated, what it said stays in view.
-		const silent = last?.failures;
-		return [
-			...(silent
-				? []
-				: finding(
-						destination,
-						{ status: "Unknown", reason: "Checking", message },
-						now,
-					)),
-			{ type: "lookAgain", afterMs: 10_000 },
-		];
+		const said = last ? [] : finding(destination, checking(waiting), now);
+		return [...said, { type: "lookAgain", afterMs: 10_000 }];
 	}
 
 	const { at, result } = outcome;
+	// Deleted only when the record of it has come back to us: else the next look could find neither and check again.
 	if (last?.time === at) return [deletionOf(job)];
-	if (result.outcome === "Succeeded")
-		return [
-			...finding(
-				destination,
-				{
-					status: "True",
-					reason: "Verified",
-					message: "A check from inside the namespace could write.",
-					lastCheck: {
-						hash: checkHash(destination.spec),
-						time: at,
-						failures: 0,
-					},
-				},
-				now,
-			),
-			deletionOf(job),
-		];
+	if (result.outcome === "Succeeded") {
+		const hash = checkHash(destination.spec);
+		const lastCheck = { hash, time: at, failures: 0 };
+		return finding(destination, { ...verified, lastCheck }, now);
+	}
 
 	const { code, message } = result.error;
 	const lastCheck = afterFailure(destination, at);
-	return [
-		...finding(
-			destination,
-			{
-				status: "False",
-				lastCheck,
-				...(code === "DeadlineExceeded"
-					? {
-							reason: "CheckNotFinished",
-							message: unfinishedMessage(destination),
-						}
-					: { reason: "CheckFailed", message: `${code}: ${message}` }),
-			},
-			now,
-		),
-		deletionOf(job),
-	];
+	const said: Pick<Finding, "reason" | "message"> =
+		code === "DeadlineExceeded"
+			? { reason: "CheckNotFinished", message: unfinishedMessage(destination) }
+			: { reason: "CheckFailed", message: `${code}: ${message}` };
+	return finding(destination, { status: "False", ...said, lastCheck }, now);
 }
 
 /** No check is there: it was done, is not due yet, or starts now. */
@@ -198,29 +176,8 @@ function considerCheck(
 ): DestinationAction[] {
 	const last = lastCheckOf(destination);
 	const start: DestinationAction = { type: "startCheck", check };
-	if (!last)
-		return [
-			...finding(
-				destination,
-				{
-					status: "Unknown",
-					reason: "Checking",
-					message: "The check is running.",
-				},
-				now,
-			),
-			start,
-		];
-	if (!last.failures)
-		return finding(
-			destination,
-			{
-				status: "True",
-				reason: "Verified",
-				message: "A check from inside the namespace could write.",
-			},
-			now,
-		);
+	if (!last) return [...finding(destination, checking(), now), start];
+	if (!last.failures) return finding(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// Somebody who edits a Destination that fails wants to know now.
 	const edited =

@@ -1,0 +1,151 @@
+import {
+	type Destination,
+	destinationKind,
+} from "../../crds/generated/types.ts";
+import type { ControllerFactory, OperatorContext } from "../context.ts";
+import { ApiError, hasReason } from "../kube/client.ts";
+import { ControllerLoop, type Result } from "../kube/controller.ts";
+import { type Job, kinds } from "../kube/kinds.ts";
+import { writeStatus } from "../kube/status-writer.ts";
+import { fieldManager, label } from "../labels.ts";
+import type { Check } from "./check.ts";
+import {
+	type DestinationAction,
+	type DestinationState,
+	decide,
+	decideRefused,
+} from "./decide.ts";
+
+/** Verifies Destinations by Jobs and keeps their status. */
+export const createDestinationController: ControllerFactory = (context) => {
+	const { informers, log } = context;
+	const jobsOf = informers.jobs.index(({ metadata }) =>
+		(metadata.ownerReferences ?? []).map(({ uid }) => uid),
+	);
+	const loop = new ControllerLoop(
+		{
+			name: "destination",
+			reconcile: async ({ namespace, name }) => {
+				const destination = informers.destinations.get(namespace, name);
+				if (!destination) return undefined;
+				const state = await read(
+					context,
+					destination,
+					jobsOf(destination.metadata.uid!),
+				);
+				return apply(context, destination, decide(state, Date.now()));
+			},
+		},
+		{ log },
+	);
+	loop.watch(informers.destinations);
+	loop.watch(informers.jobs, ({ metadata: { namespace, labels } }) => {
+		const name = labels?.[label.destination];
+		return name ? [{ namespace: namespace!, name }] : [];
+	});
+	return loop;
+};
+
+async function read(
+	{ client, settings }: OperatorContext,
+	destination: Destination,
+	jobs: Job[],
+): Promise<DestinationState> {
+	const { name, namespace } = destination.metadata;
+	// Asked for directly: a Job can be seen to end before the end of its Pod is.
+	const pods =
+		jobs.length === 0
+			? []
+			: (
+					await client.list(kinds.pod, {
+						namespace,
+						labelSelector: `${label.destination}=${name}`,
+					})
+				).items;
+	return {
+		destination,
+		jobs: jobs.filter((job) => !job.metadata.deletionTimestamp),
+		pods,
+		image: settings.image,
+		localWarehouse: settings.localWarehouse,
+	};
+}
+
+async function apply(
+	context: OperatorContext,
+	destination: Destination,
+	actions: DestinationAction[],
+): Promise<Result | undefined> {
+	const { client, events } = context;
+	const { namespace } = destination.metadata;
+	let result: Result | undefined;
+	for (const action of actions)
+		switch (action.type) {
+			case "startCheck": {
+				const refusal = await startCheck(context, destination, action.check);
+				if (refusal === undefined) break;
+				// The status may have been written a moment ago.
+				const fresh =
+					(await client.get<Destination>(
+						destinationKind,
+						destination.metadata.name,
+						namespace,
+					)) ?? destination;
+				return apply(context, fresh, decideRefused(fresh, refusal, Date.now()));
+			}
+			case "deleteCheck":
+				await client.delete(kinds.job, action.name, namespace);
+				await client.delete(kinds.secret, action.name, namespace);
+				break;
+			case "writeStatus":
+				await writeStatus(
+					client,
+					destinationKind,
+					destination,
+					action.status,
+					fieldManager,
+				);
+				break;
+			case "recordEvent":
+				events.record(destinationKind, destination, {
+					type: action.severity,
+					reason: action.reason,
+					action: "Check",
+					note: action.message,
+				});
+				break;
+			case "lookAgain":
+				result = { requeueAfterMs: action.afterMs };
+		}
+	return result;
+}
+
+/** Returns Kubernetes' words if it refuses; other errors are thrown. */
+async function startCheck(
+	{ client }: OperatorContext,
+	{ metadata }: Destination,
+	{ job, secret }: Check,
+): Promise<string | undefined> {
+	try {
+		await client.apply(kinds.secret, secret, { fieldManager, force: true });
+		await client.create(kinds.job, job, { fieldManager });
+	} catch (error) {
+		if (hasReason(error, "AlreadyExists")) {
+			const { name, namespace } = job.metadata;
+			const there = await client.get(kinds.job, name, namespace);
+			// Our own, which we only haven't seen yet.
+			return there?.metadata.ownerReferences?.some(
+				({ uid }) => uid === metadata.uid,
+			)
+				? undefined
+				: `Job "${name}" is there and not of this Destination. Delete it: kubectl delete job ${name} -n ${namespace}`;
+		}
+		if (error instanceof ApiError && refusals.includes(error.status))
+			return error.message;
+		throw error;
+	}
+	return undefined;
+}
+
+/** A quota or a policy forbids it, or admission found it invalid: somebody must change something. */
+const refusals = [400, 403, 422];

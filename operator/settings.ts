@@ -1,0 +1,48 @@
+import { SettingError, type Settings } from "../service/settings.ts";
+
+/** What the operator is told by its environment, beside KUBECONFIG, NATS_URL and the health server's address. */
+export interface OperatorSettings {
+	/** Where senders reach the receivers: what URLs begin with. */
+	receiveURL: string;
+	/** Image of the Jobs. */
+	image: string;
+	/** New Sources are spread over this many. */
+	shards: number;
+	/** Only these namespaces are served; all when absent. */
+	watchNamespaces: string[] | undefined;
+	leaseNamespace: string;
+	/** Local mode's directory for DuckDB files. */
+	localWarehouse: string | undefined;
+	/** Replicas of the buckets that the operator makes: 1, or 3 in a NATS cluster. */
+	bucketReplicas: number;
+}
+
+/** Throws {@link SettingError}. */
+export function readOperatorSettings(settings: Settings): OperatorSettings {
+	const localWarehouse = settings.optional("TIDEMILL_LOCAL_WAREHOUSE");
+	if (localWarehouse && !localWarehouse.startsWith("/"))
+		throw new SettingError(
+			`TIDEMILL_LOCAL_WAREHOUSE is "${localWarehouse}". It must be an absolute path.`,
+		);
+	return {
+		receiveURL: settings.url("TIDEMILL_RECEIVE_URL"),
+		image: settings.text("TIDEMILL_IMAGE"),
+		shards: settings.integer("TIDEMILL_SHARDS", {
+			min: 1,
+			max: 1024,
+			fallback: 1,
+		}),
+		watchNamespaces: settings
+			.optional("WATCH_NAMESPACES")
+			?.split(",")
+			.map((namespace) => namespace.trim())
+			.filter(Boolean),
+		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
+		localWarehouse,
+		bucketReplicas: settings.integer("STREAM_REPLICAS", {
+			min: 1,
+			max: 5,
+			fallback: 1,
+		}),
+	};
+}

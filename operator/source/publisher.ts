@@ -1,0 +1,45 @@
+import type { ControllerFactory } from "../context.ts";
+import { ControllerLoop } from "../kube/controller.ts";
+import { onReconnect } from "../reconnects.ts";
+import { desiredRoutes } from "./desired-routes.ts";
+
+/**
+ * Keeps the routes bucket equal to what all Sources want, as one: so a Source that can't be reconciled doesn't hold up
+ * the synced marker, and strays are found by comparing the whole.
+ */
+export const createRoutePublisher: ControllerFactory = ({
+	informers: { sources, secrets },
+	routes,
+	nats,
+	log,
+}) => {
+	const loop = new ControllerLoop(
+		{
+			name: "routes",
+			reconcile: async () => {
+				const desired = desiredRoutes(sources.list(), (namespace, name) =>
+					secrets.get(namespace, name),
+				);
+				try {
+					await routes.publish(desired);
+				} catch (err) {
+					log.warn({ err }, "routes can't be published; trying again");
+					// NATS often needs a moment after it is back: the delay mustn't grow with the length of its absence.
+					return { requeueAfterMs: 1_000 };
+				}
+				return undefined;
+			},
+		},
+		{ log, workers: 1 },
+	);
+	const whole = { namespace: "", name: "routes" };
+	loop.watch(sources, () => [whole]);
+	loop.watch(secrets, () => [whole]);
+	void onReconnect(nats, () => {
+		routes.forget();
+		loop.enqueue(whole);
+	});
+	// Also without any Source the bucket must be made and marked.
+	loop.enqueue(whole);
+	return loop;
+};
