@@ -18,7 +18,7 @@ import {
 	type Platform,
 	pinnedBinaries,
 } from "./binaries/pinned.ts";
-import { isDiskFull, LocalError, problem } from "./errors.ts";
+import { isDiskFull, problem } from "./errors.ts";
 import { withLock } from "./lock.ts";
 
 interface Surroundings {
@@ -239,27 +239,26 @@ async function intoCache(
 
 /** Asks a program for its version, such as `1.36.3`; throws a LocalError when it does not run here. */
 async function readVersion(name: BinaryName, path: string): Promise<string> {
+	let answer: string;
 	try {
 		const { stdout, stderr } = await promisify(execFile)(
 			path,
 			pinnedBinaries[name].versionArgs,
 			{ timeout: 20_000 },
 		);
-		const version = /\d+\.\d+\.\d+/.exec(`${stdout}\n${stderr}`)?.[0];
-		if (version) return version;
-		throw new Error("it does not tell its version");
+		answer = `${stdout}\n${stderr}`;
 	} catch (error) {
-		if (error instanceof LocalError) throw error;
-		const { code, message } = error as NodeJS.ErrnoException;
+		// The system runs what isn't a program as a shell script, so that "made for another processor" can't be told apart.
 		throw problem.wrongFile(
 			path,
-			code === "ENOEXEC" || code === "ENOENT"
-				? "it is made for another system or processor"
-				: code === "EACCES"
-					? "it is not executable"
-					: (message.split("\n")[0] ?? ""),
+			(error as NodeJS.ErrnoException).code === "EACCES"
+				? "it is not executable"
+				: `it does not answer to ${pinnedBinaries[name].versionArgs.join(" ")}; it is damaged, or made for another system or processor`,
 		);
 	}
+	const version = /\d+\.\d+\.\d+/.exec(answer)?.[0];
+	if (!version) throw problem.wrongFile(path, "it does not tell its version");
+	return version;
 }
 
 function exists(path: string): Promise<boolean> {

@@ -151,7 +151,9 @@ class Go {
 	}
 
 	async #cacheDirectory(): Promise<string> {
-		const { stdout } = await promisify(execFile)("go", ["env", "GOCACHE"]);
+		const { stdout } = await promisify(execFile)("go", ["env", "GOCACHE"], {
+			env: this.#env,
+		});
 		return stdout.trim();
 	}
 }

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type BinaryName, pinnedBinaries } from "./pinned.ts";
+
+const names = Object.keys(pinnedBinaries) as BinaryName[];
+
+test.each(names)("%s is downloaded and built at one version", (name) => {
+	const pin = pinnedBinaries[name];
+	const goMod = readFileSync(
+		join(import.meta.dirname, "../modules", pin.module, "go.mod"),
+		"utf8",
+	);
+	const required = goMod
+		.split("\n")
+		.map((line) => line.trim().split(/\s+/))
+		.filter(([path]) => path && `${pin.package}/`.startsWith(`${path}/`))
+		.map(([, version]) => version);
+	expect(required).toContain(`v${pin.version}`);
+	const release = pin.release({ os: "linux", arch: "arm64" });
+	expect(release?.path).toContain(pin.version);
+	expect(release?.path).toContain("arm64");
+});
+
+test("Kubernetes' servers are published for Linux alone; kubectl for macOS, too", () => {
+	const mac = { os: "darwin", arch: "arm64" };
+	expect(pinnedBinaries["kube-apiserver"].release(mac)).toBeUndefined();
+	expect(pinnedBinaries.kubectl.release(mac)?.path).toBe(
+		"/release/v1.36.3/bin/darwin/arm64/kubectl",
+	);
+});

@@ -1,0 +1,44 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tryLock, withLock } from "./lock.ts";
+
+const file = () => join(mkdtempSync(join(tmpdir(), "tidemill-lock-")), "lock");
+
+test("a lock is held by one, and free again after release", async () => {
+	const path = file();
+	const first = await tryLock(path);
+	expect(await tryLock(path)).toMatchObject({ heldBy: { pid: process.pid } });
+	if ("release" in first) await first.release();
+	expect(await tryLock(path)).toHaveProperty("release");
+});
+
+test.each([
+	["of a process that is gone", '{"pid":4194304,"startedAt":"x"}'],
+	[
+		"of a process id that belongs to another now",
+		`{"pid":${process.pid},"startedAt":"x"}`,
+	],
+	["that says nothing", ""],
+])("a lock file %s counts as free", async (_case, content) => {
+	const path = file();
+	writeFileSync(path, content);
+	expect(await tryLock(path)).toHaveProperty("release");
+});
+
+test("actions under one lock never overlap", async () => {
+	const path = file();
+	let inside = 0;
+	const enter = () =>
+		withLock(
+			path,
+			() => {},
+			async () => {
+				expect(++inside).toBe(1);
+				await new Promise(setImmediate);
+				inside--;
+			},
+		);
+	await Promise.all([enter(), enter(), enter()]);
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { choosePorts, type Ports, usualPorts } from "./ports.ts";
+
+/** A machine on which some ports are taken; any-free ports count up from 40000, the first one twice. */
+function machine(...taken: number[]) {
+	const free = [40000, 40000, 40001, 40002, 40003, 40004, 40005, 40006];
+	return {
+		isFree: async (port: number) => !taken.includes(port),
+		freePort: async () => free.shift()!,
+	};
+}
+
+test("the usual ports are used where they are free, no port twice", async () => {
+	const ports = await choosePorts({}, "ports.json", machine());
+	expect(ports).toMatchObject({ apiserver: 6443, receive: 8080, s3: 7070 });
+	expect(new Set(Object.values(ports)).size).toBe(
+		Object.keys(usualPorts).length,
+	);
+});
+
+test("another port is chosen when the usual one is taken", async () => {
+	const ports = await choosePorts({}, "ports.json", machine(8080));
+	expect(ports.receive).toBe(40000);
+});
+
+test("the ports of the last time are kept, since webhook URLs name them", async () => {
+	const ports = await choosePorts({ receive: 41234 }, "p", machine());
+	expect(ports.receive).toBe(41234);
+});
+
+test("a port of the last time that is taken is an error that says what to do", async () => {
+	const remembered: Partial<Ports> = { receive: 8080 };
+	await expect(
+		choosePorts(remembered, "/home/me/ports.json", machine(8080)),
+	).rejects.toThrow(
+		/Port 8080.*receive.*taken.*Stop that program; or remove \/home\/me\/ports.json/,
+	);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { natsConfig } from "./nats.ts";
+import { natsPermissions } from "./nats-users.ts";
+import { baseEnvironment } from "./program.ts";
+import { s3 } from "./s3.ts";
+
+const passwords = {
+	admin: "p-admin",
+	receive: "p-receive",
+	archive: "p-archive",
+	operator: "p-operator",
+	api: "p-api",
+};
+
+test("NATS syncs every write and listens on the loopback alone", () => {
+	const config = JSON.parse(
+		natsConfig({ port: 1, monitorPort: 2, storeDirectory: "/s", passwords }),
+	);
+	expect(config.jetstream.sync_interval).toBe("always");
+	expect([config.listen, config.http]).toEqual(["127.0.0.1:1", "127.0.0.1:2"]);
+});
+
+test("no role listens to another's answers, and receive and api write no bucket", () => {
+	for (const [role, { subscribe, publish }] of Object.entries(
+		natsPermissions,
+	)) {
+		expect(subscribe.filter((subject) => subject.startsWith("_INBOX"))).toEqual(
+			[`_INBOX_${role}.>`],
+		);
+		if (role === "receive" || role === "api")
+			expect(publish.allow.join()).not.toContain("$KV.");
+	}
+});
+
+test("the S3 gateway's key stands in its environment, not in its arguments", () => {
+	const program = s3({
+		command: "versitygw",
+		port: 1,
+		directory: "/d",
+		accessKeyId: "id",
+		secretAccessKey: "hush",
+	});
+	expect(program.args.join(" ")).not.toContain("hush");
+	expect(program.env.ROOT_SECRET_KEY).toBe("hush");
+});
+
+test("a child inherits nothing that could lead it elsewhere", () => {
+	expect(
+		baseEnvironment({ PATH: "/bin", KUBECONFIG: "x", AWS_PROFILE: "prod" }),
+	).toEqual({ PATH: "/bin" });
+});

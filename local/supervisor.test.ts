@@ -1,0 +1,8 @@
+import { expect, test } from "vitest";
+import { restartDelayMs } from "./supervisor.ts";
+
+test("a crashed child is started again soon, and less often the more it crashes", () => {
+	expect([1, 2, 3, 6, 7, 50].map(restartDelayMs)).toEqual([
+		500, 1000, 2000, 16_000, 30_000, 30_000,
+	]);
+});
