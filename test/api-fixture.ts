@@ -1,0 +1,88 @@
+import type { FastifyInstance } from "fastify";
+import { inject } from "vitest";
+import { createApi } from "../operator/api/server.ts";
+import { KubeClient } from "../operator/kube/client.ts";
+import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+import { createLog } from "../service/log.ts";
+import { kubectl } from "./kubectl.ts";
+
+export interface TestApi {
+	api: FastifyInstance;
+	url: string;
+	/** Begins to stop it, as SIGTERM does. */
+	stop: AbortController;
+	/** Settles when a caller waits for the end of a run. */
+	isWaited: Promise<void>;
+}
+
+/** The REST API on a free port, in front of the tests' apiserver or that of another kubeconfig. */
+export async function startApi(
+	config = loadKubeConfig(inject("kubeconfig")),
+): Promise<TestApi> {
+	const stop = new AbortController();
+	const { promise: isWaited, resolve } = Promise.withResolvers<void>();
+	const api = createApi({
+		clientFor: (token) => {
+			const client = KubeClient.fromConfig(config, { token });
+			const watch = client.watch.bind(client);
+			client.watch = ((...args: Parameters<typeof watch>) => {
+				resolve();
+				return watch(...args);
+			}) as typeof client.watch;
+			return client;
+		},
+		log: createLog("test"),
+		stopping: stop.signal,
+	});
+	const url = await api.listen({ host: "127.0.0.1", port: 0 });
+	return { api, url, stop, isWaited };
+}
+
+/** A token of a new ServiceAccount, bound to a ClusterRole in its own namespace when one is named. */
+export async function tokenOf(
+	namespace: string,
+	name: string,
+	clusterRole?: string,
+): Promise<string> {
+	const inNamespace = `--namespace=${namespace}`;
+	await kubectl(["create", "serviceaccount", name, inNamespace]);
+	if (clusterRole)
+		await kubectl([
+			"create",
+			"rolebinding",
+			name,
+			`--clusterrole=${clusterRole}`,
+			`--serviceaccount=${namespace}:${name}`,
+			inNamespace,
+		]);
+	const { stdout } = await kubectl(["create", "token", name, inNamespace]);
+	return stdout.trim();
+}
+
+export interface ApiAnswer {
+	status: number;
+	headers: Headers;
+	body: ApiBody;
+}
+
+/** What the tests look at in any answer's body. */
+export interface ApiBody {
+	name: string;
+	status: string;
+	items: { name: string }[];
+	cursor?: string;
+	error: {
+		code: string;
+		message: string;
+		details: { path: string; message: string }[];
+	};
+}
+
+export async function ask(
+	url: string,
+	request: RequestInit = {},
+): Promise<ApiAnswer> {
+	const response = await fetch(url, request);
+	const { status, headers } = response;
+	return { status, headers, body: (await response.json()) as ApiBody };
+}
