@@ -1,0 +1,283 @@
+import { createHash } from "node:crypto";
+import { Kvm } from "@nats-io/kv";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { bucket } from "../../contracts/nats.ts";
+import { routeKey } from "../../contracts/route.ts";
+import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { findCondition } from "../../operator/kube/conditions.ts";
+import { kinds } from "../../operator/kube/kinds.ts";
+import {
+	applyYaml,
+	eventReasons,
+	type OperatorFixture,
+	routesIn,
+	startOperatorFixture,
+} from "../operator-fixture.ts";
+
+let fixture: OperatorFixture;
+let account: string;
+let other: string;
+
+beforeAll(async () => {
+	fixture = await startOperatorFixture();
+	[account, other] = fixture.namespaces;
+	const routes = await new Kvm(fixture.connection).create(bucket.routes);
+	await routes.put(routeKey("f".repeat(32)), '{"source":"stray"}');
+	fixture.startOperator();
+});
+
+afterAll(() => fixture?.stop());
+
+const soon = { timeout: 15_000, interval: 50 };
+
+function sourceYaml(name: string, spec = ""): string {
+	return `apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: ${name} }
+spec: { type: Webhook${spec && `, ${spec}`} }`;
+}
+
+function tokenYaml(name: string, token: string, labels = ""): string {
+	return `apiVersion: v1
+kind: Secret
+metadata: { name: ${name}, labels: { ${labels} } }
+stringData: { token: ${token} }`;
+}
+
+const customToken = (secret: string) =>
+	`webhook: { authorization: { type: CustomToken, customToken: { secretRef: { name: ${secret}, key: token } } } }`;
+
+/** Waits until the Source's Ready condition has this reason. */
+async function sourceWith(
+	reason: string,
+	name: string,
+	namespace = account,
+): Promise<Source> {
+	return vi.waitFor(async () => {
+		const source = await fixture.client.get<Source>(
+			sourceKind,
+			name,
+			namespace,
+		);
+		const ready = findCondition(source?.status?.conditions, "Ready");
+		expect(ready?.reason).toBe(reason);
+		return source!;
+	}, soon);
+}
+
+function routeOf(source: string) {
+	return routesIn(fixture.connection).then(({ routes }) => routes[source]);
+}
+
+function sha256(text: string): string {
+	return createHash("sha256").update(text).digest("hex");
+}
+
+test("a bucket with strays is cleaned before it is marked as synced", async () => {
+	await vi.waitFor(
+		async () =>
+			expect(await routesIn(fixture.connection)).toEqual({
+				synced: true,
+				routes: {},
+			}),
+		soon,
+	);
+});
+
+test("an applied Source is Active, with a URL whose route receivers have", async () => {
+	await applyYaml(account, sourceYaml("orders"));
+	const { status } = await sourceWith("Active", "orders");
+	expect(status?.phase).toBe("Active");
+	const [, sourceKey, urlKey] =
+		/^https:\/\/in\.example\/hooks\/([0-9a-f]{32})\/([0-9a-f]{32})$/.exec(
+			status?.webhookURL ?? "",
+		) ?? [];
+	expect(await routeOf("orders")).toEqual({
+		version: 1,
+		account,
+		source: "orders",
+		sourceKey,
+		urlKeyDigest: sha256(urlKey!),
+		shard: 0,
+		suspended: false,
+		authorization: { type: "None" },
+		maxBodyBytes: 1_048_576,
+		capturedHeaders: [],
+	});
+	await vi.waitFor(
+		async () =>
+			expect(
+				await eventReasons(fixture.client, sourceKind, account, "orders"),
+			).toEqual(expect.arrayContaining(["URLIssued", "Active"])),
+		soon,
+	);
+});
+
+test("a Source that needs nothing is not written again", async () => {
+	await applyYaml(account, sourceYaml("quiet"));
+	const before = await sourceWith("Active", "quiet");
+	// Any other Source's change makes the operator look at everything that routes are made of.
+	await applyYaml(account, sourceYaml("loud"));
+	await sourceWith("Active", "loud");
+	const after = await sourceWith("Active", "quiet");
+	expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});
+
+test("a Source that is deleted and applied again has its URL back", async () => {
+	await applyYaml(account, sourceYaml("again"));
+	const before = await sourceWith("Active", "again");
+	await fixture.client.delete(sourceKind, "again", account);
+	await vi.waitFor(
+		async () => expect(await routeOf("again")).toBeUndefined(),
+		soon,
+	);
+	await applyYaml(account, sourceYaml("again"));
+	const after = await sourceWith("Active", "again");
+	expect(after.metadata.uid).not.toBe(before.metadata.uid);
+	expect(after.status?.webhookURL).toBe(before.status?.webhookURL);
+	expect(await routeOf("again")).toBeDefined();
+});
+
+test("suspending a Source suspends its route", async () => {
+	await applyYaml(account, sourceYaml("pausing"));
+	await sourceWith("Active", "pausing");
+	await applyYaml(account, sourceYaml("pausing", "suspend: true"));
+	const { status } = await sourceWith("Suspended", "pausing");
+	expect(status?.phase).toBe("Suspended");
+	expect((await routeOf("pausing"))?.suspended).toBe(true);
+});
+
+test("a token is in the route as a digest, and follows its Secret", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	await applyYaml(account, tokenYaml("token", "first", labels));
+	await applyYaml(account, sourceYaml("guarded", customToken("token")));
+	await sourceWith("Active", "guarded");
+	expect((await routeOf("guarded"))?.authorization).toEqual({
+		type: "CustomToken",
+		digests: [sha256("first")],
+	});
+
+	await applyYaml(account, tokenYaml("token", "second", labels));
+	await vi.waitFor(
+		async () =>
+			expect((await routeOf("guarded"))?.authorization).toEqual({
+				type: "CustomToken",
+				digests: [sha256("second")],
+			}),
+		soon,
+	);
+});
+
+test("a Secret without the label is not read, and labelling it is enough", async () => {
+	await applyYaml(account, tokenYaml("unlabelled", "s3cret"));
+	await applyYaml(account, sourceYaml("closed", customToken("unlabelled")));
+	const { status } = await sourceWith("SecretNotLabelled", "closed");
+	expect(status?.phase).toBe("Error");
+	// Never open: whoever knows the URL alone is refused.
+	expect((await routeOf("closed"))?.authorization).toEqual({
+		type: "Unavailable",
+	});
+
+	await applyYaml(
+		account,
+		tokenYaml("unlabelled", "s3cret", 'tidemill.dev/use: "true"'),
+	);
+	await sourceWith("Active", "closed");
+	expect((await routeOf("closed"))?.authorization.type).toBe("CustomToken");
+});
+
+test("a key that another account has claimed is not served", async () => {
+	await applyYaml(account, sourceYaml("mine"));
+	const mine = await sourceWith("Active", "mine");
+	const secret = (await fixture.client.get(
+		kinds.secret,
+		"mine-webhook-url",
+		account,
+	))!;
+	const { labels, name } = secret.metadata;
+	await fixture.client.create(kinds.secret, {
+		metadata: { name, namespace: other, labels: labels! },
+		data: secret.data!,
+	});
+	await applyYaml(other, sourceYaml("mine"));
+	const copy = await sourceWith("KeyTaken", "mine", other);
+	expect(copy.status?.webhookURL).toBeUndefined();
+	expect((await routeOf("mine"))?.account).toBe(account);
+	expect(mine.status?.webhookURL).toBeDefined();
+});
+
+test("deletionPolicy Delete takes the Secret and the claim along", async () => {
+	await applyYaml(account, sourceYaml("gone", "deletionPolicy: Delete"));
+	const { status } = await sourceWith("Active", "gone");
+	await vi.waitFor(async () => {
+		const source = await fixture.client.get(sourceKind, "gone", account);
+		expect(source?.metadata.finalizers).toHaveLength(1);
+	}, soon);
+	const claims = await new Kvm(fixture.connection).open(bucket.claims);
+	expect((await claims.get(status!.sourceKey!))?.string()).toBe(account);
+
+	await fixture.client.delete(sourceKind, "gone", account);
+	await vi.waitFor(async () => {
+		expect(
+			await fixture.client.get(sourceKind, "gone", account),
+		).toBeUndefined();
+		expect(await routeOf("gone")).toBeUndefined();
+	}, soon);
+	expect(
+		await fixture.client.get(kinds.secret, "gone-webhook-url", account),
+	).toBeUndefined();
+	expect((await claims.get(status!.sourceKey!))?.operation).toBe("PURGE");
+});
+
+test("what archive says of a Source is in its status", async () => {
+	await applyYaml(account, sourceYaml("counted"));
+	const { status } = await sourceWith("Active", "counted");
+	const ledger = await new Kvm(fixture.connection).create(bucket.ledger);
+	await ledger.put(
+		status!.sourceKey!,
+		JSON.stringify({
+			version: 1,
+			account,
+			sourceKey: status!.sourceKey,
+			firstEventDate: "2026-02-28",
+			lastEventTime: "2026-03-01T11:59:59Z",
+			archivedThrough: "2026-03-01T12:00:00Z",
+			archived: { "2026-02-28": 2, "2026-03-01": 3 },
+		}),
+	);
+	await vi.waitFor(async () => {
+		const counted = await sourceWith("Active", "counted");
+		expect(counted.status).toMatchObject({
+			firstEventDate: "2026-02-28",
+			counts: { archived: 5 },
+		});
+	}, soon);
+});
+
+test("a NATS that was built anew gets everything again", async () => {
+	const before = await routesIn(fixture.connection);
+	expect(Object.keys(before.routes)).toContain("orders");
+	const kvm = new Kvm(fixture.connection);
+	for (const name of [bucket.routes, bucket.claims])
+		await (await kvm.open(name)).destroy();
+	await fixture.nats.kill();
+	await fixture.nats.start();
+	await vi.waitFor(
+		async () => expect(await routesIn(fixture.connection)).toEqual(before),
+		soon,
+	);
+});
+
+test("it stops in order, and a later start finds everything as it was", async () => {
+	const before = await sourceWith("Active", "orders");
+	expect(await fixture.stopOperator()).toBe(0);
+	await fixture.client.delete(sourceKind, "loud", account);
+	fixture.startOperator();
+	// What changed while nobody looked is seen.
+	await vi.waitFor(
+		async () => expect(await routeOf("loud")).toBeUndefined(),
+		soon,
+	);
+	const after = await sourceWith("Active", "orders");
+	expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});

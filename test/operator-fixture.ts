@@ -1,0 +1,120 @@
+import { randomBytes } from "node:crypto";
+import { Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { inject } from "vitest";
+import type { Route } from "../contracts/route.ts";
+import { KubeClient } from "../operator/kube/client.ts";
+import { kinds } from "../operator/kube/kinds.ts";
+import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
+import { createLog } from "../service/log.ts";
+import { connectNats } from "../service/nats.ts";
+import { Settings } from "../service/settings.ts";
+import { kubectl } from "./kubectl.ts";
+import { startNats, type TestNats } from "./servers.ts";
+import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
+
+/** The operator as a process of its own, with a NATS of its own, in namespaces that it has to itself. */
+export interface OperatorFixture {
+	client: KubeClient;
+	nats: TestNats;
+	/** As NATS's administrator. */
+	connection: NatsConnection;
+	/** Two accounts. */
+	namespaces: [string, string];
+	startOperator(): void;
+	/** SIGTERM; resolves with its exit code when it has ended. */
+	stopOperator(): Promise<number | null>;
+	stop(): Promise<void>;
+}
+
+/** @param env settings beside those that name the servers. */
+export async function startOperatorFixture(
+	env: Record<string, string> = {},
+): Promise<OperatorFixture> {
+	const kubeconfig = inject("kubeconfig");
+	const client = KubeClient.fromConfig(loadKubeConfig(kubeconfig));
+	const suffix = randomBytes(4).toString("hex");
+	const namespaces: [string, string] = [`a-${suffix}`, `b-${suffix}`];
+	for (const name of namespaces)
+		await client.create(kinds.namespace, { metadata: { name } });
+	const nats = await startNats();
+	const connection = await connectNats(
+		new Settings({ NATS_URL: nats.url }),
+		"admin",
+		createLog("test"),
+	);
+	let operator: TidemillProcess | undefined;
+	const fixture: OperatorFixture = {
+		client,
+		nats,
+		connection,
+		namespaces,
+		startOperator: () => {
+			operator = startTidemill(["operator"], {
+				KUBECONFIG: kubeconfig,
+				NATS_URL: nats.urlFor("operator"),
+				TIDEMILL_RECEIVE_URL: "https://in.example/",
+				TIDEMILL_IMAGE: "tidemill.local/tidemill:test",
+				WATCH_NAMESPACES: namespaces.join(","),
+				LEASE_NAMESPACE: namespaces[0],
+				HEALTH_PORT: "0",
+				LOG_LEVEL: "warn",
+				...env,
+			});
+			operator.onLine = (line) => process.stderr.write(`${line}\n`);
+		},
+		stopOperator: async () => {
+			operator?.child.kill("SIGTERM");
+			return (await operator?.ended)?.exitCode ?? null;
+		},
+		stop: async () => {
+			await fixture.stopOperator();
+			await connection.close();
+			await nats.stop();
+		},
+	};
+	return fixture;
+}
+
+/** What receivers would read: routes by Source name, and whether the bucket is marked as synced. */
+export async function routesIn(
+	connection: NatsConnection,
+): Promise<{ synced: boolean; routes: Record<string, Route> }> {
+	const kv = await new Kvm(connection).open("tidemill-routes");
+	const routes: Record<string, Route> = {};
+	let synced = false;
+	for await (const entry of await kv.history())
+		if (entry.operation !== "PUT") continue;
+		else if (entry.key === "synced") synced = true;
+		else routes[entry.json<Route>().source] = entry.json();
+	return { synced, routes };
+}
+
+/** `kubectl apply` as a person does it. Throws what kubectl says if it refuses. */
+export async function applyYaml(
+	namespace: string,
+	yaml: string,
+): Promise<void> {
+	const { exitCode, stderr } = await kubectl(
+		["apply", "--namespace", namespace, "--filename=-"],
+		yaml,
+	);
+	if (exitCode !== 0) throw new Error(stderr);
+}
+
+/** Notes of the Events about an object, as `kubectl describe` lists them. */
+export async function eventReasons<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	namespace: string,
+	name: string,
+): Promise<string[]> {
+	const { items } = await client.list(kinds.event, { namespace });
+	return items
+		.filter(
+			({ regarding }) =>
+				regarding?.kind === kind.kind && regarding.name === name,
+		)
+		.map(({ reason }) => reason!);
+}
