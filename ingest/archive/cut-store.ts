@@ -18,7 +18,7 @@ export class CutStore {
 
 	/**
 	 * Writes a cut unless one with the same first sequence stands already, and returns the one that stands.
-	 * Throws {@link Alarm} CutUnreadable as {@link read} does.
+	 * Throws {@link Alarm} CutUnreadable when that one can't be understood.
 	 */
 	async decide(cut: CutRecord): Promise<CutRecord> {
 		const key = this.#keys.cut(cut.stream, cut.first);
@@ -35,11 +35,11 @@ export class CutStore {
 		return this.#readAll(this.#keys.cutsOfShard(shard));
 	}
 
-	/** The cuts that follow this one on its stream, in order. */
-	async after(cut: CutRecord): Promise<CutRecord[]> {
+	/** A stream's cuts in order, all or those that follow one. */
+	async ofStream(stream: string, after?: CutRecord): Promise<CutRecord[]> {
 		return this.#readAll(
-			this.#keys.cutsOfStream(cut.stream),
-			this.#keys.cut(cut.stream, cut.first),
+			this.#keys.cutsOfStream(stream),
+			after && this.#keys.cut(stream, after.first),
 		);
 	}
 

@@ -43,10 +43,13 @@ export interface ObjectStore {
 export class S3ObjectStore implements ObjectStore {
 	readonly #client: S3Client;
 	readonly #settings: ObjectStoreSettings;
+	readonly #abortSignal: AbortSignal;
 
-	constructor(settings: ObjectStoreSettings) {
+	/** @param abortSignal Calls off what is under way; nothing can be asked after it. */
+	constructor(settings: ObjectStoreSettings, abortSignal: AbortSignal) {
 		const { region, endpoint, forcePathStyle } = settings;
 		this.#settings = settings;
+		this.#abortSignal = abortSignal;
 		this.#client = new S3Client({
 			region,
 			forcePathStyle,
@@ -78,6 +81,7 @@ export class S3ObjectStore implements ObjectStore {
 					ContentType: contentType,
 					IfNoneMatch: "*",
 				}),
+				{ abortSignal: this.#abortSignal },
 			);
 			return "created";
 		} catch (error) {
@@ -90,6 +94,7 @@ export class S3ObjectStore implements ObjectStore {
 		try {
 			const { Body } = await this.#client.send(
 				new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
+				{ abortSignal: this.#abortSignal },
 			);
 			return await Body?.transformToString();
 		} catch (error) {
@@ -109,6 +114,7 @@ export class S3ObjectStore implements ObjectStore {
 						StartAfter: after,
 						ContinuationToken: token,
 					}),
+					{ abortSignal: this.#abortSignal },
 				)
 				.catch((error) => {
 					throw this.#named(error, `list ${prefix}`);

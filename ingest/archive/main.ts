@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+// prom-client: the field's metrics library, with the text format and defaults for Node.
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { startHealthServer } from "../../service/health-server.ts";
+import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
+import { stopSignal } from "../../service/stop-signal.ts";
+import { CutStore } from "./cut-store.ts";
+import { CutWriter } from "./cut-writer.ts";
+import { ManifestDesk } from "./manifest-desk.ts";
+import { ArchiveMetrics } from "./metrics.ts";
+import { ObjectKeys } from "./object-keys.ts";
+import { S3ObjectStore } from "./object-store.ts";
+import { ParquetWriter } from "./parquet.ts";
+import { readArchiveSettings } from "./settings.ts";
+import { Shard } from "./shard.ts";
+import { probeConditionalWrites } from "./store-probe.ts";
+
+/** `tidemill archive`: moves its shards' events into the bucket until SIGTERM, then returns 0. */
+export async function main(): Promise<number> {
+	const log = createLog("archive");
+	const settings = new Settings();
+	const archive = readArchiveSettings(settings);
+	const stop = stopSignal();
+	const stopped = once(stop, "abort").then(() => "stopped" as const);
+
+	const shards: Shard[] = [];
+	const registry = new Registry();
+	collectDefaultMetrics({ register: registry });
+	const metrics = new ArchiveMetrics(
+		registry,
+		() => new Map(shards.map(({ number, lagSeconds }) => [number, lagSeconds])),
+	);
+	const health = await startHealthServer({
+		port: archive.healthPort,
+		host: archive.healthHost,
+		live: () => undefined,
+		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards)),
+		registry,
+	});
+	log.info(
+		{ healthPort: health.port, shards: archive.shards },
+		"archive starts",
+	);
+
+	const connection = await Promise.race([
+		connectNats(settings, "archive", log),
+		stopped,
+	]);
+	if (connection === "stopped") {
+		await health.close();
+		return 0;
+	}
+	const store = new S3ObjectStore(archive.store, stop);
+	const keys = new ObjectKeys(archive.prefix);
+	const parquet = await ParquetWriter.open(archive.scratch);
+	const writer = new CutWriter({ store, keys, parquet, metrics });
+	for (const number of archive.shards)
+		shards.push(
+			new Shard({
+				number,
+				connection,
+				cuts: new CutStore(store, keys),
+				writer,
+				limits: archive.limits,
+				stream: archive.stream,
+				checkStore: () => probeConditionalWrites(store, keys.probe()),
+				metrics,
+				log,
+			}),
+		);
+	const desks = shards.map(
+		(shard) =>
+			new ManifestDesk({ connection, shard, store, keys, metrics, log }),
+	);
+	const work = Promise.all(shards.map((shard) => shard.run(stop)));
+
+	const end = await Promise.race([stopped, connection.closed()]);
+	if (end !== "stopped")
+		log.fatal({ err: end }, "NATS closed the connection for good");
+	// A cut that is under way is left as it is: whoever comes next finishes it.
+	for (const desk of desks) desk.close();
+	if (end === "stopped") await Promise.race([work, delay(stopTimeoutMs)]);
+	await Promise.race([connection.close(), delay(1_000)]);
+	store.close();
+	parquet.close();
+	await health.close();
+	return end === "stopped" ? 0 : 1;
+}
+
+const stopTimeoutMs = 10_000;
+
+function reasonNotReady(shards: readonly Shard[]): string | undefined {
+	if (shards.length === 0) return "NATS hasn't been reached yet";
+	return shards.map((shard) => shard.notReady).find(Boolean);
+}

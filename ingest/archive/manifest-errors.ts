@@ -1,0 +1,59 @@
+/** Why a manifest question gets no manifest; `retryable` says whether asking again can help without a person's help. */
+export const manifestErrors = {
+	QuestionInvalid: {
+		retryable: false,
+		advice: "Run operator and archive in the same version.",
+	},
+	ShardNotReady: {
+		retryable: true,
+		advice:
+			"It is tried again by itself; archive's log says what it waits for.",
+	},
+	ShardStopped: {
+		retryable: false,
+		advice: "Events stay in the stream until a person has resolved the alarm.",
+	},
+	ArchiveBusy: {
+		retryable: true,
+		advice: "Archive is behind; it goes on meanwhile.",
+	},
+	ManifestTaken: {
+		retryable: false,
+		advice: "Start a new Run.",
+	},
+	ManifestExpired: {
+		retryable: false,
+		advice: "Start a new Run.",
+	},
+	ObjectMissing: {
+		retryable: false,
+		advice:
+			"Somebody or a lifecycle rule deleted it: restore it, then start a new Run.",
+	},
+	StoreUnavailable: {
+		retryable: true,
+		advice: "It is tried again by itself.",
+	},
+} as const satisfies Record<string, { retryable: boolean; advice: string }>;
+
+export type ManifestErrorCode = keyof typeof manifestErrors;
+
+/** A failure with its place in {@link manifestErrors}. `what` says what happened, to what; it must hold no secret. */
+export class ManifestFailure extends Error {
+	override name = "ManifestFailure";
+	readonly code: ManifestErrorCode;
+
+	constructor(code: ManifestErrorCode, what: string, options?: ErrorOptions) {
+		super(
+			`${what.replace(/[.\s]*$/, ".")} ${manifestErrors[code].advice}`,
+			options,
+		);
+		this.code = code;
+	}
+
+	/** As it goes into a ManifestAnswer. */
+	toAnswer(): { code: string; message: string; retryable: boolean } {
+		const { code, message } = this;
+		return { code, message, retryable: manifestErrors[code].retryable };
+	}
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { CutRecord } from "./cut.ts";
+import { resume } from "./resume.ts";
+
+const head = { first: 11, last: 20 } as CutRecord;
+
+test.each<[string, CutRecord | undefined, [number, number], number, object]>([
+	[
+		"a new stream is read from its beginning",
+		undefined,
+		[0, 0],
+		0,
+		{ from: 1 },
+	],
+	[
+		"a stream never cut is read from its beginning",
+		undefined,
+		[1, 5],
+		0,
+		{ from: 1 },
+	],
+	[
+		"a cut without its objects is finished first",
+		head,
+		[1, 30],
+		10,
+		{ from: 11, unfinished: head },
+	],
+	[
+		"also when the one before it is purged",
+		head,
+		[11, 20],
+		0,
+		{ from: 11, unfinished: head },
+	],
+	["a cut with its objects, not purged yet", head, [11, 20], 20, { from: 21 }],
+	["a purged cut is done", head, [21, 20], 0, { from: 21 }],
+	["a purged cut with frames behind it", head, [21, 30], 20, { from: 21 }],
+])("%s", (_, cut, [firstSequence, lastSequence], done, expected) => {
+	expect(resume("s", cut, { firstSequence, lastSequence }, done)).toEqual(
+		expected,
+	);
+});
+
+test.each<[string, CutRecord | undefined, [number, number]]>([
+	["FramesMissing", undefined, [2, 5]],
+	["FramesMissing", head, [22, 30]],
+	["StreamBehind", head, [1, 19]],
+	["StreamBehind", head, [0, 0]],
+])("alarm %s", (code, cut, [firstSequence, lastSequence]) => {
+	expect(() => resume("s", cut, { firstSequence, lastSequence }, 0)).toThrow(
+		expect.objectContaining({ name: "Alarm", code }),
+	);
+});

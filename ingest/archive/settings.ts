@@ -1,0 +1,97 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SettingError, type Settings } from "../../service/settings.ts";
+import type { CutLimits } from "./cut-due.ts";
+import type { ObjectStoreSettings } from "./object-store.ts";
+import type { StreamSettings } from "./shard-stream.ts";
+
+export interface ArchiveSettings {
+	shards: number[];
+	store: ObjectStoreSettings;
+	/** Folder of all keys in the bucket, without slashes around it; empty for none. */
+	prefix: string;
+	limits: CutLimits;
+	stream: StreamSettings;
+	/** Folder for Parquet files on their way. */
+	scratch: string;
+	healthPort: number;
+	healthHost: string;
+}
+
+const mib = 1024 * 1024;
+const largest = Number.MAX_SAFE_INTEGER;
+
+/** Reads archive's settings; throws {@link SettingError}. The credentials are the AWS SDK's to find. */
+export function readArchiveSettings(settings: Settings): ArchiveSettings {
+	const endpoint =
+		settings.optional("S3_ENDPOINT") && settings.url("S3_ENDPOINT");
+	return {
+		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
+		store: {
+			bucket: settings.text("S3_BUCKET"),
+			region: settings.text("AWS_REGION"),
+			...(endpoint && { endpoint }),
+			// Other stores than AWS seldom have a host name for each bucket.
+			forcePathStyle: readBoolean(
+				settings,
+				"S3_FORCE_PATH_STYLE",
+				endpoint !== undefined,
+			),
+		},
+		prefix: settings.text("S3_PREFIX", "").replace(/^\/+|\/+$/g, ""),
+		limits: {
+			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {
+				min: 1,
+				max: 1024 * mib,
+				fallback: 32 * mib,
+			}),
+			maxAgeMs: settings.integer("ARCHIVE_MAX_AGE_MS", {
+				min: 1,
+				max: 3_600_000,
+				fallback: 60_000,
+			}),
+		},
+		stream: {
+			maxBytes: settings.integer("STREAM_MAX_BYTES", {
+				min: 64 * mib,
+				max: largest,
+				fallback: 8 * 1024 * mib,
+			}),
+			replicas: settings.integer("STREAM_REPLICAS", {
+				min: 1,
+				max: 5,
+				fallback: 1,
+			}),
+		},
+		scratch: settings.text(
+			"ARCHIVE_SCRATCH",
+			join(tmpdir(), "tidemill-archive"),
+		),
+		healthPort: settings.integer("HEALTH_PORT", {
+			min: 0,
+			max: 65_535,
+			fallback: 0,
+		}),
+		healthHost: settings.text("HEALTH_HOST", "127.0.0.1"),
+	};
+}
+
+function readShards(text: string): number[] {
+	const shards = text.split(",").map((part) => part.trim());
+	if (!shards.every((shard) => /^\d{1,4}$/.test(shard)))
+		throw new SettingError(
+			`ARCHIVE_SHARDS is "${text}". It must be shard numbers separated by commas, like 0,1.`,
+		);
+	return [...new Set(shards.map(Number))];
+}
+
+function readBoolean(
+	settings: Settings,
+	name: string,
+	fallback: boolean,
+): boolean {
+	const text = settings.text(name, String(fallback));
+	if (text !== "true" && text !== "false")
+		throw new SettingError(`${name} is "${text}". It must be true or false.`);
+	return text === "true";
+}

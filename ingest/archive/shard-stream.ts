@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import {
+	DiscardPolicy,
+	JetStreamApiError,
+	jetstreamManager,
+	RetentionPolicy,
+	StorageType,
+	type StreamConfig,
+} from "@nats-io/jetstream";
+import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import {
+	duplicateWindowMs,
+	framesSubject,
+	streamName,
+} from "../../contracts/nats.ts";
+import type { Logger } from "../../service/log.ts";
+import { inspectShardStream } from "../stream-safety.ts";
+
+export interface StreamSettings {
+	/** What the stream may hold before receive is refused; well below the disk. */
+	maxBytes: number;
+	replicas: number;
+}
+
+/** nats-server's JSStreamSubjectOverlapErr: another archiver made the stream first. */
+const subjectTaken = 10065;
+
+/**
+ * The name of the stream that takes the shard's frames; made here when there is none.
+ * Throws when its settings, or its servers', could lose an acknowledged event.
+ */
+export async function openShardStream(
+	connection: NatsConnection,
+	shard: number,
+	settings: StreamSettings,
+	log: Logger,
+): Promise<string> {
+	let stream = await inspectShardStream(connection, shard);
+	if (!stream) {
+		await createStream(connection, shard, settings, log);
+		stream = await inspectShardStream(connection, shard);
+	}
+	if (!stream)
+		throw new Error(`shard ${shard}: its stream vanished as it was made`);
+	const faults = [...stream.faults, ...strangeness(shard, stream.info.config)];
+	if (faults.length > 0)
+		throw new Error(
+			`shard ${shard}: its stream could lose events. ${faults.join("; ")}`,
+		);
+	return stream.name;
+}
+
+async function createStream(
+	connection: NatsConnection,
+	shard: number,
+	settings: StreamSettings,
+	log: Logger,
+): Promise<void> {
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	const name = streamName(shard, randomBytes(8).toString("hex"));
+	try {
+		await streams.add({
+			name,
+			description: `Frames of shard ${shard} on their way to S3`,
+			subjects: [framesSubject(shard)],
+			storage: StorageType.File,
+			retention: RetentionPolicy.Limits,
+			discard: DiscardPolicy.New,
+			max_bytes: settings.maxBytes,
+			duplicate_window: nanos(duplicateWindowMs),
+			num_replicas: settings.replicas,
+			allow_direct: true,
+			deny_delete: true,
+			deny_purge: false,
+		});
+		log.info({ shard, stream: name }, "made the shard's stream");
+	} catch (error) {
+		if (!(error instanceof JetStreamApiError) || error.code !== subjectTaken)
+			throw error;
+	}
+}
+
+/** What makes a stream unfit for archive, beyond what makes it unsafe for receive. */
+function strangeness(shard: number, config: StreamConfig): string[] {
+	const subject = framesSubject(shard);
+	const faults: string[] = [];
+	if (config.subjects.length !== 1 || config.subjects[0] !== subject)
+		faults.push(
+			`stream ${config.name}: subjects must be ${subject} alone, not ${config.subjects.join(", ")}`,
+		);
+	if (config.mirror || config.sources?.length)
+		faults.push(
+			`stream ${config.name}: it must not be fed by mirror or sources`,
+		);
+	if (!config.name.startsWith(streamName(shard, "")))
+		faults.push(
+			`stream ${config.name}: its name must be ${streamName(shard, "")} and an epoch that no other stream ever had`,
+		);
+	return faults;
+}
