@@ -465,7 +465,7 @@ export interface SourceSpec {
 	webhook: SourceWebhook;
 	/** Refuse events with 403 until this is false again. */
 	suspend: boolean;
-	/** What happens to the stored events and the URL when the Source is deleted. With `Retain` a Source that is made again under the same name has them back. */
+	/** What happens to the URL when the Source is deleted. With `Retain` a Source that is made again under the same name has its URL and its stored events back. With `Delete` the URL is given up for good; stored events stay until they are 30 days old. */
 	deletionPolicy: "Retain" | "Delete";
 }
 
