@@ -101,7 +101,7 @@ function notReady(
 	what: string,
 	{ logFile }: { logFile: string },
 ): LocalError {
-	const lines = readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-5);
+	const lines = readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-12);
 	return new LocalError(
 		[
 			`${program.name} ${what}. The end of its log, ${logFile}:`,

@@ -14,5 +14,5 @@ try {
 	process.stderr.write(`\n${error.message}\n`);
 	process.exitCode = 1;
 } finally {
-	terminal.close();
+	terminal.settle();
 }

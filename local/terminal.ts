@@ -6,8 +6,8 @@ export interface Terminal {
 	done(part: string, text: string): void;
 	/** A line of its own. */
 	say(text: string): void;
-	/** Stops redrawing. */
-	close(): void;
+	/** What stands there stays; the next line begins below it. */
+	settle(): void;
 }
 
 interface Line {
@@ -85,10 +85,8 @@ export function createTerminal(
 			out.write(`${text}\n`);
 			draw();
 		},
-		close: () => {
-			clearInterval(timer);
+		settle: () => {
 			if (out.isTTY && changed) draw();
-			// What comes next stands below, and is never erased.
 			drawn = 0;
 			lines.clear();
 		},

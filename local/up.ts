@@ -32,7 +32,7 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 			startAll(home, supervisor, terminal, stop),
 		);
 		if (started) {
-			terminal.close();
+			terminal.settle();
 			terminal.say(welcome(home, started));
 			await untilAborted(stop, new Promise(() => {}));
 		}
@@ -41,8 +41,8 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 		terminal.say("");
 		await supervisor.stop();
 		await lock.release();
+		terminal.settle();
 		terminal.say(`Tidemill has stopped. Its data stays in ${home.directory}.`);
-		terminal.close();
 	}
 }
 
@@ -96,7 +96,7 @@ async function untilAborted<T>(
 function welcome(home: Home, variables: Record<string, string>): string {
 	const env = relative(process.cwd(), home.env);
 	return `
-Tidemill is ready.
+Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
 
   webhooks     ${variables.TIDEMILL_RECEIVE_URL}/hooks/…
   REST API     ${variables.TIDEMILL_API_URL}
