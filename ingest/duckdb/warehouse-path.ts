@@ -1,4 +1,4 @@
-import { realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 
 /** The path doesn't stay below the warehouse. */
@@ -33,6 +33,8 @@ async function target(file: string, directory: string): Promise<string> {
 		return await realpath(file);
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		if (await lstat(file).catch(() => undefined))
+			throw new PathOutside(`${file} is a link that leads nowhere`);
 		return join(directory, file.slice(dirname(file).length + 1));
 	}
 }

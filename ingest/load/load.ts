@@ -30,7 +30,7 @@ export async function load(
 	const store = new ObjectStore(log, signal);
 	const manifest = parseManifest(
 		await store.text({
-			name: "the Run's manifest",
+			name: "manifest of the Run",
 			url: input.manifestURL,
 			unavailable: "ManifestUnavailable",
 		}),
@@ -40,11 +40,12 @@ export async function load(
 	try {
 		const days = planDays(manifest, directory);
 		const result = summary(manifest);
+		const { rows, bytes, objects } = result;
 		log.info(
-			{ days: days.length, ...result, outcome: undefined },
+			{ days: days.length, rows, bytes, objects },
 			"downloading the objects",
 		);
-		await downloadObjects(days, store);
+		await downloadObjects(days, log, signal);
 		await checkDownloads(days, directory, signal);
 		await withDestination(input.destination, context, async (session) => {
 			const existing = await existingColumns(input.table.name, session);

@@ -32,7 +32,7 @@ export class ObjectStore {
 	/** Streams an object of `bytes` bytes into a file; another size is an ObjectMismatch. */
 	async download(link: Link, file: string, bytes: number): Promise<void> {
 		// 256 KiB/s: slower than that, the link's lifetime wouldn't last either.
-		const deadlineMs = 30_000 + bytes / 256;
+		const deadlineMs = 30_000 + Math.ceil(bytes / 256);
 		await this.#get(link, deadlineMs, async (response) => {
 			let received = 0;
 			await pipeline(
@@ -49,7 +49,7 @@ export class ObjectStore {
 			if (received !== bytes)
 				throw new JobFailure(
 					"ObjectMismatch",
-					`Object ${link.name} has ${received} bytes where the manifest says ${bytes}`,
+					`${received} bytes came for ${link.name} where the manifest says ${bytes}`,
 				);
 		});
 	}
@@ -64,7 +64,7 @@ export class ObjectStore {
 				{
 					attempts: this.#attempts,
 					signal: this.#signal,
-					transient: (error) => transient(error),
+					transient,
 					onRetry: (error, attempt) =>
 						this.#log.warn(
 							{ attempt, reason: reasonOf(error) },
@@ -117,10 +117,19 @@ function transient(error: unknown): boolean {
 		return error.status >= 500 || [408, 425, 429].includes(error.status);
 	// A body cut short looks like this; one that stays so fails in the end.
 	if (error instanceof JobFailure) return error.code === "ObjectMismatch";
-	return !noSpace(error);
+	return connectionFailed(error);
 }
 
-function toFailure(error: unknown, link: Link): JobFailure {
+/** fetch throws a TypeError whose cause is the socket's error; a body that breaks off is one too ("terminated"). */
+function connectionFailed(error: unknown): boolean {
+	return (
+		error instanceof Error &&
+		(error.name === "TimeoutError" ||
+			(error instanceof TypeError && error.cause !== undefined))
+	);
+}
+
+function toFailure(error: unknown, link: Link): unknown {
 	if (error instanceof JobFailure) return error;
 	if (noSpace(error))
 		return new JobFailure(
@@ -133,11 +142,16 @@ function toFailure(error: unknown, link: Link): JobFailure {
 			`The link to ${link.name} has expired`,
 		);
 	if (error instanceof StoreRefusal && error.status === 404)
-		return new JobFailure("ObjectMissing", `${link.name} does not exist`);
-	return new JobFailure(
-		link.unavailable,
-		`${link.name} can't be fetched: ${reasonOf(error)}`,
-	);
+		return new JobFailure(
+			"ObjectMissing",
+			`There is no ${link.name} in the store`,
+		);
+	if (error instanceof StoreRefusal || connectionFailed(error))
+		return new JobFailure(
+			link.unavailable,
+			`Getting ${link.name} failed: ${reasonOf(error)}`,
+		);
+	return error;
 }
 
 function noSpace(error: unknown): boolean {
