@@ -99,7 +99,6 @@ function fakeGo(directory: string, builds: string, body?: string): void {
 		`#!/bin/sh
 case $1 in
 list) echo a/b; exit 0 ;;
-env) echo /the/go/cache; exit 0 ;;
 esac
 echo "built in $(basename "$PWD")" >> ${builds}
 ${
@@ -281,9 +280,9 @@ test("a disk that fills up while building is named", async () => {
 	fakeGo(
 		place("path"),
 		join(directory, "builds"),
-		"echo 'link: write: no space left on device' >&2; exit 1",
+		"echo 'go: write /the/cache/a.out: no space left on device' >&2; exit 1",
 	);
 	await expect(resolve()).rejects.toThrow(
-		/disk that holds \/the\/go\/cache is full.*TIDEMILL_CACHE/,
+		/disk that holds \/the\/cache\/a.out is full.*TIDEMILL_CACHE/,
 	);
 });

@@ -43,6 +43,10 @@ export const problem = {
 		new LocalError(
 			`Tidemill is already running in ${directory} (process ${pid}). Stop it with \`make down\`, or set TIDEMILL_HOME to another folder to run a second one.`,
 		),
+	diskAlmostFull: (path: string, freeBytes: number, leastBytes: number) =>
+		new LocalError(
+			`The disk that holds ${path} has ${megabytes(freeBytes)} left; a start needs ${megabytes(leastBytes)}. Free some space, or set TIDEMILL_HOME to a folder on another disk, and start again.`,
+		),
 	diskFull: (path: string) =>
 		new LocalError(
 			`The disk that holds ${path} is full. Free some space (the servers take 400 MB, building them 4 GB more), or set TIDEMILL_CACHE and TIDEMILL_HOME to folders on another disk, and start again.`,
@@ -53,4 +57,8 @@ export const problem = {
 export function isDiskFull(error: unknown): boolean {
 	const code = (error as NodeJS.ErrnoException | undefined)?.code;
 	return code === "ENOSPC" || code === "EDQUOT";
+}
+
+function megabytes(bytes: number): string {
+	return `${Math.floor(bytes / 1024 ** 2)} MB`;
 }

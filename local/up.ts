@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { relative } from "node:path";
 import { stopSignal } from "../service/stop-signal.ts";
 import { resolveBinaries } from "./binaries.ts";
+import { checkSpace } from "./disk.ts";
 import { isDiskFull, LocalError, problem } from "./errors.ts";
 import { type Home, locateHome } from "./home.ts";
 import { tryLock } from "./lock.ts";
@@ -20,6 +21,7 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 	// The terminal was closed.
 	process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
 	await mkdir(home.directory, { recursive: true, mode: 0o700 });
+	await checkSpace(home.directory);
 	const lock = await tryLock(home.lock);
 	if ("heldBy" in lock)
 		throw problem.alreadyRunning(home.directory, lock.heldBy.pid);

@@ -1,8 +1,7 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 import { problem } from "../errors.ts";
 import { type BinaryName, pinnedBinaries } from "./pinned.ts";
 
@@ -142,18 +141,10 @@ class Go {
 		const code = await promise;
 		this.#signal.throwIfAborted();
 		if (code === 0) return;
-		const text = words.join("\n");
-		if (text.includes("no space left on device"))
-			throw problem.diskFull(await this.#cacheDirectory());
+		const full = /(\/[^\s:]+): no space left on device/.exec(words.join("\n"));
+		if (full) throw problem.diskFull(full[1]!);
 		throw new BuildFailure(
 			`go ${args[0]} in ${this.#directory} ended with ${code}: ${words.slice(-3).join(" / ")}`,
 		);
-	}
-
-	async #cacheDirectory(): Promise<string> {
-		const { stdout } = await promisify(execFile)("go", ["env", "GOCACHE"], {
-			env: this.#env,
-		});
-		return stdout.trim();
 	}
 }

@@ -111,7 +111,7 @@ export class Downloader {
 		} catch (error) {
 			this.#signal.throwIfAborted();
 			// The disk's errors go on as they are; the rest is the network's.
-			if ((error as NodeJS.ErrnoException).syscall === "write") throw error;
+			if ((error as NodeJS.ErrnoException).syscall) throw error;
 			throw new DownloadFailure(
 				`${url} broke off after ${megabytes(received)}${total ? ` of ${megabytes(total)}` : ""}: ${reason(error)}`,
 			);
