@@ -1,0 +1,305 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import pino from "pino";
+import { Registry } from "prom-client";
+import { onTestFinished } from "vitest";
+import type {
+	ManifestAnswer,
+	ManifestQuestion,
+} from "../contracts/manifest.ts";
+import { framesSubject, manifestSubject } from "../contracts/nats.ts";
+import { CutStore } from "../ingest/archive/cut-store.ts";
+import { CutWriter } from "../ingest/archive/cut-writer.ts";
+import { ManifestDesk } from "../ingest/archive/manifest-desk.ts";
+import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
+import { ObjectKeys } from "../ingest/archive/object-keys.ts";
+import {
+	type ObjectStore,
+	S3ObjectStore,
+} from "../ingest/archive/object-store.ts";
+import { ParquetWriter } from "../ingest/archive/parquet.ts";
+import { Shard } from "../ingest/archive/shard.ts";
+import { openShardStream } from "../ingest/archive/shard-stream.ts";
+import { probeConditionalWrites } from "../ingest/archive/store-probe.ts";
+import {
+	encodeEvent,
+	encodeFrameHead,
+	type FrameEvent,
+	frameId,
+} from "../ingest/frame.ts";
+import { connectNats } from "../service/nats.ts";
+import { Settings } from "../service/settings.ts";
+import { startNats, startS3, type TestNats, type TestS3 } from "./servers.ts";
+import { temporaryDirectory } from "./test-server.ts";
+
+export const log = pino({ level: process.env.ARCHIVE_TEST_LOG ?? "silent" });
+
+export interface Servers {
+	nats: TestNats;
+	s3: TestS3;
+	stop(): Promise<void>;
+}
+
+/** NATS and an S3 gateway, with the gateway's credentials in the environment, where the SDK finds them. */
+export async function startServers(): Promise<Servers> {
+	const [nats, s3] = await Promise.all([startNats(), startS3()]);
+	process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
+	process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
+	return {
+		nats,
+		s3,
+		stop: async () => void (await Promise.all([nats.stop(), s3.stop()])),
+	};
+}
+
+/** A row as it stands in an object. */
+export interface ArchivedRow {
+	key: string;
+	event_id: string;
+	timestamp: string;
+	date: string;
+	body: string;
+	kind: string;
+	headers: string | null;
+	violations: string | null;
+}
+
+export interface RunningArchive {
+	shard: Shard;
+	registry: Registry;
+	/** Settles when everything that is in the stream now is in the store. */
+	flush(): Promise<void>;
+	stop(): Promise<void>;
+}
+
+export interface ArchiveOptions {
+	maxAgeMs?: number;
+	maxBytes?: number;
+	/** Stands between archive and what it writes to. */
+	wrapStore?: (store: ObjectStore) => ObjectStore;
+	wrapConnection?: (connection: NatsConnection) => NatsConnection;
+}
+
+let shards = 0;
+
+/** A shard and a prefix in the bucket of its own, so that tests don't meet. */
+export class ArchiveFixture {
+	readonly shard = shards++;
+	readonly prefix: string = `test-${randomUUID()}`;
+	readonly keys = new ObjectKeys(this.prefix);
+	readonly process = randomBytes(16).toString("hex");
+	readonly servers: Servers;
+	readonly connection: NatsConnection;
+	readonly store: S3ObjectStore;
+	/** The shard's stream. */
+	stream = "";
+	#number = 0;
+
+	private constructor(servers: Servers, connection: NatsConnection) {
+		this.servers = servers;
+		this.connection = connection;
+		this.store = newStore(servers.s3, new AbortController().signal);
+	}
+
+	/** Has the shard's stream made, so that frames can be published before archive runs. */
+	static async open(servers: Servers): Promise<ArchiveFixture> {
+		const settings = new Settings({ NATS_URL: servers.nats.url });
+		const connection = await connectNats(settings, "test", log);
+		onTestFinished(() => connection.close());
+		const fixture = new ArchiveFixture(servers, connection);
+		fixture.stream = await openShardStream(
+			connection,
+			fixture.shard,
+			streamSettings,
+			log,
+		);
+		return fixture;
+	}
+
+	/** The variables that make `tidemill archive` archive this shard. */
+	env(): Record<string, string> {
+		const { nats, s3 } = this.servers;
+		return {
+			NATS_URL: nats.urlFor("archive"),
+			S3_ENDPOINT: s3.endpoint,
+			S3_BUCKET: s3.bucket,
+			S3_PREFIX: this.prefix,
+			AWS_REGION: s3.region,
+			AWS_ACCESS_KEY_ID: s3.accessKeyId,
+			AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+			ARCHIVE_SHARDS: String(this.shard),
+			ARCHIVE_MAX_AGE_MS: "100",
+			STREAM_MAX_BYTES: String(streamSettings.maxBytes),
+		};
+	}
+
+	/** Publishes one frame, by default the next of one process; settles with its acknowledgement. */
+	async publish(
+		events: FrameEvent[],
+		more: {
+			number?: number;
+			voided?: number[];
+			process?: string;
+			messageId?: string;
+		} = {},
+	): Promise<number> {
+		const { process = this.process, voided = [] } = more;
+		const number = more.number ?? ++this.#number;
+		const data = Buffer.concat([
+			encodeFrameHead(process, number, voided, events.length),
+			...events.flatMap(encodeEvent),
+		]);
+		return this.publishBytes(data, more.messageId ?? frameId(process, number));
+	}
+
+	async publishBytes(data: Uint8Array, messageId: string): Promise<number> {
+		const ack = await jetstream(this.connection).publish(
+			framesSubject(this.shard),
+			data,
+			{ msgID: messageId },
+		);
+		return ack.seq;
+	}
+
+	/** Runs archive's parts for this shard in this process, until the test ends or `stop`. */
+	async start(options: ArchiveOptions = {}): Promise<RunningArchive> {
+		const { nats, s3 } = this.servers;
+		const stop = new AbortController();
+		const settings = new Settings({ NATS_URL: nats.urlFor("archive") });
+		const own = await connectNats(settings, "archive", log);
+		const connection = options.wrapConnection?.(own) ?? own;
+		const plain = newStore(s3, stop.signal);
+		const store = options.wrapStore?.(plain) ?? plain;
+		const parquet = await ParquetWriter.open(
+			await temporaryDirectory("parquet"),
+		);
+		const registry = new Registry();
+		const metrics = new ArchiveMetrics(registry, () => new Map());
+		const { keys } = this;
+		const shard = new Shard({
+			number: this.shard,
+			connection,
+			cuts: new CutStore(store, keys),
+			writer: new CutWriter({ store, keys, parquet, metrics }),
+			limits: {
+				maxBytes: options.maxBytes ?? 1024 * 1024,
+				maxAgeMs: options.maxAgeMs ?? 100,
+			},
+			stream: streamSettings,
+			checkStore: () => probeConditionalWrites(store, keys.probe()),
+			metrics,
+			log,
+		});
+		const desk = new ManifestDesk({
+			connection,
+			shard,
+			store,
+			keys,
+			metrics,
+			log,
+		});
+		const running = shard.run(stop.signal);
+		const end = async () => {
+			if (stop.signal.aborted) return;
+			desk.close();
+			stop.abort();
+			await running;
+			await own.close();
+			parquet.close();
+		};
+		onTestFinished(end);
+		return {
+			shard,
+			registry,
+			flush: async () =>
+				shard.flushes.wait(
+					this.stream,
+					await this.lastSequence(),
+					AbortSignal.timeout(30_000),
+				),
+			stop: end,
+		};
+	}
+
+	async streamState() {
+		const { streams } = await jetstreamManager(this.connection);
+		return (await streams.info(this.stream)).state;
+	}
+
+	async lastSequence(): Promise<number> {
+		return (await this.streamState()).last_seq;
+	}
+
+	/** Asks as the operator does. */
+	async ask(question: ManifestQuestion): Promise<ManifestAnswer> {
+		const answer = await this.connection.request(
+			manifestSubject(this.shard),
+			JSON.stringify(question),
+			{ timeout: 30_000 },
+		);
+		return answer.json();
+	}
+
+	/** Every row of every data object in the bucket, object by object, in the order in which it stands there. */
+	async rows(): Promise<ArchivedRow[]> {
+		const rows: ArchivedRow[] = [];
+		for await (const { key } of this.store.list(`${this.prefix}/events/`)) {
+			const url = await this.store.presign(key, 60);
+			const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+			rows.push(...(await readParquet(bytes)).map((row) => ({ ...row, key })));
+		}
+		return rows;
+	}
+
+	/** Bodies of all rows, sorted: a multiset that shows what is missing and what is there twice. */
+	async bodies(): Promise<string[]> {
+		return (await this.rows()).map(({ body }) => body).sort();
+	}
+}
+
+const streamSettings = { maxBytes: 64 * 1024 * 1024, replicas: 1 };
+
+export function newEvent(
+	body: string,
+	more: Partial<FrameEvent> = {},
+): FrameEvent {
+	return {
+		id: randomBytes(16),
+		receivedAtMs: Date.now(),
+		sourceKey: "5a".repeat(16),
+		account: "shop",
+		kind: "json",
+		headers: "",
+		violations: "",
+		body: Buffer.from(body),
+		...more,
+	};
+}
+
+function newStore(s3: TestS3, signal: AbortSignal): S3ObjectStore {
+	const { bucket, region, endpoint } = s3;
+	return new S3ObjectStore(
+		{ bucket, region, endpoint, forcePathStyle: true },
+		signal,
+	);
+}
+
+async function readParquet(bytes: Buffer): Promise<Omit<ArchivedRow, "key">[]> {
+	const file = join(await temporaryDirectory("object"), "object.parquet");
+	await writeFile(file, bytes);
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	try {
+		const reader = await connection.runAndReadAll(
+			`SELECT event_id, strftime(timestamp AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS timestamp, date::VARCHAR AS date, body, kind, headers, violations FROM read_parquet('${file}', hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`,
+		);
+		return reader.getRowObjectsJson() as unknown as Omit<ArchivedRow, "key">[];
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+	}
+}
