@@ -88,16 +88,18 @@ export async function startControlPlane(): Promise<TestControlPlane> {
 		);
 		return stdout;
 	};
-	const controllers = await startServer(
-		kubeControllerManager({
-			command: commands["kube-controller-manager"],
-			kubeconfigFile: await kubeconfigOf("controllerManager"),
-			apiserverPort: port,
-			pki,
-		}),
-		join(directory, "controller-manager"),
-	);
-	await installCRDs(kubectl);
+	const [controllers] = await Promise.all([
+		startServer(
+			kubeControllerManager({
+				command: commands["kube-controller-manager"],
+				kubeconfigFile: await kubeconfigOf("controllerManager"),
+				apiserverPort: port,
+				pki,
+			}),
+			join(directory, "controller-manager"),
+		),
+		installCRDs(kubectl),
+	]);
 	return {
 		kubeconfig: admin,
 		pki,
