@@ -2,13 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
-import {
-	connectAdmin,
-	createShardStream,
-	startReceiver,
-	TestRoutes,
-} from "../test/receiver.ts";
-import { startNats } from "../test/servers.ts";
+import { startReceiveFixture } from "../test/receiver.ts";
 import {
 	startServer,
 	type TestServer,
@@ -126,23 +120,12 @@ async function startReceive(): Promise<{
 	contender: Contender;
 	stop(): Promise<void>;
 }> {
-	const nats = await startNats();
-	const admin = await connectAdmin(nats);
-	await createShardStream(admin, { max_bytes: 8 * 1024 ** 3 });
-	const routes = new TestRoutes(admin);
+	const { receiver, routes, stop } = await startReceiveFixture({
+		max_bytes: 8 * 1024 ** 3,
+	});
 	const { path } = await routes.add();
-	await routes.markSynced();
-	await admin.close();
-	const receiver = await startReceiver(nats);
-	while (!(await answersOk(`${receiver.healthUrl}/readyz`)));
 	const { hostname, port } = new URL(receiver.url);
-	return {
-		contender: { host: hostname, port: Number(port), path },
-		stop: async () => {
-			await receiver.stop();
-			await nats.stop();
-		},
-	};
+	return { contender: { host: hostname, port: Number(port), path }, stop };
 }
 
 async function startPlainFastify(): Promise<{

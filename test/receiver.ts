@@ -1,4 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import {
 	DiscardPolicy,
 	jetstreamManager,
@@ -18,12 +19,57 @@ import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
 import { decodeFrame, type Frame } from "../ingest/frame.ts";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
-import type { TestNats } from "./servers.ts";
+import { startNats, type TestNats } from "./servers.ts";
 import {
 	startServer,
 	type TestServer,
 	temporaryDirectory,
 } from "./test-server.ts";
+
+/** Receive, ready, with real NATS, a stream for shard 0 and the routes bucket. */
+export interface ReceiveFixture {
+	nats: TestNats;
+	admin: NatsConnection;
+	stream: string;
+	routes: TestRoutes;
+	receiver: TestReceiver;
+	stop(): Promise<void>;
+}
+
+export async function startReceiveFixture(
+	streamChange: Partial<StreamConfig> = {},
+): Promise<ReceiveFixture> {
+	const nats = await startNats();
+	const admin = await connectAdmin(nats);
+	const stream = await createShardStream(admin, streamChange);
+	const routes = new TestRoutes(admin);
+	await routes.markSynced();
+	const receiver = await startReceiver(nats);
+	await untilReady(receiver);
+	return {
+		nats,
+		admin,
+		stream,
+		routes,
+		receiver,
+		stop: async () => {
+			await receiver.stop();
+			await admin.close();
+			await nats.stop();
+		},
+	};
+}
+
+/** Waits until receive says so itself; fails with its reason not to be. */
+export async function untilReady(receiver: TestReceiver): Promise<void> {
+	const deadline = Date.now() + 20_000;
+	for (;;) {
+		const reason = await reasonNotReady(receiver);
+		if (reason === undefined) return;
+		if (Date.now() > deadline) throw new Error(`receive: ${reason}`);
+		await delay(50);
+	}
+}
 
 export interface TestReceiver extends TestServer {
 	/** `http://host:port`. */
@@ -58,6 +104,25 @@ export async function startReceiver(nats: {
 		await temporaryDirectory("receive"),
 	);
 	return Object.assign(server, { url: `http://127.0.0.1:${port}`, healthUrl });
+}
+
+/** What keeps receive from being ready; undefined when it is. */
+export async function reasonNotReady({
+	healthUrl,
+}: TestReceiver): Promise<string | undefined> {
+	const answer = await fetch(`${healthUrl}/readyz`);
+	const text = await answer.text();
+	return answer.ok ? undefined : text.trim();
+}
+
+/** The value of a metric without labels, or of the one with these. */
+export async function metric(
+	{ healthUrl }: TestReceiver,
+	name: string,
+): Promise<number> {
+	const text = await (await fetch(`${healthUrl}/metrics`)).text();
+	const line = text.split("\n").find((line) => line.startsWith(`${name} `));
+	return Number(line?.slice(name.length));
 }
 
 export function connectAdmin(nats: { url: string }): Promise<NatsConnection> {

@@ -26,7 +26,10 @@ export interface TestNats extends TestServer {
 	monitorUrl: string;
 }
 
-export async function startNats(): Promise<TestNats> {
+/** @param edit changes the configuration, to be one that Tidemill must refuse. */
+export async function startNats(
+	edit: (config: ReturnType<typeof JSON.parse>) => void = () => undefined,
+): Promise<TestNats> {
 	const directory = await temporaryDirectory("nats");
 	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
 	const settings = {
@@ -38,7 +41,9 @@ export async function startNats(): Promise<TestNats> {
 		) as Record<NatsRole | "admin", string>,
 	};
 	const configFile = join(directory, "nats.conf");
-	await writeFile(configFile, natsConfig(settings), { mode: 0o600 });
+	const config = JSON.parse(natsConfig(settings));
+	edit(config);
+	await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
 	const program = nats({
 		command,
 		configFile,

@@ -7,6 +7,8 @@ import type { Program } from "../local/servers/program.ts";
 /** A real server for tests: on a free port of the loopback, with data in a temporary folder that `stop` removes. */
 export interface TestServer {
 	readonly pid: number;
+	/** Settles when it has ended, with words: `exit status 0`, `SIGKILL`. */
+	readonly ended: Promise<string>;
 	/** SIGKILL unless another signal is given; settles when it is gone. Data and port stay. */
 	kill(signal?: NodeJS.Signals): Promise<void>;
 	/** Starts it again after `kill`, with the same port and data; settles when it is ready. */
@@ -32,6 +34,9 @@ export async function startServer(
 	return {
 		get pid() {
 			return child.identity.pid;
+		},
+		get ended() {
+			return child.ended;
 		},
 		kill: (signal = "SIGKILL") => child.kill(signal),
 		start,

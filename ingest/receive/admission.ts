@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../contracts/route.ts";
 import type { ContentKind } from "../frame.ts";
@@ -44,12 +45,17 @@ export function admit(
 	return { route, kind, headers: capture(route, headers), maxBodyBytes };
 }
 
-/** Values as node:http reads them: Latin-1, repeated ones joined by ", " (RFC 9110 §5.3). */
 function capture(route: Route, headers: IncomingHttpHeaders): string {
 	const captured = route.capturedHeaders
 		.filter((name) => Object.hasOwn(headers, name))
-		.map((name) => [name, String(headers[name])]);
+		.map((name) => [name, readable(String(headers[name]))]);
 	return captured.length === 0
 		? ""
 		: JSON.stringify(Object.fromEntries(captured));
+}
+
+/** node:http reads every byte as Latin-1; senders who go beyond ASCII mostly mean UTF-8 (RFC 9110 §5.5 leaves it open). */
+function readable(value: string): string {
+	const bytes = Buffer.from(value, "latin1");
+	return isUtf8(bytes) ? bytes.toString() : value;
 }

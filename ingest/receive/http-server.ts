@@ -14,6 +14,8 @@ import { rawReply } from "./reply.ts";
 
 /** Long enough for what is under way when a sender learns by `Connection: close` that it should go elsewhere. */
 const goodbyeMs = 2_000;
+/** Below the 30 s that Kubernetes gives a Pod to stop. */
+const maxCloseMs = 25_000;
 
 /**
  * The HTTP side of receive, on node:http itself: docs/decisions/0001-receive-on-node-http.md has the measurements.
@@ -55,7 +57,7 @@ export class HttpServer {
 
 	/**
 	 * Takes no new connection, answers what comes on those that stand and tells each to close, then closes the idle ones.
-	 * Settles when all connections are gone.
+	 * Settles when all connections are gone; those that take longer than 25 s are cut.
 	 */
 	async close(): Promise<void> {
 		this.#isClosing = true;
@@ -63,12 +65,17 @@ export class HttpServer {
 		// Only stops listening. http.Server's own close() cuts idle connections at once, on some of which a request is on its
 		// way already.
 		NetServer.prototype.close.call(this.#server);
-		const goodbye = setTimeout(
+		const goodbye = setInterval(
 			() => this.#server.closeIdleConnections(),
 			goodbyeMs,
 		);
+		const cut = setTimeout(
+			() => this.#server.closeAllConnections(),
+			maxCloseMs,
+		);
 		await closed;
-		clearTimeout(goodbye);
+		clearInterval(goodbye);
+		clearTimeout(cut);
 	}
 
 	#handle(

@@ -35,7 +35,6 @@ export async function main(): Promise<number> {
 		fallback: 1,
 	});
 	const stop = stopSignal();
-	const stopped = once(stop, "abort").then(() => "stopped" as const);
 
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
@@ -60,11 +59,12 @@ export async function main(): Promise<number> {
 	);
 	log.info({ port: listening, healthPort: health.port }, "receive listens");
 
-	const connection = await Promise.race([
-		connectNats(settings, "receive", log),
-		stopped,
-	]);
-	if (connection === "stopped") {
+	const connection = await connectNats(settings, "receive", log, stop).catch(
+		(error: unknown) => {
+			if (!stop.aborted) throw error;
+		},
+	);
+	if (!connection) {
 		await server.close();
 		await health.close();
 		return 0;
@@ -83,8 +83,11 @@ export async function main(): Promise<number> {
 	void inspectShards(shards, background.signal);
 	void followConnection(connection, shards, watch);
 
-	const end = await Promise.race([stopped, connection.closed()]);
-	if (end !== "stopped")
+	const end = await Promise.race([
+		stop.aborted || once(stop, "abort"),
+		connection.closed(),
+	]);
+	if (!stop.aborted)
 		log.fatal({ err: end }, "NATS closed the connection for good");
 	log.info("receive stops; what it accepted is finished first");
 	await server.close();
@@ -92,7 +95,7 @@ export async function main(): Promise<number> {
 	clearInterval(ticking);
 	await Promise.race([connection.close(), delay(1_000)]);
 	await health.close();
-	return end === "stopped" ? 0 : 1;
+	return stop.aborted ? 0 : 1;
 }
 
 function reasonNotReady(

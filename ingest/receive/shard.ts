@@ -3,7 +3,11 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { maxFrameBytes } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
 import { inspectShardStream, type ShardStream } from "../stream-safety.ts";
-import { Committer } from "./committer.ts";
+import {
+	Committer,
+	type OutgoingFrame,
+	type PublishOutcome,
+} from "./committer.ts";
 import { FramePublisher } from "./frame-publisher.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 
@@ -22,6 +26,7 @@ export class Shard {
 	readonly #publisher: FramePublisher;
 	/** Counts the connections and looks, so that what an older look found doesn't count. */
 	#generation = 0;
+	#isInspecting = false;
 	#unavailable: string | undefined = "its stream hasn't been looked at yet";
 
 	constructor(
@@ -35,13 +40,20 @@ export class Shard {
 		this.#log = log;
 		this.#publisher = new FramePublisher(connection, number, log);
 		this.committer = new Committer({
-			publish: (frame) => this.#publisher.publish(frame),
+			publish: (frame) => this.#publish(frame),
 			newProcess: () => randomBytes(16).toString("hex"),
 			defer: setImmediate,
 			now: () => performance.now(),
 			maxFrameBytes: maxFrameBytes - publishHeaderBytes,
 			onFrame: (frame) => metrics.frame(frame),
 		});
+	}
+
+	async #publish(frame: OutgoingFrame): Promise<PublishOutcome> {
+		const outcome = await this.#publisher.publish(frame);
+		// The stream may have been made anew, or changed.
+		if (outcome !== "stored" && !this.#isInspecting) void this.inspect();
+		return outcome;
 	}
 
 	/** Why no event of this shard can be stored now; undefined when they can. */
@@ -52,6 +64,7 @@ export class Shard {
 	/** Looks at the stream and its servers, and opens or closes the shard as they are. */
 	async inspect(): Promise<void> {
 		const generation = ++this.#generation;
+		this.#isInspecting = true;
 		let stream: ShardStream | undefined;
 		let reason: string | undefined;
 		try {
@@ -60,11 +73,14 @@ export class Shard {
 		} catch (error) {
 			reason = `NATS doesn't answer (${String(error)})`;
 		}
-		if (generation === this.#generation) this.#set(reason, stream?.name);
+		if (generation !== this.#generation) return;
+		this.#isInspecting = false;
+		this.#set(reason, stream?.name);
 	}
 
 	connectionLost(): void {
 		this.#generation++;
+		this.#isInspecting = false;
 		this.#set("the connection to NATS is lost");
 		this.#publisher.connectionLost();
 	}

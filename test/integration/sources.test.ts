@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bucket } from "../../contracts/nats.ts";
@@ -204,6 +204,24 @@ test("a key that another account has claimed is not served", async () => {
 	expect(copy.status?.webhookURL).toBeUndefined();
 	expect((await routeOf("mine"))?.account).toBe(account);
 	expect(mine.status?.webhookURL).toBeDefined();
+});
+
+test("a claim that was made behind the operator's back counts as well", async () => {
+	const sourceKey = randomBytes(16).toString("hex");
+	const claims = await new Kvm(fixture.connection).create(bucket.claims);
+	await claims.create(sourceKey, "elsewhere");
+	const labels = `tidemill.dev/use: "true", tidemill.dev/issued-for: copied`;
+	await applyYaml(
+		account,
+		`apiVersion: v1
+kind: Secret
+metadata: { name: copied-webhook-url, labels: { ${labels} } }
+stringData: { sourceKey: "${sourceKey}", urlKey: "${sourceKey}", shard: "0" }`,
+	);
+	await applyYaml(account, sourceYaml("copied"));
+	await sourceWith("KeyTaken", "copied");
+	expect(await routeOf("copied")).toBeUndefined();
+	expect((await claims.get(sourceKey))?.string()).toBe("elsewhere");
 });
 
 test("deletionPolicy Delete takes the Secret and the claim along", async () => {

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type HttpAnswer, sendJSON } from "../http-client.ts";
+import {
+	connectAdmin,
+	createShardStream,
+	reasonNotReady,
+	startReceiver,
+	type TestReceiver,
+	TestRoutes,
+	untilReady,
+} from "../receiver.ts";
+import { startNats, type TestNats } from "../servers.ts";
+
+const wait = { timeout: 20_000, interval: 20 };
+const unknown = `/hooks/${"0".repeat(32)}/${"0".repeat(32)}`;
+let nats: TestNats;
+let admin: Awaited<ReturnType<typeof connectAdmin>>;
+let routes: TestRoutes;
+let receiver: TestReceiver;
+
+beforeEach(async () => {
+	nats = await startNats();
+	admin = await connectAdmin(nats);
+	routes = new TestRoutes(admin);
+	receiver = await startReceiver(nats);
+});
+
+afterEach(async () => {
+	await receiver.stop();
+	await admin.close();
+	await nats.stop();
+});
+
+const post = (path: string): Promise<HttpAnswer> =>
+	sendJSON(receiver.url + path, "{}");
+
+function untilStatus(path: string, status: number, timeout = wait.timeout) {
+	return vi.waitFor(
+		async () => expect((await post(path)).status).toBe(status),
+		{ timeout, interval: 20 },
+	);
+}
+
+async function open(): Promise<void> {
+	await createShardStream(admin);
+	await routes.markSynced();
+	await untilReady(receiver);
+}
+
+test("before operator has synced the routes an unknown URL is 503, and receive isn't ready", async () => {
+	expect(await post(unknown)).toMatchObject({
+		status: 503,
+		headers: { "retry-after": expect.stringMatching(/^\d+$/) },
+		json: { error: { code: "NotReady" } },
+	});
+	expect(await reasonNotReady(receiver)).toContain("no stream");
+
+	await createShardStream(admin);
+	const { path } = await routes.add();
+	// What is known is served at once.
+	await untilStatus(path, 200);
+	expect(await post(unknown)).toMatchObject({ status: 503 });
+	expect(await reasonNotReady(receiver)).toContain("synced");
+
+	await routes.markSynced();
+	await untilStatus(unknown, 404);
+	expect(await reasonNotReady(receiver)).toBeUndefined();
+});
+
+test("a change of a route takes effect within a second", async () => {
+	await open();
+	const { path, route } = await routes.add();
+	await untilStatus(path, 200, 1_000);
+	await routes.put({ ...route, suspended: true });
+	await untilStatus(path, 403, 1_000);
+	await routes.put({ ...route, authorization: { type: "Unavailable" } });
+	await untilStatus(path, 401, 1_000);
+	await routes.remove(route);
+	await untilStatus(path, 404, 1_000);
+});
+
+test("while NATS is away events are 503 within two seconds, and URLs stay known", async () => {
+	await open();
+	const { path } = await routes.add();
+	await untilStatus(path, 200);
+	await nats.kill();
+
+	const startedMs = performance.now();
+	expect(await post(path)).toMatchObject({
+		status: 503,
+		headers: { "retry-after": expect.stringMatching(/^\d+$/) },
+		json: { error: { code: "StorageUnavailable" } },
+	});
+	expect(performance.now() - startedMs).toBeLessThan(2_000);
+	expect((await post(unknown)).status).toBe(404);
+	expect(await reasonNotReady(receiver)).toContain("NATS");
+
+	await nats.start();
+	await untilStatus(path, 200);
+	await untilReady(receiver);
+	const { path: later } = await routes.add();
+	await untilStatus(later, 200, 1_000);
+});
+
+test("a bucket that lost its content takes no URL away until operator has filled it again", async () => {
+	await open();
+	const { path: lost } = await routes.add();
+	const { path: kept, route } = await routes.add();
+	await untilStatus(lost, 200);
+	await routes.destroy();
+	await routes.put(route);
+	await routes.add();
+	for (const path of [lost, kept]) await untilStatus(path, 200);
+
+	const { path: added } = await routes.add();
+	await routes.markSynced();
+	await untilStatus(added, 200);
+	expect((await post(lost)).status).toBe(404);
+	expect((await post(kept)).status).toBe(200);
+});

@@ -1,0 +1,78 @@
+import { Agent } from "node:http";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { send, sendJSON } from "../http-client.ts";
+import {
+	metric,
+	type ReceiveFixture,
+	readFrames,
+	reasonNotReady,
+	startReceiveFixture,
+} from "../receiver.ts";
+
+const wait = { timeout: 20_000, interval: 20 };
+let fixture: ReceiveFixture;
+let url: string;
+
+beforeEach(async () => {
+	fixture = await startReceiveFixture();
+	const { path } = await fixture.routes.add();
+	url = fixture.receiver.url + path;
+	while ((await send(url)).status === 404);
+});
+
+afterEach(() => fixture.stop());
+
+test("SIGTERM: what was accepted is finished and answered, nothing new is accepted, exit 0", async () => {
+	const { nats, receiver, admin, stream } = fixture;
+	process.kill(nats.pid, "SIGSTOP");
+	const answers = Array.from({ length: 20 }, (_, n) => sendJSON(url, `${n}`));
+	await vi.waitFor(
+		async () =>
+			expect(
+				await metric(receiver, "tidemill_receive_in_flight_requests"),
+			).toBe(20),
+		wait,
+	);
+	process.kill(receiver.pid, "SIGTERM");
+	await vi.waitFor(
+		async () => expect(await reasonNotReady(receiver)).toBe("stopping"),
+		wait,
+	);
+	await expect(sendJSON(url, "late")).rejects.toThrow("ECONNREFUSED");
+
+	process.kill(nats.pid, "SIGCONT");
+	for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+	expect(await receiver.ended).toBe("exit status 0");
+	const frames = await readFrames(admin, stream);
+	expect(frames.flatMap(({ events }) => events)).toHaveLength(20);
+});
+
+test("SIGTERM under load: no request on a standing connection fails, each is told to go elsewhere", async () => {
+	const { receiver } = fixture;
+	const statuses = new Set<number>();
+	let answered = 0;
+	const senders = Array.from({ length: 30 }, async () => {
+		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+		for (;;) {
+			const { status, headers } = await sendJSON(url, "{}", { agent });
+			statuses.add(status);
+			answered++;
+			if (headers.connection === "close") break;
+		}
+		agent.destroy();
+	});
+	await vi.waitFor(() => expect(answered).toBeGreaterThan(500), wait);
+	process.kill(receiver.pid, "SIGTERM");
+	await Promise.all(senders);
+	expect([...statuses]).toEqual([200]);
+	expect(await receiver.ended).toBe("exit status 0");
+});
+
+test("SIGTERM before NATS was ever there: exit 0", async () => {
+	const { nats, receiver } = fixture;
+	await receiver.kill();
+	await nats.kill();
+	await receiver.start();
+	process.kill(receiver.pid, "SIGTERM");
+	expect(await receiver.ended).toBe("exit status 0");
+});
