@@ -23,6 +23,9 @@ export function kubeControllerManager(
 			`--service-account-private-key-file=${pki.serviceAccount.keyFile}`,
 			`--root-ca-file=${pki.ca.certFile}`,
 			"--leader-elect=false",
+			// Each controller asks for credentials of its own at the first start; by default that is throttled to 5 s.
+			"--kube-api-qps=500",
+			"--kube-api-burst=500",
 			// No port of its own; it is ready when its work can be seen.
 			"--secure-port=0",
 			"--profiling=false",
