@@ -281,7 +281,8 @@ test("a NATS that was built anew gets everything again", async () => {
 	await fixture.nats.kill();
 	await fixture.nats.start();
 	await vi.waitFor(
-		async () => expect(await routesIn(fixture.connection)).toEqual(before),
+		async () =>
+			expect(await routesIn(fixture.connection)).toMatchObject(before),
 		soon,
 	);
 });
