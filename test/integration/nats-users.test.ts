@@ -1,0 +1,141 @@
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	bucket,
+	framesSubject,
+	manifestSubject,
+	serverStateSubject,
+	streamName,
+} from "../../contracts/nats.ts";
+import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";
+import { startNats, type TestNats } from "../servers.ts";
+
+const frames = streamName(0, "0123456789abcdef");
+const refused = /Permissions Violation/i;
+
+let server: TestNats;
+const as = {} as Record<NatsRole, NatsConnection>;
+
+beforeAll(async () => {
+	server = await startNats();
+	for (const role of natsRoles) {
+		const url = new URL(server.urlFor(role));
+		as[role] = await connect({
+			servers: url.host,
+			user: url.username,
+			pass: url.password,
+			inboxPrefix: `_INBOX_${role}`,
+			timeout: 2_000,
+		});
+	}
+	await new Kvm(as.operator).create(bucket.routes);
+	await new Kvm(as.operator).create(bucket.claims);
+	await new Kvm(as.archive).create(bucket.ledger);
+	await new Kvm(as.archive).create(bucket.objectsDone);
+	const streams = (await jetstreamManager(as.archive)).streams;
+	await streams.add({ name: frames, subjects: [framesSubject(0)] });
+});
+
+afterAll(async () => {
+	for (const connection of Object.values(as)) await connection.close();
+	await server.stop();
+});
+
+test("operator writes routes and claims; receive reads routes", async () => {
+	const routes = await new Kvm(as.operator).open(bucket.routes);
+	await routes.put("source.x", "a route");
+	const claims = await new Kvm(as.operator).open(bucket.claims);
+	await claims.create("x", "default");
+
+	const seen = await (await new Kvm(as.receive).open(bucket.routes)).watch();
+	for await (const entry of seen) {
+		expect(entry.string()).toBe("a route");
+		break;
+	}
+});
+
+test("receive publishes frames, which archive reads and purges", async () => {
+	const { stream } = await jetstream(as.receive).publish(
+		framesSubject(0),
+		"frame",
+	);
+	expect(stream).toBe(frames);
+	const consumer = await jetstream(as.archive).consumers.get(frames);
+	expect((await consumer.next({ expires: 2_000 }))?.string()).toBe("frame");
+	const { streams } = await jetstreamManager(as.archive);
+	expect((await streams.purge(frames, { seq: 2 })).purged).toBe(1);
+});
+
+test("operator asks archive for manifests and reads its ledger", async () => {
+	as.archive.subscribe(manifestSubject(0), {
+		callback: (_error, question) => {
+			question.respond("answer");
+		},
+	});
+	await as.archive.flush();
+	const answer = await as.operator.request(manifestSubject(0), "question");
+	expect(answer.string()).toBe("answer");
+
+	await (await new Kvm(as.archive).open(bucket.ledger)).put("x", "counts");
+	const ledger = await new Kvm(as.operator).open(bucket.ledger);
+	expect((await ledger.get("x"))?.string()).toBe("counts");
+});
+
+test.each(["receive", "archive"] as const)(
+	"%s can ask the server whether it syncs every write",
+	async (role) => {
+		const answer = await as[role].request(
+			serverStateSubject,
+			'{"config":true}',
+		);
+		expect(answer.json()).toMatchObject({
+			data: { config: { sync_always: true } },
+		});
+	},
+);
+
+const forbidden: [string, () => Promise<unknown>][] = [
+	["receive writes a route", () => put("receive", bucket.routes)],
+	["archive writes a route", () => put("archive", bucket.routes)],
+	["archive takes a claim", () => put("archive", bucket.claims)],
+	["operator writes the ledger", () => put("operator", bucket.ledger)],
+	["api reads routes", () => get("api", bucket.routes)],
+	["receive reads claims", () => get("receive", bucket.claims)],
+	[
+		"operator publishes a frame",
+		() => jetstream(as.operator).publish(framesSubject(0), "forged"),
+	],
+	[
+		"receive purges frames",
+		async () => (await jetstreamManager(as.receive)).streams.purge(frames),
+	],
+	[
+		"archive deletes a stream",
+		async () => (await jetstreamManager(as.archive)).streams.delete(frames),
+	],
+	[
+		"receive asks for a manifest",
+		() => as.receive.request(manifestSubject(0), "question"),
+	],
+];
+
+test.each(forbidden)("%s: refused", async (_case, action) => {
+	await expect(action()).rejects.toThrow(refused);
+});
+
+test("no role can listen to another's answers", async () => {
+	const listening = as.receive.subscribe("_INBOX_operator.>");
+	expect(String(await listening.closed)).toMatch(refused);
+});
+
+async function put(role: NatsRole, name: string): Promise<unknown> {
+	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
+	return store.put("x", "forged");
+}
+
+async function get(role: NatsRole, name: string): Promise<unknown> {
+	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
+	return store.get("x");
+}
