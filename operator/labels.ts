@@ -8,6 +8,8 @@ export const label = {
 	pipeline: "tidemill.dev/pipeline",
 	run: "tidemill.dev/run",
 	destination: "tidemill.dev/destination",
+	/** On a Run's Job and Pods: digest of the warehouse that they write to, for one at a time. */
+	warehouse: "tidemill.dev/warehouse",
 	managedBy: "app.kubernetes.io/managed-by",
 } as const;
 

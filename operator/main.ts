@@ -15,7 +15,9 @@ import { EventRecorder } from "./kube/events.ts";
 import { loadKubeConfig } from "./kube/kube-config.ts";
 import { LeaderElection } from "./kube/lease.ts";
 import { LedgerView } from "./ledger-view.ts";
+import { createPipelineController } from "./pipeline/controller.ts";
 import { RouteTable } from "./routes.ts";
+import { createRunController } from "./run/controller.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createRoutePublisher } from "./source/publisher.ts";
@@ -25,6 +27,8 @@ const controllers: ControllerFactory[] = [
 	createRoutePublisher,
 	createSourceController,
 	createDestinationController,
+	createPipelineController,
+	createRunController,
 ];
 
 /** The role `operator`: one process leads, the others stand by with everything in memory. Returns the exit code. */

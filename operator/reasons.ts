@@ -43,6 +43,61 @@ export const reasons = {
 				"A DuckDB destination needs `spec.duckDB.volumeClaimName`: the volume its file is on.",
 		},
 	},
+	Pipeline: {
+		Ready: {
+			Resolved: "Source, Destination and table are settled: it can run.",
+			SourceNotFound:
+				"There is no Source of that name in the Pipeline's namespace.",
+			SourceNotReady:
+				"The Source has no source key yet, or its key isn't its own.",
+			DestinationNotFound:
+				"There is no Destination of that name in the Pipeline's namespace.",
+			DestinationNotReady:
+				"The Destination is not verified; the message has its own reason.",
+			TableConflict:
+				"An older Pipeline loads into the same table of the same warehouse.",
+			TableIncompatible:
+				"The last Run found a table that does not fit the columns. The schedule waits; a Run made by hand tries again.",
+			InvalidSchedule:
+				"`spec.schedule.cron` is not a cron expression of five fields that ever comes.",
+			InvalidTimeZone: "`spec.schedule.timeZone` is not an IANA time zone.",
+		},
+		RunSucceeded: {
+			Succeeded: "The last Run succeeded.",
+			Failed: "The last Run failed; the message has its error.",
+			Cancelled: "The last Run was cancelled.",
+		},
+	},
+	Run: {
+		Complete: {
+			Succeeded: "The table holds the days of the Run.",
+			Failed: "The Run failed: see the condition Failed.",
+			Cancelled: "The Run was cancelled.",
+			PipelineNotFound:
+				"There is no Pipeline of that name in the Run's namespace. The Run waits for it.",
+			PipelineNotReady:
+				"The Pipeline can't run; the message has its reason. The Run waits.",
+			WaitingForTurn:
+				"Another Run has the warehouse's file or stands before this one.",
+			Preparing: "Archive is asked which objects to load.",
+			ManifestUnavailable:
+				"Archive could not be asked which objects to load. It is tried again.",
+			JobNotStarted:
+				"Kubernetes refused the Job or its input; the message has its words. It is tried again.",
+			PodWaiting:
+				"The Job's Pod can't start; the message says what it waits for.",
+			Loading: "The Job is at work.",
+		},
+		Failed: {
+			LoadFailed:
+				"The load ended with an error: `status.error` says which and what to do.",
+			ManifestRefused:
+				"Archive refused to answer which objects to load: `status.error` says why.",
+			DatesNotLoadable:
+				"`spec.dates` can't be loaded alone: `status.error` says why.",
+			Cancelled: "`spec.cancel` was set.",
+		},
+	},
 } as const satisfies Record<string, Record<string, Record<string, string>>>;
 
 type Reasons = typeof reasons;

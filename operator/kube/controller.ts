@@ -1,4 +1,5 @@
 import type { Logger } from "../../service/log.ts";
+import { hasReason } from "./api-error.ts";
 import type { Informer } from "./informer.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "./resource.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -108,7 +109,9 @@ export class ControllerLoop {
 				return;
 			}
 			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
-			this.#log.warn({ ...key, err, retryInMs }, "reconciling failed");
+			// What was read was old already: no trouble, but the order of the day.
+			const level = hasReason(err, "Conflict") ? "debug" : "warn";
+			this.#log[level]({ ...key, err, retryInMs }, "reconciling failed");
 		}
 	}
 }

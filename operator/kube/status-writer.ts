@@ -3,7 +3,8 @@ import type { KubeClient } from "./client.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
 
 /**
- * Writes an object's whole status, by server-side apply, if it differs from what was read. Returns whether it wrote.
+ * Writes an object's whole status, by server-side apply, if it differs from what was read. Returns the object as it
+ * is then.
  * The version that was read goes along: when the object has changed since, this throws ApiError `Conflict` and nothing is
  * written, so a status that was thought out over an old state never replaces a newer one.
  */
@@ -13,16 +14,19 @@ export async function writeStatus<T extends KubeObject & { status?: unknown }>(
 	object: T,
 	status: NonNullable<T["status"]>,
 	fieldManager: string,
-): Promise<boolean> {
+): Promise<T> {
 	// As JSON, in which a field that is undefined is absent.
 	const next: unknown = JSON.parse(JSON.stringify(status));
-	if (isDeepStrictEqual(next, object.status ?? {})) return false;
+	if (isDeepStrictEqual(next, object.status ?? {})) return object;
 	const { namespace, name, resourceVersion } = object.metadata;
 	const metadata = {
 		name,
 		...(namespace && { namespace }),
 		...(resourceVersion && { resourceVersion }),
 	};
-	await client.applyStatus(kind, { metadata, status: next }, { fieldManager });
-	return true;
+	return client.applyStatus<T>(
+		kind,
+		{ metadata, status: next },
+		{ fieldManager },
+	);
 }

@@ -1,0 +1,244 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type {
+	Layout,
+	Pipeline,
+	PipelineLastRun,
+	PipelineStatus,
+	PipelineStatusSchedule,
+	Run,
+} from "../../crds/generated/types.ts";
+import {
+	type Condition,
+	findCondition,
+	rfc3339,
+	setCondition,
+} from "../kube/conditions.ts";
+import type { Reason } from "../reasons.ts";
+import { type RunHistory, runHistory } from "./run-history.ts";
+import { latestSlot, parseSchedule, type Schedule } from "./schedule.ts";
+import { tableNameOf } from "./table-name.ts";
+import {
+	type References,
+	resolveTarget,
+	strategyOf,
+	type TargetProblem,
+} from "./target.ts";
+
+/** All that a decision about one Pipeline rests on. */
+export interface PipelineState extends References {
+	/** The Pipeline's Runs that aren't being deleted. */
+	runs: Run[];
+}
+
+export type PipelineAction =
+	/** `slotMs`: the scheduled minute, which names the Run. */
+	| { type: "createRun"; name: string; slotMs: number }
+	| { type: "writeStatus"; status: PipelineStatus }
+	| { type: "deleteRun"; run: Run }
+	| {
+			type: "recordEvent";
+			severity: "Normal" | "Warning";
+			reason: string;
+			message: string;
+	  }
+	| { type: "lookAgain"; afterMs: number };
+
+/** In the order in which they are applied: a Run is recorded before it is pruned. */
+export function decide(state: PipelineState, now: number): PipelineAction[] {
+	const { pipeline, runs } = state;
+	if (pipeline.metadata.deletionTimestamp) return [];
+	const history = runHistory(pipeline, runs);
+	const parsed = parseSchedule(pipeline.spec.schedule);
+	const resolved = resolveTarget(state);
+	const problem =
+		"problem" in resolved
+			? resolved.problem
+			: "problem" in parsed
+				? parsed.problem
+				: incompatibleTable(pipeline, history, resolved.target.layout);
+	const timing = decideTiming(
+		pipeline,
+		"schedule" in parsed ? parsed.schedule : undefined,
+		problem === undefined && history.active === undefined,
+		now,
+	);
+	const status = statusOf(pipeline, history, problem, timing, now);
+	const changed = !isDeepStrictEqual(
+		JSON.parse(JSON.stringify(status)),
+		pipeline.status ?? {},
+	);
+	return [
+		...(timing.dueMs === undefined
+			? []
+			: [
+					{
+						type: "createRun",
+						name: runNameOf(pipeline, timing.dueMs),
+						slotMs: timing.dueMs,
+					} as const,
+				]),
+		...(changed ? [{ type: "writeStatus", status } as const] : []),
+		...eventsOf(pipeline, problem),
+		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
+		...(timing.nextMs === undefined
+			? []
+			: [{ type: "lookAgain", afterMs: timing.nextMs - now } as const]),
+	];
+}
+
+/** The name is the lock: whoever wants to make the Run of this minute comes to the same one. */
+export function runNameOf({ metadata }: Pipeline, slotMs: number): string {
+	return `${metadata.name}-${slotMs / 60_000}`;
+}
+
+interface Timing {
+	schedule: PipelineStatusSchedule | undefined;
+	/** The slot for which a Run is to be made now. */
+	dueMs: number | undefined;
+	nextMs: number | undefined;
+}
+
+/** A slot that can't be served now waits: the latest of those that were missed runs once (design §6). */
+function decideTiming(
+	{ spec, status }: Pipeline,
+	schedule: Schedule | undefined,
+	canStart: boolean,
+	now: number,
+): Timing {
+	if (!schedule || spec.suspend)
+		return { schedule: undefined, dueMs: undefined, nextMs: undefined };
+	const hash = createHash("sha256")
+		.update(JSON.stringify(spec.schedule))
+		.digest("hex")
+		.slice(0, 16);
+	const inForce =
+		status?.schedule?.hash === hash
+			? status.schedule
+			: // A schedule that is new, edited or resumed makes up for nothing.
+				{ hash, since: rfc3339(now) };
+	const afterMs = Math.max(
+		Date.parse(inForce.since ?? rfc3339(now)),
+		Date.parse(status?.lastScheduleTime ?? rfc3339(0)),
+	);
+	const slotMs = canStart ? latestSlot(schedule, afterMs, now) : undefined;
+	const deadlineMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
+	const isDue = slotMs !== undefined && now - slotMs <= deadlineMs;
+	return {
+		schedule: inForce,
+		dueMs: isDue ? slotMs : undefined,
+		nextMs: schedule.next(now),
+	};
+}
+
+/** Until the layout changes, or the table is made anew: a Run that finds the same again would fail the same. */
+function incompatibleTable(
+	{ spec }: Pipeline,
+	{ latest }: RunHistory,
+	layout: Layout,
+): TargetProblem | undefined {
+	if (spec.table.onIncompatible === "Rebuild") return undefined;
+	const { error, layout: tried } = latest?.status ?? {};
+	if (error?.code !== "TableIncompatible") return undefined;
+	if (!isDeepStrictEqual(tried, layout)) return undefined;
+	return { reason: "TableIncompatible", message: error.message };
+}
+
+function statusOf(
+	pipeline: Pipeline,
+	history: RunHistory,
+	problem: TargetProblem | undefined,
+	timing: Timing,
+	now: number,
+): PipelineStatus {
+	const { metadata, spec, status: before } = pipeline;
+	const observedGeneration = metadata.generation ?? 0;
+	const tableName = tableNameOf(metadata.name, spec.table.name);
+	const lastScheduleTime =
+		timing.dueMs === undefined
+			? before?.lastScheduleTime
+			: rfc3339(timing.dueMs);
+	const activeRun =
+		history.active?.metadata.name ??
+		(timing.dueMs === undefined
+			? undefined
+			: runNameOf(pipeline, timing.dueMs));
+	const ready = setCondition(
+		before?.conditions,
+		{
+			type: "Ready",
+			status: problem ? "False" : "True",
+			reason: problem?.reason ?? "Resolved",
+			message: problem?.message ?? `Runs load into table "${tableName}".`,
+			observedGeneration,
+		},
+		now,
+	);
+	return {
+		observedGeneration,
+		phase: activeRun
+			? "Running"
+			: problem
+				? "Error"
+				: spec.suspend
+					? "Suspended"
+					: "Ready",
+		strategy: strategyOf(pipeline),
+		tableName,
+		...(timing.nextMs !== undefined && { nextRunTime: rfc3339(timing.nextMs) }),
+		...(lastScheduleTime && { lastScheduleTime }),
+		...(timing.schedule && { schedule: timing.schedule }),
+		...(activeRun && { activeRun }),
+		...(history.lastRun && { lastRun: history.lastRun }),
+		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
+		conditions: withRunSucceeded(ready, history, observedGeneration, now),
+	};
+}
+
+function withRunSucceeded(
+	conditions: Condition[],
+	{ lastRun, latest }: RunHistory,
+	observedGeneration: number,
+	now: number,
+): Condition[] {
+	// Without its Run there is nothing new to say of it.
+	if (!lastRun || !latest) return conditions;
+	const reason: Reason<"Pipeline", "RunSucceeded"> = lastRun.phase;
+	return setCondition(
+		conditions,
+		{
+			type: "RunSucceeded",
+			status: lastRun.phase === "Succeeded" ? "True" : "False",
+			reason,
+			message: outcomeOf(lastRun, latest),
+			observedGeneration,
+		},
+		now,
+	);
+}
+
+function outcomeOf(
+	{ name, phase, rows = 0 }: PipelineLastRun,
+	{ status }: Run,
+): string {
+	if (phase === "Succeeded") return `Run "${name}" loaded ${rows} rows.`;
+	return status?.error
+		? `Run "${name}" failed (${status.error.code}): ${status.error.message}`
+		: `Run "${name}" was cancelled.`;
+}
+
+function eventsOf(
+	{ status }: Pipeline,
+	problem: TargetProblem | undefined,
+): PipelineAction[] {
+	const reason = problem?.reason ?? "Resolved";
+	if (findCondition(status?.conditions, "Ready")?.reason === reason) return [];
+	return [
+		{
+			type: "recordEvent",
+			severity: problem ? "Warning" : "Normal",
+			reason,
+			message: problem?.message ?? "The Pipeline can run.",
+		},
+	];
+}

@@ -1,0 +1,170 @@
+import type {
+	DestinationInput,
+	Strategy,
+	TableColumn,
+} from "../../contracts/job.ts";
+import type {
+	Destination,
+	Layout,
+	Pipeline,
+	Source,
+} from "../../crds/generated/types.ts";
+import { destinationInput, warehouseOf } from "../destination/warehouse.ts";
+import type { Warehouse } from "../job-template.ts";
+import { findCondition } from "../kube/conditions.ts";
+import type { Reason } from "../reasons.ts";
+import { tableNameOf } from "./table-name.ts";
+
+/** What a Pipeline loads from and into, with every reference resolved. */
+export interface Target {
+	strategy: Strategy;
+	tableName: string;
+	columns: TableColumn[];
+	destination: DestinationInput;
+	warehouse: Warehouse;
+	serviceAccountName: string | undefined;
+	/** Changes when what is loaded, or where, does. */
+	layout: Layout;
+}
+
+/** A Pipeline and what it refers to, as they stand. */
+export interface References {
+	pipeline: Pipeline;
+	source: Source | undefined;
+	destination: Destination | undefined;
+	/** The namespace's other Pipelines with their Destinations: they may want the same table. */
+	others: { pipeline: Pipeline; destination: Destination | undefined }[];
+	/** Local mode's directory for DuckDB files. */
+	localWarehouse: string | undefined;
+}
+
+export interface TargetProblem {
+	reason: Reason<"Pipeline">;
+	message: string;
+}
+
+/** The target of a Pipeline's Runs, or why there can't be one, with what to do about it. */
+export function resolveTarget(
+	references: References,
+): { target: Target } | { problem: TargetProblem } {
+	const { pipeline, source, destination, localWarehouse } = references;
+	const { sourceRef, destinationRef, table } = pipeline.spec;
+	if (!source)
+		return problem(
+			"SourceNotFound",
+			`There is no Source "${sourceRef.name}" in this namespace. Create it, or change spec.sourceRef.name.`,
+		);
+	const sourceKey = source.status?.sourceKey;
+	if (!sourceKey)
+		return problem(
+			"SourceNotReady",
+			`Source "${sourceRef.name}" has no source key${readyWords(source)}`,
+		);
+	if (!destination)
+		return problem(
+			"DestinationNotFound",
+			`There is no Destination "${destinationRef.name}" in this namespace. Create it, or change spec.destinationRef.name.`,
+		);
+	const input = destinationInput(destination);
+	const warehouse = warehouseOf(destination, localWarehouse);
+	if (!input || !warehouse || !isVerified(destination))
+		return problem(
+			"DestinationNotReady",
+			`Destination "${destinationRef.name}" is not ready${readyWords(destination)}`,
+		);
+	const tableName = tableNameOf(pipeline.metadata.name, table.name);
+	const holder = references.others.find((other) =>
+		hasTheTableBefore(other, pipeline, warehouseName(destination), tableName),
+	);
+	if (holder)
+		return problem(
+			"TableConflict",
+			`Table "${tableName}" belongs to Pipeline "${holder.pipeline.metadata.name}". Set spec.table.name to another name, or delete that Pipeline.`,
+		);
+
+	const strategy = strategyOf(pipeline);
+	const columns = columnsOf(pipeline, source);
+	return {
+		target: {
+			strategy,
+			tableName,
+			columns,
+			destination: input,
+			warehouse,
+			serviceAccountName: destination.spec.serviceAccountName,
+			layout: {
+				sourceKey,
+				destination: warehouseName(destination),
+				table: tableName,
+				columns: columns.map(({ name }) => name),
+				strategy,
+			},
+		},
+	};
+}
+
+/** With a date column each run replaces only its days (design §6). */
+export function strategyOf({ spec }: Pipeline): Strategy {
+	return spec.table.columns.includes("Date") ? "Incremental" : "FullReload";
+}
+
+/** What one process at a time may write to, unique within a namespace: a DuckDB file on its volume. */
+function warehouseName({ spec }: Destination): string {
+	const { volumeClaimName, path } = spec.duckDB!;
+	return `DuckDB:${volumeClaimName ? `${volumeClaimName}/` : ""}${path}`;
+}
+
+const columnNames = {
+	EventID: "event_id",
+	Timestamp: "timestamp",
+	Body: "body",
+	Date: "date",
+} as const;
+
+function columnsOf({ spec }: Pipeline, source: Source): TableColumn[] {
+	return [
+		...spec.table.columns.map((from) => ({ name: columnNames[from], from })),
+		...(source.spec.webhook.capturedHeaders ?? []).map((header) => ({
+			name: `header_${header.replaceAll("-", "_")}`,
+			from: { header },
+		})),
+	];
+}
+
+function isVerified({ metadata, status }: Destination): boolean {
+	return (
+		findCondition(status?.conditions, "Ready")?.status === "True" &&
+		status?.observedGeneration === metadata.generation
+	);
+}
+
+/** Of two Pipelines that want one table the older has it. DuckDB's names are equal in any case. */
+function hasTheTableBefore(
+	other: References["others"][number],
+	pipeline: Pipeline,
+	warehouse: string,
+	tableName: string,
+): boolean {
+	if (!other.destination?.spec.duckDB) return false;
+	const { metadata, spec } = other.pipeline;
+	const name = tableNameOf(metadata.name, spec.table.name);
+	return (
+		warehouseName(other.destination) === warehouse &&
+		name.toLowerCase() === tableName.toLowerCase() &&
+		ageOf(other.pipeline) < ageOf(pipeline)
+	);
+}
+
+/** Sorts the older first; of the same second, by name. */
+function ageOf({ metadata }: Pipeline): string {
+	return `${metadata.creationTimestamp} ${metadata.name}`;
+}
+
+function readyWords({ status }: Source | Destination): string {
+	const ready = findCondition(status?.conditions, "Ready");
+	return ready ? ` (${ready.reason}): ${ready.message}` : " yet.";
+}
+
+function problem(reason: Reason<"Pipeline">, message: string) {
+	return { problem: { reason, message } };
+}

@@ -1,0 +1,144 @@
+import type {
+	ManifestAnswer,
+	ManifestQuestion,
+} from "../../contracts/manifest.ts";
+import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
+import type { OperatorContext } from "../context.ts";
+import { ApiError, hasReason } from "../kube/client.ts";
+import type { Result } from "../kube/controller.ts";
+import { kinds } from "../kube/kinds.ts";
+import { controllerReference } from "../kube/resource.ts";
+import { writeStatus } from "../kube/status-writer.ts";
+import { fieldManager } from "../labels.ts";
+import { keysSecretName, readKeys } from "../source/keys.ts";
+import type { RunAction } from "./action.ts";
+import { decideRefused, decideStart, type RunState } from "./decide.ts";
+import { inputSecretName, type RunJob } from "./job.ts";
+import { requestManifest } from "./manifest-request.ts";
+
+/** Does what was decided, and what follows from the answers of archive and Kubernetes. */
+export async function applyRun(
+	context: OperatorContext,
+	state: RunState,
+	actions: RunAction[],
+): Promise<Result | undefined> {
+	const { client, events } = context;
+	const { name, namespace } = state.run.metadata;
+	let { run } = state;
+	let result: Result | undefined;
+	for (const action of actions)
+		switch (action.type) {
+			case "adopt":
+				run = await adopt(context, state);
+				break;
+			case "askManifest": {
+				const answer = await ask(context, state, action.question);
+				const next = { ...state, run };
+				return applyRun(
+					context,
+					next,
+					decideStart(next, action.target, answer, Date.now()),
+				);
+			}
+			case "writeStatus":
+				run = await writeStatus<Run>(
+					client,
+					runKind,
+					run,
+					action.status,
+					fieldManager,
+				);
+				break;
+			case "startJob": {
+				const refusal = await start(context, run, action.runJob);
+				if (refusal === undefined) break;
+				const next = { ...state, run };
+				return applyRun(context, next, decideRefused(run, refusal, Date.now()));
+			}
+			case "removeJob":
+				await client.delete(kinds.secret, inputSecretName(name), namespace);
+				if (state.job) {
+					const { uid } = state.job.metadata;
+					await client.delete(kinds.job, name, namespace, { uid });
+				}
+				break;
+			case "recordEvent":
+				events.record<Run>(runKind, run, {
+					type: action.severity,
+					reason: action.reason,
+					action: "Run",
+					note: action.message,
+				});
+				break;
+			case "lookAgain":
+				result = { requeueAfterMs: action.afterMs };
+		}
+	return result;
+}
+
+async function adopt(
+	{ client }: OperatorContext,
+	{ run, references }: RunState,
+): Promise<Run> {
+	const { name, namespace, resourceVersion, ownerReferences } = run.metadata;
+	const owner = controllerReference(pipelineKind, references!.pipeline);
+	// Another controller, such as a workflow's, may own it already: then the Pipeline is one of several owners.
+	const controlled = ownerReferences?.some(({ controller }) => controller);
+	return client.patch<Run>(
+		runKind,
+		name,
+		namespace,
+		{
+			metadata: {
+				ownerReferences: [
+					...(ownerReferences ?? []),
+					{ ...owner, controller: !controlled },
+				],
+				resourceVersion,
+			},
+		},
+		"merge",
+		{ fieldManager },
+	);
+}
+
+async function ask(
+	{ informers, nats }: OperatorContext,
+	{ references }: RunState,
+	question: ManifestQuestion,
+): Promise<ManifestAnswer> {
+	const source = references!.pipeline.spec.sourceRef.name;
+	const name = keysSecretName(source);
+	const secret = informers.secrets.get(question.account, name);
+	const keys = secret && readKeys(secret, source);
+	if (keys) return requestManifest(nats, keys.shard, question);
+	return {
+		ok: false,
+		error: {
+			code: "SourceKeysUnreadable",
+			message: `Secret "${name}", which tells the shard of Source "${source}", is missing or damaged. See the Source's conditions.`,
+			retryable: true,
+		},
+	};
+}
+
+/** Returns why Kubernetes refused, in its words: a quota, an admission policy, a name that is taken. */
+async function start(
+	{ client }: OperatorContext,
+	run: Run,
+	{ job, secret }: RunJob,
+): Promise<string | undefined> {
+	try {
+		// By apply, since one may be left of an attempt that came no further; the URL in it is a newer one now.
+		await client.apply(kinds.secret, secret, { fieldManager, force: true });
+		await client.create(kinds.job, job, { fieldManager });
+		return undefined;
+	} catch (error) {
+		if (hasReason(error, "AlreadyExists"))
+			return `There is a Job "${job.metadata.name}" that isn't of this Run "${run.metadata.uid}". Delete the Job.`;
+		const refused =
+			error instanceof ApiError && [400, 403, 404, 422].includes(error.status);
+		if (!refused) throw error;
+		return `Kubernetes refused the Job: ${error.message}`;
+	}
+}

@@ -1,0 +1,223 @@
+import type { JobResult } from "../../contracts/job.ts";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import { utcDate } from "../../contracts/utc-date.ts";
+import type { Run, RunStatus } from "../../crds/generated/types.ts";
+import { jobOutcome } from "../job-outcome.ts";
+import { findCondition, rfc3339 } from "../kube/conditions.ts";
+import type { Job, Pod } from "../kube/kinds.ts";
+import { hasEnded } from "../pipeline/run-history.ts";
+import {
+	type References,
+	resolveTarget,
+	type Target,
+} from "../pipeline/target.ts";
+import type { RunAction } from "./action.ts";
+import { runJob, warehouseLabel } from "./job.ts";
+import { planDates } from "./plan-dates.ts";
+import { tell, transition } from "./transition.ts";
+import { obstacle, type Rival, type Writer } from "./turn.ts";
+
+/** All that a decision about one Run rests on. */
+export interface RunState {
+	run: Run;
+	/** Absent when there is no such Pipeline. */
+	references: References | undefined;
+	/** The Run's own Job that isn't being deleted. */
+	job: Job | undefined;
+	/** That Job's Pods. */
+	pods: Pod[];
+	rivals: Rival[];
+	/** Of the whole namespace; the Run's own Job is not among them. */
+	writers: Writer[];
+	image: string;
+}
+
+/** In the order in which they are applied. */
+export function decide(state: RunState, now: number): RunAction[] {
+	const { run, references, job } = state;
+	if (run.metadata.deletionTimestamp) return [];
+	if (hasEnded(run)) return job ? [{ type: "removeJob" }] : [];
+	const owned = run.metadata.ownerReferences?.some(
+		({ uid }) => uid === references?.pipeline.metadata.uid,
+	);
+	return [
+		...(references && !owned ? [{ type: "adopt" } as const] : []),
+		...(job
+			? follow(state, job, now)
+			: run.spec.cancel
+				? transition.cancel(run, {}, now)
+				: consider(state, now)),
+	];
+}
+
+/** There is no Job: wait for what is missing, or ask archive what to load. */
+function consider(
+	{ run, references, rivals, writers }: RunState,
+	now: number,
+): RunAction[] {
+	const { pipelineRef, dates } = run.spec;
+	const wait = (...[reason, message]: Why) =>
+		transition.progress(run, reason, message, { phase: "Pending" }, now);
+	if (!references)
+		return wait(
+			"PipelineNotFound",
+			`There is no Pipeline "${pipelineRef.name}" in this namespace. Create it, or delete this Run.`,
+		);
+	const resolved = resolveTarget(references);
+	if ("problem" in resolved)
+		return wait(
+			"PipelineNotReady",
+			`Pipeline "${pipelineRef.name}" can't run (${resolved.problem.reason}): ${resolved.problem.message}`,
+		);
+
+	const { target } = resolved;
+	const { spec, status } = references.pipeline;
+	const plan = planDates(
+		spec,
+		target.layout,
+		status?.lastSuccess,
+		dates,
+		utcDate(now),
+	);
+	if ("problem" in plan) {
+		const error = { ...plan.problem, retryable: false };
+		return transition.fail(run, "DatesNotLoadable", error, {}, now);
+	}
+	const name = target.layout.destination;
+	const warehouse = { name, label: warehouseLabel(name) };
+	const inTheWay = obstacle(run, warehouse, rivals, writers);
+	if (inTheWay !== undefined) return wait("WaitingForTurn", inTheWay);
+
+	const complete = findCondition(run.status?.conditions, "Complete");
+	return [
+		// What archive said last time stays in view until it says something else.
+		...(complete?.reason === "ManifestUnavailable"
+			? []
+			: wait("Preparing", "Archive is asked which objects to load.")),
+		{
+			type: "askManifest",
+			target,
+			question: {
+				run: run.metadata.uid!,
+				account: run.metadata.namespace!,
+				sourceKey: target.layout.sourceKey,
+				...plan,
+			},
+		},
+	];
+}
+
+type Why = [reason: Parameters<typeof transition.progress>[1], message: string];
+
+/** Archive has answered. No flush, no run (design §5). */
+export function decideStart(
+	{ run, references, image }: RunState,
+	target: Target,
+	answer: ManifestAnswer,
+	now: number,
+): RunAction[] {
+	if (!answer.ok) {
+		const { error } = answer;
+		if (!error.retryable)
+			return transition.fail(run, "ManifestRefused", error, {}, now);
+		return [
+			...transition.progress(
+				run,
+				"ManifestUnavailable",
+				error.message,
+				{ phase: "Pending" },
+				now,
+			),
+			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
+		];
+	}
+	const { snapshotTime, closedThrough, dates, url } = answer;
+	const began: RunStatus = {
+		phase: "Running",
+		startTime: rfc3339(now),
+		strategy: target.strategy,
+		...(dates && { dates }),
+		snapshotTime,
+		closedThrough,
+		layout: target.layout,
+	};
+	const message = `${loadingWords({ ...run, status: began })} into table "${target.tableName}".`;
+	const { pipeline } = references!;
+	return [
+		...transition.progress(run, "Loading", message, began, now),
+		{ type: "startJob", runJob: runJob(run, pipeline, target, url, image) },
+		tell("Normal", "RunStarted", message),
+	];
+}
+
+/** What to do when Kubernetes refused the Job or its input, in its words. */
+export function decideRefused(
+	run: Run,
+	message: string,
+	now: number,
+): RunAction[] {
+	const facts = { phase: "Pending" } as const;
+	return [
+		...transition.progress(run, "JobNotStarted", message, facts, now),
+		tell("Warning", "JobNotStarted", message),
+		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
+	];
+}
+
+/** The Job is there: wait for it, or record what it brought. */
+function follow({ run, pods }: RunState, job: Job, now: number): RunAction[] {
+	// A Job that runs out of time takes its Pods with it.
+	const attempts = Math.max(pods.length, run.status?.attempts ?? 0);
+	const outcome = jobOutcome(job, pods);
+	if (outcome.finished)
+		return record(run, outcome.result, outcome.at, attempts, now);
+	if (run.spec.cancel) return transition.cancel(run, { attempts }, now);
+	const waitingFor = outcome.waitingFor;
+	return waitingFor === undefined
+		? transition.progress(
+				run,
+				"Loading",
+				`${loadingWords(run)}.`,
+				{ phase: "Running", attempts },
+				now,
+			)
+		: transition.progress(
+				run,
+				"PodWaiting",
+				waitingFor,
+				{ phase: "Pending", attempts },
+				now,
+			);
+}
+
+function record(
+	run: Run,
+	result: JobResult,
+	completionTime: string,
+	attempts: number,
+	now: number,
+): RunAction[] {
+	if (result.outcome === "Failed") {
+		const facts = { completionTime, attempts };
+		return transition.fail(run, "LoadFailed", result.error, facts, now);
+	}
+	const { rows, bytes, objects } = result;
+	return transition.succeed(
+		run,
+		{ completionTime, attempts, rows, bytes, objects },
+		now,
+	);
+}
+
+function loadingWords({ status }: Run): string {
+	const { dates } = status ?? {};
+	return dates
+		? `Loading ${dates.start} to ${dates.end}`
+		: "Loading no days, since the Source has no events of them";
+}
+
+/** A quarter of what was waited already, from 1 s to 1 min: backoff that needs no memory. */
+function retryWaitMs({ metadata }: Run, now: number): number {
+	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
+	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);
+}
