@@ -10,8 +10,6 @@ export class Session {
 	): Promise<Session> {
 		const session = new Session(instance, await instance.connect(), signal);
 		signal.addEventListener("abort", session.#interrupt);
-		// Our instants are UTC wherever a process runs.
-		await session.run("SET TimeZone = 'UTC'");
 		return session;
 	}
 

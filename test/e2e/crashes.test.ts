@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { githubPayloads, serialisations } from "../github-payloads.ts";
+import { type LocalMode, startLocalMode } from "../local-mode.ts";
+import { type Sent, sendPersistently } from "../persistent-sender.ts";
+import { applyQuickstart, type Quickstart } from "../quickstart.ts";
+import { seededRandom } from "../seeded-random.ts";
+
+const victims = ["receive", "archive", "nats", "s3"];
+const deathsOfEach = 3;
+
+let local: LocalMode;
+let quickstart: Quickstart;
+
+beforeAll(async () => {
+	local = await startLocalMode();
+	quickstart = await applyQuickstart(local);
+});
+
+afterAll(() => local?.stop());
+
+test("every acknowledged event is in the table once, and no other twice, though each part is killed and comes back", async () => {
+	const random = seededRandom();
+	const sent: Sent = { acknowledged: new Map(), unknown: new Set() };
+	let isOver = false;
+	const sending = sendPersistently(
+		quickstart.webhookURL,
+		4,
+		differentBody,
+		() => isOver,
+		sent,
+	);
+	// A Run amid it all may fail, and must end.
+	const amid = [quickstart.tryPipeline()];
+	try {
+		for (const victim of shuffled(random)) {
+			const target = sent.acknowledged.size + Math.floor(random() * 300);
+			await vi.waitFor(
+				() => expect(sent.acknowledged.size).toBeGreaterThan(target),
+				{ timeout: 60_000, interval: 1 },
+			);
+			await local.killAndAwait(victim);
+			if (random() < 0.2) amid.push(quickstart.tryPipeline());
+		}
+	} finally {
+		isOver = true;
+		await sending;
+	}
+	await Promise.all(amid);
+
+	await quickstart.runPipeline();
+	const rows = await quickstart.query<{ event_id: string; digest: string }>(
+		"select event_id, md5(body) as digest from $table",
+	);
+	console.log(
+		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} unknown, ${rows.length} rows`,
+	);
+	const digests = new Map(rows.map((row) => [row.event_id, row.digest]));
+	expect(digests.size).toBe(rows.length);
+	expect(new Set(digests.values()).size).toBe(rows.length);
+	for (const [id, digest] of sent.acknowledged)
+		expect(digests.get(id), `event ${id}`).toBe(digest);
+	const others = rows.filter((row) => !sent.acknowledged.has(row.event_id));
+	for (const { digest } of others) expect(sent.unknown).toContain(digest);
+});
+
+const payloads = githubPayloads();
+const ways = Object.values(serialisations);
+
+/** The payloads in turn, in all their serialisations, each with its number. */
+function differentBody(n: number): string {
+	const { value } = payloads[n % payloads.length]!;
+	return ways[n % ways.length]!({ n, payload: n < 2000 ? value : null });
+}
+
+/** Each victim's deaths, in random order. */
+function shuffled(random: () => number): string[] {
+	return victims
+		.flatMap((name) => Array<string>(deathsOfEach).fill(name))
+		.map((name) => ({ name, order: random() }))
+		.sort((a, b) => a.order - b.order)
+		.map(({ name }) => name);
+}

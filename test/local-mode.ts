@@ -1,0 +1,74 @@
+import { execFile, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, vi } from "vitest";
+import { temporaryDirectory } from "./test-server.ts";
+
+const project = join(import.meta.dirname, "..");
+
+/** A whole local Tidemill, as `make up` starts it, with its state in a temporary folder. */
+export interface LocalMode {
+	/** Runs a command as in a shell that has sourced `$TIDEMILL_HOME/env`, and returns what it prints. Throws if it fails. */
+	run(command: string, ...args: string[]): Promise<string>;
+	/** `kubectl … -o json`, read. */
+	resource<T>(...args: string[]): Promise<T>;
+	/** Sends SIGKILL to a child (`receive`, `archive`, `nats`, `s3`, …) and waits until the supervisor has it ready again. */
+	killAndAwait(name: string): Promise<void>;
+	/** Stops everything and removes the state. */
+	stop(): Promise<void>;
+}
+
+export async function startLocalMode(): Promise<LocalMode> {
+	const home = await temporaryDirectory("e2e");
+	const supervisor = spawn(process.execPath, ["local/up.ts"], {
+		cwd: project,
+		env: { ...process.env, TIDEMILL_HOME: home },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const ended = new Promise((resolve) => supervisor.on("exit", resolve));
+	let output = "";
+	for (const stream of [supervisor.stdout, supervisor.stderr])
+		stream.on("data", (chunk: Buffer) => {
+			output += chunk;
+		});
+	const says = (text: string, times = 1) =>
+		vi.waitFor(
+			() => expect(output.split(text).length - 1).toBeGreaterThanOrEqual(times),
+			{ timeout: 120_000, interval: 50 },
+		);
+	await says("Tidemill is ready");
+	const run: LocalMode["run"] = async (command, ...args) => {
+		const { stdout } = await promisify(execFile)(
+			"sh",
+			["-ec", '. "$0/env"; exec "$@"', home, command, ...args],
+			{ maxBuffer: 1024 ** 3, cwd: project },
+		);
+		return stdout;
+	};
+	const deaths = new Map<string, number>();
+	return {
+		run,
+		resource: async (...args) =>
+			JSON.parse(await run("kubectl", ...args, "-o", "json")),
+		killAndAwait: async (name) => {
+			const times = (deaths.get(name) ?? 0) + 1;
+			deaths.set(name, times);
+			process.kill(pidOf(home, name), "SIGKILL");
+			await says(`${name} is ready again`, times);
+		},
+		stop: async () => {
+			supervisor.kill("SIGTERM");
+			await ended;
+			await rm(home, { recursive: true, force: true });
+		},
+	};
+}
+
+function pidOf(home: string, name: string): number {
+	const children = JSON.parse(
+		readFileSync(join(home, "children.json"), "utf8"),
+	) as { name: string; pid: number }[];
+	return children.find((child) => child.name === name)!.pid;
+}

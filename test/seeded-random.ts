@@ -1,0 +1,16 @@
+import { randomInt } from "node:crypto";
+
+/**
+ * Random numbers in [0, 1) from a seed (mulberry32), so that a failure can be had again: `TEST_SEED=…`. The seed is
+ * printed.
+ */
+export function seededRandom(): () => number {
+	let state = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
+	console.log(`TEST_SEED=${state}`);
+	return () => {
+		state = (state + 0x6d2b79f5) | 0;
+		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+	};
+}
