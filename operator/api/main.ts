@@ -1,3 +1,4 @@
+import { once } from "node:events";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../../service/health-server.ts";
@@ -39,26 +40,31 @@ export async function main(): Promise<number> {
 		log,
 		stopping,
 	});
-	const address = await api
-		.listen({
-			host: settings.text("API_HOST", "127.0.0.1"),
-			port: settings.integer("API_PORT", { ...port, fallback: 8_090 }),
-		})
-		.catch((error: NodeJS.ErrnoException) => {
-			if (error.code !== "EADDRINUSE") throw error;
-			throw new SettingError(
-				`${error.message}: another process has that port. Set API_PORT to a free one.`,
-			);
-		});
-	isListening = true;
-	log.info({ address }, "serving the REST API");
-
-	if (!stopping.aborted)
-		await new Promise((resolve) =>
-			stopping.addEventListener("abort", resolve, { once: true }),
-		);
-	await api.close();
-	await health.close();
+	try {
+		const address = await api
+			.listen({
+				host: settings.text("API_HOST", "127.0.0.1"),
+				port: settings.integer("API_PORT", { ...port, fallback: 8_090 }),
+			})
+			.catch(explainTakenPort);
+		isListening = true;
+		log.info({ address }, "serving the REST API");
+		await fired(stopping);
+	} finally {
+		await api.close();
+		await health.close();
+	}
 	log.info("stopped");
 	return 0;
+}
+
+function explainTakenPort(error: NodeJS.ErrnoException): never {
+	if (error.code !== "EADDRINUSE") throw error;
+	throw new SettingError(
+		`${error.message}: another process has that port. Set API_PORT to a free one.`,
+	);
+}
+
+async function fired(signal: AbortSignal): Promise<void> {
+	if (!signal.aborted) await once(signal, "abort");
 }
