@@ -9,7 +9,7 @@ import { Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import type { ControllerFactory } from "./context.ts";
 import { createDestinationController } from "./destination/controller.ts";
-import { createInformers } from "./informers.ts";
+import { createInformers, type Informers } from "./informers.ts";
 import { KubeClient } from "./kube/client.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { loadKubeConfig } from "./kube/kube-config.ts";
@@ -59,14 +59,7 @@ export async function main(): Promise<number> {
 		host: env.text("HEALTH_HOST", "127.0.0.1"),
 		// A process that loses its lease ends at once, and one whose event loop hangs doesn't answer.
 		live: () => undefined,
-		ready: () => {
-			if (!nats) return "waiting for NATS";
-			const unlisted = Object.values(informers).filter(
-				({ hasSynced }) => !hasSynced,
-			);
-			const kinds = unlisted.map(({ kind }) => kind.plural).join(", ");
-			return kinds ? `waiting for the apiserver to list ${kinds}` : undefined;
-		},
+		ready: () => reasonNotReady(nats, informers),
 		registry,
 	});
 	log.info({ healthPort: health.port }, "operator starts");
@@ -119,6 +112,18 @@ export async function main(): Promise<number> {
 	}
 	log.info("operator has stopped");
 	return 0;
+}
+
+function reasonNotReady(
+	nats: NatsConnection | undefined,
+	informers: Informers,
+): string | undefined {
+	if (!nats) return "waiting for NATS";
+	const unlisted = Object.values(informers)
+		.filter(({ hasSynced }) => !hasSynced)
+		.map(({ kind }) => kind.plural);
+	if (unlisted.length === 0) return undefined;
+	return `waiting for the apiserver to list ${unlisted.join(", ")}`;
 }
 
 /** The client reconnects for ever, unless the server refuses the user: a restart reads the settings anew. */
