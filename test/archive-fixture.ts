@@ -6,7 +6,7 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
 import { Registry } from "prom-client";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import type {
 	ManifestAnswer,
 	ManifestQuestion,
@@ -92,6 +92,7 @@ export class ArchiveFixture {
 	readonly prefix: string = `test-${randomUUID()}`;
 	readonly keys = new ObjectKeys(this.prefix);
 	readonly process = randomBytes(16).toString("hex");
+	readonly sourceKey = randomBytes(16).toString("hex");
 	readonly servers: Servers;
 	readonly connection: NatsConnection;
 	readonly store: S3ObjectStore;
@@ -156,13 +157,19 @@ export class ArchiveFixture {
 		return this.publishBytes(data, more.messageId ?? frameId(process, number));
 	}
 
+	/** As receive does: again under the same message id while the outcome is unknown. */
 	async publishBytes(data: Uint8Array, messageId: string): Promise<number> {
-		const ack = await jetstream(this.connection).publish(
-			framesSubject(this.shard),
-			data,
-			{ msgID: messageId },
+		return vi.waitFor(
+			async () => {
+				const ack = await jetstream(this.connection).publish(
+					framesSubject(this.shard),
+					data,
+					{ msgID: messageId, timeout: 1_000 },
+				);
+				return ack.seq;
+			},
+			{ timeout: 30_000 },
 		);
-		return ack.seq;
 	}
 
 	/** Runs archive's parts for this shard in this process, until the test ends or `stop`. */

@@ -147,7 +147,7 @@ export class FrameQueue {
 				if (this.#isClosed) return;
 			}
 		} catch (error) {
-			if (!isBatchFull(error)) throw error;
+			if (!isEndOfBatch(error)) throw error;
 			if (count === 0)
 				throw new Alarm(
 					"FrameUnreadable",
@@ -204,10 +204,13 @@ function readFrame(data: Uint8Array, stream: string, sequence: number): Frame {
 	}
 }
 
-/** The rest of a batch's bytes is less than the next message: the batch is over, and nothing is lost. */
-function isBatchFull(error: unknown): boolean {
+/**
+ * The batch is over and nothing is lost: it had as many messages as one may, or the next is larger than what was left
+ * of its bytes (ADR-13, status 409). The client gives these ends as errors.
+ */
+function isEndOfBatch(error: unknown): boolean {
 	return (
 		error instanceof JetStreamError &&
-		error.message.includes("Exceeds MaxBytes")
+		/^(batch completed|message size exceeds maxbytes)$/i.test(error.message)
 	);
 }

@@ -1,4 +1,6 @@
+import type { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { maxFrameBytes } from "../../contracts/nats.ts";
 import {
 	ArchiveFixture,
 	newEvent,
@@ -99,19 +101,31 @@ test("events are archived by age without anybody asking", async () => {
 test("a large backlog is cut by size", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const body = `"${"x".repeat(1_000)}"`;
-	for (let frame = 0; frame < 60; frame++)
-		await archive.publish(Array.from({ length: 10 }, () => newEvent(body)));
+	for (let frame = 0; frame < 250; frame++)
+		await archive.publish([newEvent(body), newEvent(body)]);
 	const { flush, registry } = await archive.start({
 		maxAgeMs: 600_000,
-		maxBytes: 100_000,
+		maxBytes: 50_000,
 	});
 	await flush();
-	expect(await archive.rows()).toHaveLength(600);
-	const cuts = await registry
-		.getSingleMetric("tidemill_archive_cuts_total")!
-		.get();
-	expect(cuts.values[0]!.value).toBeGreaterThanOrEqual(5);
+	expect(await archive.rows()).toHaveLength(500);
+	expect(await cuts(registry)).toBeGreaterThanOrEqual(10);
 });
+
+test("frames of the largest size are archived, more of them than are read at once", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const body = `"${"x".repeat(maxFrameBytes - 10_000)}"`;
+	for (let frame = 0; frame < 5; frame++)
+		await archive.publish([newEvent(body)]);
+	const { flush } = await archive.start();
+	await flush();
+	expect(await archive.bodies()).toEqual([body, body, body, body, body]);
+});
+
+async function cuts(registry: Registry): Promise<number> {
+	const metric = registry.getSingleMetric("tidemill_archive_cuts_total")!;
+	return (await metric.get()).values[0]!.value;
+}
 
 test("a frame stored again, under another message id or after a restart, yields no second row", async () => {
 	const archive = await ArchiveFixture.open(servers);
