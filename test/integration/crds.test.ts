@@ -322,6 +322,25 @@ describe("kubectl get answers at a glance", () => {
 	});
 });
 
+test("the quick start's manifests can be applied as a folder, and its run created", async () => {
+	const folder = join(import.meta.dirname, "../../examples/quickstart");
+	const applied = await expectDone(
+		kubectl([...inNamespace, "apply", `--filename=${folder}`]),
+	);
+	expect(applied.stdout.trim().split("\n").sort()).toEqual([
+		"destination.tidemill.dev/warehouse created",
+		"pipeline.tidemill.dev/orders created",
+		"source.tidemill.dev/shop created",
+	]);
+	const run = join(folder, "run/run.yaml");
+	for (const _ of ["once", "again"]) {
+		const { stdout } = await expectDone(
+			kubectl([...inNamespace, "create", `--filename=${run}`]),
+		);
+		expect(stdout).toMatch(/^run.tidemill.dev\/orders-\w{5} created$/m);
+	}
+});
+
 const inNamespace = ["--namespace", namespace];
 
 function readManifests(file: string): Manifest[] {
