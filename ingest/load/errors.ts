@@ -13,9 +13,10 @@ export const jobErrors = {
 		retryable: true,
 		advice: "Check that the Job's network can reach the S3 endpoint.",
 	},
+	// Every attempt of a Run has the same links.
 	ManifestExpired: {
-		retryable: true,
-		advice: "The next attempt gets new links; if none does, start a new Run.",
+		retryable: false,
+		advice: "Start a new Run: it gets new links.",
 	},
 	ManifestInvalid: {
 		retryable: false,

@@ -87,9 +87,9 @@ test.each([
 			},
 		});
 		expect(result).toMatchObject({
-			error: { code: "ManifestExpired", retryable: true },
+			error: { code: "ManifestExpired", retryable: false },
 		});
-		expect(exitCode).toBe(75);
+		expect(exitCode).toBe(65);
 	},
 );
 
