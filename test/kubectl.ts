@@ -26,3 +26,10 @@ export async function kubectl(
 	]);
 	return { exitCode, stdout, stderr };
 }
+
+/** As {@link kubectl}, for what is expected to be done: its standard output, or an Error with what kubectl said. */
+export async function kubectlDone(args: string[], stdin = ""): Promise<string> {
+	const { exitCode, stdout, stderr } = await kubectl(args, stdin);
+	if (exitCode !== 0) throw new Error(`kubectl ${args[0]}: ${stderr}`);
+	return stdout;
+}

@@ -1,8 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { parseAllDocuments } from "yaml";
 import {
 	type ResourceSchema,
 	type Rule,
@@ -10,16 +7,22 @@ import {
 	type Schema,
 } from "../../crds/resource-schema.ts";
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
-import { kubectl } from "../kubectl.ts";
-import { brokenBounds, type Manifest } from "../manifests/broken-bounds.ts";
+import { kubectl, kubectlDone } from "../kubectl.ts";
+import { brokenBounds } from "../manifests/broken-bounds.ts";
+import {
+	type Manifest,
+	manifestOf,
+	readManifests,
+} from "../manifests/manifest.ts";
 
 const resources = readResourceSchemas();
 const accepted = readManifests("accepted.yaml");
 const refused = readManifests("refused.yaml");
 const namespace = `crds-${randomUUID().slice(0, 8)}`;
+const inNamespace = ["--namespace", namespace];
 
 beforeAll(async () => {
-	await kubectl(["create", "namespace", namespace]);
+	await kubectlDone(["create", "namespace", namespace]);
 });
 
 test("manifests that use every field are accepted", async () => {
@@ -90,16 +93,13 @@ test("a manifest beyond any bound of any field is refused, naming the field", as
 
 describe("what a Run was made for can't change", () => {
 	beforeAll(async () => {
-		await create({
-			apiVersion: "tidemill.dev/v1alpha1",
-			kind: "Run",
-			metadata: { name: "fixed" },
-			spec: {
+		await create(
+			manifestOf("Run", "fixed", {
 				pipelineRef: { name: "orders" },
 				dates: { start: "2026-01-01", end: "2026-01-02" },
 				cancel: true,
-			},
-		});
+			}),
+		);
 	});
 
 	const changes: [string, object, string][] = [
@@ -144,12 +144,9 @@ describe("what a Run was made for can't change", () => {
 });
 
 test("a Run can be cancelled", async () => {
-	await create({
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Run",
-		metadata: { name: "cancelled" },
-		spec: { pipelineRef: { name: "orders" } },
-	});
+	await create(
+		manifestOf("Run", "cancelled", { pipelineRef: { name: "orders" } }),
+	);
 	expect((await patchSpec("run/cancelled", { cancel: true })).exitCode).toBe(0);
 });
 
@@ -187,182 +184,6 @@ test("a manifest with nothing but what is required gets the defaults", async () 
 	]);
 });
 
-describe("kubectl get answers at a glance", () => {
-	const ready = {
-		type: "Ready",
-		status: "True",
-		lastTransitionTime: "2026-01-01T00:00:00Z",
-		reason: "Verified",
-		message: "",
-	};
-	const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
-
-	test.each([
-		{
-			manifest: source("glance"),
-			status: {
-				phase: "Active",
-				counts: { archived: 329 },
-				lastEventTime: anHourAgo,
-				conditions: [ready],
-			},
-			columns: ["NAME", "PHASE", "READY", "EVENTS", "LAST EVENT", "AGE"],
-			values: /^glance +Active +True +329 +60m +\d+s$/,
-		},
-		{
-			manifest: manifestOf("Destination", "glance", {
-				type: "DuckDB",
-				duckDB: { path: "events.duckdb" },
-			}),
-			status: { conditions: [ready] },
-			columns: ["NAME", "TYPE", "READY", "REASON", "AGE"],
-			values: /^glance +DuckDB +True +Verified +\d+s$/,
-		},
-		{
-			manifest: manifestOf("Pipeline", "glance", {
-				sourceRef: { name: "shop" },
-				destinationRef: { name: "warehouse" },
-			}),
-			status: {
-				phase: "Ready",
-				tableName: "orders",
-				nextRunTime: "2099-01-01T00:00:00Z",
-				lastRun: {
-					name: "orders-1",
-					phase: "Succeeded",
-					rows: 329,
-					completionTime: anHourAgo,
-				},
-			},
-			columns: "NAME PHASE SOURCE DESTINATION TABLE LAST_RUN RAN ROWS NEXT_RUN"
-				.split(" ")
-				.map((name) => name.replace("_", " ")),
-			values:
-				/^glance +Ready +shop +warehouse +orders +Succeeded +60m +329 +2099-01-01T00:00:00Z$/,
-		},
-		{
-			manifest: manifestOf("Run", "glance", {
-				pipelineRef: { name: "orders" },
-			}),
-			status: {
-				phase: "Succeeded",
-				trigger: "Manual",
-				rows: 329,
-				dates: { start: "2026-01-01", end: "2026-01-02" },
-			},
-			columns: [
-				"NAME",
-				"PIPELINE",
-				"PHASE",
-				"TRIGGER",
-				"ROWS",
-				"FROM",
-				"TO",
-				"AGE",
-			],
-			values:
-				/^glance +orders +Succeeded +Manual +329 +2026-01-01 +2026-01-02 +\d+s$/,
-		},
-		{
-			manifest: manifestOf("TrackingPlan", "glance", {
-				eventType: { constant: "order" },
-			}),
-			status: { eventTypes: 3, conditions: [ready] },
-			columns: ["NAME", "READY", "REASON", "EVENT TYPES", "AGE"],
-			values: /^glance +True +Verified +3 +\d+s$/,
-		},
-	])("$manifest.kind", async ({ manifest, status, columns, values }) => {
-		await create(manifest);
-		const name = `${manifest.kind}/glance`;
-		await expectDone(
-			kubectl([
-				...inNamespace,
-				"patch",
-				name,
-				"--subresource=status",
-				"--type=merge",
-				"--patch",
-				JSON.stringify({ status }),
-			]),
-		);
-		const { stdout } = await kubectl([...inNamespace, "get", name]);
-		const [header, row] = stdout.trim().split("\n");
-		expect(header?.trim().split(/ {2,}/)).toEqual(columns);
-		expect(row?.trim()).toMatch(values);
-	});
-
-	test("the category and the short names find them all", async () => {
-		const { stdout } = await kubectl([
-			"api-resources",
-			"--categories=tidemill",
-			"--no-headers",
-		]);
-		const found = stdout
-			.trim()
-			.split("\n")
-			.map((line) => line.split(/ +/).slice(0, 2));
-		expect(found).toEqual([
-			["destinations", "wdst"],
-			["pipelines", "wpl"],
-			["runs", "wrun"],
-			["sources", "wsrc"],
-			["trackingplans", "tplan"],
-		]);
-	});
-
-	test("Runs can be asked for by their Pipeline", async () => {
-		const { stdout } = await kubectl([
-			...inNamespace,
-			"get",
-			"runs",
-			"--field-selector=spec.pipelineRef.name=nobody",
-			"--output=name",
-		]);
-		expect(stdout).toBe("");
-	});
-});
-
-test("the quick start's manifests can be applied as a folder, and its run created", async () => {
-	const folder = join(import.meta.dirname, "../../examples/quickstart");
-	const applied = await expectDone(
-		kubectl([...inNamespace, "apply", `--filename=${folder}`]),
-	);
-	expect(applied.stdout.trim().split("\n").sort()).toEqual([
-		"destination.tidemill.dev/warehouse created",
-		"pipeline.tidemill.dev/orders created",
-		"source.tidemill.dev/shop created",
-	]);
-	const run = join(folder, "run/run.yaml");
-	for (const _ of ["once", "again"]) {
-		const { stdout } = await expectDone(
-			kubectl([...inNamespace, "create", `--filename=${run}`]),
-		);
-		expect(stdout).toMatch(/^run.tidemill.dev\/orders-\w{5} created$/m);
-	}
-});
-
-const inNamespace = ["--namespace", namespace];
-
-function readManifests(file: string): Manifest[] {
-	const path = join(import.meta.dirname, "../manifests", file);
-	return parseAllDocuments(readFileSync(path, "utf8")).map((document) =>
-		document.toJSON(),
-	);
-}
-
-function manifestOf(kind: string, name: string, spec: object): Manifest {
-	return {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind,
-		metadata: { name },
-		spec,
-	};
-}
-
-function source(name: string): Manifest {
-	return manifestOf("Source", name, { type: "Webhook" });
-}
-
 function dryRun(manifests: Manifest[]) {
 	return kubectl(
 		[...inNamespace, "create", "--dry-run=server", "--filename=-"],
@@ -371,19 +192,16 @@ function dryRun(manifests: Manifest[]) {
 }
 
 async function create(manifest: Manifest): Promise<void> {
-	await expectDone(
-		kubectl(
-			[...inNamespace, "create", "--filename=-"],
-			JSON.stringify(manifest),
-		),
+	await kubectlDone(
+		[...inNamespace, "create", "--filename=-"],
+		JSON.stringify(manifest),
 	);
 }
 
 async function read(name: string): Promise<{ spec: unknown }> {
-	const { stdout } = await expectDone(
-		kubectl([...inNamespace, "get", name, "--output=json"]),
+	return JSON.parse(
+		await kubectlDone([...inNamespace, "get", name, "--output=json"]),
 	);
-	return JSON.parse(stdout);
 }
 
 function patchSpec(name: string, spec: object) {
@@ -395,12 +213,6 @@ function patchSpec(name: string, spec: object) {
 		"--patch",
 		JSON.stringify({ spec }),
 	]);
-}
-
-async function expectDone(answer: ReturnType<typeof kubectl>) {
-	const { exitCode, stderr, stdout } = await answer;
-	expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-	return { stdout };
 }
 
 /** What the apiserver said, without kubectl's words before it and without the name, which stands in the manifest. */

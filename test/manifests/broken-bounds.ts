@@ -1,11 +1,5 @@
 import type { ResourceSchema, Schema } from "../../crds/resource-schema.ts";
-
-export interface Manifest {
-	apiVersion: string;
-	kind: string;
-	metadata: { name: string; annotations?: Record<string, string> };
-	spec?: unknown;
-}
+import type { Manifest } from "./manifest.ts";
 
 /** A manifest that is good but for one bound of one field. */
 export interface BrokenBound {
