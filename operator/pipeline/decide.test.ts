@@ -1,0 +1,247 @@
+import { expect, test } from "vitest";
+import type { PipelineStatus } from "../../crds/generated/types.ts";
+import {
+	destinationOf,
+	layout,
+	pipelineOf,
+	runOf,
+	sourceOf,
+} from "../../test/resource-examples.ts";
+import { findCondition } from "../kube/conditions.ts";
+import { decide, type PipelineState } from "./decide.ts";
+
+const now = Date.parse("2026-03-10T12:34:56Z");
+const hourly = { type: "Interval", interval: "1h", timeZone: "UTC" } as const;
+
+function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
+	return {
+		pipeline: pipelineOf(),
+		source: sourceOf(),
+		destination: destinationOf(),
+		others: [],
+		localWarehouse: undefined,
+		runs: [],
+		...changes,
+	};
+}
+
+function statusAfter(state: PipelineState, at = now): PipelineStatus {
+	const written = decide(state, at).find(({ type }) => type === "writeStatus");
+	if (written?.type === "writeStatus") return written.status;
+	return state.pipeline.status ?? {};
+}
+
+/** A Pipeline with a schedule that has been in force since some time. */
+function scheduled(
+	since: string,
+	status: PipelineStatus = {},
+	spec: Parameters<typeof pipelineOf>[0] = {},
+) {
+	const wanted = { schedule: hourly, ...spec };
+	const fresh = statusAfter(stateOf({ pipeline: pipelineOf(wanted) }));
+	const schedule = { ...fresh.schedule, since };
+	return pipelineOf(wanted, { status: { ...status, schedule } });
+}
+
+function created(state: PipelineState): string[] {
+	return decide(state, now).flatMap((action) =>
+		action.type === "createRun" ? [action.name] : [],
+	);
+}
+
+function ended(
+	name: string,
+	phase: "Succeeded" | "Failed" | "Cancelled",
+	completionTime: string,
+	more: Parameters<typeof runOf>[1] = {},
+	spec: NonNullable<Parameters<typeof runOf>[2]>["spec"] = {},
+) {
+	return runOf(name, { phase, completionTime, ...more }, { spec });
+}
+
+test("a settled Pipeline says what it will do, once", () => {
+	const status = statusAfter(stateOf());
+	expect(status).toMatchObject({
+		phase: "Ready",
+		strategy: "Incremental",
+		tableName: "load_orders",
+	});
+	expect(findCondition(status.conditions, "Ready")?.status).toBe("True");
+	const written = stateOf({ pipeline: pipelineOf({}, { status }) });
+	expect(decide(written, now + 60_000)).toEqual([]);
+});
+
+test("a Pipeline that can't run says why, and tells of it once", () => {
+	const state = stateOf({ source: undefined });
+	const actions = decide(state, now);
+	const status = statusAfter(state);
+	expect(status.phase).toBe("Error");
+	expect(findCondition(status.conditions, "Ready")).toMatchObject({
+		status: "False",
+		reason: "SourceNotFound",
+	});
+	expect(actions).toContainEqual(
+		expect.objectContaining({
+			type: "recordEvent",
+			severity: "Warning",
+			reason: "SourceNotFound",
+		}),
+	);
+	const again = { ...state, pipeline: pipelineOf({}, { status }) };
+	expect(decide(again, now)).toEqual([]);
+});
+
+test("a schedule that is new makes up for nothing and looks again at its next slot", () => {
+	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
+	expect(created(state)).toEqual([]);
+	expect(statusAfter(state)).toMatchObject({
+		nextRunTime: "2026-03-10T13:00:00Z",
+		schedule: { since: "2026-03-10T12:34:56Z" },
+	});
+	expect(decide(state, now)).toContainEqual({
+		type: "lookAgain",
+		afterMs: Date.parse("2026-03-10T13:00:00Z") - now,
+	});
+});
+
+const noonName = `load-orders-${Date.parse("2026-03-10T12:00:00Z") / 60_000}`;
+const early = "2026-03-10T03:00:00Z";
+
+test("of missed slots the latest runs, once", () => {
+	const state = stateOf({ pipeline: scheduled(early) });
+	expect(created(state)).toEqual([noonName]);
+	const status = statusAfter(state);
+	expect(status).toMatchObject({
+		lastScheduleTime: "2026-03-10T12:00:00Z",
+		activeRun: noonName,
+		phase: "Running",
+	});
+	const pipeline = pipelineOf({ schedule: hourly }, { status });
+	expect(created(stateOf({ pipeline, runs: [runOf(noonName)] }))).toEqual([]);
+	// Its Run may be gone by the next look.
+	expect(created(stateOf({ pipeline }))).toEqual([]);
+});
+
+test.each<[string, Partial<PipelineState>]>([
+	[
+		"while a Run is active the next slot waits",
+		{ pipeline: scheduled(early), runs: [runOf("by-hand")] },
+	],
+	[
+		"a Pipeline that can't run makes no Run",
+		{ pipeline: scheduled(early), source: undefined },
+	],
+	[
+		"a suspended Pipeline makes no Run",
+		{ pipeline: scheduled(early, {}, { suspend: true }) },
+	],
+	[
+		"a slot that is past its deadline is given up",
+		{ pipeline: scheduled(early, {}, { startingDeadlineSeconds: 60 }) },
+	],
+	[
+		"an edited schedule makes up for nothing",
+		{
+			pipeline: pipelineOf(
+				{ schedule: { ...hourly, interval: "2h" } },
+				{ status: scheduled(early).status! },
+			),
+		},
+	],
+])("%s", (_, changes) => {
+	expect(created(stateOf(changes))).toEqual([]);
+});
+
+test("a Pipeline that was resumed makes up for nothing", () => {
+	const suspended = stateOf({
+		pipeline: scheduled(early, {}, { suspend: true }),
+	});
+	const status = statusAfter(suspended);
+	expect(status).toMatchObject({ phase: "Suspended" });
+	expect(status.nextRunTime).toBeUndefined();
+	const resumed = pipelineOf({ schedule: hourly }, { status });
+	expect(created(stateOf({ pipeline: resumed }))).toEqual([]);
+});
+
+const facts = {
+	snapshotTime: "2026-03-10T10:00:00Z",
+	closedThrough: "2026-03-09",
+	layout,
+};
+
+test("the last Run and the last success are told, and outlive their Runs", () => {
+	const runs = [
+		ended("good", "Succeeded", "2026-03-10T10:00:05Z", { ...facts, rows: 7 }),
+		ended("bad", "Failed", "2026-03-10T11:00:00Z", {
+			error: { code: "DestinationBusy", message: "Busy.", retryable: true },
+		}),
+	];
+	const status = statusAfter(stateOf({ runs }));
+	expect(status).toMatchObject({
+		lastRun: { name: "bad", phase: "Failed" },
+		lastSuccess: facts,
+	});
+	expect(findCondition(status.conditions, "RunSucceeded")).toMatchObject({
+		status: "False",
+		reason: "Failed",
+		message: 'Run "bad" failed (DestinationBusy): Busy.',
+	});
+	const pipeline = pipelineOf({}, { status });
+	expect(decide(stateOf({ pipeline }), now)).toEqual([]);
+});
+
+test("a Run of chosen days doesn't count as having loaded the others", () => {
+	const dates = { start: "2026-03-01", end: "2026-03-01" };
+	const runs = [
+		ended("some", "Succeeded", "2026-03-10T10:00:00Z", facts, { dates }),
+	];
+	expect(statusAfter(stateOf({ runs })).lastSuccess).toBeUndefined();
+});
+
+test("ended Runs beyond the history are removed, the oldest first to go, after the status is written", () => {
+	const runs = [1, 2, 3].flatMap((hour) => [
+		ended(`s${hour}`, "Succeeded", `2026-03-10T0${hour}:00:00Z`, facts),
+		ended(`f${hour}`, "Failed", `2026-03-10T0${hour}:30:00Z`),
+	]);
+	const pipeline = pipelineOf({ runHistory: { succeeded: 2, failed: 1 } });
+	const actions = decide(stateOf({ pipeline, runs }), now);
+	const removed = actions.flatMap((action) =>
+		action.type === "deleteRun" ? [action.run.metadata.name] : [],
+	);
+	expect(removed).toEqual(["s1", "f2", "f1"]);
+	expect(actions[0]?.type).toBe("writeStatus");
+});
+
+const misfit = ended("misfit", "Failed", "2026-03-10T11:00:00Z", {
+	layout,
+	error: {
+		code: "TableIncompatible",
+		message: "Column date is missing.",
+		retryable: false,
+	},
+});
+
+test("a table that doesn't fit stops the schedule", () => {
+	const state = stateOf({ pipeline: scheduled(early), runs: [misfit] });
+	expect(created(state)).toEqual([]);
+	expect(findCondition(statusAfter(state).conditions, "Ready")).toMatchObject({
+		status: "False",
+		reason: "TableIncompatible",
+	});
+});
+
+test.each([
+	[
+		"another table name",
+		{ columns: layoutColumns(), onIncompatible: "Fail", name: "fresh" },
+	],
+	["leave to rebuild", { columns: layoutColumns(), onIncompatible: "Rebuild" }],
+] as const)("%s lets it go on", (_, table) => {
+	const spec = { table: { ...table, columns: [...table.columns] } };
+	const pipeline = scheduled(early, {}, spec);
+	expect(created(stateOf({ pipeline, runs: [misfit] }))).toEqual([noonName]);
+});
+
+function layoutColumns() {
+	return ["EventID", "Timestamp", "Body", "Date"] as const;
+}

@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import type { PipelineSchedule } from "../../crds/generated/types.ts";
+import { latestSlot, parseSchedule, type Schedule } from "./schedule.ts";
+
+function scheduleOf(spec: Partial<PipelineSchedule>): Schedule {
+	const parsed = parseSchedule({ type: "Cron", timeZone: "UTC", ...spec });
+	if (!("schedule" in parsed) || !parsed.schedule)
+		throw new Error(JSON.stringify(parsed));
+	return parsed.schedule;
+}
+
+/** The next slots after an instant. */
+function slots(schedule: Schedule, after: string, count: number): string[] {
+	const found: number[] = [];
+	for (let at = Date.parse(after); found.length < count; ) {
+		at = schedule.next(at);
+		found.push(at);
+	}
+	return found.map((ms) => new Date(ms).toISOString().replace(":00.000", ""));
+}
+
+const berlin = { timeZone: "Europe/Berlin" };
+
+test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
+	[
+		"a time of day is meant in the time zone",
+		{ type: "Daily", updateTime: "06:30", ...berlin },
+		"2026-01-01T05:29:00Z",
+		["2026-01-01T05:30Z", "2026-01-02T05:30Z"],
+	],
+	[
+		"and follows daylight saving time",
+		{ type: "Daily", updateTime: "06:30", ...berlin },
+		"2026-03-27T23:00:00Z",
+		["2026-03-28T05:30Z", "2026-03-29T04:30Z"],
+	],
+	[
+		"a time of day that the clocks skip comes right after the gap, on that day too",
+		{ type: "Daily", updateTime: "02:30", ...berlin },
+		"2026-03-28T00:00:00Z",
+		["2026-03-28T01:30Z", "2026-03-29T01:00Z", "2026-03-30T00:30Z"],
+	],
+	[
+		"a time of day that occurs twice comes once",
+		{ type: "Daily", updateTime: "02:30", ...berlin },
+		"2026-10-24T12:00:00Z",
+		["2026-10-25T00:30Z", "2026-10-26T01:30Z"],
+	],
+	[
+		"of several cron times in the gap one is left",
+		{ cron: "*/20 2 * * *", ...berlin },
+		"2026-03-28T12:00:00Z",
+		["2026-03-29T01:00Z", "2026-03-30T00:00Z"],
+	],
+	[
+		"cron takes days of the week by name",
+		{ cron: "0 12 * * MON-FRI" },
+		"2026-01-02T12:00:00Z",
+		["2026-01-05T12:00Z", "2026-01-06T12:00Z"],
+	],
+	[
+		"cron finds the next leap day",
+		{ cron: "0 0 29 2 *" },
+		"2026-01-01T00:00:00Z",
+		["2028-02-29T00:00Z"],
+	],
+	[
+		"an interval counts from the epoch, whatever the time zone",
+		{ type: "Interval", interval: "1h30m", ...berlin },
+		"2026-01-01T00:00:00Z",
+		["2026-01-01T01:30Z", "2026-01-01T03:00Z"],
+	],
+])("%s", (_, spec, after, expected) => {
+	expect(slots(scheduleOf(spec), after, expected.length)).toEqual(expected);
+});
+
+test("Manual has no slots", () => {
+	expect(parseSchedule({ type: "Manual", timeZone: "UTC" })).toEqual({
+		schedule: undefined,
+	});
+});
+
+test.each([
+	["0 6 * *", "it has 4 fields"],
+	["0 0 6 * * *", "it has 6 fields"],
+	["61 * * * *", "expected range 0-59"],
+	["0 0 30 2 *", "it names a date that never comes"],
+	["H * * * *", "H is not known here"],
+	["at six in the morning", "invalid characters"],
+])("cron %j is refused in words for people", (cron, words) => {
+	const parsed = parseSchedule({ type: "Cron", cron, timeZone: "UTC" });
+	expect(parsed).toMatchObject({
+		problem: {
+			reason: "InvalidSchedule",
+			message: expect.stringContaining(words),
+		},
+	});
+});
+
+test("an unknown time zone is refused", () => {
+	const spec = { type: "Daily", updateTime: "06:30" } as const;
+	expect(parseSchedule({ ...spec, timeZone: "Mars/Olympus" })).toMatchObject({
+		problem: { reason: "InvalidTimeZone" },
+	});
+});
+
+test("of all missed slots the latest counts, however long ago and however dense they were", () => {
+	const at = Date.parse;
+	const yearly = scheduleOf({ cron: "0 0 1 1 *" });
+	expect(latestSlot(yearly, at("2020-06-01"), at("2026-06-01"))).toBe(
+		at("2026-01-01"),
+	);
+	const everyMinute = scheduleOf({ cron: "* * * * *" });
+	expect(latestSlot(everyMinute, 0, at("2026-06-01T00:00:30Z"))).toBe(
+		at("2026-06-01T00:00:00Z"),
+	);
+});
+
+test("no slot is missed between two of them, and the one that is now counts", () => {
+	const hourly = scheduleOf({ type: "Interval", interval: "1h" });
+	const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);
+	expect(latestSlot(hourly, at("12:00:00"), at("12:59:59"))).toBeUndefined();
+	expect(latestSlot(hourly, at("12:00:00"), at("13:00:00"))).toBe(
+		at("13:00:00"),
+	);
+});

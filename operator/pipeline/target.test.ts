@@ -1,0 +1,142 @@
+import { expect, test } from "vitest";
+import {
+	destinationOf,
+	layout,
+	pipelineOf,
+	sourceOf,
+} from "../../test/resource-examples.ts";
+import { tableNameOf } from "./table-name.ts";
+import { type References, resolveTarget } from "./target.ts";
+
+const settled: References = {
+	pipeline: pipelineOf(),
+	source: sourceOf(),
+	destination: destinationOf(),
+	others: [],
+	localWarehouse: undefined,
+};
+
+function reasonOf(changes: Partial<References>): string | undefined {
+	const resolved = resolveTarget({ ...settled, ...changes });
+	return "problem" in resolved ? resolved.problem.reason : undefined;
+}
+
+test("a settled Pipeline has its table, its columns and where they go", () => {
+	expect(resolveTarget(settled)).toMatchObject({
+		target: {
+			strategy: "Incremental",
+			tableName: "load_orders",
+			destination: { type: "DuckDB", path: "events.duckdb" },
+			warehouse: { volumeClaimName: "claim" },
+			layout,
+		},
+	});
+});
+
+test("without the column Date the whole table is loaded each time", () => {
+	const pipeline = pipelineOf({
+		table: { columns: ["Body"], onIncompatible: "Fail" },
+	});
+	expect(resolveTarget({ ...settled, pipeline })).toMatchObject({
+		target: { strategy: "FullReload" },
+	});
+});
+
+const failing = {
+	observedGeneration: 1,
+	conditions: [
+		{
+			type: "Ready",
+			status: "False",
+			reason: "CheckFailed",
+			message: "disk full",
+			lastTransitionTime: "2026-03-01T00:00:00Z",
+		} as const,
+	],
+};
+
+test.each<[string, Partial<References>, string]>([
+	["no Source", { source: undefined }, "SourceNotFound"],
+	[
+		"a Source without a key",
+		{ source: sourceOf("orders", {}) },
+		"SourceNotReady",
+	],
+	["no Destination", { destination: undefined }, "DestinationNotFound"],
+	[
+		"a Destination that fails its check",
+		{ destination: destinationOf("files", "f.duckdb", failing) },
+		"DestinationNotReady",
+	],
+	[
+		"a Destination whose check speaks of an earlier spec",
+		{
+			destination: {
+				...destinationOf(),
+				metadata: { ...destinationOf().metadata, generation: 2 },
+			},
+		},
+		"DestinationNotReady",
+	],
+])("%s can't be loaded", (_, changes, reason) => {
+	expect(reasonOf(changes)).toBe(reason);
+});
+
+test("what a Destination says of itself is what its Pipelines say", () => {
+	const destination = destinationOf("files", "f.duckdb", failing);
+	expect(resolveTarget({ ...settled, destination })).toMatchObject({
+		problem: { message: expect.stringContaining("(CheckFailed): disk full") },
+	});
+});
+
+const rival = (createdAt: string, table = "LOAD_ORDERS") =>
+	pipelineOf(
+		{ table: { ...pipelineOf().spec.table, name: table } },
+		{ name: "rival", createdAt },
+	);
+const older = "2026-02-01T00:00:00Z";
+const younger = "2026-03-02T00:00:00Z";
+
+test.each<[string, References["others"], string | undefined]>([
+	[
+		"an older Pipeline has the table, in whatever case",
+		[{ pipeline: rival(older), destination: destinationOf() }],
+		"TableConflict",
+	],
+	[
+		"another Destination of the same file is the same warehouse",
+		[{ pipeline: rival(older), destination: destinationOf("alias") }],
+		"TableConflict",
+	],
+	[
+		"a younger Pipeline takes nothing away",
+		[{ pipeline: rival(younger), destination: destinationOf() }],
+		undefined,
+	],
+	[
+		"another table is no conflict",
+		[{ pipeline: rival(older, "t"), destination: destinationOf() }],
+		undefined,
+	],
+	[
+		"another file is no conflict",
+		[
+			{
+				pipeline: rival(older),
+				destination: destinationOf("files", "other.duckdb"),
+			},
+		],
+		undefined,
+	],
+])("%s", (_, others, reason) => {
+	expect(reasonOf({ others })).toBe(reason);
+});
+
+test.each([
+	["orders", "", "orders"],
+	["load-orders", undefined, "load_orders"],
+	["2nd-try", undefined, "_2nd_try"],
+	["orders", "Mine", "Mine"],
+])("the table of Pipeline %s with name %j is %s", (pipeline, wanted, name) => {
+	expect(tableNameOf(pipeline, wanted)).toBe(name);
+});

@@ -1,0 +1,273 @@
+import { expect, test } from "vitest";
+import type { JobResult } from "../../contracts/job.ts";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { RunStatus } from "../../crds/generated/types.ts";
+import { pipelineKind } from "../../crds/generated/types.ts";
+import {
+	destinationOf,
+	layout,
+	pipelineOf,
+	runOf,
+	sourceOf,
+} from "../../test/resource-examples.ts";
+import { findCondition } from "../kube/conditions.ts";
+import type { Job, Pod } from "../kube/kinds.ts";
+import { controllerReference } from "../kube/resource.ts";
+import type { RunAction } from "./action.ts";
+import { decide, decideStart, type RunState } from "./decide.ts";
+
+const now = Date.parse("2026-03-31T12:00:00Z");
+const pipeline = pipelineOf();
+
+function owned(run: ReturnType<typeof runOf>) {
+	run.metadata.ownerReferences = [controllerReference(pipelineKind, pipeline)];
+	return run;
+}
+
+function stateOf(changes: Partial<RunState> = {}): RunState {
+	return {
+		run: owned(runOf("r")),
+		references: {
+			pipeline,
+			source: sourceOf(),
+			destination: destinationOf(),
+			others: [],
+			localWarehouse: undefined,
+		},
+		job: undefined,
+		pods: [],
+		rivals: [],
+		writers: [],
+		image: "tidemill:1",
+		...changes,
+	};
+}
+
+function types(actions: RunAction[]): string[] {
+	return actions.map(({ type }) => type);
+}
+
+function statusOf(actions: RunAction[]): RunStatus {
+	const written = actions.find(({ type }) => type === "writeStatus");
+	return written?.type === "writeStatus" ? written.status : {};
+}
+
+function reasonOf(actions: RunAction[]): string | undefined {
+	return findCondition(statusOf(actions).conditions, "Complete")?.reason;
+}
+
+function jobWith(condition?: "Complete" | "Failed"): Job {
+	return {
+		metadata: { name: "r", uid: "uid-job" },
+		status: {
+			conditions: condition
+				? [
+						{
+							type: condition,
+							status: "True",
+							lastTransitionTime: "2026-03-31T11:59:00Z",
+						},
+					]
+				: [],
+		},
+	};
+}
+
+function podWith(result: JobResult | undefined, exitCode: number): Pod {
+	return {
+		metadata: { name: "r-x", creationTimestamp: "2026-03-31T11:58:00Z" },
+		status: {
+			containerStatuses: [
+				{
+					name: "tidemill",
+					image: "",
+					imageID: "",
+					ready: false,
+					restartCount: 0,
+					state: {
+						terminated: {
+							exitCode,
+							...(result && { message: JSON.stringify(result) }),
+						},
+					},
+				},
+			],
+		},
+	};
+}
+
+const loaded: JobResult = {
+	version: 1,
+	outcome: "Succeeded",
+	rows: 5,
+	bytes: 10,
+	objects: 1,
+};
+
+test("a Run asks archive for the days that its Pipeline's rules say", () => {
+	const actions = decide(stateOf(), now);
+	expect(types(actions)).toEqual(["writeStatus", "askManifest"]);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Pending",
+		trigger: "Manual",
+	});
+	expect(actions[1]).toMatchObject({
+		question: {
+			run: "uid-r",
+			account: "shop",
+			sourceKey: layout.sourceKey,
+			start: "2026-03-01",
+			end: "2026-03-31",
+		},
+	});
+});
+
+test("a Run without an owner becomes its Pipeline's", () => {
+	const actions = decide(stateOf({ run: runOf("r") }), now);
+	expect(types(actions)[0]).toBe("adopt");
+});
+
+test("who made a Run is told by its annotation", () => {
+	const run = owned(runOf("r"));
+	run.metadata.annotations = { "tidemill.dev/trigger": "API" };
+	expect(statusOf(decide(stateOf({ run }), now)).trigger).toBe("API");
+});
+
+test.each<[string, Partial<RunState>, string]>([
+	["its Pipeline", { references: undefined }, "PipelineNotFound"],
+	[
+		"its Pipeline's Source",
+		{ references: { ...stateOf().references!, source: undefined } },
+		"PipelineNotReady",
+	],
+	[
+		"its turn",
+		{
+			rivals: [
+				{
+					run: runOf("q", { phase: "Running" }),
+					warehouse: layout.destination,
+				},
+			],
+		},
+		"WaitingForTurn",
+	],
+])("a Run waits for %s", (_, changes, reason) => {
+	const actions = decide(stateOf(changes), now);
+	expect(types(actions)).toEqual(["writeStatus"]);
+	expect(reasonOf(actions)).toBe(reason);
+	expect(statusOf(actions).phase).toBe("Pending");
+});
+
+const answer: ManifestAnswer = {
+	ok: true,
+	url: "http://s3/manifest?signature=secret",
+	snapshotTime: "2026-03-31T12:00:00Z",
+	closedThrough: "2026-03-30",
+	dates: { start: "2026-03-20", end: "2026-03-31" },
+	expiresAt: "2026-04-01T00:00:00Z",
+};
+
+function start(given: ManifestAnswer) {
+	const asked = decide(stateOf(), now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	return decideStart(stateOf(), asked.target, given, now);
+}
+
+test("the status says what is loaded before the Job is there, and never the manifest's URL", () => {
+	const actions = start(answer);
+	expect(types(actions)).toEqual(["writeStatus", "startJob", "recordEvent"]);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Running",
+		startTime: "2026-03-31T12:00:00Z",
+		strategy: "Incremental",
+		dates: { start: "2026-03-20", end: "2026-03-31" },
+		snapshotTime: "2026-03-31T12:00:00Z",
+		closedThrough: "2026-03-30",
+		layout,
+	});
+	const shown = actions.filter(({ type }) => type !== "startJob");
+	expect(JSON.stringify(shown)).not.toContain("signature");
+	const job = actions.find((action) => action.type === "startJob")?.runJob.job;
+	expect(JSON.stringify(job)).not.toContain("signature");
+});
+
+test("an archive that can't answer now is asked again; one that refuses ends the Run", () => {
+	const error = { code: "X", message: "No S3.", retryable: true };
+	const later = start({ ok: false, error });
+	expect(types(later)).toEqual(["writeStatus", "lookAgain"]);
+	expect(reasonOf(later)).toBe("ManifestUnavailable");
+	const never = start({ ok: false, error: { ...error, retryable: false } });
+	expect(statusOf(never)).toMatchObject({
+		phase: "Failed",
+		error: { code: "X" },
+	});
+});
+
+test("what a Job brought is recorded before the Job is removed", () => {
+	const pods = [podWith(undefined, 75), podWith(loaded, 0)];
+	const actions = decide(stateOf({ job: jobWith("Complete"), pods }), now);
+	expect(types(actions)).toEqual(["writeStatus", "recordEvent", "removeJob"]);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Succeeded",
+		completionTime: "2026-03-31T11:59:00.000Z",
+		rows: 5,
+		bytes: 10,
+		objects: 1,
+		attempts: 2,
+	});
+	expect(findCondition(statusOf(actions).conditions, "Complete")?.status).toBe(
+		"True",
+	);
+});
+
+test("a Job that failed gives the Run its error", () => {
+	const error = { code: "ObjectMismatch", message: "No.", retryable: false };
+	const pods = [podWith({ version: 1, outcome: "Failed", error }, 65)];
+	const actions = decide(stateOf({ job: jobWith("Failed"), pods }), now);
+	const status = statusOf(actions);
+	expect(status).toMatchObject({ phase: "Failed", error });
+	expect(findCondition(status.conditions, "Failed")).toMatchObject({
+		status: "True",
+		reason: "LoadFailed",
+	});
+	expect(findCondition(status.conditions, "Complete")?.status).toBe("False");
+});
+
+const cancelled = owned(runOf("r", undefined, { spec: { cancel: true } }));
+
+test.each<[string, Partial<RunState>, string]>([
+	["before its Job is there", {}, "Cancelled"],
+	["while its Job is at work", { job: jobWith() }, "Cancelled"],
+	[
+		"when its Job has succeeded already",
+		{ job: jobWith("Complete"), pods: [podWith(loaded, 0)] },
+		"Succeeded",
+	],
+])("a Run that is cancelled %s", (_, changes, phase) => {
+	const actions = decide(stateOf({ run: cancelled, ...changes }), now);
+	expect(statusOf(actions).phase).toBe(phase);
+	expect(types(actions).at(-1)).toBe("removeJob");
+});
+
+test("a Run that has ended is left alone, but for a Job that is still there", () => {
+	const run = owned(
+		runOf("r", {
+			phase: "Succeeded",
+			completionTime: "2026-03-31T11:00:00Z",
+		}),
+	);
+	expect(decide(stateOf({ run }), now)).toEqual([]);
+	expect(
+		types(decide(stateOf({ run, job: jobWith("Complete") }), now)),
+	).toEqual(["removeJob"]);
+});
+
+test("chosen days that can't be loaded end the Run at once", () => {
+	const dates = { start: "2025-01-01", end: "2025-01-02" };
+	const run = owned(runOf("r", undefined, { spec: { dates } }));
+	expect(statusOf(decide(stateOf({ run }), now))).toMatchObject({
+		phase: "Failed",
+		error: { code: "DatesNotRetained", retryable: false },
+	});
+});
