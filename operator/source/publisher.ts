@@ -33,7 +33,12 @@ export const createRoutePublisher: ControllerFactory = ({
 		{ log, workers: 1 },
 	);
 	const whole = { namespace: "", name: "routes" };
-	loop.watch(sources, () => [whole]);
+	// A status changes with every cut and concerns no route; a deletion that waits counts as a new generation.
+	loop.watch(sources, () => []);
+	sources.onChange((source, previous, deleted) => {
+		if (deleted || source.metadata.generation !== previous?.metadata.generation)
+			loop.enqueue(whole);
+	});
 	loop.watch(secrets, () => [whole]);
 	void onReconnect(nats, () => {
 		routes.forget();
