@@ -49,5 +49,6 @@ async function followUntilEnd(
 }
 
 function hasEnded({ status }: Run): boolean {
-	return status?.completionTime !== undefined;
+	const phase = status?.phase ?? "Pending";
+	return phase !== "Pending" && phase !== "Running";
 }
