@@ -8,7 +8,8 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
 };
 
-const only = process.env.ONLY;
+/** `make bench ONLY=receive` hands it on as the one argument. */
+const only = process.argv[2];
 if (only && !Object.hasOwn(benches, only)) {
 	console.error(
 		`bench: there is no bench "${only}". ONLY is one of: ${Object.keys(benches).join(", ")}.`,

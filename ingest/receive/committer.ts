@@ -92,11 +92,6 @@ export class Committer {
 		this.#options = options;
 	}
 
-	/** Nothing waits and nothing is on its way. */
-	get isIdle(): boolean {
-		return this.#queue.length === 0 && this.#frame === undefined;
-	}
-
 	/** The stream to publish to; undefined while it isn't there, isn't safe, or NATS is away. */
 	target(stream: string | undefined): void {
 		this.#stream = stream;
@@ -221,7 +216,8 @@ export class Committer {
 		const { events } = frame;
 		if (outcome === "stored") this.#identity!.voided = [];
 		else this.#identity!.voided.push(frame.number);
-		this.#sealSoon();
+		// At once: the next frame is on its way while these senders are answered.
+		this.#seal();
 		if (!frame.isAnswered)
 			if (outcome === "stored")
 				for (const event of events) event.answerStored();

@@ -16,7 +16,7 @@ import type { RouteTable } from "./route-table.ts";
 export interface Intake {
 	routes: RouteTable;
 	/** By shard number. */
-	committers: readonly Committer[];
+	committers: readonly Pick<Committer, "add">[];
 	budget: Budget;
 	metrics: ReceiveMetrics;
 }

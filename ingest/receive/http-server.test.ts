@@ -1,0 +1,140 @@
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import { Budget } from "./budget.ts";
+import type { PendingEvent } from "./committer.ts";
+import { HttpServer } from "./http-server.ts";
+import { ReceiveMetrics } from "./metrics.ts";
+import { RouteTable } from "./route-table.ts";
+
+const key = "0123456789abcdef".repeat(2);
+const maxRequests = 3;
+const maxBytes = 1_000;
+let budget: Budget;
+let pending: PendingEvent[];
+let server: HttpServer;
+let port: number;
+let sockets: Socket[];
+
+beforeEach(async () => {
+	budget = new Budget(maxRequests, maxBytes);
+	pending = [];
+	sockets = [];
+	const routes = new RouteTable();
+	const route: Route = {
+		version: 1,
+		account: "shop",
+		source: "orders",
+		sourceKey: key,
+		urlKeyDigest: hash("sha256", key),
+		shard: 0,
+		suspended: false,
+		authorization: { type: "None" },
+		maxBodyBytes: 1_048_576,
+		capturedHeaders: [],
+	};
+	routes.set(routeKey(key), JSON.stringify(route));
+	routes.set(syncedKey, "");
+	server = new HttpServer({
+		routes,
+		committers: [{ add: (event) => pending.push(event) }],
+		budget,
+		metrics: new ReceiveMetrics(new Registry(), budget),
+	});
+	port = await server.listen(0, "127.0.0.1");
+});
+
+afterEach(async () => {
+	for (const socket of sockets) socket.destroy();
+	await server.close();
+});
+
+/** A connection of its own for the bytes of one request; what comes back, as it comes. */
+function write(text: string): { socket: Socket; received: string } {
+	const socket = connect(port, "127.0.0.1");
+	sockets.push(socket);
+	const connection = { socket, received: "" };
+	socket.setEncoding("latin1").on("data", (chunk: string) => {
+		connection.received += chunk;
+	});
+	socket.write(text);
+	return connection;
+}
+
+function post(body: string, length = body.length): ReturnType<typeof write> {
+	return write(
+		`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`,
+	);
+}
+
+const answer = (connection: { received: string }, text: string) =>
+	vi.waitFor(() => expect(connection.received).toContain(text));
+
+test("an event is answered when it is settled, and held until it is released", async () => {
+	const connection = post("[1]");
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	expect(connection.received).toBe("");
+	expect(budget).toMatchObject({ requests: 1, bytes: 3 });
+	pending[0]!.answerStored();
+	await answer(connection, "200 OK");
+	expect(budget).toMatchObject({ requests: 0, bytes: 3 });
+	pending[0]!.release();
+	expect(budget.bytes).toBe(0);
+});
+
+test("beyond the requests that may be in flight the next is 503, until one is done", async () => {
+	for (let i = 0; i < maxRequests; i++) post("1");
+	await vi.waitFor(() => expect(pending).toHaveLength(maxRequests));
+	const refused = post("1");
+	await answer(refused, "503 Service Unavailable");
+	expect(refused.received).toMatch(/\r\nretry-after: \d+\r\n/);
+	expect(refused.received).toContain("Overloaded");
+
+	pending[0]!.answerUnavailable();
+	post("1");
+	await vi.waitFor(() => expect(pending).toHaveLength(maxRequests + 1));
+});
+
+test("beyond the bytes that may be in flight the next is 503, and its own are let go", async () => {
+	post(`"${"x".repeat(600)}"`);
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	const refused = post(`"${"x".repeat(600)}"`);
+	await answer(refused, "Overloaded");
+	expect(budget).toMatchObject({ requests: 1, bytes: 602 });
+});
+
+test("a sender that breaks off inside its body leaves nothing behind", async () => {
+	const { socket } = post("[1", 100);
+	await vi.waitFor(() => expect(budget.bytes).toBe(2));
+	socket.resetAndDestroy();
+	await vi.waitFor(() =>
+		expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
+	);
+	expect(pending).toEqual([]);
+});
+
+test("a sender that doesn't wait for the answer does no harm", async () => {
+	const { socket } = post("1");
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	socket.resetAndDestroy();
+	await once(socket, "close");
+	pending[0]!.answerStored();
+	pending[0]!.release();
+	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
+	const next = post("2");
+	await vi.waitFor(() => expect(pending).toHaveLength(2));
+	pending[1]!.answerStored();
+	await answer(next, "200 OK");
+});
+
+test("requests sent ahead on one connection are answered in their order", async () => {
+	const one = `POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n`;
+	const connection = write(`${one}1${one}x`);
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	pending[0]!.answerStored();
+	await answer(connection, "InvalidJSON");
+	expect(connection.received).toMatch(/^HTTP\/1.1 200 OK.*HTTP\/1.1 400 /s);
+});
