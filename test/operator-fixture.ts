@@ -23,6 +23,8 @@ export interface OperatorFixture {
 	/** Two accounts. */
 	namespaces: [string, string];
 	startOperator(): void;
+	/** Its exit code, when it has ended by itself. */
+	operatorEnded(): Promise<number | null>;
 	/** SIGTERM; resolves with its exit code when it has ended. */
 	stopOperator(): Promise<number | null>;
 	stop(): Promise<void>;
@@ -64,9 +66,10 @@ export async function startOperatorFixture(
 			});
 			operator.onLine = (line) => process.stderr.write(`${line}\n`);
 		},
-		stopOperator: async () => {
+		operatorEnded: async () => (await operator?.ended)?.exitCode ?? null,
+		stopOperator: () => {
 			operator?.child.kill("SIGTERM");
-			return (await operator?.ended)?.exitCode ?? null;
+			return fixture.operatorEnded();
 		},
 		stop: async () => {
 			await fixture.stopOperator();

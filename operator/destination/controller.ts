@@ -33,7 +33,12 @@ export const createDestinationController: ControllerFactory = (context) => {
 					destination,
 					jobsOf(destination.metadata.uid!),
 				);
-				return apply(context, destination, decide(state, Date.now()));
+				try {
+					return await apply(context, destination, decide(state, Date.now()));
+				} catch (error) {
+					if (!hasReason(error, "NotFound")) throw error;
+					return undefined; // It was deleted while we looked.
+				}
 			},
 		},
 		{ log },

@@ -1,5 +1,6 @@
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
+import { hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
 import { keyOf, type ObjectKey } from "../kube/resource.ts";
@@ -27,9 +28,14 @@ export const createSourceController: ControllerFactory = (context) => {
 					source,
 					statusWrittenMs.get(textOf(key)) ?? 0,
 				);
-				return apply(context, source, decide(state, Date.now()), () =>
-					statusWrittenMs.set(textOf(key), Date.now()),
-				);
+				try {
+					return await apply(context, source, decide(state, Date.now()), () =>
+						statusWrittenMs.set(textOf(key), Date.now()),
+					);
+				} catch (error) {
+					if (!hasReason(error, "NotFound")) throw error;
+					return undefined; // It was deleted while we looked.
+				}
 			},
 		},
 		{ log, workers: 4 },

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import type { Source } from "../../crds/generated/types.ts";
+import type { Secret } from "../kube/kinds.ts";
+import { label } from "../labels.ts";
+import { desiredRoutes } from "./desired-routes.ts";
+import { keysSecret, newKeys, readKeys } from "./keys.ts";
+
+function source(name: string, created: string): Source {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Source",
+		metadata: { name, namespace: "shop", creationTimestamp: created },
+		spec: {
+			type: "Webhook",
+			webhook: { authorization: { type: "None" }, maxBodyBytes: 1 },
+			suspend: false,
+			deletionPolicy: "Retain",
+		},
+	};
+}
+
+/** As the apiserver gives it back: text has become base64. */
+function stored({ stringData, ...secret }: Secret): Secret {
+	const data = Object.fromEntries(
+		Object.entries(stringData ?? {}).map(([key, text]) => [
+			key,
+			Buffer.from(text).toString("base64"),
+		]),
+	);
+	return { ...secret, data };
+}
+
+function issuedFor(name: string): Secret {
+	return stored(keysSecret({ namespace: "shop", name }, newKeys(4)));
+}
+
+function namesOf(sources: Source[], secrets: Secret[]): string[] {
+	return desiredRoutes(sources, (_, name) =>
+		secrets.find(({ metadata }) => metadata.name === name),
+	).map((route) => route.source);
+}
+
+test("the oldest Source is first; one without keys waits, one that goes wants no route", () => {
+	const going = source("going", "2026-01-01T00:00:00Z");
+	going.metadata.deletionTimestamp = "2026-03-01T00:00:00Z";
+	const sources = [
+		source("young", "2026-02-01T00:00:00Z"),
+		source("old", "2026-01-01T00:00:00Z"),
+		source("keyless", "2026-01-01T00:00:00Z"),
+		going,
+	];
+	const secrets = ["young", "old", "going"].map(issuedFor);
+	expect(namesOf(sources, secrets)).toEqual(["old", "young"]);
+});
+
+test("keys are read back as they were issued, from the Source's own Secret alone", () => {
+	const keys = newKeys(4);
+	expect(keys.sourceKey).toMatch(/^[0-9a-f]{32}$/);
+	const secret = stored(keysSecret({ namespace: "shop", name: "a" }, keys));
+	expect(readKeys(secret, "a")).toEqual(keys);
+	expect(readKeys(secret, "b")).toBeUndefined();
+
+	const { labels } = secret.metadata;
+	const unlabelled = { ...labels, [label.use]: "false" };
+	expect(
+		readKeys({ ...secret, metadata: { name: "a", labels: unlabelled } }, "a"),
+	).toBeUndefined();
+	for (const damage of [{ sourceKey: "" }, { urlKey: "eA==" }, { shard: "" }])
+		expect(
+			readKeys({ ...secret, data: { ...secret.data, ...damage } }, "a"),
+		).toBeUndefined();
+});

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { kinds } from "../../operator/kube/kinds.ts";
+import {
+	type OperatorFixture,
+	startOperatorFixture,
+} from "../operator-fixture.ts";
+import { startTidemill } from "../tidemill-process.ts";
+
+let fixture: OperatorFixture;
+let directory: string;
+
+beforeAll(async () => {
+	fixture = await startOperatorFixture();
+	directory = await mkdtemp(join(tmpdir(), "tidemill-test-operator-"));
+});
+
+afterAll(async () => {
+	await fixture?.stop();
+	await rm(directory, { recursive: true, force: true });
+});
+
+const settings = {
+	NATS_URL: "nats://operator:secret@127.0.0.1:1",
+	TIDEMILL_RECEIVE_URL: "https://in.example",
+	TIDEMILL_IMAGE: "tidemill.local/tidemill:test",
+	HEALTH_PORT: "0",
+};
+
+test("a malformed kubeconfig is named, and what it holds is not shown", async () => {
+	const KUBECONFIG = join(directory, "kubeconfig");
+	await writeFile(KUBECONFIG, "users: [{ name: u, user: { token: s3cret }");
+	const { exitCode, stdout, stderr } = await startTidemill(["operator"], {
+		...settings,
+		KUBECONFIG,
+	}).ended;
+	expect(exitCode).toBe(2);
+	expect(stderr).toContain(`The kubeconfig ${KUBECONFIG} can't be read`);
+	expect(stdout + stderr).not.toContain("s3cret");
+});
+
+test("without NATS it lives, says what it waits for, and stops when told", async () => {
+	const operator = startTidemill(["operator"], {
+		...settings,
+		KUBECONFIG: inject("kubeconfig"),
+	});
+	const port = await new Promise<number>((resolve) => {
+		operator.onLine = (line) => {
+			const { healthPort } = JSON.parse(line) as { healthPort?: number };
+			if (healthPort) resolve(healthPort);
+		};
+	});
+	const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+	expect([ready.status, await ready.text()]).toEqual([
+		503,
+		"waiting for NATS\n",
+	]);
+	expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+	operator.child.kill("SIGTERM");
+	expect((await operator.ended).exitCode).toBe(0);
+});
+
+test("an operator whose lease another has taken ends", async () => {
+	fixture.startOperator();
+	const [namespace] = fixture.namespaces;
+	const held = await vi.waitFor(
+		async () => {
+			const lease = await fixture.client.get(
+				kinds.lease,
+				"tidemill-operator",
+				namespace,
+			);
+			expect(lease?.spec?.holderIdentity).toBeTruthy();
+			return lease!;
+		},
+		{ timeout: 15_000, interval: 50 },
+	);
+	await fixture.client.patch(
+		kinds.lease,
+		held.metadata.name,
+		namespace,
+		{ spec: { holderIdentity: "another" } },
+		"merge",
+	);
+	expect(await fixture.operatorEnded()).toBe(1);
+});
