@@ -33,12 +33,12 @@ export async function applyQuickstart(local: LocalMode): Promise<Quickstart> {
 		local,
 		"sources",
 	);
-	const pipeline = await only<{
-		metadata: { name: string };
-		status: { tableName: string };
-	}>(local, "pipelines");
+	const pipeline = await only<{ status: { tableName: string } }>(
+		local,
+		"pipelines",
+	);
 	const tryPipeline = async () => {
-		const name = await createRun(local, pipeline.metadata.name);
+		const name = await createRun(local);
 		return vi.waitFor(
 			async () => {
 				const { status } = await local.resource<{ status: RunStatus }>(
@@ -82,19 +82,15 @@ async function only<T>(local: LocalMode, kind: string): Promise<T> {
 	return items[0]!;
 }
 
-async function createRun(local: LocalMode, pipeline: string): Promise<string> {
-	const run = {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Run",
-		metadata: { generateName: `${pipeline}-` },
-		spec: { pipelineRef: { name: pipeline } },
-	};
+/** As the quick start does; returns the Run's name. */
+async function createRun(local: LocalMode): Promise<string> {
 	const created = await local.run(
-		"sh",
-		"-c",
-		'printf %s "$1" | kubectl create -o name -f -',
-		"sh",
-		JSON.stringify(run),
+		"kubectl",
+		"create",
+		"-o",
+		"name",
+		"-f",
+		"examples/quickstart/run/",
 	);
 	return created.trim().split("/").at(-1)!;
 }
