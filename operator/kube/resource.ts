@@ -14,6 +14,7 @@ export interface ObjectMeta {
 	generation?: number;
 	creationTimestamp?: string;
 	deletionTimestamp?: string;
+	deletionGracePeriodSeconds?: number;
 	labels?: Record<string, string>;
 	annotations?: Record<string, string>;
 	ownerReferences?: OwnerReference[];
