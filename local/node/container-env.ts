@@ -1,25 +1,15 @@
-import type { V1EnvVar, V1EnvVarSource } from "@kubernetes/client-node";
 import type { Pod } from "../../operator/kube/kinds.ts";
 import { ConfigError } from "./config-error.ts";
 import { podField } from "./pod-field.ts";
+import type { Container, EnvVar } from "./pod-spec.ts";
 import type { Sources } from "./sources.ts";
-
-/** What of a container decides its environment. */
-export interface EnvSpec {
-	env?: V1EnvVar[];
-	envFrom?: {
-		prefix?: string;
-		secretRef?: { name?: string; optional?: boolean };
-		configMapRef?: { name?: string; optional?: boolean };
-	}[];
-}
 
 /**
  * The environment that a container asks for: `envFrom` in order, then `env` in order, in which a value may use what
  * stands before it. A reference that is optional and missing leaves its variable out; any other is a {@link ConfigError}.
  */
 export async function containerEnv(
-	container: EnvSpec,
+	container: Pick<Container, "env" | "envFrom">,
 	pod: Pod,
 	sources: Sources,
 ): Promise<Record<string, string>> {
@@ -56,7 +46,7 @@ export function expandVariables(
 }
 
 async function referredValue(
-	{ secretKeyRef, configMapKeyRef, fieldRef }: V1EnvVarSource,
+	{ secretKeyRef, configMapKeyRef, fieldRef }: NonNullable<EnvVar["valueFrom"]>,
 	pod: Pod,
 	sources: Sources,
 ): Promise<string | undefined> {

@@ -1,5 +1,5 @@
-import type { V1Container, V1Volume } from "@kubernetes/client-node";
 import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Container } from "./pod-spec.ts";
 
 /**
  * Why the process node can't run a Pod, for people; undefined when it can.
@@ -10,7 +10,9 @@ export function unsupported(
 	image: string,
 ): string | undefined {
 	if (!spec) return "the Pod has no spec";
-	const foreign = spec.containers.find((container) => container.image !== image);
+	const foreign = spec.containers.find(
+		(container) => container.image !== image,
+	);
 	if (foreign)
 		return `local mode has no container engine and runs only the image ${image}; container "${foreign.name}" has the image ${foreign.image}`;
 	if (spec.initContainers?.length)
@@ -18,13 +20,17 @@ export function unsupported(
 	if (spec.restartPolicy !== "Never")
 		return `local mode starts a container once; set restartPolicy: Never (it is ${spec.restartPolicy})`;
 	for (const container of spec.containers) {
-		const reason = unsupportedContainer(container as V1Container);
+		const reason = unsupportedContainer(container);
 		if (reason) return `container "${container.name}": ${reason}`;
 	}
-	for (const volume of (spec.volumes ?? []) as V1Volume[]) {
+	for (const volume of spec.volumes ?? []) {
 		const type = Object.keys(volume).find((field) => field !== "name");
 		if (type && !volumeTypes.includes(type))
 			return `volume "${volume.name}" is of type ${type}; local mode has ${volumeTypes.join(", ")}`;
+		for (const source of volume.projected?.sources ?? [])
+			for (const projection of Object.keys(source))
+				if (!projectionTypes.includes(projection))
+					return `volume "${volume.name}" projects a ${projection}; local mode has ${projectionTypes.join(", ")}`;
 	}
 	return undefined;
 }
@@ -39,7 +45,14 @@ const volumeTypes = [
 	"persistentVolumeClaim",
 ];
 
-function unsupportedContainer(container: V1Container): string | undefined {
+const projectionTypes = [
+	"secret",
+	"configMap",
+	"downwardAPI",
+	"serviceAccountToken",
+];
+
+function unsupportedContainer(container: Container): string | undefined {
 	if (container.command?.length !== 1 || container.command[0] !== "tidemill")
 		return `its command must be ["tidemill"], with everything else in args; it is ${JSON.stringify(container.command ?? [])}`;
 	for (const { name, valueFrom } of container.env ?? [])

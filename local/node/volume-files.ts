@@ -1,13 +1,8 @@
-import type {
-	V1DownwardAPIVolumeFile,
-	V1KeyToPath,
-	V1Volume,
-	V1VolumeProjection,
-} from "@kubernetes/client-node";
 import type { Pod } from "../../operator/kube/kinds.ts";
 import { ConfigError } from "./config-error.ts";
 import { missingObject } from "./container-env.ts";
 import { podField } from "./pod-field.ts";
+import type { Projection, Volume } from "./pod-spec.ts";
 import type { Sources } from "./sources.ts";
 
 export interface VolumeFile {
@@ -23,12 +18,12 @@ export interface VolumeFile {
  * Throws {@link ConfigError} when something is missing that isn't optional.
  */
 export async function volumeFiles(
-	volume: V1Volume,
+	volume: Volume,
 	pod: Pod,
 	sources: Sources,
 ): Promise<VolumeFile[]> {
 	const { secret, configMap, downwardAPI, projected } = volume;
-	const projections: V1VolumeProjection[] = [
+	const projections: Projection[] = [
 		...(secret
 			? [{ secret: { ...secret, name: secret.secretName ?? "" } }]
 			: []),
@@ -44,8 +39,15 @@ export async function volumeFiles(
 	return files;
 }
 
+type KeyToPath = NonNullable<
+	NonNullable<Projection["secret"]>["items"]
+>[number];
+type FieldFile = NonNullable<
+	NonNullable<Projection["downwardAPI"]>["items"]
+>[number];
+
 async function projectedFiles(
-	{ secret, configMap, downwardAPI, serviceAccountToken }: V1VolumeProjection,
+	{ secret, configMap, downwardAPI, serviceAccountToken }: Projection,
 	mode: number,
 	pod: Pod,
 	sources: Sources,
@@ -65,7 +67,7 @@ async function projectedFiles(
 
 async function keyFiles(
 	kind: "Secret" | "ConfigMap",
-	ref: { name?: string; items?: V1KeyToPath[]; optional?: boolean },
+	ref: { name?: string; items?: KeyToPath[]; optional?: boolean },
 	mode: number,
 	sources: Sources,
 ): Promise<VolumeFile[]> {
@@ -74,7 +76,7 @@ async function keyFiles(
 		if (ref.optional) return [];
 		throw missingObject(kind, ref.name);
 	}
-	const items: V1KeyToPath[] =
+	const items: KeyToPath[] =
 		ref.items ?? Object.keys(values).map((key) => ({ key, path: key }));
 	return items.flatMap((item) => {
 		const content = values[item.key];
@@ -86,11 +88,7 @@ async function keyFiles(
 	});
 }
 
-function fieldFile(
-	item: V1DownwardAPIVolumeFile,
-	mode: number,
-	pod: Pod,
-): VolumeFile {
+function fieldFile(item: FieldFile, mode: number, pod: Pod): VolumeFile {
 	const text = podField(pod, item.fieldRef?.fieldPath ?? "") ?? "";
 	return {
 		path: item.path,

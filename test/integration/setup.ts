@@ -1,10 +1,13 @@
 import type { TestProject } from "vitest/node";
+import type { Pki } from "../../local/pki.ts";
 import { startControlPlane } from "../control-plane.ts";
 
 declare module "vitest" {
 	export interface ProvidedContext {
 		/** Path of an administrator's kubeconfig for the control plane that all integration tests share. */
 		kubeconfig: string;
+		/** All its keys, for a test that acts as another user. */
+		pki: Pki;
 	}
 }
 
@@ -14,5 +17,6 @@ export default async function setup(
 ): Promise<() => Promise<void>> {
 	const controlPlane = await startControlPlane();
 	project.provide("kubeconfig", controlPlane.kubeconfig);
+	project.provide("pki", controlPlane.pki);
 	return () => controlPlane.stop();
 }

@@ -1,0 +1,100 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+
+/**
+ * The log of one container while it is written: records as the Container Runtime Interface has them, so that they are
+ * known to tools, `<RFC 3339 time> stdout|stderr F|P <text>`, where P is a part of a line that goes on. It is written
+ * without asynchrony: what {@link sizeBytes} counts can be read. It is as large as the container makes it, and goes with
+ * the Pod.
+ */
+export class ContainerLog {
+	readonly #file: number;
+	readonly #unfinished = { stdout: empty, stderr: empty };
+	#waiting: (() => void)[] = [];
+	sizeBytes = 0;
+	isClosed = false;
+
+	constructor(path: string) {
+		this.#file = openSync(path, "w", 0o600);
+	}
+
+	append(stream: LogStream, bytes: Buffer, nowMs: number): void {
+		let rest = Buffer.concat([this.#unfinished[stream], bytes]);
+		for (;;) {
+			const end = rest.indexOf(newline);
+			if (end !== -1 && end <= maxPartBytes) {
+				this.#write(stream, "F", rest.subarray(0, end), nowMs);
+				rest = rest.subarray(end + 1);
+			} else if (rest.length > maxPartBytes) {
+				this.#write(stream, "P", rest.subarray(0, maxPartBytes), nowMs);
+				rest = rest.subarray(maxPartBytes);
+			} else break;
+		}
+		this.#unfinished[stream] = rest;
+		this.#wake();
+	}
+
+	close(nowMs: number): void {
+		for (const stream of ["stdout", "stderr"] as const)
+			if (this.#unfinished[stream].length > 0)
+				this.#write(stream, "F", this.#unfinished[stream], nowMs);
+		this.isClosed = true;
+		closeSync(this.#file);
+		this.#wake();
+	}
+
+	/** Settles when the log has more than so many bytes, will get no more, or nobody wants to know any longer. */
+	async grownBeyond(sizeBytes: number, signal: AbortSignal): Promise<void> {
+		const { promise, resolve } = Promise.withResolvers<void>();
+		signal.addEventListener("abort", () => resolve(), { once: true });
+		while (this.sizeBytes <= sizeBytes && !this.isClosed && !signal.aborted)
+			await Promise.race([
+				promise,
+				new Promise<void>((grown) => this.#waiting.push(grown)),
+			]);
+	}
+
+	#write(
+		stream: LogStream,
+		tag: "F" | "P",
+		content: Buffer,
+		nowMs: number,
+	): void {
+		const head = `${new Date(nowMs).toISOString()} ${stream} ${tag} `;
+		const record = Buffer.concat([Buffer.from(head), content, lineEnd]);
+		writeSync(this.#file, record);
+		this.sizeBytes += record.length;
+	}
+
+	#wake(): void {
+		for (const grown of this.#waiting.splice(0)) grown();
+	}
+}
+
+export type LogStream = "stdout" | "stderr";
+
+export interface LogRecord {
+	/** RFC 3339. */
+	time: string;
+	/** With the line end, unless the line goes on in the next record. */
+	content: Buffer;
+}
+
+/** Reads one record, given with its line end; undefined for what isn't one. */
+export function parseRecord(record: Buffer): LogRecord | undefined {
+	const match = /^(\S+) (?:stdout|stderr) ([FP]) /.exec(
+		record.toString("latin1", 0, maxHeadBytes),
+	);
+	if (!match) return undefined;
+	const end = match[2] === "F" ? record.length : record.length - 1;
+	return {
+		time: match[1]!,
+		content: record.subarray(match[0].length, end),
+	};
+}
+
+/** As containerd splits lines. */
+const maxPartBytes = 16 * 1024;
+const maxHeadBytes = 48;
+const newline = 0x0a;
+const lineEnd = Buffer.from("\n");
+const empty = Buffer.alloc(0);

@@ -1,0 +1,158 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { KubeClient } from "../../operator/kube/client.ts";
+import { ControllerLoop } from "../../operator/kube/controller.ts";
+import { EventRecorder } from "../../operator/kube/events.ts";
+import { Informer } from "../../operator/kube/informer.ts";
+import { kinds, type Pod } from "../../operator/kube/kinds.ts";
+import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import { startHealthServer } from "../../service/health-server.ts";
+import { createLog } from "../../service/log.ts";
+import { SettingError, Settings } from "../../service/settings.ts";
+import { stopSignal } from "../../service/stop-signal.ts";
+import { projectDirectory } from "../home.ts";
+import { endLeftBehind } from "./left-behind.ts";
+import { startLogServer } from "./log-server.ts";
+import { nodeFacts } from "./node-object.ts";
+import { PodController } from "./pod-controller.ts";
+import { nodeDirectories } from "./pod-directory.ts";
+import { findLog } from "./pod-logs.ts";
+import { keepRegistered } from "./registration.ts";
+import { Scheduler } from "./scheduler.ts";
+
+/**
+ * The process node: what kubelet and the scheduler are in a cluster, for the Pods of one image, which it runs as child
+ * processes. Isolates nothing: resources, users and security contexts of a Pod are not applied.
+ *
+ * Settings: KUBECONFIG (as `system:node:<NODE_NAME>`), SCHEDULER_KUBECONFIG (as `system:kube-scheduler`; NodeRestriction
+ * lets no node bind Pods), NODE_NAME, NODE_PORT (logs, for the apiserver), NODE_CERT_FILE, NODE_KEY_FILE,
+ * NODE_CLIENT_CA_FILE, TIDEMILL_IMAGE, TIDEMILL_HOME, TIDEMILL_COMMAND (this checkout's), HEALTH_PORT, HEALTH_HOST.
+ */
+export async function main(): Promise<number> {
+	const settings = new Settings();
+	const log = createLog("node");
+	const stop = stopSignal();
+	const image = settings.text("TIDEMILL_IMAGE");
+	const nodeName = settings.text("NODE_NAME");
+	const tidemill = settings.text(
+		"TIDEMILL_COMMAND",
+		join(projectDirectory, "bin/tidemill"),
+	);
+	const directories = nodeDirectories(settings.text("TIDEMILL_HOME"));
+	const clientOf = (setting: string) =>
+		KubeClient.fromConfig(loadKubeConfig(settings.text(setting)), {
+			userAgent: "tidemill-process-node",
+		});
+	const [client, schedulerClient] = [
+		clientOf("KUBECONFIG"),
+		clientOf("SCHEDULER_KUBECONFIG"),
+	];
+	const podsOf = (which: KubeClient, node: string) =>
+		new Informer<Pod>(which, kinds.pod, {
+			fieldSelector: `spec.nodeName=${node}`,
+			log,
+		});
+	const bound = podsOf(client, nodeName);
+	const unbound = podsOf(schedulerClient, "");
+	let isRegistered = false;
+
+	const leftBehind = await endLeftBehind(directories);
+	const controller = new PodController({
+		client,
+		pods: bound,
+		events: new EventRecorder(client, "tidemill.dev/process-node", log),
+		directories,
+		leftBehind,
+		image,
+		tidemill,
+		enqueue: (key) => podLoop.enqueue(key),
+		log,
+	});
+	const podLoop = new ControllerLoop(controller, { log, workers: 4 });
+	podLoop.watch(bound);
+	for (const identity of leftBehind) podLoop.enqueue(identity);
+	const scheduler = new Scheduler({
+		client: schedulerClient,
+		pods: unbound,
+		events: new EventRecorder(schedulerClient, "default-scheduler", log),
+		nodeName,
+		image,
+	});
+	const schedulerLoop = new ControllerLoop(scheduler, { log });
+	schedulerLoop.watch(unbound);
+
+	const logs = await startLogServer({
+		port: settings.integer("NODE_PORT", { min: 0, max: 65_535 }),
+		tls: {
+			cert: textOf(settings, "NODE_CERT_FILE"),
+			key: textOf(settings, "NODE_KEY_FILE"),
+			clientCA: textOf(settings, "NODE_CLIENT_CA_FILE"),
+		},
+		find: (namespace, name, container) =>
+			findLog(
+				bound.get(namespace, name),
+				(uid) => controller.sandbox(uid),
+				directories,
+				{ namespace, name, container },
+			),
+		log,
+	});
+	const health = await startHealthServer({
+		port: settings.integer("HEALTH_PORT", { min: 0, max: 65_535, fallback: 0 }),
+		host: settings.text("HEALTH_HOST", "127.0.0.1"),
+		live: () => undefined,
+		ready: () => {
+			if (!isRegistered) return "waiting for the apiserver to take the Node";
+			return bound.hasSynced && unbound.hasSynced
+				? undefined
+				: "waiting for the apiserver to list pods";
+		},
+		registry: new Registry(),
+	});
+	log.info(
+		{ nodeName, logPort: logs.port, directories },
+		"process node starts",
+	);
+
+	// Followed a while longer than the loops run: the last reports need to know the Pods.
+	const watching = new AbortController();
+	const background = [
+		bound.run(watching.signal),
+		unbound.run(watching.signal),
+		keepRegistered(
+			client,
+			nodeFacts(nodeName, logs.port, Date.now()),
+			() => {
+				isRegistered = true;
+			},
+			log,
+			watching.signal,
+		),
+	];
+	await Promise.all([podLoop.run(stop), schedulerLoop.run(stop)]);
+	await controller.stop(stopGraceMs);
+	watching.abort();
+	await Promise.all([...background, logs.close(), health.close()]);
+	log.info("process node has stopped");
+	return 0;
+}
+
+/** Less than what the supervisor gives this process before it kills it. */
+const stopGraceMs = 10_000;
+
+function textOf(settings: Settings, name: string): string {
+	const path = settings.text(name);
+	if (!existsSync(path))
+		throw new SettingError(
+			`${name} is ${path}, and there is no such file. Set it to a PEM file.`,
+		);
+	return readFileSync(path, "utf8");
+}
+
+if (import.meta.main)
+	process.exitCode = await main().catch((error) => {
+		if (!(error instanceof SettingError)) throw error;
+		process.stderr.write(`process node: ${error.message}\n`);
+		return 2;
+	});

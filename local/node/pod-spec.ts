@@ -1,0 +1,16 @@
+import type { Pod } from "../../operator/kube/kinds.ts";
+
+/** The parts of a Pod as they are on the wire. */
+export type PodSpec = NonNullable<Pod["spec"]>;
+export type Container = PodSpec["containers"][number];
+export type EnvVar = NonNullable<Container["env"]>[number];
+export type Volume = NonNullable<PodSpec["volumes"]>[number];
+export type Projection = NonNullable<
+	NonNullable<Volume["projected"]>["sources"]
+>[number];
+
+export type PodStatus = NonNullable<Pod["status"]>;
+export type PodCondition = NonNullable<PodStatus["conditions"]>[number];
+export type ContainerStatus = NonNullable<
+	PodStatus["containerStatuses"]
+>[number];

@@ -1,0 +1,101 @@
+import { hasReason, type KubeClient } from "../../operator/kube/client.ts";
+import { findCondition, rfc3339 } from "../../operator/kube/conditions.ts";
+import type { Controller } from "../../operator/kube/controller.ts";
+import type { EventRecorder } from "../../operator/kube/events.ts";
+import type { Informer } from "../../operator/kube/informer.ts";
+import { kinds, type Pod } from "../../operator/kube/kinds.ts";
+import { type ObjectKey, resourcePath } from "../../operator/kube/resource.ts";
+import { unsupported } from "./unsupported.ts";
+
+export interface SchedulerOptions {
+	/** As `system:kube-scheduler`: a node's own user may not bind Pods. */
+	client: KubeClient;
+	/** Pods that are bound to no node. */
+	pods: Informer<Pod>;
+	events: EventRecorder;
+	nodeName: string;
+	image: string;
+}
+
+/** Binds the Pods that the process node can run, and says of the others why they stay pending. */
+export class Scheduler implements Controller {
+	readonly name = "scheduler";
+	readonly #options: SchedulerOptions;
+
+	constructor(options: SchedulerOptions) {
+		this.#options = options;
+	}
+
+	async reconcile({ namespace, name }: ObjectKey): Promise<undefined> {
+		const { pods, image } = this.#options;
+		const pod = pods.get(namespace, name);
+		if (!pod || !isWaiting(pod)) return;
+		const reason = unsupported(pod, image);
+		try {
+			await (reason ? this.#refuse(pod, reason) : this.#bind(pod));
+		} catch (error) {
+			// Gone, or bound already and not seen yet.
+			if (!hasReason(error, "NotFound", "Conflict")) throw error;
+		}
+	}
+
+	async #bind({ metadata }: Pod): Promise<void> {
+		const { name, namespace, uid } = metadata;
+		const path = resourcePath(kinds.pod, namespace, name, "binding");
+		await this.#options.client.raw("POST", path, {
+			body: {
+				apiVersion: "v1",
+				kind: "Binding",
+				metadata: { name, namespace, uid },
+				target: {
+					apiVersion: "v1",
+					kind: "Node",
+					name: this.#options.nodeName,
+				},
+			},
+		});
+	}
+
+	async #refuse(pod: Pod, reason: string): Promise<void> {
+		const { client, events } = this.#options;
+		const message = `0/1 nodes are available: ${reason}.`;
+		const before = findCondition(pod.status?.conditions, "PodScheduled");
+		if (before?.message === message) return;
+		events.record(kinds.pod, pod, {
+			type: "Warning",
+			reason: "FailedScheduling",
+			action: "Scheduling",
+			note: message,
+		});
+		const { name, namespace, uid } = pod.metadata;
+		await client.applyStatus(
+			kinds.pod,
+			{
+				metadata: { name, namespace: namespace!, uid: uid! },
+				status: {
+					conditions: [
+						{
+							type: "PodScheduled",
+							status: "False",
+							reason: "Unschedulable",
+							message,
+							lastTransitionTime:
+								before?.lastTransitionTime ?? rfc3339(Date.now()),
+						},
+					],
+				},
+			},
+			{ fieldManager: "tidemill-scheduler" },
+		);
+	}
+}
+
+/** Ours to bind: no other scheduler's, not gated (KEP-3521), and not on its way out. */
+function isWaiting({ metadata, spec }: Pod): boolean {
+	return (
+		!metadata.deletionTimestamp &&
+		!spec?.nodeName &&
+		!spec?.schedulingGates?.length &&
+		(spec?.schedulerName ?? "default-scheduler") === "default-scheduler"
+	);
+}
