@@ -14,7 +14,7 @@ export default defineConfig({
 				test: {
 					name: "unit",
 					include: ["**/*.test.ts"],
-					exclude: ["test/**", ...elsewhere],
+					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
 				},
 			},
 			{
