@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DeleteObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
@@ -82,6 +83,11 @@ export interface ArchiveOptions {
 	/** Stands between archive and what it writes to. */
 	wrapStore?: (store: ObjectStore) => ObjectStore;
 	wrapConnection?: (connection: NatsConnection) => NatsConnection;
+}
+
+/** Waits until the assertions hold; generous, since the machine may be busy. */
+export function eventually<T>(assertions: () => T | Promise<T>): Promise<T> {
+	return vi.waitFor(assertions, { timeout: 30_000, interval: 50 });
 }
 
 let shards = 0;
@@ -210,6 +216,8 @@ export class ArchiveFixture {
 			log,
 		});
 		const running = shard.run(stop.signal);
+		// The questions' subscription has reached the server.
+		await own.flush();
 		const end = async () => {
 			if (stop.signal.aborted) return;
 			desk.close();
@@ -249,6 +257,14 @@ export class ArchiveFixture {
 			{ timeout: 30_000 },
 		);
 		return answer.json();
+	}
+
+	/** As somebody would who has the bucket's keys; archive never deletes. */
+	async delete(key: string): Promise<void> {
+		const { bucket, region, endpoint } = this.servers.s3;
+		const client = new S3Client({ region, endpoint, forcePathStyle: true });
+		await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+		client.destroy();
 	}
 
 	/** Every row of every data object in the bucket, object by object, in the order in which it stands there. */

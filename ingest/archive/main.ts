@@ -24,7 +24,6 @@ export async function main(): Promise<number> {
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);
 	const stop = stopSignal();
-	const stopped = once(stop, "abort").then(() => "stopped" as const);
 
 	const shards: Shard[] = [];
 	const registry = new Registry();
@@ -45,15 +44,19 @@ export async function main(): Promise<number> {
 		"archive starts",
 	);
 
-	const connection = await Promise.race([
-		connectNats(settings, "archive", log),
-		stopped,
-	]);
-	if (connection === "stopped") {
+	const connection = await connectNats(settings, "archive", log, stop).catch(
+		(error) => {
+			if (!stop.aborted) throw error;
+			return undefined;
+		},
+	);
+	if (!connection) {
 		await health.close();
 		return 0;
 	}
-	const store = new S3ObjectStore(archive.store, stop);
+	const ending = new AbortController();
+	const signal = AbortSignal.any([stop, ending.signal]);
+	const store = new S3ObjectStore(archive.store, signal);
 	const keys = new ObjectKeys(archive.prefix);
 	const parquet = await ParquetWriter.open(archive.scratch);
 	const writer = new CutWriter({ store, keys, parquet, metrics });
@@ -75,22 +78,31 @@ export async function main(): Promise<number> {
 		(shard) =>
 			new ManifestDesk({ connection, shard, store, keys, metrics, log }),
 	);
-	const work = Promise.all(shards.map((shard) => shard.run(stop)));
+	const work = Promise.all(shards.map((shard) => shard.run(signal)));
 
-	const end = await Promise.race([stopped, connection.closed()]);
+	const stopped = stop.aborted ? Promise.resolve() : once(stop, "abort");
+	const end = await Promise.race([
+		stopped.then(() => "stopped" as const),
+		connection.closed(),
+	]);
 	if (end !== "stopped")
 		log.fatal({ err: end }, "NATS closed the connection for good");
 	// A cut that is under way is left as it is: whoever comes next finishes it.
 	for (const desk of desks) desk.close();
-	if (end === "stopped") await Promise.race([work, delay(stopTimeoutMs)]);
-	await Promise.race([connection.close(), delay(1_000)]);
+	ending.abort();
+	await within(stopTimeoutMs, work);
+	await within(1_000, connection.close());
 	store.close();
-	parquet.close();
 	await health.close();
 	return end === "stopped" ? 0 : 1;
 }
 
 const stopTimeoutMs = 10_000;
+
+/** Waits for work, but not for ever; the timer doesn't keep the process. */
+async function within(timeoutMs: number, work: Promise<unknown>) {
+	await Promise.race([work, delay(timeoutMs, undefined, { ref: false })]);
+}
 
 function reasonNotReady(shards: readonly Shard[]): string | undefined {
 	if (shards.length === 0) return "NATS hasn't been reached yet";

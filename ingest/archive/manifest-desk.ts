@@ -10,13 +10,14 @@ import type {
 	ManifestDate,
 	ManifestQuestion,
 } from "../../contracts/manifest.ts";
-import { manifestSubject } from "../../contracts/nats.ts";
+import { framesSubject, manifestSubject } from "../../contracts/nats.ts";
 import {
 	closedThrough,
 	type UtcDate,
 	utcDate,
 } from "../../contracts/utc-date.ts";
 import type { Logger } from "../../service/log.ts";
+import { Alarm } from "./alarm.ts";
 import { mapConcurrently } from "./concurrency.ts";
 import { rowsOf } from "./ledger-index.ts";
 import { manifestDates } from "./manifest-dates.ts";
@@ -27,8 +28,8 @@ import type { ObjectKeys } from "./object-keys.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Shard } from "./shard.ts";
 
-/** How long a question may wait for the flush. */
-const flushTimeoutMs = 20_000;
+/** How long a question may wait for the flush; who asks waits a minute. */
+const flushTimeoutMs = 40_000;
 /** A Run with its retries has to be done with its manifest by then. */
 const expirySeconds = 24 * 60 * 60;
 const datesAtOnce = 8;
@@ -164,10 +165,11 @@ export class ManifestDesk {
 	async #snapshot(): Promise<string> {
 		const { connection, shard } = this.#options;
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
-		if (shard.alarm) throw stopped(shard);
-		const { stream } = shard;
+		// Asked of NATS, not of the shard: one that is still catching up is waited for.
+		const subject = framesSubject(shard.number);
+		const [stream] = await streams.names(subject).next();
 		if (stream === undefined)
-			throw new ManifestFailure("ShardNotReady", `${shard.notReady}`);
+			throw new ManifestFailure("ShardNotReady", `No stream takes ${subject}`);
 		const { ts } = await streams.info(stream);
 		const { last_seq } = (await streams.info(stream)).state;
 		const timeout = AbortSignal.timeout(flushTimeoutMs);
@@ -178,7 +180,10 @@ export class ManifestDesk {
 				AbortSignal.any([timeout, this.#stopping.signal]),
 			);
 		} catch (error) {
-			if (shard.alarm) throw stopped(shard);
+			if (error instanceof Alarm)
+				throw new ManifestFailure("ShardStopped", `${shard.notReady}`, {
+					cause: error,
+				});
 			if (!timeout.aborted) throw error;
 			throw new ManifestFailure(
 				"ArchiveBusy",
@@ -236,10 +241,6 @@ export interface ManifestDeskOptions {
 	keys: ObjectKeys;
 	metrics: ArchiveMetrics;
 	log: Logger;
-}
-
-function stopped(shard: Shard): ManifestFailure {
-	return new ManifestFailure("ShardStopped", `${shard.notReady}`);
 }
 
 function reasonOf(error: unknown): string {

@@ -155,6 +155,8 @@ const advice: Record<string, string> = {
 	CredentialsProviderError:
 		"Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the service account a role.",
 	InvalidAccessKeyId: "Correct AWS_ACCESS_KEY_ID.",
+	// As versitygw names it.
+	XAdminUserNotFound: "Correct AWS_ACCESS_KEY_ID.",
 	SignatureDoesNotMatch: "Correct AWS_SECRET_ACCESS_KEY.",
 	AccessDenied:
 		"Allow archive's credentials s3:GetObject, s3:PutObject and s3:ListBucket.",

@@ -77,11 +77,6 @@ export class Shard {
 		return this.#alarm;
 	}
 
-	/** The stream that is being archived; undefined until it is known. */
-	get stream(): string | undefined {
-		return this.#stream;
-	}
-
 	/** Age of the oldest frame that was read and isn't archived. */
 	get lagSeconds(): number {
 		const oldestMs = this.#queue?.oldestTimeMs;

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SourceLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import {
 	ArchiveFixture,
+	eventually,
 	newEvent,
 	type Servers,
 	startServers,
@@ -74,7 +75,7 @@ test.each<["before" | "after", Step, number]>([
 		const second = await archive.start();
 		await second.flush();
 		expect(await archive.bodies()).toEqual(bodies.sort());
-		await vi.waitFor(async () => {
+		await eventually(async () => {
 			expect(await archive.streamState()).toMatchObject({ messages: 0 });
 			expect((await ledgerOf(archive))?.archived).toEqual({
 				"2026-11-20": 5,
@@ -111,12 +112,10 @@ test("archives killed with SIGKILL again and again lose and repeat nothing", asy
 		});
 		const lastCut = await cutCount(archive);
 		// Not at a moment that the test chose: whenever the next cuts are seen.
-		await vi.waitFor(
-			async () =>
-				expect(await cutCount(archive)).toBeGreaterThan(
-					lastCut + Math.random() * 5,
-				),
-			{ timeout: 20_000 },
+		await eventually(async () =>
+			expect(await cutCount(archive)).toBeGreaterThan(
+				lastCut + Math.random() * 5,
+			),
 		);
 		child.kill("SIGKILL");
 		await ended;
@@ -144,7 +143,7 @@ test("NATS killed with SIGKILL during work and started again loses and repeats n
 	await servers.nats.start();
 	bodies.push(...(await publishFrames(archive, 100)));
 	await flush();
-	await vi.waitFor(async () => expect(shard.notReady).toBeUndefined());
+	await eventually(async () => expect(shard.notReady).toBeUndefined());
 	expect(await archive.bodies()).toEqual(bodies.sort());
 });
 
@@ -154,11 +153,9 @@ test("the store killed with SIGKILL during work and started again loses and repe
 	const bodies = await publishFrames(archive, 50);
 	await servers.s3.kill();
 	bodies.push(...(await publishFrames(archive, 50)));
-	await vi.waitFor(() => expect(shard.notReady).toContain("S3: could not"), {
-		timeout: 20_000,
-	});
+	await eventually(() => expect(shard.notReady).toContain("S3: could not"));
 	await servers.s3.start();
 	await flush();
 	expect(await archive.bodies()).toEqual(bodies.sort());
-	await vi.waitFor(() => expect(shard.notReady).toBeUndefined());
+	await eventually(() => expect(shard.notReady).toBeUndefined());
 });

@@ -1,8 +1,9 @@
 import type { Registry } from "prom-client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { maxFrameBytes } from "../../contracts/nats.ts";
 import {
 	ArchiveFixture,
+	eventually,
 	newEvent,
 	type Servers,
 	startServers,
@@ -80,7 +81,7 @@ test("what is archived is purged from the stream, and only that", async () => {
 	const { flush } = await archive.start({ maxAgeMs: 60_000 });
 	await flush();
 	const last = await archive.publish([newEvent("2")]);
-	await vi.waitFor(async () =>
+	await eventually(async () =>
 		expect(await archive.streamState()).toMatchObject({
 			messages: 1,
 			first_seq: last,
@@ -93,9 +94,7 @@ test("events are archived by age without anybody asking", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start({ maxAgeMs: 200 });
 	await archive.publish([newEvent("1")]);
-	await vi.waitFor(async () => expect(await archive.bodies()).toEqual(["1"]), {
-		timeout: 10_000,
-	});
+	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
 });
 
 test("a large backlog is cut by size", async () => {

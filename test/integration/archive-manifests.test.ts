@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
+import { addDays, closedThrough, utcDate } from "../../contracts/utc-date.ts";
+import {
+	ArchiveFixture,
+	newEvent,
+	type Servers,
+	startServers,
+} from "../archive-fixture.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const today = utcDate(Date.now());
+const dayMs = 86_400_000;
+
+function questionOf(archive: ArchiveFixture, more: object = {}) {
+	const { sourceKey } = archive;
+	return { run: randomUUID(), account: "shop", sourceKey, ...more };
+}
+
+type Good = Extract<ManifestAnswer, { ok: true }>;
+
+async function ask(archive: ArchiveFixture, more: object = {}) {
+	const answer = await archive.ask(questionOf(archive, more));
+	if (!answer.ok) throw new Error(answer.error.message);
+	return { answer, manifest: await read(answer) };
+}
+
+async function read({ url }: Good): Promise<Manifest> {
+	return (await fetch(url)).json() as Promise<Manifest>;
+}
+
+test("a manifest names every event acknowledged before the question, by date", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	// Nothing would be archived for ten minutes if the question didn't flush.
+	await archive.start({ maxAgeMs: 600_000 });
+	const { sourceKey } = archive;
+	const now = Date.now();
+	const before = new Date().toISOString();
+	await archive.publish([
+		newEvent("1", { sourceKey, receivedAtMs: now - 2 * dayMs }),
+		newEvent("2", { sourceKey, receivedAtMs: now }),
+	]);
+	await archive.publish([
+		newEvent("3", { sourceKey, receivedAtMs: now }),
+		newEvent("other source", { receivedAtMs: now }),
+	]);
+	const { answer, manifest } = await ask(archive);
+
+	const first = utcDate(now - 2 * dayMs);
+	const last = utcDate(now);
+	expect(answer).toMatchObject({
+		dates: { start: first, end: last },
+		firstEventDate: first,
+		closedThrough: closedThrough(Date.parse(answer.snapshotTime)),
+	});
+	expect(answer.snapshotTime >= before).toBe(true);
+	expect(manifest.dates.map(({ date, rows }) => [date, rows])).toEqual([
+		[first, 1],
+		[addDays(first, 1), 0],
+		[last, 2],
+	]);
+	const [object] = manifest.dates[2]!.objects;
+	const bytes = await (await fetch(object!.url)).arrayBuffer();
+	expect(object).toMatchObject({ rows: 2, bytes: bytes.byteLength });
+	expect(
+		(await archive.rows())
+			.filter(({ key }) => key === object!.key)
+			.map(({ body }) => body)
+			.sort(),
+	).toEqual(["2", "3"]);
+});
+
+test("a question asked again for the same Run gets the same manifest, whatever came since", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const first = await archive.start();
+	await archive.publish([newEvent("1", { sourceKey })]);
+	const question = questionOf(archive);
+	const before = await ask(archive, question);
+	await archive.publish([newEvent("2", { sourceKey })]);
+	await first.stop();
+	await archive.start();
+	const again = await ask(archive, question);
+	expect(again.manifest).toEqual(before.manifest);
+	expect(again.answer.snapshotTime).toBe(before.answer.snapshotTime);
+	expect((await ask(archive)).manifest.dates[0]!.rows).toBe(2);
+});
+
+test("questions for one Run at the same moment get one manifest", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await Promise.all([archive.start(), archive.start()]);
+	await archive.publish([newEvent("1", { sourceKey: archive.sourceKey })]);
+	const question = questionOf(archive);
+	const answers = await Promise.all(
+		Array.from({ length: 6 }, () => ask(archive, question)),
+	);
+	for (const { manifest } of answers)
+		expect(manifest).toEqual(answers[0]!.manifest);
+});
+
+test("a source without events has an empty manifest", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { answer, manifest } = await ask(archive);
+	expect(manifest.dates).toEqual([]);
+	expect(answer.dates).toBeUndefined();
+	expect(answer.firstEventDate).toBeUndefined();
+});
+
+test("another account sees nothing of a source", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	await archive.publish([newEvent("1", { sourceKey: archive.sourceKey })]);
+	const run = randomUUID();
+	const { manifest } = await ask(archive, { run, account: "bank" });
+	expect(manifest.dates).toEqual([]);
+	expect(await archive.ask(questionOf(archive, { run }))).toMatchObject({
+		ok: false,
+		error: { code: "ManifestTaken", retryable: false },
+	});
+});
+
+test("what a restarted archive answers follows from the cut records alone", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const first = await archive.start();
+	for (const body of ["1", "2", "3"]) {
+		await archive.publish([newEvent(body, { sourceKey })]);
+		await first.flush();
+	}
+	await first.stop();
+	await archive.start();
+	const { manifest } = await ask(archive);
+	expect(manifest.dates).toMatchObject([{ date: today, rows: 3 }]);
+	expect(manifest.dates[0]!.objects).toHaveLength(3);
+});
+
+test("a question that can't be understood is answered, too", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	expect(
+		await archive.ask(questionOf(archive, { run: "../../cuts/x" })),
+	).toMatchObject({
+		ok: false,
+		error: { code: "QuestionInvalid", retryable: false },
+	});
+});
+
+test("an object that was deleted from the bucket is named, not left out", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush } = await archive.start();
+	await archive.publish([newEvent("1", { sourceKey: archive.sourceKey })]);
+	await flush();
+	const { key } = (await archive.rows())[0]!;
+	await archive.delete(key);
+	const answer = await archive.ask(questionOf(archive));
+	expect(answer).toMatchObject({ ok: false, error: { code: "ObjectMissing" } });
+	expect(!answer.ok && answer.error.message).toContain(key);
+});
