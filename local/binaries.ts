@@ -18,7 +18,7 @@ import {
 	type Platform,
 	pinnedBinaries,
 } from "./binaries/pinned.ts";
-import { isDiskFull, problem } from "./errors.ts";
+import { problem } from "./errors.ts";
 import { withLock } from "./lock.ts";
 
 interface Surroundings {
@@ -59,11 +59,7 @@ export async function resolveBinaries<Name extends BinaryName>(
 	}
 	const missing = names.filter((name) => !paths.has(name));
 	if (missing.length > 0) {
-		try {
-			await obtain(missing, surroundings);
-		} catch (error) {
-			throw isDiskFull(error) ? problem.diskFull(cacheDirectory(env)) : error;
-		}
+		await obtain(missing, surroundings);
 		for (const name of missing) paths.set(name, cachePath(name, env));
 	}
 	return Object.fromEntries(paths) as Record<Name, string>;

@@ -1,3 +1,4 @@
+import { runCommand } from "./command.ts";
 import { LocalError } from "./errors.ts";
 import { locateHome } from "./home.ts";
 import { readOwner } from "./lock.ts";
@@ -8,7 +9,7 @@ import { ChildRecords, hasEnded, stopOrphans } from "./records.ts";
 const stopTimeoutMs = 120_000;
 
 /** `make down`: stops what `make up` of this TIDEMILL_HOME started, also when the supervisor itself is gone. */
-async function down(): Promise<void> {
+async function down(): Promise<number> {
 	const home = locateHome();
 	const supervisor = await readOwner(home.lock);
 	const runs = supervisor !== undefined && isRunning(supervisor);
@@ -34,12 +35,7 @@ async function down(): Promise<void> {
 			? `Stopped. The data stays in ${home.directory}.`
 			: `No Tidemill is running in ${home.directory}.`,
 	);
+	return 0;
 }
 
-try {
-	await down();
-} catch (error) {
-	if (!(error instanceof LocalError)) throw error;
-	process.stderr.write(`${error.message}\n`);
-	process.exitCode = 1;
-}
+await runCommand(down);

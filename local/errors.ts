@@ -35,6 +35,10 @@ export const problem = {
 		new LocalError(
 			`Port ${port}, where this Tidemill's ${name} was reachable before, is taken by another program (\`ss -ltnp "sport = :${port}"\` or \`lsof -i :${port}\` shows which). Stop that program; or remove ${file} to let Tidemill choose its ports anew, which changes its webhook URLs.`,
 		),
+	fileTrouble: (path: string, words: string) =>
+		new LocalError(
+			`${path} can't be used: ${words}. Correct its permissions or place, or set TIDEMILL_HOME and TIDEMILL_CACHE to folders that are yours, and start again.`,
+		),
 	stateUnreadable: (path: string) =>
 		new LocalError(
 			`${path} can't be read as JSON. Somebody has edited it, or the disk has lost it: restore it, or remove it to have it made anew.`,
@@ -53,10 +57,13 @@ export const problem = {
 		),
 } as const;
 
-/** True for what the system says when a disk or a quota is full. */
-export function isDiskFull(error: unknown): boolean {
-	const code = (error as NodeJS.ErrnoException | undefined)?.code;
-	return code === "ENOSPC" || code === "EDQUOT";
+/** The error as one for a person, if it is something that a person can mend; undefined for a defect of ours. */
+export function explain(error: unknown): LocalError | undefined {
+	if (error instanceof LocalError) return error;
+	const { code, path, message } = error as NodeJS.ErrnoException;
+	if (path === undefined) return undefined;
+	if (code === "ENOSPC" || code === "EDQUOT") return problem.diskFull(path);
+	return problem.fileTrouble(path, message);
 }
 
 function megabytes(bytes: number): string {

@@ -3,8 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { relative } from "node:path";
 import { stopSignal } from "../service/stop-signal.ts";
 import { resolveBinaries } from "./binaries.ts";
+import { runCommand } from "./command.ts";
 import { checkSpace } from "./disk.ts";
-import { isDiskFull, LocalError, problem } from "./errors.ts";
+import { problem } from "./errors.ts";
 import { type Home, locateHome } from "./home.ts";
 import { tryLock } from "./lock.ts";
 import { ChildRecords, stopOrphans } from "./records.ts";
@@ -27,9 +28,10 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 		throw problem.alreadyRunning(home.directory, lock.heldBy.pid);
 	const records = new ChildRecords(home.children);
 	const supervisor = new Supervisor(home, records, terminal);
+	let started: Record<string, string> | undefined;
 	try {
 		await removeOrphans(records, terminal);
-		const started = await untilAborted(
+		started = await untilAborted(
 			stop,
 			startAll(home, supervisor, terminal, stop),
 		);
@@ -44,7 +46,10 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 		await supervisor.stop();
 		await lock.release();
 		terminal.settle();
-		terminal.say(`Tidemill has stopped. Its data stays in ${home.directory}.`);
+		if (started || stop.aborted)
+			terminal.say(
+				`Tidemill has stopped. Its data stays in ${home.directory}.`,
+			);
 	}
 }
 
@@ -115,13 +120,4 @@ Next, in another terminal (Ctrl-C here stops everything; the data stays):
 `;
 }
 
-const home = locateHome();
-const terminal = createTerminal();
-try {
-	process.exitCode = await up(home, terminal);
-} catch (error) {
-	const known = isDiskFull(error) ? problem.diskFull(home.directory) : error;
-	if (!(known instanceof LocalError)) throw known;
-	process.stderr.write(`\n${known.message}\n`);
-	process.exitCode = 1;
-}
+await runCommand(() => up(locateHome(), createTerminal()));
