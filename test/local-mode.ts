@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, vi } from "vitest";
+import { vi } from "vitest";
 import { temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "..");
@@ -35,10 +35,23 @@ export async function startLocalMode(): Promise<LocalMode> {
 		});
 	const says = (text: string, times = 1) =>
 		vi.waitFor(
-			() => expect(output.split(text).length - 1).toBeGreaterThanOrEqual(times),
+			() => {
+				if (output.split(text).length > times) return;
+				throw new Error(`local mode has not said "${text}":\n${output}`);
+			},
 			{ timeout: 120_000, interval: 50 },
 		);
-	await says("Tidemill is ready");
+	const stop = async () => {
+		supervisor.kill("SIGTERM");
+		await ended;
+		await rm(home, { recursive: true, force: true });
+	};
+	try {
+		await says("Tidemill is ready");
+	} catch (error) {
+		await stop();
+		throw error;
+	}
 	const run: LocalMode["run"] = async (command, ...args) => {
 		const { stdout } = await promisify(execFile)(
 			"sh",
@@ -58,11 +71,7 @@ export async function startLocalMode(): Promise<LocalMode> {
 			process.kill(pidOf(home, name), "SIGKILL");
 			await says(`${name} is ready again`, times);
 		},
-		stop: async () => {
-			supervisor.kill("SIGTERM");
-			await ended;
-			await rm(home, { recursive: true, force: true });
-		},
+		stop,
 	};
 }
 
