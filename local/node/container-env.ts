@@ -29,6 +29,10 @@ export async function containerEnv(
 			: expandVariables(value ?? "", env);
 		if (resolved !== undefined) env[name] = resolved;
 	}
+	// Said here: the system's own message would quote the value, which may be secret.
+	for (const [name, value] of Object.entries(env))
+		if (value.includes("\0"))
+			throw new ConfigError(`variable ${name} has a NUL character`);
 	return env;
 }
 

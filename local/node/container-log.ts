@@ -8,13 +8,20 @@ import { closeSync, openSync, writeSync } from "node:fs";
  */
 export class ContainerLog {
 	readonly #file: number;
+	readonly #onLost: (error: unknown) => void;
 	readonly #unfinished = { stdout: empty, stderr: empty };
 	#waiting: (() => void)[] = [];
 	sizeBytes = 0;
 	isClosed = false;
 
-	constructor(path: string) {
+	/** @param onLost told once, when a record can't be written (a full disk): the container goes on without a log. */
+	constructor(path: string, onLost: (error: unknown) => void) {
 		this.#file = openSync(path, "w", 0o600);
+		let isTold = false;
+		this.#onLost = (error) => {
+			if (!isTold) onLost(error);
+			isTold = true;
+		};
 	}
 
 	append(stream: LogStream, bytes: Buffer, nowMs: number): void {
@@ -61,8 +68,11 @@ export class ContainerLog {
 	): void {
 		const head = `${new Date(nowMs).toISOString()} ${stream} ${tag} `;
 		const record = Buffer.concat([Buffer.from(head), content, lineEnd]);
-		writeSync(this.#file, record);
-		this.sizeBytes += record.length;
+		try {
+			this.sizeBytes += writeSync(this.#file, record);
+		} catch (error) {
+			this.#onLost(error);
+		}
 	}
 
 	#wake(): void {

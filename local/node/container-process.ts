@@ -14,13 +14,11 @@ export interface ProcessSpec {
 	recordFile: string;
 }
 
-export interface ProcessEnd {
-	/** 128 + the signal's number for a process that a signal ended, 128 for one that couldn't be started. */
-	exitCode: number;
-	signal?: number;
-	/** Why it couldn't be started. */
-	startError?: string;
-}
+export type ProcessEnd =
+	/** `exitCode` is 128 + the signal's number for a process that a signal ended. */
+	| { exitCode: number; signal?: number }
+	/** It couldn't be started, and why. */
+	| { startError: string };
 
 /** A container as a child process, in a process group of its own so that what it started ends with it. */
 export class ContainerProcess {
@@ -28,6 +26,7 @@ export class ContainerProcess {
 	/** Settles when the process has ended and its output is in the log, which is closed by then. */
 	readonly ended: Promise<ProcessEnd>;
 
+	/** Throws when the process can't be asked for or written down; then none runs. */
 	constructor(spec: ProcessSpec, log: ContainerLog) {
 		this.#child = spawn(spec.command, spec.args, {
 			env: spec.env,
@@ -35,9 +34,7 @@ export class ContainerProcess {
 			stdio: ["ignore", "pipe", "pipe"],
 			detached: true,
 		});
-		const { pid } = this.#child;
-		if (pid !== undefined)
-			writeFileSync(spec.recordFile, JSON.stringify(identifyProcess(pid)));
+		this.#record(spec.recordFile);
 		for (const stream of ["stdout", "stderr"] as const) this.#keep(stream, log);
 		this.ended = this.#end().then((end) => {
 			log.close(Date.now());
@@ -61,6 +58,17 @@ export class ContainerProcess {
 			killGroup(pid);
 	}
 
+	#record(file: string): void {
+		const { pid } = this.#child;
+		if (pid === undefined) return;
+		try {
+			writeFileSync(file, JSON.stringify(identifyProcess(pid) ?? null));
+		} catch (error) {
+			killGroup(pid);
+			throw error;
+		}
+	}
+
 	#keep(stream: LogStream, log: ContainerLog): void {
 		this.#child[stream]?.on("data", (bytes: Buffer) =>
 			log.append(stream, bytes, Date.now()),
@@ -72,7 +80,7 @@ export class ContainerProcess {
 			this.#child.on("error", (error) => {
 				// Also emitted when a signal can't be sent; then the process has a pid.
 				if (this.#child.pid === undefined)
-					resolve({ exitCode: 128, startError: error.message });
+					resolve({ startError: error.message });
 			});
 			// What it left behind holds its output open, and would outlive it.
 			this.#child.on("exit", () => killGroup(this.#child.pid!));
@@ -88,11 +96,12 @@ export class ContainerProcess {
 	}
 }
 
-/** Kills a process group; it may be gone already. */
+/** Kills a process group; it may be gone already, for which macOS says EPERM. */
 export function killGroup(pid: number): void {
 	try {
 		process.kill(-pid, "SIGKILL");
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+		const code = (error as NodeJS.ErrnoException).code ?? "";
+		if (!["ESRCH", "EPERM"].includes(code)) throw error;
 	}
 }

@@ -144,12 +144,13 @@ export class PodController implements Controller {
 
 	#sandboxFor(pod: Pod): Sandbox {
 		const identity = identityOf(pod);
-		const { directories, enqueue } = this.#options;
+		const { directories, enqueue, log } = this.#options;
 		const sandbox =
 			this.#sandboxes.get(identity.uid) ??
-			new Sandbox(pod, new PodDirectory(directories, identity), () =>
-				enqueue(identity),
-			);
+			new Sandbox(pod, new PodDirectory(directories, identity), {
+				onEnd: () => enqueue(identity),
+				onTrouble: (err, what) => log.warn({ err, ...identity }, what),
+			});
 		this.#sandboxes.set(identity.uid, sandbox);
 		return sandbox;
 	}

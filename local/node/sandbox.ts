@@ -33,15 +33,14 @@ export class Sandbox {
 	readonly #processes = new Map<string, ContainerProcess>();
 	/** Settle when a container has ended and its state is known. */
 	readonly #ends: Promise<void>[] = [];
-	readonly #onEnd: () => void;
+	readonly #observer: SandboxObserver;
 	#killAtMs: number | undefined;
 
-	/** @param onEnd called when a container has ended and its state is known. */
-	constructor(pod: Pod, directory: PodDirectory, onEnd: () => void) {
+	constructor(pod: Pod, directory: PodDirectory, observer: SandboxObserver) {
 		this.#pod = pod;
 		this.identity = identityOf(pod);
 		this.directory = directory;
-		this.#onEnd = onEnd;
+		this.#observer = observer;
 	}
 
 	get local(): Local {
@@ -55,22 +54,36 @@ export class Sandbox {
 		};
 	}
 
-	/** Starts every container, or none when this throws. */
+	/** Starts every container. One that can't be started counts as ended. */
 	start(specs: Map<string, ProcessSpec>): void {
-		for (const [name, spec] of specs) {
-			const log = new ContainerLog(this.directory.log(name));
-			const startedAtMs = Date.now();
-			const container = new ContainerProcess(spec, log);
-			const { pid } = container;
-			this.logs.set(name, log);
-			this.#processes.set(name, container);
-			this.states.set(name, { phase: "running", startedAtMs, pid });
-			this.#ends.push(
-				container.ended
-					.then((end) => this.#terminated(name, startedAtMs, pid, end))
-					.finally(this.#onEnd),
-			);
-		}
+		for (const [name, spec] of specs)
+			try {
+				this.#startContainer(name, spec);
+			} catch (error) {
+				this.logs.get(name)?.close(Date.now());
+				const message = (error as Error).message;
+				const finishedAtMs = Date.now();
+				this.states.set(name, { ...startError, message, finishedAtMs });
+				this.#observer.onEnd();
+			}
+	}
+
+	#startContainer(name: string, spec: ProcessSpec): void {
+		const { onEnd, onTrouble } = this.#observer;
+		const log = new ContainerLog(this.directory.log(name), (error) =>
+			onTrouble(error, `what container ${name} said was not kept`),
+		);
+		this.logs.set(name, log);
+		const startedAtMs = Date.now();
+		const container = new ContainerProcess(spec, log);
+		const { pid } = container;
+		this.#processes.set(name, container);
+		this.states.set(name, { phase: "running", startedAtMs, pid });
+		this.#ends.push(
+			container.ended
+				.then((end) => this.#terminated(name, startedAtMs, pid, end))
+				.finally(onEnd),
+		);
 	}
 
 	/** Why no container could be started yet. */
@@ -131,25 +144,31 @@ export class Sandbox {
 		name: string,
 		startedAtMs: number,
 		pid: number | undefined,
-		{ exitCode, signal, startError }: ProcessEnd,
+		end: ProcessEnd,
 	): Promise<void> {
 		const finishedAtMs = Date.now();
-		const message =
-			startError ??
-			(await terminationMessage(
-				this.#pod.spec!.containers.find((other) => other.name === name)!,
-				{
-					message: this.directory.terminationMessage(name),
-					log: this.directory.log(name),
-				},
-				exitCode,
-			));
-		const reason = exitCode === 0 ? "Completed" : "Error";
+		if ("startError" in end) {
+			const message = end.startError;
+			this.states.set(name, { ...startError, message, finishedAtMs });
+			return;
+		}
+		const { exitCode, signal } = end;
+		const message = await terminationMessage(
+			this.#pod.spec!.containers.find((other) => other.name === name)!,
+			{
+				message: this.directory.terminationMessage(name),
+				log: this.directory.log(name),
+			},
+			exitCode,
+		).catch((error) => {
+			this.#observer.onTrouble(error, `the result of ${name} can't be read`);
+			return undefined;
+		});
 		this.states.set(name, {
 			phase: "terminated",
 			exitCode,
 			...(signal !== undefined && { signal }),
-			reason: startError ? "StartError" : reason,
+			reason: exitCode === 0 ? "Completed" : "Error",
 			...(message && { message }),
 			startedAtMs,
 			finishedAtMs,
@@ -157,3 +176,17 @@ export class Sandbox {
 		});
 	}
 }
+
+export interface SandboxObserver {
+	/** A container has ended and its state is known. */
+	onEnd(): void;
+	/** Something was lost that nobody can do without being told. */
+	onTrouble(error: unknown, what: string): void;
+}
+
+/** As kubelet reports a process that couldn't be started. */
+const startError = {
+	phase: "terminated",
+	exitCode: 128,
+	reason: "StartError",
+} as const;

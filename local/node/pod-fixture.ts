@@ -1,0 +1,42 @@
+import type { Pod } from "../../operator/kube/kinds.ts";
+import type { ObjectMeta } from "../../operator/kube/resource.ts";
+import type { PodSpec, PodStatus } from "./pod-spec.ts";
+import type { Sources } from "./sources.ts";
+
+/** For tests: a Pod that the process node can run. */
+export function pod(
+	metadata: Partial<ObjectMeta> = {},
+	spec: Partial<PodSpec> = {},
+	status?: PodStatus,
+): Pod {
+	return {
+		metadata: { name: "p", namespace: "default", uid: "u", ...metadata },
+		spec: {
+			restartPolicy: "Never",
+			containers: [{ name: "main", image: "ours", command: ["tidemill"] }],
+			...spec,
+		},
+		...(status && { status }),
+	};
+}
+
+/** For tests: Secrets and ConfigMaps by name, as texts. */
+export function sources(
+	objects: Partial<
+		Record<"Secret" | "ConfigMap", Record<string, Record<string, string>>>
+	>,
+): Sources {
+	return {
+		values: async (kind, name) => {
+			const texts = objects[kind]?.[name];
+			return (
+				texts &&
+				Object.fromEntries(
+					Object.entries(texts).map(([key, text]) => [key, Buffer.from(text)]),
+				)
+			);
+		},
+		claimExists: async () => true,
+		serviceAccountToken: async (audience) => `token for ${audience}`,
+	};
+}
