@@ -96,7 +96,10 @@ export class Shard {
 	}
 }
 
-function reasonNotToUse(stream: ShardStream | undefined): string | undefined {
+/** Why no event may be written to this stream now; undefined when it may. */
+export function reasonNotToUse(
+	stream: Pick<ShardStream, "faults" | "clockAheadMs"> | undefined,
+): string | undefined {
 	if (!stream) return "there is no stream for it yet; archive creates it";
 	if (stream.faults.length > 0) return stream.faults.join("; ");
 	// Not "greater than": a server that doesn't tell its time gives NaN.

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { reasonNotToUse } from "./shard.ts";
+
+const safe = { faults: [], clockAheadMs: 0 };
+
+test("a safe stream whose server tells nearly the same time is used", () => {
+	expect(reasonNotToUse(safe)).toBeUndefined();
+	expect(reasonNotToUse({ ...safe, clockAheadMs: -30_000 })).toBeUndefined();
+});
+
+test.each([30_001, -30_001, Number.NaN])(
+	"a clock %d ms from the server's is a reason not to be ready",
+	(clockAheadMs) => {
+		expect(reasonNotToUse({ ...safe, clockAheadMs })).toContain("clock");
+	},
+);
+
+test("a stream that isn't there, or could lose an event, is named with what to do", () => {
+	expect(reasonNotToUse(undefined)).toContain("archive creates it");
+	expect(reasonNotToUse({ ...safe, faults: ["a", "b"] })).toBe("a; b");
+});
