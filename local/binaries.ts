@@ -81,7 +81,8 @@ export function isSameMinor(version: string, pinned: string): boolean {
 	return minor(version) === minor(pinned);
 }
 
-function cacheDirectory(env: NodeJS.ProcessEnv): string {
+/** What is kept for all local Tidemills of a person: `TIDEMILL_CACHE`, else `~/.cache/tidemill`. */
+export function cacheDirectory(env: NodeJS.ProcessEnv): string {
 	return (
 		env.TIDEMILL_CACHE ||
 		join(

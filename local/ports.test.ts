@@ -1,5 +1,14 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { choosePorts, type Ports, usualPorts } from "./ports.ts";
+import {
+	choosePorts,
+	claimPort,
+	freePort,
+	type Ports,
+	usualPorts,
+} from "./ports.ts";
 
 /** A machine on which some ports are taken; any-free ports count up from 40000, the first one twice. */
 function machine(...taken: number[]) {
@@ -35,4 +44,11 @@ test("a port of the last time that is taken is an error that says what to do", a
 	).rejects.toThrow(
 		/Port 8080.*receive.*taken.*Stop that program; or remove \/home\/me\/ports.json/,
 	);
+});
+
+test("a port can be claimed once, so that two starts at the same moment get different ones", async () => {
+	const claims = mkdtempSync(join(tmpdir(), "tidemill-ports-"));
+	const port = await freePort();
+	expect(await claimPort(port, claims)).toBe(true);
+	expect(await claimPort(port, claims)).toBe(false);
 });

@@ -1,5 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { problem } from "./errors.ts";
+import { tryLock } from "./lock.ts";
 
 /** The ports of one local Tidemill, all on the loopback. 0: any will do. */
 export const usualPorts = {
@@ -58,6 +60,18 @@ export function isFree(port: number): Promise<boolean> {
 		() => true,
 		() => false,
 	);
+}
+
+/**
+ * Like {@link isFree}, and from then on not free for another Tidemill on this machine, for as long as this process lives:
+ * two that start at once would find the same ports free. Claims are files in `directory`.
+ */
+export async function claimPort(
+	port: number,
+	directory: string,
+): Promise<boolean> {
+	if (!(await isFree(port))) return false;
+	return "release" in (await tryLock(join(directory, String(port))));
 }
 
 /** A port that was free a moment ago. */

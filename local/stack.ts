@@ -1,6 +1,7 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { BinaryName } from "./binaries/pinned.ts";
+import { cacheDirectory } from "./binaries.ts";
 import {
 	installResources,
 	issueToken,
@@ -11,7 +12,7 @@ import { envFile, environment } from "./env-file.ts";
 import { type Home, projectDirectory } from "./home.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 import { ensurePki, type Pki } from "./pki.ts";
-import { choosePorts, type Ports } from "./ports.ts";
+import { choosePorts, claimPort, freePort, type Ports } from "./ports.ts";
 import { roles } from "./roles.ts";
 import { ensureSecrets, type Secrets } from "./secrets.ts";
 import { etcd } from "./servers/etcd.ts";
@@ -47,9 +48,11 @@ export async function prepareStack(
 	home: Home,
 	commands: Record<BinaryName, string>,
 ): Promise<Stack> {
+	const claims = join(cacheDirectory(process.env), "ports");
 	const ports = await choosePorts(
 		readState<Partial<Ports>>(home.ports) ?? {},
 		home.ports,
+		{ isFree: (port) => claimPort(port, claims), freePort },
 	);
 	writeState(home.ports, ports);
 	const pki = await ensurePki(home.pki);
