@@ -53,6 +53,12 @@ test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
 		["2026-03-29T01:00Z", "2026-03-30T00:00Z"],
 	],
 	[
+		"cron times that were shown before the clocks went back don't come again",
+		{ cron: "*/20 2 * * *", ...berlin },
+		"2026-10-25T01:10:00Z",
+		["2026-10-26T01:00Z", "2026-10-26T01:20Z"],
+	],
+	[
 		"cron takes days of the week by name",
 		{ cron: "0 12 * * MON-FRI" },
 		"2026-01-02T12:00:00Z",

@@ -87,6 +87,10 @@ test("what changes is told in order, and a name given to another object as delet
 
 test("a broken connection is taken up where it stopped, without listing again", async () => {
 	const { seen, lists, stop } = await follow(shakyClient());
+	await admin.create(kinds.configMap, configMap("before", "1"));
+	await admin.delete(kinds.configMap, "before", namespace);
+	await vi.waitFor(() => expect(seen).toHaveLength(2), wait);
+	seen.length = 0;
 	await proxy.close();
 	await admin.create(kinds.configMap, configMap("a", "1"));
 	await admin.delete(kinds.configMap, "a", namespace);
