@@ -53,8 +53,11 @@ afterEach(async () => {
 });
 
 /** A connection of its own for the bytes of one request; what comes back, as it comes. */
-function write(text: string): { socket: Socket; received: string } {
-	const socket = connect(port, "127.0.0.1");
+function write(
+	text: string,
+	allowHalfOpen = false,
+): { socket: Socket; received: string } {
+	const socket = connect({ port, host: "127.0.0.1", allowHalfOpen });
 	sockets.push(socket);
 	const connection = { socket, received: "" };
 	socket.setEncoding("latin1").on("data", (chunk: string) => {
@@ -114,6 +117,19 @@ test("a sender that breaks off inside its body leaves nothing behind", async () 
 		expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
 	);
 	expect(pending).toEqual([]);
+});
+
+test("a sender that goes on with nonsense, and never closes, is let go", async () => {
+	const { socket } = write(
+		`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n`,
+		true,
+	);
+	await vi.waitFor(() => expect(budget.bytes).toBe(2));
+	socket.write("nonsense\r\n");
+	await vi.waitFor(
+		() => expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
+		{ timeout: 5_000 },
+	);
 });
 
 test("a sender that doesn't wait for the answer does no harm", async () => {

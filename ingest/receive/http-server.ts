@@ -96,6 +96,8 @@ export class HttpServer {
 		const refusal = unreadable[error.code ?? ""] ?? refusals.BadRequest;
 		this.#intake.metrics.answer(refusal.code);
 		socket.end(rawReply(refusal, STATUS_CODES[refusal.status] ?? ""));
+		// A peer that never closes its side would hold what it has sent of a body.
+		setTimeout(() => socket.destroy(), goodbyeMs);
 	}
 }
 
