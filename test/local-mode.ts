@@ -33,10 +33,11 @@ export async function startLocalMode(): Promise<LocalMode> {
 		stream.on("data", (chunk: Buffer) => {
 			output += chunk;
 		});
+	const count = (text: string) => output.split(text).length - 1;
 	const says = (text: string, times = 1) =>
 		vi.waitFor(
 			() => {
-				if (output.split(text).length > times) return;
+				if (count(text) >= times) return;
 				throw new Error(`local mode has not said "${text}":\n${output}`);
 			},
 			{ timeout: 120_000, interval: 50 },
@@ -60,16 +61,18 @@ export async function startLocalMode(): Promise<LocalMode> {
 		);
 		return stdout;
 	};
-	const deaths = new Map<string, number>();
 	return {
 		run,
 		resource: async (...args) =>
 			JSON.parse(await run("kubectl", ...args, "-o", "json")),
 		killAndAwait: async (name) => {
-			const times = (deaths.get(name) ?? 0) + 1;
-			deaths.set(name, times);
-			process.kill(pidOf(home, name), "SIGKILL");
-			await says(`${name} is ready again`, times);
+			const back = `${name} is ready again`;
+			const times = count(back) + 1;
+			// It may just be coming back from a death of its own.
+			await vi.waitFor(() => process.kill(pidOf(home, name), "SIGKILL"), {
+				timeout: 120_000,
+			});
+			await says(back, times);
 		},
 		stop,
 	};

@@ -45,14 +45,14 @@ test("every acknowledged event is in the table once, and no other twice, though 
 		isOver = true;
 		await sending;
 	}
-	await Promise.all(amid);
+	const phases = (await Promise.all(amid)).map(({ phase }) => phase);
 
 	await quickstart.runPipeline();
 	const rows = await quickstart.query<{ event_id: string; digest: string }>(
 		"select event_id, md5(body) as digest from $table",
 	);
 	console.log(
-		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} unknown, ${rows.length} rows`,
+		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} unknown, ${rows.length} rows; Runs amid it all: ${phases.join(", ")}`,
 	);
 	const digests = new Map(rows.map((row) => [row.event_id, row.digest]));
 	expect(digests.size).toBe(rows.length);
