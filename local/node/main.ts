@@ -23,7 +23,8 @@ import { Scheduler } from "./scheduler.ts";
 
 /**
  * The process node: what kubelet and the scheduler are in a cluster, for the Pods of one image, which it runs as child
- * processes. Isolates nothing: resources, users and security contexts of a Pod are not applied.
+ * processes. Isolates nothing: resources, users and security contexts of a Pod are not applied. When it ends, its processes
+ * end with it ({@link endLeftBehind} if it was killed), and their Jobs start the next ones.
  *
  * Settings: KUBECONFIG (as `system:node:<NODE_NAME>`), SCHEDULER_KUBECONFIG (as `system:kube-scheduler`; NodeRestriction
  * lets no node bind Pods), NODE_NAME, NODE_PORT (logs, for the apiserver), NODE_CERT_FILE, NODE_KEY_FILE,
