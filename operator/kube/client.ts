@@ -2,6 +2,15 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { ApiError, hasReason } from "./api-error.ts";
+import type {
+	KubeClientOptions,
+	KubeList,
+	ListOptions,
+	PatchType,
+	WatchEvent,
+	WatchOptions,
+	WriteOptions,
+} from "./client-options.ts";
 import {
 	apiVersionOf,
 	type Draft,
@@ -18,57 +27,7 @@ import {
 } from "./transport.ts";
 
 export { ApiError, hasReason } from "./api-error.ts";
-
-export interface KubeClientOptions {
-	/** How the apiserver's audit log names us. */
-	userAgent?: string;
-	/** Act with this bearer token instead of the config's user, of which nothing is used then. */
-	token?: string;
-	/** How long an answer may take as a whole, 30 s unless said. Watches are not bound by it. */
-	requestTimeoutMs?: number;
-}
-
-export interface KubeList<T extends KubeObject> {
-	metadata: { resourceVersion?: string; continue?: string };
-	items: T[];
-}
-
-export interface ListOptions {
-	/** All namespaces when absent. */
-	namespace?: string | undefined;
-	labelSelector?: string | undefined;
-	fieldSelector?: string | undefined;
-	limit?: number | undefined;
-	continue?: string | undefined;
-}
-
-export interface WatchOptions {
-	namespace?: string | undefined;
-	labelSelector?: string | undefined;
-	fieldSelector?: string | undefined;
-	resourceVersion: string;
-	/** The apiserver ends the watch after so long. */
-	timeoutSeconds: number;
-	/** No byte for so long means that the connection is dead. */
-	silenceMs: number;
-	signal: AbortSignal;
-}
-
-export interface WatchEvent {
-	type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
-	object: unknown;
-}
-
-export type PatchType = "merge" | "json" | "apply";
-
-export interface WriteOptions {
-	fieldManager?: string;
-	/** Server-side apply: take over fields that another manager owns. */
-	force?: boolean;
-	/** Validate and admit, store nothing. */
-	dryRun?: boolean;
-	subresource?: string;
-}
+export type * from "./client-options.ts";
 
 /**
  * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver

@@ -25,6 +25,11 @@ export class TerminalError extends Error {
 	override name = "TerminalError";
 }
 
+/** Somebody changed what they want; a new status alone is none of it. */
+export function specChanged(object: KubeObject, previous: KubeObject): boolean {
+	return object.metadata.generation !== previous.metadata.generation;
+}
+
 /**
  * Calls a controller for every key that changed, with several workers, after its informers have listed everything.
  *
@@ -48,13 +53,18 @@ export class ControllerLoop {
 		this.#workers = options.workers ?? 2;
 	}
 
-	/** Every change of these objects is a reason to look at the keys that it concerns, by default its own. */
+	/**
+	 * A change of these objects is a reason to look at the keys that it concerns, by default its own.
+	 * @param matters tells which changes are; those that make or delete an object always are.
+	 */
 	watch<T extends KubeObject>(
 		informer: Informer<T>,
 		keysFor: (object: T) => ObjectKey[] = (object) => [keyOf(object)],
+		matters: (object: T, previous: T) => boolean = () => true,
 	): void {
 		this.#synced.push(informer.synced);
-		informer.onChange((object, previous) => {
+		informer.onChange((object, previous, deleted) => {
+			if (!deleted && previous && !matters(object, previous)) return;
 			// What the object referred to before is concerned as well.
 			for (const state of previous ? [previous, object] : [object])
 				for (const key of keysFor(state)) this.enqueue(key);

@@ -6,8 +6,16 @@ import {
 } from "../../crds/generated/types.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import { hasReason } from "../kube/client.ts";
-import { ControllerLoop, type Result } from "../kube/controller.ts";
-import { controllerReference, keyOf } from "../kube/resource.ts";
+import {
+	ControllerLoop,
+	type Result,
+	specChanged,
+} from "../kube/controller.ts";
+import {
+	controllerReference,
+	type KubeObject,
+	keyOf,
+} from "../kube/resource.ts";
 import { writeStatus } from "../kube/status-writer.ts";
 import {
 	annotation,
@@ -41,17 +49,10 @@ export const createPipelineController: ControllerFactory = (context) => {
 	);
 	loop.watch(informers.pipelines);
 	// Whether a table is free, and what a Destination says, can concern every Pipeline of the namespace.
-	const enqueueAll = (namespace = "") => {
-		for (const pipeline of informers.pipelines.list(namespace))
-			loop.enqueue(keyOf(pipeline));
-	};
-	informers.pipelines.onChange(({ metadata }, previous, deleted) => {
-		if (deleted || previous?.metadata.generation !== metadata.generation)
-			enqueueAll(metadata.namespace);
-	});
-	loop.watch(informers.destinations, ({ metadata }) =>
-		informers.pipelines.list(metadata.namespace).map(keyOf),
-	);
+	const ofNamespace = ({ metadata }: KubeObject) =>
+		informers.pipelines.list(metadata.namespace).map(keyOf);
+	loop.watch(informers.pipelines, ofNamespace, specChanged);
+	loop.watch(informers.destinations, ofNamespace);
 	loop.watch(informers.sources, ({ metadata }) =>
 		informers.pipelines
 			.list(metadata.namespace)

@@ -91,6 +91,19 @@ test("a Pipeline that can't run says why, and tells of it once", () => {
 	expect(decide(again, now)).toEqual([]);
 });
 
+test.each([
+	["Running", "Running"],
+	["Pending", "Error"],
+] as const)(
+	"while a Run is %s, a Pipeline that can't run is %s",
+	(phase, expected) => {
+		const runs = [runOf("r", { phase })];
+		expect(statusAfter(stateOf({ source: undefined, runs })).phase).toBe(
+			expected,
+		);
+	},
+);
+
 test("a schedule that is new makes up for nothing and looks again at its next slot", () => {
 	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
 	expect(created(state)).toEqual([]);

@@ -176,13 +176,7 @@ function statusOf(
 	);
 	return {
 		observedGeneration,
-		phase: activeRun
-			? "Running"
-			: problem
-				? "Error"
-				: spec.suspend
-					? "Suspended"
-					: "Ready",
+		phase: phaseOf(pipeline, history, problem, activeRun),
 		strategy: strategyOf(pipeline),
 		tableName,
 		...(timing.nextMs !== undefined && { nextRunTime: rfc3339(timing.nextMs) }),
@@ -193,6 +187,19 @@ function statusOf(
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
 		conditions: withRunSucceeded(ready, history, observedGeneration, now),
 	};
+}
+
+/** What hinders it is more to know than that a Run waits for the same. */
+function phaseOf(
+	{ spec }: Pipeline,
+	{ active }: RunHistory,
+	problem: TargetProblem | undefined,
+	activeRun: string | undefined,
+): NonNullable<PipelineStatus["phase"]> {
+	if (active?.status?.phase === "Running") return "Running";
+	if (problem) return "Error";
+	if (activeRun) return "Running";
+	return spec.suspend ? "Suspended" : "Ready";
 }
 
 function withRunSucceeded(

@@ -1,5 +1,5 @@
 import type { ControllerFactory } from "../context.ts";
-import { ControllerLoop } from "../kube/controller.ts";
+import { ControllerLoop, specChanged } from "../kube/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../kube/resource.ts";
 import { label } from "../labels.ts";
 import { hasEnded } from "../pipeline/run-history.ts";
@@ -32,9 +32,22 @@ export const createRunController: ControllerFactory = (context) => {
 		const name = labels[label.run];
 		return name ? [{ namespace, name }, ...waiting(child)] : [];
 	};
-	loop.watch(informers.runs, (run) => [keyOf(run), ...waiting(run)]);
-	loop.watch(informers.pipelines, waiting);
-	loop.watch(informers.sources, waiting);
+	// Not by its own status: what waits for archive would ask again at once.
+	loop.watch(informers.runs, undefined, specChanged);
+	loop.watch(
+		informers.runs,
+		waiting,
+		(run, before) => hasEnded(run) !== hasEnded(before),
+	);
+	loop.watch(informers.pipelines, waiting, specChanged);
+	// A Source's counts change all the time.
+	loop.watch(
+		informers.sources,
+		waiting,
+		(source, before) =>
+			specChanged(source, before) ||
+			source.status?.sourceKey !== before.status?.sourceKey,
+	);
 	loop.watch(informers.destinations, waiting);
 	loop.watch(informers.jobs, ofChild);
 	loop.watch(informers.pods, ofChild);

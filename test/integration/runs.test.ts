@@ -398,20 +398,24 @@ test("a permanent error fails the Run with the words of the load", async () => {
 	}, wait);
 });
 
-test("no flush, no run: a Run waits for archive and says so", async () => {
-	answer = () => ({
-		ok: false,
-		error: { code: "Flushing", message: "S3 is away.", retryable: true },
-	});
+test("no flush, no run: a Run waits for archive, says so, and asks again at its own pace", async () => {
+	const askedMs: number[] = [];
+	answer = () => {
+		askedMs.push(performance.now());
+		const message = `S3 is away, ${askedMs.length} times.`;
+		return { ok: false, error: { code: "Away", message, retryable: true } };
+	};
 	await createPipeline("p");
 	await createRun("waits", "p");
 	await vi.waitFor(async () => {
 		expect(await completeOf("waits")).toMatchObject({
 			status: "False",
 			reason: "ManifestUnavailable",
-			message: "S3 is away.",
+			message: "S3 is away, 4 times.",
 		});
 	}, wait);
+	// What changes around it may make it ask at once, but not what it says itself.
+	expect(askedMs[3]! - askedMs[0]!).toBeGreaterThan(900);
 	expect(await client.get(kinds.job, "waits", namespace)).toBeUndefined();
 	answer = manifest;
 	await phaseBecomes("waits", "Running");

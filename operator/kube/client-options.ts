@@ -1,0 +1,52 @@
+import type { KubeObject } from "./resource.ts";
+
+export interface KubeClientOptions {
+	/** How the apiserver's audit log names us. */
+	userAgent?: string;
+	/** Act with this bearer token instead of the config's user, of which nothing is used then. */
+	token?: string;
+	/** How long an answer may take as a whole, 30 s unless said. Watches are not bound by it. */
+	requestTimeoutMs?: number;
+}
+
+export interface KubeList<T extends KubeObject> {
+	metadata: { resourceVersion?: string; continue?: string };
+	items: T[];
+}
+
+export interface ListOptions {
+	/** All namespaces when absent. */
+	namespace?: string | undefined;
+	labelSelector?: string | undefined;
+	fieldSelector?: string | undefined;
+	limit?: number | undefined;
+	continue?: string | undefined;
+}
+
+export interface WatchOptions {
+	namespace?: string | undefined;
+	labelSelector?: string | undefined;
+	fieldSelector?: string | undefined;
+	resourceVersion: string;
+	/** The apiserver ends the watch after so long. */
+	timeoutSeconds: number;
+	/** No byte for so long means that the connection is dead. */
+	silenceMs: number;
+	signal: AbortSignal;
+}
+
+export interface WatchEvent {
+	type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+	object: unknown;
+}
+
+export type PatchType = "merge" | "json" | "apply";
+
+export interface WriteOptions {
+	fieldManager?: string;
+	/** Server-side apply: take over fields that another manager owns. */
+	force?: boolean;
+	/** Validate and admit, store nothing. */
+	dryRun?: boolean;
+	subresource?: string;
+}
