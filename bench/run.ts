@@ -6,6 +6,7 @@ import type { Bench, Measurement } from "./measurement.ts";
 /** All benches by the name that `ONLY` selects. */
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
+	archive: () => import("./archive.ts"),
 };
 
 /** `make bench ONLY=receive` hands it on as the one argument. */

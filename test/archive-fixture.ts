@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { DeleteObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { DuckDBInstance } from "@duckdb/node-api";
+import {
+	DeleteObjectCommand,
+	PutObjectCommand,
+	S3Client,
+} from "@aws-sdk/client-s3";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
@@ -34,6 +35,7 @@ import {
 } from "../ingest/frame.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
+import { type ArchivedRow, readArchivedRows } from "./archived-rows.ts";
 import { startNats, startS3, type TestNats, type TestS3 } from "./servers.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
@@ -55,18 +57,6 @@ export async function startServers(): Promise<Servers> {
 		s3,
 		stop: async () => void (await Promise.all([nats.stop(), s3.stop()])),
 	};
-}
-
-/** A row as it stands in an object. */
-export interface ArchivedRow {
-	key: string;
-	event_id: string;
-	timestamp: string;
-	date: string;
-	body: string;
-	kind: string;
-	headers: string | null;
-	violations: string | null;
 }
 
 export interface RunningArchive {
@@ -259,11 +249,13 @@ export class ArchiveFixture {
 		return answer.json();
 	}
 
-	/** As somebody would who has the bucket's keys; archive never deletes. */
-	async delete(key: string): Promise<void> {
-		const { bucket, region, endpoint } = this.servers.s3;
+	/** Deletes or changes an object, as archive itself never does. */
+	async tamper(key: string, content?: string): Promise<void> {
+		const { bucket: Bucket, region, endpoint } = this.servers.s3;
 		const client = new S3Client({ region, endpoint, forcePathStyle: true });
-		await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+		await (content === undefined
+			? client.send(new DeleteObjectCommand({ Bucket, Key: key }))
+			: client.send(new PutObjectCommand({ Bucket, Key: key, Body: content })));
 		client.destroy();
 	}
 
@@ -273,7 +265,9 @@ export class ArchiveFixture {
 		for await (const { key } of this.store.list(`${this.prefix}/events/`)) {
 			const url = await this.store.presign(key, 60);
 			const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
-			rows.push(...(await readParquet(bytes)).map((row) => ({ ...row, key })));
+			rows.push(
+				...(await readArchivedRows(bytes)).map((row) => ({ ...row, key })),
+			);
 		}
 		return rows;
 	}
@@ -309,20 +303,4 @@ function newStore(s3: TestS3, signal: AbortSignal): S3ObjectStore {
 		{ bucket, region, endpoint, forcePathStyle: true },
 		signal,
 	);
-}
-
-async function readParquet(bytes: Buffer): Promise<Omit<ArchivedRow, "key">[]> {
-	const file = join(await temporaryDirectory("object"), "object.parquet");
-	await writeFile(file, bytes);
-	const instance = await DuckDBInstance.create(":memory:");
-	const connection = await instance.connect();
-	try {
-		const reader = await connection.runAndReadAll(
-			`SELECT event_id, strftime(timestamp AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS timestamp, date::VARCHAR AS date, body, kind, headers, violations FROM read_parquet('${file}', hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`,
-		);
-		return reader.getRowObjectsJson() as unknown as Omit<ArchivedRow, "key">[];
-	} finally {
-		connection.closeSync();
-		instance.closeSync();
-	}
 }

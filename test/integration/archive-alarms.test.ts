@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { AlarmCode } from "../../ingest/archive/alarm.ts";
+import type { CutRecord } from "../../ingest/archive/cut.ts";
 import type { ObjectStore } from "../../ingest/archive/object-store.ts";
 import { probeConditionalWrites } from "../../ingest/archive/store-probe.ts";
 import { encodeFrameHead } from "../../ingest/frame.ts";
@@ -70,6 +71,27 @@ test("a frame of an unknown version stops the shard", async () => {
 	await archive.publish([newEvent("2")], { number: 2 });
 	await expectAlarm(archive, await archive.start(), "FrameUnreadable", 2);
 	expect(await archive.rows()).toEqual([]);
+});
+
+test("a frame number that its process leaves out stops the shard", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const first = await archive.start({ maxAgeMs: 600_000 });
+	await archive.publish([newEvent("1")], { number: 1 });
+	await archive.publish([newEvent("3")], { number: 3 });
+	await first.flush();
+	await first.stop();
+	// The hole is young and proves nothing yet. Let it have been there for an hour.
+	const key = archive.keys.cut(archive.stream, 1);
+	const cut: CutRecord = JSON.parse((await archive.store.get(key))!);
+	expect(cut.processes[archive.process]!.holes).toMatchObject([
+		{ from: 2, to: 2 },
+	]);
+	cut.processes[archive.process]!.holes[0]!.sinceMs -= 3_600_000;
+	await archive.tamper(key, JSON.stringify(cut));
+
+	await archive.publish([newEvent("4")], { number: 4 });
+	await expectAlarm(archive, await archive.start(), "FrameGap", 1);
+	expect(await archive.bodies()).toEqual(["1", "3"]);
 });
 
 test("a cut record that says something else than the stream stops the shard", async () => {
