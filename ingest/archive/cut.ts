@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
+import { dayMs, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import { type Frame, type FrameEvent, frameId } from "../frame.ts";
 import { Alarm } from "./alarm.ts";
 import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
@@ -119,15 +119,19 @@ function groupEvents(
 	for (const { sequence, frame } of frames) {
 		if (dropped.has(sequence)) continue;
 		for (const event of frame.events) {
-			const key = `${event.account}/${event.sourceKey}/${utcDate(event.receivedAtMs)}`;
+			const key = `${event.account}/${event.sourceKey}/${Math.floor(event.receivedAtMs / dayMs)}`;
 			const events = groups.get(key);
 			if (events) events.push(event);
 			else groups.set(key, [event]);
 		}
 	}
-	return [...groups]
-		.sort(([a], [b]) => (a < b ? -1 : 1))
-		.map(([, events]) => ({ group: groupOf(events), events }));
+	return [...groups.values()]
+		.map((events) => ({ group: groupOf(events), events }))
+		.sort((a, b) => (sortKey(a.group) < sortKey(b.group) ? -1 : 1));
+}
+
+function sortKey({ account, sourceKey, date }: CutGroup): string {
+	return `${account}/${sourceKey}/${date}`;
 }
 
 function groupOf(events: readonly FrameEvent[]): CutGroup {
