@@ -47,8 +47,9 @@ lint: $(installed)
 servers: $(installed)
 	@$(node) local/fetch.ts
 
+# Not `npm ci`, which refuses a lock file that doesn't name the optional packages of every other system.
 $(installed): package-lock.json
 	@command -v npm >/dev/null || { echo "Tidemill needs Node.js 20 or later with npm. Install it from https://nodejs.org and run make again."; exit 1; }
-	npm ci --no-progress --loglevel=error
+	npm install --no-save --no-progress --loglevel=error
 	@[ -x $(node) ] || { echo "npm has installed no Node of its own: is its setting ignore-scripts on? Turn it off for this folder and run make again."; exit 1; }
 	@touch $@
