@@ -57,14 +57,14 @@ export async function prepareStack(
 	writeState(home.ports, ports);
 	const pki = await ensurePki(home.pki);
 	const secrets = ensureSecrets(home);
-	await mkdir(home.bin, { recursive: true });
+	await mkdir(home.bin, { recursive: true, mode: 0o700 });
 	await linkCommand(commands.kubectl, join(home.bin, "kubectl"));
 	await linkCommand(
 		join(projectDirectory, "bin/tidemill"),
 		join(home.bin, "tidemill"),
 	);
 	for (const directory of [home.scratch, home.warehouse, join(home.s3, bucket)])
-		await mkdir(directory, { recursive: true });
+		await mkdir(directory, { recursive: true, mode: 0o700 });
 	await writeKubeconfigs(home, ports, pki);
 	const programs = await describePrograms(home, commands, ports, pki, secrets);
 	const kubectl = kubectlOf(commands.kubectl, kubeconfigFile(home, "admin"));
@@ -130,7 +130,7 @@ async function describePrograms(
 		storeDirectory: home.nats,
 		passwords: secrets.nats,
 	};
-	await mkdir(home.nats, { recursive: true });
+	await mkdir(home.nats, { recursive: true, mode: 0o700 });
 	writeWhole(natsConfigFile, natsConfig(natsSettings));
 	return {
 		etcd: etcd({
@@ -179,7 +179,7 @@ async function writeKubeconfigs(
 	ports: Ports,
 	pki: Pki,
 ): Promise<void> {
-	await mkdir(home.kube, { recursive: true });
+	await mkdir(home.kube, { recursive: true, mode: 0o700 });
 	const cluster = {
 		name: "tidemill-local",
 		server: `https://127.0.0.1:${ports.apiserver}`,
