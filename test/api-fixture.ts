@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { createApi } from "../operator/api/server.ts";
@@ -65,8 +67,9 @@ export interface ApiAnswer {
 	body: ApiBody;
 }
 
-/** What the tests look at in any answer's body. */
+/** What the tests look at in any answer's body; undefined fields where there is none. */
 export interface ApiBody {
+	[field: string]: unknown;
 	name: string;
 	status: string;
 	items: { name: string }[];
@@ -84,5 +87,47 @@ export async function ask(
 ): Promise<ApiAnswer> {
 	const response = await fetch(url, request);
 	const { status, headers } = response;
-	return { status, headers, body: (await response.json()) as ApiBody };
+	const text = await response.text();
+	const isJson = headers.get("content-type")?.startsWith("application/json");
+	const body = isJson ? JSON.parse(text) : { text };
+	return { status, headers, body: body as ApiBody };
+}
+
+export type ApiClient = (
+	method: string,
+	path: string,
+	body?: unknown,
+	headers?: Record<string, string>,
+) => Promise<ApiAnswer>;
+
+/** Asks as who has the token; a body is sent as JSON. */
+export function apiClient(url: string, token: string): ApiClient {
+	return (method, path, body, headers = {}) =>
+		ask(url + path, {
+			method,
+			headers: {
+				authorization: `Bearer ${token}`,
+				...(body !== undefined && { "content-type": "application/json" }),
+				...headers,
+			},
+			...(body !== undefined && { body: JSON.stringify(body) }),
+		});
+}
+
+/** A new namespace with a token for each ready-made role there. */
+export async function newAccount(): Promise<{
+	account: string;
+	tokens: Record<"viewer" | "editor" | "runner" | "nobody", string>;
+}> {
+	const account = `api-${randomBytes(4).toString("hex")}`;
+	const roles = join(import.meta.dirname, "../operator/roles.yaml");
+	await kubectl(["apply", `--filename=${roles}`]);
+	await kubectl(["create", "namespace", account]);
+	const [viewer, editor, runner, nobody] = await Promise.all([
+		tokenOf(account, "viewer", "tidemill-viewer"),
+		tokenOf(account, "editor", "tidemill-editor"),
+		tokenOf(account, "runner", "tidemill-runner"),
+		tokenOf(account, "nobody"),
+	]);
+	return { account, tokens: { viewer, editor, runner, nobody } };
 }

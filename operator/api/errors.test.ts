@@ -39,7 +39,7 @@ test("fields that the apiserver refuses are named", () => {
 					{
 						reason: "FieldValueInvalid",
 						field: "spec.dates.start",
-						message: "Invalid value: start must not be after end",
+						message: 'Invalid value: "object": start must not be after end',
 					},
 				],
 			},
@@ -49,12 +49,9 @@ test("fields that the apiserver refuses are named", () => {
 		is_success: false,
 		error: {
 			code: "InvalidRequest",
-			message: 'Run "x" is invalid',
+			message: "Not all of this can be so. Correct the fields in details.",
 			details: [
-				{
-					path: "spec.dates.start",
-					message: "Invalid value: start must not be after end",
-				},
+				{ path: "dates.start", message: "start must not be after end" },
 			],
 		},
 	});

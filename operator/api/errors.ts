@@ -9,8 +9,10 @@ export const errorCodes = {
 	Forbidden: 403,
 	NotFound: 404,
 	MethodNotAllowed: 405,
+	NotAcceptable: 406,
 	Conflict: 409,
 	CursorExpired: 410,
+	PreconditionFailed: 412,
 	TooLarge: 413,
 	UnsupportedContentType: 415,
 	Internal: 500,
@@ -21,7 +23,7 @@ export type ErrorCode = keyof typeof errorCodes;
 
 /** What is wrong with one field of the request. */
 export interface ErrorDetail {
-	/** In the CRD's wording, such as `spec.dates.start`; the name of a query parameter or header otherwise. */
+	/** As in the request's body, such as `dates.start`; the name of a query parameter or header otherwise. */
 	path: string;
 	message: string;
 }
@@ -90,9 +92,7 @@ function ofApiserver(error: ApiError): RequestError {
 	switch (error.status) {
 		case 400:
 		case 422:
-			return new RequestError("InvalidRequest", error.message, {
-				details: causesOf(error.details),
-			});
+			return invalid(error);
 		case 401:
 			return unauthorized("invalid");
 		case 403:
@@ -115,15 +115,32 @@ function ofApiserver(error: ApiError): RequestError {
 	}
 }
 
+/** What the apiserver alone can judge: the CRDs' rules in CEL. */
+function invalid(error: ApiError): RequestError {
+	const details = causesOf(error.details);
+	return details.length === 0
+		? new RequestError("InvalidRequest", error.message)
+		: new RequestError(
+				"InvalidRequest",
+				"Not all of this can be so. Correct the fields in details.",
+				{ details },
+			);
+}
+
+/** metav1.StatusDetails; the apiserver names the root of an object "<nil>", and repeats the value in front. */
 function causesOf(details: unknown): ErrorDetail[] {
-	// metav1.StatusDetails; the apiserver names the root of an object "<nil>".
 	const { causes = [] } = (details ?? {}) as {
 		causes?: { field?: string; message?: string }[];
 	};
-	return causes.map(({ field, message }) => ({
-		path: field === undefined || field === "<nil>" ? "" : field,
-		message: message ?? "",
+	return causes.map(({ field = "", message = "" }) => ({
+		path: field === "<nil>" ? "" : flatPath(field),
+		message: message.replace(/^Invalid value: ("object": |"array": )?/, ""),
 	}));
+}
+
+/** The API has the fields of spec and metadata on one level. */
+export function flatPath(path: string): string {
+	return path.replace(/^(spec|metadata)(\.|$)/, "");
 }
 
 /** Errors of the requests themselves, before a handler sees them. */
@@ -137,7 +154,7 @@ function ofFastify(error: unknown): RequestError | undefined {
 		case 413:
 			return new RequestError(
 				"TooLarge",
-				"The body is too large. It must have at most 64 KiB.",
+				"The body is too large. It must have at most 1 MiB.",
 			);
 		case 415:
 			return new RequestError(

@@ -22,4 +22,6 @@ export interface Question {
 	query: Partial<Record<string, string>>;
 	/** Parsed JSON; undefined when there was no body. */
 	body: unknown;
+	/** The header of this name. */
+	ifMatch: string | undefined;
 }

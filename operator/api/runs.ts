@@ -7,9 +7,11 @@ import {
 import { validateSpec } from "../../crds/spec-validator.ts";
 import { hasReason } from "../kube/client.ts";
 import { annotation } from "../labels.ts";
-import { RequestError } from "./errors.ts";
+import { flatPath, RequestError } from "./errors.ts";
 import type { Handler } from "./handler.ts";
-import { awaitRunEnd } from "./run-wait.ts";
+import { awaitObject } from "./object-wait.ts";
+import { page } from "./page.ts";
+import { resourceNamePattern } from "./resource-name.ts";
 import { runView } from "./views.ts";
 
 const maxWaitSeconds = 60;
@@ -44,15 +46,64 @@ export const getRun: Handler = async (caller, { params, query }) => {
 	let run = await caller.client.get<Run>(runKind, name, caller.account);
 	if (run && waitMs > 0) {
 		const signal = AbortSignal.any([caller.gone, AbortSignal.timeout(waitMs)]);
-		run = await awaitRunEnd(caller.client, run, signal);
+		run = await awaitObject(caller.client, runKind, run, hasEnded, signal);
 	}
-	if (!run)
-		throw new RequestError(
-			"NotFound",
-			`There is no run "${name}" in account "${caller.account}". It was removed if it is older than the runs that its pipeline keeps.`,
-		);
+	if (!run) throw noRun(name, caller.account);
 	return runView(run);
 };
+
+/** `GET /v1/runs`, with `?pipeline=` those of one pipeline. */
+export const listRuns: Handler = ({ client, account }, { query }) => {
+	const { pipeline } = query;
+	// It becomes a part of a selector: nothing but a name may pass. Nothing else is the name of a pipeline either.
+	if (pipeline !== undefined && !new RegExp(resourceNamePattern).test(pipeline))
+		throw new RequestError("InvalidRequest", "pipeline is not a name.", {
+			details: [{ path: "pipeline", message: "must be a pipeline's name" }],
+		});
+	const selector = pipeline && `spec.pipelineRef.name=${pipeline}`;
+	return page<Run>(client, runKind, account, query, runView, selector);
+};
+
+/** `POST /v1/runs/{name}/cancel`: 202 and the Run, which may go on for a moment. 409 when it has ended otherwise. */
+export const cancelRun: Handler = async (
+	{ client, account },
+	{ params },
+	reply,
+) => {
+	const name = params.name!;
+	const run = await client.get<Run>(runKind, name, account);
+	if (!run) throw noRun(name, account);
+	reply.code(202);
+	if (run.status?.phase === "Cancelled") return runView(run);
+	if (hasEnded(run))
+		throw new RequestError(
+			"Conflict",
+			`The run "${name}" has ended. What it has loaded stays.`,
+		);
+	return runView(
+		await client.patch<Run>(
+			runKind,
+			name,
+			account,
+			{ metadata: { uid: run.metadata.uid }, spec: { cancel: true } },
+			"merge",
+			{ fieldManager: "tidemill-api" },
+		),
+	);
+};
+
+export function hasEnded({ status }: Run): boolean {
+	const phase = status?.phase ?? "Pending";
+	return phase !== "Pending" && phase !== "Running";
+}
+
+/** 404 of a Run. */
+export function noRun(name: string, account: string): RequestError {
+	return new RequestError(
+		"NotFound",
+		`There is no run "${name}" in account "${account}". It was removed if it is older than the runs that its pipeline keeps.`,
+	);
+}
 
 function runSpec(pipeline: string, body: unknown): Run["spec"] {
 	const asked = body ?? {};
@@ -67,7 +118,12 @@ function runSpec(pipeline: string, body: unknown): Run["spec"] {
 		throw new RequestError(
 			"InvalidRequest",
 			"The run can't be started as asked. Correct the fields in details.",
-			{ details: errors },
+			{
+				details: errors.map(({ path, message }) => ({
+					path: flatPath(path),
+					message,
+				})),
+			},
 		);
 	return spec;
 }

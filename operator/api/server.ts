@@ -10,10 +10,9 @@ import type { Logger } from "../../service/log.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { accountOf } from "./account.ts";
 import { RequestError, requestErrorOf, unauthorized } from "./errors.ts";
-import type { Caller, Handler } from "./handler.ts";
+import type { Caller, Question } from "./handler.ts";
 import { type Identity, IdentityCache } from "./identity-cache.ts";
-import { getRun, startRun } from "./runs.ts";
-import { listSources } from "./sources.ts";
+import { routes } from "./routes.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */
@@ -23,11 +22,8 @@ export interface ApiOptions {
 	stopping: AbortSignal;
 }
 
-const routes: Record<string, Partial<Record<"GET" | "POST", Handler>>> = {
-	"/v1/sources": { GET: listSources },
-	"/v1/pipelines/:name/run": { POST: startRun },
-	"/v1/runs/:name": { GET: getRun },
-};
+/** As much as etcd takes of one object, less its metadata. */
+const maxBodyBytes = 1024 * 1024;
 
 const methods: HTTPMethods[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -35,7 +31,7 @@ const methods: HTTPMethods[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 export function createApi(options: ApiOptions): FastifyInstance {
 	const api = fastify({
 		genReqId: () => randomUUID(),
-		bodyLimit: 64 * 1024,
+		bodyLimit: maxBodyBytes,
 		// Accepted requests are answered while stopping, as all others.
 		return503OnClosing: false,
 		routerOptions: { ignoreTrailingSlash: true },
@@ -45,7 +41,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	);
 
 	api.removeContentTypeParser("text/plain");
-	acceptEmptyBodies(api);
+	acceptJson(api);
 	for (const [path, handlers] of Object.entries(routes)) {
 		for (const [method, handler] of Object.entries(handlers))
 			api.route({
@@ -135,11 +131,17 @@ async function askWhoIs(client: KubeClient): Promise<Identity> {
 	return { username, groups };
 }
 
-function questionOf({ params, query, body }: FastifyRequest) {
+function questionOf({
+	params,
+	query,
+	body,
+	headers,
+}: FastifyRequest): Question {
 	const question = {
 		params: params as Record<string, string>,
 		query: firstValues(query as Record<string, string | string[]>),
 		body,
+		ifMatch: headers["if-match"],
 	};
 	// A name becomes part of a path: nothing but what an object can be called may pass.
 	for (const name of Object.values(question.params))
@@ -167,12 +169,12 @@ function methodNotAllowed(allowed: string[]): RequestError {
 	);
 }
 
-/** Many clients name a content type even where they send nothing. */
-function acceptEmptyBodies(api: FastifyInstance): void {
+/** JSON, and nothing at all: many clients name a content type even where they send nothing. */
+function acceptJson(api: FastifyInstance): void {
 	const parse = api.getDefaultJsonParser("error", "error");
 	api.removeContentTypeParser("application/json");
 	api.addContentTypeParser<string>(
-		"application/json",
+		["application/json", "application/merge-patch+json"],
 		{ parseAs: "string" },
 		(request, body, done) => {
 			if (body === "") done(null, undefined);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Run, Source } from "../../crds/generated/types.ts";
-import { runView, sourceView } from "./views.ts";
+import { resourceView, runView } from "./views.ts";
 
 const metadata = {
 	name: "shop",
@@ -39,7 +39,7 @@ test("a source has spec and status on one level, in the CRD's words", () => {
 		webhookURL: "https://hooks/1/2",
 		counts: { archived: 329 },
 	};
-	expect(sourceView({ ...source, status })).toEqual({
+	expect(resourceView({ ...source, status })).toEqual({
 		name: "shop",
 		creationTimestamp: "2026-01-01T00:00:00Z",
 		displayName: "The shop",

@@ -206,7 +206,7 @@ describe("starting a run", () => {
 		expect(status).toBe(400);
 		expect(
 			body.error.details.map(({ path }: { path: string }) => path).sort(),
-		).toEqual(["spec.dates.end", "spec.dates.start", "spec.pipeline"]);
+		).toEqual(["dates.end", "dates.start", "pipeline"]);
 	});
 
 	test("passes on what only the apiserver judges", async () => {
@@ -216,7 +216,7 @@ describe("starting a run", () => {
 		expect(status).toBe(400);
 		expect(body.error.details).toEqual([
 			{
-				path: "spec.dates.start",
+				path: "dates.start",
 				message: expect.stringContaining("start must not be after end"),
 			},
 		]);
@@ -226,7 +226,7 @@ describe("starting a run", () => {
 		["text/plain", "{}", 415],
 		["application/json", "{", 400],
 		["application/json", "[]", 400],
-		["application/json", `"${"x".repeat(70_000)}"`, 413],
+		["application/json", `"${"x".repeat(1_100_000)}"`, 413],
 	])(
 		"refuses a body of %s like %.5s with its code",
 		async (type, body, status) => {
@@ -296,7 +296,7 @@ describe("waiting for a run", () => {
 
 test("an unknown path is 404, another method 405 with those that are allowed", async () => {
 	expect((await get("/v1/nothing", "viewer")).status).toBe(404);
-	const { status, headers, body } = await post("/v1/sources", "viewer");
+	const { status, headers, body } = await post("/v1/runs", "viewer");
 	expect(status).toBe(405);
 	expect(headers.get("allow")).toBe("GET, HEAD");
 	expect(body.error.code).toBe("MethodNotAllowed");

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { requireMatch } from "./etag.ts";
+
+const object = { metadata: { name: "shop", generation: 3 } };
+
+test.each([undefined, "*", '"3"', '"2", "3"'])(
+	"If-Match %s lets pass",
+	(header) => {
+		expect(() => requireMatch(header, object)).not.toThrow();
+	},
+);
+
+test.each(['"2"', "3", 'W/"3"', ""])("If-Match %s is refused", (header) => {
+	expect(() => requireMatch(header, object)).toThrow('its ETag is "3"');
+});

@@ -1,0 +1,16 @@
+/** A JSON object. */
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** JSON Merge Patch (RFC 7396 §2): null removes a member, objects are merged, all else replaces. Changes neither. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+	if (!isObject(patch)) return patch;
+	const merged: JsonObject = { ...(isObject(target) && target) };
+	for (const [name, value] of Object.entries(patch))
+		if (value === null) delete merged[name];
+		else merged[name] = mergePatch(merged[name], value);
+	return merged;
+}

@@ -1,0 +1,28 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { resourceName, resourceNamePattern } from "./resource-name.ts";
+
+test.each([
+	["The Shop's orders", "the-shop-s-orders"],
+	["Café Zürich № 5", "cafe-zurich-no-5"],
+	["注文", "source"],
+	["", "source"],
+	[undefined, "source"],
+	[42, "source"],
+])("%j becomes %s", (displayName, name) => {
+	expect(resourceName(displayName, "source")).toBe(name);
+});
+
+test("whatever it is called, the name is one that Kubernetes takes", () => {
+	fc.assert(
+		fc.property(
+			fc.string({ unit: "binary" }),
+			fc.constantFrom(undefined, "abc123"),
+			(displayName, suffix) => {
+				expect(resourceName(displayName, "tracking-plan", suffix)).toMatch(
+					new RegExp(resourceNamePattern),
+				);
+			},
+		),
+	);
+});

@@ -1,0 +1,247 @@
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { FastifyReply } from "fastify";
+import { ApiError, hasReason } from "../kube/client.ts";
+import type { ApiResource, Resource } from "./api-resource.ts";
+import { RequestError } from "./errors.ts";
+import { etagOf, requireMatch } from "./etag.ts";
+import type { Caller, Handler } from "./handler.ts";
+import { removeSecrets, withSecrets } from "./inline-secrets.ts";
+import { awaitObject } from "./object-wait.ts";
+import { page } from "./page.ts";
+import { changedSpec, newSpec, requireObject } from "./resource-body.ts";
+import { resourceName } from "./resource-name.ts";
+import { ownSecrets } from "./secret-fields.ts";
+import { resourceView } from "./views.ts";
+
+/** How long POST waits for what it answers with, and DELETE for what holds the deletion up (design §7). */
+const maxWaitMs = 5_000;
+/** How often a change is made anew since somebody else was faster. */
+const maxAttempts = 5;
+const writeOptions = { fieldManager: "tidemill-api" };
+
+/** `GET /v1/<collection>`. */
+export function listOf(resource: ApiResource): Handler {
+	return ({ client, account }, { query }) =>
+		page(client, resource.kind, account, query, resourceView);
+}
+
+/** `GET /v1/<collection>/{name}`. */
+export function getOf(resource: ApiResource): Handler {
+	return async (caller, { params }, reply) =>
+		shown(reply, await found(resource, caller, params.name!));
+}
+
+/** `POST /v1/<collection>`: 201 and the new resource, as soon as there is something to show of it. */
+export function createOf(resource: ApiResource): Handler {
+	return async (caller, { body }, reply) => {
+		const wanted = requireObject(body);
+		const created = await createNamed(resource, caller, wanted);
+		reply
+			.code(201)
+			.header(
+				"location",
+				`/v1/${resource.collection}/${created.metadata.name}`,
+			);
+		const ready = await settled(resource, caller, created, (seen) =>
+			resource.isReadyToShow(seen),
+		);
+		return shown(reply, ready ?? created);
+	};
+}
+
+/** `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), over the state that `If-Match` names. */
+export function updateOf(resource: ApiResource): Handler {
+	return async (caller, { params, body, ifMatch }, reply) => {
+		const patch = requireObject(body);
+		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+			const before = await found(resource, caller, params.name!);
+			requireMatch(ifMatch, before);
+			const after = await change(resource, caller, before, patch);
+			if (after) return shown(reply, after);
+		}
+		throw new RequestError(
+			"Conflict",
+			`Others change the ${resource.noun} all the time. Send the request again.`,
+			{ headers: { "retry-after": "1" } },
+		);
+	};
+}
+
+/** `DELETE /v1/<collection>/{name}`: 204 when it is gone, 202 when the operator still has to clean up. */
+export function removeOf(resource: ApiResource): Handler {
+	return async (caller, { params, ifMatch }, reply) => {
+		const { client, account } = caller;
+		const object = await deleteMatching(
+			resource,
+			caller,
+			params.name!,
+			ifMatch,
+		);
+		await removeSecrets(
+			{ client, account },
+			ownSecrets(resource.secretFields, object.spec, object.metadata.name),
+		);
+		const held = await client.get<Resource>(
+			resource.kind,
+			object.metadata.name,
+			account,
+		);
+		const isSame = held && held.metadata.uid === object.metadata.uid;
+		const left = isSame && (await settled(resource, caller, held, () => false));
+		if (left) return shown(reply.code(202), left);
+		reply.code(204);
+		return undefined;
+	};
+}
+
+/** Without a name in the body, one is made that no other resource has. */
+async function createNamed(
+	resource: ApiResource,
+	caller: Caller,
+	body: Record<string, unknown>,
+): Promise<Resource> {
+	if (body.name !== undefined)
+		return create(resource, caller, body, String(body.name));
+	const { displayName } = body;
+	const plain = resourceName(displayName, resource.noun);
+	try {
+		return await create(resource, caller, body, plain);
+	} catch (error) {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+	}
+	const suffix = randomBytes(3).toString("hex");
+	return create(
+		resource,
+		caller,
+		body,
+		resourceName(displayName, resource.noun, suffix),
+	);
+}
+
+async function create(
+	resource: ApiResource,
+	{ client, account }: Caller,
+	body: Record<string, unknown>,
+	name: string,
+): Promise<Resource> {
+	const { spec, secrets } = newSpec(resource, body, name);
+	const write = (dryRun: boolean) =>
+		client.create<Resource>(
+			resource.kind,
+			{ metadata: { name, namespace: account }, spec },
+			{ ...writeOptions, dryRun },
+		);
+	return withSecrets(
+		{ client, account },
+		secrets,
+		() => write(true),
+		() => write(false),
+	);
+}
+
+/** Returns undefined when somebody else has changed the resource meanwhile: then nothing was done. */
+async function change(
+	resource: ApiResource,
+	{ client, account }: Caller,
+	before: Resource,
+	patch: Record<string, unknown>,
+): Promise<Resource | undefined> {
+	const { name, uid, generation } = before.metadata;
+	const { spec, secrets } = changedSpec(resource, before.spec, patch, name);
+	if (isDeepStrictEqual(spec, before.spec)) return before;
+	const write = (dryRun: boolean) =>
+		client.patch<Resource>(
+			resource.kind,
+			name,
+			account,
+			[
+				{ op: "test", path: "/metadata/uid", value: uid },
+				{ op: "test", path: "/metadata/generation", value: generation },
+				{ op: "replace", path: "/spec", value: spec },
+			],
+			"json",
+			{ ...writeOptions, dryRun },
+		);
+	try {
+		const after = await withSecrets(
+			{ client, account },
+			secrets,
+			() => write(true),
+			() => write(false),
+		);
+		const kept = ownSecrets(resource.secretFields, after.spec, name);
+		const left = ownSecrets(resource.secretFields, before.spec, name).filter(
+			(secret) => !kept.includes(secret),
+		);
+		await removeSecrets({ client, account }, left);
+		return after;
+	} catch (error) {
+		if (isOvertaken(error)) return undefined;
+		throw error;
+	}
+}
+
+/** A `test` that failed: the apiserver answers 422 without naming a field, or 409 when the change came in between. */
+function isOvertaken(error: unknown): boolean {
+	if (hasReason(error, "Conflict")) return true;
+	if (!(error instanceof ApiError) || error.status !== 422) return false;
+	const { causes } = (error.details ?? {}) as { causes?: { field?: string }[] };
+	return !causes?.some(({ field }) => field);
+}
+
+async function deleteMatching(
+	resource: ApiResource,
+	caller: Caller,
+	name: string,
+	ifMatch: string | undefined,
+): Promise<Resource> {
+	const { client, account } = caller;
+	for (;;) {
+		const object = await found(resource, caller, name);
+		requireMatch(ifMatch, object);
+		const { uid, resourceVersion } = object.metadata;
+		try {
+			const preconditions = { uid, ...(ifMatch && { resourceVersion }) };
+			if (await client.delete(resource.kind, name, account, preconditions))
+				return object;
+		} catch (error) {
+			// A status was written meanwhile: look whether it is still what If-Match means.
+			if (!ifMatch || !hasReason(error, "Conflict")) throw error;
+		}
+	}
+}
+
+async function found(
+	{ kind, noun }: ApiResource,
+	{ client, account }: Caller,
+	name: string,
+): Promise<Resource> {
+	const object = await client.get<Resource>(kind, name, account);
+	if (object) return object;
+	throw new RequestError(
+		"NotFound",
+		`There is no ${noun} "${name}" in account "${account}".`,
+	);
+}
+
+/** Who may not watch is answered with what there is. */
+async function settled(
+	{ kind }: ApiResource,
+	{ client, gone }: Caller,
+	object: Resource,
+	isSettled: (object: Resource) => boolean,
+): Promise<Resource | undefined> {
+	const signal = AbortSignal.any([gone, AbortSignal.timeout(maxWaitMs)]);
+	try {
+		return await awaitObject(client, kind, object, isSettled, signal);
+	} catch (error) {
+		if (hasReason(error, "Forbidden")) return object;
+		throw error;
+	}
+}
+
+function shown(reply: FastifyReply, object: Resource) {
+	reply.header("etag", etagOf(object));
+	return resourceView(object);
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { apiResources } from "./api-resource.ts";
+import { ownSecrets, takeSecrets } from "./secret-fields.ts";
+
+const { secretFields } = apiResources.find(
+	({ collection }) => collection === "sources",
+)!;
+
+test("signing secrets become the keys of one Secret, in their order", () => {
+	const { body, secrets, errors } = takeSecrets(
+		secretFields,
+		sourceOf({ signature: { scheme: "GitHub", secrets: ["new", "old"] } }),
+		"shop",
+	);
+	expect(errors).toEqual([]);
+	expect(secrets).toEqual([
+		{
+			name: expect.stringMatching(/^shop-secrets-[0-9a-f]{10}$/),
+			values: { "secrets-0": "new", "secrets-1": "old" },
+		},
+	]);
+	const { name } = secrets[0]!;
+	expect(body).toEqual(
+		sourceOf({
+			signature: {
+				scheme: "GitHub",
+				secretRefs: [
+					{ name, key: "secrets-0" },
+					{ name, key: "secrets-1" },
+				],
+			},
+		}),
+	);
+	expect(ownSecrets(secretFields, body, "shop")).toEqual([name]);
+	expect(ownSecrets(secretFields, body, "other")).toEqual([]);
+});
+
+test("a token and a reference to one can't both be given", () => {
+	const secretRef = { name: "mine", key: "token" };
+	const { errors } = takeSecrets(
+		secretFields,
+		sourceOf({ customToken: { token: "x", secretRef } }),
+		"shop",
+	);
+	expect(errors).toEqual([
+		{
+			path: "webhook.authorization.customToken.token",
+			message: "can't be given together with secretRef",
+		},
+	]);
+});
+
+test.each(["", 1, null, ["x"]])("a token of %j is refused", (token) => {
+	const { errors } = takeSecrets(
+		secretFields,
+		sourceOf({ customToken: { token } }),
+		"shop",
+	);
+	expect(errors).toMatchObject([
+		{ path: "webhook.authorization.customToken.token" },
+	]);
+});
+
+test("nothing is taken where nothing is given", () => {
+	for (const body of [
+		{},
+		{ webhook: null },
+		{ webhook: [] },
+		sourceOf({ type: "None" }),
+	])
+		expect(takeSecrets(secretFields, body, "shop")).toEqual({
+			body,
+			secrets: [],
+			errors: [],
+		});
+});
+
+function sourceOf(authorization: object) {
+	return { type: "Webhook", webhook: { authorization } };
+}
