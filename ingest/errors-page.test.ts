@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { alarms } from "./archive/alarm.ts";
 import { manifestErrors } from "./archive/manifest-errors.ts";
 import { jobErrors } from "./load/errors.ts";
 import { refusals } from "./receive/refusal.ts";
@@ -21,6 +22,15 @@ function page(): string {
 		...table(manifestErrors),
 		"## Runs and checks of Destinations, in their Job\n",
 		...table(jobErrors),
+		"## Alarms of archive\n",
+		"A shard that raises one is archived no further, and nothing of it is purged, until archive is started again and finds it",
+		"resolved. It stands in the log, on `/readyz` and in the metric `tidemill_archive_alarm`.\n",
+		"| Code | What to do |",
+		"| --- | --- |",
+		...Object.entries(alarms).map(
+			([code, advice]) => `| \`${code}\` | ${advice} |`,
+		),
+		"",
 	].join("\n");
 }
 

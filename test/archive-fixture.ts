@@ -35,29 +35,12 @@ import {
 } from "../ingest/frame.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
+import type { Servers } from "./archive-servers.ts";
 import { type ArchivedRow, readArchivedRows } from "./archived-rows.ts";
-import { startNats, startS3, type TestNats, type TestS3 } from "./servers.ts";
+import type { TestS3 } from "./servers.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
 export const log = pino({ level: process.env.ARCHIVE_TEST_LOG ?? "silent" });
-
-export interface Servers {
-	nats: TestNats;
-	s3: TestS3;
-	stop(): Promise<void>;
-}
-
-/** NATS and an S3 gateway, with the gateway's credentials in the environment, where the SDK finds them. */
-export async function startServers(): Promise<Servers> {
-	const [nats, s3] = await Promise.all([startNats(), startS3()]);
-	process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
-	process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
-	return {
-		nats,
-		s3,
-		stop: async () => void (await Promise.all([nats.stop(), s3.stop()])),
-	};
-}
 
 export interface RunningArchive {
 	shard: Shard;

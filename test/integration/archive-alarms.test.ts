@@ -11,9 +11,8 @@ import {
 	eventually,
 	newEvent,
 	type RunningArchive,
-	type Servers,
-	startServers,
 } from "../archive-fixture.ts";
+import { type Servers, startServers } from "../archive-servers.ts";
 import { startTidemill } from "../tidemill-process.ts";
 
 let servers: Servers;

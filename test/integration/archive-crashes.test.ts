@@ -3,13 +3,8 @@ import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SourceLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
-import {
-	ArchiveFixture,
-	eventually,
-	newEvent,
-	type Servers,
-	startServers,
-} from "../archive-fixture.ts";
+import { ArchiveFixture, eventually, newEvent } from "../archive-fixture.ts";
+import { type Servers, startServers } from "../archive-servers.ts";
 import { mortal, type Step } from "../mortal-archive.ts";
 import { startTidemill } from "../tidemill-process.ts";
 

@@ -2,12 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
 import { addDays, closedThrough, utcDate } from "../../contracts/utc-date.ts";
-import {
-	ArchiveFixture,
-	newEvent,
-	type Servers,
-	startServers,
-} from "../archive-fixture.ts";
+import { ArchiveFixture, newEvent } from "../archive-fixture.ts";
+import { type Servers, startServers } from "../archive-servers.ts";
 
 let servers: Servers;
 beforeAll(async () => {

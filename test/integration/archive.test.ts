@@ -1,13 +1,8 @@
 import type { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { maxFrameBytes } from "../../contracts/nats.ts";
-import {
-	ArchiveFixture,
-	eventually,
-	newEvent,
-	type Servers,
-	startServers,
-} from "../archive-fixture.ts";
+import { ArchiveFixture, eventually, newEvent } from "../archive-fixture.ts";
+import { type Servers, startServers } from "../archive-servers.ts";
 
 let servers: Servers;
 beforeAll(async () => {
