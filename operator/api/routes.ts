@@ -1,6 +1,7 @@
 import { type ApiResource, apiResources } from "./api-resource.ts";
 import type { Handler } from "./handler.ts";
 import { createOf, getOf, listOf, removeOf, updateOf } from "./resources.ts";
+import { getRunLogs, getRunProgress } from "./run-progress.ts";
 import { cancelRun, getRun, listRuns, startRun } from "./runs.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -12,6 +13,8 @@ export const routes: Record<string, Partial<Record<Method, Handler>>> = {
 	"/v1/runs": { GET: listRuns },
 	"/v1/runs/:name": { GET: getRun },
 	"/v1/runs/:name/cancel": { POST: cancelRun },
+	"/v1/runs/:name/logs": { GET: getRunLogs },
+	"/v1/runs/:name/progress": { GET: getRunProgress },
 };
 
 function routesOf(resource: ApiResource): typeof routes {

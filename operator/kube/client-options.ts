@@ -1,4 +1,5 @@
 import type { KubeObject } from "./resource.ts";
+import type { Query } from "./transport.ts";
 
 export interface KubeClientOptions {
 	/** How the apiserver's audit log names us. */
@@ -49,4 +50,13 @@ export interface WriteOptions {
 	/** Validate and admit, store nothing. */
 	dryRun?: boolean;
 	subresource?: string;
+}
+
+export interface RawOptions {
+	query?: Query;
+	/** Sent as JSON. */
+	body?: unknown;
+	/** `application/json` unless said. */
+	contentType?: string;
+	signal?: AbortSignal;
 }

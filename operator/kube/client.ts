@@ -7,6 +7,7 @@ import type {
 	KubeList,
 	ListOptions,
 	PatchType,
+	RawOptions,
 	WatchEvent,
 	WatchOptions,
 	WriteOptions,
@@ -213,13 +214,17 @@ export class KubeClient {
 	async raw(
 		method: string,
 		path: string,
-		options: {
-			query?: Query;
-			body?: unknown;
-			contentType?: string;
-			signal?: AbortSignal;
-		} = {},
+		options: RawOptions = {},
 	): Promise<unknown> {
+		return parseJson(await this.rawText(method, path, options));
+	}
+
+	/** Any request; the answer as it came, such as a container's log. */
+	async rawText(
+		method: string,
+		path: string,
+		options: RawOptions = {},
+	): Promise<string> {
 		for (let attempt = 1; ; attempt++) {
 			try {
 				return await this.#answer({ method, path, ...options });
@@ -231,14 +236,14 @@ export class KubeClient {
 		}
 	}
 
-	async #answer(request: KubeRequest): Promise<unknown> {
+	async #answer(request: KubeRequest): Promise<string> {
 		const deadline = AbortSignal.timeout(this.#requestTimeoutMs);
 		const signal = request.signal
 			? AbortSignal.any([deadline, request.signal])
 			: deadline;
 		try {
 			const response = await this.#transport.open({ ...request, signal });
-			return parseJson(await text(response));
+			return await text(response);
 		} catch (error) {
 			if (error instanceof ApiError || !deadline.aborted) throw error;
 			const cause = new Error(`no answer in ${this.#requestTimeoutMs} ms`);

@@ -1,0 +1,67 @@
+import type { KubeClient } from "../kube/client.ts";
+import { kinds } from "../kube/kinds.ts";
+import { resourcePath } from "../kube/resource.ts";
+import { label } from "../labels.ts";
+
+/** How far a run is: the fields of the last line of its log that has them (ingest/load writes one per day). */
+export interface Progress {
+	daysDone: number;
+	daysTotal: number;
+	rowsDone: number;
+	rowsTotal: number;
+}
+
+/** The kubelet reads no more of a log than this at once. */
+const maxLogBytes = 4 * 1024 * 1024;
+
+/**
+ * The last lines of the log of a run's latest Pod; undefined when it has none: none yet, or none any more, since a Run's
+ * Job is removed when the Run has ended. Throws as the client does, `Forbidden` for who may not read Pods' logs.
+ */
+export async function readRunLog(
+	client: KubeClient,
+	account: string,
+	run: string,
+	tailLines: number,
+): Promise<string | undefined> {
+	const { items } = await client.list(kinds.pod, {
+		namespace: account,
+		labelSelector: `${label.run}=${run}`,
+	});
+	const latest = items
+		.filter(({ status }) => status?.phase !== "Pending")
+		.sort((a, b) =>
+			a.metadata.creationTimestamp!.localeCompare(
+				b.metadata.creationTimestamp!,
+			),
+		)
+		.at(-1);
+	if (!latest) return undefined;
+	return client.rawText(
+		"GET",
+		resourcePath(kinds.pod, account, latest.metadata.name, "log"),
+		{ query: { tailLines, limitBytes: maxLogBytes } },
+	);
+}
+
+/** undefined as long as no day is loaded. */
+export function progressIn(log: string): Progress | undefined {
+	for (const line of log.split("\n").reverse()) {
+		const progress = progressOf(line);
+		if (progress) return progress;
+	}
+	return undefined;
+}
+
+function progressOf(line: string): Progress | undefined {
+	if (!line.includes('"daysDone"')) return undefined;
+	try {
+		const { daysDone, daysTotal, rowsDone, rowsTotal } = JSON.parse(line);
+		const progress = { daysDone, daysTotal, rowsDone, rowsTotal };
+		const isWhole = Object.values(progress).every(Number.isInteger);
+		return isWhole ? progress : undefined;
+	} catch {
+		// Cut off by the end of what was read.
+		return undefined;
+	}
+}
