@@ -13,6 +13,8 @@ export default defineConfig({
 			{
 				test: {
 					name: "unit",
+					// One project after the other: on two cores, neighbours only make servers late.
+					sequence: { groupOrder: 0 },
 					include: ["**/*.test.ts"],
 					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
 				},
@@ -20,11 +22,11 @@ export default defineConfig({
 			{
 				test: {
 					name: "integration",
+					sequence: { groupOrder: 1 },
 					include: ["test/integration/**/*.test.ts"],
 					exclude: elsewhere,
 					// One control plane for all files: an apiserver costs 5 s and 250 MB.
 					globalSetup: "test/integration/setup.ts",
-					// Two cores: real servers side by side only make each other late.
 					fileParallelism: false,
 					testTimeout: 60_000,
 					hookTimeout: 120_000,
@@ -33,6 +35,7 @@ export default defineConfig({
 			{
 				test: {
 					name: "e2e",
+					sequence: { groupOrder: 2 },
 					include: ["test/e2e/**/*.test.ts"],
 					exclude: elsewhere,
 					fileParallelism: false,
