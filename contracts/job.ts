@@ -25,11 +25,13 @@ export const jobEnv = {
 
 export type Strategy = "Incremental" | "FullReload";
 
-export type DestinationInput = {
+export type DestinationInput = DuckDBInput;
+
+export interface DuckDBInput {
 	type: "DuckDB";
 	/** File below the warehouse volume. */
 	path: string;
-};
+}
 
 export interface LoadInput {
 	version: 1;

@@ -1,44 +1,27 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import type { DestinationInput } from "../../contracts/job.ts";
-import { openDatabase } from "../duckdb/database.ts";
-import { boundedMemory } from "../duckdb/memory.ts";
-import { createDatabase } from "../duckdb/new-database.ts";
-import { Session } from "../duckdb/session.ts";
-import { warehouseFile } from "../duckdb/warehouse-path.ts";
-import { destinationFailure } from "./duckdb-failure.ts";
+import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
+import type { LoadDay } from "./days.ts";
 import type { JobContext } from "./job.ts";
 
-/**
- * Opens a Destination's DuckDB file for writing, making it when there is none and waiting while another process has it;
- * hands it to `work`, and closes it. Throws {@link JobFailure} for all that can be wrong with a destination.
- */
-export async function withDestination<T>(
-	{ path }: DestinationInput,
+/** A warehouse, as load and check see it. Everything that can be wrong with it is a thrown {@link JobFailure}. */
+export interface Destination {
+	/**
+	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and touches no other,
+	 * FullReload replaces the table. The days' objects are on disk and have been checked. Can be repeated at any time.
+	 */
+	load(input: LoadInput, days: LoadDay[]): Promise<void>;
+	/** Verifies that a Run could write, and leaves nothing behind. */
+	check(): Promise<void>;
+}
+
+/** Only the warehouse that is asked for is imported: each brings its own libraries. */
+export async function openDestination(
+	input: DestinationInput,
 	context: JobContext,
-	work: (session: Session, file: string) => Promise<T>,
-): Promise<T> {
-	const { warehouse, scratch, signal, log, busyWaitMs } = context;
-	try {
-		await mkdir(dirname(resolve(warehouse, path)), { recursive: true });
-		const file = await warehouseFile(warehouse, path);
-		await createDatabase(file);
-		const instance = await openDatabase({
-			file,
-			waitMs: busyWaitMs,
-			signal,
-			config: boundedMemory(scratch),
-			onWait: (holder) =>
-				log.info({ holder, path }, "the DuckDB file is in use; waiting"),
-		});
-		const session = await Session.open(instance, signal);
-		try {
-			return await work(session, file);
-		} finally {
-			session.close();
+): Promise<Destination> {
+	switch (input.type) {
+		case "DuckDB": {
+			const { DuckDBDestination } = await import("./duckdb/destination.ts");
+			return new DuckDBDestination(input, context);
 		}
-	} catch (error) {
-		signal.throwIfAborted();
-		throw destinationFailure(error, path, scratch);
 	}
 }

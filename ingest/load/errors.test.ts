@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { destinationFailure } from "./duckdb-failure.ts";
+import { destinationFailure } from "./duckdb/failure.ts";
 import { JobFailure } from "./errors.ts";
 
 test("a failure says what happened and what to do, with the exit code that its kind has", () => {

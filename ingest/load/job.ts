@@ -14,8 +14,8 @@ export interface JobContext {
 	signal: AbortSignal;
 	/** Directory for what needs no keeping. */
 	scratch: string;
-	/** Directory that `duckDB.path` is relative to. */
-	warehouse: string;
+	/** Directory that `duckDB.path` is relative to; undefined for a warehouse that is no file. */
+	warehouse: string | undefined;
 	/** How long to wait for a process that has the DuckDB file (design §6: 60 s). */
 	busyWaitMs: number;
 }
@@ -42,7 +42,7 @@ export async function runJob<Input>(
 			log,
 			signal,
 			scratch: settings.text(jobEnv.scratch, tmpdir()),
-			warehouse: settings.text(jobEnv.warehouse),
+			warehouse: settings.optional(jobEnv.warehouse),
 			busyWaitMs: settings.integer("TIDEMILL_BUSY_WAIT_MS", {
 				min: 0,
 				max: 3_600_000,

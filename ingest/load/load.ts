@@ -4,22 +4,18 @@ import type { JobResult, LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
-import { quoteText } from "../duckdb/quoting.ts";
 import { Session } from "../duckdb/session.ts";
 import { type LoadDay, planDays } from "./days.ts";
-import { withDestination } from "./destination.ts";
+import { openDestination } from "./destination.ts";
 import { downloadObjects } from "./download.ts";
 import type { JobContext } from "./job.ts";
 import { parseManifest } from "./manifest.ts";
-import type { ExistingColumn } from "./misfit.ts";
 import { checkObjects } from "./object-check.ts";
 import { ObjectStore } from "./object-store.ts";
-import { planLoad } from "./plan.ts";
-import { carryOut } from "./transaction.ts";
 
 /**
- * Carries out one Run: manifest → objects → checks → one transaction. The destination's file is held only for the last
- * step. Any step can fail or the process die: the table is then as it was, and the next attempt does all of it again.
+ * Carries out one Run: manifest → objects → checks → destination, which is touched only by the last step. Any step can
+ * fail or the process die: each day in the table is then the old one or the new one, and the next attempt does the rest.
  * Throws {@link JobFailure}.
  */
 export async function load(
@@ -47,10 +43,8 @@ export async function load(
 		);
 		await downloadObjects(days, log, signal);
 		await checkDownloads(days, directory, signal);
-		await withDestination(input.destination, context, async (session) => {
-			const existing = await existingColumns(input.table.name, session);
-			await carryOut(planLoad(input, days, existing), session, log);
-		});
+		const destination = await openDestination(input.destination, context);
+		await destination.load(input, days);
 		return result;
 	} finally {
 		await rm(directory, { recursive: true, force: true });
@@ -90,16 +84,4 @@ async function checkDownloads(
 	} finally {
 		session.close();
 	}
-}
-
-async function existingColumns(
-	table: string,
-	session: Session,
-): Promise<ExistingColumn[] | undefined> {
-	const columns = await session.rows<{ name: string; type: string }>(
-		`SELECT column_name AS name, data_type AS type FROM information_schema.columns` +
-			` WHERE table_catalog = current_database() AND table_schema = current_schema()` +
-			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY ordinal_position`,
-	);
-	return columns.length > 0 ? columns : undefined;
 }

@@ -2,7 +2,7 @@ import { quoteText } from "../duckdb/quoting.ts";
 import type { Session } from "../duckdb/session.ts";
 import type { LoadDay } from "./days.ts";
 import { JobFailure } from "./errors.ts";
-import { objectRows } from "./statements.ts";
+import { objectRows } from "./object-rows.ts";
 
 /**
  * Compares what was downloaded with the manifest, for all days, before anything is replaced: the rows in each object's

@@ -1,6 +1,6 @@
-import { DatabaseBusy } from "../duckdb/database.ts";
-import { PathOutside } from "../duckdb/warehouse-path.ts";
-import { type JobErrorCode, JobFailure } from "./errors.ts";
+import { DatabaseBusy } from "../../duckdb/database.ts";
+import { PathOutside } from "../../duckdb/warehouse-path.ts";
+import { type JobErrorCode, JobFailure } from "../errors.ts";
 
 /** DuckDB's errors have no codes, only words: the first pattern that matches tells what happened. */
 const patterns: [RegExp, JobErrorCode][] = [

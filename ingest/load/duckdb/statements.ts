@@ -1,6 +1,7 @@
-import type { TableColumn } from "../../contracts/job.ts";
-import { quoteName, quoteText } from "../duckdb/quoting.ts";
-import { columnSql } from "./columns.ts";
+import type { TableColumn } from "../../../contracts/job.ts";
+import { quoteName, quoteText } from "../../duckdb/quoting.ts";
+import { columnSql } from "../columns.ts";
+import { objectRows } from "../object-rows.ts";
 import type { LoadStep } from "./plan.ts";
 
 /** The SQL of a step that changes the table: its statements in order. */
@@ -47,11 +48,6 @@ export function verification(
 		: "count(*)";
 	const where = step.date ? ` WHERE ${onDate(step.date)}` : "";
 	return `SELECT count(*) AS rows, ${ids} AS ids FROM ${quoteName(table)}${where}`;
-}
-
-/** The rows of Parquet files, as something to select from. */
-export function objectRows(files: string[]): string {
-	return `read_parquet([${files.map(quoteText).join(", ")}])`;
 }
 
 function onDate(date: string): string {

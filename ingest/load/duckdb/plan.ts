@@ -1,8 +1,8 @@
-import type { LoadInput, TableColumn } from "../../contracts/job.ts";
-import type { UtcDate } from "../../contracts/utc-date.ts";
-import type { LoadDay } from "./days.ts";
-import { JobFailure } from "./errors.ts";
-import { type ExistingColumn, misfit } from "./misfit.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { LoadDay } from "../days.ts";
+import { JobFailure } from "../errors.ts";
+import { type ExistingColumn, misfit } from "../misfit.ts";
 
 /** What one transaction does to the table, in order. */
 export type LoadStep =

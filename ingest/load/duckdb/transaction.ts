@@ -1,6 +1,6 @@
-import type { Logger } from "../../service/log.ts";
-import type { Session } from "../duckdb/session.ts";
-import { JobFailure } from "./errors.ts";
+import type { Logger } from "../../../service/log.ts";
+import type { Session } from "../../duckdb/session.ts";
+import { JobFailure } from "../errors.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
 import { statements, verification } from "./statements.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LoadInput, TableColumn } from "../../contracts/job.ts";
-import type { LoadDay } from "./days.ts";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { LoadDay } from "../days.ts";
 import { planLoad } from "./plan.ts";
 
 const columns: TableColumn[] = [

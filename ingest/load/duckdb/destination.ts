@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+import type { DuckDBInput, LoadInput } from "../../../contracts/job.ts";
+import { quoteName, quoteText } from "../../duckdb/quoting.ts";
+import type { Session } from "../../duckdb/session.ts";
+import type { LoadDay } from "../days.ts";
+import type { Destination } from "../destination.ts";
+import { JobFailure } from "../errors.ts";
+import type { JobContext } from "../job.ts";
+import type { ExistingColumn } from "../misfit.ts";
+import { withDatabase } from "./database.ts";
+import { planLoad } from "./plan.ts";
+import { carryOut } from "./transaction.ts";
+
+/** A Destination shouldn't look unready for a minute because somebody reads its file. */
+const checkWaitMs = 5_000;
+
+/** A DuckDB file on a volume. A load is one transaction, so that the table is the old one or the new one. */
+export class DuckDBDestination implements Destination {
+	readonly #input: DuckDBInput;
+	readonly #context: JobContext;
+
+	constructor(input: DuckDBInput, context: JobContext) {
+		this.#input = input;
+		this.#context = context;
+	}
+
+	async load(input: LoadInput, days: LoadDay[]): Promise<void> {
+		await withDatabase(this.#input, this.#context, async (session) => {
+			const existing = await existingColumns(input.table.name, session);
+			await carryOut(
+				planLoad(input, days, existing),
+				session,
+				this.#context.log,
+			);
+		});
+	}
+
+	/**
+	 * Opens (or makes) the file and commits a table that is gone again. A file in use is no fault: whoever has it open
+	 * found it sound, and every Run waits for it by itself.
+	 */
+	async check(): Promise<void> {
+		const { busyWaitMs, log } = this.#context;
+		try {
+			await withDatabase(
+				this.#input,
+				{ ...this.#context, busyWaitMs: Math.min(checkWaitMs, busyWaitMs) },
+				async (session) => {
+					const probe = quoteName(`tidemill_check_${randomUUID()}`);
+					await session.run(`CREATE TABLE ${probe} (written TIMESTAMPTZ)`);
+					await session.run(`DROP TABLE ${probe}`);
+					await session.run("CHECKPOINT");
+				},
+			);
+		} catch (error) {
+			if (!(error instanceof JobFailure) || error.code !== "DestinationBusy")
+				throw error;
+			log.info("the DuckDB file is in use, so it was not written to");
+		}
+	}
+}
+
+async function existingColumns(
+	table: string,
+	session: Session,
+): Promise<ExistingColumn[] | undefined> {
+	const columns = await session.rows<{ name: string; type: string }>(
+		`SELECT column_name AS name, data_type AS type FROM information_schema.columns` +
+			` WHERE table_catalog = current_database() AND table_schema = current_schema()` +
+			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY ordinal_position`,
+	);
+	return columns.length > 0 ? columns : undefined;
+}
