@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import {
 	DeleteObjectCommand,
 	PutObjectCommand,
@@ -160,9 +161,8 @@ export class ArchiveFixture {
 		const connection = options.wrapConnection?.(own) ?? own;
 		const plain = newStore(s3, stop.signal);
 		const store = options.wrapStore?.(plain) ?? plain;
-		const parquet = await ParquetWriter.open(
-			await temporaryDirectory("parquet"),
-		);
+		const scratch = await temporaryDirectory("scratch");
+		const parquet = await ParquetWriter.open(scratch);
 		const registry = new Registry();
 		const metrics = new ArchiveMetrics(registry, () => new Map());
 		const { keys } = this;
@@ -198,6 +198,7 @@ export class ArchiveFixture {
 			await running;
 			await own.close();
 			parquet.close();
+			await rm(scratch, { recursive: true });
 		};
 		onTestFinished(end);
 		return {

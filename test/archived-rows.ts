@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { temporaryDirectory } from "./test-server.ts";
@@ -19,7 +19,8 @@ export interface ArchivedRow {
 export async function readArchivedRows(
 	bytes: Buffer,
 ): Promise<Omit<ArchivedRow, "key">[]> {
-	const file = join(await temporaryDirectory("object"), "object.parquet");
+	const directory = await temporaryDirectory("object");
+	const file = join(directory, "object.parquet");
 	await writeFile(file, bytes);
 	const instance = await DuckDBInstance.create(":memory:");
 	const connection = await instance.connect();
@@ -31,5 +32,6 @@ export async function readArchivedRows(
 	} finally {
 		connection.closeSync();
 		instance.closeSync();
+		await rm(directory, { recursive: true });
 	}
 }
