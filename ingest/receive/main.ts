@@ -6,7 +6,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
-import { Settings } from "../../service/settings.ts";
+import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { Budget } from "./budget.ts";
 import type { Committer } from "./committer.ts";
@@ -53,10 +53,15 @@ export async function main(): Promise<number> {
 	});
 	const server = new HttpServer({ routes, committers, budget, metrics });
 	// Before NATS is there, too: a sender is answered 503 instead of not at all.
-	const listening = await server.listen(
-		port("RECEIVE_PORT", 8_080),
-		settings.text("RECEIVE_HOST", "127.0.0.1"),
-	);
+	const listening = await server
+		.listen(
+			port("RECEIVE_PORT", 8_080),
+			settings.text("RECEIVE_HOST", "127.0.0.1"),
+		)
+		.catch(async (error: NodeJS.ErrnoException) => {
+			await health.close();
+			throw explained(error);
+		});
 	log.info({ port: listening, healthPort: health.port }, "receive listens");
 
 	const connection = await connectNats(settings, "receive", log, stop).catch(
@@ -96,6 +101,13 @@ export async function main(): Promise<number> {
 	await Promise.race([connection.close(), delay(1_000)]);
 	await health.close();
 	return stop.aborted ? 0 : 1;
+}
+
+function explained(error: NodeJS.ErrnoException): Error {
+	if (error.code !== "EADDRINUSE") return error;
+	return new SettingError(
+		`${error.message}: another process has that port. Set RECEIVE_PORT to a free one.`,
+	);
 }
 
 function reasonNotReady(
