@@ -104,16 +104,24 @@ test.each([
 	},
 );
 
-test("a schedule that is new makes up for nothing and looks again at its next slot", () => {
+test("a schedule that is new makes up for nothing and tells its next slot", () => {
 	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
 	expect(created(state)).toEqual([]);
 	expect(statusAfter(state)).toMatchObject({
 		nextRunTime: "2026-03-10T13:00:00Z",
 		schedule: { since: "2026-03-10T12:34:56Z" },
 	});
-	expect(decide(state, now)).toContainEqual({
+});
+
+test.each([
+	["2026-03-10T12:59:00Z", 60_000],
+	// Sooner than the slot, since the clock may be set meanwhile.
+	["2026-03-10T12:34:56Z", 300_000],
+])("at %s a Pipeline is looked at again in %d ms", (time, afterMs) => {
+	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
+	expect(decide(state, Date.parse(time))).toContainEqual({
 		type: "lookAgain",
-		afterMs: Date.parse("2026-03-10T13:00:00Z") - now,
+		afterMs,
 	});
 });
 

@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type {
 	Layout,
 	Pipeline,
 	PipelineLastRun,
 	PipelineStatus,
-	PipelineStatusSchedule,
 	Run,
 } from "../../crds/generated/types.ts";
 import {
@@ -16,7 +14,7 @@ import {
 } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
-import { latestSlot, parseSchedule, type Schedule } from "./schedule.ts";
+import { parseSchedule } from "./schedule.ts";
 import { tableNameOf } from "./table-name.ts";
 import {
 	type References,
@@ -24,6 +22,7 @@ import {
 	strategyOf,
 	type TargetProblem,
 } from "./target.ts";
+import { decideTiming, type Timing } from "./timing.ts";
 
 /** All that a decision about one Pipeline rests on. */
 export interface PipelineState extends References {
@@ -83,52 +82,21 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
 		...(timing.nextMs === undefined
 			? []
-			: [{ type: "lookAgain", afterMs: timing.nextMs - now } as const]),
+			: [
+					{
+						type: "lookAgain",
+						afterMs: Math.min(timing.nextMs - now, longestWaitMs),
+					} as const,
+				]),
 	];
 }
+
+/** A timer doesn't notice that the clock is set, or that the machine slept. */
+const longestWaitMs = 5 * 60_000;
 
 /** The name is the lock: whoever wants to make the Run of this minute comes to the same one. */
 export function runNameOf({ metadata }: Pipeline, slotMs: number): string {
 	return `${metadata.name}-${slotMs / 60_000}`;
-}
-
-interface Timing {
-	schedule: PipelineStatusSchedule | undefined;
-	/** The slot for which a Run is to be made now. */
-	dueMs: number | undefined;
-	nextMs: number | undefined;
-}
-
-/** A slot that can't be served now waits: the latest of those that were missed runs once (design §6). */
-function decideTiming(
-	{ spec, status }: Pipeline,
-	schedule: Schedule | undefined,
-	canStart: boolean,
-	now: number,
-): Timing {
-	if (!schedule || spec.suspend)
-		return { schedule: undefined, dueMs: undefined, nextMs: undefined };
-	const hash = createHash("sha256")
-		.update(JSON.stringify(spec.schedule))
-		.digest("hex")
-		.slice(0, 16);
-	const inForce =
-		status?.schedule?.hash === hash
-			? status.schedule
-			: // A schedule that is new, edited or resumed makes up for nothing.
-				{ hash, since: rfc3339(now) };
-	const afterMs = Math.max(
-		Date.parse(inForce.since ?? rfc3339(now)),
-		Date.parse(status?.lastScheduleTime ?? rfc3339(0)),
-	);
-	const slotMs = canStart ? latestSlot(schedule, afterMs, now) : undefined;
-	const deadlineMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
-	const isDue = slotMs !== undefined && now - slotMs <= deadlineMs;
-	return {
-		schedule: inForce,
-		dueMs: isDue ? slotMs : undefined,
-		nextMs: schedule.next(now),
-	};
 }
 
 /** Until the layout changes, or the table is made anew: a Run that finds the same again would fail the same. */
@@ -154,10 +122,6 @@ function statusOf(
 	const { metadata, spec, status: before } = pipeline;
 	const observedGeneration = metadata.generation ?? 0;
 	const tableName = tableNameOf(metadata.name, spec.table.name);
-	const lastScheduleTime =
-		timing.dueMs === undefined
-			? before?.lastScheduleTime
-			: rfc3339(timing.dueMs);
 	const activeRun =
 		history.active?.metadata.name ??
 		(timing.dueMs === undefined
@@ -180,7 +144,9 @@ function statusOf(
 		strategy: strategyOf(pipeline),
 		tableName,
 		...(timing.nextMs !== undefined && { nextRunTime: rfc3339(timing.nextMs) }),
-		...(lastScheduleTime && { lastScheduleTime }),
+		...(timing.lastMs !== undefined && {
+			lastScheduleTime: rfc3339(timing.lastMs),
+		}),
 		...(timing.schedule && { schedule: timing.schedule }),
 		...(activeRun && { activeRun }),
 		...(history.lastRun && { lastRun: history.lastRun }),

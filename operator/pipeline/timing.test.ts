@@ -1,0 +1,267 @@
+import { expect, test } from "vitest";
+import type {
+	PipelineSpec,
+	PipelineStatus,
+} from "../../crds/generated/types.ts";
+import { pipelineOf } from "../../test/resource-examples.ts";
+import { rfc3339 } from "../kube/conditions.ts";
+import { parseSchedule } from "./schedule.ts";
+import { decideTiming } from "./timing.ts";
+
+const hourly: Partial<PipelineSpec> = {
+	schedule: { type: "Interval", interval: "1h", timeZone: "UTC" },
+};
+
+/** Times are of 10 March 2026 unless they have a date of their own. */
+const at = (time: string) =>
+	Date.parse(time.includes("T") ? time : `2026-03-10T${time}Z`);
+const text = (ms: number | undefined) =>
+	ms === undefined
+		? undefined
+		: rfc3339(ms)
+				.replace("2026-03-10T", "")
+				.replace(/(:00)?Z$/, "");
+
+function timing(
+	now: string,
+	status: PipelineStatus = {},
+	spec = hourly,
+	canStart = true,
+) {
+	const pipeline = pipelineOf(spec, { status });
+	const parsed = parseSchedule(pipeline.spec.schedule);
+	if (!("schedule" in parsed)) throw new Error(parsed.problem.message);
+	return decideTiming(pipeline, parsed.schedule, canStart, at(now));
+}
+
+/** The status of a Pipeline whose schedule is in force since then. */
+function since(
+	time: string,
+	last?: string,
+	spec: Partial<PipelineSpec> = hourly,
+): PipelineStatus {
+	const { schedule } = timing(time, {}, { ...spec, suspend: false });
+	return {
+		schedule: schedule!,
+		...(last && { lastScheduleTime: rfc3339(at(last)) }),
+	};
+}
+
+const cron = (cron: string, timeZone = "UTC"): Partial<PipelineSpec> => ({
+	schedule: { type: "Cron", cron, timeZone },
+});
+const within = (seconds: number): Partial<PipelineSpec> => ({
+	...hourly,
+	startingDeadlineSeconds: seconds,
+});
+
+test.each<{
+	rule: string;
+	now: string;
+	status?: PipelineStatus;
+	spec?: Partial<PipelineSpec>;
+	canStart?: false;
+	due: string | undefined;
+	next: string | undefined;
+}>([
+	{
+		rule: "a new schedule makes up for nothing",
+		now: "12:34:56",
+		due: undefined,
+		next: "13:00",
+	},
+	{
+		rule: "a slot is due on the second",
+		now: "13:00:00",
+		status: since("12:34"),
+		due: "13:00",
+		next: "14:00",
+	},
+	{
+		rule: "and not before",
+		now: "12:59:59.999",
+		status: since("12:34"),
+		due: undefined,
+		next: "13:00",
+	},
+	{
+		rule: "a slot that has its Run is not due again",
+		now: "13:00:01",
+		status: since("03:00", "13:00"),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "of missed slots the latest is due",
+		now: "13:30",
+		status: since("03:00", "04:00"),
+		due: "13:00",
+		next: "14:00",
+	},
+	{
+		rule: "an operator that was down for a week makes up for one slot",
+		now: "13:30",
+		status: since("2026-03-01T00:00Z", "2026-03-03T13:00Z"),
+		due: "13:00",
+		next: "14:00",
+	},
+	{
+		rule: "also of a dense schedule",
+		now: "13:30:30",
+		status: since("2026-03-01T00:00Z", "2026-03-03T13:00Z", cron("* * * * *")),
+		spec: cron("* * * * *"),
+		due: "13:30",
+		next: "13:31",
+	},
+	{
+		rule: "and of a rare one, days ago",
+		now: "13:30",
+		status: since("2026-03-01T00:00Z", undefined, cron("0 6 * * SUN")),
+		spec: cron("0 6 * * SUN"),
+		due: "2026-03-08T06:00",
+		next: "2026-03-15T06:00",
+	},
+	{
+		rule: "a slot may start up to its deadline",
+		now: "13:01:00",
+		status: since("03:00"),
+		spec: within(60),
+		due: "13:00",
+		next: "14:00",
+	},
+	{
+		rule: "and is given up after it",
+		now: "13:01:00.001",
+		status: since("03:00"),
+		spec: within(60),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "a slot waits while another Run is active",
+		now: "13:00:01",
+		status: since("03:00", "12:00"),
+		canStart: false,
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "and is due when that has ended",
+		now: "13:20",
+		status: since("03:00", "12:00"),
+		due: "13:00",
+		next: "14:00",
+	},
+	{
+		rule: "of slots that waited the latest is due: they don't pile up",
+		now: "15:20",
+		status: since("03:00", "12:00"),
+		due: "15:00",
+		next: "16:00",
+	},
+	{
+		rule: "a slot that waited longer than its deadline is given up",
+		now: "13:20",
+		status: since("03:00", "12:00"),
+		spec: within(600),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "a suspended schedule has no slots",
+		now: "13:00:01",
+		status: since("03:00", "12:00"),
+		spec: { ...hourly, suspend: true },
+		due: undefined,
+		next: undefined,
+	},
+	{
+		rule: "one that was resumed makes up for nothing",
+		now: "13:00:01",
+		status: { lastScheduleTime: rfc3339(at("05:00")) },
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "an edited schedule makes up for nothing",
+		now: "13:00:01",
+		status: since("03:00", "12:00", cron("*/5 * * * *")),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "an edited time zone is an edited schedule",
+		now: "13:00:01",
+		status: since("03:00", "12:00", cron("0 * * * *", "Europe/Berlin")),
+		spec: cron("0 * * * *"),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "a clock that jumps ahead makes one slot due",
+		now: "2026-03-20T13:30Z",
+		status: since("03:00", "12:00"),
+		due: "2026-03-20T13:00",
+		next: "2026-03-20T14:00",
+	},
+	{
+		rule: "a slot doesn't come again when the clock goes back to before it",
+		now: "12:59:58",
+		status: since("03:00", "13:00"),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "nor when the clock gets there again",
+		now: "13:00:00",
+		status: since("03:00", "13:00"),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "a clock that was far ahead stops no schedule",
+		now: "12:30",
+		status: since("03:00", "2031-01-01T00:00Z"),
+		due: undefined,
+		next: "13:00",
+	},
+	{
+		rule: "nor does one that was ahead when the schedule was made",
+		now: "12:30",
+		status: since("2031-01-01T00:30Z"),
+		due: undefined,
+		next: "13:00",
+	},
+	{
+		rule: "Manual has no slots",
+		now: "12:30",
+		status: since("03:00"),
+		spec: { schedule: { type: "Manual", timeZone: "UTC" } },
+		due: undefined,
+		next: undefined,
+	},
+])("$rule", ({ now, status, spec, canStart, due, next }) => {
+	const { dueMs, nextMs, lastMs } = timing(now, status, spec, canStart ?? true);
+	expect([text(dueMs), text(nextMs)]).toEqual([due, next]);
+	if (due) expect(text(lastMs)).toBe(due);
+});
+
+test("a schedule runs on from the moment at which the clock was set right", () => {
+	const wrong = since("03:00", "2031-01-01T00:00Z");
+	const set = timing("12:30", wrong);
+	expect(set.lastMs).toBeUndefined();
+	const status = { schedule: set.schedule! };
+	expect(text(timing("13:00", status).dueMs)).toBe("13:00");
+});
+
+test("a schedule stays in force from when it was first seen", () => {
+	const status = since("03:00");
+	expect(timing("12:30", status).schedule).toEqual(status.schedule);
+	expect(status.schedule?.since).toBe("2026-03-10T03:00:00Z");
+});
+
+test("a suspended Pipeline still tells when it last ran by the clock", () => {
+	const spec = { ...hourly, suspend: true };
+	const { lastMs, schedule } = timing("12:30", since("03:00", "05:00"), spec);
+	expect([text(lastMs), schedule]).toEqual(["05:00", undefined]);
+});

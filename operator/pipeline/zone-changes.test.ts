@@ -1,0 +1,138 @@
+import { expect, test } from "vitest";
+import { parseSchedule } from "./schedule.ts";
+
+/*
+ * Every change of clocks in many zones over many years, against a scan of all minutes around it that knows nothing of
+ * how schedules are computed: only what clocks on the wall show, and the rule of design §6.
+ */
+
+const zones = [
+	["Europe/Berlin", "Europe/Dublin", "Europe/Chisinau", "Atlantic/Azores"],
+	["America/New_York", "America/St_Johns", "America/Havana", "America/Nuuk"],
+	["America/Santiago", "America/Asuncion", "America/Mexico_City"],
+	["America/Scoresbysund", "America/Sao_Paulo", "Antarctica/Troll"],
+	["Australia/Sydney", "Australia/Lord_Howe", "Pacific/Auckland"],
+	["Pacific/Chatham", "Pacific/Easter", "Pacific/Apia", "Pacific/Fiji"],
+	["Africa/Casablanca", "Africa/Cairo", "Asia/Gaza", "Asia/Beirut"],
+	["Asia/Tehran", "Asia/Almaty", "Asia/Amman", "Europe/Volgograd"],
+].flat();
+const [firstYear, lastYear] = [2018, 2026];
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** Fields of a cron expression that matter within a day: minutes and hours that match. */
+const crons: [string, (hour: number, minute: number) => boolean][] = [
+	["*/20 * * * *", (_, minute) => minute % 20 === 0],
+	["30 2 * * *", (hour, minute) => hour === 2 && minute === 30],
+	["0 0 * * *", (hour, minute) => hour === 0 && minute === 0],
+	["15,45 0-3 * * *", (hour, minute) => hour < 4 && minute % 30 === 15],
+	["59 1,23 * * *", (hour, minute) => hour % 22 === 1 && minute === 59],
+];
+
+test.each(zones)(
+	"%s: schedules keep to the rule through every change of its clocks",
+	(zone) => {
+		const clock = wallClock(zone);
+		const changes = changesOf(clock);
+		expect(changes.length).toBeGreaterThan(0);
+		for (const changeMs of changes) {
+			const fromMs = changeMs - 4 * 60 * minuteMs;
+			const untilMs = changeMs + 4 * 60 * minuteMs;
+			const walls = scan(clock, fromMs - dayMs / 4, untilMs);
+			for (const [cron, matches] of crons) {
+				const expected = naiveSlots(walls, matches).filter((ms) => ms > fromMs);
+				expect({ cron, slots: slotsOf(cron, zone, fromMs, untilMs) }).toEqual({
+					cron,
+					slots: expected.map(iso),
+				});
+			}
+		}
+	},
+);
+
+interface WallMinute {
+	instantMs: number;
+	/** What a UTC clock that shows the same would stand for. */
+	wallMs: number;
+}
+
+/** A minute is a slot when clocks show a time that matches for the first time, or have just skipped one that does. */
+function naiveSlots(
+	walls: WallMinute[],
+	matches: (hour: number, minute: number) => boolean,
+): number[] {
+	const matchesWall = (wallMs: number) => {
+		const wall = new Date(wallMs);
+		return matches(wall.getUTCHours(), wall.getUTCMinutes());
+	};
+	let latestMs = walls[0]!.wallMs;
+	return walls.slice(1).flatMap(({ instantMs, wallMs }) => {
+		const news: number[] = [];
+		for (let ms = latestMs + minuteMs; ms <= wallMs; ms += minuteMs)
+			news.push(ms);
+		latestMs = Math.max(latestMs, wallMs);
+		return news.some(matchesWall) ? [instantMs] : [];
+	});
+}
+
+function scan(
+	clock: (instantMs: number) => number,
+	fromMs: number,
+	untilMs: number,
+): WallMinute[] {
+	const minutes: WallMinute[] = [];
+	for (let instantMs = fromMs; instantMs <= untilMs; instantMs += minuteMs)
+		minutes.push({ instantMs, wallMs: clock(instantMs) });
+	return minutes;
+}
+
+function slotsOf(
+	cron: string,
+	timeZone: string,
+	fromMs: number,
+	untilMs: number,
+): string[] {
+	const parsed = parseSchedule({ type: "Cron", cron, timeZone });
+	if (!("schedule" in parsed)) throw new Error(parsed.problem.message);
+	const slots: string[] = [];
+	for (let ms = fromMs; ; ) {
+		ms = parsed.schedule!.next(ms);
+		if (ms > untilMs) return slots;
+		slots.push(iso(ms));
+	}
+}
+
+/** The first minutes at which clocks are off by another amount than before. */
+function changesOf(clock: (instantMs: number) => number): number[] {
+	const offsetAt = (ms: number) => clock(ms) - ms;
+	const changes: number[] = [];
+	const end = Date.UTC(lastYear + 1, 0);
+	for (let ms = Date.UTC(firstYear, 0); ms < end; ms += dayMs) {
+		if (offsetAt(ms) === offsetAt(ms + dayMs)) continue;
+		let [before, after] = [ms, ms + dayMs];
+		while (after - before > minuteMs) {
+			const middle =
+				before + Math.floor((after - before) / 2 / minuteMs) * minuteMs;
+			if (offsetAt(middle) === offsetAt(before)) before = middle;
+			else after = middle;
+		}
+		changes.push(after);
+	}
+	return changes;
+}
+
+function wallClock(timeZone: string): (instantMs: number) => number {
+	// Swedish dates are ISO 8601's.
+	const format = new Intl.DateTimeFormat("sv-SE", {
+		timeZone,
+		dateStyle: "short",
+		timeStyle: "medium",
+	});
+	return (instantMs) =>
+		Date.parse(`${format.format(instantMs).replace(" ", "T")}Z`);
+}
+
+function iso(ms: number): string {
+	return new Date(ms).toISOString();
+}
