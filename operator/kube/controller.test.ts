@@ -1,10 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createLog } from "../../service/log.ts";
-import {
-	type Controller,
-	ControllerLoop,
-	TerminalError,
-} from "./controller.ts";
+import { type Controller, ControllerLoop } from "./controller.ts";
+import { metrics } from "./metrics.ts";
 
 const log = createLog("test");
 log.level = "silent";
@@ -28,10 +25,10 @@ test("what throws is tried again until it works", async () => {
 	await running;
 });
 
-test("a terminal error waits for the next change", async () => {
+test("what can't be helped by trying again waits for the next change", async () => {
 	vi.useFakeTimers();
 	const reconcile = vi.fn<Controller["reconcile"]>();
-	reconcile.mockRejectedValueOnce(new TerminalError("never"));
+	reconcile.mockResolvedValueOnce({ terminal: new Error("never") });
 	const { loop, stop, running } = started(reconcile);
 	loop.enqueue(key);
 	await vi.advanceTimersByTimeAsync(3_600_000);
@@ -70,3 +67,25 @@ test("stopping waits for what is under way", async () => {
 	resolve(undefined);
 	await running;
 });
+
+test("what a loop did is counted under controller-runtime's names", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValueOnce(new Error("1"));
+	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });
+	const before = await counts();
+	const { loop, stop, running } = started(reconcile);
+	loop.enqueue(key);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 3);
+	stop.abort();
+	await running;
+	const after = await counts();
+	for (const result of ["error", "requeue_after", "success"])
+		expect(after[result]! - (before[result] ?? 0)).toBe(1);
+});
+
+async function counts(): Promise<Record<string, number>> {
+	const { values } = await metrics.reconciles.get();
+	return Object.fromEntries(
+		values.map(({ labels, value }) => [labels.result, value]),
+	);
+}

@@ -1,29 +1,24 @@
 import type { Logger } from "../../service/log.ts";
 import { hasReason } from "./api-error.ts";
 import type { Informer } from "./informer.ts";
+import { metrics } from "./metrics.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "./resource.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** Brings the world in line with one object, from what is there now, whatever happened before. */
 export interface Controller {
-	/** For logs: what it takes care of. */
+	/** For logs and metrics: what it takes care of. */
 	name: string;
-	/**
-	 * Is never called twice at once for one key. When it throws, it is called again with growing delay; when it throws
-	 * {@link TerminalError}, only after the next change.
-	 */
+	/** Is never called twice at once for one key. When it throws, it is called again with growing delay. */
 	reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result | undefined>;
 }
 
-export interface Result {
-	/** Look again after this time, also without a change. */
-	requeueAfterMs?: number;
-}
-
-/** An error that trying again can't help. */
-export class TerminalError extends Error {
-	override name = "TerminalError";
-}
+/** When a key is looked at again; without one, after the next change. */
+export type Result =
+	/** After this time, also without a change. */
+	| { requeueAfterMs: number }
+	/** It failed in a way that trying again can't help: after the next change alone. */
+	| { terminal: Error };
 
 /** Somebody changed what they want; a new status alone is none of it. */
 export function specChanged(object: KubeObject, previous: KubeObject): boolean {
@@ -41,7 +36,7 @@ export class ControllerLoop {
 	readonly #controller: Controller;
 	readonly #log: Logger;
 	readonly #workers: number;
-	readonly #queue = new WorkQueue();
+	readonly #queue: WorkQueue;
 	readonly #synced: Promise<void>[] = [];
 
 	constructor(
@@ -51,6 +46,20 @@ export class ControllerLoop {
 		this.#controller = controller;
 		this.#log = options.log.child({ controller: controller.name });
 		this.#workers = options.workers ?? 2;
+		this.#queue = new WorkQueue(controller.name);
+		metrics.maxConcurrentReconciles.set(
+			{ controller: controller.name },
+			this.#workers,
+		);
+	}
+
+	/** For how long the worker that is longest at one key has been, in milliseconds; 0 when none works. */
+	get longestWorkMs(): number {
+		return Math.max(0, ...this.#queue.workingMs);
+	}
+
+	get name(): string {
+		return this.#controller.name;
 	}
 
 	/**
@@ -89,18 +98,28 @@ export class ControllerLoop {
 	}
 
 	async #work(signal: AbortSignal): Promise<void> {
+		const controller = this.#controller.name;
 		for (;;) {
 			const text = await this.#queue.take();
 			if (text === undefined) return;
+			metrics.activeWorkers.inc({ controller });
+			const observe = metrics.reconcileSeconds.startTimer({ controller });
 			try {
-				await this.#reconcile(text, signal);
+				const result = await this.#reconcile(text, signal);
+				metrics.reconciles.inc({ controller, result });
 			} finally {
+				observe();
+				metrics.activeWorkers.dec({ controller });
 				this.#queue.done(text);
 			}
 		}
 	}
 
-	async #reconcile(text: string, signal: AbortSignal): Promise<void> {
+	async #reconcile(
+		text: string,
+		signal: AbortSignal,
+	): Promise<"success" | "requeue_after" | "error"> {
+		const controller = this.#controller.name;
 		const slash = text.indexOf("/");
 		const key = {
 			namespace: text.slice(0, slash),
@@ -109,19 +128,26 @@ export class ControllerLoop {
 		try {
 			const result = await this.#controller.reconcile(key, signal);
 			this.#queue.forget(text);
-			if (result?.requeueAfterMs !== undefined)
+			if (!result) return "success";
+			if ("requeueAfterMs" in result) {
 				this.#queue.addAfter(text, result.requeueAfterMs);
-		} catch (err) {
-			if (signal.aborted) return;
-			if (err instanceof TerminalError) {
-				this.#queue.forget(text);
-				this.#log.error({ ...key, err }, "can't be reconciled as it is");
-				return;
+				return "requeue_after";
 			}
+			metrics.terminalErrors.inc({ controller });
+			this.#log.error(
+				{ ...key, err: result.terminal },
+				"can't be reconciled as it is",
+			);
+		} catch (err) {
 			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
-			// What was read was old already: no trouble, but the order of the day.
-			const level = hasReason(err, "Conflict") ? "debug" : "warn";
-			this.#log[level]({ ...key, err, retryInMs }, "reconciling failed");
+			// What was read was old already, or we stop: no trouble, but the order of the day.
+			const isOrdinary = hasReason(err, "Conflict") || signal.aborted;
+			this.#log[isOrdinary ? "debug" : "warn"](
+				{ ...key, err, retryInMs },
+				"reconciling failed",
+			);
 		}
+		metrics.reconcileErrors.inc({ controller });
+		return "error";
 	}
 }

@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 // @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
 import type { KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
+import { metrics } from "./metrics.ts";
 
 export interface KubeRequest {
 	method: string;
@@ -72,10 +73,13 @@ export class Transport {
 		// The config's own agent keeps no connections; only one that goes through a proxy is needed.
 		if (!cluster.proxyUrl) options.agent = secure ? httpsAgent : httpAgent;
 
+		const count = (code: string) =>
+			metrics.requests.inc({ code, method: request.method, host: url.host });
 		return new Promise((resolve, reject) => {
 			let answer: http.IncomingMessage | undefined;
 			const outgoing = (secure ? https : http).request(url, options, (got) => {
 				answer = got;
+				count(String(got.statusCode));
 				resolve(got);
 			});
 			outgoing.on("timeout", () =>
@@ -86,14 +90,15 @@ export class Transport {
 					),
 				),
 			);
-			outgoing.on("error", (cause: NodeJS.ErrnoException) =>
+			outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+				if (!answer) count("<error>");
 				reject(
 					new TransportError(request, cause, {
 						staleConnection:
 							outgoing.reusedSocket && cause.code === "ECONNRESET",
 					}),
-				),
-			);
+				);
+			});
 			outgoing.end(body);
 		});
 	}

@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 test("a key that is added twice while it waits is worked on once", async () => {
-	const queue = new WorkQueue();
+	const queue = new WorkQueue("test");
 	queue.add("a");
 	queue.add("b");
 	queue.add("a");
@@ -18,7 +18,7 @@ test("a key that is added twice while it waits is worked on once", async () => {
 });
 
 test("a key that is added while it is worked on comes again after that, and not before", async () => {
-	const queue = new WorkQueue();
+	const queue = new WorkQueue("test");
 	queue.add("a");
 	await queue.take();
 	queue.add("a");
@@ -32,7 +32,7 @@ test("a key that is added while it is worked on comes again after that, and not 
 });
 
 test("two waiting workers never get the same key at once", async () => {
-	const queue = new WorkQueue();
+	const queue = new WorkQueue("test");
 	const first = queue.take();
 	const second = queue.take();
 	queue.add("a");
@@ -42,7 +42,7 @@ test("two waiting workers never get the same key at once", async () => {
 });
 
 test("a delayed key comes when its time has passed; of two times the earlier counts", async () => {
-	const queue = new WorkQueue();
+	const queue = new WorkQueue("test");
 	queue.addAfter("a", 10_000);
 	queue.addAfter("a", 1_000);
 	queue.addAfter("a", 20_000);
@@ -56,14 +56,14 @@ test("a delayed key comes when its time has passed; of two times the earlier cou
 });
 
 test("a delay longer than a timer can hold doesn't come at once", () => {
-	const queue = new WorkQueue();
+	const queue = new WorkQueue("test");
 	queue.addAfter("yearly", 365 * 86_400_000);
 	vi.advanceTimersByTime(86_399_999);
 	expect(queue.length).toBe(0);
 });
 
 test("a key that fails again and again waits longer each time, up to a bound, until it is forgotten", () => {
-	const queue = new WorkQueue({ baseMs: 5, maxMs: 300_000 });
+	const queue = new WorkQueue("test", { baseMs: 5, maxMs: 300_000 });
 	const waits = Array.from({ length: 30 }, () => queue.addAfterFailure("a"));
 	expect(waits[0]).toBeGreaterThanOrEqual(2.5);
 	expect(waits[0]).toBeLessThanOrEqual(5);
@@ -76,7 +76,7 @@ test("a key that fails again and again waits longer each time, up to a bound, un
 });
 
 test("a stopped queue sends its workers home and takes nothing more in", async () => {
-	const queue = new WorkQueue();
+	const queue = new WorkQueue("test");
 	const worker = queue.take();
 	queue.addAfter("later", 10);
 	queue.stop();
@@ -84,4 +84,14 @@ test("a stopped queue sends its workers home and takes nothing more in", async (
 	queue.add("a");
 	vi.advanceTimersByTime(100);
 	expect(await queue.take()).toBeUndefined();
+});
+
+test("keys that fail all together come back ten a second, however soon each alone would", () => {
+	const queue = new WorkQueue("test");
+	const waits = Array.from({ length: 300 }, (_, i) =>
+		queue.addAfterFailure(`key-${i}`),
+	);
+	expect(Math.max(...waits.slice(0, 100))).toBeLessThanOrEqual(5);
+	expect(waits[199]).toBeCloseTo(10_000, -2);
+	expect(waits[299]).toBeCloseTo(20_000, -2);
 });

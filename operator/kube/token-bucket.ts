@@ -1,0 +1,26 @@
+/** Lets a burst through at once, and what is beyond it at a steady rate (as golang.org/x/time/rate). */
+export class TokenBucket {
+	readonly #perMs: number;
+	readonly #burst: number;
+	/** Below zero: so many are promised already. */
+	#tokens: number;
+	#countedMs: number | undefined;
+
+	constructor({ perSecond, burst }: { perSecond: number; burst: number }) {
+		this.#perMs = perSecond / 1000;
+		this.#burst = burst;
+		this.#tokens = burst;
+	}
+
+	/**
+	 * Takes a token. Returns how long to wait until it is there, in milliseconds.
+	 * @param nowMs of a clock that only goes forward.
+	 */
+	reserve(nowMs: number): number {
+		const passedMs = nowMs - (this.#countedMs ?? nowMs);
+		this.#countedMs = nowMs;
+		this.#tokens =
+			Math.min(this.#burst, this.#tokens + passedMs * this.#perMs) - 1;
+		return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perMs;
+	}
+}
