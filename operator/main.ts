@@ -1,19 +1,28 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+// prom-client: the field's metrics library, with the text format and defaults for Node.
+import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../service/health-server.ts";
-import { createLog, type Logger } from "../service/log.ts";
+import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
-import type { ControllerFactory } from "./context.ts";
+import type { ControllerFactory, OperatorContext } from "./context.ts";
 import { createDestinationController } from "./destination/controller.ts";
-import { createInformers, type Informers } from "./informers.ts";
+import {
+	type OperatorParts,
+	reasonNotAlive,
+	reasonNotReady,
+} from "./health.ts";
+import { createInformers } from "./informers.ts";
 import { KubeClient } from "./kube/client.ts";
+import type { ControllerLoop } from "./kube/controller.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { loadKubeConfig } from "./kube/kube-config.ts";
 import { LeaderElection } from "./kube/lease.ts";
+import { registerKubeMetrics } from "./kube/metrics.ts";
+import { type Part, runInOrder } from "./kube/start-order.ts";
 import { LedgerView } from "./ledger-view.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import { RouteTable } from "./routes.ts";
@@ -31,6 +40,9 @@ const controllers: ControllerFactory[] = [
 	createRunController,
 ];
 
+/** Less than the 30 s that a Pod is given: a lease that isn't given back keeps the next leader waiting. */
+const stopTimeoutMs = 20_000;
+
 /** The role `operator`: one process leads, the others stand by with everything in memory. Returns the exit code. */
 export async function main(): Promise<number> {
 	const env = new Settings();
@@ -46,94 +58,114 @@ export async function main(): Promise<number> {
 		namespaces: settings.watchNamespaces,
 		log,
 	});
-	const registry = new Registry();
-	collectDefaultMetrics({ register: registry });
-	const leading = new Gauge({
-		name: "tidemill_operator_leading",
-		help: "1 while this process holds the lease.",
-		registers: [registry],
-	});
-	let nats: NatsConnection | undefined;
-	const health = await startHealthServer({
-		port: env.integer("HEALTH_PORT", { min: 0, max: 65_535, fallback: 8_081 }),
-		host: env.text("HEALTH_HOST", "127.0.0.1"),
-		// A process that loses its lease ends at once, and one whose event loop hangs doesn't answer.
-		live: () => undefined,
-		ready: () => reasonNotReady(nats, informers),
-		registry,
-	});
-	log.info({ healthPort: health.port }, "operator starts");
+	const election = new LeaderElection(
+		client,
+		{
+			namespace: settings.leaseNamespace,
+			name: "tidemill-operator",
+			identity: `${hostname()}_${randomBytes(4).toString("hex")}`,
+		},
+		log,
+	);
+	const health: OperatorParts = {
+		hasNats: false,
+		informers: Object.values(informers),
+		loops: [],
+		election,
+	};
 
-	const watching = new AbortController();
-	const background: Promise<void>[] = [];
-	try {
-		nats = await connectNats(env, "operator", log, stop);
-		void exitWhenClosed(nats, log, stop);
-		const ledgers = new LedgerView(nats, log);
-		const context = {
-			client,
-			events: new EventRecorder(client, "tidemill.dev/operator", log),
-			informers,
-			nats,
-			routes: new RouteTable(nats, { replicas: settings.bucketReplicas }),
-			ledgers,
-			settings,
-			log,
-		};
-		// Before the informers run, so that the loops hear of every object; they act when this process leads.
-		const loops = controllers.map((create) => create(context));
-		for (const watcher of [...Object.values(informers), ledgers])
-			background.push(watcher.run(watching.signal));
-
-		const election = new LeaderElection(
-			client,
-			{
-				namespace: settings.leaseNamespace,
-				name: "tidemill-operator",
-				identity: `${hostname()}_${randomBytes(4).toString("hex")}`,
-			},
-			log,
-		);
-		await election.run(stop, async (signal) => {
-			leading.set(1);
-			signal.addEventListener("abort", () => {
-				// Another process may lead by now, so nothing more may be written.
-				if (!stop.aborted) process.exit(1);
+	const healthServer: Part = {
+		name: "health server",
+		start: async () => {
+			const registry = new Registry();
+			collectDefaultMetrics({ register: registry });
+			registerKubeMetrics(registry);
+			const server = await startHealthServer({
+				port: env.integer("HEALTH_PORT", {
+					min: 0,
+					max: 65_535,
+					fallback: 8_081,
+				}),
+				host: env.text("HEALTH_HOST", "127.0.0.1"),
+				live: () => reasonNotAlive(health),
+				ready: () => reasonNotReady(health),
+				registry,
 			});
-			await Promise.all(loops.map((loop) => loop.run(signal)));
-		});
-	} catch (error) {
-		if (!stop.aborted) throw error;
-	} finally {
-		watching.abort();
-		await Promise.all(background);
-		await nats?.close();
-		await health.close();
-	}
+			log.info({ healthPort: server.port }, "operator starts");
+			return { stop: () => server.close() };
+		},
+	};
+
+	let nats: NatsConnection;
+	const natsConnection: Part = {
+		name: "NATS",
+		start: async (stopping) => {
+			nats = await connectNats(env, "operator", log, stopping);
+			health.hasNats = true;
+			return { failed: failsWhenClosed(nats), stop: () => nats.close() };
+		},
+	};
+
+	let loops: ControllerLoop[];
+	const caches: Part = {
+		name: "caches",
+		start: async () => {
+			const ledgers = new LedgerView(nats, log);
+			const context: OperatorContext = {
+				client,
+				events: new EventRecorder(client, "tidemill.dev/operator", log),
+				informers,
+				nats,
+				routes: new RouteTable(nats, { replicas: settings.bucketReplicas }),
+				ledgers,
+				settings,
+				log,
+			};
+			// Before the informers run, so that the loops hear of every object; they act when this process leads.
+			loops = controllers.map((create) => create(context));
+			health.loops = loops;
+			const watching = new AbortController();
+			const watchers = [...Object.values(informers), ledgers];
+			const ended = watchers.map((each) => each.run(watching.signal));
+			return {
+				stop: async () => {
+					watching.abort();
+					await Promise.all(ended);
+				},
+			};
+		},
+	};
+
+	const leadership: Part = {
+		name: "leadership",
+		start: async () => {
+			const stepDown = new AbortController();
+			const ended = election.run(stepDown.signal, async (signal) => {
+				signal.addEventListener("abort", () => {
+					// Another process may lead by now, so nothing more may be written.
+					if (!stepDown.signal.aborted) process.exit(1);
+				});
+				await Promise.all(loops.map((loop) => loop.run(signal)));
+			});
+			return {
+				stop: async () => {
+					stepDown.abort();
+					await ended;
+				},
+			};
+		},
+	};
+
+	await runInOrder([healthServer, natsConnection, caches, leadership], stop, {
+		stopTimeoutMs,
+		log,
+	});
 	log.info("operator has stopped");
 	return 0;
 }
 
-function reasonNotReady(
-	nats: NatsConnection | undefined,
-	informers: Informers,
-): string | undefined {
-	if (!nats) return "waiting for NATS";
-	const unlisted = Object.values(informers)
-		.filter(({ hasSynced }) => !hasSynced)
-		.map(({ kind }) => kind.plural);
-	if (unlisted.length === 0) return undefined;
-	return `waiting for the apiserver to list ${unlisted.join(", ")}`;
-}
-
 /** The client reconnects for ever, unless the server refuses the user: a restart reads the settings anew. */
-async function exitWhenClosed(
-	nats: NatsConnection,
-	log: Logger,
-	stop: AbortSignal,
-): Promise<void> {
-	const err = await nats.closed();
-	if (stop.aborted) return;
-	log.fatal({ err }, "NATS closed the connection for good");
-	process.exit(1);
+async function failsWhenClosed(nats: NatsConnection): Promise<never> {
+	const cause = await nats.closed();
+	throw new Error("NATS closed the connection for good", { cause });
 }

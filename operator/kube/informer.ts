@@ -30,6 +30,8 @@ export class Informer<T extends KubeObject> {
 	readonly #options: InformerOptions;
 	readonly #store: Store<T>;
 	readonly #setSynced: () => void;
+	/** When the apiserver last spoke of each scope. */
+	readonly #heardMs = new Map<string | undefined, number>();
 
 	constructor(
 		client: KubeClient,
@@ -52,6 +54,7 @@ export class Informer<T extends KubeObject> {
 		const { namespaces, labelSelector, fieldSelector, log } = this.#options;
 		const scopes = namespaces?.length ? namespaces : [undefined];
 		const unlisted = new Set(scopes);
+		for (const scope of scopes) this.#heardMs.set(scope, performance.now());
 		await Promise.all(
 			scopes.map((namespace) =>
 				reflect(
@@ -59,17 +62,29 @@ export class Informer<T extends KubeObject> {
 					this.kind,
 					{ namespace, labelSelector, fieldSelector },
 					this.#store,
-					() => {
-						unlisted.delete(namespace);
-						if (unlisted.size > 0 || this.hasSynced) return;
-						this.hasSynced = true;
-						this.#setSynced();
+					{
+						heard: () => this.#heardMs.set(namespace, performance.now()),
+						listed: () => {
+							unlisted.delete(namespace);
+							if (unlisted.size > 0 || this.hasSynced) return;
+							this.hasSynced = true;
+							this.#setSynced();
+						},
 					},
 					log,
 					signal,
 				),
 			),
 		);
+	}
+
+	/**
+	 * For how long the apiserver has said nothing of these objects, in milliseconds: so old may be what is in memory. While
+	 * it can be reached it speaks about once a minute, by bookmarks.
+	 */
+	get silentMs(): number {
+		const heardMs = Math.min(...this.#heardMs.values());
+		return this.#heardMs.size === 0 ? 0 : performance.now() - heardMs;
 	}
 
 	/** @param namespace empty for cluster-scoped kinds. */

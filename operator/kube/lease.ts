@@ -3,6 +3,7 @@ import type { Logger } from "../../service/log.ts";
 import { hasReason, type KubeClient } from "./client.ts";
 import { kinds, type Lease } from "./kinds.ts";
 import { decideLease, type LeaseSighting, sight } from "./lease-decision.ts";
+import { metrics } from "./metrics.ts";
 import { microTime } from "./micro-time.ts";
 
 export interface LeaseOptions {
@@ -29,6 +30,7 @@ export class LeaderElection {
 	readonly #log: Logger;
 	#sighting: LeaseSighting | undefined;
 	#renewedMs = Number.NEGATIVE_INFINITY;
+	#leads = false;
 
 	constructor(client: KubeClient, options: LeaseOptions, log: Logger) {
 		this.#client = client;
@@ -39,6 +41,15 @@ export class LeaderElection {
 			retryMs: 2_000,
 			...options,
 		};
+	}
+
+	/**
+	 * The lease of this process has run out before the eyes of all others, and yet it leads on: something here hangs
+	 * (as client-go's leaderelection.HealthzAdaptor).
+	 */
+	get isOverdue(): boolean {
+		const sinceMs = performance.now() - this.#renewedMs;
+		return this.#leads && sinceMs > this.#options.durationMs;
 	}
 
 	/**
@@ -58,14 +69,21 @@ export class LeaderElection {
 		const lost = new AbortController();
 		const ended = new AbortController();
 		const renewing = this.#keep(ended.signal, () => lost.abort());
+		this.#setLeads(true);
 		try {
 			await lead(AbortSignal.any([signal, lost.signal]));
 		} finally {
+			this.#setLeads(false);
 			ended.abort();
 			await renewing;
 			if (!lost.signal.aborted) await this.#release();
 		}
 		return lost.signal.aborted ? "lost" : "released";
+	}
+
+	#setLeads(leads: boolean): void {
+		this.#leads = leads;
+		metrics.leading.set({ name: this.#options.name }, leads ? 1 : 0);
 	}
 
 	async #acquire(signal: AbortSignal): Promise<void> {

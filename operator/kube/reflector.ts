@@ -20,6 +20,14 @@ export interface Sink<T extends KubeObject> {
 	remove(object: T): void;
 }
 
+/** Is told how a reflector fares. */
+export interface Hearing {
+	/** Everything is in the sink as the apiserver had it. */
+	listed(): void;
+	/** The apiserver spoke: what is in the sink is as it was at this moment. */
+	heard(): void;
+}
+
 /**
  * Keeps a sink equal to what the apiserver has: lists page by page, then watches from that version on, for ever. A watch
  * that ends is taken up where it stopped; when the apiserver doesn't know that version any more (410), everything is
@@ -30,7 +38,7 @@ export async function reflect<T extends KubeObject>(
 	kind: ResourceKind<T>,
 	scope: Scope,
 	sink: Sink<T>,
-	onListed: () => void,
+	hearing: Hearing,
 	log: Logger,
 	signal: AbortSignal,
 ): Promise<void> {
@@ -42,7 +50,8 @@ export async function reflect<T extends KubeObject>(
 				const list = await listAll(client, kind, scope);
 				sink.replace(scope.namespace, list.items.map(withoutManagedFields));
 				version = list.version;
-				onListed();
+				hearing.heard();
+				hearing.listed();
 			}
 			for await (const seen of watchFrom(
 				client,
@@ -54,6 +63,7 @@ export async function reflect<T extends KubeObject>(
 			)) {
 				version = seen;
 				failures = 0;
+				hearing.heard();
 			}
 			failures = 0;
 		} catch (error) {

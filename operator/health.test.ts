@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import {
+	type OperatorParts,
+	reasonNotAlive,
+	reasonNotReady,
+} from "./health.ts";
+import { kinds } from "./kube/kinds.ts";
+
+const minuteMs = 60_000;
+
+function parts(changes: Partial<OperatorParts> = {}): OperatorParts {
+	return {
+		hasNats: true,
+		informers: [{ kind: kinds.pod, hasSynced: true, silentMs: minuteMs }],
+		loops: [{ name: "run", longestWorkMs: 2 * minuteMs }],
+		election: { isOverdue: false },
+		...changes,
+	};
+}
+
+test("an operator that hears and works is alive and ready", () => {
+	expect(reasonNotAlive(parts())).toBeUndefined();
+	expect(reasonNotReady(parts())).toBeUndefined();
+});
+
+test.each<[string, Partial<OperatorParts>]>([
+	[
+		"the lease has run out, and this process has not noticed",
+		{ election: { isOverdue: true } },
+	],
+	[
+		"a worker of controller run has been at one object for 11 minutes",
+		{ loops: [{ name: "run", longestWorkMs: 11 * minuteMs }] },
+	],
+])("it is to be restarted when %s", (reason, changes) => {
+	expect(reasonNotAlive(parts(changes))).toBe(reason);
+	expect(reasonNotReady(parts(changes))).toBeUndefined();
+});
+
+test.each<[string, Partial<OperatorParts>]>([
+	[
+		"waiting for the apiserver to list pods",
+		{ informers: [{ kind: kinds.pod, hasSynced: false, silentMs: 0 }] },
+	],
+	[
+		"the apiserver has said nothing for more than 3 minutes of pods",
+		{ informers: [{ kind: kinds.pod, hasSynced: true, silentMs: 200_000 }] },
+	],
+])("it is alive, but not ready: %s", (reason, changes) => {
+	expect(reasonNotReady(parts(changes))).toBe(reason);
+	expect(reasonNotAlive(parts(changes))).toBeUndefined();
+});
+
+test("without NATS it is not ready", () => {
+	expect(reasonNotReady(parts({ hasNats: false }))).toBe("waiting for NATS");
+});
