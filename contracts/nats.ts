@@ -37,6 +37,15 @@ export const bucket = {
 	objectsDone: "tidemill-objects-done",
 	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
 	ledger: "tidemill-ledger",
+	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
+	requests: "tidemill-requests",
+} as const;
+
+/** Created by api, whose replicas count requests in it: one counter (ADR-49) per window and subject, in memory. */
+export const rates = {
+	stream: "tidemill-rates",
+	subject: (window: number | "*", subject: string) =>
+		`tidemill.rates.${window}.${subject}`,
 } as const;
 
 /** Largest frame, and so the least `max_payload` that NATS must allow: 8 MiB. */

@@ -26,4 +26,6 @@ export const finalizer = "tidemill.dev/cleanup";
 export const annotation = {
 	/** On a Run: what made it, a value of `status.trigger`. Absent when a person did. */
 	trigger: "tidemill.dev/trigger",
+	/** On what the REST API has made for a request with an Idempotency-Key: which request that was. */
+	request: "tidemill.dev/request",
 } as const;

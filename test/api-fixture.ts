@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
-import { createApi } from "../operator/api/server.ts";
+import { type ApiOptions, createApi } from "../operator/api/server.ts";
 import { KubeClient } from "../operator/kube/client.ts";
 import { loadKubeConfig } from "../operator/kube/kube-config.ts";
 import { createLog } from "../service/log.ts";
@@ -20,6 +20,7 @@ export interface TestApi {
 /** The REST API on a free port, in front of the tests' apiserver or that of another kubeconfig. */
 export async function startApi(
 	config = loadKubeConfig(inject("kubeconfig")),
+	options: Partial<ApiOptions> = {},
 ): Promise<TestApi> {
 	const stop = new AbortController();
 	const { promise: isWaited, resolve } = Promise.withResolvers<void>();
@@ -33,8 +34,10 @@ export async function startApi(
 			}) as typeof client.watch;
 			return client;
 		},
+		rateLimit: { limit: 1_000_000, windowMs: 60_000 },
 		log: createLog("test"),
 		stopping: stop.signal,
+		...options,
 	});
 	const url = await api.listen({ host: "127.0.0.1", port: 0 });
 	return { api, url, stop, isWaited };

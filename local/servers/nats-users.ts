@@ -1,4 +1,4 @@
-import { bucket, serverStateSubject } from "../../contracts/nats.ts";
+import { bucket, rates, serverStateSubject } from "../../contracts/nats.ts";
 
 /** Tidemill's users of NATS, and `admin` for people. */
 export const natsRoles = ["receive", "archive", "operator", "api"] as const;
@@ -54,6 +54,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"$JS.API.STREAM.DELETE.*",
 				...everything(bucket.routes),
 				...everything(bucket.claims),
+				...everything(bucket.requests),
 			],
 		},
 		subscribe: [inbox("archive"), "tidemill.archive.*.manifest"],
@@ -72,7 +73,14 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 		subscribe: [inbox("operator")],
 	},
 	api: {
-		publish: { allow: lookUp },
+		publish: {
+			allow: [
+				...lookUp,
+				...own(bucket.requests),
+				`$JS.API.STREAM.CREATE.${rates.stream}`,
+				rates.subject("*", "*"),
+			],
+		},
 		subscribe: [inbox("api")],
 	},
 };

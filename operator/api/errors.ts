@@ -15,6 +15,7 @@ export const errorCodes = {
 	PreconditionFailed: 412,
 	TooLarge: 413,
 	UnsupportedContentType: 415,
+	RateLimited: 429,
 	Internal: 500,
 	Unavailable: 503,
 } as const;

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { KubeClient } from "../kube/client.ts";
+import type { OnceRequest } from "./request-keys.ts";
 
 /** Carries out one operation for a caller, and returns the body of its answer. Throws what `requestErrorOf` knows. */
 export type Handler = (
@@ -24,4 +25,6 @@ export interface Question {
 	body: unknown;
 	/** The header of this name. */
 	ifMatch: string | undefined;
+	/** Of a request with an Idempotency-Key. */
+	once: OnceRequest | undefined;
 }

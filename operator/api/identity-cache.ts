@@ -30,12 +30,17 @@ export class IdentityCache {
 
 	/** Throws what `ask` throws, and remembers no refusal. */
 	async identityOf(token: string): Promise<Identity> {
-		const digest = createHash("sha256").update(token).digest("base64");
-		const known = this.#entries.get(digest);
-		if (known && this.#now() < known.until) return known.identity;
+		const known = this.known(token);
+		if (known) return known;
 		const identity = await this.#ask(token);
-		this.#remember(digest, identity);
+		this.#remember(digestOf(token), identity);
 		return identity;
+	}
+
+	/** Asks nobody: undefined when the token is not known, or not any more. */
+	known(token: string): Identity | undefined {
+		const entry = this.#entries.get(digestOf(token));
+		return entry && this.#now() < entry.until ? entry.identity : undefined;
 	}
 
 	#remember(digest: string, identity: Identity): void {
@@ -44,4 +49,8 @@ export class IdentityCache {
 		if (this.#entries.size > this.#maxEntries)
 			this.#entries.delete(this.#entries.keys().next().value!);
 	}
+}
+
+function digestOf(token: string): string {
+	return createHash("sha256").update(token).digest("base64");
 }

@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { KubeClient } from "../kube/client.ts";
 import { loadKubeConfig } from "../kube/kube-config.ts";
 import { createApi } from "./server.ts";
+import { SharedState } from "./shared-state.ts";
 
 /** `tidemill api`: serves the REST API until SIGTERM, then answers what it accepted and returns 0. */
 export async function main(): Promise<number> {
@@ -33,10 +35,39 @@ export async function main(): Promise<number> {
 		registry,
 	});
 
+	const shared = new SharedState({
+		replicas: settings.integer("STREAM_REPLICAS", {
+			min: 1,
+			max: 5,
+			fallback: 1,
+		}),
+	});
+	// In the background: without NATS the API does all that needs none.
+	const connecting = connectNats(settings, "api", log, stopping).then(
+		(connection) => {
+			shared.connected(connection);
+			return connection;
+		},
+		(error) => {
+			if (!stopping.aborted) throw error;
+			return undefined;
+		},
+	);
 	const api = createApi({
 		// Only the server's address and authority are taken from the config: whatever user it has is left aside.
 		clientFor: (token) =>
 			KubeClient.fromConfig(kubeConfig, { token, userAgent: "tidemill-api" }),
+		rateLimit: {
+			limit: settings.integer("API_RATE_LIMIT", {
+				min: 1,
+				max: 1_000_000,
+				fallback: 120,
+			}),
+			windowMs: 60_000,
+			shared,
+		},
+		requests: shared,
+		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,
 	});
@@ -49,7 +80,9 @@ export async function main(): Promise<number> {
 			.catch(explainTakenPort);
 		isListening = true;
 		log.info({ address }, "serving the REST API");
-		await fired(stopping);
+		const [connection] = await Promise.all([connecting, fired(stopping)]);
+		await api.close();
+		await connection?.close();
 	} finally {
 		await api.close();
 		await health.close();

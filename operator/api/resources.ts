@@ -7,8 +7,10 @@ import { RequestError } from "./errors.ts";
 import { etagOf, requireMatch } from "./etag.ts";
 import type { Caller, Handler } from "./handler.ts";
 import { removeSecrets, withSecrets } from "./inline-secrets.ts";
+import { madeOnce, requestMark } from "./made-once.ts";
 import { awaitObject } from "./object-wait.ts";
 import { page } from "./page.ts";
+import type { OnceRequest } from "./request-keys.ts";
 import { changedSpec, newSpec, requireObject } from "./resource-body.ts";
 import { resourceName } from "./resource-name.ts";
 import { ownSecrets } from "./secret-fields.ts";
@@ -34,9 +36,11 @@ export function getOf(resource: ApiResource): Handler {
 
 /** `POST /v1/<collection>`: 201 and the new resource, as soon as there is something to show of it. */
 export function createOf(resource: ApiResource): Handler {
-	return async (caller, { body }, reply) => {
+	return async (caller, { body, once }, reply) => {
 		const wanted = requireObject(body);
-		const created = await createNamed(resource, caller, wanted);
+		const created = once?.made
+			? await found(resource, caller, once.made)
+			: await createNamed(resource, caller, wanted, once);
 		reply
 			.code(201)
 			.header(
@@ -100,23 +104,21 @@ async function createNamed(
 	resource: ApiResource,
 	caller: Caller,
 	body: Record<string, unknown>,
+	once: OnceRequest | undefined,
 ): Promise<Resource> {
-	if (body.name !== undefined)
-		return create(resource, caller, body, String(body.name));
-	const { displayName } = body;
-	const plain = resourceName(displayName, resource.noun);
+	const nameWith = (suffix?: string) =>
+		resourceName(body.displayName, resource.noun, suffix);
+	if (body.name !== undefined || once) {
+		const name = body.name ?? nameWith(once?.digest.slice(0, 6));
+		return create(resource, caller, body, String(name), once);
+	}
 	try {
-		return await create(resource, caller, body, plain);
+		return await create(resource, caller, body, nameWith());
 	} catch (error) {
 		if (!hasReason(error, "AlreadyExists")) throw error;
 	}
 	const suffix = randomBytes(3).toString("hex");
-	return create(
-		resource,
-		caller,
-		body,
-		resourceName(displayName, resource.noun, suffix),
-	);
+	return create(resource, caller, body, nameWith(suffix));
 }
 
 async function create(
@@ -124,19 +126,23 @@ async function create(
 	{ client, account }: Caller,
 	body: Record<string, unknown>,
 	name: string,
+	once?: OnceRequest,
 ): Promise<Resource> {
 	const { spec, secrets } = newSpec(resource, body, name);
+	const metadata = { name, namespace: account, ...requestMark(once) };
 	const write = (dryRun: boolean) =>
 		client.create<Resource>(
 			resource.kind,
-			{ metadata: { name, namespace: account }, spec },
+			{ metadata, spec },
 			{ ...writeOptions, dryRun },
 		);
-	return withSecrets(
-		{ client, account },
-		secrets,
-		() => write(true),
-		() => write(false),
+	return madeOnce(client, resource.kind, metadata, once, () =>
+		withSecrets(
+			{ client, account },
+			secrets,
+			() => write(true),
+			() => write(false),
+		),
 	);
 }
 

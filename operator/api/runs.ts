@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -8,33 +9,28 @@ import { validateSpec } from "../../crds/spec-validator.ts";
 import { hasReason } from "../kube/client.ts";
 import { annotation } from "../labels.ts";
 import { flatPath, RequestError } from "./errors.ts";
-import type { Handler } from "./handler.ts";
+import type { Caller, Handler } from "./handler.ts";
+import { madeOnce, requestMark } from "./made-once.ts";
 import { awaitObject } from "./object-wait.ts";
 import { page } from "./page.ts";
+import type { OnceRequest } from "./request-keys.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { runView } from "./views.ts";
 
 const maxWaitSeconds = 60;
 
 /** `POST /v1/pipelines/{name}/run`: 202 and the new Run. The body may have `dates` to reload just these. */
-export const startRun: Handler = async (caller, { params, body }, reply) => {
+export const startRun: Handler = async (
+	caller,
+	{ params, body, once },
+	reply,
+) => {
 	const pipeline = params.name!;
 	const spec = runSpec(pipeline, body);
-	await requirePipeline(caller, pipeline);
-	const run = await caller.client.create<Run>(
-		runKind,
-		{
-			apiVersion: "tidemill.dev/v1alpha1",
-			kind: "Run",
-			metadata: {
-				generateName: `${pipeline}-`,
-				namespace: caller.account,
-				annotations: { [annotation.trigger]: "API" },
-			},
-			spec,
-		},
-		{ fieldManager: "tidemill-api" },
-	);
+	const run = once?.made
+		? await caller.client.get<Run>(runKind, once.made, caller.account)
+		: await createRun(caller, pipeline, spec, once);
+	if (!run) throw noRun(once!.made!, caller.account);
 	reply.code(202).header("location", `/v1/runs/${run.metadata.name}`);
 	return runView(run);
 };
@@ -105,6 +101,33 @@ export function noRun(name: string, account: string): RequestError {
 	);
 }
 
+async function createRun(
+	caller: Caller,
+	pipeline: string,
+	spec: Run["spec"],
+	once: OnceRequest | undefined,
+): Promise<Run> {
+	await requirePipeline(caller, pipeline);
+	const { client, account: namespace } = caller;
+	// Kubernetes' own generated names have random letters that a repeated request wouldn't have again.
+	const suffix = once?.digest.slice(0, 10) ?? randomBytes(5).toString("hex");
+	const metadata = {
+		name: `${pipeline}-${suffix}`,
+		namespace,
+		annotations: {
+			[annotation.trigger]: "API",
+			...requestMark(once).annotations,
+		},
+	};
+	return madeOnce(client, runKind, metadata, once, () =>
+		client.create<Run>(
+			runKind,
+			{ apiVersion: "tidemill.dev/v1alpha1", kind: "Run", metadata, spec },
+			{ fieldManager: "tidemill-api" },
+		),
+	);
+}
+
 function runSpec(pipeline: string, body: unknown): Run["spec"] {
 	const asked = body ?? {};
 	if (typeof asked !== "object" || Array.isArray(asked))
@@ -130,7 +153,7 @@ function runSpec(pipeline: string, body: unknown): Run["spec"] {
 
 /** A Run of a pipeline that isn't there would only fail later. Who may use Runs alone can't be told, and needn't be. */
 async function requirePipeline(
-	{ client, account }: Parameters<Handler>[0],
+	{ client, account }: Caller,
 	name: string,
 ): Promise<void> {
 	try {

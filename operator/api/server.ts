@@ -8,15 +8,28 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "../../service/log.ts";
 import type { KubeClient } from "../kube/client.ts";
+import { accepts } from "./accept.ts";
 import { accountOf } from "./account.ts";
-import { RequestError, requestErrorOf, unauthorized } from "./errors.ts";
+import { RequestError, requestErrorOf } from "./errors.ts";
 import type { Caller, Question } from "./handler.ts";
-import { type Identity, IdentityCache } from "./identity-cache.ts";
-import { routes } from "./routes.ts";
+import { type Operation, operations } from "./operations.ts";
+import {
+	RateLimit,
+	type RateLimitOptions,
+	rateHeaders,
+	rateLimited,
+} from "./rate-limit.ts";
+import { Reception, type Visitor } from "./reception.ts";
+import { carryOutOnce, type RequestStore } from "./request-keys.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */
 	clientFor(token: string): KubeClient;
+	rateLimit: RateLimitOptions;
+	/** Where requests with an Idempotency-Key are kept; without it they are answered 503. */
+	requests?: RequestStore | undefined;
+	/** Addresses of proxies whose X-Forwarded-For is believed, as fastify's `trustProxy`. */
+	trustedProxies?: string | undefined;
 	log: Logger;
 	/** Fires when the server is about to stop: who waits for a run's end is answered then. */
 	stopping: AbortSignal;
@@ -35,36 +48,29 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		// Accepted requests are answered while stopping, as all others.
 		return503OnClosing: false,
 		routerOptions: { ignoreTrailingSlash: true },
+		frameworkErrors: (error, request, reply) =>
+			answerError(error, request, reply, options.log),
+		...(options.trustedProxies && { trustProxy: options.trustedProxies }),
 	});
-	const identities = new IdentityCache((token) =>
-		askWhoIs(options.clientFor(token)),
+	const reception = new Reception(
+		options.clientFor,
+		new RateLimit(options.rateLimit),
 	);
+	const visitors = new WeakMap<FastifyRequest, Visitor>();
 
 	api.removeContentTypeParser("text/plain");
 	acceptJson(api);
-	for (const [path, handlers] of Object.entries(routes)) {
-		for (const [method, handler] of Object.entries(handlers))
-			api.route({
-				method,
-				url: path,
-				handler: async (request, reply) => {
-					const caller = await callerOf(request, reply, identities, options);
-					return handler(caller, questionOf(request), reply);
-				},
-			});
-		const allowed = Object.keys(handlers);
-		api.route({
-			method: methods.filter((method) => !allowed.includes(method)),
-			url: path,
-			handler: () => {
-				throw methodNotAllowed(allowed);
-			},
-		});
-	}
-
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
+		const visitor = await reception.receive(request);
+		visitors.set(request, visitor);
+		reply.headers(rateHeaders(visitor.rate));
+		if (visitor.rate.isOver) throw rateLimited(visitor.rate);
 	});
+	for (const operation of operations)
+		serve(api, operation, (request) => visitors.get(request)!, options);
+	for (const path of new Set(operations.map(({ path }) => path)))
+		refuseOtherMethods(api, path);
 	api.addHook("onResponse", async (request, reply) => {
 		options.log.info(
 			{
@@ -80,27 +86,68 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.setNotFoundHandler(() => {
 		throw new RequestError(
 			"NotFound",
-			`There is nothing here. The API has ${Object.keys(routes).join(", ")}.`,
+			"There is nothing here. GET /v1/openapi.json says what the API has; /docs is for people.",
 		);
 	});
-	api.setErrorHandler((error, request, reply) => {
-		const answer = requestErrorOf(error);
-		if (answer.status >= 500)
-			options.log.error({ request: request.id, err: error }, "failed");
-		reply.code(answer.status).headers(answer.headers).send(answer.toJSON());
-	});
+	api.setErrorHandler((error, request, reply) =>
+		answerError(error, request, reply, options.log),
+	);
 	return api;
 }
 
-async function callerOf(
+function serve(
+	api: FastifyInstance,
+	operation: Operation,
+	visitorOf: (request: FastifyRequest) => Visitor,
+	options: ApiOptions,
+): void {
+	const { method, path, handler, produces = "application/json" } = operation;
+	api.route({
+		method,
+		url: fastifyPath(path),
+		// Before the body is read: who may not ask need not send it.
+		onRequest: async (request) => {
+			visitorOf(request).requireIdentity();
+			if (!accepts(request.headers.accept, produces))
+				throw new RequestError(
+					"NotAcceptable",
+					`The answer is ${produces}, which Accept doesn't allow. Leave Accept out, or add that.`,
+				);
+		},
+		handler: async (request, reply) => {
+			const { identity, token } = visitorOf(request).requireIdentity();
+			const caller = callerOf(request, reply, identity, token, options);
+			const question = questionOf(request);
+			const key = request.headers["idempotency-key"]?.toString();
+			if (method !== "POST" || key === undefined)
+				return handler(caller, question, reply);
+			return carryOutOnce(
+				options.requests,
+				{
+					account: caller.account,
+					subject: identity.username,
+					path: request.routeOptions.url + JSON.stringify(question.params),
+					body: question.body,
+					key,
+				},
+				async (once) =>
+					(await handler(caller, { ...question, once }, reply)) as {
+						name: string;
+					},
+			);
+		},
+	});
+}
+
+function callerOf(
 	request: FastifyRequest,
 	reply: FastifyReply,
-	identities: IdentityCache,
+	identity: Parameters<typeof accountOf>[0],
+	token: string,
 	{ clientFor, stopping }: ApiOptions,
-): Promise<Caller> {
-	const token = bearerToken(request.headers.authorization);
+): Caller {
 	const account = accountOf(
-		await identities.identityOf(token),
+		identity,
 		request.headers["tidemill-account"]?.toString(),
 	);
 	const closed = new AbortController();
@@ -112,40 +159,22 @@ async function callerOf(
 	};
 }
 
-/** RFC 6750 §2.1. */
-function bearerToken(header: string | undefined): string {
-	if (header === undefined) throw unauthorized("missing");
-	const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header)?.[1];
-	if (token === undefined) throw unauthorized("invalid");
-	return token;
-}
-
-async function askWhoIs(client: KubeClient): Promise<Identity> {
-	const apiVersion = "authentication.k8s.io/v1";
-	const answer = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectreviews`,
-		{ body: { apiVersion, kind: "SelfSubjectReview" } },
-	)) as { status: { userInfo: { username: string; groups?: string[] } } };
-	const { username, groups = [] } = answer.status.userInfo;
-	return { username, groups };
-}
-
 function questionOf({
 	params,
 	query,
 	body,
 	headers,
 }: FastifyRequest): Question {
-	const question = {
+	const question: Question = {
 		params: params as Record<string, string>,
 		query: firstValues(query as Record<string, string | string[]>),
 		body,
 		ifMatch: headers["if-match"],
+		once: undefined,
 	};
 	// A name becomes part of a path: nothing but what an object can be called may pass.
 	for (const name of Object.values(question.params))
-		if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
+		if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name!))
 			throw new RequestError("NotFound", `Nothing can be called "${name}".`);
 	return question;
 }
@@ -158,15 +187,39 @@ function firstValues(
 	);
 }
 
-function methodNotAllowed(allowed: string[]): RequestError {
-	const allow = allowed
-		.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
-		.join(", ");
-	return new RequestError(
-		"MethodNotAllowed",
-		`This method has no meaning here. Use ${allow}.`,
-		{ headers: { allow } },
-	);
+function refuseOtherMethods(api: FastifyInstance, path: string): void {
+	const allowed = operations
+		.filter((operation) => operation.path === path)
+		.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+	const allow = allowed.join(", ");
+	api.route({
+		method: methods.filter((method) => !allowed.includes(method)),
+		url: fastifyPath(path),
+		onRequest: () => {
+			throw new RequestError(
+				"MethodNotAllowed",
+				`This method has no meaning here. Use ${allow}.`,
+				{ headers: { allow } },
+			);
+		},
+		handler: () => undefined,
+	});
+}
+
+function fastifyPath(path: string): string {
+	return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+function answerError(
+	error: unknown,
+	request: FastifyRequest,
+	reply: FastifyReply,
+	log: Logger,
+): void {
+	const answer = requestErrorOf(error);
+	if (answer.status >= 500)
+		log.error({ request: request.id, err: error }, "failed");
+	reply.code(answer.status).headers(answer.headers).send(answer.toJSON());
 }
 
 /** JSON, and nothing at all: many clients name a content type even where they send nothing. */

@@ -1,11 +1,12 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	bucket,
 	framesSubject,
 	manifestSubject,
+	rates,
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
@@ -96,12 +97,36 @@ test.each(["receive", "archive"] as const)(
 	},
 );
 
+test("api keeps requests and counts them", async () => {
+	const requests = await new Kvm(as.api).create(bucket.requests);
+	await requests.put("x", "a request");
+	expect((await requests.get("x"))?.string()).toBe("a request");
+	const { streams } = await jetstreamManager(as.api, { checkAPI: false });
+	await streams.add({
+		name: rates.stream,
+		subjects: [rates.subject("*", "*")],
+		allow_msg_counter: true,
+	});
+	const increment = headers();
+	increment.set("Nats-Incr", "+1");
+	const answer = await as.api.request(rates.subject(1, "x"), "", {
+		headers: increment,
+		timeout: 2_000,
+	});
+	expect(answer.json()).toMatchObject({ val: "1" });
+});
+
 const forbidden: [string, () => Promise<unknown>][] = [
 	["receive writes a route", () => put("receive", bucket.routes)],
 	["archive writes a route", () => put("archive", bucket.routes)],
 	["archive takes a claim", () => put("archive", bucket.claims)],
 	["operator writes the ledger", () => put("operator", bucket.ledger)],
 	["api reads routes", () => get("api", bucket.routes)],
+	[
+		"api purges frames",
+		async () => (await jetstreamManager(as.api)).streams.purge(frames),
+	],
+	["archive writes a request", () => put("archive", bucket.requests)],
 	["receive reads claims", () => get("receive", bucket.claims)],
 	[
 		"operator publishes a frame",

@@ -1,0 +1,112 @@
+import { RequestError } from "./errors.ts";
+
+/** Counts that all replicas share. */
+export interface SharedCounter {
+	/** Adds one to a subject's count in a window, and returns it. Throws when that can't be told. */
+	add(window: number, subject: string): Promise<number>;
+}
+
+export interface RateLimitOptions {
+	/** Requests that a subject has in a window. */
+	limit: number;
+	windowMs: number;
+	shared?: SharedCounter | undefined;
+	now?: () => number;
+}
+
+/** Where a subject stands after one more request. */
+export interface Rate {
+	limit: number;
+	remaining: number;
+	/** Seconds until the window ends, and all is forgotten. */
+	resetSeconds: number;
+	isOver: boolean;
+}
+
+/** After a failure nobody waits for the shared counter so long. */
+const pauseMs = 1_000;
+
+/**
+ * So many requests per subject and window of the clock, whichever replica they come to; each replica counts for itself
+ * as long as it can't ask the shared counter.
+ */
+export class RateLimit {
+	readonly #options: RateLimitOptions;
+	readonly #now: () => number;
+	#window = 0;
+	#counts = new Map<string, number>();
+	#pausedUntil = 0;
+
+	constructor(options: RateLimitOptions) {
+		this.#options = options;
+		this.#now = options.now ?? Date.now;
+	}
+
+	/** Counts a request of the subject. */
+	async take(subject: string): Promise<Rate> {
+		const window = this.#currentWindow();
+		const own = (this.#counts.get(subject) ?? 0) + 1;
+		this.#counts.set(subject, own);
+		const count = (await this.#sharedCount(window, subject)) ?? own;
+		if (window === this.#window)
+			this.#counts.set(subject, Math.max(count, this.#counts.get(subject)!));
+		return this.#rate(window, count);
+	}
+
+	/** The subject has had all that it may in this window, as far as this replica knows. Counts nothing. */
+	isUsedUp(subject: string): boolean {
+		this.#currentWindow();
+		return (this.#counts.get(subject) ?? 0) >= this.#options.limit;
+	}
+
+	async #sharedCount(
+		window: number,
+		subject: string,
+	): Promise<number | undefined> {
+		const { shared } = this.#options;
+		if (!shared || this.#now() < this.#pausedUntil) return undefined;
+		try {
+			return await shared.add(window, subject);
+		} catch {
+			// NATS is away, which its own log says: this replica's count is the best that there is.
+			this.#pausedUntil = this.#now() + pauseMs;
+			return undefined;
+		}
+	}
+
+	#currentWindow(): number {
+		const window = Math.floor(this.#now() / this.#options.windowMs);
+		if (window !== this.#window) {
+			this.#window = window;
+			this.#counts = new Map();
+		}
+		return window;
+	}
+
+	#rate(window: number, count: number): Rate {
+		const { limit, windowMs } = this.#options;
+		const leftMs = Math.max(0, (window + 1) * windowMs - this.#now());
+		return {
+			limit,
+			remaining: Math.max(0, limit - count),
+			resetSeconds: Math.ceil(leftMs / 1000),
+			isOver: count > limit,
+		};
+	}
+}
+
+export function rateHeaders(rate: Rate): Record<string, string> {
+	return {
+		"x-ratelimit-limit": String(rate.limit),
+		"x-ratelimit-remaining": String(rate.remaining),
+		"x-ratelimit-reset": String(rate.resetSeconds),
+	};
+}
+
+export function rateLimited({ limit, resetSeconds }: Rate): RequestError {
+	return new RequestError(
+		"RateLimited",
+		`That was more than ${limit} requests in a minute. Go on in ${resetSeconds} seconds.`,
+		{ headers: { "retry-after": String(resetSeconds) } },
+	);
+}
