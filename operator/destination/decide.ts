@@ -4,6 +4,7 @@ import type {
 	DestinationLastCheck,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
+import type { EventReason } from "../event-reasons.ts";
 import { jobOutcome } from "../job-outcome.ts";
 import {
 	type ConditionStatus,
@@ -40,7 +41,7 @@ export type DestinationAction =
 	| {
 			type: "recordEvent";
 			severity: "Normal" | "Warning";
-			reason: string;
+			reason: EventReason<"Destination">;
 			message: string;
 	  }
 	| { type: "lookAgain"; afterMs: number };

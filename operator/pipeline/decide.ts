@@ -6,6 +6,7 @@ import type {
 	PipelineStatus,
 	Run,
 } from "../../crds/generated/types.ts";
+import type { EventReason } from "../event-reasons.ts";
 import {
 	type Condition,
 	findCondition,
@@ -38,7 +39,7 @@ export type PipelineAction =
 	| {
 			type: "recordEvent";
 			severity: "Normal" | "Warning";
-			reason: string;
+			reason: EventReason<"Pipeline">;
 			message: string;
 	  }
 	| { type: "lookAgain"; afterMs: number };

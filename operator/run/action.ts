@@ -1,5 +1,6 @@
 import type { ManifestQuestion } from "../../contracts/manifest.ts";
 import type { RunStatus } from "../../crds/generated/types.ts";
+import type { EventReason } from "../event-reasons.ts";
 import type { Target } from "../pipeline/target.ts";
 import type { RunJob } from "./job.ts";
 
@@ -16,7 +17,7 @@ export type RunAction =
 	| {
 			type: "recordEvent";
 			severity: "Normal" | "Warning";
-			reason: string;
+			reason: EventReason<"Run">;
 			message: string;
 	  }
 	| { type: "lookAgain"; afterMs: number };

@@ -1,4 +1,5 @@
 import type { Run, RunError, RunStatus } from "../../crds/generated/types.ts";
+import type { EventReason } from "../event-reasons.ts";
 import { type Condition, rfc3339, setCondition } from "../kube/conditions.ts";
 import { annotation } from "../labels.ts";
 import type { Reason } from "../reasons.ts";
@@ -79,7 +80,7 @@ export const transition = {
 
 export function tell(
 	severity: "Normal" | "Warning",
-	reason: string,
+	reason: EventReason<"Run">,
 	message: string,
 ): RunAction {
 	return { type: "recordEvent", severity, reason, message };

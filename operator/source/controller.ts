@@ -1,5 +1,6 @@
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
+import type { EventReason } from "../event-reasons.ts";
 import { hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
@@ -121,7 +122,7 @@ async function apply(
 				);
 				events.record(sourceKind, current, {
 					type: "Normal",
-					reason: "URLIssued",
+					reason: "URLIssued" satisfies EventReason<"Source">,
 					action: "IssueURL",
 					note: `The Source has a URL of its own now; its keys are in Secret "${keysSecretName(name)}".`,
 				});

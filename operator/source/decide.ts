@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { SourceLedger } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
+import type { EventReason } from "../event-reasons.ts";
 import { findCondition, setCondition } from "../kube/conditions.ts";
 import type { Secret } from "../kube/kinds.ts";
 import { finalizer } from "../labels.ts";
@@ -41,7 +42,7 @@ export type SourceAction =
 	| {
 			type: "recordEvent";
 			severity: "Normal" | "Warning";
-			reason: string;
+			reason: EventReason<"Source">;
 			message: string;
 	  }
 	| { type: "lookAgain"; afterMs: number };

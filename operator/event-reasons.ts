@@ -1,0 +1,33 @@
+import type { reasons } from "./reasons.ts";
+
+/**
+ * What Events tell beside the reasons of `Ready`, by kind: reason → what happened. An Event is recorded as well when
+ * `Ready` comes to another reason, and has that. docs/reference/events.md says the same to people.
+ */
+export const eventReasons = {
+	Source: {
+		URLIssued: "The Source got a URL of its own.",
+		URLAdopted:
+			"The Secret with the keys was there already: the Source has its earlier URL.",
+	},
+	Destination: {},
+	Pipeline: {},
+	Run: {
+		RunStarted: "The Job was made; the note says which days it loads.",
+		JobNotStarted: "Kubernetes refused the Job; the note has its words.",
+		RunSucceeded: "The table holds the days of the Run.",
+		RunFailed: "The Run failed; the note has the error's code and message.",
+		RunCancelled: "The Run was cancelled by `spec.cancel`.",
+	},
+} as const satisfies Record<keyof typeof reasons, Record<string, string>>;
+
+type Kind = keyof typeof eventReasons;
+
+/** The reasons that an Event about a kind can have. */
+export type EventReason<K extends Kind> =
+	| (keyof (typeof eventReasons)[K] & string)
+	| ReadyReason<(typeof reasons)[K]>;
+
+type ReadyReason<Types> = Types extends { Ready: infer Meanings }
+	? keyof Meanings & string
+	: never;
