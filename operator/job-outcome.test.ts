@@ -81,25 +81,99 @@ test("a success counts wherever it stands", () => {
 	});
 });
 
-test("a process that was killed is reported in Kubernetes' words", () => {
-	expect(
-		jobOutcome(ended("Failed", "Job has reached the specified backoff limit"), [
-			pod(0, exited(137, "", "OOMKilled")),
-		]),
-	).toMatchObject({
+test.each<[string, Pod["status"], string, string]>([
+	[
+		"a process that was killed for its memory",
+		exited(137, "", "OOMKilled"),
+		"OOMKilled",
+		"The process took more memory than it may. Raise the memory in the Pipeline's spec.runTemplate.resources. The process ended with exit code 137.",
+	],
+	[
+		"a Pod that was evicted",
+		{ phase: "Failed", reason: "Evicted", message: "Node had no memory left" },
+		"Evicted",
+		"The node needed the room. Give the Pod what it needs by the requests in the Pipeline's spec.runTemplate.resources. Node had no memory left.",
+	],
+	[
+		"a Pod whose node was lost",
+		{ phase: "Failed", reason: "NodeLost", message: "Node n is gone" },
+		"NodeLost",
+		"Job has reached the specified backoff limit. Node n is gone.",
+	],
+	[
+		"a process that could not be started",
+		exited(128, "exec: tidemill: not found", "StartError"),
+		"StartError",
+		"The process ended with exit code 128. exec: tidemill: not found.",
+	],
+	[
+		"a process that left nothing",
+		exited(1, ""),
+		"ResultMissing",
+		"The process ended with exit code 1.",
+	],
+	[
+		"a process that left something else",
+		exited(139, "Segmentation fault"),
+		"ResultMissing",
+		"The process ended with exit code 139. It left: Segmentation fault.",
+	],
+	[
+		"a result that was cut off",
+		exited(75, JSON.stringify(busy).slice(0, 40)),
+		"ResultMissing",
+		'It left: {"version":1,"outcome":"Failed","error":.',
+	],
+	[
+		"a result of another version",
+		exited(0, '{"version":2}', "Completed"),
+		"ResultMissing",
+		'It left: {"version":2}.',
+	],
+	[
+		"a result without its error",
+		exited(65, '{"version":1}'),
+		"ResultMissing",
+		"exit code 65",
+	],
+	["a result that is nothing", exited(65, "null"), "ResultMissing", "null"],
+])("%s is told as what it is", (_, status, code, words) => {
+	const job = ended("Failed", "Job has reached the specified backoff limit");
+	const outcome = jobOutcome(job, [pod(0, status!)]);
+	if (!outcome.finished || outcome.result.outcome !== "Failed")
+		throw new Error(JSON.stringify(outcome));
+	expect(outcome.result.error.code).toBe(code);
+	expect(outcome.result.error.message).toContain(words);
+});
+
+test("a process that ended well without a result did not succeed", () => {
+	const pods = [pod(0, exited(0, "", "Completed"))];
+	expect(jobOutcome(ended("Complete"), pods)).toMatchObject({
+		result: { outcome: "Failed", error: { code: "ResultMissing" } },
+	});
+});
+
+test("a Job that ran out of time says so, whatever its process left when it was told to end", () => {
+	const stopped = { code: "Stopped", message: "Told to end.", retryable: true };
+	const left = { version: 1, outcome: "Failed", error: stopped };
+	const job = ended("Failed", "Job was active longer than specified deadline");
+	job.status!.conditions![0]!.reason = "DeadlineExceeded";
+	const pods = [pod(0, exited(75, JSON.stringify(left)))];
+	expect(jobOutcome(job, pods)).toMatchObject({
 		result: {
-			outcome: "Failed",
 			error: {
-				code: "OOMKilled",
-				message:
-					"Job has reached the specified backoff limit The process ended with OOMKilled (exit code 137).",
+				code: "DeadlineExceeded",
+				message: expect.stringContaining("said Stopped: Told to end."),
 			},
 		},
+	});
+	expect(jobOutcome(job, [])).toMatchObject({
+		result: { error: { code: "DeadlineExceeded" } },
 	});
 });
 
 test("a Job that never had a Pod says where to look", () => {
-	expect(jobOutcome(ended("Failed", "deadline"), [])).toMatchObject({
+	expect(jobOutcome(ended("Failed", "quota"), [])).toMatchObject({
 		result: { error: { message: expect.stringContaining("Job's Events") } },
 	});
 });

@@ -1,4 +1,5 @@
-import type { JobResult } from "../contracts/job.ts";
+import type { JobError, JobResult } from "../contracts/job.ts";
+import { endedAs, unexplained } from "./job-endings.ts";
 import { containerName } from "./job-template.ts";
 import type { Job, Pod } from "./kube/kinds.ts";
 
@@ -23,52 +24,74 @@ export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
 		return { finished: false, ...(waitingFor && { waitingFor }) };
 	}
 	const at = new Date(ended.lastTransitionTime ?? 0).toISOString();
+	const results = pods.map(resultOf);
 	return {
 		finished: true,
 		at,
-		result:
-			pods.map(resultOf).find((result) => result?.outcome === "Succeeded") ??
-			(latest && resultOf(latest)) ??
-			failed(ended.reason ?? ended.type, latest, ended.message),
+		result: results.find((result) => result?.outcome === "Succeeded") ?? {
+			version: 1,
+			outcome: "Failed",
+			error: errorOf(ended, latest),
+		},
 	};
 }
 
-function resultOf(pod: Pod): JobResult | undefined {
-	const message = terminated(pod)?.message;
-	try {
-		const result = JSON.parse(message ?? "") as JobResult;
-		return result.version === 1 ? result : undefined;
-	} catch {
-		return undefined;
+type JobCondition = NonNullable<
+	NonNullable<Job["status"]>["conditions"]
+>[number];
+
+function errorOf(ended: JobCondition, latest: Pod | undefined): JobError {
+	const result = latest && resultOf(latest);
+	const said = result?.outcome === "Failed" ? result.error : undefined;
+	// Its process was told to end, and may have left that as its result.
+	if (ended.reason === "DeadlineExceeded") {
+		const last = said && `Its last attempt said ${said.code}: ${said.message}`;
+		return endedAs("DeadlineExceeded", last, latest && waitingReason(latest));
 	}
+	return said ?? silentEnd(ended, latest);
 }
 
 /** The process left no result: it was killed, or never started. */
-function failed(
-	code: string,
-	pod: Pod | undefined,
-	message: string | undefined,
-): JobResult {
-	const end = pod && terminated(pod);
-	const facts = [
-		message,
-		end &&
-			`The process ended with ${end.reason ?? "an error"} (exit code ${end.exitCode}).`,
-		end?.message,
-		pod && waitingReason(pod),
-		pod
-			? undefined
-			: "No Pod is left to ask: see the Job's Events for why none was made or what removed it.",
-	];
-	return {
-		version: 1,
-		outcome: "Failed",
-		error: {
-			code: end?.reason ?? code,
-			message: facts.filter(Boolean).join(" ").slice(0, 2048),
-			retryable: true,
-		},
-	};
+function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
+	if (!pod)
+		return unexplained(
+			ended.reason ?? ended.type,
+			ended.message,
+			"No Pod is left to ask: see the Job's Events for why none was made or what removed it.",
+		);
+	const { reason, message } = pod.status ?? {};
+	if (reason === "Evicted") return endedAs("Evicted", message);
+	const process = terminated(pod);
+	if (!process)
+		return unexplained(
+			reason ?? ended.reason ?? ended.type,
+			ended.message,
+			message,
+			waitingReason(pod),
+		);
+	const end = `The process ended with exit code ${process.exitCode}`;
+	if (process.reason === "OOMKilled") return endedAs("OOMKilled", end);
+	// With any other word, such as StartError, Kubernetes explains in its message why there was no process.
+	if (process.reason && !["Completed", "Error"].includes(process.reason))
+		return unexplained(process.reason, end, process.message);
+	const left = process.message?.trim().slice(0, 500);
+	return endedAs("ResultMissing", end, left && `It left: ${left}`);
+}
+
+/** Undefined when there is none, or none that can be read. */
+function resultOf(pod: Pod): JobResult | undefined {
+	const message = terminated(pod)?.message;
+	try {
+		const result = JSON.parse(message ?? "") as JobResult | null;
+		if (result?.version !== 1) return undefined;
+		const whole =
+			result.outcome === "Succeeded"
+				? Number.isSafeInteger(result.rows)
+				: typeof result.error?.code === "string";
+		return whole ? result : undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 function terminated(pod: Pod) {

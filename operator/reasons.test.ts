@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { jobEndings } from "./job-endings.ts";
 import { reasons } from "./reasons.ts";
 
 test("docs/reference/conditions.md has every reason, with its meaning", async () => {
@@ -17,7 +18,10 @@ function page(): string {
 			"",
 		]),
 	);
-	return [introduction, ...sections].join("\n");
+	const endings = Object.entries(jobEndings).map(
+		([code, meaning]) => `| \`${code}\` | ${meaning} |`,
+	);
+	return [introduction, ...sections, endingsHead, ...endings, ""].join("\n");
 }
 
 const introduction = `# Conditions
@@ -33,3 +37,11 @@ names the thing and what to do next. \`lastTransitionTime\` moves only when \`st
 
 A reason never changes its name; new ones may come.
 `;
+
+const endingsHead = `## Jobs that end without a word of their process
+
+The code stands in a Run's \`status.error\`, and in the message of a Destination whose check it was. An ending for which
+Kubernetes has another word, such as \`StartError\`, has that. Codes of archive and of the Jobs: [errors.md](errors.md).
+
+| Code | Meaning |
+| --- | --- |`;
