@@ -20,6 +20,8 @@ export interface ApiResource<T extends Resource = Resource> {
 	noun: string;
 	kind: ResourceKind<T> & { kind: Kind };
 	secretFields: SecretField[];
+	/** A body that makes one. */
+	example: object;
 	/** The answer to POST waits for this, for a few seconds. */
 	isReadyToShow(resource: T): boolean;
 }
@@ -34,6 +36,16 @@ const atOnce = () => true;
 const sources: ApiResource<Source> = {
 	collection: "sources",
 	noun: "source",
+	example: {
+		displayName: "The shop",
+		type: "Webhook",
+		webhook: {
+			authorization: {
+				type: "CustomToken",
+				customToken: { token: "choose-a-long-one" },
+			},
+		},
+	},
 	kind: sourceKind,
 	secretFields: [
 		{
@@ -58,6 +70,11 @@ const sources: ApiResource<Source> = {
 const destinations: ApiResource<Destination> = {
 	collection: "destinations",
 	noun: "destination",
+	example: {
+		displayName: "Warehouse",
+		type: "DuckDB",
+		duckDB: { path: "analytics/events.duckdb", volumeClaimName: "warehouse" },
+	},
 	kind: destinationKind,
 	secretFields: [
 		{
@@ -74,6 +91,16 @@ const destinations: ApiResource<Destination> = {
 const pipelines: ApiResource<Pipeline> = {
 	collection: "pipelines",
 	noun: "pipeline",
+	example: {
+		displayName: "Orders, every morning",
+		sourceRef: { name: "the-shop" },
+		destinationRef: { name: "warehouse" },
+		schedule: {
+			type: "Daily",
+			updateTime: "06:30",
+			timeZone: "Europe/Berlin",
+		},
+	},
 	kind: pipelineKind,
 	secretFields: [],
 	isReadyToShow: atOnce,
@@ -82,6 +109,11 @@ const pipelines: ApiResource<Pipeline> = {
 const trackingPlans: ApiResource<TrackingPlan> = {
 	collection: "tracking-plans",
 	noun: "tracking-plan",
+	example: {
+		displayName: "Shop events",
+		eventType: { bodyPointer: "/event" },
+		events: [{ type: "order.paid", schema: { required: ["order"] } }],
+	},
 	kind: trackingPlanKind,
 	secretFields: [],
 	isReadyToShow: atOnce,

@@ -1,24 +1,66 @@
 import { ApiError } from "../kube/client.ts";
 import { TransportError } from "../kube/transport.ts";
 
-/** Every code that an answer of the API can have, with its HTTP status. */
+/** Every code that an answer of the API can have, with its HTTP status and what to do. */
 export const errorCodes = {
-	InvalidRequest: 400,
-	AccountRequired: 400,
-	Unauthorized: 401,
-	Forbidden: 403,
-	NotFound: 404,
-	MethodNotAllowed: 405,
-	NotAcceptable: 406,
-	Conflict: 409,
-	CursorExpired: 410,
-	PreconditionFailed: 412,
-	TooLarge: 413,
-	UnsupportedContentType: 415,
-	RateLimited: 429,
-	Internal: 500,
-	Unavailable: 503,
-} as const;
+	InvalidRequest: {
+		status: 400,
+		advice: "Correct the fields that `details` names; it names all of them.",
+	},
+	AccountRequired: {
+		status: 400,
+		advice:
+			"Name the account in `Tidemill-Account`, since the token isn't of a service account.",
+	},
+	Unauthorized: {
+		status: 401,
+		advice: "Present a token that is valid: `kubectl create token`.",
+	},
+	Forbidden: {
+		status: 403,
+		advice:
+			"Have somebody bind a role that permits it, such as `tidemill-editor`.",
+	},
+	NotFound: { status: 404, advice: "Check the name and the account." },
+	MethodNotAllowed: {
+		status: 405,
+		advice: "Use a method that the header `Allow` names.",
+	},
+	NotAcceptable: {
+		status: 406,
+		advice: "Leave `Accept` out, or allow the type that the message names.",
+	},
+	Conflict: {
+		status: 409,
+		advice: "Read what is there now, as the message says, and decide anew.",
+	},
+	CursorExpired: {
+		status: 410,
+		advice: "Ask for the list again from its first page.",
+	},
+	PreconditionFailed: {
+		status: 412,
+		advice: "Get the resource again, and change what you find then.",
+	},
+	TooLarge: { status: 413, advice: "Send at most 1 MiB." },
+	UnsupportedContentType: {
+		status: 415,
+		advice: "Send JSON, and say so in `Content-Type`.",
+	},
+	RateLimited: {
+		status: 429,
+		advice: "Wait for as many seconds as `Retry-After` says.",
+	},
+	Internal: {
+		status: 500,
+		advice: "Give `X-Request-Id` to who runs Tidemill: it is in the log.",
+	},
+	Unavailable: {
+		status: 503,
+		advice:
+			"Send the request again after `Retry-After`; a POST with an `Idempotency-Key`, so that it can't be done twice.",
+	},
+} as const satisfies Record<string, { status: number; advice: string }>;
 
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -51,7 +93,7 @@ export class RequestError extends Error {
 	}
 
 	get status(): number {
-		return errorCodes[this.code];
+		return errorCodes[this.code].status;
 	}
 
 	/** The body that receive's errors have as well. */

@@ -14,6 +14,7 @@ import { madeOnce, requestMark } from "./made-once.ts";
 import { awaitObject } from "./object-wait.ts";
 import { page } from "./page.ts";
 import type { OnceRequest } from "./request-keys.ts";
+import { requireObject } from "./resource-body.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { runView } from "./views.ts";
 
@@ -129,12 +130,7 @@ async function createRun(
 }
 
 function runSpec(pipeline: string, body: unknown): Run["spec"] {
-	const asked = body ?? {};
-	if (typeof asked !== "object" || Array.isArray(asked))
-		throw new RequestError(
-			"InvalidRequest",
-			"The body must be a JSON object, or empty.",
-		);
+	const asked = body === undefined ? {} : requireObject(body);
 	const spec = { ...asked, pipelineRef: { name: pipeline } };
 	const errors = validateSpec("Run", spec);
 	if (errors.length > 0)

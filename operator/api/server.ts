@@ -10,6 +10,7 @@ import type { Logger } from "../../service/log.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { accepts } from "./accept.ts";
 import { accountOf } from "./account.ts";
+import { serveDocumentation } from "./documentation.ts";
 import { RequestError, requestErrorOf } from "./errors.ts";
 import type { Caller, Question } from "./handler.ts";
 import { type Operation, operations } from "./operations.ts";
@@ -38,7 +39,16 @@ export interface ApiOptions {
 /** As much as etcd takes of one object, less its metadata. */
 const maxBodyBytes = 1024 * 1024;
 
-const methods: HTTPMethods[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+const methods: HTTPMethods[] = [
+	"GET",
+	"HEAD",
+	"POST",
+	"PUT",
+	"PATCH",
+	"DELETE",
+	"OPTIONS",
+	"TRACE",
+];
 
 /** The REST façade (design §7): not listening yet. Nothing of a request reaches the apiserver but what handlers send. */
 export function createApi(options: ApiOptions): FastifyInstance {
@@ -69,6 +79,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	});
 	for (const operation of operations)
 		serve(api, operation, (request) => visitors.get(request)!, options);
+	serveDocumentation(api);
 	for (const path of new Set(operations.map(({ path }) => path)))
 		refuseOtherMethods(api, path);
 	api.addHook("onResponse", async (request, reply) => {

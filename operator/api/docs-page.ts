@@ -1,0 +1,113 @@
+import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { OpenApiDocument } from "./openapi.ts";
+import { type Operation, operations } from "./operations.ts";
+
+/** The API for people to read: one page of HTML that asks nobody for anything. */
+export function docsPage(document: OpenApiDocument): string {
+	const { info, tags, components } = document;
+	return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${text(info.title)} API</title>
+<style>${style}</style>
+<header>
+<h1>${text(info.title)} API</h1>
+<p>${prose(info.description)}</p>
+<p>${prose(components.securitySchemes.token.description)}</p>
+<p>For machines: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
+<nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#schemas">bodies</a></nav>
+</header>
+${tags.map(({ name }) => section(name, document)).join("\n")}
+<section id="schemas"><h2>Bodies</h2>
+${Object.entries(components.schemas)
+	.map(
+		([name, schema]) =>
+			`<article id="${name}"><h3>${name}</h3>${prose(String(schema.description ?? ""))}${exampleOf(schema)}${fields(schema)}</article>`,
+	)
+	.join("\n")}
+</section>
+</html>
+`;
+}
+
+const style = `
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:auto;padding:1rem;color:#1b1f24;background:#fff}
+nav a{margin-right:1rem}code,pre{font:14px/1.4 ui-monospace,monospace;background:#f2f4f7;border-radius:4px}
+code{padding:0 .25em}pre{padding:.75rem;overflow:auto}article{border-top:1px solid #d8dde3;padding:.5rem 0}
+.method{display:inline-block;min-width:4.5rem;font-weight:600}ul{padding-left:1.25rem}
+@media(prefers-color-scheme:dark){body{color:#e6e9ed;background:#14171a}code,pre{background:#23272d}a{color:#7db7ff}article{border-color:#343a42}}
+`;
+
+function section(tag: string, document: OpenApiDocument): string {
+	const own = operations.filter((operation) => operation.tag === tag);
+	return `<section id="${tag}"><h2>${text(tag)}</h2>
+${own.map((operation) => article(operation, document)).join("\n")}
+</section>`;
+}
+
+function article(operation: Operation, document: OpenApiDocument): string {
+	const { id, method, path, summary, body, query = [], answers } = operation;
+	const parameters = query.map((name) => {
+		const { description = "" } = document.components.parameters[
+			name as "limit"
+		] as { description?: string };
+		return `<li><code>?${name}=</code> ${prose(description)}</li>`;
+	});
+	const outcomes = Object.entries(answers).map(
+		([status, { about, schema }]) =>
+			`<li><code>${status}</code> ${text(about)} ${linkTo(schema)}</li>`,
+	);
+	return `<article id="${id}">
+<h3><span class="method">${method}</span> <code>${text(path)}</code></h3>
+<p>${text(summary)}.${body ? ` Body: ${linkTo(body.schema)}${body.isRequired ? "" : " (may be left out)"}.` : ""}</p>
+<ul>${parameters.join("")}${outcomes.join("")}</ul>
+</article>`;
+}
+
+function fields(schema: JsonSchema): string {
+	const properties = Object.entries(
+		(schema.properties ?? {}) as Record<string, JsonSchema>,
+	);
+	if (properties.length === 0) return "";
+	const required = (schema.required ?? []) as string[];
+	const items = properties.map(([name, field]) => {
+		const inner = (field.items ?? field) as JsonSchema;
+		return `<li><code>${text(name)}</code>${required.includes(name) ? "*" : ""} <em>${text(typeOf(field))}</em> ${prose(String(field.description ?? ""))}${fields(inner)}</li>`;
+	});
+	return `<ul>${items.join("")}</ul>`;
+}
+
+function typeOf({ type, $ref, items, enum: values }: JsonSchema): string {
+	if (Array.isArray(values))
+		return values.map((value) => JSON.stringify(value)).join(" | ");
+	if (typeof $ref === "string") return nameOf($ref);
+	const name = [type].flat().join(" | ");
+	return items ? `${name} of ${typeOf(items as JsonSchema)}` : name;
+}
+
+function exampleOf({ examples }: JsonSchema): string {
+	const [first] = (examples ?? []) as object[];
+	return first ? `<pre>${text(JSON.stringify(first, null, 2))}</pre>` : "";
+}
+
+function linkTo(schema: string | undefined): string {
+	return schema ? `<a href="#${schema}">${schema}</a>` : "";
+}
+
+function nameOf(ref: string): string {
+	return ref.split("/").at(-1)!;
+}
+
+/** Text in which \`…\` is code. */
+function prose(markdown: string): string {
+	return text(markdown).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
+}
+
+function text(plain: string): string {
+	return plain
+		.replaceAll("&", "&amp;")
+		.replaceAll("<", "&lt;")
+		.replaceAll(">", "&gt;")
+		.replaceAll('"', "&quot;");
+}
