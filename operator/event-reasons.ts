@@ -11,7 +11,11 @@ export const eventReasons = {
 			"The Secret with the keys was there already: the Source has its earlier URL.",
 	},
 	Destination: {},
-	Pipeline: {},
+	Pipeline: {
+		RunDeleted: "The Run that was under way is gone: somebody deleted it.",
+		RunNameTaken:
+			"A Run of another Pipeline has the name of the next scheduled one, which is left out.",
+	},
 	Run: {
 		RunStarted: "The Job was made; the note says which days it loads.",
 		JobNotStarted: "Kubernetes refused the Job; the note has its words.",

@@ -193,7 +193,7 @@ export interface PipelineTable {
 
 /** Which UTC dates are loaded. Events are retained for 30 days; earlier dates can't be loaded. */
 export interface PipelineDateRange {
-	/** The first date. When empty, the date of the first event. */
+	/** The first date. When empty, the date of the first event. Moved back later, it is not made up for, as little as moved forward it removes days: to load earlier dates into a table that is there, create a Run with `spec.dates`. */
 	start?: string;
 	/** The last date, or `Today` to go on for ever. */
 	end: string;
@@ -207,7 +207,7 @@ export interface PipelineSchedule {
 	updateTime?: string;
 	/** Time between runs of an `Interval` schedule, such as `15m` or `1h30m`. */
 	interval?: string;
-	/** A cron expression of five fields, in `timeZone`. */
+	/** A cron expression of five fields, in `timeZone`. Where clocks are put forward, times that don't exist run once, at the first instant after the gap; where they are put back, times that occur twice run the first time only. */
 	cron?: string;
 	/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
 	timeZone: string;
@@ -309,6 +309,14 @@ export interface PipelineLastSuccess {
 	layout: Layout;
 }
 
+/** What the last Run could not load into the table, until another Run ends. */
+export interface PipelineMisfit {
+	/** The Run's words. */
+	message: string;
+	/** What was to be loaded where. When it changes, the Pipeline is ready again. */
+	layout: Layout;
+}
+
 /** What the operator has found. Written by the operator alone. */
 export interface PipelineStatus {
 	/** The metadata.generation that this status speaks of. */
@@ -331,6 +339,8 @@ export interface PipelineStatus {
 	lastRun?: PipelineLastRun;
 	/** What the table holds since the latest Run that succeeded. The days of the next run are counted from it. */
 	lastSuccess?: PipelineLastSuccess;
+	/** What the last Run could not load into the table, until another Run ends. */
+	misfit?: PipelineMisfit;
 	/** `Ready`: it can run. `RunSucceeded`: its last Run did. */
 	conditions?: Condition[];
 }

@@ -5,7 +5,8 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
-import { hasReason } from "../kube/client.ts";
+import type { EventReason } from "../event-reasons.ts";
+import { hasReason, type KubeClient } from "../kube/client.ts";
 import {
 	ControllerLoop,
 	type Result,
@@ -35,13 +36,10 @@ export const createPipelineController: ControllerFactory = (context) => {
 			reconcile: async ({ namespace, name }) => {
 				const pipeline = informers.pipelines.get(namespace, name);
 				if (!pipeline) return undefined;
-				const runs = informers.runs
-					.list(namespace)
-					.filter(
-						({ metadata, spec }) =>
-							spec.pipelineRef.name === name && !metadata.deletionTimestamp,
-					);
-				const state = { ...referencesOf(context, pipeline), runs };
+				const state = {
+					...referencesOf(context, pipeline),
+					runs: await runsOf(context, pipeline),
+				};
 				return apply(context, pipeline, decide(state, Date.now()));
 			},
 		},
@@ -65,33 +63,53 @@ export const createPipelineController: ControllerFactory = (context) => {
 	return loop;
 };
 
+async function runsOf(
+	{ client, informers }: OperatorContext,
+	{ metadata: { name, namespace }, status }: Pipeline,
+): Promise<Run[]> {
+	const runs = informers.runs
+		.list(namespace)
+		.filter(({ spec }) => spec.pipelineRef.name === name);
+	const active = status?.activeRun;
+	// Memory may not have the Run that was just made; to take it for deleted would be wrong.
+	if (active && !runs.some(({ metadata }) => metadata.name === active)) {
+		const run = await client.get<Run>(runKind, active, namespace);
+		if (run?.spec.pipelineRef.name === name) runs.push(run);
+	}
+	return runs.filter(({ metadata }) => !metadata.deletionTimestamp);
+}
+
 async function apply(
 	{ client, events }: OperatorContext,
 	pipeline: Pipeline,
 	actions: PipelineAction[],
 ): Promise<Result | undefined> {
 	let result: Result | undefined;
+	let taken: Run | undefined;
 	for (const action of actions)
 		switch (action.type) {
-			case "createRun":
-				await client
-					.create<Run>(runKind, scheduledRun(pipeline, action.name), {
-						fieldManager,
-					})
-					.catch((error) => {
-						// It was made before, and we died before the status said so.
-						if (!hasReason(error, "AlreadyExists")) throw error;
-					});
+			case "createRun": {
+				taken = await createRun(client, pipeline, action.name);
+				if (!taken) break;
+				events.record(pipelineKind, pipeline, {
+					type: "Warning",
+					reason: "RunNameTaken" satisfies EventReason<"Pipeline">,
+					action: "Schedule",
+					note: `There is a Run "${action.name}" of Pipeline "${taken.spec.pipelineRef.name}" already, so this time of the schedule is left out. Leave names that end in a number to the schedule.`,
+				});
 				break;
-			case "writeStatus":
+			}
+			case "writeStatus": {
+				const { activeRun, ...status } = action.status;
 				await writeStatus<Pipeline>(
 					client,
 					pipelineKind,
 					pipeline,
-					action.status,
+					{ ...status, ...(activeRun && !taken && { activeRun }) },
 					fieldManager,
 				);
 				break;
+			}
 			case "deleteRun": {
 				const { name, namespace, uid } = action.run.metadata;
 				await client.delete(runKind, name, namespace, { uid });
@@ -109,6 +127,27 @@ async function apply(
 				result = { requeueAfterMs: action.afterMs };
 		}
 	return result;
+}
+
+/** Returns the Run of another Pipeline that has the name, if one has. */
+async function createRun(
+	client: KubeClient,
+	pipeline: Pipeline,
+	name: string,
+): Promise<Run | undefined> {
+	try {
+		const run = scheduledRun(pipeline, name);
+		await client.create<Run>(runKind, run, { fieldManager });
+		return undefined;
+	} catch (error) {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+		const { namespace } = pipeline.metadata;
+		const there = await client.get<Run>(runKind, name, namespace);
+		// Ours: it was made before, and we died before the status said so.
+		return there?.spec.pipelineRef.name === pipeline.metadata.name
+			? undefined
+			: there;
+	}
 }
 
 function scheduledRun(pipeline: Pipeline, name: string): Run {

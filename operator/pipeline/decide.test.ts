@@ -251,6 +251,40 @@ test("a table that doesn't fit stops the schedule", () => {
 	});
 });
 
+test("and goes on stopping it when the Run that found it is gone", () => {
+	const found = stateOf({ pipeline: scheduled(early), runs: [misfit] });
+	const pipeline = scheduled(early, statusAfter(found));
+	const state = stateOf({ pipeline });
+	expect(created(state)).toEqual([]);
+	expect(findCondition(statusAfter(state).conditions, "Ready")).toMatchObject({
+		reason: "TableIncompatible",
+		message: "Column date is missing.",
+	});
+});
+
+test("until another Run has ended well", () => {
+	const found = stateOf({ pipeline: scheduled(early), runs: [misfit] });
+	const pipeline = scheduled(early, statusAfter(found));
+	const runs = [ended("by-hand", "Succeeded", "2026-03-10T12:00:00Z", facts)];
+	expect(statusAfter(stateOf({ pipeline, runs })).misfit).toBeUndefined();
+	expect(created(stateOf({ pipeline, runs }))).toEqual([noonName]);
+});
+
+test("a Run under way that is gone was deleted, and that is told", () => {
+	const runs = [runOf("r")];
+	const status = statusAfter(stateOf({ runs }));
+	expect(status.activeRun).toBe("r");
+	const pipeline = pipelineOf({}, { status });
+	expect(decide(stateOf({ pipeline, runs }), now)).toEqual([]);
+	expect(decide(stateOf({ pipeline }), now)).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", reason: "RunDeleted" }),
+	);
+	const over = [ended("r", "Cancelled", "2026-03-10T12:00:00Z")];
+	expect(decide(stateOf({ pipeline, runs: over }), now)).not.toContainEqual(
+		expect.objectContaining({ type: "recordEvent" }),
+	);
+});
+
 test.each([
 	[
 		"another table name",

@@ -3,6 +3,7 @@ import type {
 	Layout,
 	Pipeline,
 	PipelineLastRun,
+	PipelineMisfit,
 	PipelineStatus,
 	Run,
 } from "../../crds/generated/types.ts";
@@ -14,6 +15,7 @@ import {
 	setCondition,
 } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
+import { rowsText } from "../rows-text.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import { parseSchedule } from "./schedule.ts";
 import { tableNameOf } from "./table-name.ts";
@@ -49,6 +51,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const { pipeline, runs } = state;
 	if (pipeline.metadata.deletionTimestamp) return [];
 	const history = runHistory(pipeline, runs);
+	const misfit = misfitOf(pipeline, history);
 	const parsed = parseSchedule(pipeline.spec.schedule);
 	const resolved = resolveTarget(state);
 	const problem =
@@ -56,14 +59,14 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			? resolved.problem
 			: "problem" in parsed
 				? parsed.problem
-				: incompatibleTable(pipeline, history, resolved.target.layout);
+				: incompatibleTable(pipeline, misfit, resolved.target.layout);
 	const timing = decideTiming(
 		pipeline,
 		"schedule" in parsed ? parsed.schedule : undefined,
 		problem === undefined && history.active === undefined,
 		now,
 	);
-	const status = statusOf(pipeline, history, problem, timing, now);
+	const status = statusOf(pipeline, { history, misfit, problem, timing }, now);
 	const changed = !isDeepStrictEqual(
 		JSON.parse(JSON.stringify(status)),
 		pipeline.status ?? {},
@@ -79,7 +82,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 					} as const,
 				]),
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
-		...eventsOf(pipeline, problem),
+		...eventsOf(state, problem),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
 		...(timing.nextMs === undefined
 			? []
@@ -100,24 +103,42 @@ export function runNameOf({ metadata }: Pipeline, slotMs: number): string {
 	return `${metadata.name}-${slotMs / 60_000}`;
 }
 
-/** Until the layout changes, or the table is made anew: a Run that finds the same again would fail the same. */
+/**
+ * What the latest Run found that can't be loaded into the table: a Run that finds the same again would fail the same.
+ * The status remembers it when that Run is gone.
+ */
+function misfitOf(
+	{ status }: Pipeline,
+	{ latest }: RunHistory,
+): PipelineMisfit | undefined {
+	if (!latest) return status?.misfit;
+	const { error, layout } = latest.status ?? {};
+	return error?.code === "TableIncompatible" && layout
+		? { layout, message: error.message }
+		: undefined;
+}
+
+/** Until the layout changes, or the table may be made anew. */
 function incompatibleTable(
 	{ spec }: Pipeline,
-	{ latest }: RunHistory,
+	misfit: PipelineMisfit | undefined,
 	layout: Layout,
 ): TargetProblem | undefined {
 	if (spec.table.onIncompatible === "Rebuild") return undefined;
-	const { error, layout: tried } = latest?.status ?? {};
-	if (error?.code !== "TableIncompatible") return undefined;
-	if (!isDeepStrictEqual(tried, layout)) return undefined;
-	return { reason: "TableIncompatible", message: error.message };
+	if (!misfit || !isDeepStrictEqual(misfit.layout, layout)) return undefined;
+	return { reason: "TableIncompatible", message: misfit.message };
+}
+
+interface Findings {
+	history: RunHistory;
+	misfit: PipelineMisfit | undefined;
+	problem: TargetProblem | undefined;
+	timing: Timing;
 }
 
 function statusOf(
 	pipeline: Pipeline,
-	history: RunHistory,
-	problem: TargetProblem | undefined,
-	timing: Timing,
+	{ history, misfit, problem, timing }: Findings,
 	now: number,
 ): PipelineStatus {
 	const { metadata, spec, status: before } = pipeline;
@@ -152,6 +173,7 @@ function statusOf(
 		...(activeRun && { activeRun }),
 		...(history.lastRun && { lastRun: history.lastRun }),
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
+		...(misfit && { misfit }),
 		conditions: withRunSucceeded(ready, history, observedGeneration, now),
 	};
 }
@@ -192,27 +214,50 @@ function withRunSucceeded(
 }
 
 function outcomeOf(
-	{ name, phase, rows = 0 }: PipelineLastRun,
+	{ name, phase, rows }: PipelineLastRun,
 	{ status }: Run,
 ): string {
-	if (phase === "Succeeded") return `Run "${name}" loaded ${rows} rows.`;
+	if (phase === "Succeeded") return `Run "${name}" loaded ${rowsText(rows)}.`;
 	return status?.error
 		? `Run "${name}" failed (${status.error.code}): ${status.error.message}`
 		: `Run "${name}" was cancelled.`;
 }
 
 function eventsOf(
-	{ status }: Pipeline,
+	{ pipeline, runs }: PipelineState,
 	problem: TargetProblem | undefined,
 ): PipelineAction[] {
+	const { activeRun, conditions } = pipeline.status ?? {};
+	const deleted =
+		activeRun && !runs.some(({ metadata }) => metadata.name === activeRun);
 	const reason = problem?.reason ?? "Resolved";
-	if (findCondition(status?.conditions, "Ready")?.reason === reason) return [];
+	const isNews = findCondition(conditions, "Ready")?.reason !== reason;
 	return [
-		{
-			type: "recordEvent",
-			severity: problem ? "Warning" : "Normal",
-			reason,
-			message: problem?.message ?? "The Pipeline can run.",
-		},
+		...(deleted
+			? [
+					tell(
+						"Warning",
+						"RunDeleted",
+						`Run "${activeRun}" was deleted before it was seen to end. The next Run loads its days.`,
+					),
+				]
+			: []),
+		...(isNews
+			? [
+					tell(
+						problem ? "Warning" : "Normal",
+						reason,
+						problem?.message ?? "The Pipeline can run.",
+					),
+				]
+			: []),
 	];
+}
+
+function tell(
+	severity: "Normal" | "Warning",
+	reason: EventReason<"Pipeline">,
+	message: string,
+): PipelineAction {
+	return { type: "recordEvent", severity, reason, message };
 }

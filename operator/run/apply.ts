@@ -4,9 +4,9 @@ import type {
 } from "../../contracts/manifest.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
 import type { OperatorContext } from "../context.ts";
-import { ApiError, hasReason } from "../kube/client.ts";
+import { ApiError, hasReason, type KubeClient } from "../kube/client.ts";
 import type { Result } from "../kube/controller.ts";
-import { kinds } from "../kube/kinds.ts";
+import { kinds, type Secret } from "../kube/kinds.ts";
 import { controllerReference } from "../kube/resource.ts";
 import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager } from "../labels.ts";
@@ -56,7 +56,7 @@ export async function applyRun(
 				return applyRun(context, next, decideRefused(run, refusal, Date.now()));
 			}
 			case "removeJob":
-				await client.delete(kinds.secret, inputSecretName(name), namespace);
+				await removeInput(context, run);
 				if (state.job) {
 					const { uid } = state.job.metadata;
 					await client.delete(kinds.job, name, namespace, { uid });
@@ -129,6 +129,8 @@ async function start(
 	{ job, secret }: RunJob,
 ): Promise<string | undefined> {
 	try {
+		if ((await inputOf(client, run)) === "foreign")
+			return `There is a Secret "${secret.metadata.name}" that isn't of this Run "${run.metadata.uid}". Delete the Secret, or make a Run of another name.`;
 		// By apply, since one may be left of an attempt that came no further; the URL in it is a newer one now.
 		await client.apply(kinds.secret, secret, { fieldManager, force: true });
 		await client.create(kinds.job, job, { fieldManager });
@@ -141,4 +143,27 @@ async function start(
 		if (!refused) throw error;
 		return `Kubernetes refused the Job: ${error.message}`;
 	}
+}
+
+/** The Secret with the Job's input; a person may have one of that name. */
+async function inputOf(
+	client: KubeClient,
+	{ metadata }: Run,
+): Promise<Secret | "foreign" | undefined> {
+	const name = inputSecretName(metadata.name);
+	const secret = await client.get(kinds.secret, name, metadata.namespace);
+	const owned = secret?.metadata.ownerReferences?.some(
+		({ uid }) => uid === metadata.uid,
+	);
+	return secret && !owned ? "foreign" : secret;
+}
+
+async function removeInput(
+	{ client }: OperatorContext,
+	run: Run,
+): Promise<void> {
+	const secret = await inputOf(client, run);
+	if (!secret || secret === "foreign") return;
+	const { name, namespace, uid } = secret.metadata;
+	await client.delete(kinds.secret, name, namespace, { uid });
 }

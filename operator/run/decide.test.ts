@@ -1,109 +1,20 @@
 import { expect, test } from "vitest";
-import type { JobResult } from "../../contracts/job.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import type { RunStatus } from "../../crds/generated/types.ts";
-import { pipelineKind } from "../../crds/generated/types.ts";
+import { layout, runOf } from "../../test/resource-examples.ts";
 import {
-	destinationOf,
-	layout,
-	pipelineOf,
-	runOf,
-	sourceOf,
-} from "../../test/resource-examples.ts";
+	jobWith,
+	loaded,
+	owned,
+	podWith,
+	reasonOf,
+	stateOf,
+	statusOf,
+	types,
+} from "../../test/run-examples.ts";
 import { findCondition } from "../kube/conditions.ts";
-import type { Job, Pod } from "../kube/kinds.ts";
-import { controllerReference } from "../kube/resource.ts";
-import type { RunAction } from "./action.ts";
 import { decide, decideStart, type RunState } from "./decide.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
-const pipeline = pipelineOf();
-
-function owned(run: ReturnType<typeof runOf>) {
-	run.metadata.ownerReferences = [controllerReference(pipelineKind, pipeline)];
-	return run;
-}
-
-function stateOf(changes: Partial<RunState> = {}): RunState {
-	return {
-		run: owned(runOf("r")),
-		references: {
-			pipeline,
-			source: sourceOf(),
-			destination: destinationOf(),
-			others: [],
-			localWarehouse: undefined,
-		},
-		job: undefined,
-		pods: [],
-		rivals: [],
-		writers: [],
-		image: "tidemill:1",
-		...changes,
-	};
-}
-
-function types(actions: RunAction[]): string[] {
-	return actions.map(({ type }) => type);
-}
-
-function statusOf(actions: RunAction[]): RunStatus {
-	const written = actions.find(({ type }) => type === "writeStatus");
-	return written?.type === "writeStatus" ? written.status : {};
-}
-
-function reasonOf(actions: RunAction[]): string | undefined {
-	return findCondition(statusOf(actions).conditions, "Complete")?.reason;
-}
-
-function jobWith(condition?: "Complete" | "Failed"): Job {
-	return {
-		metadata: { name: "r", uid: "uid-job" },
-		status: {
-			conditions: condition
-				? [
-						{
-							type: condition,
-							status: "True",
-							lastTransitionTime: "2026-03-31T11:59:00Z",
-						},
-					]
-				: [],
-		},
-	};
-}
-
-function podWith(result: JobResult | undefined, exitCode: number): Pod {
-	return {
-		metadata: { name: "r-x", creationTimestamp: "2026-03-31T11:58:00Z" },
-		status: {
-			containerStatuses: [
-				{
-					name: "tidemill",
-					image: "",
-					imageID: "",
-					ready: false,
-					restartCount: 0,
-					state: {
-						terminated: {
-							exitCode,
-							...(result && { message: JSON.stringify(result) }),
-						},
-					},
-				},
-			],
-		},
-	};
-}
-
-const loaded: JobResult = {
-	version: 1,
-	outcome: "Succeeded",
-	rows: 5,
-	bytes: 10,
-	objects: 1,
-};
-
 test("a Run asks archive for the days that its Pipeline's rules say", () => {
 	const actions = decide(stateOf(), now);
 	expect(types(actions)).toEqual(["writeStatus", "askManifest"]);
@@ -125,6 +36,14 @@ test("a Run asks archive for the days that its Pipeline's rules say", () => {
 test("a Run without an owner becomes its Pipeline's", () => {
 	const actions = decide(stateOf({ run: runOf("r") }), now);
 	expect(types(actions)[0]).toBe("adopt");
+});
+
+test("a Run of an earlier Pipeline of the same name is left to garbage collection", () => {
+	const run = owned(runOf("r"));
+	run.metadata.ownerReferences![0]!.uid = "uid-of-an-earlier-one";
+	const actions = decide(stateOf({ run }), now);
+	expect(types(actions)).toEqual(["writeStatus"]);
+	expect(reasonOf(actions)).toBe("PipelineNotFound");
 });
 
 test("who made a Run is told by its annotation", () => {

@@ -1,8 +1,11 @@
-import type { JobResult } from "../../contracts/job.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
-import type { Run, RunStatus } from "../../crds/generated/types.ts";
-import { jobOutcome } from "../job-outcome.ts";
+import {
+	pipelineKind,
+	type Run,
+	type RunStatus,
+} from "../../crds/generated/types.ts";
+import { endedAs } from "../job-endings.ts";
 import { findCondition, rfc3339 } from "../kube/conditions.ts";
 import type { Job, Pod } from "../kube/kinds.ts";
 import { hasEnded } from "../pipeline/run-history.ts";
@@ -12,9 +15,10 @@ import {
 	type Target,
 } from "../pipeline/target.ts";
 import type { RunAction } from "./action.ts";
+import { deadlineMs, follow, loadingWords } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
 import { planDates } from "./plan-dates.ts";
-import { tell, transition } from "./transition.ts";
+import { tell, transition, without } from "./transition.ts";
 import { obstacle, type Rival, type Writer } from "./turn.ts";
 
 /** All that a decision about one Run rests on. */
@@ -40,21 +44,35 @@ export function decide(state: RunState, now: number): RunAction[] {
 	const owned = run.metadata.ownerReferences?.some(
 		({ uid }) => uid === references?.pipeline.metadata.uid,
 	);
+	const adoptable = references && !owned && !predecessorOf(state);
 	return [
-		...(references && !owned ? [{ type: "adopt" } as const] : []),
-		...(job
-			? follow(state, job, now)
-			: run.spec.cancel
-				? transition.cancel(run, {}, now)
-				: consider(state, now)),
+		...(adoptable ? [{ type: "adopt" } as const] : []),
+		...(job ? follow(state, job, now) : withoutJob(state, now)),
 	];
 }
 
-/** There is no Job: wait for what is missing, or ask archive what to load. */
-function consider(
-	{ run, references, rivals, writers }: RunState,
-	now: number,
-): RunAction[] {
+/** The Pipeline that has the Run, if it is another than the one that is there now: one of the same name that is gone. */
+function predecessorOf({ run, references }: RunState) {
+	return run.metadata.ownerReferences?.find(
+		({ apiVersion, kind, uid }) =>
+			apiVersion.startsWith(`${pipelineKind.group}/`) &&
+			kind === pipelineKind.kind &&
+			uid !== references?.pipeline.metadata.uid,
+	);
+}
+
+function withoutJob(state: RunState, now: number): RunAction[] {
+	const { run } = state;
+	if (run.spec.cancel) return transition.cancel(run, {}, now);
+	// Attempts are counted from the first sight of the Job on.
+	if (run.status?.attempts === undefined) return consider(state, now);
+	const error = endedAs("JobDeleted", `Job "${run.metadata.name}" is gone`);
+	return transition.fail(run, "LoadFailed", error, {}, now);
+}
+
+/** No Job was made yet: wait for what is missing, or ask archive what to load. */
+function consider(state: RunState, now: number): RunAction[] {
+	const { run, references, rivals, writers } = state;
 	const { pipelineRef, dates } = run.spec;
 	const wait = (...[reason, message]: Why) =>
 		transition.progress(run, reason, message, { phase: "Pending" }, now);
@@ -62,6 +80,11 @@ function consider(
 		return wait(
 			"PipelineNotFound",
 			`There is no Pipeline "${pipelineRef.name}" in this namespace. Create it, or delete this Run.`,
+		);
+	if (predecessorOf(state))
+		return wait(
+			"PipelineNotFound",
+			`This Run belongs to an earlier Pipeline "${pipelineRef.name}", which is gone. Delete the Run; Kubernetes does so, too, in a while.`,
 		);
 	const resolved = resolveTarget(references);
 	if ("problem" in resolved)
@@ -132,9 +155,10 @@ export function decideStart(
 		];
 	}
 	const { snapshotTime, closedThrough, dates, url } = answer;
+	const startTime = run.status?.startTime ?? rfc3339(now);
 	const began: RunStatus = {
 		phase: "Running",
-		startTime: rfc3339(now),
+		startTime,
 		strategy: target.strategy,
 		...(dates && { dates }),
 		snapshotTime,
@@ -143,9 +167,15 @@ export function decideStart(
 	};
 	const message = `${loadingWords({ ...run, status: began })} into table "${target.tableName}".`;
 	const { pipeline } = references!;
+	const leftMs = deadlineMs(pipeline, startTime) - now;
+	const job = {
+		manifestURL: url,
+		image,
+		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+	};
 	return [
 		...transition.progress(run, "Loading", message, began, now),
-		{ type: "startJob", runJob: runJob(run, pipeline, target, url, image) },
+		{ type: "startJob", runJob: runJob(run, pipeline, target, job) },
 		tell("Normal", "RunStarted", message),
 	];
 }
@@ -157,63 +187,13 @@ export function decideRefused(
 	now: number,
 ): RunAction[] {
 	const facts = { phase: "Pending" } as const;
+	// Its time begins with its Job.
+	const waiting = without(run, "startTime");
 	return [
-		...transition.progress(run, "JobNotStarted", message, facts, now),
+		...transition.progress(waiting, "JobNotStarted", message, facts, now),
 		tell("Warning", "JobNotStarted", message),
 		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
 	];
-}
-
-/** The Job is there: wait for it, or record what it brought. */
-function follow({ run, pods }: RunState, job: Job, now: number): RunAction[] {
-	// A Job that runs out of time takes its Pods with it.
-	const attempts = Math.max(pods.length, run.status?.attempts ?? 0);
-	const outcome = jobOutcome(job, pods);
-	if (outcome.finished)
-		return record(run, outcome.result, outcome.at, attempts, now);
-	if (run.spec.cancel) return transition.cancel(run, { attempts }, now);
-	const waitingFor = outcome.waitingFor;
-	return waitingFor === undefined
-		? transition.progress(
-				run,
-				"Loading",
-				`${loadingWords(run)}.`,
-				{ phase: "Running", attempts },
-				now,
-			)
-		: transition.progress(
-				run,
-				"PodWaiting",
-				waitingFor,
-				{ phase: "Pending", attempts },
-				now,
-			);
-}
-
-function record(
-	run: Run,
-	result: JobResult,
-	completionTime: string,
-	attempts: number,
-	now: number,
-): RunAction[] {
-	if (result.outcome === "Failed") {
-		const facts = { completionTime, attempts };
-		return transition.fail(run, "LoadFailed", result.error, facts, now);
-	}
-	const { rows, bytes, objects } = result;
-	return transition.succeed(
-		run,
-		{ completionTime, attempts, rows, bytes, objects },
-		now,
-	);
-}
-
-function loadingWords({ status }: Run): string {
-	const { dates } = status ?? {};
-	return dates
-		? `Loading ${dates.start} to ${dates.end}`
-		: "Loading no days, since the Source has no events of them";
 }
 
 /** A quarter of what was waited already, from 1 s to 1 min: backoff that needs no memory. */

@@ -17,17 +17,22 @@ export interface RunJob {
 	secret: Secret;
 }
 
+export interface RunJobOptions {
+	/** A secret: it stands in the Secret and nowhere else. */
+	manifestURL: string;
+	image: string;
+	activeDeadlineSeconds: number;
+}
+
 export function inputSecretName(run: string): string {
 	return `${run}-input`;
 }
 
-/** @param manifestURL a secret: it stands in the Secret and nowhere else. */
 export function runJob(
 	run: Run,
 	pipeline: Pipeline,
 	target: Target,
-	manifestURL: string,
-	image: string,
+	{ manifestURL, image, activeDeadlineSeconds }: RunJobOptions,
 ): RunJob {
 	const { name, namespace } = run.metadata;
 	const { runTemplate } = pipeline.spec;
@@ -69,7 +74,7 @@ export function runJob(
 					resources: quantities(runTemplate.resources),
 				}),
 				retries: runTemplate.retries,
-				activeDeadlineSeconds: runTemplate.activeDeadlineSeconds,
+				activeDeadlineSeconds,
 			}),
 		},
 	};

@@ -3,6 +3,7 @@ import type { EventReason } from "../event-reasons.ts";
 import { type Condition, rfc3339, setCondition } from "../kube/conditions.ts";
 import { annotation } from "../labels.ts";
 import type { Reason } from "../reasons.ts";
+import { rowsText } from "../rows-text.ts";
 import type { RunAction } from "./action.ts";
 
 /**
@@ -30,7 +31,7 @@ export const transition = {
 
 	succeed(run: Run, facts: RunStatus, now: number): RunAction[] {
 		const reason = "Succeeded" satisfies Reason<"Run", "Complete">;
-		const message = `Loaded ${facts.rows ?? 0} rows.`;
+		const message = `Loaded ${rowsText(facts.rows)}.`;
 		return [
 			writeStatus(
 				run,
@@ -84,6 +85,12 @@ export function tell(
 	message: string,
 ): RunAction {
 	return { type: "recordEvent", severity, reason, message };
+}
+
+/** The Run as if its status had never said this. */
+export function without(run: Run, field: "attempts" | "startTime"): Run {
+	const { [field]: _, ...status } = run.status ?? {};
+	return { ...run, status };
 }
 
 type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;

@@ -1,0 +1,221 @@
+import { expect, test } from "vitest";
+import type { JobResult } from "../../contracts/job.ts";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { RunStatus } from "../../crds/generated/types.ts";
+import { runOf } from "../../test/resource-examples.ts";
+import {
+	jobWith,
+	loaded,
+	owned,
+	podWith,
+	reasonOf,
+	stateOf,
+	statusOf,
+	types,
+} from "../../test/run-examples.ts";
+import { findCondition } from "../kube/conditions.ts";
+import type { Job, Pod } from "../kube/kinds.ts";
+import { decide, decideRefused, decideStart } from "./decide.ts";
+
+const now = Date.parse("2026-03-31T12:00:00Z");
+
+/** A Run whose Job was seen a quarter of an hour ago. */
+function loading(status: RunStatus = {}) {
+	return owned(
+		runOf("r", {
+			phase: "Running",
+			startTime: "2026-03-31T11:45:00Z",
+			attempts: 1,
+			...status,
+		}),
+	);
+}
+
+function pod(status: NonNullable<Pod["status"]>): Pod {
+	return { ...podWith(undefined, 0), status };
+}
+
+function failedJob(reason: string, message: string): Job {
+	const job = jobWith("Failed");
+	Object.assign(job.status!.conditions![0]!, { reason, message });
+	return job;
+}
+
+const waiting = (reason: string, message: string) =>
+	pod({
+		phase: "Pending",
+		containerStatuses: [
+			{
+				...podWith(undefined, 0).status!.containerStatuses![0]!,
+				state: { waiting: { reason, message } },
+			},
+		],
+	});
+const backoffLimit = failedJob(
+	"BackoffLimitExceeded",
+	"Job has reached the specified backoff limit",
+);
+const outOfTime = failedJob(
+	"DeadlineExceeded",
+	"Job was active longer than specified deadline",
+);
+
+test("a Run whose image can't be pulled says so while it waits", () => {
+	const pods = [waiting("ImagePullBackOff", 'Back-off pulling "tidemil:1"')];
+	const actions = decide(
+		stateOf({ run: loading(), job: jobWith(), pods }),
+		now,
+	);
+	expect(reasonOf(actions)).toBe("PodWaiting");
+	expect(statusOf(actions)).toMatchObject({ phase: "Pending", attempts: 1 });
+	const complete = findCondition(statusOf(actions).conditions, "Complete");
+	expect(complete?.message).toBe(
+		'ImagePullBackOff: Back-off pulling "tidemil:1"',
+	);
+});
+
+test("and still when its time is over and its Pod is gone", () => {
+	const pods = [waiting("ImagePullBackOff", 'Back-off pulling "tidemil:1"')];
+	const before = stateOf({ run: loading(), job: jobWith(), pods });
+	const run = loading(statusOf(decide(before, now)));
+	const status = statusOf(decide(stateOf({ run, job: outOfTime }), now));
+	expect(status).toMatchObject({
+		phase: "Failed",
+		attempts: 1,
+		error: {
+			code: "DeadlineExceeded",
+			message: expect.stringContaining(
+				'Last it waited for: ImagePullBackOff: Back-off pulling "tidemil:1"',
+			),
+		},
+	});
+});
+
+test.each<[string, Job, Pod[], string]>([
+	[
+		"evicted",
+		backoffLimit,
+		[pod({ phase: "Failed", reason: "Evicted", message: "Out of memory." })],
+		"Evicted",
+	],
+	["lost with its node", backoffLimit, [], "BackoffLimitExceeded"],
+	[
+		"ended without a word",
+		backoffLimit,
+		[podWith(undefined, 1)],
+		"ResultMissing",
+	],
+	["too slow", outOfTime, [], "DeadlineExceeded"],
+])("a Run whose Pod was %s ends with that error", (_, job, pods, code) => {
+	const actions = decide(stateOf({ run: loading(), job, pods }), now);
+	const status = statusOf(actions);
+	expect(status).toMatchObject({ phase: "Failed", error: { code } });
+	expect(findCondition(status.conditions, "Failed")?.message).toBe(
+		status.error?.message,
+	);
+	expect(types(actions)).toEqual(["writeStatus", "recordEvent", "removeJob"]);
+});
+
+test("an evicted Pod that is replaced ends nothing", () => {
+	const pods = [
+		pod({ phase: "Failed", reason: "Evicted" }),
+		pod({ phase: "Running" }),
+	];
+	const actions = decide(
+		stateOf({ run: loading(), job: jobWith(), pods }),
+		now,
+	);
+	expect(statusOf(actions)).toMatchObject({ phase: "Running", attempts: 2 });
+});
+
+test("a Run whose Job was deleted ends, and says so", () => {
+	const actions = decide(stateOf({ run: loading() }), now);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Failed",
+		error: { code: "JobDeleted", retryable: true },
+	});
+});
+
+test("a Run whose Job was never seen gets one: the operator died before it made it", () => {
+	const { attempts: _, ...status } = loading().status!;
+	const actions = decide(stateOf({ run: owned(runOf("r", status)) }), now);
+	expect(types(actions)).toContain("askManifest");
+});
+
+test("one row is a row", () => {
+	const one = { ...loaded, rows: 1 } as JobResult;
+	const state = { job: jobWith("Complete"), pods: [podWith(one, 0)] };
+	const { conditions } = statusOf(decide(stateOf(state), now));
+	expect(findCondition(conditions, "Complete")?.message).toBe("Loaded 1 row.");
+});
+
+const expired = {
+	run: loading(),
+	job: jobWith("Failed"),
+	pods: [
+		podWith(
+			{
+				version: 1,
+				outcome: "Failed",
+				error: { code: "ManifestExpired", message: "", retryable: false },
+			},
+			65,
+		),
+	],
+};
+const answer: ManifestAnswer = {
+	ok: true,
+	url: "http://s3/manifest",
+	snapshotTime: "2026-03-31T11:45:00Z",
+	closedThrough: "2026-03-30",
+	expiresAt: "2026-04-01T00:00:00Z",
+};
+
+test("a Job whose links have expired is replaced by one with new links, in what time is left", () => {
+	const renewal = decide(stateOf(expired), now);
+	expect(types(renewal)).toEqual(["writeStatus", "removeJob"]);
+	const status = statusOf(renewal);
+	expect(status).toMatchObject({ phase: "Pending" });
+	expect(status.completionTime).toBeUndefined();
+
+	// The Job is gone: it was removed, not deleted by somebody.
+	const state = stateOf({ run: owned(runOf("r", status)) });
+	const asked = decide(state, now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	const started = decideStart(state, asked.target, answer, now);
+	expect(statusOf(started).startTime).toBe("2026-03-31T11:45:00Z");
+	const job = started.find(({ type }) => type === "startJob");
+	expect(job).toMatchObject({
+		// Of an hour a quarter is over.
+		runJob: { job: { spec: { activeDeadlineSeconds: 2700 } } },
+	});
+});
+
+test.each([
+	["whose time is over", loading({ startTime: "2026-03-31T10:59:00Z" })],
+	[
+		"that is cancelled",
+		{ ...loading(), spec: { ...loading().spec, cancel: true } },
+	],
+])("a Run %s is not renewed", (_, run) => {
+	const actions = decide(stateOf({ ...expired, run }), now);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Failed",
+		error: { code: "ManifestExpired" },
+	});
+});
+
+test("the time of a Run begins with its Job", () => {
+	const status = statusOf(decideRefused(loading(), "A quota.", now));
+	expect(status.startTime).toBeUndefined();
+	const state = stateOf();
+	const asked = decide(state, now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	expect(
+		decideStart(state, asked.target, answer, now).find(
+			({ type }) => type === "startJob",
+		),
+	).toMatchObject({
+		runJob: { job: { spec: { activeDeadlineSeconds: 3600 } } },
+	});
+});
