@@ -19,12 +19,49 @@ export interface Route {
 		| { type: "None" }
 		/** SHA-256 digests (hex) of the tokens that are accepted. */
 		| { type: "CustomToken"; digests: string[] }
+		| SignatureAuthorization
 		/** The Source asks for something that can't be served (its status says why): everything is refused with 401. */
 		| { type: "Unavailable" };
 	/** Largest body after decoding, in bytes. */
 	maxBodyBytes: number;
 	/** Lower-case header names whose values are stored with each event. */
 	capturedHeaders: string[];
+}
+
+/** Each request must be signed with one of the keys. */
+export interface SignatureAuthorization {
+	type: "Signature";
+	scheme: SignatureScheme;
+	/**
+	 * The key's bytes (Ed25519: the public key's 32), sealed for the source key by {@link file://../service/seal-key.ts}.
+	 * Ed25519 is there in StandardWebhooks alone.
+	 */
+	keys: { algorithm: "HMAC" | "Ed25519"; sealed: string }[];
+	/** How far a signed time may be from now, in schemes that sign one. */
+	toleranceSeconds: number;
+	/** What the scheme Custom is. */
+	custom?: CustomSignature;
+}
+
+export type SignatureScheme =
+	| "StandardWebhooks"
+	| "GitHub"
+	| "Stripe"
+	| "Shopify"
+	| "Slack"
+	| "Custom";
+
+/** Header names are in lower case. */
+export interface CustomSignature {
+	header: string;
+	/** What stands before the signature in its header. */
+	prefix?: string;
+	algorithm: "SHA1" | "SHA256" | "SHA512";
+	encoding: "Hex" | "Base64";
+	/** What is signed, with `{body}` and `{timestamp}` in it. */
+	signedString: string;
+	/** Header with the time of signing, Unix seconds. */
+	timestampHeader?: string;
 }
 
 export function routeKey(sourceKey: string): string {

@@ -13,6 +13,8 @@ export interface Home {
 	ports: string;
 	/** Passwords, for the owner's eyes alone. */
 	secrets: string;
+	/** What operator seals signing secrets with for receive. */
+	sealKey: string;
 	/** Shell exports for people. */
 	env: string;
 	logs: string;
@@ -45,6 +47,7 @@ export function locateHome(
 		children: inside("children.json"),
 		ports: inside("ports.json"),
 		secrets: inside("secrets.json"),
+		sealKey: inside("seal-key"),
 		env: inside("env"),
 		logs: inside("logs"),
 		pki: inside("pki"),

@@ -30,6 +30,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
 			TIDEMILL_SHARDS: "1",
+			TIDEMILL_SEAL_KEY: home.sealKey,
 		}),
 		archive: role("archive", [cli, "archive"], ports.archiveHealth, {
 			NATS_URL: natsUrl("archive"),
@@ -53,6 +54,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
 			TIDEMILL_IMAGE: localImage,
 			TIDEMILL_SHARDS: "1",
+			TIDEMILL_SEAL_KEY: home.sealKey,
 			TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
 		}),
 		api: role("api", [cli, "api"], ports.apiHealth, {

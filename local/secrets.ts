@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { Home } from "./home.ts";
 import { type NatsRole, natsRoles } from "./servers/nats-users.ts";
-import { readState, writeState } from "./state-file.ts";
+import { readState, writeState, writeWhole } from "./state-file.ts";
 
 /** Passwords of one local Tidemill, made at its first start. */
 export interface Secrets {
@@ -10,6 +11,8 @@ export interface Secrets {
 }
 
 export function ensureSecrets(home: Home): Secrets {
+	// In a file of its own, since that is how operator and receive have it in a cluster, too.
+	if (!existsSync(home.sealKey)) writeWhole(home.sealKey, `${random()}\n`);
 	const existing = readState<Secrets>(home.secrets);
 	if (existing) return existing;
 	const secrets: Secrets = {

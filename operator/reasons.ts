@@ -15,8 +15,10 @@ export const reasons = {
 			SecretKeyNotFound: "The Secret has no such key.",
 			TokenInvalid:
 				"The token in the Secret is empty or holds control characters, so no sender could present it.",
-			UnsupportedAuthorization:
-				"This version does not serve the authorization type; everything is refused with 401.",
+			SigningSecretInvalid:
+				"A signing secret is empty or not written as its scheme has it; everything is refused with 401.",
+			SealKeyMissing:
+				"The operator has no TIDEMILL_SEAL_KEY, without which signing secrets can't be handed to the receivers; everything is refused with 401.",
 			UnsupportedTrackingPlan:
 				"This version does not apply tracking plans; everything is refused with 401 rather than stored unchecked.",
 			KeyTaken:

@@ -1,3 +1,4 @@
+import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
 
 /** What the operator is told by its environment, beside KUBECONFIG, NATS_URL and the health server's address. */
@@ -13,6 +14,8 @@ export interface OperatorSettings {
 	leaseNamespace: string;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
+	/** For signing secrets on their way to receive; without it no Source can ask for signatures. */
+	sealKey: SealKey | undefined;
 	/** Replicas of the buckets that the operator makes: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;
 }
@@ -39,6 +42,7 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			.filter(Boolean),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
 		localWarehouse,
+		sealKey: readSealKey(settings),
 		bucketReplicas: settings.integer("STREAM_REPLICAS", {
 			min: 1,
 			max: 5,

@@ -1,4 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
 	DiscardPolicy,
@@ -19,12 +21,18 @@ import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
 import { decodeFrame, type Frame } from "../ingest/frame.ts";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
+import { SealKey } from "../service/seal-key.ts";
 import { startNats, type TestNats } from "./servers.ts";
 import {
 	startServer,
 	type TestServer,
 	temporaryDirectory,
 } from "./test-server.ts";
+
+const sealKeyText = "0123456789abcdef".repeat(4);
+
+/** What the routes of the fixture seal signing secrets with, and receive opens them. */
+export const sealKey = new SealKey(Buffer.from(sealKeyText));
 
 /** Receive, ready, with real NATS, a stream for shard 0 and the routes bucket. */
 export interface ReceiveFixture {
@@ -85,6 +93,9 @@ export async function startReceiver(nats: {
 	const port = await freePort();
 	const healthPort = await freePort();
 	const healthUrl = `http://127.0.0.1:${healthPort}`;
+	const directory = await temporaryDirectory("receive");
+	const sealKeyFile = join(directory, "seal-key");
+	await writeFile(sealKeyFile, `${sealKeyText}\n`);
 	const server = await startServer(
 		{
 			name: "receive",
@@ -96,12 +107,13 @@ export async function startReceiver(nats: {
 			env: {
 				NATS_URL: nats.urlFor("receive"),
 				RECEIVE_PORT: String(port),
+				TIDEMILL_SEAL_KEY: sealKeyFile,
 				HEALTH_PORT: String(healthPort),
 			},
 			isReady: () => answersOk(`${healthUrl}/healthz`),
 			stopTimeoutMs: 30_000,
 		},
-		await temporaryDirectory("receive"),
+		directory,
 	);
 	return Object.assign(server, { url: `http://127.0.0.1:${port}`, healthUrl });
 }

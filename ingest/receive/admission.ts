@@ -5,11 +5,15 @@ import type { ContentKind } from "../frame.ts";
 import { hasUrlKey, isAuthorized, parseAddress } from "./address.ts";
 import { contentKind, maxEventBodyBytes } from "./content.ts";
 import { type Refusal, refusals } from "./refusal.ts";
-import type { RouteTable } from "./route-table.ts";
+import type { RouteTable, ServedRoute } from "./route-table.ts";
+import { readClaim, type SignatureClaim } from "./signature/scheme.ts";
+import { isSigned, isTimely } from "./signature/verification.ts";
 
 /** A request whose body is welcome. */
 export interface Admission {
-	route: Route;
+	route: ServedRoute;
+	/** What the body must be shown to be signed by; undefined for a source without signatures. */
+	signature: SignatureClaim | undefined;
 	kind: ContentKind;
 	/** The captured headers as a JSON object; empty when there are none. */
 	headers: string;
@@ -22,6 +26,7 @@ export function admit(
 	target: string,
 	headers: IncomingHttpHeaders,
 	routes: Pick<RouteTable, "find" | "isSynced">,
+	nowMs: number,
 ): Admission | Refusal {
 	const address = parseAddress(target);
 	if (!address) return refusals.UnknownURL;
@@ -30,9 +35,9 @@ export function admit(
 	const route = routes.find(address.sourceKey);
 	if (!route || !hasUrlKey(route, address.urlKey))
 		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
-	if (!isAuthorized(route, headers, address.token))
-		return refusals.Unauthorized;
-	if (route.suspended) return refusals.SourceSuspended;
+	const signature = authorize(route, headers, address.token, nowMs);
+	if (signature && "status" in signature) return signature;
+	if (route.suspended && !signature) return refusals.SourceSuspended;
 
 	const encoding = headers["content-encoding"];
 	if (encoding !== undefined && encoding.toLowerCase() !== "identity")
@@ -42,7 +47,43 @@ export function admit(
 	const maxBodyBytes = Math.min(route.maxBodyBytes, maxEventBodyBytes);
 	if (Number(headers["content-length"]) > maxBodyBytes)
 		return refusals.BodyTooLarge;
-	return { route, kind, headers: capture(route, headers), maxBodyBytes };
+	return {
+		route,
+		signature,
+		kind,
+		headers: capture(route, headers),
+		maxBodyBytes,
+	};
+}
+
+/** Decides by the body, as it was sent, what the head alone couldn't; undefined when the request is welcome. */
+export function refuseByBody(
+	{ route, signature }: Admission,
+	body: Buffer,
+): Refusal | undefined {
+	if (!signature) return undefined;
+	if (!isSigned(signature, route.signingKeys!, body))
+		return refusals.SignatureInvalid;
+	return route.suspended ? refusals.SourceSuspended : undefined;
+}
+
+/** What the body is yet to be checked against; undefined when the head is enough. */
+function authorize(
+	route: ServedRoute,
+	headers: IncomingHttpHeaders,
+	queryToken: string | undefined,
+	nowMs: number,
+): SignatureClaim | Refusal | undefined {
+	const { authorization } = route;
+	if (authorization.type !== "Signature")
+		return isAuthorized(route, headers, queryToken)
+			? undefined
+			: refusals.Unauthorized;
+	if (!route.signingKeys) return refusals.KeyUnavailable;
+	const claim = readClaim(authorization, headers);
+	return claim && isTimely(claim, authorization.toleranceSeconds, nowMs)
+		? claim
+		: refusals.SignatureInvalid;
 }
 
 function capture(route: Route, headers: IncomingHttpHeaders): string {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
 import { encodeEvent } from "../frame.ts";
-import { type Admission, admit } from "./admission.ts";
+import { type Admission, admit, refuseByBody } from "./admission.ts";
 import type { Budget } from "./budget.ts";
 import type { Committer, PendingEvent } from "./committer.ts";
 import { storedBody } from "./content.ts";
@@ -61,6 +61,7 @@ export class Exchange implements PendingEvent {
 			request.url!,
 			request.headers,
 			routes,
+			Date.now(),
 		);
 		if ("status" in admission) {
 			this.#refuse(admission);
@@ -96,10 +97,8 @@ export class Exchange implements PendingEvent {
 			return;
 		}
 		const chunks = this.#chunks;
-		const body = storedBody(
-			kind,
-			chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
-		);
+		const sent = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+		const body = refuseByBody(admission, sent) ?? storedBody(kind, sent);
 		if ("status" in body) {
 			this.#refuse(body);
 			return;

@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
+import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { Budget } from "./budget.ts";
@@ -40,7 +41,7 @@ export async function main(): Promise<number> {
 	collectDefaultMetrics({ register: registry });
 	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
 	const metrics = new ReceiveMetrics(registry, budget);
-	const routes = new RouteTable();
+	const routes = new RouteTable(readSealKey(settings));
 	const shards: Shard[] = [];
 	const committers: Committer[] = [];
 

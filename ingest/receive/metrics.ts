@@ -12,7 +12,10 @@ export class ReceiveMetrics {
 	readonly #frameBytes: Counter;
 	readonly #commitSeconds: Histogram;
 
-	constructor(registry: Registry, inFlight: Readonly<Budget>) {
+	constructor(
+		registry: Registry,
+		inFlight: Readonly<Pick<Budget, "requests" | "bytes">>,
+	) {
 		const registers = [registry];
 		const answers = this.#answers;
 		const events = () => this.#events;

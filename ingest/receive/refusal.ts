@@ -49,6 +49,12 @@ export const refusals = {
 		"The token is missing or wrong. Present it as Authorization: Bearer, as X-Webhook-Token, or as ?token=.",
 		["www-authenticate", 'Bearer realm="tidemill"'],
 	),
+	SignatureInvalid: refusal(
+		401,
+		"SignatureInvalid",
+		"The signature is missing, wrong, or of a time too far from now. Sign the body as it is sent with this source's secret, by a clock that is right.",
+		["www-authenticate", 'Signature realm="tidemill"'],
+	),
 	SourceSuspended: refusal(
 		403,
 		"SourceSuspended",
@@ -96,6 +102,12 @@ export const refusals = {
 		503,
 		"StorageUnavailable",
 		"The event could not be stored, or not in time to tell. Send it again.",
+		["retry-after", "2"],
+	),
+	KeyUnavailable: refusal(
+		503,
+		"KeyUnavailable",
+		"This receiver can't open the source's signing secrets: operator and receive need the same TIDEMILL_SEAL_KEY. Send the event again.",
 		["retry-after", "2"],
 	),
 	NotReady: refusal(

@@ -1,11 +1,16 @@
 import { beforeEach, expect, test } from "vitest";
 import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import { SealKey } from "../../service/seal-key.ts";
 import { RouteTable } from "./route-table.ts";
 
 let table: RouteTable;
 const key = (name: string) => routeKey(name);
 const route = (source: string) =>
-	JSON.stringify({ version: 1, source } as Route);
+	JSON.stringify({
+		version: 1,
+		source,
+		authorization: { type: "None" },
+	} as Route);
 const read = (...names: string[]) => {
 	table.begin();
 	for (const name of names)
@@ -65,4 +70,29 @@ test("a bucket that lost its content takes nothing away until it is marked compl
 test("a route of another version is not guessed at", () => {
 	table.begin();
 	expect(() => table.set(key("a"), '{"version":2}')).toThrow("version 2");
+});
+
+test("a Source whose signing secrets can't be opened is not served as it was before", () => {
+	const sealKey = new SealKey(Buffer.alloc(32, 1));
+	const sealedBy = (seal: SealKey) =>
+		JSON.stringify({
+			version: 1,
+			sourceKey: "a",
+			authorization: {
+				type: "Signature",
+				keys: [{ algorithm: "HMAC", sealed: seal.seal(Buffer.from("x"), "a") }],
+			},
+		});
+	for (const [own, other] of [
+		[undefined, sealKey],
+		[sealKey, new SealKey(Buffer.alloc(32, 2))],
+	] as const) {
+		table = new RouteTable(own);
+		read("a", syncedKey);
+		expect(() => table.set(key("a"), sealedBy(other))).toThrow();
+		expect(table.find("a")?.authorization.type).toBe("Signature");
+		expect(table.find("a")?.signingKeys).toBeUndefined();
+	}
+	table.set(key("a"), sealedBy(sealKey));
+	expect(table.find("a")?.signingKeys).toHaveLength(1);
 });

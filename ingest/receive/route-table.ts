@@ -1,4 +1,12 @@
 import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import type { SealKey } from "../../service/seal-key.ts";
+import { openSigningKeys, type SigningKey } from "./signature/verification.ts";
+
+/** A route as it is served. */
+export interface ServedRoute extends Route {
+	/** Those of a Signature; undefined when they can't be opened, so that nothing can be accepted. */
+	signingKeys?: readonly SigningKey[] | undefined;
+}
 
 /**
  * What is known of the routes bucket. A whole new reading of the bucket (after a reconnect, or because the bucket was
@@ -6,15 +14,21 @@ import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
  * A bucket that lost its content replaces nothing until operator has filled it and marked it `synced`.
  */
 export class RouteTable {
+	readonly #sealKey: SealKey | undefined;
 	#served = new Reading();
 	#incoming: Reading | undefined;
+
+	/** @param sealKey without it, Sources that want signatures are answered 503. */
+	constructor(sealKey?: SealKey) {
+		this.#sealKey = sealKey;
+	}
 
 	/** Operator has marked the bucket complete: a URL that isn't known doesn't exist. */
 	get isSynced(): boolean {
 		return this.#served.isSynced;
 	}
 
-	find(sourceKey: string): Route | undefined {
+	find(sourceKey: string): ServedRoute | undefined {
 		return this.#served.routes.get(routeKey(sourceKey));
 	}
 
@@ -23,13 +37,35 @@ export class RouteTable {
 		this.#incoming = new Reading();
 	}
 
-	/** A key's value in the reading that began last; undefined when the key was deleted. Throws if it can't be read. */
+	/**
+	 * A key's value in the reading that began last; undefined when the key was deleted. Throws if it can't be read, or can't
+	 * be served for lack of its signing keys.
+	 */
 	set(key: string, value: string | undefined): void {
 		const reading = this.#incoming ?? this.#served;
 		if (key === syncedKey) reading.isSynced = value !== undefined;
 		else if (value === undefined) reading.routes.delete(key);
-		else reading.routes.set(key, parseRoute(value));
+		else {
+			const route: ServedRoute = parseRoute(value);
+			// First of all: what the Source asked for before must not be served any more.
+			reading.routes.set(key, route);
+			this.#openKeys(route);
+		}
 		this.#replaceIfBetter();
+	}
+
+	#openKeys(route: ServedRoute): void {
+		const { authorization, sourceKey } = route;
+		if (authorization.type !== "Signature") return;
+		if (!this.#sealKey)
+			throw new Error(
+				"TIDEMILL_SEAL_KEY is not set, so signatures can't be verified. Set it to operator's.",
+			);
+		route.signingKeys = openSigningKeys(
+			authorization,
+			sourceKey,
+			this.#sealKey,
+		);
 	}
 
 	/** All that stood in the bucket when the reading began has been set. */
@@ -48,7 +84,7 @@ export class RouteTable {
 }
 
 class Reading {
-	readonly routes = new Map<string, Route>();
+	readonly routes = new Map<string, ServedRoute>();
 	isSynced = false;
 	isComplete = false;
 }

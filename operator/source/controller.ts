@@ -7,8 +7,8 @@ import { kinds, type Secret } from "../kube/kinds.ts";
 import { keyOf, type ObjectKey } from "../kube/resource.ts";
 import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager } from "../labels.ts";
+import { secretNames } from "./authorization.ts";
 import { decide, type SourceAction, type SourceState } from "./decide.ts";
-import { tokenSecretName } from "./desired-routes.ts";
 import { keysSecret, keysSecretName, newKeys, readKeys } from "./keys.ts";
 
 /** Issues a Source's keys and keeps its status; the routes are {@link file://./publisher.ts the publisher's}. */
@@ -43,9 +43,9 @@ export const createSourceController: ControllerFactory = (context) => {
 	);
 	loop.watch(informers.sources);
 	const sourcesOfSecret = informers.sources.index((source) =>
-		[keysSecretName(source.metadata.name), tokenSecretName(source)]
-			.filter((name) => name !== undefined)
-			.map((name) => textOf({ ...keyOf(source), name })),
+		[keysSecretName(source.metadata.name), ...secretNames(source)].map((name) =>
+			textOf({ ...keyOf(source), name }),
+		),
 	);
 	loop.watch(informers.secrets, (secret) =>
 		sourcesOfSecret(textOf(keyOf(secret))).map(keyOf),
@@ -73,14 +73,19 @@ async function read(
 	const issued = await secretOf(keysSecretName(name));
 	const keys = issued ? (readKeys(issued, name) ?? "invalid") : "absent";
 	const sourceKey = typeof keys === "object" ? keys.sourceKey : undefined;
-	const token = tokenSecretName(source);
+	const secrets = new Map<string, Secret>();
+	for (const name of secretNames(source)) {
+		const secret = await secretOf(name);
+		if (secret) secrets.set(name, secret);
+	}
 	return {
 		source,
 		keys,
 		keysAdopted:
 			issued !== undefined &&
 			issued.metadata.creationTimestamp! < creationTimestamp!,
-		tokenSecret: token === undefined ? undefined : await secretOf(token),
+		secrets,
+		sealKey: settings.sealKey,
 		published: sourceKey ? routes.published(sourceKey) : undefined,
 		claimant: sourceKey ? routes.claimant(sourceKey) : undefined,
 		publishTrouble: routes.trouble,

@@ -50,6 +50,10 @@ function tokenSecret(
 	};
 }
 
+function secretsOf(secret: Secret): SourceState["secrets"] {
+	return new Map([[secret.metadata.name!, secret]]);
+}
+
 /** A Source whose route is published as it should be. */
 function stateWith(part: Partial<SourceState> = {}): SourceState {
 	const source = part.source ?? sourceWith();
@@ -57,7 +61,8 @@ function stateWith(part: Partial<SourceState> = {}): SourceState {
 		source,
 		keys,
 		keysAdopted: false,
-		tokenSecret: undefined,
+		secrets: new Map(),
+		sealKey: undefined,
 		published: routeOf(source, keys, { type: "None" }),
 		claimant: "shop",
 		publishTrouble: undefined,
@@ -131,7 +136,11 @@ test("a token's digest is in the route, without the line end that echo leaves", 
 		digests: [digest("s3cret")],
 	});
 	const actions = decide(
-		stateWith({ source, published, tokenSecret: tokenSecret("s3cret\n") }),
+		stateWith({
+			source,
+			published,
+			secrets: secretsOf(tokenSecret("s3cret\n")),
+		}),
 		now,
 	);
 	expect(statusIn(actions)?.phase).toBe("Active");
@@ -143,25 +152,25 @@ test.each<[string, Partial<SourceState>]>([
 		"SecretNotLabelled",
 		{
 			source: withAuthorization(customToken),
-			tokenSecret: tokenSecret("x", {}),
+			secrets: secretsOf(tokenSecret("x", {})),
 		},
 	],
 	[
 		"SecretKeyNotFound",
 		{
 			source: withAuthorization(customToken),
-			tokenSecret: { ...tokenSecret("x"), data: {} },
+			secrets: secretsOf({ ...tokenSecret("x"), data: {} }),
 		},
 	],
 	[
 		"TokenInvalid",
 		{
 			source: withAuthorization(customToken),
-			tokenSecret: tokenSecret("\n"),
+			secrets: secretsOf(tokenSecret("\n")),
 		},
 	],
 	[
-		"UnsupportedAuthorization",
+		"SealKeyMissing",
 		{
 			source: withAuthorization({
 				type: "Signature",

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { SourceLedger } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
+import type { SealKey } from "../../service/seal-key.ts";
 import type { EventReason } from "../event-reasons.ts";
 import { findCondition, setCondition } from "../kube/conditions.ts";
 import type { Secret } from "../kube/kinds.ts";
@@ -18,8 +19,10 @@ export interface SourceState {
 	keys: SourceKeys | "absent" | "invalid";
 	/** Whether the keys are older than the Source: it was deleted and made again, or restored. */
 	keysAdopted: boolean;
-	/** The Secret that customToken refers to, labelled or not. */
-	tokenSecret: Secret | undefined;
+	/** The Secrets that the authorization refers to, by name, labelled or not. */
+	secrets: ReadonlyMap<string, Secret>;
+	/** What signing secrets are sealed with. */
+	sealKey: SealKey | undefined;
 	/** What receivers have for the source key. */
 	published: Route | undefined;
 	/** The account that has the source key. */
@@ -103,7 +106,11 @@ function judge(
 			message: `The source key in Secret "${keysSecretName(name)}" belongs to ${rival === name ? "another namespace" : `Source "${rival}"`}. Delete the Secret to get a new URL.`,
 		};
 
-	const { authorization, problem } = authorize(source, state.tokenSecret);
+	const { secrets, sealKey } = state;
+	const { authorization, problem } = authorize(source, {
+		secretOf: (name) => secrets.get(name),
+		seal: sealKey && ((secret) => sealKey.seal(secret, keys.sourceKey)),
+	});
 	if (problem) return { ...problem, keys };
 	if (!isDeepStrictEqual(published, routeOf(source, keys, authorization)))
 		return state.publishTrouble === undefined

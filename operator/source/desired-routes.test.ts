@@ -35,8 +35,10 @@ function issuedFor(name: string): Secret {
 }
 
 function namesOf(sources: Source[], secrets: Secret[]): string[] {
-	return desiredRoutes(sources, (_, name) =>
-		secrets.find(({ metadata }) => metadata.name === name),
+	return desiredRoutes(
+		sources,
+		(_, name) => secrets.find(({ metadata }) => metadata.name === name),
+		undefined,
 	).map((route) => route.source);
 }
 

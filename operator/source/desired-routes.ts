@@ -1,5 +1,6 @@
 import type { Route } from "../../contracts/route.ts";
 import type { Source } from "../../crds/generated/types.ts";
+import type { SealKey } from "../../service/seal-key.ts";
 import type { Secret } from "../kube/kinds.ts";
 import { authorize } from "./authorization.ts";
 import { keysSecretName, readKeys } from "./keys.ts";
@@ -13,6 +14,7 @@ import { routeOf } from "./route.ts";
 export function desiredRoutes(
 	sources: Source[],
 	secretOf: (namespace: string, name: string) => Secret | undefined,
+	sealKey: SealKey | undefined,
 ): Route[] {
 	return sources
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
@@ -22,18 +24,12 @@ export function desiredRoutes(
 			const issued = secretOf(namespace!, keysSecretName(name));
 			const keys = issued && readKeys(issued, name);
 			if (!keys) return [];
-			const token = tokenSecretName(source);
-			const { authorization } = authorize(
-				source,
-				token === undefined ? undefined : secretOf(namespace!, token),
-			);
+			const { authorization } = authorize(source, {
+				secretOf: (name) => secretOf(namespace!, name),
+				seal: sealKey && ((secret) => sealKey.seal(secret, keys.sourceKey)),
+			});
 			return [routeOf(source, keys, authorization)];
 		});
-}
-
-/** Name of the Secret that a Source's custom token is in; undefined when it has none. */
-export function tokenSecretName({ spec }: Source): string | undefined {
-	return spec.webhook.authorization.customToken?.secretRef.name;
 }
 
 function byAge({ metadata: a }: Source, { metadata: b }: Source): number {

@@ -11,14 +11,17 @@ export const createRoutePublisher: ControllerFactory = ({
 	informers: { sources, secrets },
 	routes,
 	nats,
+	settings,
 	log,
 }) => {
 	const loop = new ControllerLoop(
 		{
 			name: "routes",
 			reconcile: async () => {
-				const desired = desiredRoutes(sources.list(), (namespace, name) =>
-					secrets.get(namespace, name),
+				const desired = desiredRoutes(
+					sources.list(),
+					(namespace, name) => secrets.get(namespace, name),
+					settings.sealKey,
 				);
 				try {
 					await routes.publish(desired);

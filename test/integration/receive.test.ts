@@ -1,4 +1,6 @@
-import { hash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
+// The signer that GitHub publishes for its own webhooks.
+import { sign } from "@octokit/webhooks-methods";
 import { stringify, version } from "uuid";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { FrameEvent } from "../../ingest/frame.ts";
@@ -11,6 +13,7 @@ import { type HttpAnswer, send, sendJSON } from "../http-client.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
+	sealKey,
 	startReceiveFixture,
 } from "../receiver.ts";
 
@@ -254,4 +257,50 @@ test("a suspended source refuses events, but tells so only to who may send them"
 	});
 	expectRefused(await sendJSON(`${url}?token=t`, "1"), 403, "SourceSuspended");
 	expectRefused(await sendJSON(url, "1"), 401, "Unauthorized");
+});
+
+test("a source that wants signatures takes what is signed over the bytes as they came, and nothing else", async () => {
+	const sourceKey = randomBytes(16).toString("hex");
+	const url = await newURL({
+		sourceKey,
+		authorization: {
+			type: "Signature",
+			scheme: "GitHub",
+			keys: ["new", "old"].map((secret) => ({
+				algorithm: "HMAC",
+				sealed: sealKey.seal(Buffer.from(secret), sourceKey),
+			})),
+			toleranceSeconds: 300,
+		},
+	});
+	const body = '{ "b" : 1.0 }\n';
+	const signedBy = async (secret: string, text = body) => ({
+		headers: { "x-hub-signature-256": await sign(secret, text) },
+	});
+	for (const secret of ["new", "old"])
+		expect(await sendJSON(url, body, await signedBy(secret))).toMatchObject({
+			status: 200,
+		});
+	for (const options of [
+		{},
+		await signedBy("other"),
+		await signedBy("new", JSON.stringify(JSON.parse(body))),
+	])
+		expectRefused(await sendJSON(url, body, options), 401, "SignatureInvalid");
+	expect((await stored(url)).size).toBe(2);
+});
+
+test("signing secrets that were sealed for another source open nothing: 503 until they are right", async () => {
+	const url = await newURL({
+		authorization: {
+			type: "Signature",
+			scheme: "GitHub",
+			keys: [
+				{ algorithm: "HMAC", sealed: sealKey.seal(Buffer.from("x"), "other") },
+			],
+			toleranceSeconds: 300,
+		},
+	});
+	const headers = { "x-hub-signature-256": await sign("x", "{}") };
+	expectRefused(await sendJSON(url, "{}", { headers }), 503, "KeyUnavailable");
 });

@@ -129,6 +129,7 @@ function startOperator(signal: AbortSignal): Promise<unknown> {
 			leaseNamespace: "default",
 			localWarehouse: "/warehouse",
 			bucketReplicas: 1,
+			sealKey: undefined,
 		},
 		log,
 	};

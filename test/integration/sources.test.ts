@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bucket } from "../../contracts/nats.ts";
@@ -6,6 +8,7 @@ import { routeKey } from "../../contracts/route.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { findCondition } from "../../operator/kube/conditions.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
+import { SealKey } from "../../service/seal-key.ts";
 import {
 	applyYaml,
 	eventReasons,
@@ -13,13 +16,17 @@ import {
 	routesIn,
 	startOperatorFixture,
 } from "../operator-fixture.ts";
+import { temporaryDirectory } from "../test-server.ts";
 
+const sealKeyText = randomBytes(32).toString("hex");
 let fixture: OperatorFixture;
 let account: string;
 let other: string;
 
 beforeAll(async () => {
-	fixture = await startOperatorFixture();
+	const sealKeyFile = join(await temporaryDirectory("operator"), "seal-key");
+	await writeFile(sealKeyFile, sealKeyText);
+	fixture = await startOperatorFixture({ TIDEMILL_SEAL_KEY: sealKeyFile });
 	[account, other] = fixture.namespaces;
 	const routes = await new Kvm(fixture.connection).create(bucket.routes);
 	await routes.put(routeKey("f".repeat(32)), '{"source":"stray"}');
@@ -164,6 +171,44 @@ test("a token is in the route as a digest, and follows its Secret", async () => 
 				type: "CustomToken",
 				digests: [sha256("second")],
 			}),
+		soon,
+	);
+});
+
+test("signing secrets are in the route sealed, follow their Secrets, and rest while nothing changes", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	await applyYaml(account, tokenYaml("signing", "first", labels));
+	await applyYaml(account, tokenYaml("signing-next", "second", labels));
+	await applyYaml(
+		account,
+		sourceYaml(
+			"signed",
+			"webhook: { authorization: { type: Signature, signature: { scheme: GitHub, secretRefs: [{ name: signing, key: token }, { name: signing-next, key: token }] } } }",
+		),
+	);
+	const { status } = await sourceWith("Active", "signed");
+	const sealKey = new SealKey(Buffer.from(sealKeyText));
+	const opened = async () => {
+		const authorization = (await routeOf("signed"))?.authorization;
+		if (authorization?.type !== "Signature") return undefined;
+		expect(authorization.toleranceSeconds).toBe(300);
+		return authorization.keys.map(({ sealed }) =>
+			sealKey.open(sealed, status!.sourceKey!).toString(),
+		);
+	};
+	expect(await opened()).toEqual(["first", "second"]);
+	expect(JSON.stringify(await routeOf("signed"))).not.toContain("first");
+
+	const kv = await new Kvm(fixture.connection).open(bucket.routes);
+	const key = routeKey(status!.sourceKey!);
+	const { revision } = (await kv.get(key))!;
+	await applyYaml(account, sourceYaml("other-change"));
+	await sourceWith("Active", "other-change");
+	expect((await kv.get(key))?.revision).toBe(revision);
+
+	await applyYaml(account, tokenYaml("signing", "third", labels));
+	await vi.waitFor(
+		async () => expect(await opened()).toEqual(["third", "second"]),
 		soon,
 	);
 });

@@ -1,0 +1,57 @@
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readSealKey, SealKey } from "./seal-key.ts";
+import { SettingError, Settings } from "./settings.ts";
+
+const key = new SealKey(Buffer.alloc(32, 1));
+const secret = Buffer.from("whsec_s3cret");
+
+test("what was sealed is opened with the same key for the same purpose, and shows nothing else", () => {
+	const sealed = key.seal(secret, "source a");
+	expect(Buffer.from(sealed, "base64").includes(secret)).toBe(false);
+	expect(key.open(sealed, "source a")).toEqual(secret);
+	expect(() => key.open(sealed, "source b")).toThrow();
+	expect(() =>
+		new SealKey(Buffer.alloc(32, 2)).open(sealed, "source a"),
+	).toThrow();
+});
+
+test("every changed byte is noticed, and so is a missing one", () => {
+	const sealed = Buffer.from(key.seal(secret, "a"), "base64");
+	for (let at = 0; at < sealed.length; at++) {
+		const changed = Buffer.from(sealed);
+		changed[at]! ^= 1;
+		expect(() => key.open(changed.toString("base64"), "a")).toThrow();
+	}
+	for (const length of [0, 5, 20, sealed.length - 1])
+		expect(() =>
+			key.open(sealed.subarray(0, length).toString("base64"), "a"),
+		).toThrow();
+});
+
+test("the same sealed again is the same text; anything else has a nonce of its own", () => {
+	expect(key.seal(secret, "a")).toBe(key.seal(secret, "a"));
+	const nonces = [
+		key.seal(secret, "a"),
+		key.seal(secret, "b"),
+		key.seal(Buffer.from("other"), "a"),
+	].map((sealed) => sealed.slice(0, 16));
+	expect(new Set(nonces).size).toBe(3);
+});
+
+test("the key is read from a file; one that is short or missing is named", () => {
+	expect(readSealKey(new Settings({}))).toBeUndefined();
+	const file = join(tmpdir(), `seal-key-${process.pid}`);
+	const settings = new Settings({ TIDEMILL_SEAL_KEY: file });
+	expect(() => readSealKey(settings)).toThrow(SettingError);
+	writeFileSync(file, "short\n");
+	expect(() => readSealKey(settings)).toThrow(/at least 32/);
+	const text = "0123456789abcdef".repeat(4);
+	writeFileSync(file, `${text}\n`);
+	const read = readSealKey(settings)!;
+	expect(
+		new SealKey(Buffer.from(text)).open(read.seal(secret, "a"), "a"),
+	).toEqual(secret);
+});
