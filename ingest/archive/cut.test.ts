@@ -4,6 +4,7 @@ import {
 	type CutRecord,
 	decideCut,
 	eventsOfCut,
+	inheritNumbers,
 	type StoredFrame,
 } from "./cut.ts";
 import { holeMs, memoryMs } from "./frame-numbers.ts";
@@ -58,7 +59,7 @@ test("events are grouped by account, source and date of receipt", () => {
 			event("5", noon, "shop", "bb".repeat(16)),
 		]),
 	];
-	const cut = decideCut("s", undefined, frames);
+	const cut = decideCut("s", {}, frames);
 	expect(cut).toMatchObject({
 		first: 1,
 		last: 2,
@@ -80,51 +81,65 @@ test("events are grouped by account, source and date of receipt", () => {
 
 test("a frame stored again, in the same cut or a later one, is taken once", () => {
 	const one = [frame(1, 1, [event("1")]), frame(2, 1, [event("1")])];
-	const first = decideCut("s", undefined, one);
+	const first = decideCut("s", {}, one);
 	expect(first.repeated).toEqual([2]);
 	expect(bodies(first, one)).toEqual([["1"]]);
 
 	const two = [frame(3, 1, [event("1")]), frame(4, 2, [event("2")])];
-	const second = decideCut("s", first, two);
+	const second = decideCut("s", first.processes, two);
 	expect(second.repeated).toEqual([3]);
 	expect(bodies(second, two)).toEqual([["2"]]);
 });
 
+test("a frame that is repeated into the stream after its own is taken once", () => {
+	const old = [frame(1, 1, [event("1")]), frame(2, 2, [event("2")])];
+	const one = decideCut("old", {}, [old[0]!]);
+	const two = decideCut("old", one.processes, [old[1]!]);
+	const next = [frame(1, 2, [event("2")]), frame(2, 3, [event("3")])];
+	const cut = decideCut("new", inheritNumbers([one, two]), next);
+	expect(cut.repeated).toEqual([1]);
+	expect(bodies(cut, next)).toEqual([["3"]]);
+});
+
 test("a cut of nothing but repeated frames has no objects", () => {
-	const first = decideCut("s", undefined, [frame(1, 1, [event("1")])]);
+	const first = decideCut("s", {}, [frame(1, 1, [event("1")])]);
 	const frames = [frame(2, 1, [event("1")])];
-	const cut = decideCut("s", first, frames);
+	const cut = decideCut("s", first.processes, frames);
 	expect(cut.groups).toEqual([]);
 	expect(bodies(cut, frames)).toEqual([]);
 });
 
 test("a number that its process leaves out is an alarm, also over cuts", () => {
-	const first = decideCut("s", undefined, [frame(1, 1, []), frame(2, 3, [])]);
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const late = { timeMs: noon + holeMs + 1 };
-	expect(() => decideCut("s", first, [frame(3, 4, [], late)])).toThrow(
+	expect(() =>
+		decideCut("s", first.processes, [frame(3, 4, [], late)]),
+	).toThrow(
 		expect.objectContaining({
 			code: "FrameGap",
 			message: expect.stringContaining("frames 2 to 2"),
 		}),
 	);
 	expect(() =>
-		decideCut("s", first, [frame(3, 4, [], { ...late, voided: [2] })]),
+		decideCut("s", first.processes, [
+			frame(3, 4, [], { ...late, voided: [2] }),
+		]),
 	).not.toThrow();
 });
 
 test("a process that went silent with an open number is no alarm", () => {
-	const first = decideCut("s", undefined, [frame(1, 1, []), frame(2, 3, [])]);
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const other = { timeMs: noon + memoryMs, process: "q" };
-	const second = decideCut("s", first, [frame(3, 1, [], other)]);
+	const second = decideCut("s", first.processes, [frame(3, 1, [], other)]);
 	expect(Object.keys(second.processes)).toEqual(["p", "q"]);
 	const later = { ...other, timeMs: noon + memoryMs + 1 };
-	const third = decideCut("s", second, [frame(4, 2, [], later)]);
+	const third = decideCut("s", second.processes, [frame(4, 2, [], later)]);
 	expect(Object.keys(third.processes)).toEqual(["q"]);
 });
 
 test("a record survives JSON", () => {
 	const frames = [frame(1, 5, [event("1")])];
-	const cut = decideCut("s", undefined, frames);
+	const cut = decideCut("s", {}, frames);
 	expect(bodies(JSON.parse(JSON.stringify(cut)), frames)).toEqual([["1"]]);
 });
 
@@ -138,7 +153,7 @@ test.each<[string, StoredFrame]>([
 	["events of another date", frame(2, 2, [event("2", midnight)])],
 ])("a stream that holds %s than the cut says is an alarm", (_, other) => {
 	const first = frame(1, 1, [event("1")]);
-	const cut = decideCut("s", undefined, [first, frame(2, 2, [event("2")])]);
+	const cut = decideCut("s", {}, [first, frame(2, 2, [event("2")])]);
 	expect(() => eventsOfCut(cut, [first, other])).toThrow(
 		expect.objectContaining({ code: "CutMismatch" }),
 	);

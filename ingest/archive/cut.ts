@@ -50,15 +50,16 @@ export interface StoredFrame {
 }
 
 /**
- * Decides the cut of these frames, which are contiguous and follow `head`, the newest cut of the stream.
+ * Decides the cut of these frames, which are contiguous and follow the newest cut of the stream; `known` are the frame
+ * numbers that one left behind, or for a stream's first cut {@link inheritNumbers}.
  * Throws {@link Alarm} FrameGap when a frame is missing among them.
  */
 export function decideCut(
 	stream: string,
-	head: CutRecord | undefined,
+	known: CutRecord["processes"],
 	frames: readonly StoredFrame[],
 ): CutRecord {
-	const processes = { ...head?.processes };
+	const processes = { ...known };
 	const repeated: number[] = [];
 	for (const { sequence, timeMs, frame } of frames) {
 		const taken = takeFrame(processes[frame.process], frame, timeMs);
@@ -83,6 +84,19 @@ export function decideCut(
 		groups: groupEvents(frames, repeated).map(({ group }) => group),
 		processes: forgetSilent(processes, lastFrame.timeMs),
 	};
+}
+
+/**
+ * The frame numbers that a shard's earlier streams left behind, from all of their cuts. A frame whose acknowledgement
+ * was lost with its stream is repeated into the next one.
+ */
+export function inheritNumbers(
+	cuts: readonly CutRecord[],
+): CutRecord["processes"] {
+	const inOrder = cuts.toSorted((a, b) =>
+		a.lastFrame.time < b.lastFrame.time ? -1 : 1,
+	);
+	return Object.assign({}, ...inOrder.map(({ processes }) => processes));
 }
 
 /**

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { CutRecord } from "./cut.ts";
 import { resume } from "./resume.ts";
 
-const head = { first: 11, last: 20 } as CutRecord;
+const lastFrame = { id: "p.20", time: "2026-03-01T12:00:00.000Z" };
+const head = { stream: "s", first: 11, last: 20, lastFrame } as CutRecord;
 
 test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 	[
@@ -37,9 +38,8 @@ test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 	["a purged cut is done", head, [21, 20], 0, { from: 21 }],
 	["a purged cut with frames behind it", head, [21, 30], 20, { from: 21 }],
 ])("%s", (_, cut, [firstSequence, lastSequence], done, expected) => {
-	expect(resume("s", cut, { firstSequence, lastSequence }, done)).toEqual(
-		expected,
-	);
+	const state = { firstSequence, lastSequence, lastFrame };
+	expect(resume("s", cut, state, done)).toEqual(expected);
 });
 
 test.each<[string, CutRecord | undefined, [number, number]]>([
@@ -48,7 +48,21 @@ test.each<[string, CutRecord | undefined, [number, number]]>([
 	["StreamBehind", head, [1, 19]],
 	["StreamBehind", head, [0, 0]],
 ])("alarm %s", (code, cut, [firstSequence, lastSequence]) => {
-	expect(() => resume("s", cut, { firstSequence, lastSequence }, 0)).toThrow(
+	const state = { firstSequence, lastSequence, lastFrame: undefined };
+	expect(() => resume("s", cut, state, 0)).toThrow(
 		expect.objectContaining({ name: "Alarm", code }),
 	);
 });
+
+test.each([
+	["another frame", { ...lastFrame, id: "p.21" }],
+	["the frame at another time", { ...lastFrame, time: "2026-03-01T12:00:01Z" }],
+])(
+	"a stream restored from an old copy and grown again, with %s where the newest cut ends, is an alarm",
+	(_, other) => {
+		const state = { firstSequence: 1, lastSequence: 30, lastFrame: other };
+		expect(() => resume("s", head, state, 20)).toThrow(
+			expect.objectContaining({ code: "CutMismatch" }),
+		);
+	},
+);

@@ -5,6 +5,7 @@ import {
 	jetstreamManager,
 	RetentionPolicy,
 	StorageType,
+	type StreamAPI,
 	type StreamConfig,
 } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
@@ -14,7 +15,9 @@ import {
 	streamName,
 } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
+import { decodeFrame, frameId } from "../frame.ts";
 import { inspectShardStream } from "../stream-safety.ts";
+import type { StreamAtCut } from "./stream-identity.ts";
 
 export interface StreamSettings {
 	/** What the stream may hold before receive is refused; well below the disk. */
@@ -48,6 +51,22 @@ export async function openShardStream(
 			`shard ${shard}: its stream could lose events. ${faults.join("; ")}`,
 		);
 	return stream.name;
+}
+
+/** What the stream holds at this sequence, the last of a cut. */
+export async function readStreamAt(
+	streams: StreamAPI,
+	stream: string,
+	sequence: number | undefined,
+): Promise<StreamAtCut> {
+	// In this order: of a stream that ends before the sequence, nothing can be said later.
+	const { last_seq: lastSequence } = (await streams.info(stream)).state;
+	const message =
+		sequence && (await streams.getMessage(stream, { seq: sequence }));
+	if (!message) return { lastSequence, lastFrame: undefined };
+	const { process, number } = decodeFrame(message.data);
+	const time = message.time.toISOString();
+	return { lastSequence, lastFrame: { id: frameId(process, number), time } };
 }
 
 async function createStream(

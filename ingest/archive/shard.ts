@@ -4,7 +4,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
 import { Alarm } from "./alarm.ts";
 import { mapConcurrently } from "./concurrency.ts";
-import { type CutRecord, decideCut } from "./cut.ts";
+import { type CutRecord, decideCut, inheritNumbers } from "./cut.ts";
 import type { CutLimits } from "./cut-due.ts";
 import type { CutStore } from "./cut-store.ts";
 import type { CutWriter } from "./cut-writer.ts";
@@ -16,7 +16,12 @@ import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
 import { Publication } from "./publication.ts";
 import { resume } from "./resume.ts";
-import { openShardStream, type StreamSettings } from "./shard-stream.ts";
+import {
+	openShardStream,
+	readStreamAt,
+	type StreamSettings,
+} from "./shard-stream.ts";
+import { verifyStream } from "./stream-identity.ts";
 
 export interface ShardOptions {
 	number: number;
@@ -53,6 +58,8 @@ export class Shard {
 	#alarm: Alarm | undefined;
 	#stream: string | undefined;
 	#head: CutRecord | undefined;
+	/** Of the shard's earlier streams. */
+	#inherited: CutRecord["processes"] = {};
 	#isStoreChecked = false;
 	#areCutsListed = false;
 	#unpublished = new Set<IndexedSource>();
@@ -173,7 +180,10 @@ export class Shard {
 	): Promise<ReturnType<typeof resume>> {
 		const { connection, cuts, number: shard } = this.#options;
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
-		if (stream !== this.#stream) this.#head = undefined;
+		if (stream !== this.#stream) {
+			this.#head = undefined;
+			this.#areCutsListed = false;
+		}
 		this.#stream = stream;
 		// In this order: see resume().
 		const { first_seq: firstSequence } = (await streams.info(stream)).state;
@@ -181,13 +191,15 @@ export class Shard {
 			? await cuts.ofStream(stream, this.#head)
 			: await cuts.ofShard(shard);
 		const objectsDone = await publication.objectsDone(stream);
-		const { last_seq: lastSequence } = (await streams.info(stream)).state;
 		const ofThis = news.filter((cut) => cut.stream === stream);
+		const ofOthers = news.filter((cut) => cut.stream !== stream);
 		const before = ofThis.at(-1) ? [this.#head, ...ofThis.slice(0, -1)] : [];
 		const head = ofThis.at(-1) ?? this.#head;
-		const ends = { firstSequence, lastSequence };
-		const position = resume(stream, head, ends, objectsDone);
-		for (const cut of news) if (cut.stream !== stream) this.#learn(cut);
+		const atHead = await readStreamAt(streams, stream, head?.last);
+		const state = { firstSequence, ...atHead };
+		const position = resume(stream, head, state, objectsDone);
+		if (!this.#areCutsListed) this.#inherited = inheritNumbers(ofOthers);
+		for (const cut of ofOthers) this.#learn(cut);
 		for (const cut of before) if (cut) this.#learn(cut);
 		if (head && !position.unfinished) this.#learn(head);
 		this.#head = head;
@@ -209,7 +221,8 @@ export class Shard {
 
 	async #decide(stream: string, wait: FrameWait): Promise<CutRecord> {
 		await untilCutIsDue(wait, this.flushes, this.#options.limits);
-		const cut = decideCut(stream, this.#head, wait.queue.peek());
+		const known = this.#head?.processes ?? this.#inherited;
+		const cut = decideCut(stream, known, wait.queue.peek());
 		this.#head = await this.#options.cuts.decide(cut);
 		return this.#head;
 	}
@@ -224,12 +237,14 @@ export class Shard {
 		await untilRead(wait, cut.last);
 		await writer.write(shard, cut, wait.queue.take(cut.last));
 		await publication.setObjectsDone(cut.stream, cut.last);
+		// The frames may have been in memory since before the stream was restored from an old copy.
+		const { streams } = await jetstreamManager(connection, { checkAPI: false });
+		verifyStream(cut, await readStreamAt(streams, cut.stream, cut.last));
 		this.#learn(cut);
 		this.flushes.done(cut.stream, cut.last);
 		metrics.cuts.inc({ shard });
 		metrics.repeatedFrames.inc({ shard }, cut.repeated.length);
 		for (const { rows } of cut.groups) metrics.events.inc({ shard }, rows);
-		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
 		await this.#publishLedgers(publication);
 	}

@@ -138,6 +138,18 @@ test("a stream that ends before the newest cut stops the shard", async () => {
 	await expectAlarm(archive, await archive.start(), "StreamBehind", 0);
 });
 
+test("a stream that was restored from an old copy and has grown again stops the shard", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archiveOne(archive);
+	const { streams } = await jetstreamManager(archive.connection);
+	const { config } = await streams.info(archive.stream);
+	await streams.delete(archive.stream);
+	await streams.add(config);
+	await archive.publish([newEvent("2")]);
+	await expectAlarm(archive, await archive.start(), "CutMismatch", 1);
+	expect(await archive.bodies()).toEqual(["1"]);
+});
+
 test("a stream that would forget frames is refused until it is put right", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { streams } = await jetstreamManager(archive.connection);

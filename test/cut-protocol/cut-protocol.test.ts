@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { decideCut } from "../../ingest/archive/cut.ts";
+import type { Protocol } from "./archiver.ts";
+import { searchAll } from "./exhaustive-search.ts";
+import { everyWayOf, type Scenario } from "./model.ts";
+import type { ScriptFrame } from "./world.ts";
+
+/** The argument for all this: docs/decisions/0004-each-event-in-exactly-one-object.md. */
+const timeoutMs = 120_000;
+
+function frame(number: number, events: string): ScriptFrame {
+	return { process: "p", number, events };
+}
+
+const [one, two, three, four] = [
+	frame(1, "aB"),
+	frame(2, "c"),
+	frame(3, "d"),
+	frame(4, "e"),
+];
+
+const twoArchivers: Scenario = {
+	script: [one, two, two],
+	archivers: 2,
+	crashes: 1,
+	streamFault: "none",
+};
+const restored: Scenario = {
+	script: [one, two],
+	archivers: 2,
+	crashes: 0,
+	streamFault: "restored from an old copy",
+};
+const recreated: Scenario = {
+	script: [one, two, two],
+	archivers: 2,
+	crashes: 0,
+	streamFault: "recreated",
+};
+
+test.each<[string, Scenario, number]>([
+	[
+		"with two archivers, a crash and a frame stored twice",
+		twoArchivers,
+		20_000,
+	],
+	[
+		"with two archivers and a stream restored from an old copy",
+		restored,
+		20_000,
+	],
+	[
+		"with an archiver that crashes, and a long stream restored from an old copy",
+		{ ...restored, script: [one, two, three, four], archivers: 1, crashes: 1 },
+		20_000,
+	],
+	[
+		"with two archivers and a stream made anew, into which a frame is repeated",
+		recreated,
+		20_000,
+	],
+])(
+	"each event gets into exactly one object, or there is an alarm, in every way %s",
+	(_, scenario, atLeast) => {
+		const { fault, states } = searchAll(everyWayOf(scenario));
+		expect(fault).toBeUndefined();
+		expect(states).toBeGreaterThan(atLeast);
+	},
+	timeoutMs,
+);
+
+test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
+	[
+		"a cut record that stands isn't followed",
+		twoArchivers,
+		{ followsRecords: false },
+		/nowhere|in 2 objects/,
+	],
+	[
+		"objects have random names",
+		twoArchivers,
+		{ hasRandomNames: true },
+		/in 2 objects/,
+	],
+	[
+		"a cut knows nothing of the frames before it",
+		twoArchivers,
+		{ decideCut: (stream, _, frames) => decideCut(stream, {}, frames) },
+		/event c is in 2 objects/,
+	],
+	[
+		"the stream is purged before the objects are written",
+		twoArchivers,
+		{ purgesFirst: true },
+		/nowhere/,
+	],
+	[
+		"a new stream knows nothing of the one before",
+		recreated,
+		{ inheritNumbers: () => ({}) },
+		/event c is in 2 objects/,
+	],
+	[
+		"the stream isn't compared with the cut before it is purged",
+		restored,
+		{ verifyStream: () => undefined },
+		/nowhere/,
+	],
+])(
+	"the search finds the fault when %s",
+	(_, scenario, mutation, expected) => {
+		const { fault } = searchAll(everyWayOf({ ...scenario, mutation }));
+		expect(fault?.what).toMatch(expected);
+	},
+	timeoutMs,
+);

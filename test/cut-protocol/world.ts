@@ -1,0 +1,88 @@
+/** All there is in the simulation, as one plain value: NATS, the bucket, and archivers with what they remember. */
+export interface World {
+	stream: ModelStream;
+	/** An earlier state of the stream, kept aside. */
+	copy?: ModelStream;
+	/** How many frames of the script were stored so far. */
+	published: number;
+	/** Sequence by stream. */
+	objectsDone: Record<string, number>;
+	/** The bucket: cut records by stream and first sequence, as {@link Interned}; events of each object by its key. */
+	cuts: Record<string, Record<number, Interned>>;
+	objects: Record<string, string>;
+	archivers: ModelArchiver[];
+	crashesLeft: number;
+	faultsLeft: number;
+	/** Events that went with the stream that held them. */
+	lost: string;
+	/** Codes of the alarms raised. */
+	alarms: string[];
+}
+
+export interface ModelStream {
+	name: string;
+	/** Sequence of the first frame. */
+	first: number;
+	frames: ModelFrame[];
+}
+
+/** Which frame of the script, and when the stream took it. */
+export type ModelFrame = [script: number, timeMs: number];
+
+/** A frame that receive sends. */
+export interface ScriptFrame {
+	process: string;
+	number: number;
+	/** Each event is a letter; a capital one belongs to a second source. */
+	events: string;
+}
+
+/** What an archiver does next, and what it remembers for it. */
+export interface ModelArchiver {
+	at:
+		| "open"
+		| "list cuts"
+		| "find position"
+		| "read ahead"
+		| "decide"
+		| "read the cut"
+		| "write objects"
+		| "publish objects-done"
+		| "purge"
+		| "stopped";
+	stream?: string;
+	firstSequence?: number;
+	head?: Interned;
+	inherited?: Interned;
+	/** Sequence of the first frame in memory, or of the next to read. */
+	from?: number;
+	frames?: ModelFrame[];
+	/** Its consumer went with the stream's store: it has what it has read, and can't read on. */
+	isReaderGone?: true;
+	cut?: Interned;
+	/** Objects of the cut that are written. */
+	written?: number;
+	/** Told apart from its earlier lives only by the mutation that gives objects random names. */
+	life?: number;
+}
+
+/** Stands for a large value of which there are few, so that a world stays short as text. */
+export type Interned = number;
+
+/** Gives equal values (as JSON) equal numbers. */
+export class Interner<Value> {
+	readonly #values: Value[] = [];
+	readonly #numbers = new Map<string, Interned>();
+
+	intern(value: Value): Interned {
+		const text = JSON.stringify(value);
+		const known = this.#numbers.get(text);
+		if (known !== undefined) return known;
+		this.#numbers.set(text, this.#values.length);
+		return this.#values.push(value) - 1;
+	}
+
+	value(number: Interned): Value {
+		return this.#values[number]!;
+	}
+}
