@@ -13,6 +13,8 @@ export const jobPaths = {
 	scratch: "/var/run/tidemill/scratch",
 	/** The DuckDB volume. Handed on as env {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
 	warehouse: "/var/lib/tidemill/warehouse",
+	/** Secret volume with the key of a Google service account, `key.json`. Handed on as env {@link jobEnv.credentials}. */
+	credentials: "/var/run/tidemill/credentials",
 	/** terminationMessagePath. Handed on as env {@link jobEnv.result}. */
 	result: "/dev/termination-log",
 } as const;
@@ -21,16 +23,30 @@ export const jobEnv = {
 	scratch: "TIDEMILL_SCRATCH",
 	warehouse: "TIDEMILL_WAREHOUSE",
 	result: "TIDEMILL_RESULT",
+	/** The file's path. The name is Google's (Application Default Credentials). */
+	credentials: "GOOGLE_APPLICATION_CREDENTIALS",
 } as const;
 
 export type Strategy = "Incremental" | "FullReload";
 
-export type DestinationInput = DuckDBInput;
+export type DestinationInput = DuckDBInput | BigQueryInput;
 
 export interface DuckDBInput {
 	type: "DuckDB";
 	/** File below the warehouse volume. */
 	path: string;
+}
+
+/** Credentials are Google's "application default": the key that {@link jobEnv.credentials} names, or workload identity. */
+export interface BigQueryInput {
+	type: "BigQuery";
+	projectId: string;
+	dataset: string;
+	/** Where the dataset is, or is made. */
+	location: string;
+	createDataset: boolean;
+	/** Base URL of the API; Google's own when absent. */
+	apiEndpoint?: string;
 }
 
 export interface LoadInput {

@@ -7,8 +7,9 @@ export interface Destination {
 	/**
 	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and touches no other,
 	 * FullReload replaces the table. The days' objects are on disk and have been checked. Can be repeated at any time.
+	 * @param snapshotMs the instant of which the days hold every event before it, in milliseconds since the epoch.
 	 */
-	load(input: LoadInput, days: LoadDay[]): Promise<void>;
+	load(input: LoadInput, days: LoadDay[], snapshotMs: number): Promise<void>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 }
@@ -22,6 +23,10 @@ export async function openDestination(
 		case "DuckDB": {
 			const { DuckDBDestination } = await import("./duckdb/destination.ts");
 			return new DuckDBDestination(input, context);
+		}
+		case "BigQuery": {
+			const { BigQueryDestination } = await import("./bigquery/destination.ts");
+			return BigQueryDestination.open(input, context);
 		}
 	}
 }

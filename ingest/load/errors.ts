@@ -73,11 +73,80 @@ export const jobErrors = {
 	OutOfMemory: {
 		retryable: false,
 		advice:
-			"The table was left as it was. Raise the memory in the Pipeline's spec.runTemplate.resources.",
+			"Every day in the table is whole. Raise the memory in the Pipeline's spec.runTemplate.resources.",
+	},
+	CredentialsMissing: {
+		retryable: false,
+		advice:
+			"Set the Destination's spec.bigQuery.credentials.secretRef, or give its spec.serviceAccountName workload identity.",
+	},
+	CredentialsRefused: {
+		retryable: false,
+		advice:
+			"Put a valid key of a Google service account into the Secret that the Destination names.",
+	},
+	PermissionDenied: {
+		retryable: false,
+		advice:
+			"Grant the service account roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on the project (roles/bigquery.user too, if it is to make the dataset).",
+	},
+	DatasetMissing: {
+		retryable: false,
+		advice:
+			"Correct the Destination's spec.bigQuery.projectId and dataset, or set createDataset: true.",
+	},
+	LocationMismatch: {
+		retryable: false,
+		advice:
+			"Set the Destination's spec.bigQuery.location to where the dataset is.",
+	},
+	BillingNotEnabled: {
+		retryable: false,
+		advice:
+			"Link the Google Cloud project to a billing account that is in good standing.",
+	},
+	ProjectBlocked: {
+		retryable: false,
+		advice: "Ask Google Cloud's support why the project is blocked.",
+	},
+	QuotaExceeded: {
+		retryable: true,
+		advice:
+			"Days that are done stay done. Wait until the quota is there again, have it raised, or run less often.",
+	},
+	RateLimited: {
+		retryable: true,
+		advice:
+			"Days that are done stay done. It is tried again; have other programs on this table or project slow down.",
+	},
+	BigQueryUnavailable: {
+		retryable: true,
+		advice:
+			"Days that are done stay done. It is tried again; see Google Cloud's status page if it lasts.",
+	},
+	BigQueryRefused: {
+		retryable: false,
+		advice:
+			"Days that are done stay done. BigQuery's words say why; change what they name, then start a new Run.",
+	},
+	JobCancelled: {
+		retryable: true,
+		advice:
+			"Somebody cancelled the job in BigQuery. The next attempt starts it anew.",
+	},
+	RowsDiffer: {
+		retryable: false,
+		advice:
+			"Start a new Run, which replaces the day again; if it stays, report it with the Job's log.",
+	},
+	Superseded: {
+		retryable: false,
+		advice:
+			"Nothing needs to be done: a later Run has loaded newer data into the table.",
 	},
 	Stopped: {
 		retryable: true,
-		advice: "The table was left as it was. The next attempt starts over.",
+		advice: "Every day in the table is whole. The next attempt does the rest.",
 	},
 	Unexpected: {
 		retryable: true,

@@ -1,11 +1,14 @@
-import type { CheckInput, LoadInput } from "../../contracts/job.ts";
+import type {
+	CheckInput,
+	DestinationInput,
+	LoadInput,
+} from "../../contracts/job.ts";
 import { JobFailure } from "./errors.ts";
 
 /** Reads the text of a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseLoadInput(text: string): LoadInput {
 	const input = parse(text) as LoadInput;
 	require(typeof input.run?.uid === "string", "run.uid");
-	require(typeof input.destination?.path === "string", "destination.path");
 	require(typeof input.table?.name === "string" &&
 		input.table.name !== "", "table.name");
 	require(Array.isArray(input.table.columns) &&
@@ -23,9 +26,7 @@ export function parseLoadInput(text: string): LoadInput {
 
 /** Reads the text of a Job's `input.json` as a {@link CheckInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseCheckInput(text: string): CheckInput {
-	const input = parse(text) as CheckInput;
-	require(typeof input.destination?.path === "string", "destination.path");
-	return input;
+	return parse(text) as CheckInput;
 }
 
 function parse(text: string): unknown {
@@ -41,12 +42,24 @@ function parse(text: string): unknown {
 			"InputInvalid",
 			`The Job's input has version ${version}; this image knows version 1`,
 		);
-	if (destination?.type !== "DuckDB")
+	requireDestination(destination);
+	return input;
+}
+
+function requireDestination(destination?: Partial<DestinationInput>): void {
+	const texts = {
+		DuckDB: ["path"],
+		BigQuery: ["projectId", "dataset", "location"],
+	};
+	const { type } = destination ?? {};
+	if (type === undefined || !Object.hasOwn(texts, type))
 		throw new JobFailure(
 			"InputInvalid",
-			`The Job's input names a destination of type ${destination?.type}; this image knows DuckDB`,
+			`The Job's input names a destination of type ${type}; this image knows ${Object.keys(texts).join(" and ")}`,
 		);
-	return input;
+	for (const field of texts[type])
+		require(typeof (destination as Record<string, unknown>)[field] ===
+			"string", `destination.${field}`);
 }
 
 function require(holds: boolean, field: string): void {

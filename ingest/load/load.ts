@@ -44,7 +44,7 @@ export async function load(
 		await downloadObjects(days, log, signal);
 		await checkDownloads(days, directory, signal);
 		const destination = await openDestination(input.destination, context);
-		await destination.load(input, days);
+		await destination.load(input, days, Date.parse(manifest.snapshotTime));
 		return result;
 	} finally {
 		await rm(directory, { recursive: true, force: true });

@@ -1,11 +1,13 @@
 import type { Strategy, TableColumn } from "../../contracts/job.ts";
-import { columnSql } from "./columns.ts";
 
-/** A column of a table as information_schema.columns gives it. */
+/** A column of a table as the warehouse has it, the type in the warehouse's words. */
 export interface ExistingColumn {
 	name: string;
 	type: string;
 }
+
+/** A column that is loaded, with the type that the warehouse must have for it. */
+export type WantedColumn = TableColumn & { type: string };
 
 /**
  * Why a table can't take these columns as it stands, in words that finish "Table x can't take this load: …"; undefined
@@ -17,14 +19,14 @@ export interface ExistingColumn {
  */
 export function misfit(
 	existing: ExistingColumn[],
-	columns: TableColumn[],
+	columns: WantedColumn[],
 	strategy: Strategy,
 ): string | undefined {
 	const types = new Map(
 		existing.map(({ name, type }) => [name.toLowerCase(), type]),
 	);
 	for (const column of columns) {
-		const { name, type } = columnSql(column);
+		const { name, type } = column;
 		const present = types.get(name.toLowerCase());
 		if (present !== undefined && present !== type)
 			return `its column "${name}" is ${present} where ${type} is loaded`;

@@ -1,5 +1,6 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { columnSql } from "../columns.ts";
 import type { LoadDay } from "../days.ts";
 import { JobFailure } from "../errors.ts";
 import { type ExistingColumn, misfit } from "../misfit.ts";
@@ -40,7 +41,11 @@ export function planLoad(
 	existing: ExistingColumn[] | undefined,
 ): LoadPlan {
 	const { name, columns, description } = input.table;
-	const reason = existing && misfit(existing, columns, input.strategy);
+	const wanted = columns.map((column) => ({
+		...column,
+		type: columnSql(column).type,
+	}));
+	const reason = existing && misfit(existing, wanted, input.strategy);
 	if (reason !== undefined && !input.rebuild)
 		throw new JobFailure(
 			"TableIncompatible",

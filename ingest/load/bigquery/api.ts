@@ -1,0 +1,61 @@
+/** The parts of BigQuery's REST resources that load uses (cloud.google.com/bigquery/docs/reference/rest/v2). Numbers of 64 bits are texts. */
+
+export interface TableReference {
+	projectId: string;
+	datasetId: string;
+	/** With `$YYYYMMDD` it names one day's partition. */
+	tableId: string;
+}
+
+export interface Dataset {
+	location: string;
+}
+
+export interface Field {
+	name: string;
+	type: string;
+	/** NULLABLE when absent. */
+	mode?: string;
+}
+
+export interface Table {
+	tableReference: TableReference;
+	/** TABLE, VIEW, EXTERNAL, … Read only. */
+	type?: string;
+	etag?: string;
+	/** Milliseconds since the epoch. */
+	creationTime?: string;
+	expirationTime?: string;
+	description?: string;
+	labels?: Record<string, string>;
+	schema?: { fields?: Field[] };
+	timePartitioning?: { type: string; field?: string };
+	rangePartitioning?: object;
+}
+
+export interface Job {
+	jobReference: { projectId: string; jobId: string; location?: string };
+	configuration: {
+		labels?: Record<string, string>;
+		load?: {
+			destinationTable: TableReference;
+			sourceFormat: "PARQUET" | "NEWLINE_DELIMITED_JSON";
+			writeDisposition: "WRITE_TRUNCATE";
+			createDisposition: "CREATE_NEVER";
+			schemaUpdateOptions?: "ALLOW_FIELD_ADDITION"[];
+		};
+		copy?: {
+			sourceTable: TableReference;
+			destinationTable: TableReference;
+			writeDisposition: "WRITE_TRUNCATE";
+			createDisposition: "CREATE_NEVER";
+		};
+	};
+	status?: { state: "PENDING" | "RUNNING" | "DONE"; errorResult?: ErrorProto };
+	statistics?: { creationTime?: string; load?: { outputRows?: string } };
+}
+
+export interface ErrorProto {
+	reason?: string;
+	message?: string;
+}

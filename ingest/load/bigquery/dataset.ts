@@ -1,0 +1,211 @@
+import type { BigQueryInput } from "../../../contracts/job.ts";
+import { JobFailure } from "../errors.ts";
+import type { JobContext } from "../job.ts";
+import type { Dataset, Job, Table, TableReference } from "./api.ts";
+import { BigQueryRefusal } from "./refusal.ts";
+import type { RestClient } from "./rest-client.ts";
+import { type UploadOptions, uploadJob } from "./upload.ts";
+
+/** The Destination's dataset: its tables, and the jobs that write to them. Throws {@link BigQueryRefusal}. */
+export class BigQueryDataset {
+	readonly #client: RestClient;
+	readonly #input: BigQueryInput;
+	readonly #context: JobContext;
+
+	constructor(client: RestClient, input: BigQueryInput, context: JobContext) {
+		this.#client = client;
+		this.#input = input;
+		this.#context = context;
+	}
+
+	/** Finds the dataset where it should be, or makes it if that is asked for. Throws {@link JobFailure}. */
+	async ensure(): Promise<void> {
+		const { projectId, dataset, location, createDataset } = this.#input;
+		const doing = `read dataset ${projectId}.${dataset}`;
+		let found = await this.#find<Dataset>(this.#path(), doing);
+		if (!found && createDataset)
+			found = await this.#make<Dataset>(
+				`/bigquery/v2/projects/${projectId}/datasets`,
+				{ datasetReference: { projectId, datasetId: dataset }, location },
+				this.#path(),
+				`make dataset ${projectId}.${dataset}`,
+			);
+		if (!found)
+			throw new JobFailure(
+				"DatasetMissing",
+				`There is no dataset ${projectId}.${dataset}`,
+			);
+		if (found.location.toLowerCase() !== location.toLowerCase())
+			throw new JobFailure(
+				"LocationMismatch",
+				`Dataset ${projectId}.${dataset} is in ${found.location}, not in ${location}`,
+			);
+	}
+
+	reference(tableId: string): TableReference {
+		const { projectId, dataset } = this.#input;
+		return { projectId, datasetId: dataset, tableId };
+	}
+
+	async findTable(name: string): Promise<Table | undefined> {
+		return this.#find<Table>(this.#table(name), `read table ${name}`);
+	}
+
+	/** One that is there already is left as it is. */
+	async createTable(
+		name: string,
+		table: Omit<Table, "tableReference">,
+	): Promise<Table> {
+		return this.#make<Table>(
+			`${this.#path()}/tables`,
+			{ ...table, tableReference: this.reference(name) },
+			this.#table(name),
+			`make table ${name}`,
+		);
+	}
+
+	/** @param etag changes nothing and returns undefined if the table is no longer the one that has this. */
+	async patchTable(
+		name: string,
+		changes: Partial<Table>,
+		etag?: string,
+	): Promise<Table | undefined> {
+		try {
+			return await this.#client.call<Table>({
+				method: "PATCH",
+				path: this.#table(name),
+				body: changes,
+				...(etag && { headers: { "if-match": etag } }),
+				doing: `change table ${name}`,
+			});
+		} catch (error) {
+			if (error instanceof BigQueryRefusal && error.status === 412)
+				return undefined;
+			throw error;
+		}
+	}
+
+	/** With a decorator: the partition alone. One that isn't there is gone already. */
+	async deleteTable(name: string): Promise<void> {
+		try {
+			await this.#client.call({
+				method: "DELETE",
+				path: this.#table(name),
+				doing: `delete table ${name}`,
+			});
+		} catch (error) {
+			if (!isNotFound(error)) throw error;
+		}
+	}
+
+	async findJob(jobId: string): Promise<Job | undefined> {
+		return this.#find<Job>(this.#job(jobId), `read job ${jobId}`, {
+			location: this.#input.location,
+		});
+	}
+
+	/** @param data what a load job loads; a copy job has none. */
+	async startJob(
+		jobId: string,
+		configuration: Job["configuration"],
+		data?: { file: string } & Pick<UploadOptions, "beforeStart">,
+	): Promise<Job> {
+		const { projectId, location } = this.#input;
+		const job: Job = {
+			jobReference: { projectId, jobId, location },
+			configuration,
+		};
+		if (data) {
+			const options = { ...this.#context, beforeStart: data.beforeStart };
+			return uploadJob(this.#client, job, data.file, options);
+		}
+		return this.#client.call<Job>({
+			method: "POST",
+			path: `/bigquery/v2/projects/${projectId}/jobs`,
+			body: job,
+			doing: `start job ${jobId}`,
+		});
+	}
+
+	/** Our own account's jobs that haven't ended. */
+	async unfinishedJobs(): Promise<Job[]> {
+		const jobs: Job[] = [];
+		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+			const page: { jobs?: Job[]; nextPageToken?: string } =
+				await this.#client.call({
+					method: "GET",
+					path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
+					query: {
+						projection: "full",
+						stateFilter: ["pending", "running"],
+						...(pageToken && { pageToken }),
+					},
+					doing: "list the jobs that haven't ended",
+				});
+			jobs.push(...(page.jobs ?? []));
+			pageToken = page.nextPageToken;
+		}
+		return jobs;
+	}
+
+	/** BigQuery cancels as far as it can; the job's end says what came of it. */
+	async cancelJob(jobId: string): Promise<void> {
+		await this.#client.call({
+			method: "POST",
+			path: `${this.#job(jobId)}/cancel`,
+			query: { location: this.#input.location },
+			doing: `cancel job ${jobId}`,
+		});
+	}
+
+	#path(): string {
+		const { projectId, dataset } = this.#input;
+		return `/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
+	}
+
+	#table(name: string): string {
+		return `${this.#path()}/tables/${encodeURIComponent(name)}`;
+	}
+
+	#job(jobId: string): string {
+		return `/bigquery/v2/projects/${this.#input.projectId}/jobs/${jobId}`;
+	}
+
+	async #find<T>(
+		path: string,
+		doing: string,
+		query: Record<string, string> = {},
+	): Promise<T | undefined> {
+		try {
+			return await this.#client.call<T>({ method: "GET", path, query, doing });
+		} catch (error) {
+			if (isNotFound(error)) return undefined;
+			throw error;
+		}
+	}
+
+	async #make<T>(
+		collection: string,
+		body: object,
+		path: string,
+		doing: string,
+	): Promise<T> {
+		try {
+			return await this.#client.call<T>({
+				method: "POST",
+				path: collection,
+				body,
+				doing,
+			});
+		} catch (error) {
+			// By somebody else, or by our own request whose answer was lost.
+			if (!(error instanceof BigQueryRefusal) || error.reason !== "duplicate")
+				throw error;
+			return this.#client.call<T>({ method: "GET", path, doing });
+		}
+	}
+}
+
+function isNotFound(error: unknown): boolean {
+	return error instanceof BigQueryRefusal && error.status === 404;
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { BigQueryInput, LoadInput } from "../../../contracts/job.ts";
+import type { LoadDay } from "../days.ts";
+import type { Destination } from "../destination.ts";
+import { JobFailure } from "../errors.ts";
+import type { JobContext } from "../job.ts";
+import { BigQueryDataset } from "./dataset.ts";
+import { completeJob } from "./load-job.ts";
+import { planBigQuery } from "./plan.ts";
+import { BigQueryRefusal } from "./refusal.ts";
+import { ConnectionFailed, RestClient } from "./rest-client.ts";
+import { TableLoad } from "./table-load.ts";
+
+/**
+ * A BigQuery dataset. Each day's partition is replaced by one load job, a whole table by one copy job; what is done is
+ * recognised by the jobs' names, so that a load that was killed is taken up where it was.
+ */
+export class BigQueryDestination implements Destination {
+	readonly #dataset: BigQueryDataset;
+	readonly #context: JobContext;
+
+	static async open(
+		input: BigQueryInput,
+		context: JobContext,
+	): Promise<BigQueryDestination> {
+		const { log, signal } = context;
+		const client = await RestClient.open(input, log, signal);
+		return new BigQueryDestination(
+			new BigQueryDataset(client, input, context),
+			context,
+		);
+	}
+
+	private constructor(dataset: BigQueryDataset, context: JobContext) {
+		this.#dataset = dataset;
+		this.#context = context;
+	}
+
+	async load(
+		input: LoadInput,
+		days: LoadDay[],
+		snapshotMs: number,
+	): Promise<void> {
+		await inWords(`load table ${input.table.name}`, async () => {
+			await this.#dataset.ensure();
+			const existing = await this.#dataset.findTable(input.table.name);
+			const plan = planBigQuery(input, days, existing);
+			const load = new TableLoad(
+				this.#dataset,
+				input,
+				snapshotMs,
+				this.#context,
+			);
+			await load.carryOut(plan);
+		});
+	}
+
+	/** Makes a table, loads a row into it, and deletes it. */
+	async check(): Promise<void> {
+		const { scratch, signal } = this.#context;
+		const id = randomUUID().replaceAll("-", "");
+		const table = `tidemill_check_${id}`;
+		const file = join(scratch, `${table}.json`);
+		await inWords("write a table for a check", async () => {
+			await this.#dataset.ensure();
+			await writeFile(file, `{"written":"${new Date().toISOString()}"}\n`);
+			const { creationTime } = await this.#dataset.createTable(table, {
+				description: "Made by a check of Tidemill, which deletes it",
+				schema: { fields: [{ name: "written", type: "TIMESTAMP" }] },
+				expirationTime: String(Date.now() + 3_600_000),
+			});
+			try {
+				await completeJob(
+					{
+						find: (jobId) => this.#dataset.findJob(jobId),
+						start: (jobId) =>
+							this.#dataset.startJob(
+								jobId,
+								{
+									load: {
+										destinationTable: this.#dataset.reference(table),
+										sourceFormat: "NEWLINE_DELIMITED_JSON",
+										writeDisposition: "WRITE_TRUNCATE",
+										createDisposition: "CREATE_NEVER",
+									},
+								},
+								{ file },
+							),
+					},
+					(attempt) => `tidemill_check_${id}_${attempt}`,
+					Number(creationTime),
+					signal,
+				);
+			} finally {
+				await this.#dataset.deleteTable(table);
+				await rm(file, { force: true });
+			}
+		});
+	}
+}
+
+/** BigQuery's refusals, in the words of the table of errors. */
+async function inWords(
+	doing: string,
+	work: () => Promise<void>,
+): Promise<void> {
+	try {
+		await work();
+	} catch (error) {
+		if (error instanceof BigQueryRefusal) throw error.toFailure(doing);
+		if (error instanceof ConnectionFailed)
+			throw new JobFailure(
+				"BigQueryUnavailable",
+				`BigQuery could not be reached: ${error.message}`,
+				{ cause: error },
+			);
+		throw error;
+	}
+}

@@ -1,0 +1,150 @@
+import { expect, test } from "vitest";
+import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { LoadDay } from "../days.ts";
+import type { Table } from "./api.ts";
+import { jobIdOf, planBigQuery } from "./plan.ts";
+
+const columns: TableColumn[] = [
+	{ name: "event_id", from: "EventID" },
+	{ name: "body", from: "Body" },
+	{ name: "date", from: "Date" },
+];
+const days: LoadDay[] = [
+	{ date: "2026-03-01", rows: 3, objects: [object("a", 1), object("b", 2)] },
+	{ date: "2026-03-02", rows: 0, objects: [] },
+];
+
+function object(key: string, rows: number) {
+	return { key, url: "", rows, bytes: 1, file: `/s/${key}` };
+}
+
+function tableWith(changes: Partial<Table> = {}): Table {
+	return {
+		tableReference: { projectId: "p", datasetId: "d", tableId: "orders" },
+		type: "TABLE",
+		timePartitioning: { type: "DAY", field: "date" },
+		schema: {
+			fields: [
+				{ name: "event_id", type: "STRING" },
+				{ name: "body", type: "STRING", mode: "NULLABLE" },
+				{ name: "date", type: "DATE" },
+			],
+		},
+		...changes,
+	};
+}
+
+function input(more: Partial<LoadInput> = {}): LoadInput {
+	return {
+		version: 1,
+		run: { name: "r", uid: "u-1", account: "shop", pipeline: "p" },
+		destination: {
+			type: "BigQuery",
+			projectId: "p",
+			dataset: "d",
+			location: "EU",
+			createDataset: false,
+		},
+		table: { name: "orders", columns, description: "" },
+		strategy: "Incremental",
+		rebuild: false,
+		manifestURL: "http://x",
+		...more,
+	};
+}
+
+const full = input({
+	strategy: "FullReload",
+	table: { ...input().table, columns: columns.slice(0, 2) },
+});
+const { timePartitioning: _, ...unpartitioned } = tableWith({
+	schema: { fields: tableWith().schema!.fields!.slice(0, 2) },
+});
+
+test("each day is one load job into its partition; an empty day's partition is deleted", () => {
+	expect(planBigQuery(input(), days, tableWith())).toEqual({
+		table: "Keep",
+		days: [
+			{
+				date: "2026-03-01",
+				name: "20260301",
+				table: "orders$20260301",
+				rows: 3,
+				files: ["/s/a", "/s/b"],
+			},
+		],
+		emptyDays: ["orders$20260302"],
+	});
+});
+
+test("a table that is new has no partition to delete", () => {
+	expect(planBigQuery(input(), days, undefined)).toMatchObject({
+		table: "Create",
+		emptyDays: [],
+	});
+});
+
+test("a full reload is one load into a table named by the Run", () => {
+	expect(planBigQuery(full, days, unpartitioned)).toEqual({
+		table: "Keep",
+		days: [],
+		emptyDays: [],
+		staging: {
+			name: "staging",
+			table: "orders_tidemill_u1",
+			rows: 3,
+			files: ["/s/a", "/s/b"],
+		},
+	});
+});
+
+const json = { name: "body", type: "JSON" };
+const repeated = { name: "body", type: "STRING", mode: "REPEATED" };
+const [id, body, date] = tableWith().schema!.fields!;
+
+test.each<[string, Partial<Table>, string]>([
+	["a view", { type: "VIEW" }, "it is a VIEW"],
+	[
+		"a table that isn't partitioned",
+		{ timePartitioning: undefined } as unknown as Partial<Table>,
+		'it is not partitioned by day of "date"',
+	],
+	[
+		"a table partitioned by month",
+		{ timePartitioning: { type: "MONTH", field: "date" } },
+		'it is not partitioned by day of "date"',
+	],
+	[
+		"a column of another type",
+		{ schema: { fields: [id!, json, date!] } },
+		'its column "body" is JSON where STRING is loaded',
+	],
+	[
+		"a repeated column",
+		{ schema: { fields: [id!, repeated, date!] } },
+		'its column "body" is REPEATED STRING where STRING is loaded',
+	],
+	[
+		"a table without the date",
+		{ schema: { fields: [id!, body!] } },
+		'it has no column "date"',
+	],
+])("%s is not loaded into unless it may be rebuilt", (_, changes, words) => {
+	const table = tableWith(changes);
+	expect(() => planBigQuery(input(), days, table)).toThrow(words);
+	expect(planBigQuery(input({ rebuild: true }), days, table)).toMatchObject({
+		table: "Replace",
+		emptyDays: [],
+	});
+});
+
+test("a full reload undoes no partitioning", () => {
+	const partitioned = { ...unpartitioned, timePartitioning: { type: "DAY" } };
+	expect(() => planBigQuery(full, days, partitioned)).toThrow(
+		"it is partitioned",
+	);
+});
+
+test("a job's id is the same for whoever does the same", () => {
+	expect(jobIdOf("u-1", "20260301", 2)).toBe("tidemill_u-1_20260301_2");
+});
