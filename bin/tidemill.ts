@@ -31,6 +31,22 @@ const commands: Record<
 		about: "serve the REST API",
 		load: () => import("../operator/api/main.ts"),
 	},
+	sources: {
+		about: "see the sources: tidemill sources list",
+		load: () => import("../cli/sources.ts"),
+	},
+	pipelines: {
+		about: "start a run: tidemill pipelines run <name> --wait",
+		load: () => import("../cli/pipelines.ts"),
+	},
+	events: {
+		about: "send an event: tidemill events send <source> --data '{…}'",
+		load: () => import("../cli/events.ts"),
+	},
+	tokens: {
+		about: "make a token for the REST API: tidemill tokens create <name>",
+		load: () => import("../cli/tokens.ts"),
+	},
 	sql: {
 		about: "query a DuckDB destination: tidemill sql 'select …'",
 		load: () => import("../ingest/sql/main.ts"),

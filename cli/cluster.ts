@@ -1,0 +1,29 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { KubeClient } from "../operator/kube/client.ts";
+import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+
+/** The cluster and namespace that a command is about, as kubectl would choose them. */
+export interface Cluster {
+	client: KubeClient;
+	namespace: string;
+}
+
+/** Throws SettingError when there is no usable kubeconfig. */
+export function chooseCluster(options: {
+	namespace?: string | undefined;
+	context?: string | undefined;
+	kubeconfig?: string | undefined;
+}): Cluster {
+	const path =
+		options.kubeconfig ||
+		process.env.KUBECONFIG ||
+		join(homedir(), ".kube", "config");
+	const config = loadKubeConfig(path);
+	if (options.context) config.setCurrentContext(options.context);
+	const context = config.getContextObject(config.getCurrentContext());
+	return {
+		client: KubeClient.fromConfig(config, { userAgent: "tidemill" }),
+		namespace: options.namespace || context?.namespace || "default",
+	};
+}

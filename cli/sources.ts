@@ -1,0 +1,40 @@
+import { type Source, sourceKind } from "../crds/generated/types.ts";
+import { chooseCluster } from "./cluster.ts";
+import { command } from "./command.ts";
+import { readArguments } from "./command-line.ts";
+import { table } from "./table.ts";
+
+/** `tidemill sources`. */
+export const main = command("sources", {
+	list: {
+		usage: "[--output json]",
+		about: "show each source, how many events it has and where they are sent",
+		run: list,
+	},
+});
+
+async function list(args: string[]): Promise<number> {
+	const { values } = readArguments(args, [], {
+		output: { type: "string", short: "o" },
+	});
+	const { client, namespace } = chooseCluster(values);
+	const { items } = await client.list<Source>(sourceKind, { namespace });
+	if (values.output === "json")
+		process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);
+	else if (items.length === 0)
+		process.stderr.write(`There are no sources in ${namespace}.\n`);
+	else
+		process.stdout.write(
+			table([
+				["NAME", "PHASE", "EVENTS", "LAST EVENT", "WEBHOOK URL"],
+				...items.map(({ metadata, status = {} }) => [
+					metadata.name,
+					status.phase ?? "",
+					String(status.counts?.archived ?? 0),
+					status.lastEventTime ?? "",
+					status.webhookURL ?? "",
+				]),
+			]),
+		);
+	return 0;
+}

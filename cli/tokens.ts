@@ -1,0 +1,173 @@
+import { awaitObject } from "../operator/api/object-wait.ts";
+import { hasReason } from "../operator/kube/client.ts";
+import { kinds, type Secret } from "../operator/kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
+import { resourcePath } from "../operator/kube/resource.ts";
+import { type Cluster, chooseCluster } from "./cluster.ts";
+import { CommandError, command } from "./command.ts";
+import { readArguments, UsageError } from "./command-line.ts";
+
+const roles = ["viewer", "editor", "runner"];
+const defaultDuration = "24h";
+const secretWaitMs = 10_000;
+const fieldManager = "tidemill";
+
+const serviceAccountKind: ResourceKind<KubeObject> = {
+	group: "",
+	version: "v1",
+	kind: "ServiceAccount",
+	plural: "serviceaccounts",
+	namespaced: true,
+};
+
+interface RoleBinding extends KubeObject {
+	roleRef: { apiGroup: string; kind: string; name: string };
+	subjects: { kind: string; name: string; namespace: string }[];
+}
+
+const roleBindingKind: ResourceKind<RoleBinding> = {
+	group: "rbac.authorization.k8s.io",
+	version: "v1",
+	kind: "RoleBinding",
+	plural: "rolebindings",
+	namespaced: true,
+};
+
+/** `tidemill tokens`. */
+export const main = command("tokens", {
+	create: {
+		usage: `<name> --role ${roles.join("|")} [--duration ${defaultDuration} | --long-lived]`,
+		about:
+			"make a token for the REST API: a service account of that name with a ready-made role in its namespace",
+		run: create,
+	},
+});
+
+async function create(args: string[]): Promise<number> {
+	const { values, positionals } = readArguments(args, ["<name>"], {
+		role: { type: "string", short: "r" },
+		duration: { type: "string" },
+		"long-lived": { type: "boolean" },
+	});
+	const { role = "", duration, "long-lived": isLongLived } = values;
+	if (!roles.includes(role))
+		throw new UsageError(`--role must be one of ${roles.join(", ")}`);
+	if (isLongLived && duration !== undefined)
+		throw new UsageError("--duration and --long-lived exclude each other");
+	const seconds = secondsOf(duration ?? defaultDuration);
+	const cluster = chooseCluster(values);
+	const name = positionals[0]!;
+	await bind(cluster, name, role);
+	const token = isLongLived
+		? await longLivedToken(cluster, name)
+		: await requestToken(cluster, name, seconds);
+	process.stderr.write(
+		`${cluster.namespace}/${name} may do what tidemill-${role} may. ${isLongLived ? `Its token is good until the Secret "${name}-token" is deleted.` : `Its token is good for ${duration ?? defaultDuration}, or as long as the cluster allows.`}\n`,
+	);
+	process.stdout.write(`${token}\n`);
+	return 0;
+}
+
+async function bind(
+	{ client, namespace }: Cluster,
+	name: string,
+	role: string,
+): Promise<void> {
+	await unlessThere(
+		client.create(
+			serviceAccountKind,
+			{ metadata: { name, namespace } },
+			{ fieldManager },
+		),
+	);
+	await unlessThere(
+		client.create<RoleBinding>(
+			roleBindingKind,
+			{
+				metadata: { name: `${name}-tidemill-${role}`, namespace },
+				roleRef: {
+					apiGroup: "rbac.authorization.k8s.io",
+					kind: "ClusterRole",
+					name: `tidemill-${role}`,
+				},
+				subjects: [{ kind: "ServiceAccount", name, namespace }],
+			},
+			{ fieldManager },
+		),
+	);
+}
+
+/** authentication.k8s.io/v1 TokenRequest. */
+async function requestToken(
+	{ client, namespace }: Cluster,
+	name: string,
+	expirationSeconds: number,
+): Promise<string> {
+	const answer = (await client.raw(
+		"POST",
+		resourcePath(serviceAccountKind, namespace, name, "token"),
+		{
+			body: {
+				apiVersion: "authentication.k8s.io/v1",
+				kind: "TokenRequest",
+				spec: { expirationSeconds },
+			},
+		},
+	)) as { status: { token: string } };
+	return answer.status.token;
+}
+
+/** A Secret that Kubernetes puts a token into, which is good as long as the Secret is there. */
+async function longLivedToken(
+	{ client, namespace }: Cluster,
+	account: string,
+): Promise<string> {
+	const name = `${account}-token`;
+	await unlessThere(
+		client.create<Secret>(
+			kinds.secret,
+			{
+				metadata: {
+					name,
+					namespace,
+					annotations: { "kubernetes.io/service-account.name": account },
+				},
+				type: "kubernetes.io/service-account-token",
+			},
+			{ fieldManager },
+		),
+	);
+	const tokenIn = (secret: Secret | undefined) => secret?.data?.token;
+	const secret = await client.get<Secret>(kinds.secret, name, namespace);
+	const filled =
+		secret &&
+		(await awaitObject(
+			client,
+			kinds.secret,
+			secret,
+			(seen) => tokenIn(seen) !== undefined,
+			AbortSignal.timeout(secretWaitMs),
+		));
+	const token = tokenIn(filled);
+	if (token !== undefined) return Buffer.from(token, "base64").toString();
+	throw new CommandError(
+		`Kubernetes has put no token into the Secret "${name}". Read it later: kubectl get secret ${name} -n ${namespace} -o jsonpath={.data.token} | base64 -d`,
+	);
+}
+
+async function unlessThere(creation: Promise<unknown>): Promise<void> {
+	try {
+		await creation;
+	} catch (error) {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+	}
+}
+
+function secondsOf(duration: string): number {
+	const [, number, unit] = /^(\d{1,5})([hd])$/.exec(duration) ?? [];
+	if (number === undefined || Number(number) === 0)
+		throw new UsageError(
+			"--duration must be hours or days, such as 24h or 90d",
+		);
+	return Number(number) * (unit === "h" ? 3_600 : 86_400);
+}
