@@ -5,7 +5,7 @@ import { searchAll } from "./exhaustive-search.ts";
 import { everyWayOf, type Scenario } from "./model.ts";
 import type { ScriptFrame } from "./world.ts";
 
-/** The argument for all this: docs/decisions/0004-each-event-in-exactly-one-object.md. */
+/** The argument for all this: docs/decisions/0005-each-event-in-exactly-one-object.md. */
 const timeoutMs = 120_000;
 
 function frame(number: number, events: string): ScriptFrame {
