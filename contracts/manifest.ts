@@ -2,7 +2,8 @@ import type { UtcDate } from "./utc-date.ts";
 
 /**
  * A Run's manifest: which objects hold the events of which dates, as of one instant. Archive writes it once per Run
- * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`); every attempt of the Run reads the same one.
+ * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`); every attempt of the Run loads what it says. When its links run out,
+ * the same manifest with new ones is written beside it (`<Run uid>-2.json`, …).
  */
 export interface Manifest {
 	version: 1;
@@ -47,6 +48,8 @@ export interface ManifestQuestion {
 	start?: UtcDate;
 	/** Latest date wanted. Archive clamps it to the snapshot's date. */
 	end?: UtcDate;
+	/** The links of the Run's manifest no longer work: give it new ones, if there is one. */
+	renew?: boolean;
 }
 
 export type ManifestAnswer =

@@ -5,7 +5,6 @@ import type {
 	Subscription,
 } from "@nats-io/transport-node";
 import type {
-	Manifest,
 	ManifestAnswer,
 	ManifestDate,
 	ManifestQuestion,
@@ -23,6 +22,7 @@ import { rowsOf } from "./ledger-index.ts";
 import { manifestDates } from "./manifest-dates.ts";
 import { ManifestFailure } from "./manifest-errors.ts";
 import { readQuestion } from "./manifest-question.ts";
+import { ManifestStore, type StoredManifest } from "./manifest-store.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
 import type { ObjectKeys } from "./object-keys.ts";
 import type { ObjectStore } from "./object-store.ts";
@@ -30,18 +30,21 @@ import type { Shard } from "./shard.ts";
 
 /** How long a question may wait for the flush; who asks waits a minute. */
 const flushTimeoutMs = 40_000;
-/** A Run with its retries has to be done with its manifest by then. */
 const expirySeconds = 24 * 60 * 60;
+/** Who asks gets links that live for this long at least, for a Run with its retries. */
+const leastLifeMs = (expirySeconds / 2) * 1000;
 const datesAtOnce = 8;
 
 /** Answers the questions for manifests of one shard (design §5, contracts/manifest.ts). */
 export class ManifestDesk {
 	readonly #options: ManifestDeskOptions;
+	readonly #manifests: ManifestStore;
 	readonly #subscription: Subscription;
 	readonly #stopping = new AbortController();
 
 	constructor(options: ManifestDeskOptions) {
 		this.#options = options;
+		this.#manifests = new ManifestStore(options.store, options.keys);
 		this.#subscription = options.connection.subscribe(
 			manifestSubject(options.shard.number),
 			{
@@ -89,24 +92,12 @@ export class ManifestDesk {
 	}
 
 	async #answer(question: ManifestQuestion) {
-		const { store, keys } = this.#options;
-		const key = keys.run(question.run);
-		const manifest =
-			(await this.#standing(key)) ?? (await this.#make(question, key));
-		const { run, account, sourceKey } = manifest;
-		if (account !== question.account || sourceKey !== question.sourceKey)
-			throw new ManifestFailure(
-				"ManifestTaken",
-				`The manifest of Run ${run} is of source ${sourceKey} of ${account}`,
-			);
-		const leftMs = Date.parse(manifest.expiresAt) - Date.now();
-		if (leftMs < 1_000)
-			throw new ManifestFailure(
-				"ManifestExpired",
-				`The manifest of Run ${run} expired at ${manifest.expiresAt}`,
-			);
+		const { store } = this.#options;
+		const stored = await this.#manifestFor(question);
+		const { key, manifest } = stored;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
 		const { snapshotTime, firstEventDate, expiresAt } = manifest;
+		const leftMs = Date.parse(expiresAt) - Date.now();
 		return {
 			ok: true as const,
 			url: await store.presign(key, Math.floor(leftMs / 1000)),
@@ -118,14 +109,23 @@ export class ManifestDesk {
 		};
 	}
 
-	/** The manifest that an earlier question for the same Run got. */
-	async #standing(key: string): Promise<Manifest | undefined> {
-		const text = await this.#options.store.get(key);
-		return text === undefined ? undefined : JSON.parse(text);
+	async #manifestFor(question: ManifestQuestion): Promise<StoredManifest> {
+		const standing = await this.#manifests.newest(question.run);
+		const stored = standing ?? (await this.#make(question));
+		const { run, account, sourceKey, expiresAt } = stored.manifest;
+		if (account !== question.account || sourceKey !== question.sourceKey)
+			throw new ManifestFailure(
+				"ManifestTaken",
+				`The manifest of Run ${run} is of source ${sourceKey} of ${account}`,
+			);
+		const leftMs = Date.parse(expiresAt) - Date.now();
+		return (standing && question.renew) || leftMs < leastLifeMs
+			? this.#manifests.renew(stored, Date.now() + expirySeconds * 1000)
+			: stored;
 	}
 
-	async #make(question: ManifestQuestion, key: string): Promise<Manifest> {
-		const { store, shard } = this.#options;
+	async #make(question: ManifestQuestion): Promise<StoredManifest> {
+		const { shard } = this.#options;
 		const snapshotTime = await this.#snapshot();
 		const { run, account, sourceKey } = question;
 		const source = shard.index.source(account, sourceKey);
@@ -135,7 +135,7 @@ export class ManifestDesk {
 			utcDate(Date.parse(snapshotTime)),
 		);
 		const expiresAt = Date.now() + expirySeconds * 1000;
-		const manifest: Manifest = {
+		return this.#manifests.create({
 			version: 1,
 			run,
 			account,
@@ -147,15 +147,7 @@ export class ManifestDesk {
 			dates: await mapConcurrently(dates, datesAtOnce, (date) =>
 				this.#date(account, sourceKey, date),
 			),
-		};
-		const written = await store.putNew(
-			key,
-			JSON.stringify(manifest),
-			"application/json",
-		);
-		return written === "created"
-			? manifest
-			: ((await this.#standing(key)) ?? manifest);
+		});
 	}
 
 	/**

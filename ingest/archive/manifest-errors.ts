@@ -21,10 +21,6 @@ export const manifestErrors = {
 		retryable: false,
 		advice: "Start a new Run.",
 	},
-	ManifestExpired: {
-		retryable: false,
-		advice: "Start a new Run.",
-	},
 	ObjectMissing: {
 		retryable: false,
 		advice:

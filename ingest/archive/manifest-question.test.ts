@@ -6,6 +6,7 @@ const good = {
 	account: "shop",
 	sourceKey: "ffeeddccbbaa99887766554433221100",
 	start: "2026-03-01",
+	renew: true,
 };
 
 test("a question is read as it was asked", () => {

@@ -35,5 +35,6 @@ export function readQuestion(text: string): ManifestQuestion {
 		sourceKey: field("sourceKey", /^[0-9a-f]{32}$/),
 		...date("start"),
 		...date("end"),
+		...(question.renew === true && { renew: true }),
 	};
 }

@@ -39,9 +39,9 @@ export class ObjectKeys {
 		return `${this.#prefix}events/account=${group.account}/source=${group.sourceKey}/date=${group.date}/`;
 	}
 
-	/** A Run's manifest. */
-	run(uid: string): string {
-		return `${this.#prefix}runs/${uid}.json`;
+	/** A Run's manifest, and the same one with links that were signed anew. */
+	run(uid: string, signing = 1): string {
+		return `${this.#prefix}runs/${uid}${signing > 1 ? `-${signing}` : ""}.json`;
 	}
 
 	/** Written at every start to see whether the store keeps conditional writes. */

@@ -1,3 +1,4 @@
+import type { Run } from "../../crds/generated/types.ts";
 import type { ControllerFactory } from "../context.ts";
 import { ControllerLoop, specChanged } from "../kube/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../kube/resource.ts";
@@ -5,7 +6,8 @@ import { label } from "../labels.ts";
 import { hasEnded } from "../pipeline/run-history.ts";
 import { applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
-import { readRun } from "./read.ts";
+import { warehouseLabel } from "./job.ts";
+import { isGone, isOver, readRun, warehouseOfRun } from "./read.ts";
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records what it brought. */
 export const createRunController: ControllerFactory = (context) => {
@@ -21,22 +23,44 @@ export const createRunController: ControllerFactory = (context) => {
 		// A worker waits while archive flushes.
 		{ log, workers: 8 },
 	);
-	// What a Run waits for: its references, and its turn.
-	const waiting = ({ metadata }: KubeObject): ObjectKey[] =>
-		informers.runs
-			.list(metadata.namespace)
-			.filter((run) => !hasEnded(run))
+	const open = ({ metadata }: KubeObject): Run[] =>
+		informers.runs.open(metadata.namespace!);
+	// Its references are what a Run waits for, and its turn at a warehouse.
+	const waiting = (object: KubeObject): ObjectKey[] => open(object).map(keyOf);
+	const waitingForTurn = (
+		object: KubeObject,
+		isMeant: (warehouse: string | undefined) => boolean,
+	): ObjectKey[] =>
+		open(object)
+			.filter((run) => isMeant(warehouseOfRun(context, run)))
 			.map(keyOf);
-	const ofChild = (child: KubeObject): ObjectKey[] => {
-		const { namespace = "", labels = {} } = child.metadata;
+	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
+		const { namespace = "", labels = {} } = metadata;
 		const name = labels[label.run];
-		return name ? [{ namespace, name }, ...waiting(child)] : [];
+		return name ? [{ namespace, name }] : [];
+	};
+	const waitingForChild = (child: KubeObject): ObjectKey[] => {
+		const meant = child.metadata.labels?.[label.warehouse];
+		return meant === undefined
+			? []
+			: waitingForTurn(
+					child,
+					(warehouse) =>
+						warehouse !== undefined && warehouseLabel(warehouse) === meant,
+				);
 	};
 	// Not by its own status: what waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);
 	loop.watch(
 		informers.runs,
-		waiting,
+		(run) => {
+			const meant = warehouseOfRun(context, run);
+			return waitingForTurn(
+				run,
+				// Of one that can't run any more nobody knows what it would have loaded into.
+				(warehouse) => meant === undefined || warehouse === meant,
+			);
+		},
 		(run, before) => hasEnded(run) !== hasEnded(before),
 	);
 	loop.watch(informers.pipelines, waiting, specChanged);
@@ -51,5 +75,15 @@ export const createRunController: ControllerFactory = (context) => {
 	loop.watch(informers.destinations, waiting);
 	loop.watch(informers.jobs, ofChild);
 	loop.watch(informers.pods, ofChild);
+	loop.watch(
+		informers.jobs,
+		waitingForChild,
+		(job, before) => isOver(job) !== isOver(before),
+	);
+	loop.watch(
+		informers.pods,
+		waitingForChild,
+		(pod, before) => isGone(pod) !== isGone(before),
+	);
 	return loop;
 };

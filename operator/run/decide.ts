@@ -125,6 +125,8 @@ function consider(state: RunState, now: number): RunAction[] {
 				account: run.metadata.namespace!,
 				sourceKey: target.layout.sourceKey,
 				...plan,
+				// It began before, with links that have expired since.
+				...(run.status?.startTime && { renew: true }),
 			},
 		},
 	];

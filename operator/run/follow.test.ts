@@ -182,6 +182,7 @@ test("a Job whose links have expired is replaced by one with new links, in what 
 	const state = stateOf({ run: owned(runOf("r", status)) });
 	const asked = decide(state, now).at(-1)!;
 	if (asked.type !== "askManifest") throw new Error(asked.type);
+	expect(asked.question.renew).toBe(true);
 	const started = decideStart(state, asked.target, answer, now);
 	expect(statusOf(started).startTime).toBe("2026-03-31T11:45:00Z");
 	const job = started.find(({ type }) => type === "startJob");

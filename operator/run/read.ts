@@ -68,13 +68,16 @@ function referencesOfRun(context: OperatorContext, { metadata, spec }: Run) {
 
 function rivalsOf(context: OperatorContext, { metadata }: Run): Rival[] {
 	return context.informers.runs
-		.list(metadata.namespace)
-		.filter((other) => other.metadata.uid !== metadata.uid && !hasEnded(other))
+		.open(metadata.namespace!)
+		.filter((other) => other.metadata.uid !== metadata.uid)
 		.map((run) => ({ run, warehouse: warehouseOfRun(context, run) }));
 }
 
-/** Of a Run under way what it began with, whatever its Pipeline says by now. */
-function warehouseOfRun(
+/**
+ * What a Run writes to, as layouts name it; undefined while it can't run. Of a Run under way it is what it began with,
+ * whatever its Pipeline says by now.
+ */
+export function warehouseOfRun(
 	context: OperatorContext,
 	run: Run,
 ): string | undefined {
@@ -105,7 +108,8 @@ function writersIn(
 	});
 }
 
-function isOver({ status }: Job): boolean {
+/** A Job that makes no more Pods. */
+export function isOver({ status }: Job): boolean {
 	return Boolean(
 		status?.conditions?.some(
 			({ type, status }) =>
@@ -114,7 +118,8 @@ function isOver({ status }: Job): boolean {
 	);
 }
 
-function isGone({ status }: Pod): boolean {
+/** A Pod without processes. */
+export function isGone({ status }: Pod): boolean {
 	return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 

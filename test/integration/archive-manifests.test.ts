@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
 import { addDays, closedThrough, utcDate } from "../../contracts/utc-date.ts";
-import { ArchiveFixture, newEvent } from "../archive-fixture.ts";
+import { ArchiveFixture, eventually, newEvent } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 
 let servers: Servers;
@@ -99,6 +99,61 @@ test("questions for one Run at the same moment get one manifest", async () => {
 	for (const { manifest } of answers)
 		expect(manifest).toEqual(answers[0]!.manifest);
 });
+
+test("a manifest whose links no longer work names the same objects by new ones when that is said", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([newEvent("1", { sourceKey })]);
+	const question = questionOf(archive);
+	const before = await ask(archive, question);
+	await archive.publish([newEvent("2", { sourceKey })]);
+	// A link tells the second in which it was signed.
+	await eventually(async () => {
+		const again = await ask(archive, { ...question, renew: true });
+		expect(linksOf(again.manifest)).not.toEqual(linksOf(before.manifest));
+		await expectRenewed(again, before);
+	});
+});
+
+test("and by itself when they have expired", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([newEvent("1", { sourceKey })]);
+	const question = questionOf(archive);
+	const before = await ask(archive, question);
+	await archive.publish([newEvent("2", { sourceKey })]);
+	const expired = { ...before.manifest, expiresAt: "2026-01-01T00:00:00Z" };
+	const [link] = linksOf(before.manifest);
+	await archive.tamper(
+		archive.keys.run(question.run),
+		JSON.stringify(expired).replace(link!, "http://expired.invalid/"),
+	);
+	await expectRenewed(await ask(archive, question), before);
+});
+
+type Asked = Awaited<ReturnType<typeof ask>>;
+
+async function expectRenewed(after: Asked, before: Asked): Promise<void> {
+	expect(withoutLinks(after.manifest)).toEqual(withoutLinks(before.manifest));
+	expect(after.answer.snapshotTime).toBe(before.answer.snapshotTime);
+	expect(Date.parse(after.answer.expiresAt)).toBeGreaterThan(Date.now());
+	const [link] = linksOf(after.manifest);
+	expect((await fetch(link!)).status).toBe(200);
+}
+
+function linksOf({ dates }: Manifest): string[] {
+	return dates.flatMap(({ objects }) => objects.map(({ url }) => url));
+}
+
+function withoutLinks({ expiresAt: _, ...manifest }: Manifest) {
+	const text = JSON.stringify(manifest);
+	return linksOf(manifest as Manifest).reduce(
+		(rest, link) => rest.replace(link, ""),
+		text,
+	);
+}
 
 test("a source without events has an empty manifest", async () => {
 	const archive = await ArchiveFixture.open(servers);
