@@ -14,6 +14,8 @@ import { Informer } from "./kube/informer.ts";
 import { kinds } from "./kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "./kube/resource.ts";
 import { label, managedByTidemill } from "./labels.ts";
+import { hasEnded } from "./pipeline/run-history.ts";
+import { tableNameOf } from "./pipeline/table-name.ts";
 
 export type Informers = ReturnType<typeof createInformers>;
 
@@ -36,11 +38,45 @@ export function createInformers(
 	return {
 		sources: follow<Source>(sourceKind),
 		destinations: follow<Destination>(destinationKind),
-		pipelines: follow<Pipeline>(pipelineKind),
-		runs: follow<Run>(runKind),
+		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
+		runs: withRunLookups(follow<Run>(runKind)),
 		/** Those that the operator may read. */
 		secrets: follow(kinds.secret, { [label.use]: "true" }),
 		jobs: follow(kinds.job, managedByTidemill),
 		pods: follow(kinds.pod, managedByTidemill),
 	};
+}
+
+// What is asked for every object must not go through all others: a namespace can have thousands.
+
+function withPipelineLookups(pipelines: Informer<Pipeline>) {
+	const tableOf = ({ metadata, spec }: Pipeline) =>
+		tableNameOf(metadata.name, spec.table.name).toLowerCase();
+	const intoTable = byName(pipelines, (pipeline) => [tableOf(pipeline)]);
+	return Object.assign(pipelines, {
+		ofSource: byName(pipelines, ({ spec }) => [spec.sourceRef.name]),
+		ofDestination: byName(pipelines, ({ spec }) => [spec.destinationRef.name]),
+		/** Those that load into a table of the same name, itself included, in whatever warehouse; case says nothing. */
+		withTableOf: (pipeline: Pipeline) =>
+			intoTable(pipeline.metadata.namespace!, tableOf(pipeline)),
+	});
+}
+
+function withRunLookups(runs: Informer<Run>) {
+	return Object.assign(runs, {
+		ofPipeline: byName(runs, ({ spec }) => [spec.pipelineRef.name]),
+		/** Those of a namespace that haven't ended. */
+		open: runs.index((run) => (hasEnded(run) ? [] : [run.metadata.namespace!])),
+	});
+}
+
+/** The lookup of objects of a namespace by a name that they have or refer to. */
+function byName<T extends KubeObject>(
+	informer: Informer<T>,
+	namesOf: (object: T) => string[],
+): (namespace: string, name: string) => T[] {
+	const lookUp = informer.index((object) =>
+		namesOf(object).map((name) => `${object.metadata.namespace}/${name}`),
+	);
+	return (namespace, name) => lookUp(`${namespace}/${name}`);
 }

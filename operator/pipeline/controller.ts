@@ -14,8 +14,8 @@ import {
 } from "../kube/controller.ts";
 import {
 	controllerReference,
-	type KubeObject,
 	keyOf,
+	type ObjectKey,
 } from "../kube/resource.ts";
 import { writeStatus } from "../kube/status-writer.ts";
 import {
@@ -46,16 +46,17 @@ export const createPipelineController: ControllerFactory = (context) => {
 		{ log, workers: 4 },
 	);
 	loop.watch(informers.pipelines);
-	// Whether a table is free, and what a Destination says, can concern every Pipeline of the namespace.
-	const ofNamespace = ({ metadata }: KubeObject) =>
-		informers.pipelines.list(metadata.namespace).map(keyOf);
-	loop.watch(informers.pipelines, ofNamespace, specChanged);
-	loop.watch(informers.destinations, ofNamespace);
+	// Whether a table is free depends on those that want one of the same name, and on which warehouses they mean.
+	const rivals = (pipeline: Pipeline): ObjectKey[] =>
+		informers.pipelines.withTableOf(pipeline).map(keyOf);
+	loop.watch(informers.pipelines, rivals, specChanged);
+	loop.watch(informers.destinations, ({ metadata }) => {
+		const { namespace, name } = metadata;
+		const users = informers.pipelines.ofDestination(namespace!, name);
+		return [...users.map(keyOf), ...users.flatMap(rivals)];
+	});
 	loop.watch(informers.sources, ({ metadata }) =>
-		informers.pipelines
-			.list(metadata.namespace)
-			.filter(({ spec }) => spec.sourceRef.name === metadata.name)
-			.map(keyOf),
+		informers.pipelines.ofSource(metadata.namespace!, metadata.name).map(keyOf),
 	);
 	loop.watch(informers.runs, ({ metadata, spec }) => [
 		{ namespace: metadata.namespace!, name: spec.pipelineRef.name },
@@ -67,9 +68,7 @@ async function runsOf(
 	{ client, informers }: OperatorContext,
 	{ metadata: { name, namespace }, status }: Pipeline,
 ): Promise<Run[]> {
-	const runs = informers.runs
-		.list(namespace)
-		.filter(({ spec }) => spec.pipelineRef.name === name);
+	const runs = informers.runs.ofPipeline(namespace!, name);
 	const active = status?.activeRun;
 	// Memory may not have the Run that was just made; to take it for deleted would be wrong.
 	if (active && !runs.some(({ metadata }) => metadata.name === active)) {

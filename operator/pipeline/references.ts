@@ -18,7 +18,7 @@ export function referencesOf(
 		),
 		destination: destinationOf(pipeline),
 		others: informers.pipelines
-			.list(namespace)
+			.withTableOf(pipeline)
 			.filter((other) => other !== pipeline && present(other))
 			.map((other) => ({
 				pipeline: other,

@@ -32,7 +32,7 @@ export interface References {
 	pipeline: Pipeline;
 	source: Source | undefined;
 	destination: Destination | undefined;
-	/** The namespace's other Pipelines with their Destinations: they may want the same table. */
+	/** The namespace's other Pipelines into a table of the same name, with their Destinations: it may be the same table. */
 	others: { pipeline: Pipeline; destination: Destination | undefined }[];
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
