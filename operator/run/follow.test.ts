@@ -77,7 +77,12 @@ test("a Run whose image can't be pulled says so while it waits", () => {
 test("and still when its time is over and its Pod is gone", () => {
 	const pods = [waiting("ImagePullBackOff", 'Back-off pulling "tidemil:1"')];
 	const before = stateOf({ run: loading(), job: jobWith(), pods });
-	const run = loading(statusOf(decide(before, now)));
+	const seen = loading(statusOf(decide(before, now)));
+	// Its Pods go before the Job says that it has failed.
+	const run = loading(
+		statusOf(decide(stateOf({ run: seen, job: jobWith() }), now)),
+	);
+	expect(run.status?.phase).toBe("Pending");
 	const status = statusOf(decide(stateOf({ run, job: outOfTime }), now));
 	expect(status).toMatchObject({
 		phase: "Failed",

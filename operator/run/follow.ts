@@ -20,7 +20,10 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 			: record(run, result, at, attempts, now);
 	}
 	if (run.spec.cancel) return transition.cancel(run, { attempts }, now);
-	const waitingFor = outcome.waitingFor;
+	// A Job that runs out of time, or lost its Pod, has none for a while: what the last one waited for stays in view.
+	const isEmpty = pods.every(({ metadata }) => metadata.deletionTimestamp);
+	const waitingFor =
+		outcome.waitingFor ?? (isEmpty ? lastWaitOf(run) : undefined);
 	return waitingFor === undefined
 		? transition.progress(
 				run,
@@ -84,12 +87,16 @@ function record(
 }
 
 /** A Job that ran out of time has no Pods any more: what they waited for stands in the status. */
-function withLastWait({ status }: Run, error: JobError): JobError {
-	const complete = findCondition(status?.conditions, "Complete");
-	if (error.code !== "DeadlineExceeded" || complete?.reason !== "PodWaiting")
-		return error;
-	const message = `${error.message} Last it waited for: ${complete.message}`;
+function withLastWait(run: Run, error: JobError): JobError {
+	const last = lastWaitOf(run);
+	if (error.code !== "DeadlineExceeded" || last === undefined) return error;
+	const message = `${error.message} Last it waited for: ${last}`;
 	return { ...error, message };
+}
+
+function lastWaitOf({ status }: Run): string | undefined {
+	const complete = findCondition(status?.conditions, "Complete");
+	return complete?.reason === "PodWaiting" ? complete.message : undefined;
 }
 
 export function loadingWords({ status }: Run): string {
