@@ -45,6 +45,7 @@ export function mortal(
 					return store.list(prefix, after);
 				},
 				presign: (key, seconds) => store.presign(key, seconds),
+				remove: (keys) => pass(undefined, () => store.remove(keys)),
 			}),
 			wrapConnection: (connection) =>
 				new Proxy(connection, {

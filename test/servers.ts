@@ -62,6 +62,8 @@ export interface TestS3 extends TestServer {
 	region: string;
 	accessKeyId: string;
 	secretAccessKey: string;
+	/** Where the bucket's objects lie as files; their times are the objects'. */
+	bucketDirectory: string;
 }
 
 export async function startS3(): Promise<TestS3> {
@@ -85,6 +87,7 @@ export async function startS3(): Promise<TestS3> {
 		region: s3Region,
 		accessKeyId: settings.accessKeyId,
 		secretAccessKey: settings.secretAccessKey,
+		bucketDirectory: join(directory, "buckets", bucket),
 	});
 }
 

@@ -14,6 +14,8 @@ import { ArchiveMetrics } from "./metrics.ts";
 import { ObjectKeys } from "./object-keys.ts";
 import { S3ObjectStore } from "./object-store.ts";
 import { ParquetWriter } from "./parquet.ts";
+import { RetentionKeeper } from "./retention-keeper.ts";
+import { RetentionKeys } from "./retention-keys.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { probeConditionalWrites } from "./store-probe.ts";
@@ -78,7 +80,16 @@ export async function main(): Promise<number> {
 		(shard) =>
 			new ManifestDesk({ connection, shard, store, keys, metrics, log }),
 	);
-	const work = Promise.all(shards.map((shard) => shard.run(signal)));
+	const retention = new RetentionKeeper({
+		store,
+		keys: new RetentionKeys(archive.prefix),
+		metrics,
+		log,
+	});
+	const work = Promise.all([
+		...shards.map((shard) => shard.run(signal)),
+		retention.run(signal),
+	]);
 
 	const stopped = stop.aborted ? Promise.resolve() : once(stop, "abort");
 	const end = await Promise.race([

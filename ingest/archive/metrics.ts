@@ -12,6 +12,8 @@ export class ArchiveMetrics {
 	readonly manifests: Counter;
 	readonly alarm: Gauge;
 	readonly lagSeconds: Gauge;
+	/** Has the label `enforced_by`, and no `shard`. */
+	readonly retention: Gauge;
 
 	/** @param lags By shard, seconds since the stream took the oldest frame that was read and isn't archived. */
 	constructor(registry: Registry, lags: () => Map<number, number>) {
@@ -39,6 +41,12 @@ export class ArchiveMetrics {
 			name: "tidemill_archive_alarm",
 			help: "1 while the shard is stopped, since going on would need a guess about events.",
 			labelNames: ["shard"],
+			registers: [registry],
+		});
+		this.retention = new Gauge({
+			name: "tidemill_archive_retention",
+			help: "1 at who removes events past their time: a lifecycle rule of the store, or archive's own sweep.",
+			labelNames: ["enforced_by"],
 			registers: [registry],
 		});
 		this.lagSeconds = new Gauge({

@@ -1,8 +1,12 @@
 // @aws-sdk/client-s3: the S3 maker's own client, with its credential chain, retries and checksums.
 import {
+	DeleteObjectsCommand,
+	GetBucketLifecycleConfigurationCommand,
 	GetObjectCommand,
+	type LifecycleRule,
 	ListObjectsV2Command,
 	NoSuchKey,
+	PutBucketLifecycleConfigurationCommand,
 	PutObjectCommand,
 	S3Client,
 	S3ServiceException,
@@ -22,6 +26,8 @@ export interface ObjectStoreSettings {
 export interface ListedObject {
 	key: string;
 	bytes: number;
+	/** When the store took it, by the store's clock; milliseconds since the epoch. */
+	modifiedMs: number;
 }
 
 /** The store of one bucket, as archive uses it: objects are made once, and never changed. */
@@ -38,9 +44,19 @@ export interface ObjectStore {
 	list(prefix: string, after?: string): AsyncIterable<ListedObject>;
 	/** A URL with which anybody can GET the object for that long. A secret. */
 	presign(key: string, expiresInSeconds: number): Promise<string>;
+	/** Deletes up to 1,000 objects; one that isn't there is no error. */
+	remove(keys: readonly string[]): Promise<void>;
 }
 
-export class S3ObjectStore implements ObjectStore {
+/** What a store removes by itself. */
+export interface LifecycleStore {
+	/** The bucket's rules, also those of others; undefined when the store has none to offer, or archive may not see them. */
+	lifecycleRules(): Promise<LifecycleRule[] | undefined>;
+	/** Replaces all of the bucket's rules. False when archive may not. */
+	setLifecycleRules(rules: LifecycleRule[]): Promise<boolean>;
+}
+
+export class S3ObjectStore implements ObjectStore, LifecycleStore {
 	readonly #client: S3Client;
 	readonly #settings: ObjectStoreSettings;
 	readonly #abortSignal: AbortSignal;
@@ -119,8 +135,14 @@ export class S3ObjectStore implements ObjectStore {
 				.catch((error) => {
 					throw this.#named(error, `list ${prefix}`);
 				});
-			for (const { Key, Size } of page.Contents ?? [])
-				if (Key !== undefined) yield { key: Key, bytes: Size ?? 0 };
+			for (const { Key, Size, LastModified } of page.Contents ?? [])
+				if (Key !== undefined)
+					yield {
+						key: Key,
+						bytes: Size ?? 0,
+						// One of unknown age is as young as can be.
+						modifiedMs: LastModified?.getTime() ?? Infinity,
+					};
 			token = page.NextContinuationToken;
 		} while (token !== undefined);
 	}
@@ -133,6 +155,59 @@ export class S3ObjectStore implements ObjectStore {
 		);
 	}
 
+	async remove(keys: readonly string[]): Promise<void> {
+		if (keys.length === 0) return;
+		const { Errors = [] } = await this.#client
+			.send(
+				new DeleteObjectsCommand({
+					Bucket: this.#settings.bucket,
+					Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: true },
+				}),
+				{ abortSignal: this.#abortSignal },
+			)
+			.catch((error) => {
+				throw this.#named(error, `delete ${keys[0]}`);
+			});
+		const [first] = Errors;
+		if (first)
+			throw this.#named(
+				Object.assign(new Error(first.Message), { name: first.Code }),
+				`delete ${first.Key}`,
+			);
+	}
+
+	async lifecycleRules(): Promise<LifecycleRule[] | undefined> {
+		try {
+			const { Rules } = await this.#client.send(
+				new GetBucketLifecycleConfigurationCommand({
+					Bucket: this.#settings.bucket,
+				}),
+				{ abortSignal: this.#abortSignal },
+			);
+			return Rules ?? [];
+		} catch (error) {
+			if (nameOf(error) === "NoSuchLifecycleConfiguration") return [];
+			if (lacksLifecycle(error)) return undefined;
+			throw this.#named(error, "read the lifecycle rules");
+		}
+	}
+
+	async setLifecycleRules(Rules: LifecycleRule[]): Promise<boolean> {
+		try {
+			await this.#client.send(
+				new PutBucketLifecycleConfigurationCommand({
+					Bucket: this.#settings.bucket,
+					LifecycleConfiguration: { Rules },
+				}),
+				{ abortSignal: this.#abortSignal },
+			);
+			return true;
+		} catch (error) {
+			if (lacksLifecycle(error)) return false;
+			throw this.#named(error, "write the lifecycle rules");
+		}
+	}
+
 	close(): void {
 		this.#client.destroy();
 	}
@@ -140,7 +215,7 @@ export class S3ObjectStore implements ObjectStore {
 	/** The store's error with what was tried where, and what to do about the known ones. */
 	#named(error: unknown, action: string): Error {
 		const { bucket, endpoint } = this.#settings;
-		const name = error instanceof Error ? error.name : "";
+		const name = nameOf(error);
 		const said = error instanceof Error ? error.message : String(error);
 		return new Error(
 			`S3: could not ${action} in bucket ${bucket}${endpoint ? ` at ${endpoint}` : ""}: ${name === "Error" ? "" : `${name}: `}${said.replace(/\.?$/, ".")}${advice[name] ? ` ${advice[name]}` : ""}`,
@@ -159,11 +234,20 @@ const advice: Record<string, string> = {
 	XAdminUserNotFound: "Correct AWS_ACCESS_KEY_ID.",
 	SignatureDoesNotMatch: "Correct AWS_SECRET_ACCESS_KEY.",
 	AccessDenied:
-		"Allow archive's credentials s3:GetObject, s3:PutObject and s3:ListBucket.",
+		"Allow archive's credentials s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.",
 	PermanentRedirect: "Set AWS_REGION to the bucket's region.",
 	NotImplemented:
 		"This store lacks what archive needs: conditional writes (If-None-Match: *).",
 };
+
+function nameOf(error: unknown): string {
+	return error instanceof Error ? error.name : "";
+}
+
+/** The store has no lifecycle rules (as versitygw, 501), or archive's credentials may not touch them. */
+function lacksLifecycle(error: unknown): boolean {
+	return [403, 405, 501].includes(statusOf(error) ?? 0);
+}
 
 function statusOf(error: unknown): number | undefined {
 	return error instanceof S3ServiceException

@@ -169,6 +169,7 @@ test("a store that ignores If-None-Match is refused", async () => {
 		get: async () => undefined,
 		list: async function* () {},
 		presign: async () => "",
+		remove: async () => undefined,
 	};
 	await expect(probeConditionalWrites(careless, "probe")).rejects.toThrow(
 		"ignores If-None-Match",
