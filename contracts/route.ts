@@ -24,6 +24,11 @@ export interface Route {
 		| { type: "Unavailable" };
 	/** Largest body after decoding, in bytes. */
 	maxBodyBytes: number;
+	/** How senders' checks of the URL are answered; absent when none is. */
+	verification?: {
+		allowGet: boolean;
+		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
+	};
 	/** Lower-case header names whose values are stored with each event. */
 	capturedHeaders: string[];
 }

@@ -453,11 +453,21 @@ export interface SourceAuthorization {
 	signature?: SourceSignature;
 }
 
+/** How senders check the URL before they send events. Their checks are answered and not stored. */
+export interface SourceVerification {
+	/** Answer GET and HEAD on the URL with 200, for senders that look whether it is there. */
+	allowGet: boolean;
+	/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
+	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
+}
+
 /** Settings of a webhook. */
 export interface SourceWebhook {
 	/** What a sender must present besides knowing the URL. */
 	authorization: SourceAuthorization;
-	/** Largest body that is accepted, in bytes; a larger one is answered with 413. */
+	/** How senders check the URL before they send events. Their checks are answered and not stored. */
+	verification?: SourceVerification;
+	/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 	maxBodyBytes: number;
 	/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 	capturedHeaders?: string[];

@@ -23,11 +23,12 @@ function route(authorization: Route["authorization"]): Route {
 test("a webhook URL is a source key, a url key, and perhaps a token", () => {
 	const keys = { sourceKey: key, urlKey: key };
 	const path = `/hooks/${key}/${key}`;
-	expect(parseAddress(path)).toEqual({ ...keys, token: undefined });
-	expect(parseAddress(`${path}?a=b`)).toEqual({ ...keys, token: undefined });
+	expect(parseAddress(path)).toEqual(keys);
+	expect(parseAddress(`${path}?a=b`)).toEqual({ ...keys, query: "a=b" });
 	expect(parseAddress(`${path}?a=b&token=a%20b+c%3D=&x`)).toEqual({
 		...keys,
 		token: "a b+c==",
+		query: "a=b&token=a%20b+c%3D=&x",
 	});
 	expect(parseAddress(`${path}?token=%ff`)?.token).toBeUndefined();
 });

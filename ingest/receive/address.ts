@@ -7,6 +7,8 @@ export interface Address {
 	urlKey: string;
 	/** The token parameter, percent-decoded. */
 	token: string | undefined;
+	/** What stands after the question mark. */
+	query: string | undefined;
 }
 
 const pattern = /^\/hooks\/([0-9a-f]{32})\/([0-9a-f]{32})(?:\?(.*))?$/;
@@ -16,7 +18,12 @@ export function parseAddress(target: string): Address | undefined {
 	const match = pattern.exec(target);
 	if (!match) return undefined;
 	const [, sourceKey, urlKey, query] = match;
-	return { sourceKey: sourceKey!, urlKey: urlKey!, token: tokenIn(query) };
+	return {
+		sourceKey: sourceKey!,
+		urlKey: urlKey!,
+		token: tokenIn(query),
+		query,
+	};
 }
 
 /** A plus stays a plus: people paste Base64 tokens into URLs as they are. */

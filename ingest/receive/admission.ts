@@ -4,6 +4,8 @@ import type { Route } from "../../contracts/route.ts";
 import type { ContentKind } from "../frame.ts";
 import { hasUrlKey, isAuthorized, parseAddress } from "./address.ts";
 import { contentKind, maxEventBodyBytes } from "./content.ts";
+import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
+import { type Greeting, greetByHead } from "./handshake.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 import type { RouteTable, ServedRoute } from "./route-table.ts";
 import { readClaim, type SignatureClaim } from "./signature/scheme.ts";
@@ -15,8 +17,10 @@ export interface Admission {
 	/** What the body must be shown to be signed by; undefined for a source without signatures. */
 	signature: SignatureClaim | undefined;
 	kind: ContentKind;
+	encoding: ContentEncoding | undefined;
 	/** The captured headers as a JSON object; empty when there are none. */
 	headers: string;
+	/** As it is sent, and after decompression. */
 	maxBodyBytes: number;
 }
 
@@ -27,21 +31,23 @@ export function admit(
 	headers: IncomingHttpHeaders,
 	routes: Pick<RouteTable, "find" | "isSynced">,
 	nowMs: number,
-): Admission | Refusal {
+): Admission | Greeting | Refusal {
 	const address = parseAddress(target);
 	if (!address) return refusals.UnknownURL;
-	if (method !== "POST") return refusals.MethodNotAllowed;
-
 	const route = routes.find(address.sourceKey);
 	if (!route || !hasUrlKey(route, address.urlKey))
 		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
+	const { query } = address;
+	const greeting = greetByHead(route, { method, query, headers });
+	if (method !== "POST") return greeting ?? refusals.MethodNotAllowed;
 	const signature = authorize(route, headers, address.token, nowMs);
 	if (signature && "status" in signature) return signature;
 	if (route.suspended && !signature) return refusals.SourceSuspended;
 
-	const encoding = headers["content-encoding"];
-	if (encoding !== undefined && encoding.toLowerCase() !== "identity")
-		return refusals.UnsupportedContentEncoding;
+	if (greeting) return greeting;
+
+	const encoding = contentEncoding(headers["content-encoding"]);
+	if (typeof encoding === "object") return encoding;
 	const kind = contentKind(headers["content-type"]);
 	if (typeof kind !== "string") return kind;
 	const maxBodyBytes = Math.min(route.maxBodyBytes, maxEventBodyBytes);
@@ -51,6 +57,7 @@ export function admit(
 		route,
 		signature,
 		kind,
+		encoding,
 		headers: capture(route, headers),
 		maxBodyBytes,
 	};

@@ -6,10 +6,12 @@ import { type Admission, admit, refuseByBody } from "./admission.ts";
 import type { Budget } from "./budget.ts";
 import type { Committer, PendingEvent } from "./committer.ts";
 import { storedBody } from "./content.ts";
+import { decompress } from "./content-encoding.ts";
 import { newEventId } from "./event-id.ts";
+import { type Greeting, greetByBody } from "./handshake.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import { type Refusal, refusals } from "./refusal.ts";
-import { replyRefused, replyStored } from "./reply.ts";
+import { replyGreeting, replyRefused, replyStored } from "./reply.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /** What all exchanges share. */
@@ -56,6 +58,11 @@ export class Exchange implements PendingEvent {
 			this.#reply(refusals.Overloaded);
 			return;
 		}
+		if (request.httpVersion === "1.1" && request.headers.host === undefined) {
+			// RFC 9112 §3.2.
+			this.#refuse(refusals.BadRequest);
+			return;
+		}
 		const admission = admit(
 			request.method!,
 			request.url!,
@@ -65,6 +72,10 @@ export class Exchange implements PendingEvent {
 		);
 		if ("status" in admission) {
 			this.#refuse(admission);
+			return;
+		}
+		if ("contentType" in admission) {
+			this.#greet(admission);
 			return;
 		}
 		this.#admission = admission;
@@ -90,15 +101,40 @@ export class Exchange implements PendingEvent {
 	#commit(): void {
 		const admission = this.#admission;
 		if (!admission) return;
-		const { route, kind, headers } = admission;
-		const committer = this.#intake.committers[route.shard];
-		if (!committer) {
-			this.#refuse(refusals.StorageUnavailable);
-			return;
-		}
 		const chunks = this.#chunks;
 		const sent = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-		const body = refuseByBody(admission, sent) ?? storedBody(kind, sent);
+		const refusal = refuseByBody(admission, sent);
+		if (refusal) this.#refuse(refusal);
+		else if (admission.encoding) void this.#decompress(admission, sent);
+		else this.#store(admission, sent);
+	}
+
+	async #decompress(admission: Admission, sent: Buffer): Promise<void> {
+		const { encoding, maxBodyBytes } = admission;
+		if (!this.#intake.budget.take(maxBodyBytes)) {
+			this.#refuse(refusals.Overloaded);
+			return;
+		}
+		this.#heldBytes += maxBodyBytes;
+		// The request is whole: its sender may close the connection without taking it back.
+		this.#admission = undefined;
+		const body = await decompress(encoding!, sent, maxBodyBytes);
+		if ("status" in body) this.#refuse(body);
+		else this.#store(admission, body);
+	}
+
+	/** @param content the body, decompressed. */
+	#store(admission: Admission, content: Buffer): void {
+		const { route, kind, headers } = admission;
+		const greeting = greetByBody(route, this.#request.headers, content);
+		if (greeting) {
+			this.#greet(greeting);
+			return;
+		}
+		const committer = this.#intake.committers[route.shard];
+		const body = committer
+			? storedBody(kind, content)
+			: refusals.StorageUnavailable;
 		if ("status" in body) {
 			this.#refuse(body);
 			return;
@@ -119,12 +155,12 @@ export class Exchange implements PendingEvent {
 		});
 		this.bytes = this.encoded[0]!.length + body.length;
 		this.waitsSinceMs = performance.now();
-		// A form's JSON isn't as long as the form.
+		// What is kept has not the length of what was sent: a form becomes JSON, a compressed body was decompressed.
 		this.#intake.budget.give(this.#heldBytes - body.length);
 		this.#heldBytes = body.length;
 		this.#chunks = [];
 		this.#admission = undefined;
-		committer.add(this);
+		committer!.add(this);
 	}
 
 	answerStored(): void {
@@ -143,6 +179,12 @@ export class Exchange implements PendingEvent {
 		this.#intake.budget.give(this.#heldBytes);
 		this.#heldBytes = 0;
 		this.encoded = [];
+	}
+
+	#greet(greeting: Greeting): void {
+		this.#leave();
+		this.#intake.metrics.answer("Greeting");
+		replyGreeting(this.#response, greeting);
 	}
 
 	#refuse(refusal: Refusal): void {

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
@@ -15,6 +16,7 @@ const maxRequests = 3;
 const maxBytes = 1_000;
 let budget: Budget;
 let pending: PendingEvent[];
+let routes: RouteTable;
 let server: HttpServer;
 let port: number;
 let sockets: Socket[];
@@ -23,7 +25,28 @@ beforeEach(async () => {
 	budget = new Budget(maxRequests, maxBytes);
 	pending = [];
 	sockets = [];
-	const routes = new RouteTable();
+	routes = new RouteTable();
+	putRoute(1_048_576);
+	routes.set(syncedKey, "");
+	server = new HttpServer(
+		{
+			routes,
+			committers: [{ add: (event) => pending.push(event) }],
+			budget,
+			metrics: new ReceiveMetrics(new Registry(), budget),
+		},
+		{ headMs: 300, requestMs: 600, checkEveryMs: 50 },
+	);
+	port = await server.listen(0, "127.0.0.1");
+});
+
+afterEach(async () => {
+	for (const socket of sockets) socket.destroy();
+	await server.close();
+});
+
+/** Puts the one route, with this limit. */
+function putRoute(maxBodyBytes: number): void {
 	const route: Route = {
 		version: 1,
 		account: "shop",
@@ -33,24 +56,11 @@ beforeEach(async () => {
 		shard: 0,
 		suspended: false,
 		authorization: { type: "None" },
-		maxBodyBytes: 1_048_576,
+		maxBodyBytes,
 		capturedHeaders: [],
 	};
 	routes.set(routeKey(key), JSON.stringify(route));
-	routes.set(syncedKey, "");
-	server = new HttpServer({
-		routes,
-		committers: [{ add: (event) => pending.push(event) }],
-		budget,
-		metrics: new ReceiveMetrics(new Registry(), budget),
-	});
-	port = await server.listen(0, "127.0.0.1");
-});
-
-afterEach(async () => {
-	for (const socket of sockets) socket.destroy();
-	await server.close();
-});
+}
 
 /** A connection of its own for the bytes of one request; what comes back, as it comes. */
 function write(
@@ -153,4 +163,80 @@ test("requests sent ahead on one connection are answered in their order", async 
 	pending[0]!.answerStored();
 	await answer(connection, "InvalidJSON");
 	expect(connection.received).toMatch(/^HTTP\/1.1 200 OK.*HTTP\/1.1 400 /s);
+});
+
+test("a head that doesn't come to its end in time is answered 408", async () => {
+	const connection = write("POST / HTTP/1.1\r\nHost: h\r\n");
+	await answer(connection, "RequestTimeout");
+	expect(connection.received).toMatch(/^HTTP\/1.1 408 /);
+});
+
+test("a body that comes byte by byte is answered 408 in time, and lets go of what it held", async () => {
+	const connection = post("[", 1_000);
+	const dripping = setInterval(() => connection.socket.write(" "), 20);
+	connection.socket.on("error", () => clearInterval(dripping));
+	await vi.waitFor(() => expect(budget.bytes).toBeGreaterThan(1));
+	await answer(connection, "RequestTimeout");
+	clearInterval(dripping);
+	await vi.waitFor(
+		() => expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
+		{ timeout: 5_000 },
+	);
+	expect(pending).toEqual([]);
+});
+
+test("an event that is answered late is no slow request", async () => {
+	const connection = post("1");
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	const slow = write("POST / HTTP/1.1\r\n");
+	await answer(slow, "RequestTimeout");
+	pending[0]!.answerStored();
+	await answer(connection, "200 OK");
+});
+
+test("a compressed body is decompressed within what may be in flight", async () => {
+	const compressed = (text: string) => {
+		const bytes = gzipSync(text);
+		const connection = write(
+			`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${bytes.length}\r\n\r\n`,
+		);
+		connection.socket.write(bytes);
+		return connection;
+	};
+	// The source takes more after decompression than may be in flight at all.
+	await answer(compressed("[1]"), "Overloaded");
+	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
+
+	putRoute(500);
+	compressed("[1]");
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	expect(budget.bytes).toBe(3);
+	await answer(compressed(`"${"x".repeat(600)}"`), "BodyTooLarge");
+	expect(budget).toMatchObject({ requests: 1, bytes: 3 });
+});
+
+test("a request of HTTP/1.1 says for which host it is; one of HTTP/1.0 needn't", async () => {
+	const head = `Content-Type: application/json\r\nContent-Length: 1\r\n\r\n1`;
+	const nowhere = write(`POST /hooks/${key}/${key} HTTP/1.1\r\n${head}`);
+	await answer(nowhere, "BadRequest");
+	const old = write(`POST /hooks/${key}/${key} HTTP/1.0\r\n${head}`);
+	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	pending[0]!.answerStored();
+	await answer(old, "200 OK");
+	await vi.waitFor(() => expect(old.socket.closed).toBe(true));
+});
+
+test("an offer of HTTP/2 and expectations that mean nothing here are passed over", async () => {
+	for (const header of [
+		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk",
+		"Expect: a-miracle",
+	]) {
+		const { length } = pending;
+		const connection = write(
+			`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\n${header}\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n1`,
+		);
+		await vi.waitFor(() => expect(pending).toHaveLength(length + 1));
+		pending[length]!.answerStored();
+		await answer(connection, "200 OK");
+	}
 });

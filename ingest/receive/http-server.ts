@@ -17,6 +17,24 @@ const goodbyeMs = 2_000;
 /** Below the 30 s that Kubernetes gives a Pod to stop. */
 const maxCloseMs = 25_000;
 
+export interface Deadlines {
+	/** From the first byte of a request to the end of its head. */
+	headMs: number;
+	/** From the first byte of a request to the last of its body. */
+	requestMs: number;
+	/** How often the two are looked at. */
+	checkEveryMs: number;
+}
+
+const usualDeadlines: Deadlines = {
+	headMs: 10_000,
+	requestMs: 30_000,
+	checkEveryMs: 2_000,
+};
+
+/** Each costs some kilobytes, also when it is idle. */
+const maxConnections = 10_000;
+
 /**
  * The HTTP side of receive, on node:http itself: docs/decisions/0001-receive-on-node-http.md has the measurements.
  * Every phase of a connection has a deadline, so that a slow sender holds nothing for long.
@@ -26,22 +44,28 @@ export class HttpServer {
 	readonly #intake: Intake;
 	#isClosing = false;
 
-	constructor(intake: Intake) {
+	constructor(intake: Intake, deadlines = usualDeadlines) {
 		this.#intake = intake;
 		this.#server = createServer({
-			headersTimeout: 10_000,
-			// From the first byte of a request to the last of its body.
-			requestTimeout: 30_000,
+			headersTimeout: deadlines.headMs,
+			requestTimeout: deadlines.requestMs,
 			// Longer than the load balancers in front keep theirs (60 s is usual): the closing is theirs to do.
 			keepAliveTimeout: 75_000,
-			connectionsCheckingInterval: 2_000,
+			connectionsCheckingInterval: deadlines.checkEveryMs,
 			maxHeaderSize: 16 * 1024,
+			// It is asked for in our own words.
+			requireHostHeader: false,
 		});
+		this.#server.maxConnections = maxConnections;
 		this.#server.on("request", (request, response) =>
 			this.#handle(request, response, false),
 		);
 		this.#server.on("checkContinue", (request, response) =>
 			this.#handle(request, response, true),
+		);
+		// Any other expectation may be ignored (RFC 9110 §10.1.1).
+		this.#server.on("checkExpectation", (request, response) =>
+			this.#handle(request, response, false),
 		);
 		this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
 			this.#refuseUnreadable(error, socket),
@@ -97,7 +121,8 @@ export class HttpServer {
 		this.#intake.metrics.answer(refusal.code);
 		socket.end(rawReply(refusal, STATUS_CODES[refusal.status] ?? ""));
 		// A peer that never closes its side would hold what it has sent of a body.
-		setTimeout(() => socket.destroy(), goodbyeMs);
+		const cut = setTimeout(() => socket.destroy(), goodbyeMs);
+		socket.once("close", () => clearTimeout(cut));
 	}
 }
 

@@ -4,7 +4,7 @@ import type { PublishOutcome } from "./committer.ts";
 
 /** What receive counts. The hot path adds to plain numbers; they become metrics when Prometheus asks. */
 export class ReceiveMetrics {
-	/** Answers by code: `OK`, or that of the refusal. */
+	/** Answers by code: `OK`, `Greeting`, or that of the refusal. */
 	readonly #answers = new Map<string, number>();
 	#events = 0;
 	#bodyBytes = 0;
@@ -22,7 +22,7 @@ export class ReceiveMetrics {
 		const bodyBytes = () => this.#bodyBytes;
 		new Counter({
 			name: "tidemill_receive_requests_total",
-			help: "Requests answered, by code: OK or that of the error.",
+			help: "Requests answered, by code: OK, Greeting for a check of the URL, or that of the error.",
 			labelNames: ["code"],
 			registers,
 			collect() {

@@ -28,6 +28,11 @@ export const refusals = {
 		"UnsupportedCharset",
 		"The charset must be utf-8. Encode the body as UTF-8 and say so, or leave charset out.",
 	),
+	InvalidCompression: refusal(
+		400,
+		"InvalidCompression",
+		"The body is not what its Content-Encoding says, or is cut off. Send it whole, or uncompressed.",
+	),
 	EmptyBody: refusal(
 		400,
 		"EmptyBody",
@@ -84,8 +89,8 @@ export const refusals = {
 	UnsupportedContentEncoding: refusal(
 		415,
 		"UnsupportedContentEncoding",
-		"The body must not be compressed. Send it without Content-Encoding.",
-		["accept-encoding", "identity"],
+		"The Content-Encoding is not known here. Compress the body once with gzip, deflate, br or zstd, or not at all.",
+		["accept-encoding", "gzip, deflate, br, zstd, identity"],
 	),
 	HeadersTooLarge: refusal(
 		431,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Greeting } from "./handshake.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 
 const type = ["content-type", "application/json"];
@@ -15,6 +16,17 @@ const storedHead = [
 export function replyStored(response: ServerResponse, eventId: string): void {
 	response.writeHead(200, storedHead);
 	response.end(stored[0] + eventId + stored[1], "latin1");
+}
+
+/** Answers a sender that checks the URL. */
+export function replyGreeting(
+	response: ServerResponse,
+	{ contentType, headers, body }: Greeting,
+): void {
+	const length = String(Buffer.byteLength(body));
+	const type = ["content-type", contentType, "content-length", length];
+	response.writeHead(200, [...type, ...headers]);
+	response.end(body);
 }
 
 /** Refusals as they go over the wire, made once. */

@@ -9,6 +9,7 @@ export function routeOf(
 	authorization: Route["authorization"],
 ): Route {
 	const { webhook, suspend } = source.spec;
+	const { verification } = webhook;
 	return {
 		version: 1,
 		account: source.metadata.namespace!,
@@ -19,6 +20,12 @@ export function routeOf(
 		suspended: suspend,
 		authorization,
 		maxBodyBytes: webhook.maxBodyBytes,
+		...(verification && {
+			verification: {
+				allowGet: verification.allowGet,
+				handshakes: verification.handshakes ?? [],
+			},
+		}),
 		capturedHeaders: webhook.capturedHeaders ?? [],
 	};
 }

@@ -1,4 +1,10 @@
 import { hash, randomBytes } from "node:crypto";
+import {
+	brotliCompressSync,
+	deflateSync,
+	gzipSync,
+	zstdCompressSync,
+} from "node:zlib";
 // The signer that GitHub publishes for its own webhooks.
 import { sign } from "@octokit/webhooks-methods";
 import { stringify, version } from "uuid";
@@ -191,15 +197,108 @@ test("what can't be an event is refused with the reason, and nothing of it is st
 		],
 		[{ headers: json, body: big }, 413, "BodyTooLarge"],
 		[
-			{ headers: { ...json, "content-encoding": "gzip" }, body: "{}" },
+			{ headers: { ...json, "content-encoding": "compress" }, body: "{}" },
 			415,
 			"UnsupportedContentEncoding",
+		],
+		[
+			{ headers: { ...json, "content-encoding": "gzip" }, body: "{}" },
+			400,
+			"InvalidCompression",
+		],
+		[
+			{
+				headers: { ...json, "content-encoding": "gzip" },
+				body: gzipSync(big),
+			},
+			413,
+			"BodyTooLarge",
 		],
 	];
 	for (const [options, status, code] of cases)
 		expectRefused(await send(url, options), status, code);
 	const atTheLimit = await sendJSON(url, big.replace("x", ""));
 	expect([...(await stored(url)).keys()]).toEqual([atTheLimit.json.event_id]);
+});
+
+test("a compressed body is stored as what was compressed", async () => {
+	const url = await newURL();
+	const body = JSON.stringify({ text: "Käse ".repeat(10_000) });
+	const compressed = {
+		gzip: gzipSync(body),
+		deflate: deflateSync(body),
+		br: brotliCompressSync(body),
+		zstd: zstdCompressSync(body),
+	};
+	const ids: string[] = [];
+	for (const [encoding, bytes] of Object.entries(compressed)) {
+		const headers = { "content-encoding": encoding };
+		const answer = await sendJSON(url, bytes, { headers });
+		expect(answer.status).toBe(200);
+		ids.push(answer.json.event_id);
+	}
+	const events = await stored(url);
+	expect([...events.keys()].toSorted()).toEqual(ids.toSorted());
+	for (const id of ids) expect(text(events.get(id))).toBe(body);
+});
+
+test("a form of ten thousand fields, and one that is hardly one, become JSON as the standard has it", async () => {
+	const url = await newURL();
+	const many = Array.from({ length: 10_000 }, (_, n) => `field${n}=${n}`);
+	const odd = "=nameless&&a&a=&%=%zz&b=%ff%C3&c=1+1%2B&a=b=c";
+	const answers = [];
+	for (const body of [many.join("&"), odd])
+		answers.push(await send(url, { headers: form, body }));
+	const events = await stored(url);
+	const [first, second] = answers.map(({ json }) =>
+		JSON.parse(text(events.get(json.event_id))),
+	);
+	expect(Object.keys(first)).toHaveLength(10_000);
+	expect(first.field9999).toBe("9999");
+	expect(second).toEqual({
+		"": "nameless",
+		a: ["", "", "b=c"],
+		"%": "%zz",
+		b: "\ufffd\ufffd",
+		c: "1 1+",
+	});
+});
+
+test("senders' checks of the URL are answered where the source says so, and stored nowhere", async () => {
+	const url = await newURL({
+		verification: {
+			allowGet: true,
+			handshakes: ["Slack", "MicrosoftGraph", "EventGrid"],
+		},
+	});
+	expect(await send(url, { method: "GET" })).toMatchObject({
+		status: 200,
+		json: { is_success: true },
+	});
+	expect(await send(url, { method: "HEAD" })).toMatchObject({ status: 200 });
+	const graph = await fetch(`${url}?validationToken=a%20b`, { method: "POST" });
+	expect(graph.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+	expect(await graph.text()).toBe("a b");
+	const slack = await fetch(url, {
+		method: "POST",
+		headers: json,
+		body: '{"type":"url_verification","challenge":"3eZbrw1a"}',
+	});
+	expect(await slack.text()).toBe("3eZbrw1a");
+	const grid = await sendJSON(url, '[{"data":{"validationCode":"512d38b6"}}]', {
+		headers: { "aeg-event-type": "SubscriptionValidation" },
+	});
+	expect(grid.json).toEqual({ validationResponse: "512d38b6" });
+	const cloudEvents = await send(url, {
+		method: "OPTIONS",
+		headers: { "webhook-request-origin": "eventgrid.azure.net" },
+	});
+	expect(cloudEvents.headers["webhook-allowed-origin"]).toBe(
+		"eventgrid.azure.net",
+	);
+	expect(await stored(url)).toEqual(new Map());
+	expect((await sendJSON(url, "{}")).status).toBe(200);
+	expect((await stored(url)).size).toBe(1);
 });
 
 test("a URL that isn't one is 404, also with a wrong url key or a wrong path", async () => {
