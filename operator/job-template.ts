@@ -12,11 +12,19 @@ export interface JobTemplate {
 	inputSecret: string;
 	/** Where the DuckDB files are; absent for a destination that has none. */
 	warehouse?: Warehouse;
+	/** A Google service account's key; absent for workload identity, and where none is needed. */
+	credentials?: SecretKey;
 	serviceAccountName?: string;
 	resources?: PipelineResources;
 	/** How often a failed Pod is tried again, by the Job's own exponential backoff. */
 	retries: number;
 	activeDeadlineSeconds?: number;
+}
+
+/** A key of a Secret's data. */
+export interface SecretKey {
+	name: string;
+	key: string;
 }
 
 export type Warehouse =
@@ -30,6 +38,8 @@ export type Warehouse =
  */
 export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 	const warehouse = template.warehouse && warehouseVolume(template.warehouse);
+	const credentials =
+		template.credentials && credentialsVolume(template.credentials);
 	return {
 		backoffLimit: template.retries,
 		// The next Pod starts when the last one is gone: one process at a time has the DuckDB file (KEP-3939).
@@ -82,6 +92,14 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 							...(warehouse
 								? [{ name: jobEnv.warehouse, value: jobPaths.warehouse }]
 								: []),
+							...(credentials
+								? [
+										{
+											name: jobEnv.credentials,
+											value: `${jobPaths.credentials}/${credentialsFile}`,
+										},
+									]
+								: []),
 						],
 						...(template.resources && {
 							resources: asText(template.resources),
@@ -98,6 +116,15 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 							...(warehouse
 								? [{ name: warehouse.name, mountPath: jobPaths.warehouse }]
 								: []),
+							...(credentials
+								? [
+										{
+											name: credentials.name,
+											mountPath: jobPaths.credentials,
+											readOnly: true,
+										},
+									]
+								: []),
 						],
 					},
 				],
@@ -105,6 +132,7 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 					{ name: "input", secret: { secretName: template.inputSecret } },
 					{ name: "scratch", emptyDir: {} },
 					...(warehouse ? [warehouse] : []),
+					...(credentials ? [credentials] : []),
 				],
 			},
 		},
@@ -139,4 +167,13 @@ function warehouseVolume(warehouse: Warehouse): Volume {
 				name: "warehouse",
 				persistentVolumeClaim: { claimName: warehouse.volumeClaimName },
 			};
+}
+
+const credentialsFile = "key.json";
+
+function credentialsVolume({ name, key }: SecretKey): Volume {
+	return {
+		name: "credentials",
+		secret: { secretName: name, items: [{ key, path: credentialsFile }] },
+	};
 }

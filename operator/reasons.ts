@@ -39,8 +39,17 @@ export const reasons = {
 				"The check's Pod did not start or did not end in time; the message says what it waited for. It is repeated.",
 			CheckNotStarted:
 				"Kubernetes refused the check's Job or Secret; the message has its words. It is repeated.",
-			UnsupportedType:
-				"This version does not load into destinations of this type.",
+			EndpointNotAllowed:
+				"`spec.bigQuery.apiEndpoint` is not on the operator's list `TIDEMILL_BIGQUERY_ENDPOINTS`.",
+			UnsupportedStagingBucket:
+				"This version uploads data to BigQuery directly and uses no bucket.",
+			SecretNotFound:
+				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace.",
+			SecretNotLabelled:
+				'The Secret does not carry the label `tidemill.dev/use: "true"`, without which it is not used.',
+			SecretKeyNotFound: "The Secret has no such key.",
+			CredentialsInvalid:
+				"The Secret's key does not hold the JSON key of a Google service account.",
 			VolumeClaimRequired:
 				"A DuckDB destination needs `spec.duckDB.volumeClaimName`: the volume its file is on.",
 		},
@@ -62,6 +71,8 @@ export const reasons = {
 				"The last Run found a table that does not fit the columns. The schedule waits; a Run made by hand tries again.",
 			InvalidSchedule:
 				"`spec.schedule.cron` is not a cron expression of five fields that ever comes.",
+			TooManyLoadJobs:
+				"The schedule and the overwrite period would make more load jobs a day than BigQuery takes for a table.",
 			InvalidTimeZone: "`spec.schedule.timeZone` is not an IANA time zone.",
 		},
 		RunSucceeded: {

@@ -16,6 +16,8 @@ export interface OperatorSettings {
 	localWarehouse: string | undefined;
 	/** For signing secrets on their way to receive; without it no Source can ask for signatures. */
 	sealKey: SealKey | undefined;
+	/** Addresses that a BigQuery Destination's apiEndpoint may be, without a trailing slash. */
+	bigQueryEndpoints: string[];
 	/** Replicas of the buckets that the operator makes: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;
 }
@@ -35,13 +37,13 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			max: 1024,
 			fallback: 1,
 		}),
-		watchNamespaces: settings
-			.optional("WATCH_NAMESPACES")
-			?.split(",")
-			.map((namespace) => namespace.trim())
-			.filter(Boolean),
+		watchNamespaces: listOf(settings.optional("WATCH_NAMESPACES")),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
 		localWarehouse,
+		bigQueryEndpoints:
+			listOf(settings.optional("TIDEMILL_BIGQUERY_ENDPOINTS"))?.map((url) =>
+				url.replace(/\/+$/, ""),
+			) ?? [],
 		sealKey: readSealKey(settings),
 		bucketReplicas: settings.integer("STREAM_REPLICAS", {
 			min: 1,
@@ -49,4 +51,11 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			fallback: 1,
 		}),
 	};
+}
+
+function listOf(text: string | undefined): string[] | undefined {
+	return text
+		?.split(",")
+		.map((item) => item.trim())
+		.filter(Boolean);
 }

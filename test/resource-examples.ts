@@ -74,6 +74,25 @@ export function destinationOf(
 	};
 }
 
+export function bigQueryOf(
+	name = "lake",
+	bigQuery: Partial<Destination["spec"]["bigQuery"]> = {},
+): Destination {
+	return {
+		...destinationOf(name),
+		spec: {
+			type: "BigQuery",
+			bigQuery: {
+				projectId: "my-project",
+				dataset: "events",
+				location: "EU",
+				createDataset: false,
+				...bigQuery,
+			},
+		},
+	};
+}
+
 export function pipelineOf(
 	spec: Partial<PipelineSpec> = {},
 	options: { name?: string; createdAt?: string; status?: PipelineStatus } = {},

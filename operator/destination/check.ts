@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
-import type { CheckInput, DestinationInput } from "../../contracts/job.ts";
+import type { CheckInput } from "../../contracts/job.ts";
 import {
 	type Destination,
 	type DestinationSpec,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { jobSpec, type Warehouse } from "../job-template.ts";
+import { jobSpec } from "../job-template.ts";
 import type { Job, Secret } from "../kube/kinds.ts";
 import { controllerReference } from "../kube/resource.ts";
 import { label, managedByTidemill } from "../labels.ts";
+import type { Access } from "./access.ts";
 
 /** A check that takes longer waits for something that doesn't come, such as a volume. */
 export const checkDeadlineSeconds = 300;
@@ -17,14 +18,21 @@ export const checkDeadlineSeconds = 300;
 export interface Check {
 	job: Job;
 	secret: Secret;
+	hash: string;
 }
 
-/** Digest of what a check verifies. What is only shown to people is not in it. */
-export function checkHash({
-	displayName: _,
-	...verified
-}: DestinationSpec): string {
-	return createHash("sha256").update(JSON.stringify(verified)).digest("hex");
+/**
+ * Digest of what a check verifies. What is only shown to people is not in it.
+ * @param credentials the Secret that the spec names.
+ */
+export function checkHash(
+	{ displayName: _, ...verified }: DestinationSpec,
+	credentials?: Secret,
+): string {
+	const hash = createHash("sha256").update(JSON.stringify(verified));
+	const key = verified.bigQuery?.credentials?.secretRef.key;
+	if (key !== undefined) hash.update(credentials?.data?.[key] ?? "");
+	return hash.digest("hex");
 }
 
 export function checkName(destination: string, hash: string): string {
@@ -33,13 +41,14 @@ export function checkName(destination: string, hash: string): string {
 
 export function checkOf(
 	destination: Destination,
-	input: DestinationInput,
-	options: { image: string; warehouse: Warehouse },
+	{ input, ...access }: Access,
+	hash: string,
+	image: string,
 ): Check {
 	const { name, namespace } = destination.metadata;
 	const labels = { ...managedByTidemill, [label.destination]: name };
 	const metadata = {
-		name: checkName(name, checkHash(destination.spec)),
+		name: checkName(name, hash),
 		namespace: namespace!,
 		labels,
 		ownerReferences: [controllerReference(destinationKind, destination)],
@@ -50,6 +59,7 @@ export function checkOf(
 		destination: input,
 	};
 	return {
+		hash,
 		secret: {
 			apiVersion: "v1",
 			kind: "Secret",
@@ -62,13 +72,10 @@ export function checkOf(
 			metadata,
 			spec: jobSpec({
 				command: "check",
-				image: options.image,
+				image,
 				labels,
 				inputSecret: metadata.name,
-				warehouse: options.warehouse,
-				...(destination.spec.serviceAccountName && {
-					serviceAccountName: destination.spec.serviceAccountName,
-				}),
+				...access,
 				// The Destination's own backoff repeats a failed check, so that each result is seen.
 				retries: 0,
 				activeDeadlineSeconds: checkDeadlineSeconds,

@@ -5,7 +5,8 @@ import {
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import { ApiError, hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
-import { type Job, kinds } from "../kube/kinds.ts";
+import { type Job, kinds, type Secret } from "../kube/kinds.ts";
+import { keyOf } from "../kube/resource.ts";
 import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager, label } from "../labels.ts";
 import type { Check } from "./check.ts";
@@ -48,11 +49,20 @@ export const createDestinationController: ControllerFactory = (context) => {
 		const name = labels?.[label.destination];
 		return name ? [{ namespace: namespace!, name }] : [];
 	});
+	const destinationsOfSecret = informers.destinations.index(
+		({ metadata, spec }) => {
+			const name = spec.bigQuery?.credentials?.secretRef.name;
+			return name ? [`${metadata.namespace}/${name}`] : [];
+		},
+	);
+	loop.watch(informers.secrets, ({ metadata }) =>
+		destinationsOfSecret(`${metadata.namespace}/${metadata.name}`).map(keyOf),
+	);
 	return loop;
 };
 
 async function read(
-	{ client, settings }: OperatorContext,
+	{ client, informers, settings }: OperatorContext,
 	destination: Destination,
 	jobs: Job[],
 ): Promise<DestinationState> {
@@ -71,9 +81,25 @@ async function read(
 		destination,
 		jobs: jobs.filter((job) => !job.metadata.deletionTimestamp),
 		pods,
+		credentials: await credentialsOf(destination, client, informers),
 		image: settings.image,
 		localWarehouse: settings.localWarehouse,
+		bigQueryEndpoints: settings.bigQueryEndpoints,
 	};
+}
+
+/** Asked for directly when it isn't in memory: one without the label, or newer than what is. */
+async function credentialsOf(
+	{ metadata: { namespace }, spec }: Destination,
+	client: OperatorContext["client"],
+	informers: OperatorContext["informers"],
+): Promise<Secret | undefined> {
+	const name = spec.bigQuery?.credentials?.secretRef.name;
+	if (name === undefined) return undefined;
+	return (
+		informers.secrets.get(namespace!, name) ??
+		(await client.get(kinds.secret, name, namespace))
+	);
 }
 
 async function apply(
@@ -96,7 +122,11 @@ async function apply(
 						destination.metadata.name,
 						namespace,
 					)) ?? destination;
-				return apply(context, fresh, decideRefused(fresh, refusal, Date.now()));
+				return apply(
+					context,
+					fresh,
+					decideRefused(fresh, action.check, refusal, Date.now()),
+				);
 			}
 			case "deleteCheck":
 				await client.delete(kinds.job, action.name, namespace);

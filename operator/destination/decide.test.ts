@@ -5,7 +5,8 @@ import type {
 	DestinationSpec,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
-import type { Job, Pod } from "../kube/kinds.ts";
+import { bigQueryOf } from "../../test/resource-examples.ts";
+import type { Job, Pod, Secret } from "../kube/kinds.ts";
 import { checkHash, checkName } from "./check.ts";
 import {
 	backoffMs,
@@ -37,13 +38,23 @@ function destinationWith(
 	};
 }
 
+const secretRef = { name: "google", key: "key.json" };
+
+function bigQuery(
+	more: Partial<DestinationSpec["bigQuery"]> = {},
+): DestinationSpec {
+	return bigQueryOf("lake", more).spec;
+}
+
 function stateWith(part: Partial<DestinationState> = {}): DestinationState {
 	return {
 		destination: destinationWith(),
 		jobs: [],
 		pods: [],
+		credentials: undefined,
 		image: "tidemill:1",
 		localWarehouse: undefined,
+		bigQueryEndpoints: [],
 		...part,
 	};
 }
@@ -262,18 +273,9 @@ test("a check that can't start says what it waits for, also when its time is ove
 });
 
 test.each<[string, DestinationSpec]>([
-	[
-		"UnsupportedType",
-		{
-			type: "BigQuery",
-			bigQuery: {
-				projectId: "project",
-				dataset: "d",
-				location: "EU",
-				createDataset: false,
-			},
-		},
-	],
+	["EndpointNotAllowed", bigQuery({ apiEndpoint: "https://elsewhere" })],
+	["UnsupportedStagingBucket", bigQuery({ stagingBucket: "bucket" })],
+	["SecretNotFound", bigQuery({ credentials: { secretRef } })],
 	["VolumeClaimRequired", { type: "DuckDB", duckDB: { path: "x.duckdb" } }],
 ])("%s is said without a check, and ends one that runs", (reason, wanted) => {
 	const destination = destinationWith(undefined, wanted);
@@ -301,10 +303,92 @@ test("local mode needs no claim: each namespace has a folder", () => {
 });
 
 test("a check that Kubernetes refuses is reported in its words and repeated", () => {
-	const actions = decideRefused(destinationWith(), "exceeded quota", now);
+	const start = decide(stateWith(), now).find(
+		(action) => action.type === "startCheck",
+	)!;
+	const actions = decideRefused(
+		destinationWith(),
+		start.check,
+		"exceeded quota",
+		now,
+	);
 	expect(statusIn(actions)).toMatchObject({
 		lastCheck: { failures: 1 },
 		conditions: [{ reason: "CheckNotStarted", message: "exceeded quota" }],
 	});
 	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
+});
+
+const key = { type: "service_account", client_email: "l@p", private_key: "k" };
+
+function secretWith(value: object | string, labelled = true): Secret {
+	const text = typeof value === "string" ? value : JSON.stringify(value);
+	return {
+		metadata: {
+			name: "google",
+			...(labelled && { labels: { "tidemill.dev/use": "true" } }),
+		},
+		data: { "key.json": Buffer.from(text).toString("base64") },
+	};
+}
+
+function withCredentials(credentials: Secret, status?: DestinationStatus) {
+	const spec = bigQuery({ credentials: { secretRef } });
+	return stateWith({ destination: destinationWith(status, spec), credentials });
+}
+
+test.each([
+	["SecretNotLabelled", secretWith(key, false)],
+	["SecretKeyNotFound", { ...secretWith(key), data: {} }],
+	["CredentialsInvalid", secretWith("no JSON")],
+	["CredentialsInvalid", secretWith({ ...key, type: "external_account" })],
+])("%s is said without a check", (reason, secret) => {
+	expect(statusIn(decide(withCredentials(secret), now))).toMatchObject({
+		conditions: [{ status: "False", reason }],
+	});
+});
+
+test("the check of a BigQuery destination has the key as a file, and no volume", () => {
+	const start = decide(withCredentials(secretWith(key)), now).find(
+		(action) => action.type === "startCheck",
+	)!;
+	const pod = start.check.job.spec!.template.spec!;
+	expect(pod.volumes!.map(({ name }) => name)).toEqual([
+		"input",
+		"scratch",
+		"credentials",
+	]);
+	expect(pod.containers[0]!.env).toContainEqual({
+		name: "GOOGLE_APPLICATION_CREDENTIALS",
+		value: "/var/run/tidemill/credentials/key.json",
+	});
+	const { "input.json": text } = start.check.secret.stringData!;
+	expect(JSON.parse(text!).destination).toEqual({
+		type: "BigQuery",
+		projectId: "my-project",
+		dataset: "events",
+		location: "EU",
+		createDataset: false,
+	});
+});
+
+test("another key is verified anew, under another name", () => {
+	const spec = bigQuery({ credentials: { secretRef } });
+	const old = checkHash(spec, secretWith(key));
+	const verified = { lastCheck: { hash: old, time: at, failures: 0 } };
+	const types = (secret: Secret) =>
+		decide(withCredentials(secret, verified), now).map(({ type }) => type);
+	expect(types(secretWith(key))).not.toContain("startCheck");
+	expect(types(secretWith({ ...key, private_key: "other" }))).toContain(
+		"startCheck",
+	);
+});
+
+test("an endpoint on the list is allowed", () => {
+	const apiEndpoint = "https://bigquery.example/";
+	const state = stateWith({
+		destination: destinationWith(undefined, bigQuery({ apiEndpoint })),
+		bigQueryEndpoints: ["https://bigquery.example"],
+	});
+	expect(decide(state, now).map(({ type }) => type)).toContain("startCheck");
 });

@@ -11,15 +11,16 @@ import {
 	findCondition,
 	setCondition,
 } from "../kube/conditions.ts";
-import type { Job, Pod } from "../kube/kinds.ts";
+import type { Job, Pod, Secret } from "../kube/kinds.ts";
 import type { Reason } from "../reasons.ts";
+import { accessTo } from "./access.ts";
+import { bigQueryProblem, type DestinationProblem } from "./bigquery.ts";
 import {
 	type Check,
 	checkDeadlineSeconds,
 	checkHash,
 	checkOf,
 } from "./check.ts";
-import { destinationInput, warehouseOf } from "./warehouse.ts";
 
 /** All that a decision about one Destination rests on. */
 export interface DestinationState {
@@ -28,9 +29,13 @@ export interface DestinationState {
 	jobs: Job[];
 	/** The Pods of those Jobs. */
 	pods: Pod[];
+	/** The Secret that a BigQuery destination's credentials name, if there is one. */
+	credentials: Secret | undefined;
 	image: string;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
+	/** Addresses that a BigQuery destination's apiEndpoint may be. */
+	bigQueryEndpoints: string[];
 }
 
 export type DestinationAction =
@@ -64,7 +69,7 @@ export function decide(
 	return [
 		...jobs.filter((job) => job !== current).map(deletionOf),
 		...(current
-			? followCheck(state, current, now)
+			? followCheck(state, current, wanted.hash, now)
 			: considerCheck(destination, wanted, now)),
 	];
 }
@@ -72,10 +77,12 @@ export function decide(
 /** What to do when Kubernetes refused the check's Job or Secret, in its words. */
 export function decideRefused(
 	destination: Destination,
+	{ hash }: Check,
 	message: string,
 	now: number,
 ): DestinationAction[] {
-	const lastCheck = afterFailure(destination, new Date(now).toISOString());
+	const at = new Date(now).toISOString();
+	const lastCheck = afterFailure(destination, hash, at);
 	return [
 		...finding(
 			destination,
@@ -110,30 +117,33 @@ const checking = (message = "The check is running."): Finding => ({
 	message,
 });
 
-function wantedCheck(
-	state: DestinationState,
-): Check | Pick<Finding, "reason" | "message"> {
-	const { destination, image } = state;
-	const input = destinationInput(destination);
-	if (!input)
-		return {
-			reason: "UnsupportedType",
-			message: `This version of Tidemill loads into DuckDB only, not into ${destination.spec.type}. Set spec.type to DuckDB.`,
-		};
-	const warehouse = warehouseOf(destination, state.localWarehouse);
-	if (!warehouse)
+function wantedCheck({
+	destination,
+	credentials,
+	image,
+	localWarehouse,
+	bigQueryEndpoints,
+}: DestinationState): Check | DestinationProblem {
+	const problem =
+		destination.spec.bigQuery &&
+		bigQueryProblem(destination, credentials, bigQueryEndpoints);
+	if (problem) return problem;
+	const access = accessTo(destination, localWarehouse);
+	if (!access)
 		return {
 			reason: "VolumeClaimRequired",
 			message:
 				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim of this namespace.",
 		};
-	return checkOf(destination, input, { image, warehouse });
+	const hash = checkHash(destination.spec, credentials);
+	return checkOf(destination, access, hash, image);
 }
 
 /** The check's Job is there: wait for it, or record what it found. */
 function followCheck(
 	{ destination, pods }: DestinationState,
 	job: Job,
+	hash: string,
 	now: number,
 ): DestinationAction[] {
 	const outcome = jobOutcome(
@@ -142,7 +152,7 @@ function followCheck(
 			pod.metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid),
 		),
 	);
-	const last = lastCheckOf(destination);
+	const last = lastCheckOf(destination, hash);
 	if (!outcome.finished) {
 		const waiting =
 			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
@@ -155,13 +165,12 @@ function followCheck(
 	// Deleted only when the record of it has come back to us: else the next look could find neither and check again.
 	if (last?.time === at) return [deletionOf(job)];
 	if (result.outcome === "Succeeded") {
-		const hash = checkHash(destination.spec);
 		const lastCheck = { hash, time: at, failures: 0 };
 		return finding(destination, { ...verified, lastCheck }, now);
 	}
 
 	const { code, message } = result.error;
-	const lastCheck = afterFailure(destination, at);
+	const lastCheck = afterFailure(destination, hash, at);
 	const said: Pick<Finding, "reason" | "message"> =
 		code === "DeadlineExceeded"
 			? { reason: "CheckNotFinished", message: unfinishedMessage(destination) }
@@ -175,7 +184,7 @@ function considerCheck(
 	check: Check,
 	now: number,
 ): DestinationAction[] {
-	const last = lastCheckOf(destination);
+	const last = lastCheckOf(destination, check.hash);
 	const start: DestinationAction = { type: "startCheck", check };
 	if (!last) return [...finding(destination, checking(), now), start];
 	if (!last.failures) return finding(destination, verified, now);
@@ -188,22 +197,17 @@ function considerCheck(
 		: [{ type: "lookAgain", afterMs: dueMs - now }];
 }
 
-/** The latest check of the spec as it is now. */
-function lastCheckOf({
-	spec,
-	status,
-}: Destination): DestinationLastCheck | undefined {
-	return status?.lastCheck?.hash === checkHash(spec)
-		? status.lastCheck
-		: undefined;
+/** The latest check of what is to be verified as it is now. */
+function lastCheckOf(
+	{ status }: Destination,
+	hash: string,
+): DestinationLastCheck | undefined {
+	return status?.lastCheck?.hash === hash ? status.lastCheck : undefined;
 }
 
-function afterFailure(destination: Destination, time: string) {
-	return {
-		hash: checkHash(destination.spec),
-		time,
-		failures: (lastCheckOf(destination)?.failures ?? 0) + 1,
-	};
+function afterFailure(destination: Destination, hash: string, time: string) {
+	const failures = (lastCheckOf(destination, hash)?.failures ?? 0) + 1;
+	return { hash, time, failures };
 }
 
 /** A Job that ran out of time has no Pods any more: what they waited for stands in the status. */

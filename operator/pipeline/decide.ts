@@ -16,6 +16,7 @@ import {
 } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
 import { rowsText } from "../rows-text.ts";
+import { loadJobsProblem } from "./load-jobs.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import { parseSchedule } from "./schedule.ts";
 import { tableNameOf } from "./table-name.ts";
@@ -59,7 +60,8 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			? resolved.problem
 			: "problem" in parsed
 				? parsed.problem
-				: incompatibleTable(pipeline, misfit, resolved.target.layout);
+				: (loadJobsProblem(pipeline, resolved.target) ??
+					incompatibleTable(pipeline, misfit, resolved.target.layout));
 	const timing = decideTiming(
 		pipeline,
 		"schedule" in parsed ? parsed.schedule : undefined,

@@ -58,17 +58,37 @@ export function latestSlot(
 	}
 }
 
+/** Runs that a schedule makes on a day on which it runs; of one that {@link parseSchedule} has taken. */
+export function runsPerDay(spec: PipelineSchedule): number {
+	switch (spec.type) {
+		case "Manual":
+			return 0;
+		case "Daily":
+			return 1;
+		case "Interval":
+			return Math.ceil((24 * hourMs) / intervalMsOf(spec.interval!));
+		case "Cron": {
+			const { minute, hour } = CronExpressionParser.parse(spec.cron!).fields;
+			return minute.values.length * hour.values.length;
+		}
+	}
+}
+
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
 /** Slots are multiples since the epoch, so that a restart or an edit elsewhere doesn't shift them. */
 function everyInterval(interval: string): Schedule {
-	const [, hours = "0", minutes = "0"] =
-		/^(?:(\d+)h)?(?:(\d+)m)?$/.exec(interval) ?? [];
-	const intervalMs = Number(hours) * hourMs + Number(minutes) * minuteMs;
+	const intervalMs = intervalMsOf(interval);
 	return {
 		next: (afterMs) => (Math.floor(afterMs / intervalMs) + 1) * intervalMs,
 	};
+}
+
+function intervalMsOf(interval: string): number {
+	const [, hours = "0", minutes = "0"] =
+		/^(?:(\d+)h)?(?:(\d+)m)?$/.exec(interval) ?? [];
+	return Number(hours) * hourMs + Number(minutes) * minuteMs;
 }
 
 function dailyCron(updateTime: string): string {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+	bigQueryOf,
 	destinationOf,
 	layout,
 	pipelineOf,
@@ -26,8 +27,10 @@ test("a settled Pipeline has its table, its columns and where they go", () => {
 		target: {
 			strategy: "Incremental",
 			tableName: "load_orders",
-			destination: { type: "DuckDB", path: "events.duckdb" },
-			warehouse: { volumeClaimName: "claim" },
+			access: {
+				input: { type: "DuckDB", path: "events.duckdb" },
+				warehouse: { volumeClaimName: "claim" },
+			},
 			layout,
 		},
 	});
@@ -130,6 +133,29 @@ test.each<[string, References["others"], string | undefined]>([
 	],
 ])("%s", (_, others, reason) => {
 	expect(reasonOf({ others })).toBe(reason);
+});
+
+test("in BigQuery each table is written to by one Run at a time", () => {
+	expect(
+		resolveTarget({ ...settled, destination: bigQueryOf() }),
+	).toMatchObject({
+		target: {
+			access: { input: { type: "BigQuery", dataset: "events" } },
+			layout: { destination: "BigQuery:my-project.events.load_orders" },
+		},
+	});
+});
+
+test("BigQuery's tables of one name in two cases are two", () => {
+	const reasonWith = (table: string) =>
+		reasonOf({
+			destination: bigQueryOf(),
+			others: [
+				{ pipeline: rival(older, table), destination: bigQueryOf("alias") },
+			],
+		});
+	expect(reasonWith("load_orders")).toBe("TableConflict");
+	expect(reasonWith("LOAD_ORDERS")).toBeUndefined();
 });
 
 test.each([

@@ -1,16 +1,11 @@
-import type {
-	DestinationInput,
-	Strategy,
-	TableColumn,
-} from "../../contracts/job.ts";
+import type { Strategy, TableColumn } from "../../contracts/job.ts";
 import type {
 	Destination,
 	Layout,
 	Pipeline,
 	Source,
 } from "../../crds/generated/types.ts";
-import { destinationInput, warehouseOf } from "../destination/warehouse.ts";
-import type { Warehouse } from "../job-template.ts";
+import { type Access, accessTo } from "../destination/access.ts";
 import { findCondition } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
 import { tableNameOf } from "./table-name.ts";
@@ -20,9 +15,7 @@ export interface Target {
 	strategy: Strategy;
 	tableName: string;
 	columns: TableColumn[];
-	destination: DestinationInput;
-	warehouse: Warehouse;
-	serviceAccountName: string | undefined;
+	access: Access;
 	/** Changes when what is loaded, or where, does. */
 	layout: Layout;
 }
@@ -65,16 +58,15 @@ export function resolveTarget(
 			"DestinationNotFound",
 			`There is no Destination "${destinationRef.name}" in this namespace. Create it, or change spec.destinationRef.name.`,
 		);
-	const input = destinationInput(destination);
-	const warehouse = warehouseOf(destination, localWarehouse);
-	if (!input || !warehouse || !isVerified(destination))
+	const access = accessTo(destination, localWarehouse);
+	if (!access || !isVerified(destination))
 		return problem(
 			"DestinationNotReady",
 			`Destination "${destinationRef.name}" is not ready${readyWords(destination)}`,
 		);
 	const tableName = tableNameOf(pipeline.metadata.name, table.name);
 	const holder = references.others.find((other) =>
-		hasTheTableBefore(other, pipeline, warehouseName(destination), tableName),
+		hasTheTableBefore(other, pipeline, destination, tableName),
 	);
 	if (holder)
 		return problem(
@@ -89,12 +81,10 @@ export function resolveTarget(
 			strategy,
 			tableName,
 			columns,
-			destination: input,
-			warehouse,
-			serviceAccountName: destination.spec.serviceAccountName,
+			access,
 			layout: {
 				sourceKey,
-				destination: warehouseName(destination),
+				destination: warehouseName(destination, tableName),
 				table: tableName,
 				columns: columns.map(({ name }) => name),
 				strategy,
@@ -108,8 +98,15 @@ export function strategyOf({ spec }: Pipeline): Strategy {
 	return spec.table.columns.includes("Date") ? "Incremental" : "FullReload";
 }
 
-/** What one process at a time may write to, unique within a namespace: a DuckDB file on its volume. */
-function warehouseName({ spec }: Destination): string {
+/**
+ * What one process at a time may write to, unique within a namespace: a DuckDB file on its volume, or a table in BigQuery,
+ * which takes jobs for many tables at once.
+ */
+function warehouseName({ spec }: Destination, table: string): string {
+	if (spec.bigQuery) {
+		const { projectId, dataset } = spec.bigQuery;
+		return `BigQuery:${projectId}.${dataset}.${table}`;
+	}
 	const { volumeClaimName, path } = spec.duckDB!;
 	return `DuckDB:${volumeClaimName ? `${volumeClaimName}/` : ""}${path}`;
 }
@@ -138,19 +135,24 @@ function isVerified({ metadata, status }: Destination): boolean {
 	);
 }
 
-/** Of two Pipelines that want one table the older has it. DuckDB's names are equal in any case. */
+/** Of two Pipelines that want one table the older has it. */
 function hasTheTableBefore(
 	other: References["others"][number],
 	pipeline: Pipeline,
-	warehouse: string,
+	destination: Destination,
 	tableName: string,
 ): boolean {
-	if (!other.destination?.spec.duckDB) return false;
+	if (!other.destination) return false;
 	const { metadata, spec } = other.pipeline;
 	const name = tableNameOf(metadata.name, spec.table.name);
+	// DuckDB's names are equal in any case; BigQuery's are not.
+	const same = destination.spec.bigQuery
+		? name === tableName
+		: name.toLowerCase() === tableName.toLowerCase();
 	return (
-		warehouseName(other.destination) === warehouse &&
-		name.toLowerCase() === tableName.toLowerCase() &&
+		same &&
+		warehouseName(other.destination, name) ===
+			warehouseName(destination, tableName) &&
 		ageOf(other.pipeline) < ageOf(pipeline)
 	);
 }

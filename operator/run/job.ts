@@ -47,6 +47,7 @@ export function runJob(
 		labels,
 		ownerReferences: [controllerReference(runKind, run)],
 	};
+	const { input: _, ...access } = target.access;
 	const input = loadInput(run, pipeline, target, manifestURL);
 	return {
 		secret: {
@@ -66,10 +67,7 @@ export function runJob(
 				image,
 				labels,
 				inputSecret: inputSecretName(name),
-				warehouse: target.warehouse,
-				...(target.serviceAccountName && {
-					serviceAccountName: target.serviceAccountName,
-				}),
+				...access,
 				...(runTemplate.resources && {
 					resources: quantities(runTemplate.resources),
 				}),
@@ -101,7 +99,7 @@ function loadInput(
 			account,
 			pipeline: pipeline.metadata.name,
 		},
-		destination: target.destination,
+		destination: target.access.input,
 		table: {
 			name: target.tableName,
 			columns: target.columns,

@@ -208,9 +208,14 @@ spec: { hard: { count/jobs.batch: "0" } }`,
 
 test.each([
 	[
-		"UnsupportedType",
+		"EndpointNotAllowed",
 		"bigquery",
-		"type: BigQuery, bigQuery: { projectId: my-project, dataset: events }",
+		'type: BigQuery, bigQuery: { projectId: my-project, dataset: events, apiEndpoint: "https://elsewhere" }',
+	],
+	[
+		"SecretNotFound",
+		"keyless",
+		"type: BigQuery, bigQuery: { projectId: my-project, dataset: events, credentials: { secretRef: { name: google, key: k } } }",
 	],
 	[
 		"VolumeClaimRequired",

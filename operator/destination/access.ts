@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import type { DestinationInput } from "../../contracts/job.ts";
+import type { Destination } from "../../crds/generated/types.ts";
+import type { SecretKey, Warehouse } from "../job-template.ts";
+
+/** What a Job gets to work with a Destination. */
+export interface Access {
+	input: DestinationInput;
+	/** The volume that a DuckDB file is on. */
+	warehouse?: Warehouse;
+	/** Of a Google service account, for BigQuery without workload identity. */
+	credentials?: SecretKey;
+	serviceAccountName?: string;
+}
+
+/**
+ * How a Job gets at a Destination; undefined when a DuckDB file has no volume to be on.
+ * @param localWarehouse local mode's directory: each namespace has a folder of its own in it.
+ */
+export function accessTo(
+	{ metadata, spec }: Destination,
+	localWarehouse: string | undefined,
+): Access | undefined {
+	const { bigQuery, duckDB, serviceAccountName } = spec;
+	const account = serviceAccountName ? { serviceAccountName } : {};
+	if (bigQuery) {
+		const { projectId, dataset, location, createDataset } = bigQuery;
+		const { apiEndpoint, credentials } = bigQuery;
+		return {
+			input: {
+				type: "BigQuery",
+				projectId,
+				dataset,
+				location,
+				createDataset,
+				...(apiEndpoint && { apiEndpoint }),
+			},
+			...(credentials && { credentials: credentials.secretRef }),
+			...account,
+		};
+	}
+	const { path, volumeClaimName } = duckDB!;
+	const input = { type: "DuckDB", path } as const;
+	if (volumeClaimName)
+		return { input, warehouse: { volumeClaimName }, ...account };
+	if (localWarehouse === undefined) return undefined;
+	const hostPath = join(localWarehouse, metadata.namespace!);
+	return { input, warehouse: { hostPath }, ...account };
+}
