@@ -92,7 +92,14 @@ export type Source = {
 				};
 			};
 		};
-		/** Largest body that is accepted, in bytes; a larger one is answered with 413. */
+		/** How senders check the URL before they send events. Their checks are answered and not stored. */
+		verification?: {
+			/** Answer GET and HEAD on the URL with 200, for senders that look whether it is there. */
+			allowGet?: boolean;
+			/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
+		};
+		/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 		maxBodyBytes?: number;
 		/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string>;
@@ -173,7 +180,14 @@ export type SourceCreate = {
 				secrets?: Array<string>;
 			};
 		};
-		/** Largest body that is accepted, in bytes; a larger one is answered with 413. */
+		/** How senders check the URL before they send events. Their checks are answered and not stored. */
+		verification?: {
+			/** Answer GET and HEAD on the URL with 200, for senders that look whether it is there. */
+			allowGet?: boolean;
+			/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
+		};
+		/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 		maxBodyBytes?: number;
 		/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string>;
@@ -245,7 +259,14 @@ export type SourceUpdate = {
 				secrets?: Array<string> | null;
 			} | null;
 		} | null;
-		/** Largest body that is accepted, in bytes; a larger one is answered with 413. */
+		/** How senders check the URL before they send events. Their checks are answered and not stored. */
+		verification?: {
+			/** Answer GET and HEAD on the URL with 200, for senders that look whether it is there. */
+			allowGet?: boolean | null;
+			/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid"> | null;
+		} | null;
+		/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 		maxBodyBytes?: number | null;
 		/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string> | null;
