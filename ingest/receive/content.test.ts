@@ -94,7 +94,7 @@ test.each([
 	["a=%FF", '{"a":"\ufffd"}'],
 	["&", "{}"],
 ])("the form %s is stored as %s", (form, json) => {
-	expect(formToJSON(form)).toBe(json);
+	expect(formToJSON(Buffer.from(form))).toBe(json);
 });
 
 test("a form whose JSON outgrows a frame is refused", () => {

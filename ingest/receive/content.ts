@@ -44,7 +44,7 @@ export function storedBody(
 ): Uint8Array | Refusal {
 	if (body.length === 0) return refusals.EmptyBody;
 	if (kind === "form") {
-		const json = Buffer.from(formToJSON(body.toString()));
+		const json = Buffer.from(formToJSON(body));
 		// JSON takes up to six bytes for one byte of a form (\u0000).
 		return json.length > maxEventBodyBytes ? refusals.BodyTooLarge : json;
 	}
@@ -63,10 +63,10 @@ export function storedBody(
  * A form (WHATWG URL §5.1) as the text of a JSON object: names in the order in which they first appear, a repeated name's
  * values as an array. Not by way of a JavaScript object, which would move names like "1" to the front and lose "__proto__".
  */
-export function formToJSON(form: string): string {
+export function formToJSON(form: Buffer): string {
 	const values = new Map<string, string | string[]>();
 	// The constructor drops a leading "?", which a form doesn't; it ignores an empty pair.
-	for (const [name, value] of new URLSearchParams(`&${form}`)) {
+	for (const [name, value] of new URLSearchParams(`&${percentEncoded(form)}`)) {
 		const before = values.get(name);
 		if (before === undefined) values.set(name, value);
 		else if (typeof before === "string") values.set(name, [before, value]);
@@ -77,4 +77,16 @@ export function formToJSON(form: string): string {
 		([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
 	);
 	return `{${members.join(",")}}`;
+}
+
+/**
+ * As ASCII text. URLSearchParams takes text, where a form is bytes: ones that are no UTF-8 would be lost before its
+ * percent signs are looked at, and Node's mistakes "\u0080%A4".
+ */
+function percentEncoded(form: Buffer): string {
+	return form
+		.toString("latin1")
+		.replace(/[\x80-\xff]+/g, (bytes) =>
+			Buffer.from(bytes, "latin1").toString("hex").replace(/../g, "%$&"),
+		);
 }

@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { storedBody } from "./content.ts";
+
+/*
+ * Receive's reading of JSON and forms against readings of another make: a recognizer of RFC 8259's grammar, byte by
+ * byte, and the steps of the URL standard's parser. `FUZZ_RUNS` makes it longer.
+ */
+const numRuns = Number(process.env.FUZZ_RUNS ?? 3_000);
+
+test("a body is taken as JSON exactly if the grammar has it, and stored as it came", () => {
+	const seen = { valid: 0, invalid: 0 };
+	fc.assert(
+		fc.property(jsonLike, (body) => {
+			const stored = storedBody("json", body);
+			const isValid = body.length > 0 && isJSON(body);
+			seen[isValid ? "valid" : "invalid"]++;
+			if (isValid) expect(stored).toBe(body);
+			else expect(stored).toHaveProperty("status", 400);
+		}),
+		{ numRuns },
+	);
+	// Else the texts are too wild, or too tame, to say anything.
+	expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(numRuns / 10);
+});
+
+test("a form becomes the JSON object that the URL standard's pairs make", () => {
+	fc.assert(
+		fc.property(formLike, (body) => {
+			const stored = storedBody("form", body);
+			expect(Buffer.from(stored as Uint8Array).toString()).toBe(
+				formAsJSON(body),
+			);
+		}),
+		{ numRuns },
+	);
+});
+
+/** Valid JSON, often damaged in a few places. */
+const jsonLike: fc.Arbitrary<Buffer> = fc
+	.tuple(
+		fc.oneof(
+			fc.json(),
+			fc.json({ stringUnit: "binary" }),
+			fc
+				.array(
+					fc.constantFrom(
+						...'[]{},:" \t\n\r0123456789-+.eE\\u/bfnrtalsxX\0\ufeff\u00a0ü🧀',
+						"null",
+						"true",
+						"false",
+						'"a":',
+						"\\ud800",
+						"1e5",
+						"-0",
+					),
+					{ maxLength: 12 },
+				)
+				.map((parts) => parts.join("")),
+		),
+		fc.array(
+			fc.record({
+				at: fc.nat(),
+				remove: fc.nat(2),
+				insert: fc.oneof(
+					fc
+						.constantFrom(...'[]{},:"0-.e\\ \n')
+						.map((text) => Buffer.from(text)),
+					fc.uint8Array({ maxLength: 2 }),
+				),
+			}),
+			{ maxLength: 2 },
+		),
+	)
+	.map(([text, damages]) =>
+		damages.reduce((bytes, { at, remove, insert }) => {
+			const start = at % (bytes.length + 1);
+			return Buffer.concat([
+				bytes.subarray(0, start),
+				insert,
+				bytes.subarray(start + remove),
+			]);
+		}, Buffer.from(text)),
+	);
+
+const formLike: fc.Arbitrary<Buffer> = fc
+	.array(
+		fc.oneof(
+			fc
+				.constantFrom(
+					"&",
+					"=",
+					"+",
+					"%",
+					"%2",
+					"%zz",
+					"%C3",
+					"%A4",
+					"%00",
+					"a",
+					"b",
+					"__proto__",
+					"1",
+					"?",
+					"#",
+					'"',
+					"\\",
+					"%ef%bb%bf",
+				)
+				.map((text) => Buffer.from(text)),
+			fc
+				.string({ maxLength: 3, unit: "binary" })
+				.map((text) => Buffer.from(text)),
+			fc.uint8Array({ maxLength: 3 }),
+		),
+		{ minLength: 1, maxLength: 30 },
+	)
+	.map((parts) => Buffer.concat(parts))
+	.filter((bytes) => bytes.length > 0);
+
+/** RFC 8259 §2 to §8.1. */
+function isJSON(bytes: Buffer): boolean {
+	try {
+		const text = new TextDecoder("utf-8", {
+			fatal: true,
+			ignoreBOM: true,
+		}).decode(bytes);
+		const scanner = new Scanner(text);
+		scanner.skip(whitespace);
+		scanner.value();
+		return scanner.isAtEnd;
+	} catch {
+		return false;
+	}
+}
+
+const whitespace = /[ \t\n\r]*/y;
+const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259 §7 has them.
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/y;
+const literal = /true|false|null/y;
+
+class Scanner {
+	readonly #text: string;
+	#at = 0;
+
+	constructor(text: string) {
+		this.#text = text;
+	}
+
+	get isAtEnd(): boolean {
+		return this.#at === this.#text.length;
+	}
+
+	/** Goes past what the pattern matches here; whether it matches at all. */
+	skip(pattern: RegExp): boolean {
+		pattern.lastIndex = this.#at;
+		const found = pattern.test(this.#text);
+		if (found) this.#at = pattern.lastIndex;
+		return found;
+	}
+
+	value(): void {
+		if (this.skip(/\{/y)) this.#items("}", () => this.#member());
+		else if (this.skip(/\[/y)) this.#items("]", () => this.value());
+		else if (![literal, number, string].some((each) => this.skip(each)))
+			throw new SyntaxError();
+		this.skip(whitespace);
+	}
+
+	#member(): void {
+		if (!this.skip(string)) throw new SyntaxError();
+		this.skip(whitespace);
+		this.#expect(":");
+		this.value();
+	}
+
+	#items(end: string, item: () => void): void {
+		this.skip(whitespace);
+		if (this.#text[this.#at] === end) {
+			this.#at++;
+			return;
+		}
+		for (;;) {
+			item();
+			if (this.#text[this.#at] === end) {
+				this.#at++;
+				return;
+			}
+			this.#expect(",");
+		}
+	}
+
+	#expect(token: string): void {
+		if (this.#text[this.#at] !== token) throw new SyntaxError();
+		this.#at++;
+		this.skip(whitespace);
+	}
+}
+
+/** URL standard §5.1, "application/x-www-form-urlencoded parsing", on bytes as it is written there. */
+function formAsJSON(bytes: Buffer): string {
+	const values: [name: string, values: string[]][] = [];
+	for (const sequence of split(bytes, 0x26)) {
+		if (sequence.length === 0) continue;
+		const at = sequence.indexOf(0x3d);
+		const name = decoded(at === -1 ? sequence : sequence.subarray(0, at));
+		const value = decoded(
+			at === -1 ? Buffer.alloc(0) : sequence.subarray(at + 1),
+		);
+		const same = values.find(([other]) => other === name);
+		if (same) same[1].push(value);
+		else values.push([name, [value]]);
+	}
+	const members = values.map(
+		([name, list]) =>
+			`${JSON.stringify(name)}:${JSON.stringify(list.length === 1 ? list[0] : list)}`,
+	);
+	return `{${members.join(",")}}`;
+}
+
+function split(bytes: Buffer, separator: number): Buffer[] {
+	const at = bytes.indexOf(separator);
+	return at === -1
+		? [bytes]
+		: [bytes.subarray(0, at), ...split(bytes.subarray(at + 1), separator)];
+}
+
+function decoded(bytes: Buffer): string {
+	const out: number[] = [];
+	for (let i = 0; i < bytes.length; i++) {
+		const hex = bytes.toString("latin1", i + 1, i + 3);
+		if (bytes[i] === 0x25 && /^[0-9A-Fa-f]{2}$/.test(hex)) {
+			out.push(Number.parseInt(hex, 16));
+			i += 2;
+		} else out.push(bytes[i] === 0x2b ? 0x20 : bytes[i]!);
+	}
+	return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+		Uint8Array.from(out),
+	);
+}
