@@ -15,6 +15,10 @@ const commands: Record<
 		about: "move events from JetStream to S3, each into exactly one object",
 		load: () => import("../ingest/archive/main.ts"),
 	},
+	ledger: {
+		about: "count archived events anew: tidemill ledger rebuild",
+		load: () => import("../ingest/archive/ledger-command.ts"),
+	},
 	load: {
 		about: "carry out one Run: load its days into the destination",
 		load: () => import("../ingest/load/main.ts"),

@@ -17,6 +17,7 @@ import type {
 import { framesSubject, manifestSubject } from "../contracts/nats.ts";
 import { CutStore } from "../ingest/archive/cut-store.ts";
 import { CutWriter } from "../ingest/archive/cut-writer.ts";
+import { LedgerSnapshots } from "../ingest/archive/ledger-snapshots.ts";
 import { ManifestDesk } from "../ingest/archive/manifest-desk.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
 import { ObjectKeys } from "../ingest/archive/object-keys.ts";
@@ -170,6 +171,7 @@ export class ArchiveFixture {
 			number: this.shard,
 			connection,
 			cuts: new CutStore(store, keys),
+			snapshots: new LedgerSnapshots(store, keys, log),
 			writer: new CutWriter({ store, keys, parquet, metrics }),
 			limits: {
 				maxBytes: options.maxBytes ?? 1024 * 1024,

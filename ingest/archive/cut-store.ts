@@ -30,9 +30,41 @@ export class CutStore {
 		return written === "created" ? cut : this.#read(key);
 	}
 
-	/** All cuts of the shard's streams, each stream's in order of their sequences. */
-	async ofShard(shard: number): Promise<CutRecord[]> {
-		return this.#readAll(this.#keys.cutsOfShard(shard));
+	/**
+	 * All cuts of the shard's streams, each stream's in order of their sequences; of a stream in `known`, from the cut
+	 * with that first sequence on.
+	 */
+	async ofShard(
+		shard: number,
+		known: ReadonlyMap<string, { first: number }> = new Map(),
+	): Promise<CutRecord[]> {
+		const from = new Map<string, string>();
+		for (const [stream, { first }] of known)
+			from.set(this.#keys.cutsOfStream(stream), this.#keys.cut(stream, first));
+		const keys: string[] = [];
+		let after: string | undefined;
+		do after = await this.#listUntilKnown(shard, from, after, keys);
+		while (after !== undefined);
+		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
+	}
+
+	/** Lists into `keys` until a stream begins that is partly known; returns where to go on in it. */
+	async #listUntilKnown(
+		shard: number,
+		from: Map<string, string>,
+		after: string | undefined,
+		keys: string[],
+	): Promise<string | undefined> {
+		const prefix = this.#keys.cutsOfShard(shard);
+		for await (const { key } of this.#store.list(prefix, after)) {
+			const start = from.get(key.slice(0, key.lastIndexOf("/") + 1));
+			if (start === undefined || key > start) keys.push(key);
+			else {
+				keys.push(start);
+				return start;
+			}
+		}
+		return undefined;
 	}
 
 	/** A stream's cuts in order, all or those that follow one. */

@@ -21,15 +21,40 @@ export interface IndexedSource {
 	objects: Map<UtcDate, IndexedObject[]>;
 }
 
+/** The sequences of a stream's newest cut. */
+export interface CutEnds {
+	first: number;
+	last: number;
+}
+
 /** What a shard has archived, by source and date: derived from its cut records, and from nothing else. */
 export class LedgerIndex {
 	readonly #sources = new Map<string, IndexedSource>();
-	readonly #lastOfStream = new Map<string, number>();
+	readonly #newestOfStream = new Map<string, CutEnds>();
+
+	/** An index as it was when it had taken these cuts. */
+	static of(
+		newestOfStream: Iterable<[stream: string, CutEnds]>,
+		sources: Iterable<IndexedSource>,
+	): LedgerIndex {
+		const index = new LedgerIndex();
+		for (const [stream, ends] of newestOfStream)
+			index.#newestOfStream.set(stream, ends);
+		for (const source of sources)
+			index.#sources.set(`${source.account}/${source.sourceKey}`, source);
+		return index;
+	}
+
+	/** The newest cut taken of each stream. */
+	get newestOfStream(): ReadonlyMap<string, CutEnds> {
+		return this.#newestOfStream;
+	}
 
 	/** Takes a cut whose objects are all in the store. Each stream's cuts come in order; one that was taken is ignored. */
 	add(cut: CutRecord): void {
-		if (cut.last <= (this.#lastOfStream.get(cut.stream) ?? 0)) return;
-		this.#lastOfStream.set(cut.stream, cut.last);
+		const { first, last } = cut;
+		if (last <= (this.#newestOfStream.get(cut.stream)?.last ?? 0)) return;
+		this.#newestOfStream.set(cut.stream, { first, last });
 		for (const group of cut.groups) {
 			const { account, sourceKey, date, rows, lastEventTime } = group;
 			let source = this.source(account, sourceKey);

@@ -9,6 +9,7 @@ import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { CutStore } from "./cut-store.ts";
 import { CutWriter } from "./cut-writer.ts";
+import { LedgerSnapshots } from "./ledger-snapshots.ts";
 import { ManifestDesk } from "./manifest-desk.ts";
 import { ArchiveMetrics } from "./metrics.ts";
 import { ObjectKeys } from "./object-keys.ts";
@@ -68,6 +69,7 @@ export async function main(): Promise<number> {
 				number,
 				connection,
 				cuts: new CutStore(store, keys),
+				snapshots: new LedgerSnapshots(store, keys, log),
 				writer,
 				limits: archive.limits,
 				stream: archive.stream,

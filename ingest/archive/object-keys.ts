@@ -22,6 +22,16 @@ export class ObjectKeys {
 		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
 	}
 
+	/** Snapshots of the shard's ledgers. */
+	ledgersOfShard(shard: number): string {
+		return `${this.#prefix}ledgers/${shard}/`;
+	}
+
+	/** @param time Stream time of the latest cut that the snapshot knows, RFC 3339: the newest sorts last. */
+	ledger(shard: number, time: string): string {
+		return `${this.ledgersOfShard(shard)}${time}.json`;
+	}
+
 	/** One object for each cut, source and date. */
 	events(
 		group: { account: string; sourceKey: string; date: UtcDate },

@@ -13,6 +13,7 @@ import { FlushRequests } from "./flush-requests.ts";
 import { FrameQueue, PositionLost } from "./frame-queue.ts";
 import { type FrameWait, untilCutIsDue, untilRead } from "./frame-waits.ts";
 import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
+import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
 import { Publication } from "./publication.ts";
 import { resume } from "./resume.ts";
@@ -27,6 +28,7 @@ export interface ShardOptions {
 	number: number;
 	connection: NatsConnection;
 	cuts: CutStore;
+	snapshots: LedgerSnapshots;
 	writer: CutWriter;
 	limits: CutLimits;
 	stream: StreamSettings;
@@ -38,6 +40,8 @@ export interface ShardOptions {
 
 const maxBackoffMs = 10_000;
 const ledgersAtOnce = 16;
+/** A restart reads a few more records than these, in a second or two. */
+const cutsBetweenSnapshots = 500;
 
 /**
  * Moves one shard's frames into the store, for as long as the process lives (design §5). All it knows is read from the
@@ -47,7 +51,7 @@ const ledgersAtOnce = 16;
 export class Shard {
 	readonly number: number;
 	/** What is archived, as of the last cut whose objects are all in the store. */
-	readonly index = new LedgerIndex();
+	index = new LedgerIndex();
 	readonly flushes: FlushRequests;
 	readonly #options: ShardOptions;
 	readonly #bell = new Doorbell();
@@ -62,6 +66,8 @@ export class Shard {
 	#inherited: CutRecord["processes"] = {};
 	#isStoreChecked = false;
 	#areCutsListed = false;
+	/** Cut records that a restart would have to read. */
+	#cutsSinceSnapshot = 0;
 	#unpublished = new Set<IndexedSource>();
 	#queue: FrameQueue | undefined;
 	#failures = 0;
@@ -187,9 +193,10 @@ export class Shard {
 		this.#stream = stream;
 		// In this order: see resume().
 		const { first_seq: firstSequence } = (await streams.info(stream)).state;
+		if (this.index.newestOfStream.size === 0) await this.#readSnapshot();
 		const news = this.#areCutsListed
 			? await cuts.ofStream(stream, this.#head)
-			: await cuts.ofShard(shard);
+			: await cuts.ofShard(shard, this.index.newestOfStream);
 		const objectsDone = await publication.objectsDone(stream);
 		const ofThis = news.filter((cut) => cut.stream === stream);
 		const ofOthers = news.filter((cut) => cut.stream !== stream);
@@ -210,9 +217,16 @@ export class Shard {
 		return position;
 	}
 
+	async #readSnapshot(): Promise<void> {
+		const { snapshots, number: shard } = this.#options;
+		this.index = (await snapshots.newest(shard)) ?? this.index;
+		for (const source of this.index.sources()) this.#unpublished.add(source);
+	}
+
 	/** Takes a cut into the index whose objects are all in the store. */
 	#learn(cut: CutRecord): void {
 		this.index.add(cut);
+		this.#cutsSinceSnapshot++;
 		for (const { account, sourceKey } of cut.groups) {
 			const source = this.index.source(account, sourceKey);
 			if (source) this.#unpublished.add(source);
@@ -250,6 +264,10 @@ export class Shard {
 	}
 
 	async #publishLedgers(publication: Publication): Promise<void> {
+		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
+			await this.#options.snapshots.write(this.number, this.index);
+			this.#cutsSinceSnapshot = 0;
+		}
 		await mapConcurrently(
 			[...this.#unpublished],
 			ledgersAtOnce,

@@ -1,0 +1,68 @@
+import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
+import type { CutRecord } from "./cut.ts";
+import { CutStore } from "./cut-store.ts";
+import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
+import { LedgerSnapshots } from "./ledger-snapshots.ts";
+import { ObjectKeys } from "./object-keys.ts";
+import { type ObjectStore, S3ObjectStore } from "./object-store.ts";
+import { Publication } from "./publication.ts";
+import { readArchiveSettings } from "./settings.ts";
+
+/**
+ * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
+ * replaces the snapshots. Takes archive's own settings, and may run beside it. Prints events per source and date.
+ */
+export async function main(args: string[]): Promise<number> {
+	if (args.join(" ") !== "rebuild") {
+		process.stderr.write("Usage: tidemill ledger rebuild\n");
+		return 2;
+	}
+	const log = createLog("ledger");
+	const settings = new Settings();
+	const archive = readArchiveSettings(settings);
+	const connection = await connectNats(settings, "archive", log);
+	const store = new S3ObjectStore(archive.store, new AbortController().signal);
+	const keys = new ObjectKeys(archive.prefix);
+	try {
+		const { replicas } = archive.stream;
+		const publication = await Publication.open(connection, replicas);
+		const snapshots = new LedgerSnapshots(store, keys, log);
+		for (const shard of archive.shards) {
+			const index = new LedgerIndex();
+			const cuts = await new CutStore(store, keys).ofShard(shard);
+			for (const [number, cut] of cuts.entries()) {
+				const isNewest = cuts[number + 1]?.stream !== cut.stream;
+				if (!isNewest || (await isComplete(cut, store, keys))) index.add(cut);
+			}
+			await snapshots.clear(shard);
+			await snapshots.write(shard, index);
+			for (const source of index.sources()) {
+				const ledger = ledgerOf(source);
+				await publication.setLedger(ledger);
+				for (const [date, events] of Object.entries(ledger.archived))
+					console.log(
+						[ledger.account, ledger.sourceKey, date, events].join("\t"),
+					);
+			}
+		}
+	} finally {
+		await connection.close();
+		store.close();
+	}
+	return 0;
+}
+
+/** Whether all objects of a cut are in the store; of all but a stream's newest cut that is so. */
+async function isComplete(
+	cut: CutRecord,
+	store: ObjectStore,
+	keys: ObjectKeys,
+): Promise<boolean> {
+	for (const group of cut.groups) {
+		const objects = store.list(keys.events(group, cut.stream, cut.first));
+		if ((await objects[Symbol.asyncIterator]().next()).done) return false;
+	}
+	return true;
+}
