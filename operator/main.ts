@@ -30,6 +30,7 @@ import { createRunController } from "./run/controller.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createRoutePublisher } from "./source/publisher.ts";
+import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 
 /** Every controller of the operator. */
 const controllers: ControllerFactory[] = [
@@ -38,6 +39,7 @@ const controllers: ControllerFactory[] = [
 	createDestinationController,
 	createPipelineController,
 	createRunController,
+	createTrackingPlanController,
 ];
 
 /** Less than the 30 s that a Pod is given: a lease that isn't given back keeps the next leader waiting. */
@@ -51,15 +53,9 @@ export async function main(): Promise<number> {
 	const log = createLog("operator");
 	const stop = stopSignal();
 
-	const client = KubeClient.fromConfig(kubeConfig, {
-		userAgent: "tidemill-operator",
-	});
-	const informers = createInformers(client, {
-		namespaces: settings.watchNamespaces,
-		log,
-	});
+	const userAgent = "tidemill-operator";
 	const election = new LeaderElection(
-		client,
+		KubeClient.fromConfig(kubeConfig, { userAgent }),
 		{
 			namespace: settings.leaseNamespace,
 			name: "tidemill-operator",
@@ -67,6 +63,14 @@ export async function main(): Promise<number> {
 		},
 		log,
 	);
+	const client = KubeClient.fromConfig(kubeConfig, {
+		userAgent,
+		guard: () => election.assertHeld(),
+	});
+	const informers = createInformers(client, {
+		namespaces: settings.watchNamespaces,
+		log,
+	});
 	const health: OperatorParts = {
 		hasNats: false,
 		informers: Object.values(informers),

@@ -8,6 +8,8 @@ export interface KubeClientOptions {
 	token?: string;
 	/** How long an answer may take as a whole, 30 s unless said. Watches are not bound by it. */
 	requestTimeoutMs?: number;
+	/** Called before every write: one that it throws for is not sent. */
+	guard?: () => void;
 }
 
 export interface KubeList<T extends KubeObject> {

@@ -38,23 +38,25 @@ export type * from "./client-options.ts";
 export class KubeClient {
 	readonly #transport: Transport;
 	readonly #requestTimeoutMs: number;
+	readonly #guard: (() => void) | undefined;
 
-	constructor(transport: Transport, requestTimeoutMs: number) {
+	constructor(
+		transport: Transport,
+		{ requestTimeoutMs = 30_000, guard }: KubeClientOptions = {},
+	) {
 		this.#transport = transport;
 		this.#requestTimeoutMs = requestTimeoutMs;
+		this.#guard = guard;
 	}
 
 	static fromConfig(
 		kubeConfig: KubeConfig,
-		{
-			userAgent = "node",
-			token,
-			requestTimeoutMs = 30_000,
-		}: KubeClientOptions = {},
+		options: KubeClientOptions = {},
 	): KubeClient {
+		const { userAgent = "node", token } = options;
 		const config =
 			token === undefined ? kubeConfig : withToken(kubeConfig, token);
-		return new KubeClient(new Transport(config, userAgent), requestTimeoutMs);
+		return new KubeClient(new Transport(config, userAgent), options);
 	}
 
 	/** undefined when there is no such object. */
@@ -237,6 +239,7 @@ export class KubeClient {
 	}
 
 	async #answer(request: KubeRequest): Promise<string> {
+		if (request.method !== "GET") this.#guard?.();
 		const deadline = AbortSignal.timeout(this.#requestTimeoutMs);
 		const signal = request.signal
 			? AbortSignal.any([deadline, request.signal])

@@ -53,6 +53,15 @@ export class LeaderElection {
 	}
 
 	/**
+	 * Throws when another process may lead, by the clock of this one: a process that was stopped for a while goes on where
+	 * it was, before it looks at the lease again.
+	 */
+	assertHeld(): void {
+		if (this.#leads && this.#isCurrent()) return;
+		throw new Error("the lease may be another's by now: nothing is written");
+	}
+
+	/**
 	 * Waits for the lease, calls `lead`, and renews while that works. The signal of `lead` aborts when the outer one does,
 	 * or when the lease is lost; in the first case the lease is given back after `lead` has ended. After "lost" another
 	 * process may be leading already, so this one must end without writing more.

@@ -1,0 +1,49 @@
+import type { JobResult } from "../contracts/job.ts";
+import type { KubeClient } from "../operator/kube/client.ts";
+import { Informer } from "../operator/kube/informer.ts";
+import { kinds, type Pod } from "../operator/kube/kinds.ts";
+import type { Logger } from "../service/log.ts";
+
+const result: JobResult = {
+	version: 1,
+	outcome: "Succeeded",
+	rows: 0,
+	bytes: 0,
+	objects: 0,
+};
+
+/** Says of every Pod of these namespaces that its process has ended well, as soon as there is one: a node that costs nothing. */
+export function runInstantNode(
+	client: KubeClient,
+	namespaces: readonly string[],
+	log: Logger,
+	signal: AbortSignal,
+): Promise<void> {
+	const pods = new Informer(client, kinds.pod, { namespaces, log });
+	pods.onChange((pod, previous, deleted) => {
+		if (previous || deleted || pod.status?.phase !== "Pending") return;
+		void end(client, pod).catch((err) => log.debug({ err }, "no Pod to end"));
+	});
+	return pods.run(signal);
+}
+
+function end(client: KubeClient, { metadata, spec }: Pod): Promise<Pod> {
+	const { name, image } = spec!.containers[0]!;
+	const terminated = { exitCode: 0, message: JSON.stringify(result) };
+	const container = {
+		name,
+		image,
+		imageID: "",
+		ready: false,
+		restartCount: 0,
+		state: { terminated },
+	};
+	return client.patch(
+		kinds.pod,
+		metadata.name,
+		metadata.namespace,
+		{ status: { phase: "Succeeded", containerStatuses: [container] } },
+		"merge",
+		{ subresource: "status" },
+	);
+}
