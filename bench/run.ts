@@ -7,6 +7,8 @@ import type { Bench, Measurement } from "./measurement.ts";
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
 	archive: () => import("./archive.ts"),
+	operator: () => import("./operator.ts"),
+	api: () => import("./api.ts"),
 };
 
 /** `make bench ONLY=receive` hands it on as the one argument. */

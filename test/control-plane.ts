@@ -18,6 +18,8 @@ export interface TestControlPlane {
 	/** All keys, for a kubeconfig of another user. */
 	pki: Pki;
 	server: string;
+	/** Process ids of the parts that a bench measures. */
+	pids: { apiserver: number; controllerManager: number };
 	/** Runs kubectl as administrator; resolves with its standard output. */
 	kubectl(...args: string[]): Promise<string>;
 	/** Kills the apiserver with SIGKILL; etcd and the controllers stay. */
@@ -104,6 +106,9 @@ export async function startControlPlane(): Promise<TestControlPlane> {
 		kubeconfig: admin,
 		pki,
 		server,
+		get pids() {
+			return { apiserver: apiserver.pid, controllerManager: controllers.pid };
+		},
 		kubectl,
 		kill: () => apiserver.kill(),
 		start: () => apiserver.start(),
