@@ -56,6 +56,9 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			TIDEMILL_SHARDS: "1",
 			TIDEMILL_SEAL_KEY: home.sealKey,
 			TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
+			// An address of BigQuery's API that whoever starts it trusts.
+			TIDEMILL_BIGQUERY_ENDPOINTS:
+				process.env.TIDEMILL_BIGQUERY_ENDPOINTS ?? "",
 		}),
 		api: role("api", [cli, "api"], ports.apiHealth, {
 			NATS_URL: natsUrl("api"),

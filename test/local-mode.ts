@@ -20,11 +20,14 @@ export interface LocalMode {
 	stop(): Promise<void>;
 }
 
-export async function startLocalMode(): Promise<LocalMode> {
+/** @param env for its supervisor, beside that of the test. */
+export async function startLocalMode(
+	env: Record<string, string> = {},
+): Promise<LocalMode> {
 	const home = await temporaryDirectory("e2e");
 	const supervisor = spawn(process.execPath, ["local/up.ts"], {
 		cwd: project,
-		env: { ...process.env, TIDEMILL_HOME: home },
+		env: { ...process.env, ...env, TIDEMILL_HOME: home },
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	const ended = new Promise((resolve) => supervisor.on("exit", resolve));

@@ -1,0 +1,135 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import {
+	type BigQueryDouble,
+	startBigQueryDouble,
+} from "../bigquery-double/server.ts";
+import { send } from "../http-client.ts";
+import { type LocalMode, startLocalMode } from "../local-mode.ts";
+import { temporaryDirectory } from "../test-server.ts";
+
+let double: BigQueryDouble;
+let local: LocalMode;
+
+beforeAll(async () => {
+	double = await startBigQueryDouble("my-project");
+	local = await startLocalMode({
+		TIDEMILL_BIGQUERY_ENDPOINTS: double.endpoint,
+	});
+});
+
+afterAll(async () => {
+	await local?.stop();
+	await double?.close();
+});
+
+const resources = (endpoint: string) => `apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: shop }
+spec: { type: Webhook, webhook: {} }
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Destination
+metadata: { name: lake }
+spec:
+  type: BigQuery
+  bigQuery:
+    projectId: my-project
+    dataset: events
+    createDataset: true
+    apiEndpoint: ${endpoint}
+    credentials: { secretRef: { name: google, key: key.json } }
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Pipeline
+metadata: { name: orders }
+spec: { sourceRef: { name: shop }, destinationRef: { name: lake } }
+`;
+
+function conditionOf(kind: string, name: string, type = "Ready") {
+	return local
+		.resource<{
+			status?: {
+				conditions?: { type: string; reason: string; message: string }[];
+			};
+		}>("get", kind, name)
+		.then(({ status }) =>
+			status?.conditions?.find((condition) => condition.type === type),
+		);
+}
+
+async function createRun(name: string): Promise<void> {
+	const file = join(await temporaryDirectory("run"), "run.json");
+	await writeFile(
+		file,
+		JSON.stringify({
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "Run",
+			metadata: { name },
+			spec: { pipelineRef: { name: "orders" } },
+		}),
+	);
+	await local.run("kubectl", "create", "-f", file);
+}
+
+test("a webhook becomes a row in BigQuery, and what BigQuery refuses is told by the Pipeline", async () => {
+	const directory = await temporaryDirectory("bigquery");
+	const [yaml, key] = ["all.yaml", "key.json"].map((name) =>
+		join(directory, name),
+	) as [string, string];
+	await writeFile(yaml, resources(double.endpoint));
+	await writeFile(key, double.keyJson);
+	await local.run("kubectl", "apply", "-f", yaml);
+	const reason = (expected: string) =>
+		vi.waitFor(
+			async () =>
+				expect(await conditionOf("destination", "lake")).toMatchObject({
+					reason: expected,
+				}),
+			{ timeout: 60_000, interval: 200 },
+		);
+	await reason("SecretNotFound");
+	const secret = `--from-file=key.json=${key}`;
+	await local.run("kubectl", "create", "secret", "generic", "google", secret);
+	await local.run(
+		"kubectl",
+		"label",
+		"secret",
+		"google",
+		"tidemill.dev/use=true",
+	);
+	await reason("Verified");
+	expect(double.warehouse.datasets.get("events")).toBe("EU");
+
+	const { status } = await local.resource<{ status: { webhookURL: string } }>(
+		"get",
+		"source",
+		"shop",
+	);
+	const { json } = await send(status.webhookURL, {
+		headers: { "content-type": "application/json" },
+		body: '{"order": 1}',
+	});
+	await createRun("first");
+	const end = (name: string, condition: string) =>
+		local.run(
+			"kubectl",
+			"wait",
+			`--for=condition=${condition}`,
+			"--timeout=90s",
+			`run/${name}`,
+		);
+	await end("first", "Complete");
+	expect(await double.sql("select event_id, body from events.orders")).toEqual([
+		[json.event_id, '{"order": 1}'],
+	]);
+
+	double.jobs.failNext("accessDenied", "Access Denied: Table orders");
+	await createRun("second");
+	await end("second", "Failed");
+	expect(await local.run("kubectl", "describe", "pipeline", "orders")).toMatch(
+		/PermissionDenied\).*Access Denied: Table orders\. Grant the service account roles\/bigquery\.dataEditor/s,
+	);
+	expect(await double.sql("from events.orders")).toHaveLength(1);
+});
