@@ -16,6 +16,7 @@ export const eventReasons = {
 		RunNameTaken:
 			"A Run of another Pipeline has the name of the next scheduled one, which is left out.",
 	},
+	TrackingPlan: {},
 	Run: {
 		RunStarted: "The Job was made; the note says which days it loads.",
 		JobNotStarted: "Kubernetes refused the Job; the note has its words.",

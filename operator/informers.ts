@@ -7,6 +7,8 @@ import {
 	runKind,
 	type Source,
 	sourceKind,
+	type TrackingPlan,
+	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import type { Logger } from "../service/log.ts";
 import type { KubeClient } from "./kube/client.ts";
@@ -40,6 +42,7 @@ export function createInformers(
 		destinations: follow<Destination>(destinationKind),
 		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
 		runs: withRunLookups(follow<Run>(runKind)),
+		trackingPlans: follow<TrackingPlan>(trackingPlanKind),
 		/** Those that the operator may read. */
 		secrets: follow(kinds.secret, { [label.use]: "true" }),
 		jobs: follow(kinds.job, managedByTidemill),

@@ -31,7 +31,7 @@ const introduction = `# Conditions
 \`status.conditions\` says how a resource is: one entry a type, with a \`reason\` for machines and a \`message\` for people that
 names the thing and what to do next. \`lastTransitionTime\` moves only when \`status\` flips (KEP-1623).
 
-    kubectl wait --for=condition=Ready source/orders destination/lake pipeline/orders
+    kubectl wait --for=condition=Ready source/orders destination/lake pipeline/orders trackingplan/orders
     kubectl wait --for=condition=Complete run/orders-29381760
     kubectl describe source orders        # conditions, and the Events that tell how it came to them
 

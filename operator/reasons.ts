@@ -81,6 +81,13 @@ export const reasons = {
 			Cancelled: "The last Run was cancelled.",
 		},
 	},
+	TrackingPlan: {
+		Ready: {
+			Valid: "Every schema of the plan is valid.",
+			InvalidSchema:
+				"One of the plan's schemas is no JSON Schema, or can't be used; the message says which and why.",
+		},
+	},
 	Run: {
 		Complete: {
 			Succeeded: "The table holds the days of the Run.",

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
+import { schemaFault } from "./schema-fault.ts";
+
+function plan(schema: Record<string, unknown>): TrackingPlanSpec {
+	return {
+		eventType: { constant: "order" },
+		events: [{ type: "fine" }, { type: "order", schema }],
+		onUnplannedEvent: "Annotate",
+		onViolation: "Annotate",
+		onUnplannedProperty: "Annotate",
+	};
+}
+
+const fault = (schema: Record<string, unknown>) => schemaFault(plan(schema));
+
+test.each([
+	["2020-12, when no draft is named", { prefixItems: [{ type: "string" }] }],
+	[
+		"2020-12",
+		{
+			$schema: "https://json-schema.org/draft/2020-12/schema",
+			unevaluatedItems: false,
+		},
+	],
+	[
+		"2019-09",
+		{
+			$schema: "https://json-schema.org/draft/2019-09/schema",
+			$recursiveRef: "#",
+		},
+	],
+	[
+		"draft-07",
+		{
+			$schema: "http://json-schema.org/draft-07/schema#",
+			items: [{ type: "string" }],
+		},
+	],
+	["a format", { type: "string", format: "date-time" }],
+	["a keyword of somebody's own", { "x-owner": "shop" }],
+	[
+		"what it defines itself",
+		{ $ref: "#/$defs/id", $defs: { id: { type: "integer" } } },
+	],
+])("%s is valid", (_, schema) => {
+	expect(fault(schema)).toBeUndefined();
+});
+
+test.each([
+	[
+		"a type that is none",
+		{ type: "strnig" },
+		'spec.events[1].schema (of "order") is not JSON Schema 2020-12: /type must be',
+	],
+	[
+		"what only an earlier draft has",
+		{ items: [{ type: "string" }] },
+		"is not JSON Schema 2020-12: /items must be object,boolean",
+	],
+	[
+		"an unknown draft",
+		{ $schema: "http://json-schema.org/draft-04/schema#" },
+		'has the $schema "http://json-schema.org/draft-04/schema#". Take one of https:',
+	],
+	["a broken pattern", { pattern: "(" }, "can't be used: Invalid regular"],
+	[
+		"a reference that leads nowhere",
+		{ $ref: "https://example.com/order.json" },
+		"can't be used: can't resolve reference https://example.com/order.json",
+	],
+])("%s is told", (_, schema, words) => {
+	expect(fault(schema)).toContain(words);
+});
+
+test("the schema of every event is looked at, too", () => {
+	const spec = { ...plan({}), common: { required: "id" } };
+	expect(schemaFault(spec)).toBe(
+		"spec.common is not JSON Schema 2020-12: /required must be array.",
+	);
+});
+
+test("a plan of five hundred types is judged in no time, and nothing of it is kept", () => {
+	const events = Array.from({ length: 500 }, (_, index) => ({
+		type: `type-${index}`,
+		schema: {
+			$id: `https://example.com/${index}`,
+			type: "object",
+			properties: { id: { type: "string", minLength: index } },
+		},
+	}));
+	const spec = { ...plan({}), events };
+	const startMs = performance.now();
+	expect(schemaFault(spec)).toBeUndefined();
+	expect(performance.now() - startMs).toBeLessThan(5_000);
+	// Ids that were kept would be taken now.
+	expect(schemaFault(structuredClone(spec))).toBeUndefined();
+});
