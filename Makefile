@@ -10,7 +10,7 @@ installed := node_modules/.package-lock.json
 
 .PHONY: help
 help: ## Show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up
 up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (TIDEMILL_HOME=… for a second one)
@@ -31,6 +31,10 @@ test: lint servers ## Minutes: all of check, then tests with the real servers
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)
 	@$(node) bench/run.ts $(ONLY)
+
+.PHONY: schemathesis
+schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI document (needs Python 3)
+	@$(node) test/schemathesis/run.ts --workers 1
 
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)

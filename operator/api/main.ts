@@ -11,6 +11,9 @@ import { loadKubeConfig } from "../kube/kube-config.ts";
 import { createApi } from "./server.ts";
 import { SharedState } from "./shared-state.ts";
 
+/** A caller is told sooner than this that the apiserver doesn't answer. */
+const requestTimeoutMs = 10_000;
+
 /** `tidemill api`: serves the REST API until SIGTERM, then answers what it accepted and returns 0. */
 export async function main(): Promise<number> {
 	const log = createLog("api");
@@ -56,7 +59,11 @@ export async function main(): Promise<number> {
 	const api = createApi({
 		// Only the server's address and authority are taken from the config: whatever user it has is left aside.
 		clientFor: (token) =>
-			KubeClient.fromConfig(kubeConfig, { token, userAgent: "tidemill-api" }),
+			KubeClient.fromConfig(kubeConfig, {
+				token,
+				userAgent: "tidemill-api",
+				requestTimeoutMs,
+			}),
 		rateLimit: {
 			limit: settings.integer("API_RATE_LIMIT", {
 				min: 1,

@@ -11,7 +11,12 @@ import { madeOnce, requestMark } from "./made-once.ts";
 import { awaitObject } from "./object-wait.ts";
 import { page } from "./page.ts";
 import type { OnceRequest } from "./request-keys.ts";
-import { changedSpec, newSpec, requireObject } from "./resource-body.ts";
+import {
+	changedSpec,
+	newSpec,
+	requireObject,
+	type WantedSpec,
+} from "./resource-body.ts";
 import { resourceName } from "./resource-name.ts";
 import { ownSecrets } from "./secret-fields.ts";
 import { resourceView } from "./views.ts";
@@ -59,9 +64,12 @@ export function updateOf(resource: ApiResource): Handler {
 	return async (caller, { params, body, ifMatch }, reply) => {
 		const patch = requireObject(body);
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-			const before = await found(resource, caller, params.name!);
+			const name = params.name!;
+			const before = await found(resource, caller, name);
+			// What is wrong in itself is said before what is out of date (RFC 9110 §13.2.1).
+			const wanted = changedSpec(resource, before.spec, patch, name);
 			requireMatch(ifMatch, before);
-			const after = await change(resource, caller, before, patch);
+			const after = await change(resource, caller, before, wanted);
 			if (after) return shown(reply, after);
 		}
 		throw new RequestError(
@@ -151,10 +159,9 @@ async function change(
 	resource: ApiResource,
 	{ client, account }: Caller,
 	before: Resource,
-	patch: Record<string, unknown>,
+	{ spec, secrets }: WantedSpec,
 ): Promise<Resource | undefined> {
 	const { name, uid, generation } = before.metadata;
-	const { spec, secrets } = changedSpec(resource, before.spec, patch, name);
 	if (isDeepStrictEqual(spec, before.spec)) return before;
 	const write = (dryRun: boolean) =>
 		client.patch<Resource>(

@@ -48,6 +48,7 @@ const methods: HTTPMethods[] = [
 	"DELETE",
 	"OPTIONS",
 	"TRACE",
+	"QUERY",
 ];
 
 /** The REST façade (design §7): not listening yet. Nothing of a request reaches the apiserver but what handlers send. */

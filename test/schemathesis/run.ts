@@ -1,0 +1,143 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { connect } from "@nats-io/transport-node";
+import {
+	type Run,
+	runKind,
+	type Source,
+	sourceKind,
+} from "../../crds/generated/types.ts";
+import { createApi } from "../../operator/api/server.ts";
+import { SharedState } from "../../operator/api/shared-state.ts";
+import { KubeClient } from "../../operator/kube/client.ts";
+import { Informer } from "../../operator/kube/informer.ts";
+import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import type { ResourceKind } from "../../operator/kube/resource.ts";
+import { createLog } from "../../service/log.ts";
+import { startControlPlane, startNats } from "../servers.ts";
+
+/*
+ * `make schemathesis`: requests made from the OpenAPI document, and answers judged by it, against the real apiserver with
+ * RBAC on (https://schemathesis.readthedocs.io). What is installed for it stays in the cache. Further arguments are
+ * handed on to schemathesis.
+ */
+const version = "4.32.5";
+const account = "fuzz";
+
+process.env.LOG_LEVEL ??= "error";
+const log = createLog("schemathesis");
+const stop = new AbortController();
+const program = await installed();
+const controlPlane = await startControlPlane();
+const nats = await startNats();
+try {
+	process.exitCode = await fuzz(await serve());
+} finally {
+	stop.abort();
+	await nats.stop();
+	await controlPlane.stop();
+}
+// Connections to servers that are gone.
+process.exit();
+
+async function serve(): Promise<{ url: string; token: string }> {
+	const { kubectl } = controlPlane;
+	const roles = join(import.meta.dirname, "../../operator/roles.yaml");
+	await kubectl("apply", `--filename=${roles}`);
+	await kubectl("create", "namespace", account);
+	await kubectl("create", "serviceaccount", "editor", "-n", account);
+	await kubectl(
+		...["create", "rolebinding", "editor", "-n", account],
+		...["--clusterrole=tidemill-editor", `--serviceaccount=${account}:editor`],
+	);
+	const token = await kubectl("create", "token", "editor", "-n", account);
+	const config = loadKubeConfig(controlPlane.kubeconfig);
+	actForOperator(KubeClient.fromConfig(config));
+
+	const { host, username, password } = new URL(nats.urlFor("api"));
+	const shared = new SharedState({ replicas: 1 });
+	shared.connected(
+		await connect({
+			servers: host,
+			user: username,
+			pass: password,
+			inboxPrefix: "_INBOX_api",
+		}),
+	);
+	const api = createApi({
+		clientFor: (token) => KubeClient.fromConfig(config, { token }),
+		rateLimit: { limit: 10_000_000, windowMs: 60_000, shared },
+		requests: shared,
+		log,
+		stopping: stop.signal,
+	});
+	const url = await api.listen({ host: "127.0.0.1", port: 0 });
+	return { url, token: token.trim() };
+}
+
+/** In the operator's place: answers wait for a new source's URL, and for the end of a run. */
+function actForOperator(admin: KubeClient): void {
+	const follow = <T extends Source | Run>(
+		kind: ResourceKind<T>,
+		status: T["status"],
+	) => {
+		const informer = new Informer<T>(admin, kind, {
+			namespaces: [account],
+			log,
+		});
+		informer.onChange(({ metadata, status: known }) => {
+			if (known?.phase) return;
+			void admin
+				.applyStatus<T>(
+					kind,
+					{
+						metadata: { name: metadata.name, namespace: account },
+						status,
+					},
+					{ fieldManager: "fuzz" },
+				)
+				// Deleted meanwhile.
+				.catch(() => undefined);
+		});
+		void informer.run(stop.signal);
+	};
+	follow<Source>(sourceKind, {
+		phase: "Active",
+		webhookURL: "https://hooks.example/1/2",
+	});
+	follow<Run>(runKind, { phase: "Succeeded", rows: 329 });
+}
+
+async function fuzz({ url, token }: { url: string; token: string }) {
+	return done(program, [
+		...["--config-file", join(import.meta.dirname, "schemathesis.toml")],
+		...["run", `${url}/v1/openapi.json`, "--checks=all"],
+		...["--header", `Authorization: Bearer ${token}`],
+		// Any other would make every answer a 403.
+		...["--header", `Tidemill-Account: ${account}`],
+		...process.argv.slice(2),
+	]);
+}
+
+async function installed(): Promise<string> {
+	const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+	const directory = join(cache, "tidemill", `schemathesis-${version}`);
+	const bin = join(directory, "bin");
+	if (!existsSync(join(bin, "schemathesis"))) {
+		await done("python3", ["-m", "venv", directory]);
+		await done(join(bin, "pip"), [
+			...["install", "--quiet", `schemathesis==${version}`],
+		]);
+	}
+	return join(bin, "schemathesis");
+}
+
+function done(command: string, args: string[]): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const child = spawn(command, args, { stdio: "inherit" });
+		child.once("error", reject);
+		child.once("close", (code) => resolve(code ?? 1));
+	});
+}
