@@ -16,6 +16,8 @@ export interface SeenRequest {
 	path: string;
 	/** Of the answer; undefined until there is one. */
 	status?: number;
+	/** The client has the answer, or can read it when it looks. */
+	isAnswered: boolean;
 }
 
 /** What is awaited before a request goes on its way. */
@@ -76,7 +78,11 @@ export class ApiserverProxy {
 
 	async #pass(incoming: IncomingMessage, outgoing: ServerResponse) {
 		const { method = "GET", url = "/", headers } = incoming;
-		const seen: SeenRequest = { method, path: url.split("?")[0]! };
+		const seen: SeenRequest = {
+			method,
+			path: url.split("?")[0]!,
+			isAnswered: false,
+		};
 		this.requests.push(seen);
 		await this.onRequest(seen);
 		const { host: _, connection: __, ...passed } = headers;
@@ -96,6 +102,7 @@ export class ApiserverProxy {
 		outgoing.writeHead(response.statusCode!, response.headers);
 		outgoing.flushHeaders();
 		await pipeline(response, outgoing);
+		seen.isAnswered = true;
 	}
 }
 

@@ -39,7 +39,7 @@ function candidate(identity: string, its = client) {
 		);
 		leading.splice(leading.indexOf(identity), 1);
 	});
-	return { stop: () => stop.abort(), outcome };
+	return { election, stop: () => stop.abort(), outcome };
 }
 
 function holder() {
@@ -85,4 +85,32 @@ test("a leader whose request hangs stops as well", async () => {
 	vi.spyOn(stuck, "get").mockReturnValue(new Promise(() => {}));
 	expect(await first.outcome).toBe("lost");
 	expect(leading).toEqual([]);
+});
+
+test("a leader that was stopped for longer than its deadline writes nothing, before it has looked at the lease", async () => {
+	const { election, outcome, stop } = candidate("one");
+	const config = loadKubeConfig(inject("kubeconfig"));
+	const guarded = KubeClient.fromConfig(config, {
+		guard: () => election.assertHeld(),
+	});
+	const write = (name: string) =>
+		guarded.create(kinds.configMap, { metadata: { name, namespace } });
+	await expect(write(name)).rejects.toThrow("nothing is written");
+	await vi.waitFor(() => expect(leading).toEqual(["one"]), wait);
+	await write(name);
+	const later = performance.now() + 1_500;
+	const clock = vi.spyOn(performance, "now").mockReturnValue(later);
+	const refused = expect(write(`${name}-late`)).rejects.toThrow(
+		"nothing is written",
+	);
+	expect(election.isOverdue).toBe(false);
+	clock.mockReturnValue(later + 1_000);
+	expect(election.isOverdue).toBe(true);
+	clock.mockRestore();
+	await refused;
+	expect(
+		await client.get(kinds.configMap, `${name}-late`, namespace),
+	).toBeUndefined();
+	stop();
+	await outcome;
 });

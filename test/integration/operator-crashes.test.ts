@@ -26,7 +26,11 @@ import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
-import { ApiserverProxy, isWrite } from "../apiserver-proxy.ts";
+import {
+	ApiserverProxy,
+	isWrite,
+	type SeenRequest,
+} from "../apiserver-proxy.ts";
 import { answerManifests } from "../instant-archive.ts";
 import { runInstantNode } from "../instant-node.ts";
 import { applyYaml } from "../operator-fixture.ts";
@@ -235,19 +239,21 @@ test("a leader that was stopped for longer than its lease starts nothing when it
 	const made = await everMade(namespace!);
 	const run = await missSlots(namespace!);
 	const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
-	const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+	const { promise: held, resolve: hold } = Promise.withResolvers<SeenRequest>();
 	// The input is there; with this answer the next thing is the Job.
-	proxy.onAnswer = ({ method, path }) => {
-		if (method !== "PATCH" || !path.endsWith(`${run}-input`)) return undefined;
-		hold();
+	proxy.onAnswer = (request) => {
+		const isInput = request.path.endsWith(`${run}-input`);
+		if (request.method !== "PATCH" || !isInput) return undefined;
+		hold(request);
 		return goOn;
 	};
 	const first = startOperator([namespace!], throughProxy);
-	await held;
+	const request = await held;
 	first.child.kill("SIGSTOP");
 	startOperator([namespace!]);
 	await recorded(namespace!, run);
 	release();
+	await vi.waitUntil(() => request.isAnswered, wait);
 	first.child.kill("SIGCONT");
 	expect((await first.ended).exitCode).toBe(1);
 	expect(made.runs.size).toBe(1);
