@@ -58,13 +58,13 @@ export const reasons = {
 		Ready: {
 			Resolved: "Source, Destination and table are settled: it can run.",
 			SourceNotFound:
-				"There is no Source of that name in the Pipeline's namespace.",
+				"There is no Source of that name in the Pipeline's namespace. `Ready` is Unknown for the Pipeline's first half minute, then False.",
 			SourceNotReady:
-				"The Source has no source key yet, or its key isn't its own.",
+				"The Source has no source key (`Ready` is Unknown while it may get one), or its key isn't its own.",
 			DestinationNotFound:
-				"There is no Destination of that name in the Pipeline's namespace.",
+				"There is no Destination of that name in the Pipeline's namespace. `Ready` is Unknown for the Pipeline's first half minute, then False.",
 			DestinationNotReady:
-				"The Destination is not verified; the message has its own reason.",
+				"The Destination is not verified; the message has its own reason. `Ready` is Unknown while it is being checked.",
 			TableConflict:
 				"An older Pipeline loads into the same table of the same warehouse.",
 			TableIncompatible:

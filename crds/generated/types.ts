@@ -322,7 +322,7 @@ export interface PipelineStatus {
 	/** The metadata.generation that this status speaks of. */
 	observedGeneration?: number;
 	/** The state in one word. */
-	phase?: "Ready" | "Running" | "Suspended" | "Error";
+	phase?: "Pending" | "Ready" | "Running" | "Suspended" | "Error";
 	/** `Incremental`: runs replace the days they load. `FullReload`: runs replace the whole table. */
 	strategy?: "Incremental" | "FullReload";
 	/** Name of the table. */
@@ -341,7 +341,7 @@ export interface PipelineStatus {
 	lastSuccess?: PipelineLastSuccess;
 	/** What the last Run could not load into the table, until another Run ends. */
 	misfit?: PipelineMisfit;
-	/** `Ready`: it can run. `RunSucceeded`: its last Run did. */
+	/** `Ready`: it can run; Unknown while what it refers to may be on its way. `RunSucceeded`: its last Run did. */
 	conditions?: Condition[];
 }
 

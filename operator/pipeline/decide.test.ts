@@ -91,6 +91,78 @@ test("a Pipeline that can't run says why, and tells of it once", () => {
 	expect(decide(again, now)).toEqual([]);
 });
 
+const seconds = (count: number) => new Date(now - count * 1000).toISOString();
+const undecided = destinationOf("files", "events.duckdb", {});
+
+test.each<[string, Partial<PipelineState>, string, string, string]>([
+	[
+		"a Source that may be on its way",
+		{ pipeline: pipelineOf({}, { createdAt: seconds(5) }), source: undefined },
+		"SourceNotFound",
+		"Unknown",
+		"Normal",
+	],
+	[
+		"a Destination that may be on its way",
+		{
+			pipeline: pipelineOf({}, { createdAt: seconds(29) }),
+			destination: undefined,
+		},
+		"DestinationNotFound",
+		"Unknown",
+		"Normal",
+	],
+	[
+		"a Source that doesn't come",
+		{ pipeline: pipelineOf({}, { createdAt: seconds(30) }), source: undefined },
+		"SourceNotFound",
+		"False",
+		"Warning",
+	],
+	[
+		"a Destination that is being checked, however long",
+		{ destination: undecided },
+		"DestinationNotReady",
+		"Unknown",
+		"Normal",
+	],
+	[
+		"a Source that has no key yet",
+		{ source: sourceOf("orders", {}) },
+		"SourceNotReady",
+		"Unknown",
+		"Normal",
+	],
+])("of %s a Pipeline says what it should", (_, changes, ...expected) => {
+	const state = stateOf(changes);
+	const status = statusAfter(state);
+	const ready = findCondition(status.conditions, "Ready");
+	const event = decide(state, now).find(({ type }) => type === "recordEvent");
+	expect([
+		ready?.reason,
+		ready?.status,
+		event?.type === "recordEvent" && event.severity,
+	]).toEqual(expected);
+	expect(status.phase).toBe(ready?.status === "False" ? "Error" : "Pending");
+});
+
+test("what doesn't come in half a minute is warned of, once", () => {
+	const pipeline = pipelineOf({}, { createdAt: seconds(5) });
+	const state = stateOf({ pipeline, source: undefined });
+	expect(decide(state, now)).toContainEqual({
+		type: "lookAgain",
+		afterMs: 25_000,
+	});
+	const later = { ...pipeline, status: statusAfter(state) };
+	const actions = decide({ ...state, pipeline: later }, now + 25_000);
+	expect(actions).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", severity: "Warning" }),
+	);
+	const status = statusAfter({ ...state, pipeline: later }, now + 25_000);
+	const told = { ...pipeline, status };
+	expect(decide({ ...state, pipeline: told }, now + 60_000)).toEqual([]);
+});
+
 test.each([
 	["Running", "Running"],
 	["Pending", "Error"],

@@ -10,12 +10,14 @@ import type {
 import type { EventReason } from "../event-reasons.ts";
 import {
 	type Condition,
+	type ConditionStatus,
 	findCondition,
 	rfc3339,
 	setCondition,
 } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
 import { rowsText } from "../rows-text.ts";
+import { settlingMs } from "../settling.ts";
 import { loadJobsProblem } from "./load-jobs.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import { parseSchedule } from "./schedule.ts";
@@ -55,7 +57,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const misfit = misfitOf(pipeline, history);
 	const parsed = parseSchedule(pipeline.spec.schedule);
 	const resolved = resolveTarget(state);
-	const problem =
+	const problem: TargetProblem | undefined =
 		"problem" in resolved
 			? resolved.problem
 			: "problem" in parsed
@@ -68,7 +70,9 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		problem === undefined && history.active === undefined,
 		now,
 	);
-	const status = statusOf(pipeline, { history, misfit, problem, timing }, now);
+	const readiness = readinessOf(pipeline, problem, now);
+	const findings = { history, misfit, problem, readiness, timing };
+	const status = statusOf(pipeline, findings, now);
 	const changed = !isDeepStrictEqual(
 		JSON.parse(JSON.stringify(status)),
 		pipeline.status ?? {},
@@ -84,17 +88,38 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 					} as const,
 				]),
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
-		...eventsOf(state, problem),
+		...eventsOf(state, problem, readiness),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
-		...(timing.nextMs === undefined
-			? []
-			: [
-					{
-						type: "lookAgain",
-						afterMs: Math.min(timing.nextMs - now, longestWaitMs),
-					} as const,
-				]),
+		...lookAgain([
+			timing.nextMs === undefined ? undefined : timing.nextMs - now,
+			problem?.because === "missing" ? settlingMs(pipeline, now) : undefined,
+		]),
 	];
+}
+
+/** Ready while nothing hinders it; Unknown while what does may pass by itself. */
+function readinessOf(
+	pipeline: Pipeline,
+	problem: TargetProblem | undefined,
+	now: number,
+): ConditionStatus {
+	if (!problem) return "True";
+	if (problem.because === "undecided") return "Unknown";
+	return problem.because === "missing" && settlingMs(pipeline, now) > 0
+		? "Unknown"
+		: "False";
+}
+
+function lookAgain(delaysMs: (number | undefined)[]): PipelineAction[] {
+	const ahead = delaysMs.filter((delayMs) => delayMs);
+	return ahead.length === 0
+		? []
+		: [
+				{
+					type: "lookAgain",
+					afterMs: Math.min(...(ahead as number[]), longestWaitMs),
+				},
+			];
 }
 
 /** A timer doesn't notice that the clock is set, or that the machine slept. */
@@ -135,12 +160,13 @@ interface Findings {
 	history: RunHistory;
 	misfit: PipelineMisfit | undefined;
 	problem: TargetProblem | undefined;
+	readiness: ConditionStatus;
 	timing: Timing;
 }
 
 function statusOf(
 	pipeline: Pipeline,
-	{ history, misfit, problem, timing }: Findings,
+	{ history, misfit, problem, readiness, timing }: Findings,
 	now: number,
 ): PipelineStatus {
 	const { metadata, spec, status: before } = pipeline;
@@ -155,7 +181,7 @@ function statusOf(
 		before?.conditions,
 		{
 			type: "Ready",
-			status: problem ? "False" : "True",
+			status: readiness,
 			reason: problem?.reason ?? "Resolved",
 			message: problem?.message ?? `Runs load into table "${tableName}".`,
 			observedGeneration,
@@ -164,7 +190,7 @@ function statusOf(
 	);
 	return {
 		observedGeneration,
-		phase: phaseOf(pipeline, history, problem, activeRun),
+		phase: phaseOf(pipeline, history, readiness, activeRun),
 		strategy: strategyOf(pipeline),
 		tableName,
 		...(timing.nextMs !== undefined && { nextRunTime: rfc3339(timing.nextMs) }),
@@ -184,11 +210,11 @@ function statusOf(
 function phaseOf(
 	{ spec }: Pipeline,
 	{ active }: RunHistory,
-	problem: TargetProblem | undefined,
+	readiness: ConditionStatus,
 	activeRun: string | undefined,
 ): NonNullable<PipelineStatus["phase"]> {
 	if (active?.status?.phase === "Running") return "Running";
-	if (problem) return "Error";
+	if (readiness !== "True") return readiness === "False" ? "Error" : "Pending";
 	if (activeRun) return "Running";
 	return spec.suspend ? "Suspended" : "Ready";
 }
@@ -228,12 +254,14 @@ function outcomeOf(
 function eventsOf(
 	{ pipeline, runs }: PipelineState,
 	problem: TargetProblem | undefined,
+	readiness: ConditionStatus,
 ): PipelineAction[] {
 	const { activeRun, conditions } = pipeline.status ?? {};
 	const deleted =
 		activeRun && !runs.some(({ metadata }) => metadata.name === activeRun);
 	const reason = problem?.reason ?? "Resolved";
-	const isNews = findCondition(conditions, "Ready")?.reason !== reason;
+	const before = findCondition(conditions, "Ready");
+	const isNews = before?.reason !== reason || before.status !== readiness;
 	return [
 		...(deleted
 			? [
@@ -247,7 +275,7 @@ function eventsOf(
 		...(isNews
 			? [
 					tell(
-						problem ? "Warning" : "Normal",
+						readiness === "False" ? "Warning" : "Normal",
 						reason,
 						problem?.message ?? "The Pipeline can run.",
 					),

@@ -34,6 +34,8 @@ export interface References {
 export interface TargetProblem {
 	reason: Reason<"Pipeline">;
 	message: string;
+	/** `missing`: a reference that may be on its way. `undecided`: what is referred to doesn't know yet how it is. */
+	because?: "missing" | "undecided";
 }
 
 /** The target of a Pipeline's Runs, or why there can't be one, with what to do about it. */
@@ -46,23 +48,27 @@ export function resolveTarget(
 		return problem(
 			"SourceNotFound",
 			`There is no Source "${sourceRef.name}" in this namespace. Create it, or change spec.sourceRef.name.`,
+			"missing",
 		);
 	const sourceKey = source.status?.sourceKey;
 	if (!sourceKey)
 		return problem(
 			"SourceNotReady",
 			`Source "${sourceRef.name}" has no source key${readyWords(source)}`,
+			because(source),
 		);
 	if (!destination)
 		return problem(
 			"DestinationNotFound",
 			`There is no Destination "${destinationRef.name}" in this namespace. Create it, or change spec.destinationRef.name.`,
+			"missing",
 		);
 	const access = accessTo(destination, localWarehouse);
 	if (!access || !isVerified(destination))
 		return problem(
 			"DestinationNotReady",
 			`Destination "${destinationRef.name}" is not ready${readyWords(destination)}`,
+			because(destination),
 		);
 	const tableName = tableNameOf(pipeline.metadata.name, table.name);
 	const holder = references.others.find((other) =>
@@ -167,6 +173,19 @@ function readyWords({ status }: Source | Destination): string {
 	return ready ? ` (${ready.reason}): ${ready.message}` : " yet.";
 }
 
-function problem(reason: Reason<"Pipeline">, message: string) {
-	return { problem: { reason, message } };
+/** An object whose Ready is of an earlier spec, or Unknown, is being looked at. */
+function because({ metadata, status }: Source | Destination) {
+	const ready = findCondition(status?.conditions, "Ready");
+	const isDecided =
+		ready?.status === "False" &&
+		status?.observedGeneration === metadata.generation;
+	return isDecided ? undefined : ("undecided" as const);
+}
+
+function problem(
+	reason: Reason<"Pipeline">,
+	message: string,
+	because?: TargetProblem["because"],
+) {
+	return { problem: { reason, message, ...(because && { because }) } };
 }

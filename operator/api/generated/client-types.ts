@@ -462,7 +462,7 @@ export type Pipeline = {
 	/** What keeps the resource in step with a repository and will undo changes made here. Absent when nothing does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
 	/** The state in one word. */
-	phase?: "Ready" | "Running" | "Suspended" | "Error";
+	phase?: "Pending" | "Ready" | "Running" | "Suspended" | "Error";
 	/** `Incremental`: runs replace the days they load. `FullReload`: runs replace the whole table. */
 	strategy?: "Incremental" | "FullReload";
 	/** Name of the table. */
@@ -535,7 +535,7 @@ export type Pipeline = {
 			strategy: "Incremental" | "FullReload";
 		};
 	};
-	/** `Ready`: it can run. `RunSucceeded`: its last Run did. */
+	/** `Ready`: it can run; Unknown while what it refers to may be on its way. `RunSucceeded`: its last Run did. */
 	conditions?: Array<{
 		/** Type of the condition. */
 		type: string;
