@@ -14,6 +14,7 @@ export interface SeenRequest {
 	method: string;
 	/** Without the query. */
 	path: string;
+	query: URLSearchParams;
 	/** Of the answer; undefined until there is one. */
 	status?: number;
 	/** The client has the answer, or can read it when it looks. */
@@ -78,11 +79,8 @@ export class ApiserverProxy {
 
 	async #pass(incoming: IncomingMessage, outgoing: ServerResponse) {
 		const { method = "GET", url = "/", headers } = incoming;
-		const seen: SeenRequest = {
-			method,
-			path: url.split("?")[0]!,
-			isAnswered: false,
-		};
+		const { pathname: path, searchParams: query } = new URL(url, "http://x");
+		const seen: SeenRequest = { method, path, query, isAnswered: false };
 		this.requests.push(seen);
 		await this.onRequest(seen);
 		const { host: _, connection: __, ...passed } = headers;

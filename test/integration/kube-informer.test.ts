@@ -4,6 +4,7 @@ import { Informer } from "../../operator/kube/informer.ts";
 import { type ConfigMap, kinds } from "../../operator/kube/kinds.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import { createLog } from "../../service/log.ts";
+import { ApiserverProxy } from "../apiserver-proxy.ts";
 import { startControlPlane, type TestControlPlane } from "../servers.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
 
@@ -118,6 +119,37 @@ test("when the apiserver has forgotten the version, a new list tells what was mi
 	expect(seen).toEqual(["-gone=old", "-reborn=old", "+reborn=new"]);
 	expect(lists()).toBeGreaterThan(1);
 	await stop();
+});
+
+test("a list that breaks in the middle, since etcd has forgotten its version, is begun anew", async () => {
+	const names = Array.from({ length: 501 }, (_, i) => `many-${i}`);
+	await Promise.all(
+		names.map((name) => admin.create(kinds.configMap, configMap(name))),
+	);
+	const between = await ApiserverProxy.start(
+		loadKubeConfig(controlPlane.kubeconfig),
+	);
+	let pages = 0;
+	between.onRequest = async ({ query }) => {
+		if (!query.has("continue") || ++pages > 1) return;
+		await admin.delete(kinds.configMap, "many-0", namespace);
+		await admin.create(kinds.configMap, configMap("many-501"));
+		await controlPlane.kill();
+		await controlPlane.compact();
+		await controlPlane.start();
+	};
+	const { informer, stop } = await follow(
+		KubeClient.fromConfig(between.kubeConfig),
+	);
+	expect(between.requests.map(({ status }) => status)).toContain(410);
+	expect(
+		informer
+			.list()
+			.map(({ metadata }) => metadata.name)
+			.sort(),
+	).toEqual([...names.slice(1), "many-501"].sort());
+	await stop();
+	await between.close();
 });
 
 test("an apiserver that was killed is followed again when it is back", async () => {
