@@ -26,11 +26,12 @@ test("a Run that a person creates becomes a Job, and its result the status of Ru
 	await scene.createRun("first", "load-orders");
 	await scene.phaseBecomes("first", "Running");
 
-	const { metadata, spec } = (await client.get(
-		kinds.job,
-		"first",
-		scene.namespace,
-	))!;
+	// The status speaks of the Job before it is there.
+	const { metadata, spec } = await vi.waitFor(async () => {
+		const job = await client.get(kinds.job, "first", scene.namespace);
+		expect(job).toBeDefined();
+		return job!;
+	}, wait);
 	const run = (await client.get<Run>(runKind, "first", scene.namespace))!;
 	expect(metadata.ownerReferences).toMatchObject([{ uid: run.metadata.uid }]);
 	expect(run.metadata.ownerReferences).toMatchObject([
