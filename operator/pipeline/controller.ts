@@ -43,7 +43,8 @@ export const createPipelineController: ControllerFactory = (context) => {
 				return apply(context, pipeline, decide(state, Date.now()));
 			},
 		},
-		{ log, workers: 4 },
+		// At a full hour many are due at once.
+		{ log, workers: 16 },
 	);
 	loop.watch(informers.pipelines);
 	// Whether a table is free depends on those that want one of the same name, and on which warehouses they mean.
