@@ -170,15 +170,22 @@ function invalid(error: ApiError): RequestError {
 			);
 }
 
+/** The apiserver's own remark beside errors of the schema: no field is to blame. */
+const unchecked = "some validation rules were not checked";
+
 /** metav1.StatusDetails; the apiserver names the root of an object "<nil>", and repeats the value in front. */
 function causesOf(details: unknown): ErrorDetail[] {
 	const { causes = [] } = (details ?? {}) as {
 		causes?: { field?: string; message?: string }[];
 	};
-	return causes.map(({ field = "", message = "" }) => ({
-		path: field === "<nil>" ? "" : flatPath(field),
-		message: message.replace(/^Invalid value: ("object": |"array": )?/, ""),
-	}));
+	return causes
+		.filter(({ message = "" }) => !message.includes(unchecked))
+		.map(({ field = "", message = "" }) => ({
+			path: field === "<nil>" ? "" : flatPath(field),
+			message: message
+				.replace(/^Invalid value: ("object": |"array": )?/, "")
+				.replace(/^Required value.*/, "is required"),
+		}));
 }
 
 /** The API has the fields of spec and metadata on one level. */

@@ -2,9 +2,12 @@ import type { KubeClient } from "../kube/client.ts";
 import type { KubeObject, ResourceKind } from "../kube/resource.ts";
 import { RequestError } from "./errors.ts";
 import type { Question } from "./handler.ts";
+import { Turnstile } from "./turnstile.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
+/** A page of 1,000 costs about 10 MB while it is read: memory stays bounded. */
+const largePages = new Turnstile(3);
 
 /** A page of a list: `?limit=` objects from `?cursor=` on. Where there is a `cursor`, the next page is asked for with it. */
 export async function page<T extends KubeObject>(
@@ -15,16 +18,20 @@ export async function page<T extends KubeObject>(
 	view: (object: T) => unknown,
 	fieldSelector?: string,
 ) {
-	const { items, metadata } = await client.list<T>(kind, {
-		namespace,
-		limit: pageSizeOf(limit),
-		continue: cursor,
-		fieldSelector,
-	});
-	return {
-		items: items.map(view),
-		...(metadata.continue && { cursor: metadata.continue }),
+	const size = pageSizeOf(limit);
+	const read = async () => {
+		const { items, metadata } = await client.list<T>(kind, {
+			namespace,
+			limit: size,
+			continue: cursor,
+			fieldSelector,
+		});
+		return {
+			items: items.map(view),
+			...(metadata.continue && { cursor: metadata.continue }),
+		};
 	};
+	return size > defaultPageSize ? largePages.pass(read) : read();
 }
 
 function pageSizeOf(limit = String(defaultPageSize)): number {

@@ -1,4 +1,4 @@
-import { validateSpec } from "../../crds/spec-validator.ts";
+import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
 import type { ApiResource } from "./api-resource.ts";
 import { type ErrorDetail, flatPath, RequestError } from "./errors.ts";
 import { isObject, type JsonObject, mergePatch } from "./merge-patch.ts";
@@ -42,11 +42,64 @@ export function changedSpec(
 	const taken = takeSecrets(resource.secretFields, fields, name);
 	const merged = mergePatch(spec, taken.body) as JsonObject;
 	return checked(resource, merged, taken.secrets, [
-		...(newName === name
-			? []
-			: [{ path: "name", message: "can't be changed" }]),
+		...renameErrors(newName, name),
 		...taken.errors,
 	]);
+}
+
+/**
+ * A JSON Merge Patch that the apiserver may merge by itself, since each field in it can be so; whether all fields
+ * together can, only the apiserver knows then. Throws as {@link newSpec}.
+ */
+export function specPatch(
+	{ kind, noun }: ApiResource,
+	patch: JsonObject,
+	name: string,
+): JsonObject {
+	const { name: newName = name, ...fields } = patch;
+	const details = [
+		...renameErrors(newName, name),
+		...patchErrors(kind.kind, fields),
+	];
+	if (details.length > 0) throw invalid(noun, details);
+	return fields;
+}
+
+/** null removes a field, if there is such a one; what is not there stays as it is. */
+function patchErrors(kind: Kind, patch: JsonObject): ErrorDetail[] {
+	const unknown = "is not a known field";
+	const required = "is required";
+	const isOfPatch = ({ path, message }: ErrorDetail) =>
+		message !== unknown &&
+		// A list is replaced as a whole: what stands in it must be whole.
+		(message !== required || path.includes("["));
+	return [
+		...validateSpec(kind, patch).filter(({ message }) => message === unknown),
+		...validateSpec(kind, withoutNulls(patch)).filter(isOfPatch),
+	].map(({ path, message }) => ({ path: flatPath(path), message }));
+}
+
+function withoutNulls(value: unknown): unknown {
+	if (!isObject(value)) return value;
+	return Object.fromEntries(
+		Object.entries(value)
+			.filter(([, field]) => field !== null)
+			.map(([name, field]) => [name, withoutNulls(field)]),
+	);
+}
+
+function renameErrors(newName: unknown, name: string): ErrorDetail[] {
+	return newName === name
+		? []
+		: [{ path: "name", message: "can't be changed" }];
+}
+
+function invalid(noun: string, details: ErrorDetail[]): RequestError {
+	return new RequestError(
+		"InvalidRequest",
+		`The ${noun} can't be so. Correct the fields in details.`,
+		{ details },
+	);
 }
 
 function nameErrors(name: unknown): ErrorDetail[] {
@@ -75,11 +128,6 @@ function checked(
 			message,
 		})),
 	];
-	if (details.length > 0)
-		throw new RequestError(
-			"InvalidRequest",
-			`The ${noun} can't be so. Correct the fields in details.`,
-			{ details },
-		);
+	if (details.length > 0) throw invalid(noun, details);
 	return { spec, secrets };
 }

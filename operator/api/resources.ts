@@ -15,6 +15,7 @@ import {
 	changedSpec,
 	newSpec,
 	requireObject,
+	specPatch,
 	type WantedSpec,
 } from "./resource-body.ts";
 import { resourceName } from "./resource-name.ts";
@@ -63,6 +64,8 @@ export function createOf(resource: ApiResource): Handler {
 export function updateOf(resource: ApiResource): Handler {
 	return async (caller, { params, body, ifMatch }, reply) => {
 		const patch = requireObject(body);
+		if (ifMatch === undefined && !touchesSecrets(resource, patch))
+			return shown(reply, await merge(resource, caller, params.name!, patch));
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
 			const name = params.name!;
 			const before = await found(resource, caller, name);
@@ -154,6 +157,37 @@ async function create(
 	);
 }
 
+function touchesSecrets(
+	{ secretFields }: ApiResource,
+	patch: Record<string, unknown>,
+): boolean {
+	return secretFields.some(({ at: [first] }) => Object.hasOwn(patch, first!));
+}
+
+/** The apiserver itself merges over whatever is there by then: nothing need be read before, and nothing is lost. */
+async function merge(
+	resource: ApiResource,
+	{ client, account }: Caller,
+	name: string,
+	patch: Record<string, unknown>,
+): Promise<Resource> {
+	const body = { spec: specPatch(resource, patch, name) };
+	try {
+		return await client.patch<Resource>(
+			resource.kind,
+			name,
+			account,
+			body,
+			"merge",
+			writeOptions,
+		);
+	} catch (error) {
+		throw hasReason(error, "NotFound")
+			? noResource(resource, name, account)
+			: error;
+	}
+}
+
 /** Returns undefined when somebody else has changed the resource meanwhile: then nothing was done. */
 async function change(
 	resource: ApiResource,
@@ -226,13 +260,21 @@ async function deleteMatching(
 }
 
 async function found(
-	{ kind, noun }: ApiResource,
+	resource: ApiResource,
 	{ client, account }: Caller,
 	name: string,
 ): Promise<Resource> {
-	const object = await client.get<Resource>(kind, name, account);
+	const object = await client.get<Resource>(resource.kind, name, account);
 	if (object) return object;
-	throw new RequestError(
+	throw noResource(resource, name, account);
+}
+
+function noResource(
+	{ noun }: ApiResource,
+	name: string,
+	account: string,
+): RequestError {
+	return new RequestError(
 		"NotFound",
 		`There is no ${noun} "${name}" in account "${account}".`,
 	);
