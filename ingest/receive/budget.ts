@@ -1,34 +1,79 @@
-/** Bounds what is held in memory at once: requests that aren't answered, and bytes of bodies that aren't stored. */
+/**
+ * Bounds what is held in memory at once: requests that aren't answered, and bytes of bodies that aren't stored. A source
+ * may hold as much as is free beside it, so that one alone never has more than half, and another always finds room.
+ */
 export class Budget {
 	requests = 0;
 	bytes = 0;
-	readonly #maxRequests: number;
-	readonly #maxBytes: number;
+	readonly maxRequests: number;
+	readonly maxBytes: number;
+	readonly #shares = new Map<string, Share>();
 
 	constructor(maxRequests: number, maxBytes: number) {
-		this.#maxRequests = maxRequests;
-		this.#maxBytes = maxBytes;
+		this.maxRequests = maxRequests;
+		this.maxBytes = maxBytes;
 	}
 
-	/** Counts a request in; false when there is no room for it. */
+	/** Counts a request of a source in; undefined when there is no room for it. */
+	enter(source: string): Share | undefined {
+		const share = this.#shares.get(source) ?? this.#newShare(source);
+		return share.enter() ? share : undefined;
+	}
+
+	#newShare(source: string): Share {
+		const share = new Share(this, () => this.#shares.delete(source));
+		this.#shares.set(source, share);
+		return share;
+	}
+}
+
+/** What one source holds of a budget. It is gone when it holds nothing. */
+export class Share {
+	#requests = 0;
+	#bytes = 0;
+	readonly #budget: Budget;
+	readonly #onEmpty: () => void;
+
+	constructor(budget: Budget, onEmpty: () => void) {
+		this.#budget = budget;
+		this.#onEmpty = onEmpty;
+	}
+
 	enter(): boolean {
-		if (this.requests >= this.#maxRequests) return false;
-		this.requests++;
+		const free = this.#budget.maxRequests - this.#budget.requests;
+		if (this.#requests >= free) return this.#refuse();
+		this.#requests++;
+		this.#budget.requests++;
 		return true;
 	}
 
 	leave(): void {
-		this.requests--;
+		this.#requests--;
+		this.#budget.requests--;
+		this.#forgetIfEmpty();
 	}
 
 	/** Counts bytes in; false when there is no room for them. */
 	take(bytes: number): boolean {
-		if (this.bytes + bytes > this.#maxBytes) return false;
-		this.bytes += bytes;
+		const free = this.#budget.maxBytes - this.#budget.bytes - bytes;
+		if (this.#bytes + bytes > free) return this.#refuse();
+		this.#bytes += bytes;
+		this.#budget.bytes += bytes;
 		return true;
 	}
 
 	give(bytes: number): void {
-		this.bytes -= bytes;
+		this.#bytes -= bytes;
+		this.#budget.bytes -= bytes;
+		this.#forgetIfEmpty();
+	}
+
+	#refuse(): false {
+		this.#forgetIfEmpty();
+		return false;
+	}
+
+	#forgetIfEmpty(): void {
+		if (this.#requests === 0 && this.#bytes === 0) this.#onEmpty();
 	}
 }

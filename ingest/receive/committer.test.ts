@@ -71,6 +71,7 @@ function add(name: string, size = name.length): void {
 	};
 	held++;
 	committer.add({
+		source: "orders",
 		waitsSinceMs: now,
 		encoded,
 		bytes: encoded[0].length + body.length,

@@ -1,7 +1,10 @@
 import { encodeFrameHead } from "../frame.ts";
+import { selectFairly } from "./fair-selection.ts";
 
 /** An event on its way into a frame, and its sender, who is answered exactly once: when it is stored, or given up. */
 export interface PendingEvent {
+	/** Source key. */
+	source: string;
 	/** When it was received, on the clock of {@link CommitterOptions.now}. */
 	waitsSinceMs: number;
 	/** The event as it stands in a frame. */
@@ -188,19 +191,15 @@ export class Committer {
 		return this.#identity;
 	}
 
-	/** The events that fit, oldest first; at least one. */
+	/** All that wait, or as many as fit: fairly to all sources, each one's oldest first. At least one. */
 	#take(maxBytes: number): PendingEvent[] {
-		let bytes = 0;
-		let count = 0;
-		for (const event of this.#queue) {
-			bytes += event.bytes;
-			if (count > 0 && bytes > maxBytes) break;
-			count++;
-		}
-		if (count < this.#queue.length) return this.#queue.splice(0, count);
-		const all = this.#queue;
-		this.#queue = [];
-		return all;
+		const bytes = this.#queue.reduce((sum, event) => sum + event.bytes, 0);
+		const { chosen, rest } =
+			bytes <= maxBytes
+				? { chosen: this.#queue, rest: [] }
+				: selectFairly(this.#queue, maxBytes);
+		this.#queue = rest;
+		return chosen;
 	}
 
 	async #publish(frame: Frame): Promise<void> {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { stringify } from "uuid";
 import { encodeEvent } from "../frame.ts";
 import { type Admission, admit, refuseByBody } from "./admission.ts";
-import type { Budget } from "./budget.ts";
+import type { Budget, Share } from "./budget.ts";
 import type { Committer, PendingEvent } from "./committer.ts";
 import { storedBody } from "./content.ts";
 import { decompress } from "./content-encoding.ts";
@@ -13,6 +13,7 @@ import type { ReceiveMetrics } from "./metrics.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 import { replyGreeting, replyRefused, replyStored } from "./reply.ts";
 import type { RouteTable } from "./route-table.ts";
+import type { Turnstile, Waiter } from "./turnstile.ts";
 
 /** What all exchanges share. */
 export interface Intake {
@@ -20,6 +21,7 @@ export interface Intake {
 	/** By shard number. */
 	committers: readonly Pick<Committer, "add">[];
 	budget: Budget;
+	turnstile: Turnstile;
 	metrics: ReceiveMetrics;
 }
 
@@ -27,7 +29,8 @@ export interface Intake {
  * One request and its answer. It is answered once: refused by its head or its body, or handed to a committer, which
  * then settles it. It counts in the budget until it is answered, its bytes until the committer releases them.
  */
-export class Exchange implements PendingEvent {
+export class Exchange implements PendingEvent, Waiter {
+	source = "";
 	waitsSinceMs = 0;
 	encoded: readonly Uint8Array[] = [];
 	bytes = 0;
@@ -36,6 +39,8 @@ export class Exchange implements PendingEvent {
 	readonly #request: IncomingMessage;
 	readonly #response: ServerResponse;
 	#admission: Admission | undefined;
+	#share: Share | undefined;
+	#expectsContinue = false;
 	#chunks: Buffer[] = [];
 	#heldBytes = 0;
 	#eventId: Uint8Array | undefined;
@@ -52,15 +57,11 @@ export class Exchange implements PendingEvent {
 
 	/** Takes the request as far as its head goes. @param expectsContinue the sender waits for leave to send its body. */
 	start(expectsContinue: boolean): void {
-		const { routes, budget } = this.#intake;
+		const { routes, budget, turnstile } = this.#intake;
 		const request = this.#request;
-		if (!budget.enter()) {
-			this.#reply(refusals.Overloaded);
-			return;
-		}
 		if (request.httpVersion === "1.1" && request.headers.host === undefined) {
 			// RFC 9112 §3.2.
-			this.#refuse(refusals.BadRequest);
+			this.#reply(refusals.BadRequest);
 			return;
 		}
 		const admission = admit(
@@ -71,24 +72,42 @@ export class Exchange implements PendingEvent {
 			Date.now(),
 		);
 		if ("status" in admission) {
-			this.#refuse(admission);
+			this.#reply(admission);
 			return;
 		}
 		if ("contentType" in admission) {
 			this.#greet(admission);
 			return;
 		}
+		const { sourceKey } = admission.route;
+		const share = budget.enter(sourceKey);
+		if (!share) {
+			this.#reply(refusals.Overloaded);
+			return;
+		}
 		this.#admission = admission;
-		if (expectsContinue) this.#response.writeContinue();
-		request.on("data", (chunk: Buffer) => this.#read(chunk));
-		request.on("end", () => this.#commit());
+		this.#share = share;
+		this.#expectsContinue = expectsContinue;
+		this.source = sourceKey;
+		this.waitsSinceMs = performance.now();
 		// The connection broke before the body's end; afterwards nothing is left to do here.
 		request.on("close", () => this.#admission && this.#leave());
+		turnstile.enter(sourceKey, this);
+	}
+
+	begin(): void {
+		if (this.#expectsContinue) this.#response.writeContinue();
+		this.#request.on("data", (chunk: Buffer) => this.#read(chunk));
+		this.#request.on("end", () => this.#commit());
+	}
+
+	giveUp(): void {
+		this.#refuse(refusals.Overloaded);
 	}
 
 	#read(chunk: Buffer): void {
 		if (!this.#admission) return;
-		if (!this.#intake.budget.take(chunk.length)) {
+		if (!this.#share!.take(chunk.length)) {
 			this.#refuse(refusals.Overloaded);
 			return;
 		}
@@ -111,7 +130,7 @@ export class Exchange implements PendingEvent {
 
 	async #decompress(admission: Admission, sent: Buffer): Promise<void> {
 		const { encoding, maxBodyBytes } = admission;
-		if (!this.#intake.budget.take(maxBodyBytes)) {
+		if (!this.#share!.take(maxBodyBytes)) {
 			this.#refuse(refusals.Overloaded);
 			return;
 		}
@@ -156,7 +175,7 @@ export class Exchange implements PendingEvent {
 		this.bytes = this.encoded[0]!.length + body.length;
 		this.waitsSinceMs = performance.now();
 		// What is kept has not the length of what was sent: a form becomes JSON, a compressed body was decompressed.
-		this.#intake.budget.give(this.#heldBytes - body.length);
+		this.#share!.give(this.#heldBytes - body.length);
 		this.#heldBytes = body.length;
 		this.#chunks = [];
 		this.#admission = undefined;
@@ -164,25 +183,25 @@ export class Exchange implements PendingEvent {
 	}
 
 	answerStored(): void {
-		this.#intake.budget.leave();
+		this.#goOn();
 		this.#intake.metrics.answer("OK");
 		this.#intake.metrics.event(this.#heldBytes);
 		replyStored(this.#response, stringify(this.#eventId!));
 	}
 
 	answerUnavailable(): void {
-		this.#intake.budget.leave();
+		this.#goOn();
 		this.#reply(refusals.StorageUnavailable);
 	}
 
 	release(): void {
-		this.#intake.budget.give(this.#heldBytes);
+		this.#share?.give(this.#heldBytes);
 		this.#heldBytes = 0;
 		this.encoded = [];
 	}
 
 	#greet(greeting: Greeting): void {
-		this.#leave();
+		if (this.#share) this.#leave();
 		this.#intake.metrics.answer("Greeting");
 		replyGreeting(this.#response, greeting);
 	}
@@ -197,7 +216,13 @@ export class Exchange implements PendingEvent {
 		this.#admission = undefined;
 		this.#chunks = [];
 		this.release();
-		this.#intake.budget.leave();
+		this.#goOn();
+	}
+
+	/** The request is as good as answered: it makes room for the next. */
+	#goOn(): void {
+		this.#share?.leave();
+		this.#intake.turnstile.leave(this.source, this);
 	}
 
 	#reply(refusal: Refusal): void {

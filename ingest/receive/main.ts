@@ -16,6 +16,7 @@ import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { RouteWatch } from "./route-watch.ts";
 import { Shard } from "./shard.ts";
+import { Turnstile } from "./turnstile.ts";
 
 const maxRequestsInFlight = 20_000;
 /** Twice this is held while frames are put together. */
@@ -52,7 +53,14 @@ export async function main(): Promise<number> {
 		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards, routes)),
 		registry,
 	});
-	const server = new HttpServer({ routes, committers, budget, metrics });
+	const turnstile = new Turnstile();
+	const server = new HttpServer({
+		routes,
+		committers,
+		budget,
+		turnstile,
+		metrics,
+	});
 	// Before NATS is there, too: a sender is answered 503 instead of not at all.
 	const listening = await server
 		.listen(
@@ -83,6 +91,7 @@ export async function main(): Promise<number> {
 	const watch = new RouteWatch(connection, routes, log);
 	const background = new AbortController();
 	const ticking = setInterval(() => {
+		turnstile.tick(performance.now());
 		for (const committer of committers) committer.tick();
 	}, tickMs);
 	void watch.run(background.signal);

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { selectFairly } from "./fair-selection.ts";
+
+const event = (source: string, bytes: number) => ({ source, bytes });
+
+test("every source has its turn, its oldest first, however much another has sent before", () => {
+	const flood = Array.from({ length: 100 }, () => event("flood", 10));
+	const others = [event("b", 10), event("c", 10), event("c", 10)];
+	const { chosen, rest } = selectFairly([...flood, ...others], 50);
+	expect(chosen).toEqual([flood[0], flood[1], ...others]);
+	expect(chosen[0]).toBe(flood[0]);
+	expect(rest).toEqual(flood.slice(2));
+});
+
+test("one that is too large for a frame goes alone, and not at the others' cost", () => {
+	const large = event("a", 100);
+	const small = event("b", 10);
+	expect(selectFairly([large, small], 50)).toEqual({
+		chosen: [large],
+		rest: [small],
+	});
+	expect(selectFairly([small, large], 50)).toEqual({
+		chosen: [small],
+		rest: [large],
+	});
+});
+
+test("what fits is taken whole", () => {
+	const events = [event("a", 10), event("b", 20), event("a", 10)];
+	expect(selectFairly(events, 40)).toEqual({ chosen: events, rest: [] });
+});

@@ -1,0 +1,33 @@
+interface Candidate {
+	/** Source key. */
+	source: string;
+	bytes: number;
+}
+
+/**
+ * Chooses what goes into a frame that is too small for all: in turns, one event a source, the oldest of each first. At
+ * least one is chosen. Returns the chosen and the rest, both in the order that they had.
+ */
+export function selectFairly<T extends Candidate>(
+	candidates: readonly T[],
+	maxBytes: number,
+): { chosen: T[]; rest: T[] } {
+	const bySource = Map.groupBy(candidates, ({ source }) => source);
+	const lanes = [...bySource.values()];
+	const chosen = new Set<T>();
+	let bytes = 0;
+	for (let turn = 0, isFull = false; !isFull; turn++) {
+		const inTurn = lanes.flatMap((lane) => lane[turn] ?? []);
+		if (inTurn.length === 0) break;
+		for (const candidate of inTurn) {
+			bytes += candidate.bytes;
+			isFull = chosen.size > 0 && bytes > maxBytes;
+			if (isFull) break;
+			chosen.add(candidate);
+		}
+	}
+	return {
+		chosen: candidates.filter((candidate) => chosen.has(candidate)),
+		rest: candidates.filter((candidate) => !chosen.has(candidate)),
+	};
+}

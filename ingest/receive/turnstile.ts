@@ -1,0 +1,90 @@
+/** A request that waits for its turn. */
+export interface Waiter {
+	/** On the clock of {@link Turnstile.tick}. */
+	waitsSinceMs: number;
+	/** It is its turn. */
+	begin(): void;
+	/** It has waited too long. Whoever waits must leave by itself then. */
+	giveUp(): void;
+}
+
+/** How many requests of one source are worked on at once while others send, too: about 2 ms of work. */
+const maxTogether = 64;
+/** The answer to one that waits is due within 1 s (design §4). */
+const maxWaitMs = 800;
+
+/** How long a source counts as sending after its last request: one to two of these. */
+const memoryMs = 1_000;
+
+interface Lane {
+	working: number;
+	/** In the order in which they came. */
+	waiting: Set<Waiter>;
+}
+
+/**
+ * Keeps a source that floods from making all others wait: beyond so many requests at once its next ones are read no
+ * further until earlier ones are answered. A source that is alone isn't held back.
+ */
+export class Turnstile {
+	readonly #lanes = new Map<string, Lane>();
+	#recent = new Set<string>();
+	/** Those that were recent before. */
+	#earlier = new Set<string>();
+	#recentSinceMs = 0;
+
+	/** Calls the waiter's `begin` when it is its turn, mostly at once. */
+	enter(source: string, waiter: Waiter): void {
+		this.#recent.add(source);
+		let lane = this.#lanes.get(source);
+		if (!lane) {
+			lane = { working: 0, waiting: new Set() };
+			this.#lanes.set(source, lane);
+		}
+		if (this.#isFull(lane)) {
+			lane.waiting.add(waiter);
+			return;
+		}
+		lane.working++;
+		waiter.begin();
+	}
+
+	/** A waiter is done or has gone away, whether it had its turn or not. */
+	leave(source: string, waiter: Waiter): void {
+		const lane = this.#lanes.get(source);
+		if (!lane || lane.waiting.delete(waiter)) return;
+		lane.working--;
+		for (const next of lane.waiting) {
+			if (this.#isFull(lane)) break;
+			lane.waiting.delete(next);
+			lane.working++;
+			next.begin();
+		}
+		if (lane.working === 0) this.#lanes.delete(source);
+	}
+
+	/** To be called a few times a second, by a clock that never jumps. */
+	tick(nowMs: number): void {
+		if (nowMs - this.#recentSinceMs >= memoryMs) {
+			this.#earlier = this.#recent;
+			this.#recent = new Set();
+			this.#recentSinceMs = nowMs;
+		}
+		for (const { waiting } of this.#lanes.values())
+			for (const waiter of waiting) {
+				if (nowMs - waiter.waitsSinceMs < maxWaitMs) break;
+				waiter.giveUp();
+			}
+	}
+
+	#isFull(lane: Lane): boolean {
+		return lane.working >= maxTogether && this.#hasSeveralSources();
+	}
+
+	#hasSeveralSources(): boolean {
+		if (this.#recent.size > 1 || this.#earlier.size > 1) return true;
+		const [recent] = this.#recent;
+		const [earlier] = this.#earlier;
+		return recent !== undefined && earlier !== undefined && recent !== earlier;
+	}
+}
