@@ -40,6 +40,8 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			AWS_REGION: s3Region,
 			AWS_ACCESS_KEY_ID: settings.s3.accessKeyId,
 			AWS_SECRET_ACCESS_KEY: settings.s3.secretAccessKey,
+			// V8's default of 16 lets strings on their way to Parquet pile up: 70 MiB more, and no faster.
+			NODE_OPTIONS: "--max-semi-space-size=4",
 			ARCHIVE_SHARDS: "0",
 			// A person is waiting for the row.
 			ARCHIVE_MAX_AGE_MS: "2000",

@@ -13,8 +13,8 @@ import { Alarm } from "./alarm.ts";
 import type { StoredFrame } from "./cut.ts";
 import type { Backlog } from "./cut-due.ts";
 
-/** Asked for at once: at least one frame of the largest size, or JetStream would never send it. */
-const fetchBytes = 2 * maxFrameBytes;
+/** Asked for at once: one frame of the largest size with its head must fit, or JetStream would never send it. */
+const fetchBytes = maxFrameBytes + 64 * 1024;
 const fetchExpiresMs = 10_000;
 
 /**

@@ -43,7 +43,7 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {
 				min: 1,
 				max: 1024 * mib,
-				fallback: 32 * mib,
+				fallback: 8 * mib,
 			}),
 			maxAgeMs: settings.integer("ARCHIVE_MAX_AGE_MS", {
 				min: 1,
