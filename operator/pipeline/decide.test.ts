@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { PipelineStatus } from "../../crds/generated/types.ts";
 import {
+	bigQueryOf,
 	destinationOf,
 	layout,
 	pipelineOf,
@@ -372,3 +373,19 @@ test.each([
 function layoutColumns() {
 	return ["EventID", "Timestamp", "Body", "Date"] as const;
 }
+
+test("a schedule that would pass BigQuery's quota makes no Run and says so", () => {
+	const pipeline = scheduled(
+		"2026-03-10T00:00:00Z",
+		{},
+		{ overwritePeriodDays: 63 },
+	);
+	const actions = (destination = bigQueryOf()) =>
+		decide(stateOf({ pipeline, destination }), now).map(({ type }) => type);
+	expect(actions()).not.toContain("createRun");
+	expect(actions(destinationOf())).toContain("createRun");
+	const { conditions } = statusAfter(
+		stateOf({ pipeline, destination: bigQueryOf() }),
+	);
+	expect(findCondition(conditions, "Ready")?.reason).toBe("TooManyLoadJobs");
+});

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { BigQueryRefusal } from "./refusal.ts";
+
+/** All of cloud.google.com/bigquery/docs/error-messages. */
+test.each([
+	[403, "accessDenied", "PermissionDenied", false],
+	[400, "attributeError", "BigQueryRefused", false],
+	[401, "authError", "CredentialsRefused", false],
+	[503, "backendError", "BigQueryUnavailable", true],
+	[400, "badRequest", "BigQueryRefused", false],
+	[403, "billingNotEnabled", "BillingNotEnabled", false],
+	[400, "billingTierLimitExceeded", "BigQueryRefused", false],
+	[403, "blocked", "ProjectBlocked", false],
+	[409, "duplicate", "BigQueryRefused", false],
+	[500, "internalError", "BigQueryUnavailable", true],
+	[400, "invalid", "BigQueryRefused", false],
+	[400, "invalidQuery", "BigQueryRefused", false],
+	[400, "invalidUser", "CredentialsRefused", false],
+	[400, "jobBackendError", "BigQueryUnavailable", true],
+	[400, "jobInternalError", "BigQueryUnavailable", true],
+	[400, "jobRateLimitExceeded", "RateLimited", true],
+	[404, "notFound", "BigQueryRefused", false],
+	[501, "notImplemented", "BigQueryRefused", false],
+	[407, "proxyAuthenticationRequired", "BigQueryRefused", false],
+	[403, "quotaExceeded", "QuotaExceeded", false],
+	[403, "rateLimitExceeded", "RateLimited", true],
+	[400, "resourceInUse", "BigQueryUnavailable", true],
+	[400, "resourcesExceeded", "BigQueryRefused", false],
+	[403, "responseTooLarge", "BigQueryRefused", false],
+	[0, "stopped", "JobCancelled", false],
+	[400, "tableUnavailable", "BigQueryUnavailable", true],
+	[400, "timeout", "BigQueryUnavailable", true],
+] as const)(
+	"%i %s is %s; tried again at once: %s",
+	(status, reason, code, again) => {
+		const body = { error: { message: "No.", errors: [{ reason }] } };
+		const refusal = BigQueryRefusal.ofAnswer(status, JSON.stringify(body));
+		expect(refusal.code).toBe(code);
+		expect(refusal.isTransient).toBe(again);
+		expect(refusal.toFailure("load table t").message).toMatch(
+			`BigQuery refused to load table t (${reason}): No. `,
+		);
+	},
+);
+
+test.each([
+	["Not found: Dataset p:d was not found in location EU", "LocationMismatch"],
+	["Cannot read and write in different locations", "LocationMismatch"],
+	["Not found: Dataset p:d", "DatasetMissing"],
+])("%s is %s", (message, code) => {
+	expect(new BigQueryRefusal(404, { reason: "notFound", message }).code).toBe(
+		code,
+	);
+});
+
+test.each([
+	[502, "BigQueryUnavailable"],
+	[429, "RateLimited"],
+	[403, "PermissionDenied"],
+])("a page of a proxy with status %i is %s", (status, code) => {
+	expect(BigQueryRefusal.ofAnswer(status, "<html>").code).toBe(code);
+});

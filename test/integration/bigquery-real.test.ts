@@ -1,0 +1,111 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { GoogleAuth } from "google-auth-library";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { BigQueryInput } from "../../contracts/job.ts";
+import { checkDestination } from "../check-fixture.ts";
+import { columns, eventsOf, loadFixture } from "../load-fixture.ts";
+
+/**
+ * What the double can't tell, asked of BigQuery itself, in a dataset of its own that is deleted again. Needs Google's
+ * application default credentials with roles/bigquery.user in the project. Costs nothing: it loads, copies and lists.
+ */
+const projectId = process.env.TIDEMILL_BIGQUERY_PROJECT;
+
+describe.skipIf(!projectId)("the real BigQuery", () => {
+	const dataset = `tidemill_test_${randomBytes(6).toString("hex")}`;
+	const destination: BigQueryInput = {
+		type: "BigQuery",
+		projectId: projectId ?? "",
+		dataset,
+		location: process.env.TIDEMILL_BIGQUERY_LOCATION ?? "EU",
+		createDataset: true,
+	};
+	const base = `https://bigquery.googleapis.com/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
+	const scopes = ["https://www.googleapis.com/auth/bigquery"];
+	const auth = new GoogleAuth({ scopes });
+
+	beforeAll(async () => {
+		const { exitCode, log } = await checkDestination(destination, {});
+		expect(exitCode, log).toBe(0);
+	});
+
+	afterAll(() =>
+		auth.request({ method: "DELETE", url: `${base}?deleteContents=true` }),
+	);
+
+	/** Rows of the table as tabledata.list has them; of a partition with `$YYYYMMDD`. */
+	async function rowsOf(table: string): Promise<string[]> {
+		const { data } = await auth.request<{
+			rows?: { f: { v: string }[] }[];
+		}>({ url: `${base}/tables/${encodeURIComponent(table)}/data` });
+		return (data.rows ?? []).map(({ f }) => f[0]!.v).sort();
+	}
+
+	const ids = (date: string, count: number, tag: string) =>
+		eventsOf(date, count, tag).map(({ event_id }) => event_id);
+
+	test("days are replaced, emptied, left alone, and given new columns", async () => {
+		const { manifest, load } = await loadFixture();
+		const day = (date: string, count: number, tag: string) => ({
+			[date]: [eventsOf(date, count, tag)],
+		});
+		const first = await load(
+			await manifest({
+				...day("2026-03-01", 2, "old"),
+				...day("2026-03-02", 2, "old"),
+				...day("2026-03-03", 2, "old"),
+			}),
+			{ input: { destination } },
+		);
+		expect(first.exitCode, first.log).toBe(0);
+		const header = { name: "header_x_a", from: { header: "x-a" } };
+		const second = await load(
+			await manifest({ ...day("2026-03-02", 3, "new"), "2026-03-03": [] }),
+			{
+				input: {
+					destination,
+					table: {
+						name: "orders",
+						description: "",
+						columns: [...columns, header],
+					},
+				},
+			},
+		);
+		expect(second.exitCode, second.log).toBe(0);
+		expect(await rowsOf("orders")).toEqual([
+			...ids("2026-03-01", 2, "old"),
+			...ids("2026-03-02", 3, "new"),
+		]);
+	}, 300_000);
+
+	test("a full reload replaces the table; a Run that is tried again finds its jobs", async () => {
+		const { manifest, load } = await loadFixture();
+		const input = {
+			destination,
+			strategy: "FullReload",
+			table: {
+				name: "whole",
+				description: "",
+				columns: columns.slice(0, 3),
+			},
+		} as const;
+		const events = (count: number) =>
+			manifest({ "2026-03-01": [eventsOf("2026-03-01", count, "e")] });
+		await load(await events(2), { input });
+		const last = { ...(await events(3)), run: randomUUID() };
+		for (let attempt = 1; attempt <= 2; attempt++) {
+			const { exitCode, log } = await load(last, { input });
+			expect(exitCode, log).toBe(0);
+			expect(await rowsOf("whole")).toEqual(ids("2026-03-01", 3, "e"));
+		}
+	}, 300_000);
+
+	test("another location is told as such", async () => {
+		const { manifest, load } = await loadFixture();
+		const { result } = await load(await manifest({}), {
+			input: { destination: { ...destination, location: "us-east1" } },
+		});
+		expect(result).toMatchObject({ error: { code: "LocationMismatch" } });
+	}, 60_000);
+});
