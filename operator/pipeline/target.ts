@@ -104,6 +104,17 @@ export function strategyOf({ spec }: Pipeline): Strategy {
 	return spec.table.columns.includes("Date") ? "Incremental" : "FullReload";
 }
 
+/** What a Pipeline's Runs write to, as layouts name it, whether they can run or not. */
+export function warehouseNameOf(
+	{ metadata, spec }: Pipeline,
+	destination: Destination,
+): string {
+	return warehouseName(
+		destination,
+		tableNameOf(metadata.name, spec.table.name),
+	);
+}
+
 /**
  * What one process at a time may write to, unique within a namespace: a DuckDB file on its volume, or a table in BigQuery,
  * which takes jobs for many tables at once.

@@ -5,7 +5,7 @@ import type { KubeObject, ObjectKey } from "../kube/resource.ts";
 import { label } from "../labels.ts";
 import { referencesOf } from "../pipeline/references.ts";
 import { hasEnded } from "../pipeline/run-history.ts";
-import { resolveTarget } from "../pipeline/target.ts";
+import { resolveTarget, warehouseNameOf } from "../pipeline/target.ts";
 import type { RunState } from "./decide.ts";
 import type { Rival, Writer } from "./turn.ts";
 
@@ -66,27 +66,42 @@ function referencesOfRun(context: OperatorContext, { metadata, spec }: Run) {
 		: undefined;
 }
 
-function rivalsOf(context: OperatorContext, { metadata }: Run): Rival[] {
+function rivalsOf(context: OperatorContext, run: Run): Rival[] {
+	const { namespace, uid } = run.metadata;
+	const warehouse = warehouseOfRun(context, run);
+	if (warehouse === undefined) return [];
 	return context.informers.runs
-		.open(metadata.namespace!)
-		.filter((other) => other.metadata.uid !== metadata.uid)
-		.map((run) => ({ run, warehouse: warehouseOfRun(context, run) }));
+		.open(namespace!)
+		.filter(
+			(other) =>
+				other.metadata.uid !== uid &&
+				warehouseOfRun(context, other) === warehouse,
+		)
+		.map((other) => ({
+			run: other,
+			warehouse: canRun(context, other) ? warehouse : undefined,
+		}));
 }
 
 /**
- * What a Run writes to, as layouts name it; undefined while it can't run. Of a Run under way it is what it began with,
- * whatever its Pipeline says by now.
+ * What a Run writes to, or would if it can't run yet, as layouts name it; undefined when nobody can tell. Of a Run under
+ * way it is what it began with, whatever its Pipeline says by now.
  */
 export function warehouseOfRun(
-	context: OperatorContext,
-	run: Run,
+	{ informers: { pipelines, destinations } }: OperatorContext,
+	{ metadata: { namespace }, spec, status }: Run,
 ): string | undefined {
-	if (run.status?.phase === "Running") return run.status.layout?.destination;
+	if (status?.phase === "Running") return status.layout?.destination;
+	const pipeline = pipelines.get(namespace!, spec.pipelineRef.name);
+	const destination =
+		pipeline && destinations.get(namespace!, pipeline.spec.destinationRef.name);
+	return destination && warehouseNameOf(pipeline, destination);
+}
+
+function canRun(context: OperatorContext, run: Run): boolean {
+	if (run.status?.phase === "Running") return true;
 	const references = referencesOfRun(context, run);
-	const resolved = references && resolveTarget(references);
-	return resolved && "target" in resolved
-		? resolved.target.layout.destination
-		: undefined;
+	return references !== undefined && "target" in resolveTarget(references);
 }
 
 function writersIn(
