@@ -2,15 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../contracts/nats.ts";
-import {
-	destinationKind,
-	pipelineKind,
-	sourceKind,
-} from "../crds/generated/types.ts";
+import { pipelineKind, sourceKind } from "../crds/generated/types.ts";
 import { KubeClient } from "../operator/kube/client.ts";
 import { kinds } from "../operator/kube/kinds.ts";
 import { loadKubeConfig } from "../operator/kube/kube-config.ts";
-import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
 import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
@@ -18,18 +13,8 @@ import { answerManifests } from "../test/instant-archive.ts";
 import { runInstantNode } from "../test/instant-node.ts";
 import { startControlPlane, startNats } from "../test/servers.ts";
 import { type Bench, type Measurement, percentile } from "./measurement.ts";
-import {
-	counts,
-	cronAt,
-	cronJob,
-	cronJobKind,
-	destination,
-	distantSchedule,
-	nameOf,
-	namespace,
-	pipeline,
-	source,
-} from "./operator-objects.ts";
+import { apply, createAll, makeDue } from "./operator-creation.ts";
+import { counts, namespace, pipeline, source } from "./operator-objects.ts";
 import {
 	type OperatorProcess,
 	startOperator,
@@ -102,9 +87,7 @@ interface Scene {
 
 async function measure(scene: Scene): Promise<Measurement[]> {
 	const { client, watch, say } = scene;
-	// The CronJobs are due a minute later, so that neither is in the way of the other.
-	const dueMs = Math.ceil((Date.now() + 180_000) / 60_000) * 60_000;
-	await createAll(client, dueMs, dueMs + 60_000);
+	await createAll(client);
 	say("all resources are created");
 
 	const startMs = performance.now();
@@ -123,7 +106,9 @@ async function measure(scene: Scene): Promise<Measurement[]> {
 	const readyMs = await applyEach(scene);
 	say(`applied ${readyMs.length} resources one by one`);
 	const rest = await measureRest(scene, operator);
-	say("measured the rest; waiting for what is due");
+	say("measured the rest");
+	const dueMs = await makeDue(client);
+	say("waiting for what is due");
 
 	const runLatenessMs = await lateness(watch.runs, "pipeline", dueMs);
 	say("the Pipelines' Runs are there");
@@ -170,53 +155,6 @@ async function measure(scene: Scene): Promise<Measurement[]> {
 			"ms",
 		),
 	];
-}
-
-async function createAll(
-	client: KubeClient,
-	dueMs: number,
-	cronJobsDueMs: number,
-): Promise<void> {
-	const nowMs = Date.now();
-	const indexes = (count: number) => Array.from({ length: count }, (_, i) => i);
-	const creations = [
-		...indexes(counts.sources).map(
-			(i) => () => apply(client, sourceKind, source(nameOf("source", i))),
-		),
-		...indexes(counts.destinations).map(
-			(i) => () =>
-				apply(client, destinationKind, destination(nameOf("destination", i))),
-		),
-		...indexes(counts.pipelines).map((i) => () => {
-			const schedule =
-				i < counts.due
-					? { type: "Cron" as const, cron: cronAt(dueMs), timeZone: "UTC" }
-					: distantSchedule(i, nowMs);
-			const name = nameOf("pipeline", i);
-			return apply(client, pipelineKind, pipeline(name, i, schedule));
-		}),
-		...indexes(counts.pipelines).map((i) => () => {
-			const at = i < counts.due ? cronJobsDueMs : nowMs + 12 * 3_600_000;
-			return apply(
-				client,
-				cronJobKind,
-				cronJob(nameOf("cronjob", i), cronAt(at)),
-			);
-		}),
-	];
-	const queue = creations.values();
-	const work = async () => {
-		for (const create of queue) await create();
-	};
-	await Promise.all(Array.from({ length: 16 }, work));
-}
-
-function apply<T extends KubeObject>(
-	client: KubeClient,
-	kind: ResourceKind<T>,
-	object: KubeObject,
-): Promise<T> {
-	return client.apply(kind, object, { fieldManager: "bench" });
 }
 
 /** The restarted operator has looked at every object, and nothing waits. */
