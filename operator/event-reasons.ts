@@ -9,6 +9,8 @@ export const eventReasons = {
 		URLIssued: "The Source got a URL of its own.",
 		URLAdopted:
 			"The Secret with the keys was there already: the Source has its earlier URL.",
+		URLRotated:
+			"The annotation `tidemill.dev/rotate-url` has a new value: the Source has another URL.",
 	},
 	Destination: {},
 	Pipeline: {

@@ -26,6 +26,11 @@ export const finalizer = "tidemill.dev/cleanup";
 export const annotation = {
 	/** On a Run: what made it, a value of `status.trigger`. Absent when a person did. */
 	trigger: "tidemill.dev/trigger",
+	/**
+	 * On a Source: each new value gives its URL a new url key, once. On the Secret with the keys: the value for which the
+	 * url key was made.
+	 */
+	rotateURL: "tidemill.dev/rotate-url",
 	/** On what the REST API has made for a request with an Idempotency-Key: which request that was. */
 	request: "tidemill.dev/request",
 } as const;

@@ -9,7 +9,7 @@ export const reasons = {
 			Active: "The URL accepts events.",
 			Suspended: "`spec.suspend` is true: senders are answered with 403.",
 			SecretNotFound:
-				"The Secret that `secretRef` names does not exist in the Source's namespace.",
+				"The Secret that `secretRef` names does not exist in the Source's namespace. `Ready` is Unknown for the Source's first half minute, then False.",
 			SecretNotLabelled:
 				'The Secret does not carry the label `tidemill.dev/use: "true"`, without which it is not read.',
 			SecretKeyNotFound: "The Secret has no such key.",

@@ -502,8 +502,8 @@ export interface SourceStatus {
 	/** The metadata.generation that this status speaks of. */
 	observedGeneration?: number;
 	/** The state in one word. */
-	phase?: "Active" | "Suspended" | "Error";
-	/** Where senders POST events to. Who has it can send events. */
+	phase?: "Pending" | "Active" | "Suspended" | "Error";
+	/** Where senders POST events to. Who has it can send events. Each new value of the annotation `tidemill.dev/rotate-url`, such as a date, gives the Source another URL, once; senders with the earlier one are answered with 404 from then on. */
 	webhookURL?: string;
 	/** The first of the URL's two keys. It names the Source's data in the bucket and stays the same for life. */
 	sourceKey?: string;

@@ -8,8 +8,19 @@ import { keyOf, type ObjectKey } from "../kube/resource.ts";
 import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager } from "../labels.ts";
 import { secretNames } from "./authorization.ts";
-import { decide, type SourceAction, type SourceState } from "./decide.ts";
-import { keysSecret, keysSecretName, newKeys, readKeys } from "./keys.ts";
+import {
+	decide,
+	rotationOf,
+	type SourceAction,
+	type SourceState,
+} from "./decide.ts";
+import {
+	keysSecret,
+	keysSecretName,
+	newKeys,
+	readKeys,
+	urlRotation,
+} from "./keys.ts";
 
 /** Issues a Source's keys and keeps its status; the routes are {@link file://./publisher.ts the publisher's}. */
 export const createSourceController: ControllerFactory = (context) => {
@@ -122,7 +133,10 @@ async function apply(
 			case "issueKeys":
 				await client.create(
 					kinds.secret,
-					keysSecret({ namespace: namespace!, name }, newKeys(settings.shards)),
+					keysSecret(
+						{ namespace: namespace!, name },
+						newKeys(settings.shards, rotationOf(source)),
+					),
 					{ fieldManager },
 				);
 				events.record(sourceKind, current, {
@@ -132,6 +146,28 @@ async function apply(
 					note: `The Source has a URL of its own now; its keys are in Secret "${keysSecretName(name)}".`,
 				});
 				break;
+			case "rotateURL": {
+				// Memory may not have the Secret that was just rotated.
+				const secretName = keysSecretName(name);
+				const secret = await client.get(kinds.secret, secretName, namespace);
+				if (!secret || readKeys(secret, name)?.rotation === action.rotation)
+					break;
+				await client.patch(
+					kinds.secret,
+					secretName,
+					namespace,
+					urlRotation(action.rotation, secret.metadata.resourceVersion!),
+					"merge",
+					{ fieldManager },
+				);
+				events.record(sourceKind, current, {
+					type: "Normal",
+					reason: "URLRotated" satisfies EventReason<"Source">,
+					action: "RotateURL",
+					note: "The Source has another URL: see status.webhookURL. Senders with the earlier one are answered with 404.",
+				});
+				break;
+			}
 			case "releaseKey":
 				await routes.release(action.sourceKey, namespace!);
 				break;

@@ -88,6 +88,56 @@ test("a Source without keys gets some", () => {
 	]);
 });
 
+function annotated(rotation: string): Source {
+	const source = sourceWith();
+	source.metadata.annotations = { "tidemill.dev/rotate-url": rotation };
+	return source;
+}
+
+test.each<[string, Partial<SourceState>, boolean]>([
+	["a new one", { source: annotated("today") }, true],
+	[
+		"another one",
+		{ source: annotated("today"), keys: { ...keys, rotation: "before" } },
+		true,
+	],
+	[
+		"the one it was rotated for",
+		{ source: annotated("today"), keys: { ...keys, rotation: "today" } },
+		false,
+	],
+	["none any more", { keys: { ...keys, rotation: "before" } }, false],
+	[
+		"one, and keys that are damaged",
+		{ source: annotated("x"), keys: "invalid" },
+		false,
+	],
+])("a Source whose rotate-url has %s", (_, part, rotated) => {
+	const types = decide(stateWith(part), now).map(({ type }) => type);
+	expect(types.includes("rotateURL")).toBe(rotated);
+});
+
+test.each([
+	[5, "Unknown", "Pending", "Normal", 25_000],
+	[31, "False", "Error", "Warning", 30_000],
+])(
+	"a Secret that is missing %d s after the Source came is told as %s",
+	(age, ...expected) => {
+		const source = withAuthorization(customToken);
+		const createdMs = now - age * 1000;
+		source.metadata.creationTimestamp = new Date(createdMs).toISOString();
+		const actions = decide(stateWith({ source }), now);
+		const event = actions.find(({ type }) => type === "recordEvent");
+		const again = actions.find(({ type }) => type === "lookAgain");
+		expect([
+			readyIn(actions)?.status,
+			statusIn(actions)?.phase,
+			event?.type === "recordEvent" && event.severity,
+			again?.type === "lookAgain" && again.afterMs,
+		]).toEqual(expected);
+	},
+);
+
 test("a published Source is Active with its URL", () => {
 	const actions = decide(stateWith(), now);
 	expect(statusIn(actions)).toEqual({

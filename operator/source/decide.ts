@@ -4,10 +4,15 @@ import type { Route } from "../../contracts/route.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import type { SealKey } from "../../service/seal-key.ts";
 import type { EventReason } from "../event-reasons.ts";
-import { findCondition, setCondition } from "../kube/conditions.ts";
+import {
+	type ConditionStatus,
+	findCondition,
+	setCondition,
+} from "../kube/conditions.ts";
 import type { Secret } from "../kube/kinds.ts";
-import { finalizer } from "../labels.ts";
+import { annotation, finalizer } from "../labels.ts";
 import type { Reason } from "../reasons.ts";
+import { settlingMs } from "../settling.ts";
 import { authorize } from "./authorization.ts";
 import { keysSecretName, type SourceKeys } from "./keys.ts";
 import { routeOf } from "./route.ts";
@@ -39,6 +44,8 @@ export interface SourceState {
 export type SourceAction =
 	| { type: "setFinalizers"; finalizers: string[] }
 	| { type: "issueKeys" }
+	/** The url key alone: the source key names the data. */
+	| { type: "rotateURL"; rotation: string }
 	| { type: "releaseKey"; sourceKey: string }
 	| { type: "deleteKeys" }
 	| { type: "writeStatus"; status: SourceStatus }
@@ -59,11 +66,16 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	const actions = decideFinalizer(source);
 	if (state.keys === "absent") return [...actions, { type: "issueKeys" }];
 
-	const verdict = judge(state, state.keys);
-	if (!verdict) return actions;
+	const rotation = rotationOf(source);
+	if (rotation && state.keys !== "invalid" && rotation !== state.keys.rotation)
+		return [...actions, { type: "rotateURL", rotation }];
+
+	const judged = judge(state, state.keys);
+	if (!judged) return actions;
+	const verdict = { ...judged, readiness: readinessOf(source, judged, now) };
 	const status = statusOf(state, verdict, now);
 	if (isDeepStrictEqual(status, source.status ?? {}))
-		return [...actions, ...lookAgainFor(verdict)];
+		return [...actions, ...lookAgainFor(source, verdict, now)];
 
 	const onlyFactsDiffer = isDeepStrictEqual(
 		withoutFacts(status),
@@ -76,22 +88,31 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 		...actions,
 		{ type: "writeStatus", status },
 		...eventsOf(state, verdict),
-		...lookAgainFor(verdict),
+		...lookAgainFor(source, verdict, now),
 	];
 }
 
-interface Verdict {
+/** What the annotation rotate-url says. */
+export function rotationOf({ metadata }: Source): string | undefined {
+	return metadata.annotations?.[annotation.rotateURL];
+}
+
+interface Judgement {
 	reason: Reason<"Source">;
 	message: string;
 	/** The keys that the status may show; none while they aren't this Source's. */
 	keys?: SourceKeys;
 }
 
+interface Verdict extends Judgement {
+	readiness: ConditionStatus;
+}
+
 /** Undefined while the route is on its way: whoever publishes it asks again. */
 function judge(
 	state: SourceState,
 	keys: SourceKeys | "invalid",
-): Verdict | undefined {
+): Judgement | undefined {
 	const { source, published, claimant } = state;
 	const { name, namespace } = source.metadata;
 	if (keys === "invalid")
@@ -133,15 +154,29 @@ function judge(
 			};
 }
 
+/** Unknown while a Secret may be on its way. */
+function readinessOf(
+	source: Source,
+	{ reason }: Judgement,
+	now: number,
+): ConditionStatus {
+	if (reason === "Active") return "True";
+	return reason === "SecretNotFound" && settlingMs(source, now) > 0
+		? "Unknown"
+		: "False";
+}
+
+const phases = { True: "Active", False: "Error", Unknown: "Pending" } as const;
+
 function statusOf(
 	{ source, ledger, receiveURL }: SourceState,
-	{ reason, message, keys }: Verdict,
+	{ reason, message, keys, readiness }: Verdict,
 	now: number,
 ): SourceStatus {
 	const observedGeneration = source.metadata.generation ?? 0;
 	return {
 		observedGeneration,
-		phase: reason === "Active" || reason === "Suspended" ? reason : "Error",
+		phase: reason === "Suspended" ? reason : phases[readiness],
 		...(keys && {
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 			sourceKey: keys.sourceKey,
@@ -151,7 +186,7 @@ function statusOf(
 			source.status?.conditions,
 			{
 				type: "Ready",
-				status: reason === "Active" ? "True" : "False",
+				status: readiness,
 				reason,
 				message,
 				observedGeneration,
@@ -196,11 +231,11 @@ function withoutFacts(status: SourceStatus = {}): SourceStatus {
 
 function eventsOf(
 	{ source, keysAdopted }: SourceState,
-	{ reason, message }: Verdict,
+	{ reason, message, readiness }: Verdict,
 ): SourceAction[] {
 	const before = findCondition(source.status?.conditions, "Ready");
-	if (before?.reason === reason) return [];
-	const calm = reason === "Active" || reason === "Suspended";
+	if (before?.reason === reason && before.status === readiness) return [];
+	const calm = readiness !== "False" || reason === "Suspended";
 	return [
 		...(before === undefined && keysAdopted
 			? [
@@ -222,9 +257,13 @@ function eventsOf(
 }
 
 /** A Secret that is made without the label is not watched. */
-function lookAgainFor({ reason }: Verdict): SourceAction[] {
+function lookAgainFor(
+	source: Source,
+	{ reason }: Verdict,
+	now: number,
+): SourceAction[] {
 	return reason === "SecretNotFound"
-		? [{ type: "lookAgain", afterMs: 30_000 }]
+		? [{ type: "lookAgain", afterMs: settlingMs(source, now) || 30_000 }]
 		: [];
 }
 

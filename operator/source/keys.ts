@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Secret } from "../kube/kinds.ts";
-import { label, managedByTidemill } from "../labels.ts";
+import { annotation, label, managedByTidemill } from "../labels.ts";
 
 /** What a Source's URL is made of. */
 export interface SourceKeys {
@@ -10,15 +10,33 @@ export interface SourceKeys {
 	urlKey: string;
 	/** The stream that takes this Source's events, for life. */
 	shard: number;
+	/** The value of the Source's annotation rotate-url for which the url key was made; absent if there was none. */
+	rotation?: string;
 }
 
 /** Events spread over the shards by the source key's own randomness. */
-export function newKeys(shards: number): SourceKeys {
-	const sourceKey = randomBytes(16).toString("hex");
+export function newKeys(shards: number, rotation?: string): SourceKeys {
+	const sourceKey = newKey();
 	return {
 		sourceKey,
-		urlKey: randomBytes(16).toString("hex"),
+		urlKey: newKey(),
 		shard: Number.parseInt(sourceKey.slice(0, 8), 16) % shards,
+		...(rotation && { rotation }),
+	};
+}
+
+function newKey(): string {
+	return randomBytes(16).toString("hex");
+}
+
+/** What a merge patch of the Secret says to give it another url key, for this value of the annotation. */
+export function urlRotation(rotation: string, resourceVersion: string) {
+	return {
+		metadata: {
+			resourceVersion,
+			annotations: { [annotation.rotateURL]: rotation },
+		},
+		data: { urlKey: Buffer.from(newKey()).toString("base64") },
 	};
 }
 
@@ -42,6 +60,9 @@ export function keysSecret(
 				[label.use]: "true",
 				[label.issuedFor]: source.name,
 			},
+			...(keys.rotation && {
+				annotations: { [annotation.rotateURL]: keys.rotation },
+			}),
 		},
 		stringData: {
 			sourceKey: keys.sourceKey,
@@ -56,7 +77,7 @@ export function readKeys(
 	secret: Secret,
 	source: string,
 ): SourceKeys | undefined {
-	const labels = secret.metadata.labels;
+	const { labels, annotations } = secret.metadata;
 	if (labels?.[label.use] !== "true" || labels[label.issuedFor] !== source)
 		return undefined;
 	const text = (key: string) =>
@@ -64,7 +85,13 @@ export function readKeys(
 	const [sourceKey, urlKey, shard] = ["sourceKey", "urlKey", "shard"].map(text);
 	if (!hexKey.test(sourceKey!) || !hexKey.test(urlKey!)) return undefined;
 	if (!/^\d{1,5}$/.test(shard!)) return undefined;
-	return { sourceKey: sourceKey!, urlKey: urlKey!, shard: Number(shard) };
+	const rotation = annotations?.[annotation.rotateURL];
+	return {
+		sourceKey: sourceKey!,
+		urlKey: urlKey!,
+		shard: Number(shard),
+		...(rotation && { rotation }),
+	};
 }
 
 /** SHA-256 in hex: what receivers know of a url key or a token. */
