@@ -12,6 +12,10 @@ import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { Turnstile } from "./turnstile.ts";
 
+/** On a busy machine a socket takes its time. */
+const eventually = (check: () => unknown) =>
+	vi.waitFor(check, { timeout: 10_000 });
+
 const key = "0123456789abcdef".repeat(2);
 /** One source may have half of them. */
 const maxRequests = 5;
@@ -87,11 +91,11 @@ function post(body: string, length = body.length): ReturnType<typeof write> {
 }
 
 const answer = (connection: { received: string }, text: string) =>
-	vi.waitFor(() => expect(connection.received).toContain(text));
+	eventually(() => expect(connection.received).toContain(text));
 
 test("an event is answered when it is settled, and held until it is released", async () => {
 	const connection = post("[1]");
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	expect(connection.received).toBe("");
 	expect(budget).toMatchObject({ requests: 1, bytes: 3 });
 	pending[0]!.answerStored();
@@ -103,7 +107,7 @@ test("an event is answered when it is settled, and held until it is released", a
 
 test("beyond the requests that may be in flight the next is 503, until one is done", async () => {
 	for (let i = 0; i < 3; i++) post("1");
-	await vi.waitFor(() => expect(pending).toHaveLength(3));
+	await eventually(() => expect(pending).toHaveLength(3));
 	const refused = post("1");
 	await answer(refused, "503 Service Unavailable");
 	expect(refused.received).toMatch(/\r\nretry-after: \d+\r\n/);
@@ -111,12 +115,12 @@ test("beyond the requests that may be in flight the next is 503, until one is do
 
 	pending[0]!.answerUnavailable();
 	post("1");
-	await vi.waitFor(() => expect(pending).toHaveLength(4));
+	await eventually(() => expect(pending).toHaveLength(4));
 });
 
 test("beyond the bytes that may be in flight the next is 503, and its own are let go", async () => {
 	post(`"${"x".repeat(600)}"`);
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	const refused = post(`"${"x".repeat(600)}"`);
 	await answer(refused, "Overloaded");
 	expect(budget).toMatchObject({ requests: 1, bytes: 602 });
@@ -124,9 +128,9 @@ test("beyond the bytes that may be in flight the next is 503, and its own are le
 
 test("a sender that breaks off inside its body leaves nothing behind", async () => {
 	const { socket } = post("[1", 100);
-	await vi.waitFor(() => expect(budget.bytes).toBe(2));
+	await eventually(() => expect(budget.bytes).toBe(2));
 	socket.resetAndDestroy();
-	await vi.waitFor(() =>
+	await eventually(() =>
 		expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
 	);
 	expect(pending).toEqual([]);
@@ -137,24 +141,23 @@ test("a sender that goes on with nonsense, and never closes, is let go", async (
 		`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n`,
 		true,
 	);
-	await vi.waitFor(() => expect(budget.bytes).toBe(2));
+	await eventually(() => expect(budget.bytes).toBe(2));
 	socket.write("nonsense\r\n");
-	await vi.waitFor(
-		() => expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
-		{ timeout: 5_000 },
+	await eventually(() =>
+		expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
 	);
 });
 
 test("a sender that doesn't wait for the answer does no harm", async () => {
 	const { socket } = post("1");
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	socket.resetAndDestroy();
 	await once(socket, "close");
 	pending[0]!.answerStored();
 	pending[0]!.release();
 	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
 	const next = post("2");
-	await vi.waitFor(() => expect(pending).toHaveLength(2));
+	await eventually(() => expect(pending).toHaveLength(2));
 	pending[1]!.answerStored();
 	await answer(next, "200 OK");
 });
@@ -162,7 +165,7 @@ test("a sender that doesn't wait for the answer does no harm", async () => {
 test("requests sent ahead on one connection are answered in their order", async () => {
 	const one = `POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n`;
 	const connection = write(`${one}1${one}x`);
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	pending[0]!.answerStored();
 	await answer(connection, "InvalidJSON");
 	expect(connection.received).toMatch(/^HTTP\/1.1 200 OK.*HTTP\/1.1 400 /s);
@@ -178,19 +181,18 @@ test("a body that comes byte by byte is answered 408 in time, and lets go of wha
 	const connection = post("[", 1_000);
 	const dripping = setInterval(() => connection.socket.write(" "), 20);
 	connection.socket.on("error", () => clearInterval(dripping));
-	await vi.waitFor(() => expect(budget.bytes).toBeGreaterThan(1));
+	await eventually(() => expect(budget.bytes).toBeGreaterThan(1));
 	await answer(connection, "RequestTimeout");
 	clearInterval(dripping);
-	await vi.waitFor(
-		() => expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
-		{ timeout: 5_000 },
+	await eventually(() =>
+		expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
 	);
 	expect(pending).toEqual([]);
 });
 
 test("an event that is answered late is no slow request", async () => {
 	const connection = post("1");
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	const slow = write("POST / HTTP/1.1\r\n");
 	await answer(slow, "RequestTimeout");
 	pending[0]!.answerStored();
@@ -212,7 +214,7 @@ test("a compressed body is decompressed within what may be in flight", async () 
 
 	putRoute(500);
 	compressed("[1]");
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	expect(budget.bytes).toBe(3);
 	await answer(compressed(`"${"x".repeat(600)}"`), "BodyTooLarge");
 	expect(budget).toMatchObject({ requests: 1, bytes: 3 });
@@ -223,10 +225,10 @@ test("a request of HTTP/1.1 says for which host it is; one of HTTP/1.0 needn't",
 	const nowhere = write(`POST /hooks/${key}/${key} HTTP/1.1\r\n${head}`);
 	await answer(nowhere, "BadRequest");
 	const old = write(`POST /hooks/${key}/${key} HTTP/1.0\r\n${head}`);
-	await vi.waitFor(() => expect(pending).toHaveLength(1));
+	await eventually(() => expect(pending).toHaveLength(1));
 	pending[0]!.answerStored();
 	await answer(old, "200 OK");
-	await vi.waitFor(() => expect(old.socket.closed).toBe(true));
+	await eventually(() => expect(old.socket.closed).toBe(true));
 });
 
 test("an offer of HTTP/2 and expectations that mean nothing here are passed over", async () => {
@@ -238,7 +240,7 @@ test("an offer of HTTP/2 and expectations that mean nothing here are passed over
 		const connection = write(
 			`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\n${header}\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n1`,
 		);
-		await vi.waitFor(() => expect(pending).toHaveLength(length + 1));
+		await eventually(() => expect(pending).toHaveLength(length + 1));
 		pending[length]!.answerStored();
 		await answer(connection, "200 OK");
 	}

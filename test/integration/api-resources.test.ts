@@ -122,9 +122,12 @@ test("a new source is answered with its URL as soon as the operator has issued i
 		displayName: "The shop",
 		type: "Webhook",
 	});
-	await vi.waitFor(async () => {
-		expect(await admin.get(sourceKind, "the-shop", account)).toBeDefined();
-	});
+	await vi.waitFor(
+		async () => {
+			expect(await admin.get(sourceKind, "the-shop", account)).toBeDefined();
+		},
+		{ timeout: 30_000 },
+	);
 	await admin.applyStatus<Source>(
 		sourceKind,
 		{

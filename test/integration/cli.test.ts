@@ -51,11 +51,14 @@ test("the same works as a plugin of kubectl", async () => {
 
 test("a run is followed to its end", async () => {
 	const waiting = tidemill("pipelines", "run", "orders", "--wait");
-	const name = await vi.waitFor(async () => {
-		const { items } = await admin.list(runKind, { namespace: account });
-		expect(items).toHaveLength(1);
-		return items[0]!.metadata.name;
-	});
+	const name = await vi.waitFor(
+		async () => {
+			const { items } = await admin.list(runKind, { namespace: account });
+			expect(items).toHaveLength(1);
+			return items[0]!.metadata.name;
+		},
+		{ timeout: 30_000 },
+	);
 	await setStatus(name, {
 		phase: "Succeeded",
 		rows: 1234,
@@ -73,14 +76,17 @@ test("a run that fails says why, and so does the exit code", async () => {
 		...["pipelines", "run", "orders", "--wait"],
 		...["--from", "2026-01-01", "--to", "2026-01-02"],
 	);
-	const name = await vi.waitFor(async () => {
-		const { items } = await admin.list<Run>(runKind, { namespace: account });
-		expect(items[0]?.spec.dates).toEqual({
-			start: "2026-01-01",
-			end: "2026-01-02",
-		});
-		return items[0]!.metadata.name;
-	});
+	const name = await vi.waitFor(
+		async () => {
+			const { items } = await admin.list<Run>(runKind, { namespace: account });
+			expect(items[0]?.spec.dates).toEqual({
+				start: "2026-01-01",
+				end: "2026-01-02",
+			});
+			return items[0]!.metadata.name;
+		},
+		{ timeout: 30_000 },
+	);
 	const error = { code: "DestinationBusy", message: "busy", retryable: true };
 	await setStatus(name, { phase: "Failed", error });
 	const { exitCode, stderr } = await waiting;

@@ -123,12 +123,15 @@ test("an Event is told once and then counted", async () => {
 	recorder.record(kinds.configMap, regarding, note);
 	recorder.record(kinds.configMap, regarding, note);
 	const told = () => client.list(kinds.event, { namespace });
-	await vi.waitFor(async () => {
-		const events = (await told()).items.filter(
-			(event) => event.regarding?.uid === regarding.metadata.uid,
-		);
-		expect(events).toHaveLength(1);
-		expect(events[0]).toMatchObject({ reason: "Odd", series: { count: 2 } });
-		expect(Buffer.byteLength(events[0]!.note!)).toBeLessThanOrEqual(1024);
-	});
+	await vi.waitFor(
+		async () => {
+			const events = (await told()).items.filter(
+				(event) => event.regarding?.uid === regarding.metadata.uid,
+			);
+			expect(events).toHaveLength(1);
+			expect(events[0]).toMatchObject({ reason: "Odd", series: { count: 2 } });
+			expect(Buffer.byteLength(events[0]!.note!)).toBeLessThanOrEqual(1024);
+		},
+		{ timeout: 30_000 },
+	);
 });

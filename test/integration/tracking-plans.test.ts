@@ -57,9 +57,12 @@ test("kubectl wait sees a plan become ready, invalid, and ready again", async ()
 	});
 	await applyYaml(namespace, planYaml("{ type: object }"));
 	expect((await waitFor("Ready")).exitCode).toBe(0);
-	await vi.waitFor(async () => {
-		expect(
-			await eventReasons(client, trackingPlanKind, namespace, "orders"),
-		).toEqual(expect.arrayContaining(["Valid", "InvalidSchema"]));
-	});
+	await vi.waitFor(
+		async () => {
+			expect(
+				await eventReasons(client, trackingPlanKind, namespace, "orders"),
+			).toEqual(expect.arrayContaining(["Valid", "InvalidSchema"]));
+		},
+		{ timeout: 30_000 },
+	);
 });
