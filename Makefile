@@ -28,6 +28,10 @@ check: lint ## Seconds: format, lint, types and unit tests
 test: lint servers ## Minutes: all of check, then tests with the real servers
 	$(node) $(bin)/vitest run
 
+.PHONY: chaos
+chaos: servers ## Kill and stop parts of the data plane at random; every event must survive it once (SEED=…, FAULTS=40)
+	TEST_SEED=$(SEED) CHAOS_FAULTS=$(or $(FAULTS),40) $(node) $(bin)/vitest run --project e2e test/e2e/chaos
+
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)
 	@$(node) bench/run.ts $(ONLY)

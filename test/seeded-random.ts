@@ -5,7 +5,7 @@ import { randomInt } from "node:crypto";
  * printed.
  */
 export function seededRandom(): () => number {
-	let state = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
+	let state = Number(process.env.TEST_SEED || randomInt(2 ** 31));
 	console.log(`TEST_SEED=${state}`);
 	return () => {
 		state = (state + 0x6d2b79f5) | 0;
