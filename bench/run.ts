@@ -7,6 +7,7 @@ import type { Bench, Measurement } from "./measurement.ts";
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
 	archive: () => import("./archive.ts"),
+	load: () => import("./load.ts"),
 	operator: () => import("./operator.ts"),
 	api: () => import("./api.ts"),
 };

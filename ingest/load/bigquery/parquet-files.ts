@@ -10,6 +10,12 @@ import { JobFailure } from "../errors.ts";
 import { objectRows } from "../object-rows.ts";
 import type { PlannedLoad } from "./plan.ts";
 
+/**
+ * A group is held in memory until it is full, by each thread. Measured for bodies of 500 bytes: 396 MB at most, where
+ * DuckDB's own 122,880 take 598.
+ */
+const rowGroupRows = 20_480;
+
 /** Writes objects as the Parquet files that BigQuery loads: the table's columns, and nothing else. */
 export class ParquetFiles {
 	readonly #session: Session;
@@ -68,7 +74,7 @@ export class ParquetFiles {
 			.map(({ name, expression }) => `${expression} AS ${quoteName(name)}`);
 		const written = await this.#session.run(
 			`COPY (SELECT ${selected.join(", ")} FROM ${objectRows(files)})` +
-				` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
+				` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
 		);
 		if (written !== rows)
 			throw new JobFailure(

@@ -1,0 +1,264 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+	GetObjectCommand,
+	PutObjectCommand,
+	S3Client,
+} from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { DuckDBInstance } from "@duckdb/node-api";
+import type { DestinationInput, LoadInput } from "../contracts/job.ts";
+import type { Manifest, ManifestDate } from "../contracts/manifest.ts";
+import { addDays } from "../contracts/utc-date.ts";
+import { startBigQueryDouble } from "../test/bigquery-double/server.ts";
+import { startS3, type TestS3 } from "../test/servers.ts";
+import { temporaryDirectory } from "../test/test-server.ts";
+import { startTidemill } from "../test/tidemill-process.ts";
+import { type Bench, type Measurement, median } from "./measurement.ts";
+import { memory } from "./process-cost.ts";
+
+/** BENCH_EVENTS=10000000 shows that memory doesn't grow with them. */
+const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
+const bodyBytes = 500;
+const days = 10;
+const rounds = 3;
+const pollMs = 20;
+
+interface Cost {
+	seconds: number;
+	peakBytes: number;
+}
+
+/** A Run's process from its start to its end, against a DuckDB process that reads the same files from the disk. */
+export const bench: Bench = {
+	about: `loading ${events} events of ${bodyBytes} bytes from S3, all checks included; baseline: DuckDB alone reading the same Parquet files from disk, checking nothing`,
+	async run(say) {
+		const directory = await temporaryDirectory("bench-load");
+		const s3 = await startS3();
+		try {
+			const objects = join(directory, "objects");
+			await mkdir(objects);
+			await writeObjects(objects);
+			const manifest = await upload(objects, s3);
+			const bytes = manifest.dates
+				.flatMap((day) => day.objects)
+				.reduce((sum, object) => sum + object.bytes, 0);
+			say(`stored ${days} objects of ${megabytes(bytes)} MB together`);
+			const duckDB = await compareDuckDB(manifest, objects, directory, say);
+			return [
+				...duckDB,
+				...(await measureBigQuery(manifest, bytes, directory)),
+			];
+		} finally {
+			await s3.stop();
+			await rm(directory, { recursive: true, force: true });
+		}
+	},
+};
+
+/** Alternating runs, so that a machine that slows down slows both. */
+async function compareDuckDB(
+	manifest: Manifest,
+	objects: string,
+	directory: string,
+	say: (progress: string) => void,
+): Promise<Measurement[]> {
+	const alone: Cost[] = [];
+	const loads: Cost[] = [];
+	for (let round = 1; round <= rounds; round++) {
+		const file = join(directory, "alone.duckdb");
+		const script = new URL("duckdb-alone.ts", import.meta.url).pathname;
+		alone.push(await costOf(spawn(process.execPath, [script, file, objects])));
+		await rm(file);
+		const path = `load-${round}.duckdb`;
+		loads.push(await load(manifest, { type: "DuckDB", path }, directory));
+		await rm(join(directory, path));
+		say(
+			`round ${round} of ${rounds}: DuckDB ${alone.at(-1)!.seconds.toFixed(2)} s, load ${loads.at(-1)!.seconds.toFixed(2)} s`,
+		);
+	}
+	const against = (
+		metric: string,
+		unit: string,
+		of: (cost: Cost) => number,
+	) => {
+		const [value, baseline] = [median(loads.map(of)), median(alone.map(of))];
+		return { metric, value, unit, baseline, ratio: value / baseline };
+	};
+	return [
+		against("time into DuckDB", "s", ({ seconds }) => seconds),
+		against("peak memory into DuckDB", "MB", ({ peakBytes }) =>
+			megabytes(peakBytes),
+		),
+	];
+}
+
+async function measureBigQuery(
+	manifest: Manifest,
+	bytes: number,
+	directory: string,
+): Promise<Measurement[]> {
+	const double = await startBigQueryDouble();
+	try {
+		await double.warehouse.createDataset("bench", "EU");
+		const key = join(directory, "key.json");
+		await writeFile(key, double.keyJson);
+		const { seconds, peakBytes } = await load(
+			manifest,
+			{
+				type: "BigQuery",
+				projectId: double.projectId,
+				dataset: "bench",
+				location: "EU",
+				createDataset: false,
+				apiEndpoint: double.endpoint,
+			},
+			directory,
+			{ GOOGLE_APPLICATION_CREDENTIALS: key },
+		);
+		return [
+			{
+				metric: "to the double for BigQuery",
+				value: megabytes(bytes) / seconds,
+				unit: "MB/s",
+			},
+			{
+				metric: "peak memory to it",
+				value: megabytes(peakBytes),
+				unit: "MB",
+			},
+		];
+	} finally {
+		await double.close();
+	}
+}
+
+async function load(
+	manifest: Manifest,
+	destination: DestinationInput,
+	directory: string,
+	env: Record<string, string> = {},
+): Promise<Cost> {
+	const manifestFile = JSON.stringify({ ...manifest, run: randomUUID() });
+	const input: LoadInput = {
+		version: 1,
+		run: {
+			name: "bench",
+			uid: JSON.parse(manifestFile).run,
+			account: "bench",
+			pipeline: "bench",
+		},
+		destination,
+		table: {
+			name: "events",
+			description: "",
+			columns: [
+				{ name: "event_id", from: "EventID" },
+				{ name: "timestamp", from: "Timestamp" },
+				{ name: "body", from: "Body" },
+				{ name: "date", from: "Date" },
+			],
+		},
+		strategy: "Incremental",
+		rebuild: false,
+		manifestURL: `data:application/json,${encodeURIComponent(manifestFile)}`,
+	};
+	const file = join(directory, "input.json");
+	await writeFile(file, JSON.stringify(input));
+	const { child, ended } = startTidemill(["load", "--input", file], {
+		TIDEMILL_SCRATCH: directory,
+		TIDEMILL_WAREHOUSE: directory,
+		...env,
+	});
+	const cost = await costOf(child);
+	const { exitCode, stdout } = await ended;
+	if (exitCode !== 0) throw new Error(`The load failed:\n${stdout}`);
+	return cost;
+}
+
+async function costOf(child: ChildProcess): Promise<Cost> {
+	const startMs = performance.now();
+	const ended = new Promise<number | null>((resolve) =>
+		child.on("exit", resolve),
+	);
+	let peakBytes = 0;
+	let exitCode: number | null | undefined;
+	while (exitCode === undefined) {
+		// What a process had at most is lost with it.
+		const now = await memory(child.pid!).catch(() => undefined);
+		peakBytes = Math.max(peakBytes, now?.peakBytes || 0);
+		exitCode = await Promise.race([ended, delay(pollMs, undefined)]);
+	}
+	if (exitCode !== 0) throw new Error(`A process ended with ${exitCode}`);
+	return { seconds: (performance.now() - startMs) / 1000, peakBytes };
+}
+
+/** One object a day, as archive writes them: sorted, zstd, with bodies of which about half is random. */
+async function writeObjects(directory: string): Promise<void> {
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	const perDay = events / days;
+	const filler = "x".repeat(bodyBytes - 256 - 28);
+	for (let day = 0; day < days; day++) {
+		const date = addDays("2026-03-01", day);
+		await connection.run(
+			`COPY (SELECT uuid()::VARCHAR AS event_id, TIMESTAMPTZ '${date} 00:00:00+00' + to_milliseconds(i * 8) AS timestamp,
+				DATE '${date}' AS date,
+				format('{{"n":{:09d},"a":"${filler}","b":"{}"}}', i, sha256(i::VARCHAR) || sha256(i::VARCHAR || 'a') || sha256(i::VARCHAR || 'b') || sha256(i::VARCHAR || 'c')) AS body,
+				'json' AS kind, NULL::VARCHAR AS headers, NULL::VARCHAR AS violations
+				FROM range(${perDay * day}, ${perDay * (day + 1)}) t(i))
+			TO '${directory}/${date}.parquet' (FORMAT parquet, COMPRESSION zstd)`,
+		);
+	}
+	connection.closeSync();
+	instance.closeSync();
+}
+
+async function upload(directory: string, s3: TestS3): Promise<Manifest> {
+	const { endpoint, region, bucket, accessKeyId, secretAccessKey } = s3;
+	const client = new S3Client({
+		endpoint,
+		region,
+		forcePathStyle: true,
+		credentials: { accessKeyId, secretAccessKey },
+	});
+	const dates: ManifestDate[] = [];
+	for (let day = 0; day < days; day++) {
+		const date = addDays("2026-03-01", day);
+		const file = join(directory, `${date}.parquet`);
+		const { size: bytes } = await stat(file);
+		const object = { Bucket: bucket, Key: `${date}.parquet` };
+		await client.send(
+			new PutObjectCommand({
+				...object,
+				Body: createReadStream(file),
+				ContentLength: bytes,
+			}),
+		);
+		const url = await getSignedUrl(client, new GetObjectCommand(object));
+		const rows = events / days;
+		dates.push({
+			date,
+			rows,
+			objects: [{ key: object.Key, url, rows, bytes }],
+		});
+	}
+	return {
+		version: 1,
+		run: "",
+		account: "bench",
+		sourceKey: "0".repeat(32),
+		snapshotTime: new Date().toISOString(),
+		closedThrough: dates.at(-1)!.date,
+		expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+		dates,
+	};
+}
+
+function megabytes(bytes: number): number {
+	return Math.round(bytes / 1e6);
+}
