@@ -132,7 +132,8 @@ export class RunScene {
 		await client.create(kinds.namespace, {
 			metadata: { name: this.namespace },
 		});
-		await this.#createReferences();
+		await this.createSource("orders");
+		await this.createDestination("files");
 		this.#stop = new AbortController();
 		this.#operator = this.#startOperator(this.#stop.signal);
 	}
@@ -211,37 +212,37 @@ export class RunScene {
 		}, wait);
 	}
 
-	/** A Source and a Destination as their controllers leave them. */
-	async #createReferences(): Promise<void> {
-		await client.create(
-			kinds.secret,
-			keysSecret(
-				{ namespace: this.namespace, name: "orders" },
-				{ sourceKey, urlKey: "6".repeat(32), shard: 0 },
-			),
-		);
+	/** As its controller leaves it. */
+	async createSource(name: string): Promise<void> {
+		const keys = { sourceKey, urlKey: "6".repeat(32), shard: 0 };
+		const { namespace } = this;
+		await client.create(kinds.secret, keysSecret({ namespace, name }, keys));
 		const source = await client.apply<Source>(
 			sourceKind,
-			this.#named("orders", {
+			this.#named(name, {
 				spec: { type: "Webhook", webhook: { capturedHeaders: ["x-event"] } },
 			}),
 			{ fieldManager: "test" },
 		);
 		await client.applyStatus(
 			sourceKind,
-			this.#named("orders", { status: { ...ready(source), sourceKey } }),
+			this.#named(name, { status: { ...ready(source), sourceKey } }),
 			{ fieldManager: "test" },
 		);
+	}
+
+	/** As its controller leaves it. */
+	async createDestination(name: string): Promise<void> {
 		const destination = await client.apply<Destination>(
 			destinationKind,
-			this.#named("files", {
+			this.#named(name, {
 				spec: { type: "DuckDB", duckDB: { path: "events.duckdb" } },
 			}),
 			{ fieldManager: "test" },
 		);
 		await client.applyStatus(
 			destinationKind,
-			this.#named("files", { status: ready(destination) }),
+			this.#named(name, { status: ready(destination) }),
 			{ fieldManager: "test" },
 		);
 	}
