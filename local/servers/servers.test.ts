@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { bucket } from "../../contracts/nats.ts";
 import { natsConfig } from "./nats.ts";
 import { natsPermissions } from "./nats-users.ts";
 import { baseEnvironment } from "./program.ts";
@@ -20,15 +21,18 @@ test("NATS syncs every write and listens on the loopback alone", () => {
 	expect([config.listen, config.http]).toEqual(["127.0.0.1:1", "127.0.0.1:2"]);
 });
 
-test("no role listens to another's answers, and receive and api write no bucket", () => {
+test("no role listens to another's answers; receive writes no bucket, and api only that of its own requests", () => {
 	for (const [role, { subscribe, publish }] of Object.entries(
 		natsPermissions,
 	)) {
 		expect(subscribe.filter((subject) => subject.startsWith("_INBOX"))).toEqual(
 			[`_INBOX_${role}.>`],
 		);
-		if (role === "receive" || role === "api")
-			expect(publish.allow.join()).not.toContain("$KV.");
+		const written = publish.allow.filter((subject) =>
+			subject.startsWith("$KV."),
+		);
+		if (role === "receive") expect(written).toEqual([]);
+		if (role === "api") expect(written).toEqual([`$KV.${bucket.requests}.>`]);
 	}
 });
 
