@@ -1,8 +1,10 @@
 import {
+	type Destination,
 	type Pipeline,
 	pipelineKind,
 	type Run,
 	runKind,
+	type Source,
 } from "../../crds/generated/types.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import type { EventReason } from "../event-reasons.ts";
@@ -26,6 +28,7 @@ import {
 } from "../labels.ts";
 import { decide, type PipelineAction } from "./decide.ts";
 import { referencesOf } from "./references.ts";
+import type { References } from "./target.ts";
 
 /** Resolves what a Pipeline refers to, makes its scheduled Runs, keeps its status, and prunes its ended Runs. */
 export const createPipelineController: ControllerFactory = (context) => {
@@ -36,10 +39,9 @@ export const createPipelineController: ControllerFactory = (context) => {
 			reconcile: async ({ namespace, name }) => {
 				const pipeline = informers.pipelines.get(namespace, name);
 				if (!pipeline) return undefined;
-				const state = {
-					...referencesOf(context, pipeline),
-					runs: await runsOf(context, pipeline),
-				};
+				const references = referencesOf(context, pipeline);
+				if (isEarly(references)) return undefined;
+				const state = { ...references, runs: await runsOf(context, pipeline) };
 				return apply(context, pipeline, decide(state, Date.now()));
 			},
 		},
@@ -64,6 +66,16 @@ export const createPipelineController: ControllerFactory = (context) => {
 	]);
 	return loop;
 };
+
+/**
+ * What a new Pipeline refers to came together with it and is being looked at in this moment; that will wake the Pipeline.
+ * All there is to tell people is that it waits.
+ */
+function isEarly({ pipeline, source, destination }: References): boolean {
+	const isNew = (object: Pipeline | Source | Destination | undefined) =>
+		object !== undefined && object.status === undefined;
+	return isNew(pipeline) && (isNew(source) || isNew(destination));
+}
 
 async function runsOf(
 	{ client, informers }: OperatorContext,
