@@ -49,8 +49,8 @@ export interface CommitterOptions {
 	}): void;
 }
 
-/** How long an event waits for a frame while there is no stream to publish to. */
-const maxWaitDisconnectedMs = 1_000;
+/** How long an event waits for a frame while there is no stream to publish to, so that it is answered within 1 s. */
+const maxWaitDisconnectedMs = 800;
 /** How long a sender waits for an answer. Its event's frame may be repeated beyond that. */
 const maxWaitMs = 10_000;
 /** No frame is published later than this after its oldest event's receipt (design §4). */
