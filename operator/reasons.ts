@@ -44,7 +44,7 @@ export const reasons = {
 			UnsupportedStagingBucket:
 				"This version uploads data to BigQuery directly and uses no bucket.",
 			SecretNotFound:
-				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace.",
+				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			SecretNotLabelled:
 				'The Secret does not carry the label `tidemill.dev/use: "true"`, without which it is not used.',
 			SecretKeyNotFound: "The Secret has no such key.",

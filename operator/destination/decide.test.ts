@@ -287,6 +287,26 @@ test.each<[string, DestinationSpec]>([
 	});
 });
 
+test("a Secret that may be on its way is waited for before anybody is warned", () => {
+	const destination = destinationWith(
+		undefined,
+		bigQuery({ credentials: { secretRef } }),
+	);
+	const createdAt = new Date(now - 5_000).toISOString();
+	destination.metadata.creationTimestamp = createdAt;
+	const actions = decide(stateWith({ destination }), now);
+	expect(statusIn(actions)).toMatchObject({
+		phase: "Checking",
+		conditions: [{ status: "Unknown", reason: "SecretNotFound" }],
+	});
+	expect(actions).toContainEqual({ type: "lookAgain", afterMs: 25_000 });
+	const status = statusIn(actions)!;
+	const later = stateWith({ destination: { ...destination, status } });
+	expect(decide(later, now + 25_000)).toContainEqual(
+		expect.objectContaining({ severity: "Warning", reason: "SecretNotFound" }),
+	);
+});
+
 test("local mode needs no claim: each namespace has a folder", () => {
 	const destination = destinationWith(undefined, {
 		type: "DuckDB",

@@ -13,6 +13,7 @@ import {
 } from "../kube/conditions.ts";
 import type { Job, Pod, Secret } from "../kube/kinds.ts";
 import type { Reason } from "../reasons.ts";
+import { settlingMs } from "../settling.ts";
 import { accessTo } from "./access.ts";
 import { bigQueryProblem, type DestinationProblem } from "./bigquery.ts";
 import {
@@ -58,11 +59,16 @@ export function decide(
 	const { destination, jobs } = state;
 	if (destination.metadata.deletionTimestamp) return [];
 	const wanted = wantedCheck(state);
-	if ("reason" in wanted)
+	if ("reason" in wanted) {
+		const waitMs =
+			wanted.reason === "SecretNotFound" ? settlingMs(destination, now) : 0;
+		const status = waitMs > 0 ? "Unknown" : "False";
 		return [
 			...jobs.map(deletionOf),
-			...finding(destination, { status: "False", ...wanted }, now),
+			...finding(destination, { status, ...wanted }, now),
+			...(waitMs > 0 ? [{ type: "lookAgain", afterMs: waitMs } as const] : []),
 		];
+	}
 
 	const { name } = wanted.job.metadata;
 	const current = jobs.find((job) => job.metadata.name === name);
@@ -238,7 +244,9 @@ function finding(
 	if (isDeepStrictEqual(status, before)) return [];
 	const ready = findCondition(before?.conditions, "Ready");
 	const news =
-		ready?.reason !== found.reason || ready.message !== found.message;
+		ready?.status !== found.status ||
+		ready.reason !== found.reason ||
+		ready.message !== found.message;
 	return [
 		{ type: "writeStatus", status },
 		...(news
