@@ -12,38 +12,45 @@ export interface LoadReport {
 export interface LoadOrder {
 	host: string;
 	port: number;
-	path: string;
-	body: string;
+	/** One connection after the other takes the next; more than one for many sources. */
+	paths: string[];
+	/** Of a JSON text. */
+	bodyBytes: number;
 	connections: number;
+	/** An open model: so many arrive, whether earlier ones are answered or not. Absent for a closed loop. */
+	requestsPerSecond?: number;
 	warmUpMs: number;
 	measureMs: number;
 }
 
 /**
- * A closed loop: every connection sends its next request when it has the answer to the last. On raw sockets, since the
+ * A closed loop: every connection sends its next request when it has the answer to the last. In an open model a request
+ * goes out on a connection that is free, and its latency counts from when it was due, so that a server that stalls can't
+ * hide those that it kept waiting. On raw sockets, since the
  * generator shares the machine with what it measures: a full HTTP client would cost more than the server under test.
  * Run as a process of its own, with a {@link LoadOrder} as its argument; prints a {@link LoadReport}.
  */
 class LoadGenerator {
 	readonly #order: LoadOrder;
-	readonly #request: Buffer;
 	#latenciesMs: number[] = [];
 	#failures = 0;
 	#isMeasuring = false;
+	/** Connections without a request, in an open model. */
+	readonly #free: ((dueMs: number) => void)[] = [];
+	/** When the requests were due that no connection was free for. */
+	readonly #due: number[] = [];
 
 	constructor(order: LoadOrder) {
 		this.#order = order;
-		this.#request = Buffer.from(
-			`POST ${order.path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
-				`Content-Length: ${Buffer.byteLength(order.body)}\r\n\r\n${order.body}`,
-		);
 	}
 
 	async run(): Promise<LoadReport> {
 		const { connections, warmUpMs, measureMs } = this.#order;
 		const sockets = await Promise.all(
-			Array.from({ length: connections }, () => this.#open()),
+			Array.from({ length: connections }, (_, n) => this.#open(n)),
 		);
+		const { requestsPerSecond } = this.#order;
+		if (requestsPerSecond) this.#arrive(requestsPerSecond);
 		await pause(warmUpMs);
 		this.#isMeasuring = true;
 		const startedMs = performance.now();
@@ -62,26 +69,51 @@ class LoadGenerator {
 		};
 	}
 
-	#open(): Promise<Socket> {
+	/** Lets requests arrive evenly, for ever. */
+	#arrive(perSecond: number): void {
+		const startedMs = performance.now();
+		let arrived = 0;
+		setInterval(() => {
+			const nowMs = performance.now();
+			for (; (arrived / perSecond) * 1000 <= nowMs - startedMs; arrived++) {
+				const dueMs = startedMs + (arrived / perSecond) * 1000;
+				const send = this.#free.shift();
+				if (send) send(dueMs);
+				else this.#due.push(dueMs);
+			}
+		}, 1);
+	}
+
+	#open(index: number): Promise<Socket> {
 		return new Promise((resolve, reject) => {
 			const socket = connect(this.#order.port, this.#order.host, () => {
 				socket.setNoDelay(true);
-				this.#loop(socket);
+				this.#loop(socket, index);
 				resolve(socket);
 			});
 			socket.once("error", reject);
 		});
 	}
 
-	#loop(socket: Socket): void {
-		let sentMs = 0;
+	#loop(socket: Socket, index: number): void {
+		const { paths, bodyBytes, connections, requestsPerSecond } = this.#order;
+		const body = bodyOf(bodyBytes);
+		let dueMs = 0;
 		let received = 0;
-		// All answers to this one request have the same length.
+		// All answers have the same length.
 		let answerLength = 0;
-		const send = () => {
+		let turn = index;
+		const texts = paths.map((path) => requestOf(path, body));
+		const send = (nowMs: number) => {
 			received = 0;
-			sentMs = performance.now();
-			socket.write(this.#request);
+			dueMs = nowMs;
+			socket.write(texts[turn % texts.length]!);
+			turn += connections;
+		};
+		const sendNext = () => {
+			if (!requestsPerSecond) send(performance.now());
+			else if (this.#due.length > 0) send(this.#due.shift()!);
+			else this.#free.push(send);
 		};
 		socket.on("data", (chunk: Buffer) => {
 			if (received === 0) {
@@ -90,11 +122,38 @@ class LoadGenerator {
 			}
 			received += chunk.length;
 			if (received < answerLength) return;
-			if (this.#isMeasuring) this.#latenciesMs.push(performance.now() - sentMs);
-			send();
+			if (this.#isMeasuring) this.#latenciesMs.push(performance.now() - dueMs);
+			sendNext();
 		});
-		send();
+		sendNext();
 	}
+}
+
+/** JSON of so many bytes, as of an ordinary webhook: a few fields, then text. */
+function bodyOf(bytes: number): string {
+	const event = {
+		event: "order.paid",
+		order: 4711,
+		items: Array.from({ length: 8 }, (_, id) => ({ id, name: `item ${id}` })),
+		note: "",
+	};
+	event.note = "x".repeat(bytes - JSON.stringify(event).length);
+	return JSON.stringify(event);
+}
+
+const requests = new Map<string, Buffer>();
+
+/** The request as it goes over the wire, made once for all connections. */
+function requestOf(path: string, body: string): Buffer {
+	let request = requests.get(path);
+	if (!request) {
+		request = Buffer.from(
+			`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
+				`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+		);
+		requests.set(path, request);
+	}
+	return request;
 }
 
 function lengthOf(answer: string): number {

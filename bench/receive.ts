@@ -1,91 +1,81 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { freePort } from "../local/ports.ts";
-import { answersOk } from "../local/probe.ts";
-import { startReceiveFixture } from "../test/receiver.ts";
-import {
-	startServer,
-	type TestServer,
-	temporaryDirectory,
-} from "../test/test-server.ts";
 import type { LoadOrder, LoadReport } from "./load-generator.ts";
 import { type Bench, type Measurement, median } from "./measurement.ts";
+import {
+	type Contender,
+	type Contenders,
+	startContenders,
+} from "./receive-contenders.ts";
 
 const connectionCounts = [128, 512];
 const rounds = 3;
 const warmUpMs = 1_000;
-const measureMs = 4_000;
-/** A JSON body of 495 bytes, the size of an ordinary webhook. */
-const body = JSON.stringify({
-	event: "order.paid",
-	order: 4711,
-	items: Array.from({ length: 8 }, (_, id) => ({ id, name: `article ${id}` })),
-	note: "x",
-}).replace('"x"', (note) =>
-	JSON.stringify("x".repeat(495 - 273 + note.length)),
-);
+const measureMs = 3_000;
+const memoryMs = 30_000;
+const sourceCounts = [1, 100, 1_000];
+/** Fewer connections for large bodies: what is in flight is bounded. */
+const sizes = [
+	{ name: "1 KB", bytes: 1_000, connections: 128 },
+	{ name: "10 KB", bytes: 10_000, connections: 128 },
+	{ name: "100 KB", bytes: 100_000, connections: 64 },
+	{ name: "1 MB", bytes: 1_000_000, connections: 16 },
+];
 
-interface Contender {
-	host: string;
-	port: number;
-	path: string;
-}
+/** The size of an ordinary webhook. */
+const ordinaryBytes = 495;
 
-/** Receive, with every write synced, against plain fastify that answers the same and stores nothing. */
+/** Receive, with every write synced, against servers that answer the same and store nothing, or each event by itself. */
 export const bench: Bench = {
 	about:
 		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baseline: plain fastify, nothing stored",
 	async run(say) {
-		const fastify = await startPlainFastify();
-		const receive = await startReceive();
+		const contenders = await startContenders(Math.max(...sourceCounts));
 		try {
-			const measurements: Measurement[] = [];
+			const closed: Measurement[] = [];
 			for (const connections of connectionCounts)
-				measurements.push(
-					...(await compare(
-						fastify.contender,
-						receive.contender,
-						connections,
-						say,
-					)),
-				);
-			return measurements;
+				closed.push(...(await closedLoop(contenders, connections, say)));
+			const [maximum] = closed;
+			return [
+				...closed,
+				await againstPublishPerEvent(contenders, say),
+				...(await openModel(contenders, maximum!.value * 0.7, say)),
+				...(await bySize(contenders, say)),
+				...(await bySources(contenders, say)),
+				...(await memory(contenders, say)),
+			];
 		} finally {
-			await receive.stop();
-			await fastify.stop();
+			await contenders.stop();
 		}
 	},
 };
 
+type Say = (progress: string) => void;
+
 /** Alternating runs, so that a machine that slows down slows both. */
-async function compare(
-	fastify: Contender,
-	receive: Contender,
+async function closedLoop(
+	{ fastify, receive }: Contenders,
 	connections: number,
-	say: (progress: string) => void,
+	say: Say,
 ): Promise<Measurement[]> {
 	const plain: LoadReport[] = [];
 	const stored: LoadReport[] = [];
 	for (let round = 1; round <= rounds; round++) {
-		plain.push(await load(fastify, connections));
-		stored.push(await load(receive, connections));
+		plain.push(await load(fastify, { connections }));
+		stored.push(await load(receive, { connections }));
 		say(
 			`${connections} connections, round ${round} of ${rounds}: fastify ${perSecond(plain.at(-1)!)}, receive ${perSecond(stored.at(-1)!)}`,
 		);
 	}
 	const middle = (reports: LoadReport[], field: keyof LoadReport) =>
 		median(reports.map((report) => report[field]));
-	const against = (metric: string, unit: string, field: keyof LoadReport) => {
-		const value = middle(stored, field);
-		const baseline = middle(plain, field);
-		return {
-			metric: `${metric} at ${connections} connections`,
-			value,
+	const against = (metric: string, unit: string, field: keyof LoadReport) =>
+		compared(
+			`${metric} at ${connections} connections`,
 			unit,
-			baseline,
-			ratio: value / baseline,
-		};
-	};
+			middle(stored, field),
+			middle(plain, field),
+		);
 	return [
 		against("throughput", "events/s", "requestsPerSecond"),
 		against("median latency", "ms", "p50Ms"),
@@ -93,16 +83,121 @@ async function compare(
 	];
 }
 
+async function againstPublishPerEvent(
+	{ receive, publishPerEvent }: Contenders,
+	say: Say,
+): Promise<Measurement> {
+	const each = await load(publishPerEvent, { connections: 128 });
+	const together = await load(receive, { connections: 128 });
+	say(
+		`a publish per event: ${perSecond(each)}, receive ${perSecond(together)}`,
+	);
+	return compared(
+		"throughput at 128 connections, against a publish per event",
+		"events/s",
+		together.requestsPerSecond,
+		each.requestsPerSecond,
+	);
+}
+
+async function openModel(
+	{ fastify, receive }: Contenders,
+	requestsPerSecond: number,
+	say: Say,
+): Promise<Measurement[]> {
+	const order = { connections: 512, requestsPerSecond };
+	const plain = await load(fastify, order);
+	const stored = await load(receive, order);
+	say(`${Math.round(requestsPerSecond)}/s arriving: ${stored.p99Ms} ms`);
+	return (["p50Ms", "p99Ms"] as const).map((field) =>
+		compared(
+			`${field === "p50Ms" ? "median" : "99th percentile"} latency, ${Math.round(requestsPerSecond)}/s arriving (70 %)`,
+			"ms",
+			stored[field],
+			plain[field],
+		),
+	);
+}
+
+async function bySize(
+	{ fastify, receive }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const measurements: Measurement[] = [];
+	for (const { name, bytes, connections } of sizes) {
+		const order = { connections, bodyBytes: bytes };
+		const plain = await load(fastify, order);
+		const stored = await load(receive, order);
+		say(`${name}: fastify ${perSecond(plain)}, receive ${perSecond(stored)}`);
+		measurements.push(
+			compared(
+				`throughput with bodies of ${name}, ${connections} connections`,
+				"events/s",
+				stored.requestsPerSecond,
+				plain.requestsPerSecond,
+			),
+		);
+	}
+	return measurements;
+}
+
+/** Against one source. */
+async function bySources(
+	{ receive }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const measurements: Measurement[] = [];
+	let one: number | undefined;
+	for (const count of sourceCounts) {
+		const paths = receive.paths.slice(0, count);
+		const { requestsPerSecond } = await load(receive, { paths });
+		one ??= requestsPerSecond;
+		say(`${count} sources: ${Math.round(requestsPerSecond)}/s`);
+		measurements.push(
+			compared(
+				`throughput with ${count} sources`,
+				"events/s",
+				requestsPerSecond,
+				one,
+			),
+		);
+	}
+	return measurements;
+}
+
+/** What full load for a while leaves: the second half of it against the first. */
+async function memory(
+	{ receive, receiveMemory }: Contenders,
+	say: Say,
+): Promise<Measurement[]> {
+	const order = { connections: 512, measureMs: memoryMs / 2 };
+	await load(receive, order);
+	const half = await receiveMemory();
+	await load(receive, order);
+	const end = await receiveMemory();
+	say(`resident: ${megabytes(half)} MB, then ${megabytes(end)} MB`);
+	return [
+		compared(
+			`resident memory after ${memoryMs / 1000} s of full load, against half of that`,
+			"MB",
+			megabytes(end),
+			megabytes(half),
+		),
+	];
+}
+
 async function load(
 	contender: Contender,
-	connections: number,
+	change: Partial<LoadOrder>,
 ): Promise<LoadReport> {
 	const order: LoadOrder = {
 		...contender,
-		body,
-		connections,
+		paths: contender.paths.slice(0, 1),
+		bodyBytes: ordinaryBytes,
+		connections: 128,
 		warmUpMs,
 		measureMs,
+		...change,
 	};
 	const { stdout } = await promisify(execFile)(process.execPath, [
 		new URL("load-generator.ts", import.meta.url).pathname,
@@ -111,50 +206,24 @@ async function load(
 	const report = JSON.parse(stdout) as LoadReport;
 	if (report.failures > 0)
 		throw new Error(
-			`${report.failures} requests to ${contender.path} were not answered 200: this is no measurement`,
+			`${report.failures} requests to ${order.paths[0]} were not answered 200: this is no measurement`,
 		);
 	return report;
 }
 
-async function startReceive(): Promise<{
-	contender: Contender;
-	stop(): Promise<void>;
-}> {
-	const { receiver, routes, stop } = await startReceiveFixture({
-		max_bytes: 8 * 1024 ** 3,
-	});
-	const { path } = await routes.add();
-	const { hostname, port } = new URL(receiver.url);
-	return { contender: { host: hostname, port: Number(port), path }, stop };
-}
-
-async function startPlainFastify(): Promise<{
-	contender: Contender;
-	stop: TestServer["stop"];
-}> {
-	const port = await freePort();
-	const url = `http://127.0.0.1:${port}`;
-	const server = await startServer(
-		{
-			name: "plain-fastify",
-			command: process.execPath,
-			args: [
-				new URL("plain-fastify.ts", import.meta.url).pathname,
-				String(port),
-			],
-			env: {},
-			isReady: () => answersOk(`${url}/ready`),
-			stopTimeoutMs: 1_000,
-		},
-		await temporaryDirectory("plain-fastify"),
-	);
-	const path = `/hooks/${"0".repeat(32)}/${"0".repeat(32)}`;
-	return {
-		contender: { host: "127.0.0.1", port, path },
-		stop: () => server.stop(),
-	};
+function compared(
+	metric: string,
+	unit: string,
+	value: number,
+	baseline: number,
+): Measurement {
+	return { metric, value, unit, baseline, ratio: value / baseline };
 }
 
 function perSecond({ requestsPerSecond }: LoadReport): string {
 	return `${Math.round(requestsPerSecond)}/s`;
+}
+
+function megabytes(bytes: number): number {
+	return Math.round(bytes / 1e5) / 10;
 }

@@ -26,8 +26,8 @@ async function flood(path: string, measureMs: number): Promise<LoadReport> {
 	const order: LoadOrder = {
 		host: hostname,
 		port: Number(port),
-		path,
-		body: JSON.stringify({ x: "y".repeat(480) }),
+		paths: [path],
+		bodyBytes: 495,
 		connections: 512,
 		warmUpMs: 500,
 		measureMs,
