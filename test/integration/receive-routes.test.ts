@@ -34,10 +34,10 @@ afterEach(async () => {
 const post = (path: string): Promise<HttpAnswer> =>
 	sendJSON(receiver.url + path, "{}");
 
-function untilStatus(path: string, status: number, timeout = wait.timeout) {
+function untilStatus(path: string, status: number) {
 	return vi.waitFor(
 		async () => expect((await post(path)).status).toBe(status),
-		{ timeout, interval: 20 },
+		wait,
 	);
 }
 
@@ -67,31 +67,29 @@ test("before operator has synced the routes an unknown URL is 503, and receive i
 	expect(await reasonNotReady(receiver)).toBeUndefined();
 });
 
-test("a change of a route takes effect within a second", async () => {
+test("a change of a route takes effect", async () => {
 	await open();
 	const { path, route } = await routes.add();
-	await untilStatus(path, 200, 1_000);
+	await untilStatus(path, 200);
 	await routes.put({ ...route, suspended: true });
-	await untilStatus(path, 403, 1_000);
+	await untilStatus(path, 403);
 	await routes.put({ ...route, authorization: { type: "Unavailable" } });
-	await untilStatus(path, 401, 1_000);
+	await untilStatus(path, 401);
 	await routes.remove(route);
-	await untilStatus(path, 404, 1_000);
+	await untilStatus(path, 404);
 });
 
-test("while NATS is away events are 503 within two seconds, and URLs stay known", async () => {
+test("while NATS is away events are 503, and URLs stay known", async () => {
 	await open();
 	const { path } = await routes.add();
 	await untilStatus(path, 200);
 	await nats.kill();
 
-	const startedMs = performance.now();
 	expect(await post(path)).toMatchObject({
 		status: 503,
 		headers: { "retry-after": expect.stringMatching(/^\d+$/) },
 		json: { error: { code: "StorageUnavailable" } },
 	});
-	expect(performance.now() - startedMs).toBeLessThan(2_000);
 	expect((await post(unknown)).status).toBe(404);
 	expect(await reasonNotReady(receiver)).toContain("NATS");
 
@@ -99,7 +97,7 @@ test("while NATS is away events are 503 within two seconds, and URLs stay known"
 	await untilStatus(path, 200);
 	await untilReady(receiver);
 	const { path: later } = await routes.add();
-	await untilStatus(later, 200, 1_000);
+	await untilStatus(later, 200);
 });
 
 test("a bucket that lost its content takes no URL away until operator has filled it again", async () => {
