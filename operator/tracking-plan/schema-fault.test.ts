@@ -1,3 +1,6 @@
+import githubSchema from "@octokit/webhooks-schemas/schema.json" with {
+	type: "json",
+};
 import { expect, test } from "vitest";
 import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
 import { schemaFault } from "./schema-fault.ts";
@@ -93,4 +96,11 @@ test("a plan of five hundred types is judged, and nothing of it is kept", () => 
 	expect(schemaFault(spec)).toBeUndefined();
 	// Ids that were kept would be taken now.
 	expect(schemaFault(structuredClone(spec))).toBeUndefined();
+});
+
+test("the schema of all of GitHub's webhooks is valid", () => {
+	expect(fault(githubSchema)).toBeUndefined();
+	const broken = structuredClone(githubSchema) as Record<string, unknown>;
+	broken.oneOf = [{ $ref: "#/definitions/no-such-event" }];
+	expect(fault(broken)).toContain("can't resolve reference");
 });
