@@ -108,7 +108,9 @@ async function openModel(
 	const order = { connections: 512, requestsPerSecond };
 	const plain = await load(fastify, order);
 	const stored = await load(receive, order);
-	say(`${Math.round(requestsPerSecond)}/s arriving: 99th percentile ${stored.p99Ms.toFixed(1)} ms`);
+	say(
+		`${Math.round(requestsPerSecond)}/s arriving: 99th percentile ${stored.p99Ms.toFixed(1)} ms`,
+	);
 	return (["p50Ms", "p99Ms"] as const).map((field) =>
 		compared(
 			`${field === "p50Ms" ? "median" : "99th percentile"} latency, ${Math.round(requestsPerSecond)}/s arriving (70 %)`,
