@@ -37,7 +37,11 @@ export interface TestControlPlane {
 }
 
 /** A real etcd, kube-apiserver and kube-controller-manager, with Tidemill's CRDs installed. */
-export async function startControlPlane(): Promise<TestControlPlane> {
+export async function startControlPlane({
+	apiserverFlags,
+}: {
+	apiserverFlags?: string[];
+} = {}): Promise<TestControlPlane> {
 	const directory = await temporaryDirectory("control-plane");
 	const commands = await resolveBinaries([
 		"etcd",
@@ -68,6 +72,7 @@ export async function startControlPlane(): Promise<TestControlPlane> {
 			port,
 			etcdPort: clientPort,
 			pki,
+			flags: apiserverFlags,
 		}),
 		join(directory, "apiserver"),
 	);

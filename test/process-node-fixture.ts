@@ -45,8 +45,12 @@ export class ProcessNodeFixture {
 		await rm(this.scratch, { recursive: true, force: true });
 	}
 
-	createPod(name: string, spec: PodSpec): Promise<Pod> {
-		const metadata = { name, namespace: this.namespace };
+	createPod(
+		name: string,
+		spec: PodSpec,
+		labels: Record<string, string> = {},
+	): Promise<Pod> {
+		const metadata = { name, namespace: this.namespace, labels };
 		return this.client.create<Pod>(kinds.pod, { metadata, spec });
 	}
 
@@ -162,6 +166,10 @@ stubborn)
 	trap '' TERM
 	echo "running $$"
 	while :; do sleep 0.05; done ;;
+load)
+	echo '{"daysDone":1,"daysTotal":3,"rowsDone":10,"rowsTotal":30}'
+	while [ ! -e "$FINISH" ]; do sleep 0.05; done
+	echo '{"daysDone":3,"daysTotal":3,"rowsDone":30,"rowsTotal":30}' ;;
 once)
 	if [ -e "$STORE/again" ]; then exit 0; fi
 	touch "$STORE/again"

@@ -7,6 +7,8 @@ export interface ApiserverSettings {
 	port: number;
 	etcdPort: number;
 	pki: Pki;
+	/** More flags, such as of another way to sign in. */
+	flags?: string[] | undefined;
 }
 
 /** The Kubernetes API: loopback, RBAC and Node authorization, admission as in a cluster. */
@@ -42,6 +44,7 @@ export function kubeApiserver(settings: ApiserverSettings): Program {
 			// A day: what happened overnight can be read in the morning.
 			"--event-ttl=24h",
 			"--profiling=false",
+			...(settings.flags ?? []),
 		],
 		env: {},
 		isReady: () =>

@@ -216,7 +216,8 @@ function ofFastify(error: unknown): RequestError | undefined {
 	}
 }
 
-function unavailable(): RequestError {
+/** The 503 of an apiserver that is away, or not ready. */
+export function unavailable(): RequestError {
 	return new RequestError(
 		"Unavailable",
 		"The Kubernetes API doesn't answer. Send the request again.",

@@ -108,6 +108,12 @@ const parameters = {
 			default: defaultLogLines,
 		},
 	},
+	follow: {
+		name: "follow",
+		in: "query",
+		description: "Go on with what is written from now on, until the run ends.",
+		schema: { type: "boolean", default: false },
+	},
 	account: {
 		name: "Tidemill-Account",
 		in: "header",

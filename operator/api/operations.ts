@@ -79,7 +79,7 @@ export const operations: Operation[] = [
 		summary: "Read a run's log",
 		tag: "runs",
 		handler: getRunLogs,
-		query: ["tail"],
+		query: ["tail", "follow"],
 		answers: { 200: { about: "The last lines, as they were written." } },
 		produces: "text/plain",
 		errors: [404],

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { KubeClient } from "../kube/client.ts";
+import type { ApiserverReadiness } from "./apiserver-readiness.ts";
 import { unauthorized } from "./errors.ts";
 import { type Identity, IdentityCache } from "./identity-cache.ts";
 import type { Rate, RateLimit } from "./rate-limit.ts";
@@ -19,8 +20,17 @@ export class Reception {
 	readonly #identities: IdentityCache;
 	readonly #rateLimit: RateLimit;
 
-	constructor(clientFor: (token: string) => KubeClient, rateLimit: RateLimit) {
-		this.#identities = new IdentityCache((token) => askWhoIs(clientFor(token)));
+	constructor(
+		clientFor: (token: string) => KubeClient,
+		readiness: ApiserverReadiness,
+		rateLimit: RateLimit,
+	) {
+		this.#identities = new IdentityCache(async (token) => {
+			const client = clientFor(token);
+			const identity = await askWhoIs(client);
+			await readiness.learn(client);
+			return identity;
+		});
 		this.#rateLimit = rateLimit;
 	}
 
@@ -48,8 +58,8 @@ export class Reception {
 	}
 }
 
-/** RFC 6750 §2.1. */
-function bearerToken(header: string | undefined): string {
+/** RFC 6750 §2.1. Throws the 401 of a header that has none. */
+export function bearerToken(header: string | undefined): string {
 	if (header === undefined) throw unauthorized("missing");
 	const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header)?.[1];
 	if (token === undefined) throw unauthorized("invalid");

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { KubeClient } from "../kube/client.ts";
 import { kinds } from "../kube/kinds.ts";
 import { resourcePath } from "../kube/resource.ts";
@@ -24,6 +25,33 @@ export async function readRunLog(
 	run: string,
 	tailLines: number,
 ): Promise<string | undefined> {
+	const path = await logPath(client, account, run);
+	const query = { tailLines, limitBytes: maxLogBytes };
+	return path === undefined
+		? undefined
+		: client.rawText("GET", path, { query });
+}
+
+/** As {@link readRunLog}, and then what is written from now on, until the Pod has ended or `signal` fires. */
+export async function followRunLog(
+	client: KubeClient,
+	account: string,
+	run: string,
+	tailLines: number,
+	signal: AbortSignal,
+): Promise<IncomingMessage | undefined> {
+	const path = await logPath(client, account, run);
+	return path === undefined
+		? undefined
+		: client.rawStream(path, { tailLines, follow: true }, signal);
+}
+
+/** undefined when there is no Pod that has begun. */
+async function logPath(
+	client: KubeClient,
+	account: string,
+	run: string,
+): Promise<string | undefined> {
 	const { items } = await client.list(kinds.pod, {
 		namespace: account,
 		labelSelector: `${label.run}=${run}`,
@@ -36,11 +64,8 @@ export async function readRunLog(
 			),
 		)
 		.at(-1);
-	if (!latest) return undefined;
-	return client.rawText(
-		"GET",
-		resourcePath(kinds.pod, account, latest.metadata.name, "log"),
-		{ query: { tailLines, limitBytes: maxLogBytes } },
+	return (
+		latest && resourcePath(kinds.pod, account, latest.metadata.name, "log")
 	);
 }
 

@@ -1,19 +1,26 @@
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { RequestError } from "./errors.ts";
 import type { Caller, Handler } from "./handler.ts";
-import { progressIn, readRunLog } from "./run-log.ts";
+import { followRunLog, progressIn, readRunLog } from "./run-log.ts";
 import { noRun } from "./runs.ts";
 import { runView } from "./views.ts";
 
 export const maxLogLines = 10_000;
 export const defaultLogLines = 1_000;
 
-/** `GET /v1/runs/{name}/logs`: the last `?tail=` lines of what its Pod has written, as they are. */
+/**
+ * `GET /v1/runs/{name}/logs`: the last `?tail=` lines of what its Pod has written, as they are; with `?follow=true` also
+ * what it writes from then on, until it ends.
+ */
 export const getRunLogs: Handler = async (caller, { params, query }, reply) => {
+	const { client, account, gone } = caller;
 	const name = params.name!;
 	const lines = lineCountOf(query.tail);
+	const follows = flagOf("follow", query.follow);
 	await requireRun(caller, name);
-	const log = await readRunLog(caller.client, caller.account, name, lines);
+	const log = follows
+		? await followRunLog(client, account, name, lines, gone)
+		: await readRunLog(client, account, name, lines);
 	if (log === undefined)
 		throw new RequestError(
 			"NotFound",
@@ -57,5 +64,12 @@ function lineCountOf(tail = String(defaultLogLines)): number {
 				message: `must be a whole number from 1 to ${maxLogLines}`,
 			},
 		],
+	});
+}
+
+function flagOf(name: string, value = "false"): boolean {
+	if (value === "true" || value === "false") return value === "true";
+	throw new RequestError("InvalidRequest", `${name} is not true or false.`, {
+		details: [{ path: name, message: "must be true or false" }],
 	});
 }

@@ -7,9 +7,10 @@ import fastify, {
 	type HTTPMethods,
 } from "fastify";
 import type { Logger } from "../../service/log.ts";
-import type { KubeClient } from "../kube/client.ts";
+import { hasReason, type KubeClient } from "../kube/client.ts";
 import { accepts } from "./accept.ts";
 import { accountOf } from "./account.ts";
+import { ApiserverReadiness } from "./apiserver-readiness.ts";
 import { serveDocumentation } from "./documentation.ts";
 import { RequestError, requestErrorOf } from "./errors.ts";
 import type { Caller, Question } from "./handler.ts";
@@ -20,7 +21,7 @@ import {
 	rateHeaders,
 	rateLimited,
 } from "./rate-limit.ts";
-import { Reception, type Visitor } from "./reception.ts";
+import { bearerToken, Reception, type Visitor } from "./reception.ts";
 import { carryOutOnce, type RequestStore } from "./request-keys.ts";
 
 export interface ApiOptions {
@@ -63,8 +64,10 @@ export function createApi(options: ApiOptions): FastifyInstance {
 			answerError(error, request, reply, options.log),
 		...(options.trustedProxies && { trustProxy: options.trustedProxies }),
 	});
+	const readiness = new ApiserverReadiness();
 	const reception = new Reception(
 		options.clientFor,
+		readiness,
 		new RateLimit(options.rateLimit),
 	);
 	const visitors = new WeakMap<FastifyRequest, Visitor>();
@@ -101,9 +104,16 @@ export function createApi(options: ApiOptions): FastifyInstance {
 			"There is nothing here. GET /v1/openapi.json says what the API has; /docs is for people.",
 		);
 	});
-	api.setErrorHandler((error, request, reply) =>
-		answerError(error, request, reply, options.log),
-	);
+	api.setErrorHandler(async (error, request, reply) => {
+		const cause = hasReason(error, "Forbidden")
+			? await readiness.judge(
+					error,
+					options.clientFor(bearerToken(request.headers.authorization)),
+				)
+			: error;
+		answerError(cause, request, reply, options.log);
+		return reply;
+	});
 	return api;
 }
 

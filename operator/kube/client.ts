@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -236,6 +237,15 @@ export class KubeClient {
 				await sleep(waitMs, undefined, { signal: options.signal });
 			}
 		}
+	}
+
+	/** The answer to a GET as it comes, such as a log that is followed: it may be silent, and takes as long as it takes. */
+	async rawStream(
+		path: string,
+		query: Query,
+		signal: AbortSignal,
+	): Promise<IncomingMessage> {
+		return this.#transport.open({ method: "GET", path, query, signal });
 	}
 
 	async #answer(request: KubeRequest): Promise<string> {

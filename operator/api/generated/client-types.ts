@@ -1215,7 +1215,7 @@ export interface Operations {
 	getRunLogs: {
 		method: "GET";
 		path: "/v1/runs/{name}/logs";
-		query: { tail?: string };
+		query: { tail?: string; follow?: string };
 		body: undefined;
 		answer: string;
 	};
