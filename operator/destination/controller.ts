@@ -2,12 +2,12 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../crds/generated/types.ts";
+import { applyActions } from "../apply-actions.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import { ApiError, hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
 import { type Job, kinds, type Secret } from "../kube/kinds.ts";
 import { keyOf } from "../kube/resource.ts";
-import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager, label } from "../labels.ts";
 import type { Check } from "./check.ts";
 import {
@@ -35,7 +35,11 @@ export const createDestinationController: ControllerFactory = (context) => {
 					jobsOf(destination.metadata.uid!),
 				);
 				try {
-					return await apply(context, destination, decide(state, Date.now()));
+					return await applyDestination(
+						context,
+						destination,
+						decide(state, Date.now()),
+					);
 				} catch (error) {
 					if (!hasReason(error, "NotFound")) throw error;
 					return undefined; // It was deleted while we looked.
@@ -102,57 +106,31 @@ async function credentialsOf(
 	);
 }
 
-async function apply(
+function applyDestination(
 	context: OperatorContext,
 	destination: Destination,
 	actions: DestinationAction[],
 ): Promise<Result | undefined> {
-	const { client, events } = context;
+	const { client } = context;
 	const { namespace } = destination.metadata;
-	let result: Result | undefined;
-	for (const action of actions)
-		switch (action.type) {
-			case "startCheck": {
-				const refusal = await startCheck(context, destination, action.check);
-				if (refusal === undefined) break;
-				// The status may have been written a moment ago.
-				const fresh =
-					(await client.get<Destination>(
-						destinationKind,
-						destination.metadata.name,
-						namespace,
-					)) ?? destination;
-				return apply(
-					context,
-					fresh,
-					decideRefused(fresh, action.check, refusal, Date.now()),
-				);
-			}
-			case "deleteCheck":
+	return applyActions<Destination, DestinationAction>(
+		context,
+		{ kind: destinationKind, verb: "Check" },
+		destination,
+		actions,
+		async (action, current) => {
+			if (action.type === "deleteCheck") {
 				await client.delete(kinds.job, action.name, namespace);
 				await client.delete(kinds.secret, action.name, namespace);
-				break;
-			case "writeStatus":
-				await writeStatus(
-					client,
-					destinationKind,
-					destination,
-					action.status,
-					fieldManager,
-				);
-				break;
-			case "recordEvent":
-				events.record(destinationKind, destination, {
-					type: action.severity,
-					reason: action.reason,
-					action: "Check",
-					note: action.message,
-				});
-				break;
-			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
-		}
-	return result;
+				return undefined;
+			}
+			const { check } = action;
+			const refusal = await startCheck(context, current, check);
+			return refusal === undefined
+				? undefined
+				: { instead: decideRefused(current, check, refusal, Date.now()) };
+		},
+	);
 }
 
 /** Returns Kubernetes' words if it refuses; other errors are thrown. */

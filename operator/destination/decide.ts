@@ -4,6 +4,7 @@ import type {
 	DestinationLastCheck,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
+import type { CommonAction } from "../apply-actions.ts";
 import type { EventReason } from "../event-reasons.ts";
 import { jobOutcome } from "../job-outcome.ts";
 import {
@@ -43,14 +44,7 @@ export type DestinationAction =
 	| { type: "startCheck"; check: Check }
 	/** The Job with its Pods, and the Secret of the same name. */
 	| { type: "deleteCheck"; name: string }
-	| { type: "writeStatus"; status: DestinationStatus }
-	| {
-			type: "recordEvent";
-			severity: "Normal" | "Warning";
-			reason: EventReason<"Destination">;
-			message: string;
-	  }
-	| { type: "lookAgain"; afterMs: number };
+	| CommonAction<Destination, EventReason<"Destination">>;
 
 export function decide(
 	state: DestinationState,

@@ -6,8 +6,8 @@ import {
 	runKind,
 	type Source,
 } from "../../crds/generated/types.ts";
+import { applyActions } from "../apply-actions.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
-import type { EventReason } from "../event-reasons.ts";
 import { hasReason, type KubeClient } from "../kube/client.ts";
 import {
 	ControllerLoop,
@@ -19,14 +19,13 @@ import {
 	keyOf,
 	type ObjectKey,
 } from "../kube/resource.ts";
-import { writeStatus } from "../kube/status-writer.ts";
 import {
 	annotation,
 	fieldManager,
 	label,
 	managedByTidemill,
 } from "../labels.ts";
-import { decide, type PipelineAction } from "./decide.ts";
+import { decide, type PipelineAction, withoutRun } from "./decide.ts";
 import { referencesOf } from "./references.ts";
 import type { References } from "./target.ts";
 
@@ -42,7 +41,7 @@ export const createPipelineController: ControllerFactory = (context) => {
 				const references = referencesOf(context, pipeline);
 				if (isEarly(references)) return undefined;
 				const state = { ...references, runs: await runsOf(context, pipeline) };
-				return apply(context, pipeline, decide(state, Date.now()));
+				return applyPipeline(context, pipeline, decide(state, Date.now()));
 			},
 		},
 		// At a full hour many are due at once.
@@ -91,54 +90,27 @@ async function runsOf(
 	return runs.filter(({ metadata }) => !metadata.deletionTimestamp);
 }
 
-async function apply(
-	{ client, events }: OperatorContext,
+function applyPipeline(
+	context: OperatorContext,
 	pipeline: Pipeline,
 	actions: PipelineAction[],
 ): Promise<Result | undefined> {
-	let result: Result | undefined;
-	let taken: Run | undefined;
-	for (const action of actions)
-		switch (action.type) {
-			case "createRun": {
-				taken = await createRun(client, pipeline, action.name);
-				if (!taken) break;
-				events.record(pipelineKind, pipeline, {
-					type: "Warning",
-					reason: "RunNameTaken" satisfies EventReason<"Pipeline">,
-					action: "Schedule",
-					note: `There is a Run "${action.name}" of Pipeline "${taken.spec.pipelineRef.name}" already, so this time of the schedule is left out. Leave names that end in a number to the schedule.`,
-				});
-				break;
-			}
-			case "writeStatus": {
-				const { activeRun, ...status } = action.status;
-				await writeStatus<Pipeline>(
-					client,
-					pipelineKind,
-					pipeline,
-					{ ...status, ...(activeRun && !taken && { activeRun }) },
-					fieldManager,
-				);
-				break;
-			}
-			case "deleteRun": {
+	const { client } = context;
+	return applyActions<Pipeline, PipelineAction>(
+		context,
+		{ kind: pipelineKind, verb: "Reconcile" },
+		pipeline,
+		actions,
+		async (action) => {
+			if (action.type === "deleteRun") {
 				const { name, namespace, uid } = action.run.metadata;
 				await client.delete(runKind, name, namespace, { uid });
-				break;
+				return undefined;
 			}
-			case "recordEvent":
-				events.record(pipelineKind, pipeline, {
-					type: action.severity,
-					reason: action.reason,
-					action: "Reconcile",
-					note: action.message,
-				});
-				break;
-			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
-		}
-	return result;
+			const namesake = await createRun(client, pipeline, action.name);
+			return namesake && { instead: withoutRun(actions, namesake) };
+		},
+	);
 }
 
 /** Returns the Run of another Pipeline that has the name, if one has. */

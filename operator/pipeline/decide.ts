@@ -7,6 +7,7 @@ import type {
 	PipelineStatus,
 	Run,
 } from "../../crds/generated/types.ts";
+import type { CommonAction } from "../apply-actions.ts";
 import type { EventReason } from "../event-reasons.ts";
 import {
 	type Condition,
@@ -39,15 +40,8 @@ export interface PipelineState extends References {
 export type PipelineAction =
 	/** `slotMs`: the scheduled minute, which names the Run. */
 	| { type: "createRun"; name: string; slotMs: number }
-	| { type: "writeStatus"; status: PipelineStatus }
 	| { type: "deleteRun"; run: Run }
-	| {
-			type: "recordEvent";
-			severity: "Normal" | "Warning";
-			reason: EventReason<"Pipeline">;
-			message: string;
-	  }
-	| { type: "lookAgain"; afterMs: number };
+	| CommonAction<Pipeline, EventReason<"Pipeline">>;
 
 /** In the order in which they are applied: a Run is recorded before it is pruned. */
 export function decide(state: PipelineState, now: number): PipelineAction[] {
@@ -94,6 +88,30 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			timing.nextMs === undefined ? undefined : timing.nextMs - now,
 			problem?.because === "missing" ? settlingMs(pipeline, now) : undefined,
 		]),
+	];
+}
+
+/**
+ * What is left to do when a Run of another Pipeline has the name of the one to be made: this time of the schedule is left
+ * out, and people are told.
+ */
+export function withoutRun(
+	actions: PipelineAction[],
+	{ metadata, spec }: Run,
+): PipelineAction[] {
+	const left = actions.flatMap((action): PipelineAction[] => {
+		if (action.type === "createRun") return [];
+		if (action.type !== "writeStatus") return [action];
+		const { activeRun: _, ...status } = action.status;
+		return [{ ...action, status }];
+	});
+	return [
+		tell(
+			"Warning",
+			"RunNameTaken",
+			`There is a Run "${metadata.name}" of Pipeline "${spec.pipelineRef.name}" already, so this time of the schedule is left out. Leave names that end in a number to the schedule.`,
+		),
+		...left,
 	];
 }
 

@@ -1,5 +1,6 @@
 import type { ManifestQuestion } from "../../contracts/manifest.ts";
-import type { RunStatus } from "../../crds/generated/types.ts";
+import type { Run } from "../../crds/generated/types.ts";
+import type { CommonAction } from "../apply-actions.ts";
 import type { EventReason } from "../event-reasons.ts";
 import type { Target } from "../pipeline/target.ts";
 import type { RunJob } from "./job.ts";
@@ -10,14 +11,7 @@ export type RunAction =
 	| { type: "adopt" }
 	/** What follows from the answer is decided then. */
 	| { type: "askManifest"; question: ManifestQuestion; target: Target }
-	| { type: "writeStatus"; status: RunStatus }
 	| { type: "startJob"; runJob: RunJob }
 	/** The Job with its Pods, and its input. */
 	| { type: "removeJob" }
-	| {
-			type: "recordEvent";
-			severity: "Normal" | "Warning";
-			reason: EventReason<"Run">;
-			message: string;
-	  }
-	| { type: "lookAgain"; afterMs: number };
+	| CommonAction<Run, EventReason<"Run">>;

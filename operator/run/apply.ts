@@ -3,12 +3,12 @@ import type {
 	ManifestQuestion,
 } from "../../contracts/manifest.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
+import { applyActions } from "../apply-actions.ts";
 import type { OperatorContext } from "../context.ts";
 import { ApiError, hasReason, type KubeClient } from "../kube/client.ts";
 import type { Result } from "../kube/controller.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
 import { controllerReference } from "../kube/resource.ts";
-import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager } from "../labels.ts";
 import { keysSecretName, readKeys } from "../source/keys.ts";
 import type { RunAction } from "./action.ts";
@@ -17,63 +17,45 @@ import { inputSecretName, type RunJob } from "./job.ts";
 import { requestManifest } from "./manifest-request.ts";
 
 /** Does what was decided, and what follows from the answers of archive and Kubernetes. */
-export async function applyRun(
+export function applyRun(
 	context: OperatorContext,
 	state: RunState,
 	actions: RunAction[],
 ): Promise<Result | undefined> {
-	const { client, events } = context;
-	const { name, namespace } = state.run.metadata;
-	let { run } = state;
-	let result: Result | undefined;
-	for (const action of actions)
-		switch (action.type) {
-			case "adopt":
-				run = await adopt(context, state);
-				break;
-			case "askManifest": {
-				const answer = await ask(context, state, action.question);
-				const next = { ...state, run };
-				return applyRun(
-					context,
-					next,
-					decideStart(next, action.target, answer, Date.now()),
-				);
-			}
-			case "writeStatus":
-				run = await writeStatus<Run>(
-					client,
-					runKind,
-					run,
-					action.status,
-					fieldManager,
-				);
-				break;
-			case "startJob": {
-				const refusal = await start(context, run, action.runJob);
-				if (refusal === undefined) break;
-				const next = { ...state, run };
-				return applyRun(context, next, decideRefused(run, refusal, Date.now()));
-			}
-			case "removeJob":
-				await removeInput(context, run);
-				if (state.job) {
-					const { uid } = state.job.metadata;
-					await client.delete(kinds.job, name, namespace, { uid });
+	const { client } = context;
+	return applyActions<Run, RunAction>(
+		context,
+		{ kind: runKind, verb: "Run" },
+		state.run,
+		actions,
+		async (action, run) => {
+			switch (action.type) {
+				case "adopt":
+					return { object: await adopt(context, state) };
+				case "askManifest": {
+					const { question, target } = action;
+					const answer = await ask(context, state, question);
+					const now = Date.now();
+					return {
+						instead: decideStart({ ...state, run }, target, answer, now),
+					};
 				}
-				break;
-			case "recordEvent":
-				events.record<Run>(runKind, run, {
-					type: action.severity,
-					reason: action.reason,
-					action: "Run",
-					note: action.message,
-				});
-				break;
-			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
-		}
-	return result;
+				case "startJob": {
+					const refusal = await start(context, run, action.runJob);
+					return refusal === undefined
+						? undefined
+						: { instead: decideRefused(run, refusal, Date.now()) };
+				}
+				case "removeJob": {
+					await removeInput(context, run);
+					const { name, namespace } = run.metadata;
+					const { uid } = state.job?.metadata ?? {};
+					if (uid) await client.delete(kinds.job, name, namespace, { uid });
+					return undefined;
+				}
+			}
+		},
+	);
 }
 
 async function adopt(

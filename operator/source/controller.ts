@@ -1,11 +1,11 @@
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { applyActions } from "../apply-actions.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import type { EventReason } from "../event-reasons.ts";
 import { hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
 import { keyOf, type ObjectKey } from "../kube/resource.ts";
-import { writeStatus } from "../kube/status-writer.ts";
 import { fieldManager } from "../labels.ts";
 import { secretNames } from "./authorization.ts";
 import {
@@ -40,10 +40,12 @@ export const createSourceController: ControllerFactory = (context) => {
 					source,
 					statusWrittenMs.get(textOf(key)) ?? 0,
 				);
+				const actions = decide(state, Date.now());
 				try {
-					return await apply(context, source, decide(state, Date.now()), () =>
-						statusWrittenMs.set(textOf(key), Date.now()),
-					);
+					const result = await applySource(context, source, actions);
+					if (actions.some(({ type }) => type === "writeStatus"))
+						statusWrittenMs.set(textOf(key), Date.now());
+					return result;
 				} catch (error) {
 					if (!hasReason(error, "NotFound")) throw error;
 					return undefined; // It was deleted while we looked.
@@ -106,96 +108,87 @@ async function read(
 	};
 }
 
-async function apply(
-	{ client, events, routes, settings }: OperatorContext,
+function applySource(
+	context: OperatorContext,
 	source: Source,
 	actions: SourceAction[],
-	onStatusWritten: () => void,
 ): Promise<Result | undefined> {
+	const { client, events, routes, settings } = context;
 	const { name, namespace } = source.metadata;
-	let current = source;
-	let result: Result | undefined;
-	for (const action of actions)
-		switch (action.type) {
-			case "setFinalizers": {
-				const { resourceVersion } = current.metadata;
-				const { finalizers } = action;
-				current = await client.patch<Source>(
-					sourceKind,
-					name,
-					namespace,
-					{ metadata: { finalizers, resourceVersion } },
-					"merge",
-					{ fieldManager },
-				);
-				break;
+	return applyActions<Source, SourceAction>(
+		context,
+		{ kind: sourceKind, verb: "Reconcile" },
+		source,
+		actions,
+		async (action, current) => {
+			switch (action.type) {
+				case "setFinalizers": {
+					const { resourceVersion } = current.metadata;
+					const { finalizers } = action;
+					const object = await client.patch<Source>(
+						sourceKind,
+						name,
+						namespace,
+						{ metadata: { finalizers, resourceVersion } },
+						"merge",
+						{ fieldManager },
+					);
+					return { object };
+				}
+				case "issueKeys":
+					await client.create(
+						kinds.secret,
+						keysSecret(
+							{ namespace: namespace!, name },
+							newKeys(settings.shards, rotationOf(source)),
+						),
+						{ fieldManager },
+					);
+					events.record(sourceKind, current, {
+						type: "Normal",
+						reason: "URLIssued" satisfies EventReason<"Source">,
+						action: "IssueURL",
+						note: `The Source has a URL of its own now; its keys are in Secret "${keysSecretName(name)}".`,
+					});
+					return undefined;
+				case "rotateURL":
+					await rotateURL(context, current, action.rotation);
+					return undefined;
+				case "releaseKey":
+					await routes.release(action.sourceKey, namespace!);
+					return undefined;
+				case "deleteKeys":
+					await client.delete(kinds.secret, keysSecretName(name), namespace);
+					return undefined;
 			}
-			case "issueKeys":
-				await client.create(
-					kinds.secret,
-					keysSecret(
-						{ namespace: namespace!, name },
-						newKeys(settings.shards, rotationOf(source)),
-					),
-					{ fieldManager },
-				);
-				events.record(sourceKind, current, {
-					type: "Normal",
-					reason: "URLIssued" satisfies EventReason<"Source">,
-					action: "IssueURL",
-					note: `The Source has a URL of its own now; its keys are in Secret "${keysSecretName(name)}".`,
-				});
-				break;
-			case "rotateURL": {
-				// Memory may not have the Secret that was just rotated.
-				const secretName = keysSecretName(name);
-				const secret = await client.get(kinds.secret, secretName, namespace);
-				if (!secret || readKeys(secret, name)?.rotation === action.rotation)
-					break;
-				await client.patch(
-					kinds.secret,
-					secretName,
-					namespace,
-					urlRotation(action.rotation, secret.metadata.resourceVersion!),
-					"merge",
-					{ fieldManager },
-				);
-				events.record(sourceKind, current, {
-					type: "Normal",
-					reason: "URLRotated" satisfies EventReason<"Source">,
-					action: "RotateURL",
-					note: "The Source has another URL: see status.webhookURL. Senders with the earlier one are answered with 404.",
-				});
-				break;
-			}
-			case "releaseKey":
-				await routes.release(action.sourceKey, namespace!);
-				break;
-			case "deleteKeys":
-				await client.delete(kinds.secret, keysSecretName(name), namespace);
-				break;
-			case "writeStatus":
-				await writeStatus(
-					client,
-					sourceKind,
-					current,
-					action.status,
-					fieldManager,
-				);
-				onStatusWritten();
-				break;
-			case "recordEvent":
-				events.record(sourceKind, current, {
-					type: action.severity,
-					reason: action.reason,
-					action: "Reconcile",
-					note: action.message,
-				});
-				break;
-			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
-		}
-	return result;
+		},
+	);
+}
+
+async function rotateURL(
+	{ client, events }: OperatorContext,
+	source: Source,
+	rotation: string,
+): Promise<void> {
+	const { name, namespace } = source.metadata;
+	// Memory may not have the Secret that was just rotated.
+	const secretName = keysSecretName(name);
+	const secret = await client.get(kinds.secret, secretName, namespace);
+	if (!secret || readKeys(secret, name)?.rotation === rotation) return;
+	await client.patch(
+		kinds.secret,
+		secretName,
+		namespace,
+		urlRotation(rotation, secret.metadata.resourceVersion!),
+		"merge",
+		{ fieldManager },
+	);
+	events.record(sourceKind, source, {
+		type: "Normal",
+		reason: "URLRotated" satisfies EventReason<"Source">,
+		action: "RotateURL",
+		note: "The Source has another URL: see status.webhookURL. Senders with the earlier one are answered with 404.",
+	});
 }
 
 function textOf({ namespace, name }: ObjectKey): string {

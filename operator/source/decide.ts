@@ -3,6 +3,7 @@ import type { SourceLedger } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import type { SealKey } from "../../service/seal-key.ts";
+import type { CommonAction } from "../apply-actions.ts";
 import type { EventReason } from "../event-reasons.ts";
 import {
 	type ConditionStatus,
@@ -48,14 +49,7 @@ export type SourceAction =
 	| { type: "rotateURL"; rotation: string }
 	| { type: "releaseKey"; sourceKey: string }
 	| { type: "deleteKeys" }
-	| { type: "writeStatus"; status: SourceStatus }
-	| {
-			type: "recordEvent";
-			severity: "Normal" | "Warning";
-			reason: EventReason<"Source">;
-			message: string;
-	  }
-	| { type: "lookAgain"; afterMs: number };
+	| CommonAction<Source, EventReason<"Source">>;
 
 /** Facts from the ledger change with every cut; a Source's status follows at most this often. */
 const factsIntervalMs = 10_000;

@@ -2,10 +2,9 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import type { ControllerFactory, OperatorContext } from "../context.ts";
+import { applyActions } from "../apply-actions.ts";
+import type { ControllerFactory } from "../context.ts";
 import { ControllerLoop, specChanged } from "../kube/controller.ts";
-import { writeStatus } from "../kube/status-writer.ts";
-import { fieldManager } from "../labels.ts";
 import { decide, type TrackingPlanAction } from "./decide.ts";
 import { schemaFault } from "./schema-fault.ts";
 
@@ -19,8 +18,12 @@ export const createTrackingPlanController: ControllerFactory = (context) => {
 				const plan = informers.trackingPlans.get(namespace, name);
 				if (!plan) return undefined;
 				const actions = decide(plan, schemaFault(plan.spec), Date.now());
-				await apply(context, plan, actions);
-				return undefined;
+				return applyActions<TrackingPlan, TrackingPlanAction>(
+					context,
+					{ kind: trackingPlanKind, verb: "Validate" },
+					plan,
+					actions,
+				);
 			},
 		},
 		{ log },
@@ -29,26 +32,3 @@ export const createTrackingPlanController: ControllerFactory = (context) => {
 	loop.watch(informers.trackingPlans, undefined, specChanged);
 	return loop;
 };
-
-async function apply(
-	{ client, events }: OperatorContext,
-	plan: TrackingPlan,
-	actions: TrackingPlanAction[],
-): Promise<void> {
-	for (const action of actions)
-		if (action.type === "writeStatus")
-			await writeStatus<TrackingPlan>(
-				client,
-				trackingPlanKind,
-				plan,
-				action.status,
-				fieldManager,
-			);
-		else
-			events.record(trackingPlanKind, plan, {
-				type: action.severity,
-				reason: action.reason,
-				action: "Validate",
-				note: action.message,
-			});
-}

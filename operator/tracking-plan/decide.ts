@@ -1,20 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import type {
-	TrackingPlan,
-	TrackingPlanStatus,
-} from "../../crds/generated/types.ts";
+import type { TrackingPlan } from "../../crds/generated/types.ts";
+import type { CommonAction } from "../apply-actions.ts";
 import type { EventReason } from "../event-reasons.ts";
 import { findCondition, setCondition } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
 
-export type TrackingPlanAction =
-	| { type: "writeStatus"; status: TrackingPlanStatus }
-	| {
-			type: "recordEvent";
-			severity: "Normal" | "Warning";
-			reason: EventReason<"TrackingPlan">;
-			message: string;
-	  };
+export type TrackingPlanAction = CommonAction<
+	TrackingPlan,
+	EventReason<"TrackingPlan">
+>;
 
 /** @param fault what is wrong with one of its schemas; undefined if all are valid. */
 export function decide(
