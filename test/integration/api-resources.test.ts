@@ -363,30 +363,40 @@ describe("changes at the same time", () => {
 	});
 });
 
-test("what was made by REST, exported, deleted and applied again is shown the same", async () => {
-	const created = await editor("POST", "/v1/pipelines", {
-		name: "exported",
-		displayName: "Täglich",
-		sourceRef: { name: "s" },
-		destinationRef: { name: "d" },
-		schedule: { type: "Daily", updateTime: "06:30" },
-	});
-	const inAccount = `--namespace=${account}`;
-	const yaml = await kubectlDone([
-		"get",
-		"pipeline",
-		"exported",
-		inAccount,
-		"--output=yaml",
-	]);
-	await kubectlDone(["delete", "pipeline", "exported", inAccount]);
-	await kubectlDone(["apply", "--filename=-"], yaml);
-	const { body } = await viewer("GET", "/v1/pipelines/exported");
-	expect({ ...body, creationTimestamp: "" }).toEqual({
-		...created.body,
-		creationTimestamp: "",
-	});
-});
+test.each([
+	["sources", { type: "Webhook", webhook: { maxBodyBytes: 2048 } }],
+	["destinations", { ...duckDB, displayName: "Dateien" }],
+	[
+		"pipelines",
+		{
+			displayName: "Täglich",
+			sourceRef: { name: "s" },
+			destinationRef: { name: "d" },
+			schedule: { type: "Daily", updateTime: "06:30" },
+		},
+	],
+	[
+		"tracking-plans",
+		{ eventType: { constant: "order" }, common: { properties: { a: true } } },
+	],
+])(
+	"of %s, what was made by REST, exported, deleted and applied again is shown the same",
+	async (collection, fields) => {
+		const path = `/v1/${collection}`;
+		const created = await editor("POST", path, { name: "exported", ...fields });
+		expect(created.status).toBe(201);
+		const object = [collection.replace("-", ""), "exported"];
+		const inAccount = `--namespace=${account}`;
+		const yaml = await kubectlDone(["get", ...object, inAccount, "-o=yaml"]);
+		await kubectlDone(["delete", ...object, inAccount]);
+		await kubectlDone(["apply", "--filename=-"], yaml);
+		const { body } = await viewer("GET", `${path}/exported`);
+		expect({ ...body, creationTimestamp: "" }).toEqual({
+			...created.body,
+			creationTimestamp: "",
+		});
+	},
+);
 
 test("who keeps a resource in step with a repository is named", async () => {
 	await kubectlDone(
