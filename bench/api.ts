@@ -293,6 +293,8 @@ async function startApiProcess(kubeconfig: string, natsUrl: string) {
 				API_RATE_LIMIT: "1000000",
 				HEALTH_PORT: String(healthPort),
 				LOG_LEVEL: "warn",
+				// As local/roles.ts and the chart start it.
+				NODE_OPTIONS: "--max-semi-space-size=4",
 			},
 			isReady: () => answersOk(`http://127.0.0.1:${healthPort}/readyz`),
 			stopTimeoutMs: 5_000,

@@ -67,6 +67,8 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			KUBECONFIG: kubeconfig("api"),
 			API_HOST: "127.0.0.1",
 			API_PORT: String(ports.api),
+			// As archive: 50 MiB less, and no slower.
+			NODE_OPTIONS: "--max-semi-space-size=4",
 		}),
 		node: role(
 			"node",
