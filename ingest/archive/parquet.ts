@@ -1,30 +1,27 @@
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import {
-	type DuckDBAppender,
-	type DuckDBConnection,
-	DuckDBDateValue,
-	// @duckdb/node-api: writes Parquet with zstd faster than a writer in JavaScript could.
-	DuckDBInstance,
-	DuckDBTimestampTZValue,
-} from "@duckdb/node-api";
-import { dayMs } from "../../contracts/utc-date.ts";
+// @duckdb/node-api: writes Parquet with zstd faster than a writer in JavaScript could.
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { utcDate } from "../../contracts/utc-date.ts";
 import { quoteText } from "../duckdb/quoting.ts";
 import type { FrameEvent } from "../frame.ts";
+import { EventChunk, eventColumns } from "./event-chunk.ts";
 
 /**
  * Types that every Parquet reader and warehouse knows: UTF-8 text, DATE, and TIMESTAMP in UTC with microseconds.
  * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as it came; null where there is none.
  */
-const columns = `
-	event_id VARCHAR NOT NULL,
-	timestamp TIMESTAMPTZ NOT NULL,
-	date DATE NOT NULL,
-	body VARCHAR NOT NULL,
-	kind VARCHAR NOT NULL,
-	headers VARCHAR,
-	violations VARCHAR`;
+const selectRows = (date: string) => `
+	SELECT
+		id::VARCHAR AS event_id,
+		timestamp,
+		DATE ${quoteText(date)} AS date,
+		decode(body) AS body,
+		CASE WHEN is_form THEN 'form' ELSE 'json' END AS kind,
+		headers,
+		violations
+	FROM events`;
 
 /**
  * A cut is small (8 MiB), so little is enough; what is larger goes to the scratch folder. More threads than one would
@@ -37,10 +34,8 @@ const databaseSettings = {
 };
 
 /** What DuckDB holds back until it is compressed; a multiple of its vectors of 2,048 rows. */
-const rowGroupSize = 20_480;
+const rowGroupSize = 8_192;
 
-/** Appending is synchronous, 4 µs a row: after this many, heartbeats and probes get their turn. */
-const rowsAtOnce = 4_000;
 const abandonedMs = 60 * 60_000;
 
 /** Makes the objects' content. One for each process; its database holds nothing between two calls. */
@@ -75,10 +70,11 @@ export class ParquetWriter {
 		const connection = await this.#database.connect();
 		const file = join(this.#scratch, `${process.pid}-${this.#files++}.parquet`);
 		try {
-			await connection.run(`CREATE TEMP TABLE events (${columns})`);
+			await connection.run(`CREATE TEMP TABLE events (${eventColumns})`);
 			await append(connection, events.toSorted(byTimeAndId));
+			const rows = selectRows(utcDate(events[0]?.receivedAtMs ?? 0));
 			await connection.run(
-				`COPY events TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
+				`COPY (${rows}) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
 			);
 			return await readFile(file);
 		} finally {
@@ -101,37 +97,14 @@ async function append(
 	connection: DuckDBConnection,
 	events: readonly FrameEvent[],
 ): Promise<void> {
-	const date = new DuckDBDateValue(
-		Math.floor((events[0]?.receivedAtMs ?? 0) / dayMs),
-	);
 	const appender = await connection.createAppender("events", "main", "temp");
-	for (const [index, event] of events.entries()) {
-		if (index > 0 && index % rowsAtOnce === 0) await yieldToOthers();
-		appender.appendVarchar(uuidText(event.id));
-		appender.appendTimestampTZ(
-			new DuckDBTimestampTZValue(BigInt(event.receivedAtMs) * 1000n),
+	const chunk = new EventChunk();
+	for (let start = 0; start < events.length; start += chunk.capacity) {
+		// What follows is synchronous: heartbeats and probes get their turn between.
+		if (start > 0) await yieldToOthers();
+		appender.appendDataChunk(
+			chunk.fill(events.slice(start, start + chunk.capacity)),
 		);
-		appender.appendDate(date);
-		appender.appendVarchar(bufferOf(event.body).toString());
-		appender.appendVarchar(event.kind);
-		appendText(appender, event.headers);
-		appendText(appender, event.violations);
-		appender.endRow();
 	}
 	appender.closeSync();
-}
-
-function appendText(appender: DuckDBAppender, text: string): void {
-	if (text === "") appender.appendNull();
-	else appender.appendVarchar(text);
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-/** RFC 9562 §4. */
-function uuidText(id: Uint8Array): string {
-	const hex = bufferOf(id).toString("hex");
-	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
