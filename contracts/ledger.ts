@@ -17,3 +17,12 @@ export interface SourceLedger {
 	/** Events archived per date, for the dates that are retained. */
 	archived: Record<UtcDate, number>;
 }
+
+/** Stands in the place of a Source's ledger once its events were deleted for good: its source key is never used again. */
+export interface DeletedLedger {
+	version: 1;
+	account: string;
+	sourceKey: string;
+	/** When archive was told, RFC 3339. */
+	deletedTime: string;
+}

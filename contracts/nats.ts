@@ -21,6 +21,11 @@ export function manifestSubject(shard: number): string {
 	return `tidemill.archive.${shard}.manifest`;
 }
 
+/** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */
+export function deletionSubject(shard: number): string {
+	return `tidemill.archive.${shard}.delete`;
+}
+
 /**
  * Every JetStream server answers here with its own settings, `sync_interval` among them. It belongs to the system
  * account, which exports it as a service to Tidemill's account; receive and archive ask it, and serve no stream whose

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { alarms } from "./archive/alarm.ts";
-import { manifestErrors } from "./archive/manifest-errors.ts";
+import { questionErrors } from "./archive/question-errors.ts";
 import { jobErrors } from "./load/errors.ts";
 import { refusals } from "./receive/refusal.ts";
 
@@ -19,7 +19,7 @@ function page(): string {
 		),
 		"",
 		"## Runs, before their Job starts\n",
-		...table(manifestErrors),
+		...table(questionErrors),
 		"## Runs and checks of Destinations, in their Job\n",
 		...table(jobErrors),
 		"## Alarms of archive\n",

@@ -10,13 +10,19 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished, vi } from "vitest";
+import type { DeletionAnswer } from "../contracts/deletion.ts";
 import type {
 	ManifestAnswer,
 	ManifestQuestion,
 } from "../contracts/manifest.ts";
-import { framesSubject, manifestSubject } from "../contracts/nats.ts";
+import {
+	deletionSubject,
+	framesSubject,
+	manifestSubject,
+} from "../contracts/nats.ts";
 import { CutStore } from "../ingest/archive/cut-store.ts";
 import { CutWriter } from "../ingest/archive/cut-writer.ts";
+import { DeletionDesk } from "../ingest/archive/deletion-desk.ts";
 import { LedgerSnapshots } from "../ingest/archive/ledger-snapshots.ts";
 import { ManifestDesk } from "../ingest/archive/manifest-desk.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
@@ -29,6 +35,7 @@ import { ParquetWriter } from "../ingest/archive/parquet.ts";
 import { Shard } from "../ingest/archive/shard.ts";
 import { openShardStream } from "../ingest/archive/shard-stream.ts";
 import { probeConditionalWrites } from "../ingest/archive/store-probe.ts";
+import { Tombstones } from "../ingest/archive/tombstones.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,
@@ -49,6 +56,8 @@ export interface RunningArchive {
 	registry: Registry;
 	/** Settles when everything that is in the stream now is in the store. */
 	flush(): Promise<void>;
+	/** Takes no more questions, as when it has fallen asleep. */
+	closeDesks(): void;
 	stop(): Promise<void>;
 }
 
@@ -167,12 +176,14 @@ export class ArchiveFixture {
 		const registry = new Registry();
 		const metrics = new ArchiveMetrics(registry, () => new Map());
 		const { keys } = this;
+		const tombstones = new Tombstones(store, keys);
 		const shard = new Shard({
 			number: this.shard,
 			connection,
 			cuts: new CutStore(store, keys),
 			snapshots: new LedgerSnapshots(store, keys, log),
-			writer: new CutWriter({ store, keys, parquet, metrics }),
+			writer: new CutWriter({ store, keys, parquet, tombstones, metrics }),
+			tombstones,
 			limits: {
 				maxBytes: options.maxBytes ?? 1024 * 1024,
 				maxAgeMs: options.maxAgeMs ?? 100,
@@ -187,15 +198,28 @@ export class ArchiveFixture {
 			shard,
 			store,
 			keys,
+			tombstones,
 			metrics,
+			log,
+		});
+		const deletion = new DeletionDesk({
+			connection,
+			replicas: streamSettings.replicas,
+			shard,
+			store,
+			keys,
+			tombstones,
 			log,
 		});
 		const running = shard.run(stop.signal);
 		// The questions' subscription has reached the server.
 		await own.flush();
+		const closeDesks = () => {
+			for (const each of [desk, deletion]) each.close();
+		};
 		const end = async () => {
 			if (stop.signal.aborted) return;
-			desk.close();
+			closeDesks();
 			stop.abort();
 			await running;
 			await own.close();
@@ -212,6 +236,7 @@ export class ArchiveFixture {
 					await this.lastSequence(),
 					AbortSignal.timeout(30_000),
 				),
+			closeDesks,
 			stop: end,
 		};
 	}
@@ -231,6 +256,16 @@ export class ArchiveFixture {
 			manifestSubject(this.shard),
 			JSON.stringify(question),
 			{ timeout: 30_000 },
+		);
+		return answer.json();
+	}
+
+	/** Asks as the operator does to delete a source, by default the fixture's own. */
+	async askDeletion(sourceKey = this.sourceKey): Promise<DeletionAnswer> {
+		const answer = await this.connection.request(
+			deletionSubject(this.shard),
+			JSON.stringify({ account: "shop", sourceKey }),
+			{ timeout: 60_000 },
 		);
 		return answer.json();
 	}

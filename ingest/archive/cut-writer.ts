@@ -4,6 +4,7 @@ import type { ArchiveMetrics } from "./metrics.ts";
 import type { ObjectKeys } from "./object-keys.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { ParquetWriter } from "./parquet.ts";
+import type { Tombstones } from "./tombstones.ts";
 
 const objectsAtOnce = 4;
 
@@ -12,22 +13,26 @@ export class CutWriter {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
 	readonly #parquet: ParquetWriter;
+	readonly #tombstones: Tombstones;
 	readonly #metrics: ArchiveMetrics;
 
 	constructor(options: {
 		store: ObjectStore;
 		keys: ObjectKeys;
 		parquet: ParquetWriter;
+		tombstones: Tombstones;
 		metrics: ArchiveMetrics;
 	}) {
 		this.#store = options.store;
 		this.#keys = options.keys;
 		this.#parquet = options.parquet;
+		this.#tombstones = options.tombstones;
 		this.#metrics = options.metrics;
 	}
 
 	/**
-	 * Settles when all objects are in the store, no matter who wrote them. `frames` are exactly the cut's.
+	 * Settles when all objects are in the store, no matter who wrote them, but for those of sources that are deleted.
+	 * `frames` are exactly the cut's.
 	 * Throws {@link Alarm} CutMismatch before anything is written when they aren't.
 	 */
 	async write(
@@ -37,6 +42,7 @@ export class CutWriter {
 	): Promise<void> {
 		const groups = eventsOfCut(cut, frames);
 		await mapConcurrently(groups, objectsAtOnce, async ({ group, events }) => {
+			if (this.#tombstones.has(group)) return;
 			const body = await this.#parquet.write(events);
 			const key = this.#keys.events(group, cut.stream, cut.first);
 			// "exists" is as good: whoever wrote it had the same cut and the same frames.

@@ -1,7 +1,7 @@
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
-import type { CutRecord } from "./cut.ts";
+import type { CutGroup, CutRecord } from "./cut.ts";
 import { CutStore } from "./cut-store.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
@@ -9,6 +9,7 @@ import { ObjectKeys } from "./object-keys.ts";
 import { type ObjectStore, S3ObjectStore } from "./object-store.ts";
 import { Publication } from "./publication.ts";
 import { readArchiveSettings } from "./settings.ts";
+import { Tombstones } from "./tombstones.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
@@ -29,12 +30,16 @@ export async function main(args: string[]): Promise<number> {
 		const { replicas } = archive.stream;
 		const publication = await Publication.open(connection, replicas);
 		const snapshots = new LedgerSnapshots(store, keys, log);
+		const tombstones = new Tombstones(store, keys);
+		await tombstones.refresh();
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
 			const cuts = await new CutStore(store, keys).ofShard(shard);
 			for (const [number, cut] of cuts.entries()) {
 				const isNewest = cuts[number + 1]?.stream !== cut.stream;
-				if (!isNewest || (await isComplete(cut, store, keys))) index.add(cut);
+				const kept = cut.groups.filter((group) => !tombstones.has(group));
+				if (!isNewest || (await isComplete(cut, kept, store, keys)))
+					index.add({ ...cut, groups: kept });
 			}
 			await snapshots.clear(shard);
 			await snapshots.write(shard, index);
@@ -54,13 +59,14 @@ export async function main(args: string[]): Promise<number> {
 	return 0;
 }
 
-/** Whether all objects of a cut are in the store; of all but a stream's newest cut that is so. */
+/** Whether these objects of a cut are in the store; of all but a stream's newest cut that is so. */
 async function isComplete(
 	cut: CutRecord,
+	groups: readonly CutGroup[],
 	store: ObjectStore,
 	keys: ObjectKeys,
 ): Promise<boolean> {
-	for (const group of cut.groups) {
+	for (const group of groups) {
 		const objects = store.list(keys.events(group, cut.stream, cut.first));
 		if ((await objects[Symbol.asyncIterator]().next()).done) return false;
 	}

@@ -1,6 +1,7 @@
 import type { SourceLedger } from "../../contracts/ledger.ts";
 import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import type { CutRecord } from "./cut.ts";
+import type { SourceName } from "./object-keys.ts";
 
 /** Days back from today that runs may load (design §5). */
 export const retainedDays = 30;
@@ -85,6 +86,11 @@ export class LedgerIndex {
 	/** Undefined when nothing of the source has been archived. */
 	source(account: string, sourceKey: string): IndexedSource | undefined {
 		return this.#sources.get(`${account}/${sourceKey}`);
+	}
+
+	/** Forgets a source whose events are deleted. */
+	remove({ account, sourceKey }: SourceName): void {
+		this.#sources.delete(`${account}/${sourceKey}`);
 	}
 
 	sources(): Iterable<IndexedSource> {

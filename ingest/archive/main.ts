@@ -9,6 +9,8 @@ import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { CutStore } from "./cut-store.ts";
 import { CutWriter } from "./cut-writer.ts";
+import { DeletionDesk } from "./deletion-desk.ts";
+import { DeletionSweep } from "./deletion-sweep.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
 import { ManifestDesk } from "./manifest-desk.ts";
 import { ArchiveMetrics } from "./metrics.ts";
@@ -20,6 +22,7 @@ import { RetentionKeys } from "./retention-keys.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { probeConditionalWrites } from "./store-probe.ts";
+import { Tombstones } from "./tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM, then returns 0. */
 export async function main(): Promise<number> {
@@ -62,7 +65,8 @@ export async function main(): Promise<number> {
 	const store = new S3ObjectStore(archive.store, signal);
 	const keys = new ObjectKeys(archive.prefix);
 	const parquet = await ParquetWriter.open(archive.scratch);
-	const writer = new CutWriter({ store, keys, parquet, metrics });
+	const tombstones = new Tombstones(store, keys);
+	const writer = new CutWriter({ store, keys, parquet, tombstones, metrics });
 	for (const number of archive.shards)
 		shards.push(
 			new Shard({
@@ -71,6 +75,7 @@ export async function main(): Promise<number> {
 				cuts: new CutStore(store, keys),
 				snapshots: new LedgerSnapshots(store, keys, log),
 				writer,
+				tombstones,
 				limits: archive.limits,
 				stream: archive.stream,
 				checkStore: () => probeConditionalWrites(store, keys.probe()),
@@ -78,10 +83,20 @@ export async function main(): Promise<number> {
 				log,
 			}),
 		);
-	const desks = shards.map(
-		(shard) =>
-			new ManifestDesk({ connection, shard, store, keys, metrics, log }),
-	);
+	const { replicas } = archive.stream;
+	const deletion = { connection, replicas, store, keys, tombstones, log };
+	const desks = shards.flatMap((shard) => [
+		new ManifestDesk({
+			connection,
+			shard,
+			store,
+			keys,
+			tombstones,
+			metrics,
+			log,
+		}),
+		new DeletionDesk({ ...deletion, shard }),
+	]);
 	const retention = new RetentionKeeper({
 		store,
 		keys: new RetentionKeys(archive.prefix),
@@ -91,6 +106,7 @@ export async function main(): Promise<number> {
 	const work = Promise.all([
 		...shards.map((shard) => shard.run(signal)),
 		retention.run(signal),
+		new DeletionSweep(deletion).run(signal),
 	]);
 
 	const stopped = stop.aborted ? Promise.resolve() : once(stop, "abort");

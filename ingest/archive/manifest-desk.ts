@@ -1,35 +1,30 @@
-import { jetstreamManager } from "@nats-io/jetstream";
-import type {
-	Msg,
-	NatsConnection,
-	Subscription,
-} from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestAnswer,
 	ManifestDate,
 	ManifestQuestion,
 } from "../../contracts/manifest.ts";
-import { framesSubject, manifestSubject } from "../../contracts/nats.ts";
+import { manifestSubject } from "../../contracts/nats.ts";
 import {
 	closedThrough,
 	type UtcDate,
 	utcDate,
 } from "../../contracts/utc-date.ts";
 import type { Logger } from "../../service/log.ts";
-import { Alarm } from "./alarm.ts";
 import { mapConcurrently } from "./concurrency.ts";
+import { flushAll } from "./flush-all.ts";
 import { rowsOf } from "./ledger-index.ts";
 import { manifestDates } from "./manifest-dates.ts";
-import { ManifestFailure } from "./manifest-errors.ts";
-import { readQuestion } from "./manifest-question.ts";
 import { ManifestStore, type StoredManifest } from "./manifest-store.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
 import type { ObjectKeys } from "./object-keys.ts";
 import type { ObjectStore } from "./object-store.ts";
+import { readManifestQuestion } from "./question.ts";
+import { QuestionDesk } from "./question-desk.ts";
+import { QuestionFailure } from "./question-errors.ts";
 import type { Shard } from "./shard.ts";
+import type { Tombstones } from "./tombstones.ts";
 
-/** How long a question may wait for the flush; who asks waits a minute. */
-const flushTimeoutMs = 40_000;
 const expirySeconds = 24 * 60 * 60;
 /** Who asks gets links that live for this long at least, for a Run with its retries. */
 const leastLifeMs = (expirySeconds / 2) * 1000;
@@ -39,61 +34,37 @@ const datesAtOnce = 8;
 export class ManifestDesk {
 	readonly #options: ManifestDeskOptions;
 	readonly #manifests: ManifestStore;
-	readonly #subscription: Subscription;
-	readonly #stopping = new AbortController();
+	readonly #desk: QuestionDesk;
 
 	constructor(options: ManifestDeskOptions) {
 		this.#options = options;
 		this.#manifests = new ManifestStore(options.store, options.keys);
-		this.#subscription = options.connection.subscribe(
-			manifestSubject(options.shard.number),
-			{
-				// Any archive of the shard can answer.
-				queue: "archive",
-				callback: (error, message) => {
-					if (error)
-						options.log.error({ err: error }, "no questions can be taken");
-					else void this.#respond(message);
-				},
-			},
-		);
+		this.#desk = new QuestionDesk({
+			connection: options.connection,
+			subject: manifestSubject(options.shard.number),
+			log: options.log,
+			answer: (text, stopping) => this.#respond(text, stopping),
+		});
 	}
 
 	/** Takes no more questions; those that wait are told to ask again. */
 	close(): void {
-		this.#subscription.unsubscribe();
-		this.#stopping.abort(
-			new ManifestFailure("ShardNotReady", "Archive is stopping"),
-		);
+		this.#desk.close();
 	}
 
-	async #respond(message: Msg): Promise<void> {
+	async #respond(text: string, stopping: AbortSignal): Promise<ManifestAnswer> {
 		const { log, metrics, shard } = this.#options;
-		let answer: ManifestAnswer;
-		try {
-			const question = readQuestion(message.string());
-			answer = await this.#answer(question);
-			metrics.manifests.inc({ shard: shard.number });
-			log.info(
-				{ run: question.run, account: question.account, dates: answer.dates },
-				"answered with a manifest",
-			);
-		} catch (error) {
-			const failure =
-				error instanceof ManifestFailure
-					? error
-					: new ManifestFailure("StoreUnavailable", reasonOf(error), {
-							cause: error,
-						});
-			log.warn({ err: failure }, "a question got no manifest");
-			answer = { ok: false, error: failure.toAnswer() };
-		}
-		message.respond(JSON.stringify(answer));
+		const question = readManifestQuestion(text);
+		const { run, account } = question;
+		const answer = await this.#answer(question, stopping);
+		metrics.manifests.inc({ shard: shard.number });
+		log.info({ run, account, dates: answer.dates }, "answered with a manifest");
+		return answer;
 	}
 
-	async #answer(question: ManifestQuestion) {
+	async #answer(question: ManifestQuestion, stopping: AbortSignal) {
 		const { store } = this.#options;
-		const stored = await this.#manifestFor(question);
+		const stored = await this.#manifestFor(question, stopping);
 		const { key, manifest } = stored;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
 		const { snapshotTime, firstEventDate, expiresAt } = manifest;
@@ -109,12 +80,20 @@ export class ManifestDesk {
 		};
 	}
 
-	async #manifestFor(question: ManifestQuestion): Promise<StoredManifest> {
+	async #manifestFor(
+		question: ManifestQuestion,
+		stopping: AbortSignal,
+	): Promise<StoredManifest> {
 		const standing = await this.#manifests.newest(question.run);
-		const stored = standing ?? (await this.#make(question));
+		const stored = standing ?? (await this.#make(question, stopping));
+		if (this.#options.tombstones.has(question))
+			throw new QuestionFailure(
+				"SourceDeleted",
+				`The events of source ${question.sourceKey} of ${question.account} are deleted`,
+			);
 		const { run, account, sourceKey, expiresAt } = stored.manifest;
 		if (account !== question.account || sourceKey !== question.sourceKey)
-			throw new ManifestFailure(
+			throw new QuestionFailure(
 				"ManifestTaken",
 				`The manifest of Run ${run} is of source ${sourceKey} of ${account}`,
 			);
@@ -124,9 +103,12 @@ export class ManifestDesk {
 			: stored;
 	}
 
-	async #make(question: ManifestQuestion): Promise<StoredManifest> {
-		const { shard } = this.#options;
-		const snapshotTime = await this.#snapshot();
+	async #make(
+		question: ManifestQuestion,
+		stopping: AbortSignal,
+	): Promise<StoredManifest> {
+		const { connection, shard } = this.#options;
+		const snapshotTime = await flushAll(connection, shard, stopping);
 		const { run, account, sourceKey } = question;
 		const source = shard.index.source(account, sourceKey);
 		const dates = manifestDates(
@@ -148,41 +130,6 @@ export class ManifestDesk {
 				this.#date(account, sourceKey, date),
 			),
 		});
-	}
-
-	/**
-	 * An instant by NATS's clock such that every frame acknowledged before it is archived now.
-	 * The clock is read before the last sequence: in the other order, a frame could be acknowledged in between.
-	 */
-	async #snapshot(): Promise<string> {
-		const { connection, shard } = this.#options;
-		const { streams } = await jetstreamManager(connection, { checkAPI: false });
-		// Asked of NATS, not of the shard: one that is still catching up is waited for.
-		const subject = framesSubject(shard.number);
-		const [stream] = await streams.names(subject).next();
-		if (stream === undefined)
-			throw new ManifestFailure("ShardNotReady", `No stream takes ${subject}`);
-		const { ts } = await streams.info(stream);
-		const { last_seq } = (await streams.info(stream)).state;
-		const timeout = AbortSignal.timeout(flushTimeoutMs);
-		try {
-			await shard.flushes.wait(
-				stream,
-				last_seq,
-				AbortSignal.any([timeout, this.#stopping.signal]),
-			);
-		} catch (error) {
-			if (error instanceof Alarm)
-				throw new ManifestFailure("ShardStopped", `${shard.notReady}`, {
-					cause: error,
-				});
-			if (!timeout.aborted) throw error;
-			throw new ManifestFailure(
-				"ArchiveBusy",
-				`Shard ${shard.number} wasn't archived through sequence ${last_seq} within ${flushTimeoutMs / 1000} s${shard.notReady ? ` (${shard.notReady})` : ""}`,
-			);
-		}
-		return new Date(ts!).toISOString();
 	}
 
 	async #date(
@@ -210,7 +157,7 @@ export class ManifestDesk {
 					const key = keys.events(group, stream, first);
 					const bytes = bytesOf.get(key);
 					if (bytes === undefined)
-						throw new ManifestFailure(
+						throw new QuestionFailure(
 							"ObjectMissing",
 							`The object ${key} with ${rows} events is not in the bucket`,
 						);
@@ -231,10 +178,7 @@ export interface ManifestDeskOptions {
 	shard: Shard;
 	store: ObjectStore;
 	keys: ObjectKeys;
+	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
 	log: Logger;
-}
-
-function reasonOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,11 @@
 import type { UtcDate } from "../../contracts/utc-date.ts";
 
+/** What a source is called in the bucket. */
+export interface SourceName {
+	account: string;
+	sourceKey: string;
+}
+
 /** Where everything stands in the bucket (design §5). Sequences have 20 digits so that keys sort as numbers do. */
 export class ObjectKeys {
 	readonly #prefix: string;
@@ -34,19 +40,28 @@ export class ObjectKeys {
 
 	/** One object for each cut, source and date. */
 	events(
-		group: { account: string; sourceKey: string; date: UtcDate },
+		group: SourceName & { date: UtcDate },
 		stream: string,
 		first: number,
 	): string {
 		return `${this.eventsOfDate(group)}${stream}-${sequence(first)}.parquet`;
 	}
 
-	eventsOfDate(group: {
-		account: string;
-		sourceKey: string;
-		date: UtcDate;
-	}): string {
-		return `${this.#prefix}events/account=${group.account}/source=${group.sourceKey}/date=${group.date}/`;
+	eventsOfDate(group: SourceName & { date: UtcDate }): string {
+		return `${this.eventsOfSource(group)}date=${group.date}/`;
+	}
+
+	eventsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.#prefix}events/account=${account}/source=${sourceKey}/`;
+	}
+
+	/** Says that a source is deleted for good. */
+	tombstone({ account, sourceKey }: SourceName): string {
+		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;
+	}
+
+	tombstones(): string {
+		return `${this.#prefix}deleted/`;
 	}
 
 	/** A Run's manifest, and the same one with links that were signed anew. */

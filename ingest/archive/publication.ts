@@ -6,8 +6,9 @@ import {
 // @nats-io/kv: the NATS makers' own key-value client.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { SourceLedger } from "../../contracts/ledger.ts";
+import type { DeletedLedger, SourceLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
+import type { SourceName } from "./object-keys.ts";
 
 const attempts = 10;
 
@@ -55,9 +56,31 @@ export class Publication {
 	async setLedger(ledger: SourceLedger): Promise<void> {
 		const text = JSON.stringify(ledger);
 		await advance(this.#ledger, ledger.sourceKey, text, (published) => {
-			const { archivedThrough } = JSON.parse(published) as SourceLedger;
-			return archivedThrough <= ledger.archivedThrough && published !== text;
+			const stands: SourceLedger | DeletedLedger = JSON.parse(published);
+			return (
+				!("deletedTime" in stands) &&
+				stands.archivedThrough <= ledger.archivedThrough &&
+				published !== text
+			);
 		});
+	}
+
+	/** Says in the place of a source's ledger, and for good, that its events are deleted. */
+	async setDeleted(source: SourceName, deletedMs: number): Promise<void> {
+		const { account, sourceKey } = source;
+		const deletedTime = new Date(deletedMs).toISOString();
+		const ledger: DeletedLedger = {
+			version: 1,
+			account,
+			sourceKey,
+			deletedTime,
+		};
+		await advance(
+			this.#ledger,
+			sourceKey,
+			JSON.stringify(ledger),
+			(published) => !("deletedTime" in JSON.parse(published)),
+		);
 	}
 }
 

@@ -23,6 +23,7 @@ import {
 	type StreamSettings,
 } from "./shard-stream.ts";
 import { verifyStream } from "./stream-identity.ts";
+import type { Tombstones } from "./tombstones.ts";
 
 export interface ShardOptions {
 	number: number;
@@ -30,6 +31,7 @@ export interface ShardOptions {
 	cuts: CutStore;
 	snapshots: LedgerSnapshots;
 	writer: CutWriter;
+	tombstones: Tombstones;
 	limits: CutLimits;
 	stream: StreamSettings;
 	/** Throws when the store can't be used; asked until it can. */
@@ -40,6 +42,8 @@ export interface ShardOptions {
 
 const maxBackoffMs = 10_000;
 const ledgersAtOnce = 16;
+/** How late an archiver may be to hear of a deletion that another was asked for. */
+const maxTombstonesAgeMs = 10_000;
 /** A restart reads a few more records than these, in a second or two. */
 const cutsBetweenSnapshots = 500;
 
@@ -96,6 +100,16 @@ export class Shard {
 		return oldestMs === undefined
 			? 0
 			: Math.max(0, (Date.now() - oldestMs) / 1000);
+	}
+
+	/** Forgets those sources whose events are deleted. */
+	forgetDeleted(): void {
+		const { tombstones } = this.#options;
+		for (const source of this.index.sources())
+			if (tombstones.has(source)) {
+				this.index.remove(source);
+				this.#unpublished.delete(source);
+			}
 	}
 
 	/** Settles when the signal fires; after an alarm, too, nothing is done until then. */
@@ -193,6 +207,7 @@ export class Shard {
 		this.#stream = stream;
 		// In this order: see resume().
 		const { first_seq: firstSequence } = (await streams.info(stream)).state;
+		await this.#options.tombstones.refresh();
 		if (this.index.newestOfStream.size === 0) await this.#readSnapshot();
 		const news = this.#areCutsListed
 			? await cuts.ofStream(stream, this.#head)
@@ -213,6 +228,7 @@ export class Shard {
 		this.#areCutsListed = true;
 		if (firstSequence < position.from)
 			await streams.purge(stream, { seq: position.from });
+		this.forgetDeleted();
 		this.flushes.done(stream, position.from - 1);
 		return position;
 	}
@@ -247,14 +263,17 @@ export class Shard {
 		wait: FrameWait,
 		publication: Publication,
 	): Promise<void> {
-		const { connection, writer, metrics, number: shard } = this.#options;
+		const { connection, writer, tombstones, metrics } = this.#options;
+		const { number: shard } = this.#options;
 		await untilRead(wait, cut.last);
+		await tombstones.refresh(maxTombstonesAgeMs);
 		await writer.write(shard, cut, wait.queue.take(cut.last));
 		await publication.setObjectsDone(cut.stream, cut.last);
 		// The frames may have been in memory since before the stream was restored from an old copy.
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		verifyStream(cut, await readStreamAt(streams, cut.stream, cut.last));
 		this.#learn(cut);
+		this.forgetDeleted();
 		this.flushes.done(cut.stream, cut.last);
 		metrics.cuts.inc({ shard });
 		metrics.repeatedFrames.inc({ shard }, cut.repeated.length);

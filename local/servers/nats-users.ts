@@ -57,7 +57,11 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				...everything(bucket.requests),
 			],
 		},
-		subscribe: [inbox("archive"), "tidemill.archive.*.manifest"],
+		subscribe: [
+			inbox("archive"),
+			"tidemill.archive.*.manifest",
+			"tidemill.archive.*.delete",
+		],
 		allowResponses: true,
 	},
 	operator: {
@@ -65,6 +69,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			allow: [
 				...lookUp,
 				"tidemill.archive.*.manifest",
+				"tidemill.archive.*.delete",
 				...own(bucket.routes),
 				...own(bucket.claims),
 				...read(bucket.ledger),

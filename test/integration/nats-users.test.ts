@@ -4,6 +4,7 @@ import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	bucket,
+	deletionSubject,
 	framesSubject,
 	manifestSubject,
 	rates,
@@ -69,15 +70,17 @@ test("receive publishes frames, which archive reads and purges", async () => {
 	expect((await streams.purge(frames, { seq: 2 })).purged).toBe(1);
 });
 
-test("operator asks archive for manifests and reads its ledger", async () => {
-	as.archive.subscribe(manifestSubject(0), {
-		callback: (_error, question) => {
-			question.respond("answer");
-		},
-	});
-	await as.archive.flush();
-	const answer = await as.operator.request(manifestSubject(0), "question");
-	expect(answer.string()).toBe("answer");
+test("operator asks archive for manifests and deletions, and reads its ledger", async () => {
+	for (const subject of [manifestSubject(0), deletionSubject(0)]) {
+		as.archive.subscribe(subject, {
+			callback: (_error, question) => {
+				question.respond("answer");
+			},
+		});
+		await as.archive.flush();
+		const answer = await as.operator.request(subject, "question");
+		expect(answer.string()).toBe("answer");
+	}
 
 	await (await new Kvm(as.archive).open(bucket.ledger)).put("x", "counts");
 	const ledger = await new Kvm(as.operator).open(bucket.ledger);
@@ -139,6 +142,14 @@ const forbidden: [string, () => Promise<unknown>][] = [
 	[
 		"archive deletes a stream",
 		async () => (await jetstreamManager(as.archive)).streams.delete(frames),
+	],
+	[
+		"receive deletes a source's events",
+		() => as.receive.request(deletionSubject(0), "question"),
+	],
+	[
+		"api deletes a source's events",
+		() => as.api.request(deletionSubject(0), "question"),
 	],
 	[
 		"receive asks for a manifest",

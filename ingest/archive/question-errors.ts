@@ -1,5 +1,5 @@
-/** Why a manifest question gets no manifest; `retryable` says whether asking again can help without a person's help. */
-export const manifestErrors = {
+/** Why a question of operator's isn't answered as it wishes; `retryable` says whether asking again can help without a person's help. */
+export const questionErrors = {
 	QuestionInvalid: {
 		retryable: false,
 		advice: "Run operator and archive in the same version.",
@@ -21,6 +21,10 @@ export const manifestErrors = {
 		retryable: false,
 		advice: "Start a new Run.",
 	},
+	SourceDeleted: {
+		retryable: false,
+		advice: "There is nothing left to load.",
+	},
 	ObjectMissing: {
 		retryable: false,
 		advice:
@@ -32,24 +36,24 @@ export const manifestErrors = {
 	},
 } as const satisfies Record<string, { retryable: boolean; advice: string }>;
 
-export type ManifestErrorCode = keyof typeof manifestErrors;
+export type QuestionErrorCode = keyof typeof questionErrors;
 
-/** A failure with its place in {@link manifestErrors}. `what` says what happened, to what; it must hold no secret. */
-export class ManifestFailure extends Error {
-	override name = "ManifestFailure";
-	readonly code: ManifestErrorCode;
+/** A failure with its place in {@link questionErrors}. `what` says what happened, to what; it must hold no secret. */
+export class QuestionFailure extends Error {
+	override name = "QuestionFailure";
+	readonly code: QuestionErrorCode;
 
-	constructor(code: ManifestErrorCode, what: string, options?: ErrorOptions) {
+	constructor(code: QuestionErrorCode, what: string, options?: ErrorOptions) {
 		super(
-			`${what.replace(/[.\s]*$/, ".")} ${manifestErrors[code].advice}`,
+			`${what.replace(/[.\s]*$/, ".")} ${questionErrors[code].advice}`,
 			options,
 		);
 		this.code = code;
 	}
 
-	/** As it goes into a ManifestAnswer. */
+	/** As it goes into the answer. */
 	toAnswer(): { code: string; message: string; retryable: boolean } {
 		const { code, message } = this;
-		return { code, message, retryable: manifestErrors[code].retryable };
+		return { code, message, retryable: questionErrors[code].retryable };
 	}
 }
