@@ -29,6 +29,8 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			NATS_URL: natsUrl("receive"),
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
+			// Nothing balances load here.
+			RECEIVE_SHUTDOWN_DELAY_MS: "0",
 			TIDEMILL_SHARDS: "1",
 			TIDEMILL_SEAL_KEY: home.sealKey,
 		}),

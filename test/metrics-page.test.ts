@@ -10,7 +10,7 @@ test("docs/reference/metrics.md has every metric of every role", async () => {
 
 function page(): string {
 	const receive = new Registry();
-	new ReceiveMetrics(receive, { requests: 0, bytes: 0 });
+	new ReceiveMetrics(receive, { requests: 0, bytes: 0 }, { ageMs: () => 0 });
 	const archive = new Registry();
 	new ArchiveMetrics(archive, () => new Map());
 	const operator = new Registry();

@@ -46,13 +46,14 @@ export interface ReceiveFixture {
 
 export async function startReceiveFixture(
 	streamChange: Partial<StreamConfig> = {},
+	env: Record<string, string> = {},
 ): Promise<ReceiveFixture> {
 	const nats = await startNats();
 	const admin = await connectAdmin(nats);
 	const stream = await createShardStream(admin, streamChange);
 	const routes = new TestRoutes(admin);
 	await routes.markSynced();
-	const receiver = await startReceiver(nats);
+	const receiver = await startReceiver(nats, env);
 	await untilReady(receiver);
 	return {
 		nats,
@@ -86,10 +87,14 @@ export interface TestReceiver extends TestServer {
 	healthUrl: string;
 }
 
-/** Starts `tidemill receive` as a process of its own; settles when it listens, ready or not. */
-export async function startReceiver(nats: {
-	urlFor: TestNats["urlFor"];
-}): Promise<TestReceiver> {
+/**
+ * Starts `tidemill receive` as a process of its own; settles when it listens, ready or not.
+ * @param env settings beside those that it can't be started without.
+ */
+export async function startReceiver(
+	nats: Pick<TestNats, "urlFor">,
+	env: Record<string, string> = {},
+): Promise<TestReceiver> {
 	const port = await freePort();
 	const healthPort = await freePort();
 	const healthUrl = `http://127.0.0.1:${healthPort}`;
@@ -109,6 +114,8 @@ export async function startReceiver(nats: {
 				RECEIVE_PORT: String(port),
 				TIDEMILL_SEAL_KEY: sealKeyFile,
 				HEALTH_PORT: String(healthPort),
+				RECEIVE_SHUTDOWN_DELAY_MS: "0",
+				...env,
 			},
 			isReady: () => answersOk(`${healthUrl}/healthz`),
 			stopTimeoutMs: 30_000,

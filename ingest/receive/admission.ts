@@ -2,11 +2,16 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../contracts/route.ts";
 import type { ContentKind } from "../frame.ts";
-import { hasUrlKey, isAuthorized, parseAddress } from "./address.ts";
+import {
+	type Address,
+	hasUrlKey,
+	isAuthorized,
+	parseAddress,
+} from "./address.ts";
 import { contentKind, maxEventBodyBytes } from "./content.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
-import { type Greeting, greetByHead } from "./handshake.ts";
-import { type Refusal, refusals } from "./refusal.ts";
+import { allowedMethods, type Greeting, greetByHead } from "./handshake.ts";
+import { methodNotAllowed, type Refusal, refusals } from "./refusal.ts";
 import type { RouteTable, ServedRoute } from "./route-table.ts";
 import { readClaim, type SignatureClaim } from "./signature/scheme.ts";
 import { isSigned, isTimely } from "./signature/verification.ts";
@@ -24,22 +29,36 @@ export interface Admission {
 	maxBodyBytes: number;
 }
 
-/** Decides by request line and headers alone. What is told depends on nothing that the sender hasn't shown a key to. */
-export function admit(
-	method: string,
+/** A URL that a source has. */
+export interface Destination {
+	route: ServedRoute;
+	address: Address;
+}
+
+/** Finds the source that a request is for. Who doesn't show its url key isn't told that there is one. */
+export function findSource(
 	target: string,
-	headers: IncomingHttpHeaders,
 	routes: Pick<RouteTable, "find" | "isSynced">,
-	nowMs: number,
-): Admission | Greeting | Refusal {
+): Destination | Refusal {
 	const address = parseAddress(target);
 	if (!address) return refusals.UnknownURL;
 	const route = routes.find(address.sourceKey);
 	if (!route || !hasUrlKey(route, address.urlKey))
 		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
+	return { route, address };
+}
+
+/** Decides by request line and headers alone. What is told depends on nothing that the sender hasn't shown a key to. */
+export function admit(
+	{ route, address }: Destination,
+	method: string,
+	headers: IncomingHttpHeaders,
+	nowMs: number,
+): Admission | Greeting | Refusal {
 	const { query } = address;
 	const greeting = greetByHead(route, { method, query, headers });
-	if (method !== "POST") return greeting ?? refusals.MethodNotAllowed;
+	if (method !== "POST")
+		return greeting ?? methodNotAllowed(allowedMethods(route));
 	const signature = authorize(route, headers, address.token, nowMs);
 	if (signature && "status" in signature) return signature;
 	if (route.suspended && !signature) return refusals.SourceSuspended;

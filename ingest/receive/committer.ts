@@ -49,9 +49,9 @@ export interface CommitterOptions {
 	}): void;
 }
 
-/** How long an event waits for a frame while there is no stream to publish to, so that it is answered within 1 s. */
-const maxWaitDisconnectedMs = 800;
-/** How long a sender waits for an answer. Its event's frame may be repeated beyond that. */
+/** How long a sender waits while nothing is acknowledged, to be answered within 1 s. Its event may be stored later. */
+const maxWaitStuckMs = 800;
+/** How long a sender waits while frames are acknowledged, however slowly. */
 const maxWaitMs = 10_000;
 /** No frame is published later than this after its oldest event's receipt (design §4). */
 const maxRepeatMs = 60_000;
@@ -60,9 +60,11 @@ const repeatDelayMs = 250;
 const maxVoided = 1_000;
 
 interface Frame extends OutgoingFrame {
-	events: PendingEvent[];
-	/** Their senders have an answer already. */
-	isAnswered: boolean;
+	events: readonly PendingEvent[];
+	/** Those of them whose senders have no answer yet. */
+	unanswered: readonly PendingEvent[];
+	/** When the oldest of the events was received. */
+	oldestMs: number;
 	sealedAtMs: number;
 	/** When to publish it again; undefined while a publish is under way. */
 	repeatAtMs: number | undefined;
@@ -109,33 +111,22 @@ export class Committer {
 	/** To be called a few times a second: answers senders who waited long enough, repeats or gives up the frame. */
 	tick(): void {
 		const now = this.#options.now();
-		this.#expire(
-			now - (this.#stream === undefined ? maxWaitDisconnectedMs : maxWaitMs),
-		);
+		const isStuck =
+			this.#stream === undefined ||
+			(this.#frame && now - this.#frame.sealedAtMs >= maxWaitStuckMs);
+		const untilMs = now - (isStuck ? maxWaitStuckMs : maxWaitMs);
+		const queued = expire(this.#queue, untilMs);
+		this.#queue = queued.kept;
+		release(queued.expired);
 		const frame = this.#frame;
 		if (!frame) return;
-		const oldestMs = frame.events[0]!.waitsSinceMs;
-		if (!frame.isAnswered && now - oldestMs >= maxWaitMs) {
-			frame.isAnswered = true;
-			answerUnavailable(frame.events);
-		}
+		frame.unanswered = expire(frame.unanswered, untilMs).kept;
 		if (frame.repeatAtMs === undefined || now < frame.repeatAtMs) return;
 		const isStreamGone =
 			this.#stream !== undefined && this.#stream !== frame.stream;
-		if (isStreamGone || now - oldestMs >= maxRepeatMs)
+		if (isStreamGone || now - frame.oldestMs >= maxRepeatMs)
 			this.#finish(frame, "unknown");
 		else if (this.#stream !== undefined) void this.#publish(frame);
-	}
-
-	/** Gives up the events that were received up to an instant and stand in no frame. */
-	#expire(untilMs: number): void {
-		const kept = this.#queue.findIndex((event) => event.waitsSinceMs > untilMs);
-		const expired = this.#queue.splice(
-			0,
-			kept === -1 ? this.#queue.length : kept,
-		);
-		answerUnavailable(expired);
-		release(expired);
 	}
 
 	/** Deferred, so that a frame holds all requests that one turn of the event loop reads, not the first alone. */
@@ -170,7 +161,11 @@ export class Committer {
 			number: identity.lastNumber,
 			data: Buffer.concat(parts),
 			events,
-			isAnswered: false,
+			unanswered: events,
+			oldestMs: events.reduce(
+				(oldest, event) => Math.min(oldest, event.waitsSinceMs),
+				Number.POSITIVE_INFINITY,
+			),
 			sealedAtMs: this.#options.now(),
 			repeatAtMs: undefined,
 		};
@@ -212,15 +207,14 @@ export class Committer {
 
 	#finish(frame: Frame, outcome: PublishOutcome): void {
 		this.#frame = undefined;
-		const { events } = frame;
+		const { events, unanswered } = frame;
 		if (outcome === "stored") this.#identity!.voided = [];
 		else this.#identity!.voided.push(frame.number);
 		// At once: the next frame is on its way while these senders are answered.
 		this.#seal();
-		if (!frame.isAnswered)
-			if (outcome === "stored")
-				for (const event of events) event.answerStored();
-			else answerUnavailable(events);
+		if (outcome === "stored")
+			for (const event of unanswered) event.answerStored();
+		else answerUnavailable(unanswered);
 		release(events);
 		this.#options.onFrame?.({
 			outcome,
@@ -231,10 +225,23 @@ export class Committer {
 	}
 }
 
-function answerUnavailable(events: PendingEvent[]): void {
+/** Answers those that have waited since that instant or longer. */
+function expire(
+	events: readonly PendingEvent[],
+	untilMs: number,
+): { expired: PendingEvent[]; kept: PendingEvent[] } {
+	const expired: PendingEvent[] = [];
+	const kept: PendingEvent[] = [];
+	for (const event of events)
+		(event.waitsSinceMs <= untilMs ? expired : kept).push(event);
+	answerUnavailable(expired);
+	return { expired, kept };
+}
+
+function answerUnavailable(events: readonly PendingEvent[]): void {
 	for (const event of events) event.answerUnavailable();
 }
 
-function release(events: PendingEvent[]): void {
+function release(events: readonly PendingEvent[]): void {
 	for (const event of events) event.release();
 }

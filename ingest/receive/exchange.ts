@@ -2,7 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
 import { encodeEvent } from "../frame.ts";
-import { type Admission, admit, refuseByBody } from "./admission.ts";
+import {
+	type Admission,
+	admit,
+	findSource,
+	refuseByBody,
+} from "./admission.ts";
 import type { Budget, Share } from "./budget.ts";
 import type { Committer, PendingEvent } from "./committer.ts";
 import { storedBody } from "./content.ts";
@@ -12,7 +17,7 @@ import { type Greeting, greetByBody } from "./handshake.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 import { replyGreeting, replyRefused, replyStored } from "./reply.ts";
-import type { RouteTable } from "./route-table.ts";
+import type { RouteTable, ServedRoute } from "./route-table.ts";
 import type { Turnstile, Waiter } from "./turnstile.ts";
 
 /** What all exchanges share. */
@@ -38,11 +43,13 @@ export class Exchange implements PendingEvent, Waiter {
 	readonly #intake: Intake;
 	readonly #request: IncomingMessage;
 	readonly #response: ServerResponse;
+	#route: ServedRoute | undefined;
 	#admission: Admission | undefined;
 	#share: Share | undefined;
 	#expectsContinue = false;
 	#chunks: Buffer[] = [];
 	#heldBytes = 0;
+	#waitedMs = 0;
 	#eventId: Uint8Array | undefined;
 
 	constructor(
@@ -64,11 +71,16 @@ export class Exchange implements PendingEvent, Waiter {
 			this.#reply(refusals.BadRequest);
 			return;
 		}
+		const found = findSource(request.url!, routes);
+		if ("status" in found) {
+			this.#reply(found);
+			return;
+		}
+		this.#route = found.route;
 		const admission = admit(
+			found,
 			request.method!,
-			request.url!,
 			request.headers,
-			routes,
 			Date.now(),
 		);
 		if ("status" in admission) {
@@ -79,7 +91,7 @@ export class Exchange implements PendingEvent, Waiter {
 			this.#greet(admission);
 			return;
 		}
-		const { sourceKey } = admission.route;
+		const { sourceKey } = found.route;
 		const share = budget.enter(sourceKey);
 		if (!share) {
 			this.#reply(refusals.Overloaded);
@@ -96,6 +108,7 @@ export class Exchange implements PendingEvent, Waiter {
 	}
 
 	begin(): void {
+		this.#waitedMs = performance.now() - this.waitsSinceMs;
 		if (this.#expectsContinue) this.#response.writeContinue();
 		this.#request.on("data", (chunk: Buffer) => this.#read(chunk));
 		this.#request.on("end", () => this.#commit());
@@ -173,7 +186,8 @@ export class Exchange implements PendingEvent, Waiter {
 			body,
 		});
 		this.bytes = this.encoded[0]!.length + body.length;
-		this.waitsSinceMs = performance.now();
+		// What it waited for its turn counts: the sender is answered within a second of both.
+		this.waitsSinceMs = performance.now() - this.#waitedMs;
 		// What is kept has not the length of what was sent: a form becomes JSON, a compressed body was decompressed.
 		this.#share!.give(this.#heldBytes - body.length);
 		this.#heldBytes = body.length;
@@ -184,9 +198,11 @@ export class Exchange implements PendingEvent, Waiter {
 
 	answerStored(): void {
 		this.#goOn();
-		this.#intake.metrics.answer("OK");
-		this.#intake.metrics.event(this.#heldBytes);
-		replyStored(this.#response, stringify(this.#eventId!));
+		const { metrics } = this.#intake;
+		metrics.answer("OK", this.#route);
+		metrics.event(this.#heldBytes);
+		if (this.#response.destroyed) metrics.undelivered();
+		else replyStored(this.#response, stringify(this.#eventId!));
 	}
 
 	answerUnavailable(): void {
@@ -202,7 +218,7 @@ export class Exchange implements PendingEvent, Waiter {
 
 	#greet(greeting: Greeting): void {
 		if (this.#share) this.#leave();
-		this.#intake.metrics.answer("Greeting");
+		this.#intake.metrics.answer("Greeting", this.#route);
 		replyGreeting(this.#response, greeting);
 	}
 
@@ -226,7 +242,7 @@ export class Exchange implements PendingEvent, Waiter {
 	}
 
 	#reply(refusal: Refusal): void {
-		this.#intake.metrics.answer(refusal.code);
+		this.#intake.metrics.answer(refusal.code, this.#route);
 		replyRefused(this.#request, this.#response, refusal);
 	}
 }

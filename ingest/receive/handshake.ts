@@ -14,6 +14,16 @@ interface Head {
 	headers: IncomingHttpHeaders;
 }
 
+/** What stands in Allow (RFC 9110 §10.2.1) for a source. */
+export function allowedMethods({
+	verification,
+}: Pick<Route, "verification">): string {
+	const methods = ["POST"];
+	if (verification?.allowGet) methods.push("GET", "HEAD");
+	if (verification?.handshakes.includes("EventGrid")) methods.push("OPTIONS");
+	return methods.join(", ");
+}
+
 /** Answers a check that is known by its head alone; undefined when it isn't one that the source answers. */
 export function greetByHead(
 	{ verification }: Pick<Route, "verification">,

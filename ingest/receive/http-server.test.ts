@@ -26,11 +26,13 @@ let routes: RouteTable;
 let server: HttpServer;
 let port: number;
 let sockets: Socket[];
+let registry: Registry;
 
 beforeEach(async () => {
 	budget = new Budget(maxRequests, maxBytes);
 	pending = [];
 	sockets = [];
+	registry = new Registry();
 	routes = new RouteTable();
 	putRoute(1_048_576);
 	routes.set(syncedKey, "");
@@ -40,7 +42,7 @@ beforeEach(async () => {
 			committers: [{ add: (event) => pending.push(event) }],
 			budget,
 			turnstile: new Turnstile(),
-			metrics: new ReceiveMetrics(new Registry(), budget),
+			metrics: new ReceiveMetrics(registry, budget, routes),
 		},
 		{ headMs: 300, requestMs: 600, checkEveryMs: 50 },
 	);
@@ -153,9 +155,20 @@ test("a sender that doesn't wait for the answer does no harm", async () => {
 	await eventually(() => expect(pending).toHaveLength(1));
 	socket.resetAndDestroy();
 	await once(socket, "close");
+	// By then the server has seen it, too.
+	await answer(write("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "404 Not Found");
 	pending[0]!.answerStored();
 	pending[0]!.release();
 	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
+	const counted = async (name: string) =>
+		(await registry.getSingleMetric(name)!.get()).values;
+	expect(
+		await counted("tidemill_receive_undelivered_replies_total"),
+	).toMatchObject([{ value: 1 }]);
+	expect(await counted("tidemill_receive_requests_total")).toMatchObject([
+		{ labels: { account: "shop", source: "orders", code: "OK" }, value: 1 },
+		{ labels: { account: "", source: "", code: "UnknownURL" }, value: 1 },
+	]);
 	const next = post("2");
 	await eventually(() => expect(pending).toHaveLength(2));
 	pending[1]!.answerStored();

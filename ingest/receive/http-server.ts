@@ -14,8 +14,8 @@ import { rawReply } from "./reply.ts";
 
 /** Long enough for what is under way when a sender learns by `Connection: close` that it should go elsewhere. */
 const goodbyeMs = 2_000;
-/** Below the 30 s that Kubernetes gives a Pod to stop. */
-const maxCloseMs = 25_000;
+/** With the shutdown delay below the 30 s that Kubernetes gives a Pod to stop. */
+const maxCloseMs = 20_000;
 
 export interface Deadlines {
 	/** From the first byte of a request to the end of its head. */
@@ -42,7 +42,7 @@ const maxConnections = 10_000;
 export class HttpServer {
 	readonly #server: Server;
 	readonly #intake: Intake;
-	#isClosing = false;
+	#isRetiring = false;
 
 	constructor(intake: Intake, deadlines = usualDeadlines) {
 		this.#intake = intake;
@@ -80,11 +80,20 @@ export class HttpServer {
 	}
 
 	/**
-	 * Takes no new connection, answers what comes on those that stand and tells each to close, then closes the idle ones.
-	 * Settles when all connections are gone; those that take longer than 25 s are cut.
+	 * Serves on, also on new connections, and tells with each answer that its connection closes, so that its sender
+	 * connects anew, elsewhere if it can. A connection that is closed while it is idle can meet a request that is on its
+	 * way, which its sender then must take for lost; one that is closed with an answer can't (RFC 9112 §9.6).
+	 */
+	retire(): void {
+		this.#isRetiring = true;
+	}
+
+	/**
+	 * Retires and takes no new connection; closes those that stay idle. Settles when all connections are gone; those that
+	 * take longer than 20 s are cut.
 	 */
 	async close(): Promise<void> {
-		this.#isClosing = true;
+		this.retire();
 		const closed = once(this.#server, "close");
 		// Only stops listening. http.Server's own close() cuts idle connections at once, on some of which a request is on its
 		// way already.
@@ -107,7 +116,7 @@ export class HttpServer {
 		response: ServerResponse,
 		expectsContinue: boolean,
 	): void {
-		if (this.#isClosing) response.shouldKeepAlive = false;
+		if (this.#isRetiring) response.shouldKeepAlive = false;
 		new Exchange(this.#intake, request, response).start(expectsContinue);
 	}
 

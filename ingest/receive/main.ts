@@ -36,13 +36,19 @@ export async function main(): Promise<number> {
 		max: 1_024,
 		fallback: 1,
 	});
+	// As kube-apiserver's --shutdown-delay-duration: until all that balance load have seen that this one isn't ready.
+	const shutdownDelayMs = settings.integer("RECEIVE_SHUTDOWN_DELAY_MS", {
+		min: 0,
+		max: 60_000,
+		fallback: 5_000,
+	});
 	const stop = stopSignal();
 
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
 	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
-	const metrics = new ReceiveMetrics(registry, budget);
 	const routes = new RouteTable(readSealKey(settings));
+	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: Shard[] = [];
 	const committers: Committer[] = [];
 
@@ -90,10 +96,12 @@ export async function main(): Promise<number> {
 	}
 	const watch = new RouteWatch(connection, routes, log);
 	const background = new AbortController();
-	const ticking = setInterval(() => {
+	const tick = () => {
 		turnstile.tick(performance.now());
 		for (const committer of committers) committer.tick();
-	}, tickMs);
+	};
+	// After the input that waits: what was acknowledged while this process got no CPU is not late.
+	const ticking = setInterval(() => setImmediate(tick), tickMs);
 	void watch.run(background.signal);
 	void inspectShards(shards, background.signal);
 	void followConnection(connection, shards, watch);
@@ -105,10 +113,16 @@ export async function main(): Promise<number> {
 	if (!stop.aborted)
 		log.fatal({ err: end }, "NATS closed the connection for good");
 	log.info("receive stops; what it accepted is finished first");
+	server.retire();
+	if (stop.aborted) await delay(shutdownDelayMs);
 	await server.close();
 	background.abort();
 	clearInterval(ticking);
-	await Promise.race([connection.close(), delay(1_000)]);
+	await Promise.race([
+		connection.close(),
+		// The health server keeps the process alive meanwhile.
+		delay(1_000, undefined, { ref: false }),
+	]);
 	await health.close();
 	return stop.aborted ? 0 : 1;
 }

@@ -1,33 +1,83 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Route } from "../../contracts/route.ts";
 import type { Budget } from "./budget.ts";
 import type { PublishOutcome } from "./committer.ts";
+import type { RouteTable } from "./route-table.ts";
+
+/** Each is some series for Prometheus, for as long as receive runs. */
+const maxSources = 1_000;
+
+/** What was answered to one source's senders. */
+class Answers {
+	readonly account: string;
+	readonly source: string;
+	readonly byCode = new Map<string, number>();
+
+	constructor(account: string, source: string) {
+		this.account = account;
+		this.source = source;
+	}
+
+	count(code: string): void {
+		this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1);
+	}
+}
 
 /** What receive counts. The hot path adds to plain numbers; they become metrics when Prometheus asks. */
 export class ReceiveMetrics {
-	/** Answers by code: `OK`, `Greeting`, or that of the refusal. */
-	readonly #answers = new Map<string, number>();
+	/** By source key. */
+	readonly #answers = new Map<string, Answers>();
+	readonly #answersToUnknown = new Answers("", "");
+	readonly #answersToOthers = new Answers("", "(other)");
 	#events = 0;
 	#bodyBytes = 0;
+	#undelivered = 0;
 	readonly #frames: Counter<"outcome">;
-	readonly #frameBytes: Counter;
+	readonly #frameBytes: Histogram;
+	readonly #frameEvents: Histogram;
 	readonly #commitSeconds: Histogram;
 
 	constructor(
 		registry: Registry,
 		inFlight: Readonly<Pick<Budget, "requests" | "bytes">>,
+		routes: Pick<RouteTable, "ageMs">,
 	) {
 		const registers = [registry];
-		const answers = this.#answers;
+		const answers = () => [
+			...this.#answers.values(),
+			this.#answersToUnknown,
+			this.#answersToOthers,
+		];
 		const events = () => this.#events;
 		const bodyBytes = () => this.#bodyBytes;
+		const undelivered = () => this.#undelivered;
 		new Counter({
 			name: "tidemill_receive_requests_total",
-			help: "Requests answered, by code: OK, Greeting for a check of the URL, or that of the error.",
-			labelNames: ["code"],
+			help: `Requests answered, by source and code: OK, Greeting for a check of the URL, or that of the error they were refused with. Without a source: none has the URL. The first ${maxSources} sources are told apart, the rest are (other).`,
+			labelNames: ["account", "source", "code"],
 			registers,
 			collect() {
 				this.reset();
-				for (const [code, count] of answers) this.inc({ code }, count);
+				for (const { account, source, byCode } of answers())
+					for (const [code, count] of byCode)
+						this.inc({ account, source, code }, count);
+			},
+		});
+		new Counter({
+			name: "tidemill_receive_undelivered_replies_total",
+			help: "Events stored and acknowledged whose sender had gone before it could be told; counted as OK, too.",
+			registers,
+			collect() {
+				this.reset();
+				this.inc(undelivered());
+			},
+		});
+		new Gauge({
+			name: "tidemill_receive_routes_age_seconds",
+			help: "Time since the routes that are served were last seen to be those that operator wrote; some seconds when all is well.",
+			registers,
+			collect() {
+				this.set(routes.ageMs() / 1000);
 			},
 		});
 		new Counter({
@@ -70,9 +120,16 @@ export class ReceiveMetrics {
 			labelNames: ["outcome"],
 			registers,
 		});
-		this.#frameBytes = new Counter({
-			name: "tidemill_receive_frame_bytes_total",
-			help: "Bytes of the frames that were stored.",
+		this.#frameBytes = new Histogram({
+			name: "tidemill_receive_frame_bytes",
+			help: "Sizes of the frames that were stored.",
+			buckets: [1e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 8_388_608],
+			registers,
+		});
+		this.#frameEvents = new Histogram({
+			name: "tidemill_receive_frame_events",
+			help: "Events in the frames that were stored.",
+			buckets: [1, 3, 10, 30, 100, 300, 1_000, 10_000],
 			registers,
 		});
 		this.#commitSeconds = new Histogram({
@@ -85,8 +142,28 @@ export class ReceiveMetrics {
 		});
 	}
 
-	answer(code: string): void {
-		this.#answers.set(code, (this.#answers.get(code) ?? 0) + 1);
+	/**
+	 * A request is answered. @param code `OK`, `Greeting`, or that of the refusal. @param route of the source that has the
+	 * URL; undefined when none has.
+	 */
+	answer(code: string, route?: Route): void {
+		this.#answersOf(route).count(code);
+	}
+
+	#answersOf(route: Route | undefined): Answers {
+		if (!route) return this.#answersToUnknown;
+		let answers = this.#answers.get(route.sourceKey);
+		if (!answers) {
+			if (this.#answers.size >= maxSources) return this.#answersToOthers;
+			answers = new Answers(route.account, route.source);
+			this.#answers.set(route.sourceKey, answers);
+		}
+		return answers;
+	}
+
+	/** An event is stored, and nobody is there to be told. */
+	undelivered(): void {
+		this.#undelivered++;
 	}
 
 	event(bodyBytes: number): void {
@@ -96,12 +173,14 @@ export class ReceiveMetrics {
 
 	frame(frame: {
 		outcome: PublishOutcome;
+		events: number;
 		bytes: number;
 		tookMs: number;
 	}): void {
 		this.#frames.inc({ outcome: frame.outcome });
 		if (frame.outcome !== "stored") return;
-		this.#frameBytes.inc(frame.bytes);
+		this.#frameBytes.observe(frame.bytes);
+		this.#frameEvents.observe(frame.events);
 		this.#commitSeconds.observe(frame.tookMs / 1000);
 	}
 }

@@ -74,7 +74,6 @@ export const refusals = {
 		405,
 		"MethodNotAllowed",
 		"Events are sent with POST.",
-		["allow", "POST"],
 	),
 	RequestTimeout: refusal(
 		408,
@@ -122,6 +121,18 @@ export const refusals = {
 		["retry-after", "2"],
 	),
 } as const satisfies Record<string, Refusal>;
+
+const byAllowed = new Map<string, Refusal>();
+
+/** The refusal of a method, with the ones that the URL takes: `POST, GET, HEAD`. The same object for the same ones. */
+export function methodNotAllowed(allowed: string): Refusal {
+	let refusal = byAllowed.get(allowed);
+	if (!refusal) {
+		refusal = { ...refusals.MethodNotAllowed, headers: ["allow", allowed] };
+		byAllowed.set(allowed, refusal);
+	}
+	return refusal;
+}
 
 function refusal(
 	status: number,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Greeting } from "./handshake.ts";
-import { type Refusal, refusals } from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
 
 const type = ["content-type", "application/json"];
 
@@ -29,19 +29,29 @@ export function replyGreeting(
 	response.end(body);
 }
 
-/** Refusals as they go over the wire, made once. */
-const prepared = new Map(
-	Object.values<Refusal>(refusals).map((refusal) => {
-		const { status, code, message } = refusal;
-		const body = JSON.stringify({
-			is_success: false,
-			error: { code, message, details: [] },
-		});
-		const length = String(Buffer.byteLength(body));
-		const head = [...type, "content-length", length, ...refusal.headers];
-		return [refusal, { status, head, body }];
-	}),
-);
+interface Prepared {
+	status: number;
+	head: string[];
+	body: string;
+}
+
+const prepared = new WeakMap<Refusal, Prepared>();
+
+/** A refusal as it goes over the wire, made once. */
+function prepare(refusal: Refusal): Prepared {
+	const known = prepared.get(refusal);
+	if (known) return known;
+	const { status, code, message, headers } = refusal;
+	const body = JSON.stringify({
+		is_success: false,
+		error: { code, message, details: [] },
+	});
+	const length = String(Buffer.byteLength(body));
+	const head = [...type, "content-length", length, ...headers];
+	const made = { status, head, body };
+	prepared.set(refusal, made);
+	return made;
+}
 
 /** A rest of a body that costs less to read than a new connection. */
 const maxRestBytes = 256 * 1024;
@@ -57,7 +67,7 @@ export function replyRefused(
 	response: ServerResponse,
 	refusal: Refusal,
 ): void {
-	const { status, head, body } = prepared.get(refusal)!;
+	const { status, head, body } = prepare(refusal);
 	const isRestSmall =
 		request.complete ||
 		Number(request.headers["content-length"] ?? Number.NaN) <= maxRestBytes;
@@ -80,7 +90,7 @@ export function replyRefused(
 
 /** The same for bytes that node:http couldn't read as a request: the whole response with its head. */
 export function rawReply(refusal: Refusal, reason: string): string {
-	const { status, head, body } = prepared.get(refusal)!;
+	const { status, head, body } = prepare(refusal);
 	const fields = [...head, "connection", "close"];
 	let text = `HTTP/1.1 ${status} ${reason}\r\n`;
 	for (let i = 0; i < fields.length; i += 2)

@@ -17,6 +17,7 @@ export class RouteTable {
 	readonly #sealKey: SealKey | undefined;
 	#served = new Reading();
 	#incoming: Reading | undefined;
+	#seenCurrentAtMs = performance.now();
 
 	/** @param sealKey without it, Sources that want signatures are answered 503. */
 	constructor(sealKey?: SealKey) {
@@ -26,6 +27,16 @@ export class RouteTable {
 	/** Operator has marked the bucket complete: a URL that isn't known doesn't exist. */
 	get isSynced(): boolean {
 		return this.#served.isSynced;
+	}
+
+	/** What is served was the bucket's content just now. */
+	seenCurrent(): void {
+		this.#seenCurrentAtMs = performance.now();
+	}
+
+	/** How long ago that was last seen; since the start when it never was. */
+	ageMs(): number {
+		return performance.now() - this.#seenCurrentAtMs;
 	}
 
 	find(sourceKey: string): ServedRoute | undefined {
@@ -80,6 +91,7 @@ export class RouteTable {
 		if (!incoming.isSynced && this.#served.isSynced) return;
 		this.#served = incoming;
 		this.#incoming = undefined;
+		this.seenCurrent();
 	}
 }
 

@@ -56,11 +56,11 @@ export class RouteWatch {
 			const now = await kv.status().catch(() => undefined);
 			if (!now) return;
 			const { created, state } = now.streamInfo;
-			if (created === streamInfo.created && state.last_seq <= heard) return;
+			const isSame = created === streamInfo.created;
 			// What was written just now may be on its way still.
-			await delay(retryDelayMs);
-			if (created !== streamInfo.created || state.last_seq > revision)
-				watch.stop();
+			if (isSame && state.last_seq > heard) await delay(retryDelayMs);
+			if (isSame && state.last_seq <= revision) this.#table.seenCurrent();
+			else watch.stop();
 		}, compareEveryMs);
 		try {
 			this.#table.begin();

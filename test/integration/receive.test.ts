@@ -322,6 +322,13 @@ test("events come by POST alone", async () => {
 		expect(answer.headers.allow).toBe("POST");
 	}
 	expect(await send(url, { method: "HEAD" })).toMatchObject({ status: 405 });
+	const checked = await newURL({
+		verification: { allowGet: true, handshakes: ["EventGrid"] },
+	});
+	expect(await send(checked, { method: "PUT" })).toMatchObject({
+		status: 405,
+		headers: { allow: "POST, GET, HEAD, OPTIONS" },
+	});
 });
 
 test("a source with a token takes events with the token, wherever it stands, and no others", async () => {
