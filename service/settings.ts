@@ -47,4 +47,11 @@ export class Settings {
 			);
 		return text.replace(/\/+$/, "");
 	}
+
+	boolean(name: string, fallback: boolean): boolean {
+		const text = this.text(name, String(fallback));
+		if (text !== "true" && text !== "false")
+			throw new SettingError(`${name} is "${text}". It must be true or false.`);
+		return text === "true";
+	}
 }

@@ -27,11 +27,9 @@ import { LedgerSnapshots } from "../ingest/archive/ledger-snapshots.ts";
 import { ManifestDesk } from "../ingest/archive/manifest-desk.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
 import { ObjectKeys } from "../ingest/archive/object-keys.ts";
-import {
-	type ObjectStore,
-	S3ObjectStore,
-} from "../ingest/archive/object-store.ts";
+import type { ObjectStore } from "../ingest/archive/object-store.ts";
 import { ParquetWriter } from "../ingest/archive/parquet.ts";
+import { S3ObjectStore } from "../ingest/archive/s3-object-store.ts";
 import { Shard } from "../ingest/archive/shard.ts";
 import { openShardStream } from "../ingest/archive/shard-stream.ts";
 import { probeConditionalWrites } from "../ingest/archive/store-probe.ts";

@@ -1,13 +1,15 @@
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
+import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import type { CutGroup, CutRecord } from "./cut.ts";
 import { CutStore } from "./cut-store.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
 import { ObjectKeys } from "./object-keys.ts";
-import { type ObjectStore, S3ObjectStore } from "./object-store.ts";
+import type { ObjectStore } from "./object-store.ts";
 import { Publication } from "./publication.ts";
+import { S3ObjectStore } from "./s3-object-store.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Tombstones } from "./tombstones.ts";
 
@@ -23,6 +25,8 @@ export async function main(args: string[]): Promise<number> {
 	const log = createLog("ledger");
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);
+	const { authorities } = archive.store;
+	if (authorities) trustAuthorities(authorities);
 	const connection = await connectNats(settings, "archive", log);
 	const store = new S3ObjectStore(archive.store, new AbortController().signal);
 	const keys = new ObjectKeys(archive.prefix);

@@ -7,6 +7,7 @@ import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
+import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { CutStore } from "./cut-store.ts";
 import { CutWriter } from "./cut-writer.ts";
 import { DeletionDesk } from "./deletion-desk.ts";
@@ -15,13 +16,13 @@ import { LedgerSnapshots } from "./ledger-snapshots.ts";
 import { ManifestDesk } from "./manifest-desk.ts";
 import { ArchiveMetrics } from "./metrics.ts";
 import { ObjectKeys } from "./object-keys.ts";
-import { S3ObjectStore } from "./object-store.ts";
 import { ParquetWriter } from "./parquet.ts";
 import { RetentionKeeper } from "./retention-keeper.ts";
 import { RetentionKeys } from "./retention-keys.ts";
+import { S3ObjectStore } from "./s3-object-store.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
-import { probeConditionalWrites } from "./store-probe.ts";
+import { probeStore } from "./store-probe.ts";
 import { Tombstones } from "./tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM, then returns 0. */
@@ -29,6 +30,8 @@ export async function main(): Promise<number> {
 	const log = createLog("archive");
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);
+	const { authorities } = archive.store;
+	if (authorities) trustAuthorities(authorities);
 	const stop = stopSignal();
 
 	const shards: Shard[] = [];
@@ -78,7 +81,7 @@ export async function main(): Promise<number> {
 				tombstones,
 				limits: archive.limits,
 				stream: archive.stream,
-				checkStore: () => probeConditionalWrites(store, keys.probe()),
+				checkStore: () => probeStore(store, keys.probe(), log),
 				metrics,
 				log,
 			}),

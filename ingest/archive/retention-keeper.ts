@@ -19,6 +19,8 @@ import type { RetentionKeys } from "./retention-keys.ts";
 
 const intervalMs = 3_600_000;
 const removedAtOnce = 1_000;
+/** An upload in parts that is older was left by a process that was killed. */
+const abandonedMs = 24 * 3_600_000;
 
 /** Who removes events that are past their time: the store, by a rule in the bucket, or archive. */
 export type RetentionEnforcer = "lifecycle" | "sweep";
@@ -62,6 +64,7 @@ export class RetentionKeeper {
 		await this.#each(keys.runs(), (o) => isAged(o, witnesses), remove);
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
+		await store.abortUploads(keys.events(), nowMs - abandonedMs);
 		log.info({ enforcedBy, removed, keptDays }, "retention is kept");
 		return enforcedBy;
 	}

@@ -2,8 +2,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingError, type Settings } from "../../service/settings.ts";
 import type { CutLimits } from "./cut-due.ts";
-import type { ObjectStoreSettings } from "./object-store.ts";
+import type { ObjectStoreSettings } from "./s3-client.ts";
 import type { StreamSettings } from "./shard-stream.ts";
+import { readStoreSettings } from "./store-settings.ts";
 
 export interface ArchiveSettings {
 	shards: number[];
@@ -21,23 +22,11 @@ export interface ArchiveSettings {
 const mib = 1024 * 1024;
 const largest = Number.MAX_SAFE_INTEGER;
 
-/** Reads archive's settings; throws {@link SettingError}. The credentials are the AWS SDK's to find. */
+/** Reads archive's settings; throws {@link SettingError}. */
 export function readArchiveSettings(settings: Settings): ArchiveSettings {
-	const endpoint =
-		settings.optional("S3_ENDPOINT") && settings.url("S3_ENDPOINT");
 	return {
 		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
-		store: {
-			bucket: settings.text("S3_BUCKET"),
-			region: settings.text("AWS_REGION"),
-			...(endpoint && { endpoint }),
-			// Other stores than AWS seldom have a host name for each bucket.
-			forcePathStyle: readBoolean(
-				settings,
-				"S3_FORCE_PATH_STYLE",
-				endpoint !== undefined,
-			),
-		},
+		store: readStoreSettings(settings),
 		prefix: settings.text("S3_PREFIX", "").replace(/^\/+|\/+$/g, ""),
 		limits: {
 			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {
@@ -83,15 +72,4 @@ function readShards(text: string): number[] {
 			`ARCHIVE_SHARDS is "${text}". It must be shard numbers separated by commas, like 0,1.`,
 		);
 	return [...new Set(shards.map(Number))];
-}
-
-function readBoolean(
-	settings: Settings,
-	name: string,
-	fallback: boolean,
-): boolean {
-	const text = settings.text(name, String(fallback));
-	if (text !== "true" && text !== "false")
-		throw new SettingError(`${name} is "${text}". It must be true or false.`);
-	return text === "true";
 }

@@ -1,4 +1,31 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "../../service/log.ts";
+import { partBytes } from "./multipart-upload.ts";
 import type { ObjectStore } from "./object-store.ts";
+import type { S3ObjectStore } from "./s3-object-store.ts";
+
+/**
+ * Makes sure that archive can do in the store all that it will have to. Throws what is missing, with what to do.
+ * @param key Of an object that is written for this, and stays.
+ */
+export async function probeStore(
+	store: S3ObjectStore,
+	key: string,
+	log: Logger,
+): Promise<void> {
+	await store.checkCredentials();
+	await probeConditionalWrites(store, key);
+	await store.get(key);
+	for await (const _ of store.list(key)) break;
+	// Of an object that isn't there: whoever may delete it gets no error.
+	await store.remove([`${key}-${randomUUID()}`]);
+	if (await store.keepsConditionOfParts(`${key}-parts`)) return;
+	store.sendWhole();
+	log.warn(
+		{ partBytes },
+		"the store ignores If-None-Match on CompleteMultipartUpload; large objects are sent whole, and wait in memory",
+	);
+}
 
 /**
  * Makes sure that the store keeps `If-None-Match: *` (RFC 9110 §13.1.2): on it rests that each event gets into exactly
@@ -8,10 +35,11 @@ export async function probeConditionalWrites(
 	store: ObjectStore,
 	key: string,
 ): Promise<void> {
+	// No two are the same: the second is never taken for a repeat of the first.
 	const write = () =>
 		store.putNew(
 			key,
-			"Tidemill writes this twice to see that the second time is refused.\n",
+			`Tidemill writes this twice to see that the second time is refused (${randomUUID()}).\n`,
 			"text/plain",
 		);
 	await write();

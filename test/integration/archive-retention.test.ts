@@ -139,6 +139,7 @@ test("a store with lifecycle rules gets one for the events, beside the user's ow
 		presign: (...what) => store.presign(...what),
 		remove: (keys) => store.remove(keys),
 		lifecycleRules: async () => rules,
+		abortUploads: async () => 0,
 		setLifecycleRules: async (changed) => {
 			rules = changed;
 			return true;

@@ -1,0 +1,41 @@
+import {
+	GetBucketLifecycleConfigurationCommand,
+	type LifecycleRule,
+	PutBucketLifecycleConfigurationCommand,
+	type S3Client,
+} from "@aws-sdk/client-s3";
+import { nameOf } from "./store-error.ts";
+
+/** All of the bucket's rules. */
+export async function readLifecycleRules(
+	client: S3Client,
+	Bucket: string,
+	abortSignal: AbortSignal,
+): Promise<LifecycleRule[]> {
+	try {
+		const { Rules = [] } = await client.send(
+			new GetBucketLifecycleConfigurationCommand({ Bucket }),
+			{ abortSignal },
+		);
+		return Rules;
+	} catch (error) {
+		if (nameOf(error) === "NoSuchLifecycleConfiguration") return [];
+		throw error;
+	}
+}
+
+/** Replaces all of the bucket's rules. */
+export async function writeLifecycleRules(
+	client: S3Client,
+	Bucket: string,
+	Rules: LifecycleRule[],
+	abortSignal: AbortSignal,
+): Promise<void> {
+	await client.send(
+		new PutBucketLifecycleConfigurationCommand({
+			Bucket,
+			LifecycleConfiguration: { Rules },
+		}),
+		{ abortSignal },
+	);
+}

@@ -1,0 +1,116 @@
+import { open } from "node:fs/promises";
+import {
+	AbortMultipartUploadCommand,
+	type CompletedPart,
+	CompleteMultipartUploadCommand,
+	CreateMultipartUploadCommand,
+	type CreateMultipartUploadCommandInput,
+	ListMultipartUploadsCommand,
+	NoSuchUpload,
+	type S3Client,
+	UploadPartCommand,
+} from "@aws-sdk/client-s3";
+
+/** S3 takes 10,000 parts of 5 MiB or more: 156 GiB of these. One at a time is in memory. */
+export const partBytes = 16 * 1024 * 1024;
+
+type Target = CreateMultipartUploadCommandInput & {
+	Bucket: string;
+	Key: string;
+};
+
+/**
+ * Sends parts, each of which is repeated by itself, and makes an object of them unless its key is taken: then the
+ * store's 412 is thrown. What fails is cleared away; what a killed process left is for retention's sweep.
+ */
+export async function uploadInParts(
+	client: S3Client,
+	target: Target,
+	parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+	abortSignal: AbortSignal,
+): Promise<void> {
+	const { Bucket, Key } = target;
+	const { UploadId } = await client.send(
+		new CreateMultipartUploadCommand({
+			...target,
+			ChecksumAlgorithm: "CRC32",
+			// Of the whole, as an object in one piece has it.
+			ChecksumType: "FULL_OBJECT",
+		}),
+		{ abortSignal },
+	);
+	const upload = { Bucket, Key, UploadId };
+	try {
+		const Parts: CompletedPart[] = [];
+		for await (const Body of parts) {
+			const PartNumber = Parts.length + 1;
+			const { ETag, ChecksumCRC32 } = await client.send(
+				new UploadPartCommand({
+					...upload,
+					PartNumber,
+					Body,
+					ChecksumAlgorithm: "CRC32",
+				}),
+				{ abortSignal },
+			);
+			Parts.push({ PartNumber, ETag, ChecksumCRC32 });
+		}
+		await client.send(
+			new CompleteMultipartUploadCommand({
+				...upload,
+				MultipartUpload: { Parts },
+				ChecksumType: "FULL_OBJECT",
+				IfNoneMatch: "*",
+			}),
+			{ abortSignal },
+		);
+	} catch (error) {
+		await client
+			.send(new AbortMultipartUploadCommand(upload))
+			.catch(() => undefined);
+		throw error;
+	}
+}
+
+/** The parts of a file that isn't empty. */
+export async function* partsOf(file: string): AsyncGenerator<Uint8Array> {
+	const handle = await open(file);
+	try {
+		for (let at = 0; ; ) {
+			const buffer = Buffer.allocUnsafe(partBytes);
+			const { bytesRead } = await handle.read(buffer, 0, partBytes, at);
+			if (bytesRead === 0) return;
+			at += bytesRead;
+			yield buffer.subarray(0, bytesRead);
+		}
+	} finally {
+		await handle.close();
+	}
+}
+
+/** Clears away the uploads of a prefix that were begun before then and never finished; returns how many. */
+export async function abortUploads(
+	client: S3Client,
+	within: { Bucket: string; Prefix: string },
+	beforeMs: number,
+	abortSignal: AbortSignal,
+): Promise<number> {
+	const { Bucket } = within;
+	let aborted = 0;
+	const { Uploads = [] } = await client.send(
+		new ListMultipartUploadsCommand(within),
+		{ abortSignal },
+	);
+	for (const { Key, UploadId, Initiated } of Uploads) {
+		if (!Initiated || Initiated.getTime() >= beforeMs) continue;
+		const upload = { Bucket, Key, UploadId };
+		await client
+			.send(new AbortMultipartUploadCommand(upload), { abortSignal })
+			.catch((error) => {
+				// Finished or cleared away meanwhile.
+				if (!(error instanceof NoSuchUpload)) throw error;
+			});
+		aborted++;
+	}
+	return aborted;
+}

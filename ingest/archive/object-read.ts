@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import {
+	GetObjectCommand,
+	type GetObjectCommandOutput,
+	NoSuchKey,
+	type S3Client,
+} from "@aws-sdk/client-s3";
+import { backOff } from "./conditional-write.ts";
+
+export type ObjectBody = NonNullable<GetObjectCommandOutput["Body"]>;
+
+const attempts = 4;
+
+/**
+ * What `consume` makes of an object's content, or undefined when there is no object. Content that breaks off, or whose
+ * checksum is wrong, is read again: `consume` may be called several times.
+ */
+export async function readObject<T>(
+	client: S3Client,
+	object: { Bucket: string; Key: string },
+	consume: (body: ObjectBody) => Promise<T>,
+	abortSignal: AbortSignal,
+): Promise<T | undefined> {
+	for (let attempt = 1; ; attempt++) {
+		let hasBegun = false;
+		try {
+			const command = new GetObjectCommand(object);
+			const { Body } = await client.send(command, { abortSignal });
+			hasBegun = true;
+			return await consume(Body!);
+		} catch (error) {
+			if (error instanceof NoSuchKey) return undefined;
+			// What fails before the content, the SDK has repeated.
+			if (!hasBegun || attempt === attempts) throw error;
+			await backOff(attempt, abortSignal);
+		}
+	}
+}
+
+/** SHA-256 (hex) of the content, which goes into `file` if there is one. */
+export async function digest(body: ObjectBody, file?: string): Promise<string> {
+	const hash = createHash("sha256");
+	const target = file === undefined ? undefined : await open(file, "w");
+	try {
+		for await (const chunk of body as Readable) {
+			hash.update(chunk);
+			await target?.appendFile(chunk);
+		}
+	} finally {
+		await target?.close();
+	}
+	return hash.digest("hex");
+}

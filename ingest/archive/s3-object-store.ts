@@ -1,0 +1,287 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+// @aws-sdk/client-s3: see s3-client.ts.
+import {
+	DeleteObjectsCommand,
+	GetObjectCommand,
+	type LifecycleRule,
+	ListObjectsV2Command,
+	PutObjectCommand,
+	type S3Client,
+} from "@aws-sdk/client-s3";
+// Presigning is the SDK's own companion package.
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { readLifecycleRules, writeLifecycleRules } from "./bucket-lifecycle.ts";
+import { writeOnce } from "./conditional-write.ts";
+import {
+	abortUploads,
+	partBytes,
+	partsOf,
+	uploadInParts,
+} from "./multipart-upload.ts";
+import { digest, type ObjectBody, readObject } from "./object-read.ts";
+import type {
+	FileStore,
+	LifecycleStore,
+	ListedObject,
+	ObjectStore,
+} from "./object-store.ts";
+import {
+	encryptionOf,
+	newS3Client,
+	type ObjectStoreSettings,
+} from "./s3-client.ts";
+import { isUnsupported, statusOf, storeError } from "./store-error.ts";
+
+/** A bucket of S3, or of a store that speaks like it. */
+export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
+	readonly #client: S3Client;
+	readonly #settings: ObjectStoreSettings;
+	readonly #abortSignal: AbortSignal;
+	/** Files above this are sent in parts; see {@link sendWhole}. */
+	#mostBytesWhole = partBytes;
+
+	/** @param abortSignal Calls off what is under way; nothing can be asked after it. */
+	constructor(settings: ObjectStoreSettings, abortSignal: AbortSignal) {
+		this.#settings = settings;
+		this.#abortSignal = abortSignal;
+		this.#client = newS3Client(settings);
+	}
+
+	/** Finds credentials, or says which are missing. */
+	async checkCredentials(): Promise<void> {
+		await this.#client.config.credentials().catch((error) => {
+			throw this.#named(error, "find credentials to use");
+		});
+	}
+
+	/** Whether objects in parts, too, are made only where there is none; tried on this key. */
+	async keepsConditionOfParts(key: string): Promise<boolean> {
+		const parts = [Buffer.from("Written by Tidemill as it started.\n")];
+		const write = () =>
+			this.#create(
+				key,
+				() => this.#uploadInParts(key, parts, "text/plain"),
+				async () => false,
+			);
+		try {
+			await write();
+			return (await write()) === "exists";
+		} catch (error) {
+			// What S3 calls NotImplemented, others call an invalid request.
+			if (statusOf((error as Error).cause) === 400) return false;
+			if (isUnsupported((error as Error).cause)) return false;
+			throw error;
+		}
+	}
+
+	/** From now on, no object is sent in parts: the store doesn't keep If-None-Match on those. */
+	sendWhole(): void {
+		this.#mostBytesWhole = Infinity;
+	}
+
+	async putNew(
+		key: string,
+		body: Uint8Array | string,
+		contentType: string,
+	): Promise<"created" | "exists"> {
+		const put = new PutObjectCommand({
+			Bucket: this.#settings.bucket,
+			Key: key,
+			Body: body,
+			ContentType: contentType,
+			IfNoneMatch: "*",
+			...encryptionOf(this.#settings),
+		});
+		return this.#create(
+			key,
+			() => this.#client.send(put, { abortSignal: this.#abortSignal }),
+			async () => {
+				const standing = await this.#read(key, (object) =>
+					object.transformToByteArray(),
+				);
+				return standing !== undefined && Buffer.from(body).equals(standing);
+			},
+		);
+	}
+
+	async putNewFile(
+		key: string,
+		file: string,
+		contentType: string,
+	): Promise<"created" | "exists"> {
+		if ((await stat(file)).size <= this.#mostBytesWhole)
+			return this.putNew(key, await readFile(file), contentType);
+		return this.#create(
+			key,
+			() => this.#uploadInParts(key, partsOf(file), contentType),
+			async () => {
+				const hash = createHash("sha256");
+				for await (const chunk of createReadStream(file)) hash.update(chunk);
+				return (await this.#digest(key)) === hash.digest("hex");
+			},
+		);
+	}
+
+	#uploadInParts(
+		Key: string,
+		parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+		ContentType: string,
+	): Promise<void> {
+		const { bucket: Bucket } = this.#settings;
+		return uploadInParts(
+			this.#client,
+			{ Bucket, Key, ContentType, ...encryptionOf(this.#settings) },
+			parts,
+			this.#abortSignal,
+		);
+	}
+
+	async #create(
+		key: string,
+		write: () => Promise<unknown>,
+		isOurs: () => Promise<boolean>,
+	): Promise<"created" | "exists"> {
+		return writeOnce(write, isOurs, this.#abortSignal).catch((error) => {
+			throw this.#named(error, `write ${key}`);
+		});
+	}
+
+	get(key: string): Promise<string | undefined> {
+		return this.#read(key, (body) => body.transformToString());
+	}
+
+	getFile(key: string, file: string): Promise<string | undefined> {
+		return this.#digest(key, file);
+	}
+
+	/** SHA-256 (hex) of an object's content, which goes into `file` if there is one. */
+	#digest(key: string, file?: string): Promise<string | undefined> {
+		return this.#read(key, (body) => digest(body, file));
+	}
+
+	#read<T>(
+		key: string,
+		consume: (body: ObjectBody) => Promise<T>,
+	): Promise<T | undefined> {
+		const object = { Bucket: this.#settings.bucket, Key: key };
+		return readObject(this.#client, object, consume, this.#abortSignal).catch(
+			(error) => {
+				throw this.#named(error, `read ${key}`);
+			},
+		);
+	}
+
+	async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
+		let token: string | undefined;
+		do {
+			const page = await this.#client
+				.send(
+					new ListObjectsV2Command({
+						Bucket: this.#settings.bucket,
+						Prefix: prefix,
+						StartAfter: after,
+						ContinuationToken: token,
+					}),
+					{ abortSignal: this.#abortSignal },
+				)
+				.catch((error) => {
+					throw this.#named(error, `list ${prefix}`);
+				});
+			for (const { Key, Size, LastModified } of page.Contents ?? [])
+				if (Key !== undefined)
+					yield {
+						key: Key,
+						bytes: Size ?? 0,
+						// One of unknown age is as young as can be.
+						modifiedMs: LastModified?.getTime() ?? Infinity,
+					};
+			token = page.NextContinuationToken;
+		} while (token !== undefined);
+	}
+
+	async presign(key: string, expiresInSeconds: number): Promise<string> {
+		return getSignedUrl(
+			this.#client,
+			new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
+			{ expiresIn: expiresInSeconds },
+		);
+	}
+
+	async remove(keys: readonly string[]): Promise<void> {
+		if (keys.length === 0) return;
+		const { Errors = [] } = await this.#client
+			.send(
+				new DeleteObjectsCommand({
+					Bucket: this.#settings.bucket,
+					Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: true },
+				}),
+				{ abortSignal: this.#abortSignal },
+			)
+			.catch((error) => {
+				throw this.#named(error, `delete ${keys[0]}`);
+			});
+		const [first] = Errors;
+		if (first)
+			throw this.#named(
+				Object.assign(new Error(first.Message), { name: first.Code }),
+				`delete ${first.Key}`,
+			);
+	}
+
+	async lifecycleRules(): Promise<LifecycleRule[] | undefined> {
+		return this.#unlessUnsupported(
+			"read the lifecycle rules",
+			(bucket, signal) => readLifecycleRules(this.#client, bucket, signal),
+		);
+	}
+
+	async setLifecycleRules(rules: LifecycleRule[]): Promise<boolean> {
+		const written = await this.#unlessUnsupported(
+			"write the lifecycle rules",
+			(bucket, signal) =>
+				writeLifecycleRules(this.#client, bucket, rules, signal).then(
+					() => true,
+				),
+		);
+		return written ?? false;
+	}
+
+	async abortUploads(
+		prefix: string,
+		beforeMs: number,
+	): Promise<number | undefined> {
+		return this.#unlessUnsupported(
+			`clear away unfinished uploads of ${prefix}`,
+			(Bucket, signal) =>
+				abortUploads(
+					this.#client,
+					{ Bucket, Prefix: prefix },
+					beforeMs,
+					signal,
+				),
+		);
+	}
+
+	/** Undefined when the store can't do it, or archive may not. */
+	async #unlessUnsupported<T>(
+		action: string,
+		act: (bucket: string, signal: AbortSignal) => Promise<T>,
+	): Promise<T | undefined> {
+		try {
+			return await act(this.#settings.bucket, this.#abortSignal);
+		} catch (error) {
+			if (isUnsupported(error)) return undefined;
+			throw this.#named(error, action);
+		}
+	}
+
+	close(): void {
+		this.#client.destroy();
+	}
+
+	#named(error: unknown, action: string): Error {
+		return storeError(this.#settings, error, action);
+	}
+}
