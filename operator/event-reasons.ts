@@ -15,6 +15,8 @@ export const eventReasons = {
 	Destination: {},
 	Pipeline: {
 		RunDeleted: "The Run that was under way is gone: somebody deleted it.",
+		MissSchedule:
+			"A time of the schedule is left out: its Run could not start within `spec.startingDeadlineSeconds`. The note says which, and why.",
 		RunNameTaken:
 			"A Run of another Pipeline has the name of the next scheduled one, which is left out.",
 	},

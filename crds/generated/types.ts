@@ -257,7 +257,7 @@ export interface PipelineSpec {
 	schedule: PipelineSchedule;
 	/** Start no runs by the clock until this is false again. Runs made by hand still go. */
 	suspend: boolean;
-	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. */
+	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. One that may not is left out, which the Event `MissSchedule` tells. */
 	startingDeadlineSeconds?: number;
 	/** How many ended Runs are kept. */
 	runHistory: PipelineRunHistory;
@@ -269,7 +269,7 @@ export interface PipelineSpec {
 export interface PipelineStatusSchedule {
 	/** Digest of the schedule. */
 	hash?: string;
-	/** When it was first seen or resumed. Times before it are not made up for. */
+	/** When it was first seen or resumed, or the latest time that was left out. Times up to it are not made up for. */
 	since?: string;
 }
 

@@ -25,7 +25,8 @@ import {
 	label,
 	managedByTidemill,
 } from "../labels.ts";
-import { decide, type PipelineAction, withoutRun } from "./decide.ts";
+import { decide, type PipelineAction } from "./decide.ts";
+import { withoutRun } from "./events.ts";
 import { referencesOf } from "./references.ts";
 import type { References } from "./target.ts";
 

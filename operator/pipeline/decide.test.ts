@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import type { PipelineStatus } from "../../crds/generated/types.ts";
+import {
+	created,
+	ended,
+	hourly,
+	nowMs,
+	scheduled,
+	stateOf,
+	statusAfter,
+} from "../../test/pipeline-examples.ts";
 import {
 	bigQueryOf,
 	destinationOf,
@@ -11,54 +19,7 @@ import {
 import { findCondition } from "../kube/conditions.ts";
 import { decide, type PipelineState } from "./decide.ts";
 
-const now = Date.parse("2026-03-10T12:34:56Z");
-const hourly = { type: "Interval", interval: "1h", timeZone: "UTC" } as const;
-
-function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
-	return {
-		pipeline: pipelineOf(),
-		source: sourceOf(),
-		destination: destinationOf(),
-		others: [],
-		localWarehouse: undefined,
-		runs: [],
-		...changes,
-	};
-}
-
-function statusAfter(state: PipelineState, at = now): PipelineStatus {
-	const written = decide(state, at).find(({ type }) => type === "writeStatus");
-	if (written?.type === "writeStatus") return written.status;
-	return state.pipeline.status ?? {};
-}
-
-/** A Pipeline with a schedule that has been in force since some time. */
-function scheduled(
-	since: string,
-	status: PipelineStatus = {},
-	spec: Parameters<typeof pipelineOf>[0] = {},
-) {
-	const wanted = { schedule: hourly, ...spec };
-	const fresh = statusAfter(stateOf({ pipeline: pipelineOf(wanted) }));
-	const schedule = { ...fresh.schedule, since };
-	return pipelineOf(wanted, { status: { ...status, schedule } });
-}
-
-function created(state: PipelineState): string[] {
-	return decide(state, now).flatMap((action) =>
-		action.type === "createRun" ? [action.name] : [],
-	);
-}
-
-function ended(
-	name: string,
-	phase: "Succeeded" | "Failed" | "Cancelled",
-	completionTime: string,
-	more: Parameters<typeof runOf>[1] = {},
-	spec: NonNullable<Parameters<typeof runOf>[2]>["spec"] = {},
-) {
-	return runOf(name, { phase, completionTime, ...more }, { spec });
-}
+const now = nowMs;
 
 test("a settled Pipeline says what it will do, once", () => {
 	const status = statusAfter(stateOf());
@@ -341,21 +302,6 @@ test("until another Run has ended well", () => {
 	const runs = [ended("by-hand", "Succeeded", "2026-03-10T12:00:00Z", facts)];
 	expect(statusAfter(stateOf({ pipeline, runs })).misfit).toBeUndefined();
 	expect(created(stateOf({ pipeline, runs }))).toEqual([noonName]);
-});
-
-test("a Run under way that is gone was deleted, and that is told", () => {
-	const runs = [runOf("r")];
-	const status = statusAfter(stateOf({ runs }));
-	expect(status.activeRun).toBe("r");
-	const pipeline = pipelineOf({}, { status });
-	expect(decide(stateOf({ pipeline, runs }), now)).toEqual([]);
-	expect(decide(stateOf({ pipeline }), now)).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", reason: "RunDeleted" }),
-	);
-	const over = [ended("r", "Cancelled", "2026-03-10T12:00:00Z")];
-	expect(decide(stateOf({ pipeline, runs: over }), now)).not.toContainEqual(
-		expect.objectContaining({ type: "recordEvent" }),
-	);
 });
 
 test.each([

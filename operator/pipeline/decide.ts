@@ -12,13 +12,13 @@ import type { EventReason } from "../event-reasons.ts";
 import {
 	type Condition,
 	type ConditionStatus,
-	findCondition,
 	rfc3339,
 	setCondition,
 } from "../kube/conditions.ts";
 import type { Reason } from "../reasons.ts";
 import { rowsText } from "../rows-text.ts";
 import { settlingMs } from "../settling.ts";
+import { eventsOf } from "./events.ts";
 import { loadJobsProblem } from "./load-jobs.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import { parseSchedule } from "./schedule.ts";
@@ -82,36 +82,13 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 					} as const,
 				]),
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
-		...eventsOf(state, problem, readiness),
+		...eventsOf(state, findings),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
 		...lookAgain([
 			timing.nextMs === undefined ? undefined : timing.nextMs - now,
+			timing.deadlineMs === undefined ? undefined : timing.deadlineMs + 1 - now,
 			problem?.because === "missing" ? settlingMs(pipeline, now) : undefined,
 		]),
-	];
-}
-
-/**
- * What is left to do when a Run of another Pipeline has the name of the one to be made: this time of the schedule is left
- * out, and people are told.
- */
-export function withoutRun(
-	actions: PipelineAction[],
-	{ metadata, spec }: Run,
-): PipelineAction[] {
-	const left = actions.flatMap((action): PipelineAction[] => {
-		if (action.type === "createRun") return [];
-		if (action.type !== "writeStatus") return [action];
-		const { activeRun: _, ...status } = action.status;
-		return [{ ...action, status }];
-	});
-	return [
-		tell(
-			"Warning",
-			"RunNameTaken",
-			`There is a Run "${metadata.name}" of Pipeline "${spec.pipelineRef.name}" already, so this time of the schedule is left out. Leave names that end in a number to the schedule.`,
-		),
-		...left,
 	];
 }
 
@@ -174,7 +151,8 @@ function incompatibleTable(
 	return { reason: "TableIncompatible", message: misfit.message };
 }
 
-interface Findings {
+/** What was found out about a Pipeline. */
+export interface Findings {
 	history: RunHistory;
 	misfit: PipelineMisfit | undefined;
 	problem: TargetProblem | undefined;
@@ -267,45 +245,4 @@ function outcomeOf(
 	return status?.error
 		? `Run "${name}" failed (${status.error.code}): ${status.error.message}`
 		: `Run "${name}" was cancelled.`;
-}
-
-function eventsOf(
-	{ pipeline, runs }: PipelineState,
-	problem: TargetProblem | undefined,
-	readiness: ConditionStatus,
-): PipelineAction[] {
-	const { activeRun, conditions } = pipeline.status ?? {};
-	const deleted =
-		activeRun && !runs.some(({ metadata }) => metadata.name === activeRun);
-	const reason = problem?.reason ?? "Resolved";
-	const before = findCondition(conditions, "Ready");
-	const isNews = before?.reason !== reason || before.status !== readiness;
-	return [
-		...(deleted
-			? [
-					tell(
-						"Warning",
-						"RunDeleted",
-						`Run "${activeRun}" was deleted before it was seen to end. The next Run loads its days.`,
-					),
-				]
-			: []),
-		...(isNews
-			? [
-					tell(
-						readiness === "False" ? "Warning" : "Normal",
-						reason,
-						problem?.message ?? "The Pipeline can run.",
-					),
-				]
-			: []),
-	];
-}
-
-function tell(
-	severity: "Normal" | "Warning",
-	reason: EventReason<"Pipeline">,
-	message: string,
-): PipelineAction {
-	return { type: "recordEvent", severity, reason, message };
 }

@@ -62,6 +62,7 @@ test.each<{
 	spec?: Partial<PipelineSpec>;
 	canStart?: false;
 	due: string | undefined;
+	missed?: string;
 	next: string | undefined;
 }>([
 	{
@@ -135,6 +136,7 @@ test.each<{
 		status: since("03:00"),
 		spec: within(60),
 		due: undefined,
+		missed: "13:00",
 		next: "14:00",
 	},
 	{
@@ -165,7 +167,34 @@ test.each<{
 		status: since("03:00", "12:00"),
 		spec: within(600),
 		due: undefined,
+		missed: "13:00",
 		next: "14:00",
+	},
+	{
+		rule: "also while another Run is active",
+		now: "13:20",
+		status: since("03:00", "12:00"),
+		spec: within(600),
+		canStart: false,
+		due: undefined,
+		missed: "13:00",
+		next: "14:00",
+	},
+	{
+		rule: "a slot that was given up is not given up again",
+		now: "13:30",
+		status: since("13:00", "12:00"),
+		spec: within(600),
+		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "and the one after it is due in its turn",
+		now: "14:00:05",
+		status: since("13:00", "12:00"),
+		spec: within(600),
+		due: "14:00",
+		next: "15:00",
 	},
 	{
 		rule: "a suspended schedule has no slots",
@@ -240,10 +269,13 @@ test.each<{
 		due: undefined,
 		next: undefined,
 	},
-])("$rule", ({ now, status, spec, canStart, due, next }) => {
-	const { dueMs, nextMs, lastMs } = timing(now, status, spec, canStart ?? true);
-	expect([text(dueMs), text(nextMs)]).toEqual([due, next]);
+])("$rule", ({ now, status, spec, canStart, due, missed, next }) => {
+	const found = timing(now, status, spec, canStart ?? true);
+	const { dueMs, missedMs, nextMs, lastMs, schedule } = found;
+	expect([dueMs, missedMs, nextMs].map(text)).toEqual([due, missed, next]);
 	if (due) expect(text(lastMs)).toBe(due);
+	// What was given up stays so.
+	if (missed) expect(schedule?.since).toBe(`2026-03-10T${missed}:00Z`);
 });
 
 test("a schedule runs on from the moment at which the clock was set right", () => {

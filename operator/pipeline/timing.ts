@@ -12,6 +12,10 @@ export interface Timing {
 	schedule: PipelineStatusSchedule | undefined;
 	/** The slot for which a Run is to be made now. */
 	dueMs: number | undefined;
+	/** The slot that is given up now: it has waited for longer than startingDeadlineSeconds. */
+	missedMs: number | undefined;
+	/** Until when the slot that waits may start; undefined when none waits, or for as long as it takes. */
+	deadlineMs: number | undefined;
 	/** The latest slot for which a Run was made, the one that is due included. */
 	lastMs: number | undefined;
 	/** The next slot. */
@@ -34,6 +38,8 @@ export function decideTiming(
 		return {
 			schedule: undefined,
 			dueMs: undefined,
+			missedMs: undefined,
+			deadlineMs: undefined,
 			lastMs: recorded,
 			nextMs: undefined,
 		};
@@ -50,13 +56,25 @@ export function decideTiming(
 	const goesOn = known?.hash === hash && sinceMs !== undefined && !wasAhead;
 	const lastMs = wasAhead ? undefined : recorded;
 	const afterMs = Math.max(goesOn ? sinceMs : now, lastMs ?? 0);
-	const slotMs = canStart ? latestSlot(schedule, afterMs, now) : undefined;
-	const deadlineMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
-	const isDue = slotMs !== undefined && now - slotMs <= deadlineMs;
+	const patienceMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
+	const slotMs =
+		canStart || patienceMs < Infinity
+			? latestSlot(schedule, afterMs, now)
+			: undefined;
+	const deadlineMs = slotMs === undefined ? Infinity : slotMs + patienceMs;
+	const isMissed = now > deadlineMs;
+	const dueMs = canStart && !isMissed ? slotMs : undefined;
 	return {
-		schedule: goesOn ? known : { hash, since: rfc3339(now) },
-		dueMs: isDue ? slotMs : undefined,
-		lastMs: isDue ? slotMs : lastMs,
+		schedule: isMissed
+			? { hash, since: rfc3339(slotMs!) }
+			: goesOn
+				? known
+				: { hash, since: rfc3339(now) },
+		dueMs,
+		missedMs: isMissed ? slotMs : undefined,
+		deadlineMs:
+			canStart || isMissed || deadlineMs === Infinity ? undefined : deadlineMs,
+		lastMs: dueMs ?? lastMs,
 		nextMs: schedule.next(Math.max(now, afterMs)),
 	};
 }

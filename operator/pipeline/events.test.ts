@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import {
+	ended,
+	nowMs as now,
+	scheduled,
+	stateOf,
+	statusAfter,
+} from "../../test/pipeline-examples.ts";
+import { pipelineOf, runOf } from "../../test/resource-examples.ts";
+import { decide, type PipelineState } from "./decide.ts";
+import { withoutRun } from "./events.ts";
+
+test("a Run under way that is gone was deleted, and that is told", () => {
+	const runs = [runOf("r")];
+	const status = statusAfter(stateOf({ runs }));
+	expect(status.activeRun).toBe("r");
+	const pipeline = pipelineOf({}, { status });
+	expect(decide(stateOf({ pipeline, runs }), now)).toEqual([]);
+	expect(decide(stateOf({ pipeline }), now)).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", reason: "RunDeleted" }),
+	);
+	const over = [ended("r", "Cancelled", "2026-03-10T12:00:00Z")];
+	expect(decide(stateOf({ pipeline, runs: over }), now)).not.toContainEqual(
+		expect.objectContaining({ type: "recordEvent" }),
+	);
+});
+
+const noon = "2026-03-10T12:00:00Z";
+const hasty = { startingDeadlineSeconds: 60 };
+
+function missed(state: PipelineState, at = now): string[] {
+	return decide(state, at).flatMap((action) =>
+		action.type === "recordEvent" && action.reason === "MissSchedule"
+			? [`${action.severity}: ${action.message}`]
+			: [],
+	);
+}
+
+test.each<[string, Partial<PipelineState>, string]>([
+	["no operator was there", {}, "The operator came to it too late."],
+	[
+		"another Run was under way",
+		{ runs: [runOf("by-hand")] },
+		'Run "by-hand" was under way.',
+	],
+	[
+		"it could not run",
+		{ source: undefined },
+		'There is no Source "orders" in this namespace. Create it, or change spec.sourceRef.name.',
+	],
+])(
+	"a slot that is left out since %s is told once, with the reason",
+	(_, changes, why) => {
+		const pipeline = scheduled("2026-03-10T03:00:00Z", {}, hasty);
+		const state = stateOf({ pipeline, ...changes });
+		expect(missed(state)).toEqual([
+			`Warning: The Run of ${noon} could not start within spec.startingDeadlineSeconds (60) and is left out. ${why}`,
+		]);
+		const told = pipelineOf(pipeline.spec, { status: statusAfter(state) });
+		expect(missed({ ...state, pipeline: told })).toEqual([]);
+		expect(missed({ ...state, pipeline: told }, now + 3_600_000)).toHaveLength(
+			1,
+		);
+	},
+);
+
+test("a slot that waits is looked at when its deadline has passed, and told of then", () => {
+	const pipeline = scheduled("2026-03-10T11:34:56Z", {}, hasty);
+	const state = stateOf({ pipeline, runs: [runOf("by-hand")] });
+	const noonMs = Date.parse(noon);
+	expect(missed(state, noonMs + 20_000)).toEqual([]);
+	expect(decide(state, noonMs + 20_000)).toContainEqual({
+		type: "lookAgain",
+		afterMs: 40_001,
+	});
+	expect(missed(state, noonMs + 60_000)).toEqual([]);
+	expect(missed(state, noonMs + 60_001)).toHaveLength(1);
+});
+
+test("a slot whose Run would have another Pipeline's name is left out and told of", () => {
+	const pipeline = scheduled("2026-03-10T03:00:00Z");
+	const namesake = runOf("load-orders-29552400", undefined, {
+		spec: { pipelineRef: { name: "other" } },
+	});
+	const actions = withoutRun(decide(stateOf({ pipeline }), now), namesake);
+	expect(actions.map(({ type }) => type)).not.toContain("createRun");
+	expect(actions).toContainEqual(
+		expect.objectContaining({ type: "recordEvent", reason: "RunNameTaken" }),
+	);
+	const written = actions.find(({ type }) => type === "writeStatus");
+	expect(written).toMatchObject({ status: { lastScheduleTime: noon } });
+	expect(written).not.toHaveProperty("status.activeRun");
+});
