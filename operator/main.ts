@@ -60,6 +60,7 @@ export async function main(): Promise<number> {
 			namespace: settings.leaseNamespace,
 			name: "tidemill-operator",
 			identity: `${hostname()}_${randomBytes(4).toString("hex")}`,
+			durationMs: settings.leaseDurationMs,
 		},
 		log,
 	);

@@ -12,6 +12,8 @@ export interface OperatorSettings {
 	/** Only these namespaces are served; all when absent. */
 	watchNamespaces: string[] | undefined;
 	leaseNamespace: string;
+	/** How long a leader that fell silent keeps its place. It ends itself after two thirds of that without the apiserver. */
+	leaseDurationMs: number;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
 	/** For signing secrets on their way to receive; without it no Source can ask for signatures. */
@@ -39,6 +41,13 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 		}),
 		watchNamespaces: listOf(settings.optional("WATCH_NAMESPACES")),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
+		leaseDurationMs:
+			1000 *
+			settings.integer("LEASE_DURATION_SECONDS", {
+				min: 3,
+				max: 300,
+				fallback: 15,
+			}),
 		localWarehouse,
 		bigQueryEndpoints:
 			listOf(settings.optional("TIDEMILL_BIGQUERY_ENDPOINTS"))?.map((url) =>

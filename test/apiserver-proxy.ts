@@ -93,8 +93,7 @@ export class ApiserverProxy {
 			onward.once("response", resolve);
 			onward.once("error", reject);
 		});
-		await pipeline(incoming, onward);
-		const response = await answer;
+		const [response] = await Promise.all([answer, pipeline(incoming, onward)]);
 		seen.status = response.statusCode!;
 		await this.onAnswer(seen);
 		outgoing.writeHead(response.statusCode!, response.headers);

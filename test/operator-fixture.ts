@@ -10,7 +10,7 @@ import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
 import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
-import { kubectl } from "./kubectl.ts";
+import { kubectlDone } from "./kubectl.ts";
 import { startNats, type TestNats } from "./servers.ts";
 import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
@@ -98,12 +98,17 @@ export async function routesIn(
 export async function applyYaml(
 	namespace: string,
 	yaml: string,
+	kubeconfig = inject("kubeconfig"),
 ): Promise<void> {
-	const { exitCode, stderr } = await kubectl(
-		["apply", "--namespace", namespace, "--filename=-"],
+	await kubectlDone(
+		[
+			"apply",
+			`--kubeconfig=${kubeconfig}`,
+			`--namespace=${namespace}`,
+			"--filename=-",
+		],
 		yaml,
 	);
-	if (exitCode !== 0) throw new Error(stderr);
 }
 
 /** Notes of the Events about an object, as `kubectl describe` lists them. */

@@ -11,11 +11,11 @@ export interface LeaseOptions {
 	name: string;
 	/** Different for every process: host name and random bits. */
 	identity: string;
-	/** How long others wait after the last renewal that they saw. */
+	/**
+	 * How long others wait after the last renewal that they saw, 15 s unless said. A leader that couldn't renew for two
+	 * thirds of it stops, so before another starts. (The times of kube-controller-manager, in its proportions.)
+	 */
 	durationMs?: number;
-	/** A leader that couldn't renew for so long stops; less than the duration, so that it stops before another starts. */
-	renewDeadlineMs?: number;
-	retryMs?: number;
 }
 
 /**
@@ -27,6 +27,8 @@ export interface LeaseOptions {
 export class LeaderElection {
 	readonly #client: KubeClient;
 	readonly #options: Required<LeaseOptions>;
+	readonly #renewDeadlineMs: number;
+	readonly #retryMs: number;
 	readonly #log: Logger;
 	#sighting: LeaseSighting | undefined;
 	#renewedMs = Number.NEGATIVE_INFINITY;
@@ -35,12 +37,10 @@ export class LeaderElection {
 	constructor(client: KubeClient, options: LeaseOptions, log: Logger) {
 		this.#client = client;
 		this.#log = log;
-		this.#options = {
-			durationMs: 15_000,
-			renewDeadlineMs: 10_000,
-			retryMs: 2_000,
-			...options,
-		};
+		this.#options = { durationMs: 15_000, ...options };
+		const { durationMs } = this.#options;
+		this.#renewDeadlineMs = (durationMs * 2) / 3;
+		this.#retryMs = (durationMs * 2) / 15;
 	}
 
 	/**
@@ -118,7 +118,7 @@ export class LeaderElection {
 			await this.#pause(signal);
 			if (signal.aborted) return;
 			const leftMs =
-				this.#options.renewDeadlineMs - (performance.now() - this.#renewedMs);
+				this.#renewDeadlineMs - (performance.now() - this.#renewedMs);
 			// A request that hangs must not outlast the deadline.
 			await Promise.race([
 				this.#attempt().catch((err) =>
@@ -127,7 +127,11 @@ export class LeaderElection {
 				sleep(Math.max(leftMs, 0), undefined, { ref: false }),
 			]);
 			if (!this.#isCurrent() || !this.#isOurs()) {
-				this.#log.error("lost the lease");
+				this.#log.error(
+					this.#isOurs()
+						? `lost the lease: it could not be renewed for ${this.#renewDeadlineMs / 1000} s. This process ends; started again, it waits for the apiserver and goes on`
+						: `lost the lease to ${this.#sighting?.lease.spec?.holderIdentity}. This process ends; started again, it stands by`,
+				);
 				onLost();
 				return;
 			}
@@ -176,7 +180,7 @@ export class LeaderElection {
 	}
 
 	#isCurrent(): boolean {
-		return performance.now() - this.#renewedMs < this.#options.renewDeadlineMs;
+		return performance.now() - this.#renewedMs < this.#renewDeadlineMs;
 	}
 
 	#isOurs(): boolean {
@@ -195,7 +199,7 @@ export class LeaderElection {
 
 	async #pause(signal: AbortSignal): Promise<void> {
 		// Candidates that started together don't stay in step.
-		const waitMs = this.#options.retryMs * (1 + Math.random() / 5);
+		const waitMs = this.#retryMs * (1 + Math.random() / 5);
 		await sleep(waitMs, undefined, { signal }).catch(() => {});
 	}
 }
