@@ -13,13 +13,13 @@ export const defaultLogLines = 1_000;
  * what it writes from then on, until it ends.
  */
 export const getRunLogs: Handler = async (caller, { params, query }, reply) => {
-	const { client, account, gone } = caller;
+	const { client, account } = caller;
 	const name = params.name!;
 	const lines = lineCountOf(query.tail);
 	const follows = flagOf("follow", query.follow);
 	await requireRun(caller, name);
 	const log = follows
-		? await followRunLog(client, account, name, lines, gone)
+		? await followRunLog(client, account, name, lines, caller.gone)
 		: await readRunLog(client, account, name, lines);
 	if (log === undefined)
 		throw new RequestError(

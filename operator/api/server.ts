@@ -172,12 +172,16 @@ function callerOf(
 		identity,
 		request.headers["tidemill-account"]?.toString(),
 	);
-	const closed = new AbortController();
-	reply.raw.once("close", () => closed.abort());
 	return {
 		client: clientFor(token),
 		account,
-		gone: AbortSignal.any([stopping, closed.signal]),
+		// Made only for the few that wait: it costs as much as the rest of a caller.
+		get gone() {
+			const closed = new AbortController();
+			if (reply.raw.closed) closed.abort();
+			reply.raw.once("close", () => closed.abort());
+			return AbortSignal.any([stopping, closed.signal]);
+		},
 	};
 }
 
