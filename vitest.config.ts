@@ -17,6 +17,8 @@ export default defineConfig({
 					sequence: { groupOrder: 0 },
 					include: ["**/*.test.ts"],
 					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
+					// What takes a second alone may take ten beside others.
+					testTimeout: 30_000,
 				},
 			},
 			{

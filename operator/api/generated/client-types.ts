@@ -582,7 +582,7 @@ export type Pipeline = {
 	overwritePeriodDays?: number;
 	/** Start no runs by the clock until this is false again. Runs made by hand still go. */
 	suspend?: boolean;
-	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. */
+	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. One that may not is left out, which the Event `MissSchedule` tells. */
 	startingDeadlineSeconds?: number;
 	/** How many ended Runs are kept. */
 	runHistory?: {
@@ -663,7 +663,7 @@ export type PipelineCreate = {
 	};
 	/** Start no runs by the clock until this is false again. Runs made by hand still go. */
 	suspend?: boolean;
-	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. */
+	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. One that may not is left out, which the Event `MissSchedule` tells. */
 	startingDeadlineSeconds?: number;
 	/** How many ended Runs are kept. */
 	runHistory?: {
@@ -735,7 +735,7 @@ export type PipelineUpdate = {
 	} | null;
 	/** Start no runs by the clock until this is false again. Runs made by hand still go. */
 	suspend?: boolean | null;
-	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. */
+	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. One that may not is left out, which the Event `MissSchedule` tells. */
 	startingDeadlineSeconds?: number | null;
 	/** How many ended Runs are kept. */
 	runHistory?: {
