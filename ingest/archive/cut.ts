@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { dayMs, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
+import {
+	closedThrough,
+	dayMs,
+	type UtcDate,
+	utcDate,
+} from "../../contracts/utc-date.ts";
 import { type Frame, type FrameEvent, frameId } from "../frame.ts";
 import { Alarm } from "./alarm.ts";
 import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
@@ -122,6 +127,18 @@ export function eventsOfCut(
 				`stream ${cut.stream}: the cut of sequences ${cut.first} to ${cut.last} says ${key} ${brief(cut[key])}, the stream says ${brief(found[key])}`,
 			);
 	return groups;
+}
+
+/**
+ * Events of the cut whose date was closed before its first frame reached the stream, and so may have been loaded or
+ * compacted without them. Receive gives frames up in time; one that NATS had taken off the wire before it stood still is
+ * stored all the same. Its sender was told that it is unknown whether it is stored.
+ */
+export function lateEvents({ groups, firstFrame }: CutRecord): number {
+	const closed = closedThrough(Date.parse(firstFrame.time));
+	return groups
+		.filter(({ date }) => date <= closed)
+		.reduce((sum, { rows }) => sum + rows, 0);
 }
 
 function groupEvents(

@@ -2,6 +2,8 @@ import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
+import { CompactionStore } from "./compaction/compaction-store.ts";
+import type { CompactionRecord } from "./compaction/record.ts";
 import type { CutGroup, CutRecord } from "./cut.ts";
 import { CutStore } from "./cut-store.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
@@ -63,16 +65,28 @@ export async function main(args: string[]): Promise<number> {
 	return 0;
 }
 
-/** Whether these objects of a cut are in the store; of all but a stream's newest cut that is so. */
+/**
+ * Whether these objects of a cut are in the store, or were until a compaction replaced them; of all but a stream's newest
+ * cut that is so.
+ */
 async function isComplete(
 	cut: CutRecord,
 	groups: readonly CutGroup[],
 	store: ObjectStore,
 	keys: ObjectKeys,
 ): Promise<boolean> {
+	const compactions = new CompactionStore(store, keys);
 	for (const group of groups) {
-		const objects = store.list(keys.events(group, cut.stream, cut.first));
-		if ((await objects[Symbol.asyncIterator]().next()).done) return false;
+		const key = keys.events(group, cut.stream, cut.first);
+		const objects = store.list(key);
+		if (!(await objects[Symbol.asyncIterator]().next()).done) continue;
+		const record = await compactions.of(group);
+		if (!record || !isReplaced(key, record)) return false;
 	}
 	return true;
+}
+
+function isReplaced(key: string, { outputs }: CompactionRecord): boolean {
+	const name = key.slice(key.lastIndexOf("/") + 1);
+	return outputs.some(({ inputs }) => inputs.includes(name));
 }

@@ -96,6 +96,14 @@ export class LedgerIndex {
 	sources(): Iterable<IndexedSource> {
 		return this.#sources.values();
 	}
+
+	/** Stream time through which everything is archived, RFC 3339; undefined before the first cut with an event. */
+	get archivedThrough(): string | undefined {
+		let through: string | undefined;
+		for (const { archivedThrough } of this.#sources.values())
+			through = later(through ?? archivedThrough, archivedThrough);
+		return through;
+	}
 }
 
 /** The view of a source that is published; see contracts/ledger.ts. */

@@ -8,6 +8,7 @@ import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
+import { Compactor } from "./compaction/compactor.ts";
 import { CutStore } from "./cut-store.ts";
 import { CutWriter } from "./cut-writer.ts";
 import { DeletionDesk } from "./deletion-desk.ts";
@@ -106,10 +107,23 @@ export async function main(): Promise<number> {
 		metrics,
 		log,
 	});
+	const compactor = new Compactor({
+		store,
+		keys,
+		shards,
+		minObjects: archive.compactionMinObjects,
+		// A cut that is late by its own age.
+		maxLagSeconds: (2 * archive.limits.maxAgeMs) / 1000 + 1,
+		scratch: archive.scratch,
+		tombstones,
+		metrics,
+		log,
+	});
 	const work = Promise.all([
 		...shards.map((shard) => shard.run(signal)),
 		retention.run(signal),
 		new DeletionSweep(deletion).run(signal),
+		compactor.run(signal),
 	]);
 
 	const stopped = stop.aborted ? Promise.resolve() : once(stop, "abort");

@@ -1,20 +1,15 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestAnswer,
-	ManifestDate,
 	ManifestQuestion,
 } from "../../contracts/manifest.ts";
 import { manifestSubject } from "../../contracts/nats.ts";
-import {
-	closedThrough,
-	type UtcDate,
-	utcDate,
-} from "../../contracts/utc-date.ts";
+import { closedThrough, utcDate } from "../../contracts/utc-date.ts";
 import type { Logger } from "../../service/log.ts";
 import { mapConcurrently } from "./concurrency.ts";
 import { flushAll } from "./flush-all.ts";
-import { rowsOf } from "./ledger-index.ts";
 import { manifestDates } from "./manifest-dates.ts";
+import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore, type StoredManifest } from "./manifest-store.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
 import type { ObjectKeys } from "./object-keys.ts";
@@ -33,12 +28,15 @@ const datesAtOnce = 8;
 /** Answers the questions for manifests of one shard (design §5, contracts/manifest.ts). */
 export class ManifestDesk {
 	readonly #options: ManifestDeskOptions;
+	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
 	readonly #desk: QuestionDesk;
 
 	constructor(options: ManifestDeskOptions) {
 		this.#options = options;
-		this.#manifests = new ManifestStore(options.store, options.keys);
+		const { store, keys } = options;
+		this.#objects = new ManifestObjects(store, keys);
+		this.#manifests = new ManifestStore(store, keys, this.#objects);
 		this.#desk = new QuestionDesk({
 			connection: options.connection,
 			subject: manifestSubject(options.shard.number),
@@ -127,49 +125,14 @@ export class ManifestDesk {
 			...(source && { firstEventDate: source.firstEventDate }),
 			expiresAt: new Date(expiresAt).toISOString(),
 			dates: await mapConcurrently(dates, datesAtOnce, (date) =>
-				this.#date(account, sourceKey, date),
+				this.#objects.ofDate(
+					{ account, sourceKey, date },
+					// A copy: cuts go on meanwhile.
+					[...(source?.objects.get(date) ?? [])],
+					expirySeconds,
+				),
 			),
 		});
-	}
-
-	async #date(
-		account: string,
-		sourceKey: string,
-		date: UtcDate,
-	): Promise<ManifestDate> {
-		const { store, keys, shard } = this.#options;
-		const group = { account, sourceKey, date };
-		// A copy: cuts go on meanwhile.
-		const objects = [
-			...(shard.index.source(account, sourceKey)?.objects.get(date) ?? []),
-		];
-		const bytesOf = new Map<string, number>();
-		if (objects.length > 0)
-			for await (const { key, bytes } of store.list(keys.eventsOfDate(group)))
-				bytesOf.set(key, bytes);
-		return {
-			date,
-			rows: rowsOf(objects),
-			objects: await mapConcurrently(
-				objects,
-				1,
-				async ({ stream, first, rows }) => {
-					const key = keys.events(group, stream, first);
-					const bytes = bytesOf.get(key);
-					if (bytes === undefined)
-						throw new QuestionFailure(
-							"ObjectMissing",
-							`The object ${key} with ${rows} events is not in the bucket`,
-						);
-					return {
-						key,
-						url: await store.presign(key, expirySeconds),
-						rows,
-						bytes,
-					};
-				},
-			),
-		};
 	}
 }
 

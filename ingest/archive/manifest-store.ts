@@ -1,5 +1,6 @@
 import type { Manifest } from "../../contracts/manifest.ts";
 import { mapConcurrently } from "./concurrency.ts";
+import type { ManifestObjects } from "./manifest-objects.ts";
 import type { ObjectKeys } from "./object-keys.ts";
 import type { ObjectStore } from "./object-store.ts";
 
@@ -12,16 +13,18 @@ export interface StoredManifest {
 }
 
 /**
- * The manifests of Runs. What a Run loads is written once and for all its attempts; links that run out are signed anew,
- * for the same objects, in a further object of the store.
+ * The manifests of Runs. What a Run loads is written once and for all its attempts; when its links run out, it gets new
+ * ones to the same events in a further object of the store.
  */
 export class ManifestStore {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
+	readonly #objects: ManifestObjects;
 
-	constructor(store: ObjectStore, keys: ObjectKeys) {
+	constructor(store: ObjectStore, keys: ObjectKeys, objects: ManifestObjects) {
 		this.#store = store;
 		this.#keys = keys;
+		this.#objects = objects;
 	}
 
 	/** The Run's manifest with its newest links; undefined when it has none yet. */
@@ -40,19 +43,20 @@ export class ManifestStore {
 		return this.#write(manifest, 1);
 	}
 
-	/** The same objects with links that live until then. */
+	/** The same events with links that live until then. Throws as {@link ManifestObjects.renew}. */
 	async renew(
 		{ manifest, signing }: StoredManifest,
 		expiresAtMs: number,
 	): Promise<StoredManifest> {
 		const seconds = Math.floor((expiresAtMs - Date.now()) / 1000);
-		const dates = await mapConcurrently(manifest.dates, 8, async (date) => ({
-			...date,
-			objects: await mapConcurrently(date.objects, 1, async (object) => ({
-				...object,
-				url: await this.#store.presign(object.key, seconds),
-			})),
-		}));
+		const { account, sourceKey } = manifest;
+		const dates = await mapConcurrently(manifest.dates, 8, (date) =>
+			this.#objects.renew(
+				{ account, sourceKey, date: date.date },
+				date,
+				seconds,
+			),
+		);
 		const expiresAt = new Date(expiresAtMs).toISOString();
 		return this.#write({ ...manifest, expiresAt, dates }, signing + 1);
 	}

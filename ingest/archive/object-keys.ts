@@ -64,6 +64,19 @@ export class ObjectKeys {
 		return `${this.#prefix}deleted/`;
 	}
 
+	/** One record for each source and date that is compacted; see compaction/record.ts. */
+	compaction(group: SourceName & { date: UtcDate }): string {
+		return `${this.compactionsOfSource(group)}date=${group.date}.json`;
+	}
+
+	compactionsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.compactions()}account=${account}/source=${sourceKey}/`;
+	}
+
+	compactions(): string {
+		return `${this.#prefix}compactions/`;
+	}
+
 	/** A Run's manifest, and the same one with links that were signed anew. */
 	run(uid: string, signing = 1): string {
 		return `${this.#prefix}runs/${uid}${signing > 1 ? `-${signing}` : ""}.json`;

@@ -25,6 +25,15 @@ export const questionErrors = {
 		retryable: false,
 		advice: "There is nothing left to load.",
 	},
+	ManifestOutdated: {
+		retryable: false,
+		advice: "Start a new Run.",
+	},
+	LedgerMismatch: {
+		retryable: false,
+		advice:
+			"Compare the cut records of that date with its compaction record: one of them was changed.",
+	},
 	ObjectMissing: {
 		retryable: false,
 		advice:

@@ -62,6 +62,8 @@ export class RetentionKeeper {
 		if (enforcedBy === "sweep")
 			await this.#each(keys.events(), (o) => isExpired(o, witnesses), remove);
 		await this.#each(keys.runs(), (o) => isAged(o, witnesses), remove);
+		// Not younger than the objects that it names.
+		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
 		await store.abortUploads(keys.events(), nowMs - abandonedMs);

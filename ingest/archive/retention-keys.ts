@@ -17,6 +17,11 @@ export class RetentionKeys {
 		return `${this.#prefix}cuts/`;
 	}
 
+	/** Which objects of a date replace which. */
+	compactions(): string {
+		return `${this.#prefix}compactions/`;
+	}
+
 	/** Manifests of Runs. */
 	runs(): string {
 		return `${this.#prefix}runs/`;

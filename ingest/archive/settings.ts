@@ -12,6 +12,8 @@ export interface ArchiveSettings {
 	/** Folder of all keys in the bucket, without slashes around it; empty for none. */
 	prefix: string;
 	limits: CutLimits;
+	/** Objects that a closed date must have to be compacted; 0 when none is. */
+	compactionMinObjects: number;
 	stream: StreamSettings;
 	/** Folder for Parquet files on their way. */
 	scratch: string;
@@ -40,6 +42,11 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 				fallback: 60_000,
 			}),
 		},
+		compactionMinObjects: settings.integer("ARCHIVE_COMPACTION_MIN_OBJECTS", {
+			min: 0,
+			max: largest,
+			fallback: 8,
+		}),
 		stream: {
 			maxBytes: settings.integer("STREAM_MAX_BYTES", {
 				min: 64 * mib,

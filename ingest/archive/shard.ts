@@ -275,9 +275,7 @@ export class Shard {
 		this.#learn(cut);
 		this.forgetDeleted();
 		this.flushes.done(cut.stream, cut.last);
-		metrics.cuts.inc({ shard });
-		metrics.repeatedFrames.inc({ shard }, cut.repeated.length);
-		for (const { rows } of cut.groups) metrics.events.inc({ shard }, rows);
+		metrics.countCut(shard, cut);
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
 		await this.#publishLedgers(publication);
 	}

@@ -20,11 +20,17 @@ export async function deleteSourceObjects(
 		for await (const { key } of store.list(keys.eventsOfSource(source)))
 			if (page.push(key) === removedAtOnce) break;
 		const [first] = page;
-		if (first === undefined) return { objects };
+		if (first === undefined) break;
 		if (!mayGoOn()) return { objects, remainsFrom: dateOf(first) };
 		await store.remove(page);
 		objects += page.length;
 	}
+	// What compactions say of them: one a date, so that a page is enough.
+	const records: string[] = [];
+	for await (const { key } of store.list(keys.compactionsOfSource(source)))
+		records.push(key);
+	await store.remove(records);
+	return { objects };
 }
 
 function dateOf(key: string): UtcDate {

@@ -1,0 +1,48 @@
+import type { ObjectKeys } from "../object-keys.ts";
+import type { ListedObject, ObjectStore } from "../object-store.ts";
+import {
+	type CompactionRecord,
+	readRecord,
+	type SourceDate,
+} from "./record.ts";
+
+/** The compaction records in the bucket. */
+export class CompactionStore {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+	}
+
+	/** Writes a record unless the date has one already, and returns the one that stands. */
+	async decide(record: CompactionRecord): Promise<CompactionRecord> {
+		const key = this.#keys.compaction(record);
+		const text = JSON.stringify(record);
+		const written = await this.#store.putNew(key, text, "application/json");
+		if (written === "created") return record;
+		const standing = await this.read(key);
+		if (!standing)
+			throw new Error(`S3: ${key} was there and is gone. Trying again.`);
+		return standing;
+	}
+
+	/** Undefined when the date isn't compacted. */
+	of(date: SourceDate): Promise<CompactionRecord | undefined> {
+		return this.read(this.#keys.compaction(date));
+	}
+
+	async read(key: string): Promise<CompactionRecord | undefined> {
+		const text = await this.#store.get(key);
+		return text === undefined ? undefined : readRecord(key, text);
+	}
+
+	/** All of the bucket's, by key. */
+	async list(): Promise<Map<string, ListedObject>> {
+		const records = new Map<string, ListedObject>();
+		for await (const object of this.#store.list(this.#keys.compactions()))
+			records.set(object.key, object);
+		return records;
+	}
+}

@@ -1,0 +1,229 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { closedThrough } from "../../../contracts/utc-date.ts";
+import type { Logger } from "../../../service/log.ts";
+import type { ArchiveMetrics } from "../metrics.ts";
+import type { ObjectKeys } from "../object-keys.ts";
+import type { FileStore, ListedObject, ObjectStore } from "../object-store.ts";
+import type { Shard } from "../shard.ts";
+import type { Tombstones } from "../tombstones.ts";
+import { CompactionStore } from "./compaction-store.ts";
+import { DateCompaction } from "./date-compaction.ts";
+import { type DueDate, dueDates } from "./due-dates.ts";
+import { type CompactionRecord, supersededNames } from "./record.ts";
+import { Rewriter } from "./rewriter.ts";
+import { hasOutlivedReaders } from "./superseded.ts";
+
+const intervalMs = 10 * 60_000;
+const idlePollMs = 1_000;
+const removedAtOnce = 1_000;
+const maxTombstonesAgeMs = 60_000;
+/** Of a date that fails again and again. */
+const maxBackoffMs = 24 * 3_600_000;
+
+export interface CompactorOptions {
+	store: ObjectStore & FileStore;
+	keys: ObjectKeys;
+	shards: readonly Pick<
+		Shard,
+		"number" | "index" | "notReady" | "lagSeconds"
+	>[];
+	/** Objects that a date must have to be worth it. */
+	minObjects: number;
+	/** A shard whose oldest frame in memory is older is behind, and compaction waits. */
+	maxLagSeconds: number;
+	/** Folder for files on their way. */
+	scratch: string;
+	tombstones: Tombstones;
+	metrics: ArchiveMetrics;
+	log: Logger;
+}
+
+/**
+ * Rewrites closed dates into few objects, and removes what they replace once nobody can be reading it any more. All
+ * that it knows is read from the bucket; see docs/decisions/0005-each-event-in-exactly-one-object.md.
+ */
+export class Compactor {
+	readonly #options: CompactorOptions;
+	readonly #records: CompactionStore;
+	/** Keys of records that have nothing left to remove. Lost with the process: then they are looked at once more. */
+	readonly #swept = new Set<string>();
+	/** By key of the record, dates that failed; only so that they don't keep the archive busy. */
+	readonly #failed = new Map<string, { times: number; againMs: number }>();
+
+	constructor(options: CompactorOptions) {
+		this.#options = options;
+		this.#records = new CompactionStore(options.store, options.keys);
+	}
+
+	/** Every ten minutes or so until the signal fires; what fails is tried again. */
+	async run(signal: AbortSignal): Promise<void> {
+		const { log } = this.#options;
+		for (;;) {
+			// Full jitter: another archive of the shard would do the same work.
+			const waitMs = (0.5 + Math.random()) * intervalMs;
+			await delay(waitMs, undefined, { signal }).catch(() => undefined);
+			if (signal.aborted) return;
+			try {
+				await this.look(Date.now(), signal);
+			} catch (error) {
+				if (!signal.aborted)
+					log.warn({ err: error }, "compaction failed; again in some minutes");
+			}
+		}
+	}
+
+	/** Removes what can be removed, then compacts the dates that are due, one after the other. */
+	async look(nowMs: number, signal: AbortSignal): Promise<void> {
+		const { shards, keys, minObjects } = this.#options;
+		const records = await this.#records.list();
+		await this.#sweep(records, nowMs);
+		if (minObjects === 0) return;
+		for (const shard of shards) {
+			const { archivedThrough } = shard.index;
+			if (archivedThrough === undefined) continue;
+			const due = dueDates(
+				shard.index.sources(),
+				closedThrough(Date.parse(archivedThrough)),
+				minObjects,
+				(date) => records.has(keys.compaction(date)),
+			);
+			for (const date of due) {
+				const key = keys.compaction(date);
+				if ((this.#failed.get(key)?.againMs ?? 0) > nowMs) continue;
+				await this.#tryCompact(shard.number, date, nowMs, signal);
+			}
+		}
+	}
+
+	async #tryCompact(
+		shard: number,
+		due: DueDate,
+		nowMs: number,
+		signal: AbortSignal,
+	): Promise<void> {
+		const { keys, metrics, log } = this.#options;
+		const { account, sourceKey, date } = due;
+		const key = keys.compaction(due);
+		try {
+			await this.compact(shard, due, signal);
+			this.#failed.delete(key);
+		} catch (error) {
+			if (signal.aborted) throw error;
+			const times = (this.#failed.get(key)?.times ?? 0) + 1;
+			const waitMs = Math.min(maxBackoffMs, intervalMs * 2 ** times);
+			this.#failed.set(key, { times, againMs: nowMs + waitMs });
+			metrics.compactionFailures.inc({ shard });
+			log.warn(
+				{ err: error, shard, account, sourceKey, date, waitMs },
+				"a date could not be compacted; it stays as it is, and is tried again",
+			);
+		}
+	}
+
+	/** Compacts a date that is closed. */
+	async compact(
+		shard: number,
+		due: DueDate,
+		signal: AbortSignal,
+	): Promise<CompactionRecord> {
+		const { store, keys, scratch, metrics, log } = this.#options;
+		const rewriter = await Rewriter.open(scratch, signal);
+		try {
+			const idle = () => this.#idle(due, signal);
+			const work = new DateCompaction({ store, keys, rewriter, idle }, due);
+			const made = await work.run();
+			const record = await this.#records.decide(made);
+			const { account, sourceKey, date, outputs } = record;
+			const replaced = outputs.flatMap(({ inputs }) => inputs).length;
+			const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
+			metrics.compactions.inc({ shard });
+			metrics.compactedObjects.inc({ shard }, replaced);
+			metrics.compactionOutputs.inc({ shard }, outputs.length);
+			metrics.compactionBytes.inc({ shard }, bytes);
+			log.info(
+				{
+					shard,
+					account,
+					sourceKey,
+					date,
+					replaced,
+					outputs: outputs.length,
+					bytes,
+				},
+				"compacted a date",
+			);
+			return record;
+		} finally {
+			await rewriter.close();
+		}
+	}
+
+	/** Settles when no shard is behind: cutting comes first. */
+	async #idle(due: DueDate, signal: AbortSignal): Promise<void> {
+		const { shards, maxLagSeconds, tombstones } = this.#options;
+		const isBehind = () =>
+			shards.some(
+				({ notReady, lagSeconds }) => notReady || lagSeconds > maxLagSeconds,
+			);
+		while (isBehind()) await delay(idlePollMs, undefined, { signal });
+		signal.throwIfAborted();
+		await tombstones.refresh(maxTombstonesAgeMs);
+		if (tombstones.has(due))
+			throw new Error(`Source ${due.sourceKey} of ${due.account} is deleted`);
+	}
+
+	async #sweep(
+		records: ReadonlyMap<string, ListedObject>,
+		nowMs: number,
+	): Promise<void> {
+		const { log } = this.#options;
+		const unswept = [...records.values()].filter(
+			({ key }) => !this.#swept.has(key),
+		);
+		if (unswept.length === 0) return;
+		const storeNowMs = await this.#storeNowMs(unswept);
+		for (const { key, modifiedMs } of unswept)
+			if (hasOutlivedReaders(modifiedMs, { nowMs, storeNowMs }))
+				await this.#removeSuperseded(key).catch((error) =>
+					log.warn(
+						{ err: error, key },
+						"what a compaction replaced could not be removed; it is tried again",
+					),
+				);
+	}
+
+	/** The store's clock, as late as it is known: when it took the newest of these records and of the shards' cuts. */
+	async #storeNowMs(records: readonly ListedObject[]): Promise<number> {
+		const { store, keys, shards } = this.#options;
+		let latest = Math.max(...records.map(({ modifiedMs }) => modifiedMs));
+		for (const { index } of shards)
+			for (const [stream, { first }] of index.newestOfStream)
+				for await (const { modifiedMs } of store.list(keys.cut(stream, first)))
+					latest = Math.max(latest, modifiedMs);
+		return latest;
+	}
+
+	async #removeSuperseded(key: string): Promise<void> {
+		const { store, keys, metrics, log } = this.#options;
+		const record = await this.#records.read(key);
+		if (!record) return;
+		const folder = keys.eventsOfDate(record);
+		const names: string[] = [];
+		for await (const object of store.list(folder))
+			names.push(object.key.slice(folder.length));
+		const superseded = supersededNames(names, record);
+		for (let at = 0; at < superseded.length; at += removedAtOnce)
+			await store.remove(
+				superseded.slice(at, at + removedAtOnce).map((name) => folder + name),
+			);
+		if (superseded.length === 0) this.#swept.add(key);
+		else {
+			const { account, sourceKey, date } = record;
+			metrics.supersededObjects.inc(superseded.length);
+			log.info(
+				{ account, sourceKey, date, removed: superseded.length },
+				"removed what a compaction had replaced",
+			);
+		}
+	}
+}

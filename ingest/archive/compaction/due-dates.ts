@@ -1,0 +1,44 @@
+import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
+import type { IndexedObject, IndexedSource } from "../ledger-index.ts";
+import type { SourceDate } from "./record.ts";
+
+/**
+ * A date that couldn't be compacted for so many days stays as it is. Its objects would begin to live anew, and retention
+ * counts from there.
+ */
+export const compactedDays = 7;
+
+export interface DueDate extends SourceDate {
+	/** In the order in which they were cut. */
+	objects: IndexedObject[];
+}
+
+/**
+ * The dates to compact, oldest first: closed, not older than a week, of at least `minObjects` objects, and without a
+ * record. `hasRecord` is asked last.
+ */
+export function dueDates(
+	sources: Iterable<IndexedSource>,
+	closedThrough: UtcDate,
+	minObjects: number,
+	hasRecord: (date: SourceDate) => boolean,
+): DueDate[] {
+	const oldest = addDays(closedThrough, 1 - compactedDays);
+	const due: DueDate[] = [];
+	for (const { account, sourceKey, objects: byDate } of sources)
+		for (const [date, objects] of byDate) {
+			if (date < oldest || date > closedThrough) continue;
+			if (objects.length < minObjects) continue;
+			if (hasRecord({ account, sourceKey, date })) continue;
+			due.push({ account, sourceKey, date, objects: objects.toSorted(byCut) });
+		}
+	return due.sort((a, b) => compare(a.date, b.date));
+}
+
+function byCut(a: IndexedObject, b: IndexedObject): number {
+	return compare(a.stream, b.stream) || a.first - b.first;
+}
+
+function compare(a: string, b: string): number {
+	return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import {
+	type CompactionRecord,
+	outputName,
+	supersededNames,
+	visibleObjects,
+} from "./record.ts";
+
+function recordOf(...outputs: [name: string, ...inputs: string[]][]) {
+	const record: CompactionRecord = {
+		version: 1,
+		account: "shop",
+		sourceKey: "5a",
+		date: "2026-03-01",
+		outputs: outputs.map(([name, ...inputs]) => ({
+			name,
+			rows: inputs.length,
+			bytes: 1,
+			sha256: "",
+			inputs,
+		})),
+	};
+	return record;
+}
+
+test.each<[string, string[], CompactionRecord | undefined, string[]]>([
+	["without a record", ["1", "2"], undefined, ["1", "2"]],
+	["all replaced by one", ["1", "2"], recordOf(["c", "1", "2"]), ["c"]],
+	[
+		"all replaced by two",
+		["1", "2", "3", "4"],
+		recordOf(["c", "1", "2"], ["d", "3", "4"]),
+		["c", "d"],
+	],
+	[
+		"one left as it was, since it is large",
+		["1", "2", "3"],
+		recordOf(["c", "1", "2"]),
+		["c", "3"],
+	],
+	["nothing to gain", ["1"], recordOf(), ["1"]],
+	[
+		"one that came late",
+		["1", "2", "late"],
+		recordOf(["c", "1", "2"]),
+		["c", "late"],
+	],
+])(
+	"each event of a date is read once: %s",
+	(_, originals, record, expected) => {
+		const visible = visibleObjects(originals, (name) => name, record);
+		expect([
+			...visible.outputs.map(({ name }) => name),
+			...visible.originals,
+		]).toEqual(expected);
+	},
+);
+
+test("what a record replaces can go, and what another attempt left; nothing else", () => {
+	const record = recordOf(["compacted-1", "1", "2"]);
+	const names = ["1", "2", "3", "compacted-1", "compacted-2", "note.txt"];
+	expect(supersededNames(names, record)).toEqual(["1", "2", "compacted-2"]);
+});
+
+test("an output's name follows from what it replaces, and from nothing else", () => {
+	expect(outputName(["1", "2"])).toBe(outputName(["1", "2"]));
+	const names = [["1"], ["1", "2"], ["2", "1"], ["12"]].map(outputName);
+	expect(new Set(names).size).toBe(4);
+	expect(names[0]).toMatch(/^compacted-[0-9a-f]{32}\.parquet$/);
+});

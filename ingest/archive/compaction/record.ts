@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { SourceName } from "../object-keys.ts";
+
+/** The objects of one source and date: a folder of the bucket (see object-keys.ts, eventsOfDate). */
+export interface SourceDate extends SourceName {
+	date: UtcDate;
+}
+
+/**
+ * The decision that some objects of a closed date stand for others from now on. There is one for each source and date
+ * (`If-None-Match: *`), and it is written once all that it says is so. An object that it doesn't name stands for itself.
+ */
+export interface CompactionRecord extends SourceDate {
+	version: 1;
+	/** None when there was nothing to gain. */
+	outputs: CompactionOutput[];
+}
+
+/** Names are those of objects in the date's folder. */
+export interface CompactionOutput {
+	name: string;
+	rows: number;
+	bytes: number;
+	/** SHA-256 of the object's content, hex. */
+	sha256: string;
+	/** The objects that it replaces; it holds their events, and no others. */
+	inputs: string[];
+}
+
+const outputPrefix = "compacted-";
+
+/**
+ * The name of the object that replaces these. It follows from them, so that whoever replaces the same objects writes the
+ * same rows under the same name, and others never meet it.
+ */
+export function outputName(inputs: readonly string[]): string {
+	const hash = createHash("sha256").update(inputs.join("\n")).digest("hex");
+	return `${outputPrefix}${hash.slice(0, 32)}.parquet`;
+}
+
+/** Whether the object was written by a compaction, and so counts only when the date's record names it. */
+export function isOutput(name: string): boolean {
+	return name.startsWith(outputPrefix);
+}
+
+/** Throws when the text is no record that this archive understands. */
+export function readRecord(key: string, text: string): CompactionRecord {
+	const record: CompactionRecord = JSON.parse(text);
+	if (record.version !== 1)
+		throw new Error(
+			`The compaction record ${key} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
+		);
+	return record;
+}
+
+/** What a record leaves of a date's objects. */
+export interface VisibleObjects<Original> {
+	originals: Original[];
+	outputs: CompactionOutput[];
+}
+
+/**
+ * The objects that hold each event of a date once: the outputs of its record, and the originals that none of them
+ * replaces. Without a record, all originals and nothing else.
+ */
+export function visibleObjects<Original>(
+	originals: readonly Original[],
+	nameOf: (original: Original) => string,
+	record: CompactionRecord | undefined,
+): VisibleObjects<Original> {
+	const replaced = replacedNames(record);
+	return {
+		originals: originals.filter((original) => !replaced.has(nameOf(original))),
+		outputs: record?.outputs ?? [],
+	};
+}
+
+/**
+ * Names in a date's folder that nobody is told to read any more: what its record replaces, and what a compaction wrote
+ * that didn't come to be the record.
+ */
+export function supersededNames(
+	names: readonly string[],
+	record: CompactionRecord,
+): string[] {
+	const replaced = replacedNames(record);
+	const outputs = new Set(record.outputs.map(({ name }) => name));
+	return names.filter((name) =>
+		isOutput(name) ? !outputs.has(name) : replaced.has(name),
+	);
+}
+
+function replacedNames(record: CompactionRecord | undefined): Set<string> {
+	return new Set(record?.outputs.flatMap(({ inputs }) => inputs));
+}

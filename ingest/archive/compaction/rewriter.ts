@@ -1,0 +1,119 @@
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { openDatabase } from "../../duckdb/database.ts";
+import { quoteText } from "../../duckdb/quoting.ts";
+import { Session } from "../../duckdb/session.ts";
+import type { Rows } from "./output-size.ts";
+
+/** One thread, since cutting comes first; what doesn't fit the memory goes to the scratch folder, up to a bound. */
+const databaseSettings = {
+	memory_limit: "160MiB",
+	max_temp_directory_size: "1GiB",
+	threads: "1",
+	preserve_insertion_order: "true",
+};
+
+const folderPrefix = "compaction-";
+const abandonedMs = 60 * 60_000;
+
+/** What tells whether two sets of files hold the same events. */
+export interface Contents extends Rows {
+	ids: number;
+	/** The sum of all rows' hashes; it doesn't depend on their order. */
+	hashes: bigint;
+}
+
+/** The rows didn't fit the memory. */
+export class OutOfMemory extends Error {
+	override name = "OutOfMemory";
+}
+
+/**
+ * Turns Parquet files into one. It has a folder of its own for files, which goes when it is closed. One call at a time:
+ * DuckDB crashes when it is closed under one.
+ */
+export class Rewriter {
+	readonly #session: Session;
+	readonly #directory: string;
+	#files = 0;
+
+	private constructor(session: Session, directory: string) {
+		this.#session = session;
+		this.#directory = directory;
+	}
+
+	/** @param signal Ends what is under way. */
+	static async open(scratch: string, signal: AbortSignal): Promise<Rewriter> {
+		await mkdir(scratch, { recursive: true });
+		await removeAbandoned(scratch);
+		const directory = await mkdtemp(join(scratch, folderPrefix));
+		const database = await openDatabase({
+			file: ":memory:",
+			waitMs: 0,
+			config: {
+				...databaseSettings,
+				temp_directory: join(directory, "duckdb"),
+			},
+		});
+		return new Rewriter(await Session.open(database, signal), directory);
+	}
+
+	/** A path for a new file. */
+	newFile(): string {
+		return join(this.#directory, `${this.#files++}.parquet`);
+	}
+
+	async contents(file: string): Promise<Contents> {
+		const [found] = await this.#session.rows<Record<keyof Contents, bigint>>(
+			`SELECT count(*) AS rows, count(DISTINCT event_id) AS ids,` +
+				` sum(strlen(event_id) + strlen(body) + coalesce(strlen(headers), 0) + coalesce(strlen(violations), 0))::BIGINT AS bytes,` +
+				` sum(hash(event_id, timestamp, date, body, kind, headers, violations)::HUGEINT) AS hashes` +
+				` FROM ${rowsOf([file])}`,
+		);
+		const { rows, ids, bytes, hashes } = found!;
+		return {
+			rows: Number(rows),
+			ids: Number(ids),
+			bytes: Number(bytes),
+			hashes: BigInt(hashes ?? 0),
+		};
+	}
+
+	/** Writes the rows of the files into a new one, sorted by timestamp and id. Throws {@link OutOfMemory}. */
+	async merge(files: readonly string[], rowGroupSize: number): Promise<string> {
+		const output = this.newFile();
+		try {
+			await this.#session.run(
+				`COPY (FROM ${rowsOf(files)} ORDER BY timestamp, event_id)` +
+					` TO ${quoteText(output)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
+			);
+			return output;
+		} catch (error) {
+			await rm(output, { force: true });
+			if (error instanceof Error && /^Out of Memory/.test(error.message))
+				throw new OutOfMemory(error.message, { cause: error });
+			throw error;
+		}
+	}
+
+	async close(): Promise<void> {
+		this.#session.close();
+		await rm(this.#directory, { recursive: true, force: true });
+	}
+}
+
+/** Clears what a killed process left. One at work makes a file every few minutes. */
+async function removeAbandoned(scratch: string): Promise<void> {
+	for (const name of await readdir(scratch)) {
+		if (!name.startsWith(folderPrefix)) continue;
+		const directory = join(scratch, name);
+		const { mtimeMs } = await stat(directory);
+		if (Date.now() - mtimeMs > abandonedMs)
+			await rm(directory, { recursive: true, force: true });
+	}
+}
+
+/** By name, since an archive of a later version may have added columns. */
+function rowsOf(files: readonly string[]): string {
+	return `read_parquet([${files.map(quoteText).join(", ")}], hive_partitioning = false, union_by_name = true)`;
+}

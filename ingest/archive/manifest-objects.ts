@@ -1,0 +1,115 @@
+import type { ManifestDate } from "../../contracts/manifest.ts";
+import { CompactionStore } from "./compaction/compaction-store.ts";
+import { type SourceDate, visibleObjects } from "./compaction/record.ts";
+import { mapConcurrently } from "./concurrency.ts";
+import { type IndexedObject, rowsOf } from "./ledger-index.ts";
+import type { ObjectKeys } from "./object-keys.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { QuestionFailure } from "./question-errors.ts";
+
+/** Finds the objects of a date that a manifest names: each event in one of them. */
+export class ManifestObjects {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+	readonly #compactions: CompactionStore;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+		this.#compactions = new CompactionStore(store, keys);
+	}
+
+	/**
+	 * `objects` are all that the date's cuts made. Throws {@link QuestionFailure} ObjectMissing, and LedgerMismatch when
+	 * the ledger says other rows than the objects.
+	 */
+	async ofDate(
+		group: SourceDate,
+		objects: readonly IndexedObject[],
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		const rows = rowsOf(objects);
+		if (objects.length === 0) return { date: group.date, rows, objects: [] };
+		const folder = this.#keys.eventsOfDate(group);
+		const nameOf = ({ stream, first }: IndexedObject) =>
+			this.#keys.events(group, stream, first).slice(folder.length);
+		// In this order: what a record that stands now names is there already.
+		const record = await this.#compactions.of(group);
+		const bytesOf = new Map<string, number>();
+		for await (const { key, bytes } of this.#store.list(folder))
+			bytesOf.set(key, bytes);
+		const { originals, outputs } = visibleObjects(objects, nameOf, record);
+		const named = [
+			...outputs.map((output) => ({ key: folder + output.name, ...output })),
+			...originals.map((original) => ({
+				key: folder + nameOf(original),
+				rows: original.rows,
+			})),
+		];
+		if (named.reduce((sum, object) => sum + object.rows, 0) !== rows)
+			throw new QuestionFailure(
+				"LedgerMismatch",
+				`The objects in ${folder} hold other events than the ledger's ${rows}`,
+			);
+		return {
+			date: group.date,
+			rows,
+			objects: await mapConcurrently(named, 1, async ({ key, rows }) => {
+				const bytes = bytesOf.get(key);
+				if (bytes === undefined)
+					throw new QuestionFailure(
+						"ObjectMissing",
+						`The object ${key} with ${rows} events is not in the bucket`,
+					);
+				return {
+					key,
+					url: await this.#store.presign(key, linkSeconds),
+					rows,
+					bytes,
+				};
+			}),
+		};
+	}
+
+	/**
+	 * The same events once more, with new links, and by the objects that hold them now. Throws {@link QuestionFailure}
+	 * ManifestOutdated when a compaction has put them together with later ones.
+	 */
+	async renew(
+		group: SourceDate,
+		date: ManifestDate,
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		const folder = this.#keys.eventsOfDate(group);
+		const record =
+			date.objects.length > 0 ? await this.#compactions.of(group) : undefined;
+		const isNamed = new Set(date.objects.map(({ key }) => key));
+		const { originals, outputs } = visibleObjects(
+			date.objects,
+			({ key }) => key.slice(folder.length),
+			record,
+		);
+		const added = outputs
+			.map((output) => ({ key: folder + output.name, ...output }))
+			.filter(({ key }) => !isNamed.has(key));
+		const hasAll = added.every(({ inputs }) =>
+			inputs.every((name) => isNamed.has(folder + name)),
+		);
+		if (!hasAll)
+			throw new QuestionFailure(
+				"ManifestOutdated",
+				`The objects of ${date.date} that the manifest names were replaced by others, which hold later events as well`,
+			);
+		const objects = [
+			...added.map(({ key, rows, bytes }) => ({ key, rows, bytes })),
+			...originals,
+		];
+		return {
+			...date,
+			objects: await mapConcurrently(objects, 1, async (object) => ({
+				...object,
+				url: await this.#store.presign(object.key, linkSeconds),
+			})),
+		};
+	}
+}

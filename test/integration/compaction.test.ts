@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { dayMs } from "../../contracts/utc-date.ts";
+import { newEvent } from "../archive-fixture.ts";
+import { type Servers, startServers } from "../archive-servers.ts";
+import {
+	CompactionFixture,
+	closedDate,
+	dateOf,
+	loadedBodies,
+} from "../compaction-fixture.ts";
+import { openLake } from "../lake.ts";
+import { startTidemill } from "../tidemill-process.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+/** When readers of what a compaction replaced are gone, by this process's clock. */
+const laterMs = () => Date.now() + 2 * dayMs;
+
+test("a closed date becomes one object with the same rows in order; others stay as they are", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { archive, bodies, signal, running, registry } = fixture;
+	const { sourceKey } = archive;
+	for (const body of ["1", "2", "3"])
+		await archive.publish([newEvent(body, { sourceKey })]);
+	await running.flush();
+	const before = await archive.rows();
+	await fixture.compactor().look(Date.now(), signal);
+
+	const record = (await fixture.record())!;
+	expect(record.outputs).toHaveLength(1);
+	const [output] = record.outputs;
+	expect(output).toMatchObject({ rows: 36 });
+	expect(output!.inputs).toHaveLength(12);
+	const folder = archive.keys.eventsOfDate(record);
+	const after = (await archive.rows()).filter(
+		({ key }) => key === folder + output!.name,
+	);
+	expect(after.map(({ key: _, ...row }) => row)).toEqual(
+		before
+			.filter(({ date }) => date === closedDate)
+			.map(({ key: _, ...row }) => row)
+			.sort((a, b) =>
+				a.timestamp + a.event_id < b.timestamp + b.event_id ? -1 : 1,
+			),
+	);
+	const manifest = await fixture.manifest();
+	expect(dateOf(manifest).objects.map(({ key }) => key)).toEqual([
+		folder + output!.name,
+	]);
+	expect(manifest.dates.at(-1)!.objects).toHaveLength(3);
+	expect(await loadedBodies(manifest)).toEqual(bodies);
+	const metrics = await registry.metrics();
+	expect(metrics).toMatch(/archive_compactions_total\{shard="\d+"\} 1\n/);
+	expect(metrics).toMatch(/compacted_objects_total\{shard="\d+"\} 12\n/);
+	expect(metrics).toMatch(/compaction_outputs_total\{shard="\d+"\} 1\n/);
+});
+
+test("a Run whose manifest was made before reads on; what was replaced goes a day later, and every reader finds each event once", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { bodies, signal } = fixture;
+	const run = randomUUID();
+	const before = await fixture.manifest(run);
+	expect(dateOf(before).objects).toHaveLength(12);
+	const lake = await openLake(fixture.archive);
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), signal);
+
+	expect(await loadedBodies(await fixture.manifest(run))).toEqual(bodies);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
+	expect(await lake.bodies()).toEqual(bodies);
+	await compactor.look(Date.now(), signal);
+	// The store's clock says that it isn't time yet.
+	await compactor.look(laterMs(), signal);
+	expect(await fixture.names()).toHaveLength(13);
+
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), signal);
+	expect(await fixture.names()).toHaveLength(1);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
+	expect(await lake.bodies()).toEqual(bodies);
+	// The Run still goes on: it gets the same events by other objects.
+	const renewed = await fixture.manifest(run, { renew: true });
+	expect(await loadedBodies(renewed)).toEqual(bodies);
+	expect(dateOf(renewed)).toMatchObject({ rows: 36, objects: [{ rows: 36 }] });
+});
+
+test("a manifest that was made before the date was whole isn't renewed with events that it didn't have", async () => {
+	const fixture = await CompactionFixture.open(servers, 3);
+	const run = randomUUID();
+	await fixture.manifest(run);
+	await fixture.publish(7_000);
+	await fixture.running.flush();
+	await fixture.compactor().look(Date.now(), fixture.signal);
+	await expect(fixture.manifest(run, { renew: true })).rejects.toThrow(
+		"hold later events as well. Start a new Run.",
+	);
+});
+
+test("an object that comes after its date was compacted stands for itself", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.publish(9_000);
+	await fixture.running.flush();
+	const manifest = await fixture.manifest();
+	expect(dateOf(manifest).objects).toHaveLength(2);
+	expect(await loadedBodies(manifest)).toEqual(fixture.bodies);
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), fixture.signal);
+	expect(await fixture.names()).toHaveLength(2);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(fixture.bodies);
+	const lake = await openLake(fixture.archive);
+	expect(await lake.bodies()).toEqual(fixture.bodies);
+	const metrics = await fixture.running.registry.metrics();
+	// All of its events are: they were stored two days after their receipt.
+	expect(metrics).toMatch(/archive_late_events_total\{shard="\d+"\} 13\n/);
+});
+
+test("`tidemill ledger rebuild` counts what was compacted and removed", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.running.stop();
+	const { archive } = fixture;
+	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
+	const { exitCode, stdout } = await ended;
+	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${closedDate}\t12\n`);
+});
+
+test.each<[string, (fixture: CompactionFixture) => Promise<void>]>([
+	[
+		"an object is missing",
+		async ({ archive, due }) => {
+			const { stream, first } = due().objects[1]!;
+			await archive.tamper(archive.keys.events(due(), stream, first));
+		},
+	],
+	[
+		"an object holds other rows than the ledger says",
+		async ({ due }) => {
+			due().objects[1]!.rows = 4;
+		},
+	],
+	[
+		"something else stands where an output must",
+		async ({ archive, due, outputKey }) => {
+			const { stream, first } = due().objects[0]!;
+			const url = await archive.store.presign(
+				archive.keys.events(due(), stream, first),
+				60,
+			);
+			const bytes = await (await fetch(url)).bytes();
+			await archive.store.putNew(outputKey(), bytes, "text/plain");
+		},
+	],
+])("nothing is replaced when %s", async (_, spoil) => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	await spoil(fixture);
+	const before = await fixture.names();
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), fixture.signal);
+	expect(await fixture.record()).toBeUndefined();
+	expect(await fixture.registry.metrics()).toMatch(
+		/compaction_failures_total\{shard="\d+"\} 1\n/,
+	);
+	// It isn't tried again at once.
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(laterMs(), fixture.signal);
+	const originals = before.filter((name) => !name.startsWith("compacted-"));
+	expect(await fixture.names()).toEqual(expect.arrayContaining(originals));
+});
+
+test("compaction waits while its shard is behind", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const shard = {
+		number: 0,
+		index: fixture.running.shard.index,
+		notReady: undefined,
+		lagSeconds: 61,
+	};
+	const compactor = fixture.compactor({ shards: [shard] });
+	const stop = new AbortController();
+	const compacting = compactor.compact(0, fixture.due(), stop.signal);
+	compacting.catch(() => undefined);
+	expect(
+		await Promise.race([
+			compacting.then(() => "compacted"),
+			fixture.manifest().then(() => "waiting"),
+		]),
+	).toBe("waiting");
+	shard.lagSeconds = 0;
+	expect((await compacting).outputs).toHaveLength(1);
+});
