@@ -65,6 +65,8 @@ export interface LoadInput {
 	rebuild: boolean;
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
 	manifestURL: string;
+	/** PEM certificates of the authorities that sign the object store's, beside the public ones. */
+	authorities?: string;
 }
 
 export interface TableColumn {

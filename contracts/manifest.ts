@@ -63,5 +63,7 @@ export type ManifestAnswer =
 			/** First and last date of the manifest; absent when the range is empty. */
 			dates?: { start: UtcDate; end: UtcDate };
 			expiresAt: string;
+			/** PEM certificates of the authorities that sign the store's, beside the public ones; absent when those are enough. */
+			authorities?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };

@@ -29,6 +29,10 @@ export class MemoryStore implements ObjectStore {
 		return `memory:${key}`;
 	}
 
+	async linkSeconds(wanted: number): Promise<number> {
+		return wanted;
+	}
+
 	async remove(keys: readonly string[]): Promise<void> {
 		for (const key of keys) this.objects.delete(key);
 	}

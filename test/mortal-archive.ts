@@ -44,6 +44,7 @@ export function mortal(
 					if (isDead) throw new Error("dead");
 					return store.list(prefix, after);
 				},
+				linkSeconds: (wanted) => store.linkSeconds(wanted),
 				presign: (key, seconds) => store.presign(key, seconds),
 				remove: (keys) => pass(undefined, () => store.remove(keys)),
 			}),

@@ -97,6 +97,7 @@ export async function main(): Promise<number> {
 			keys,
 			tombstones,
 			metrics,
+			...(authorities && { authorities }),
 			log,
 		}),
 		new DeletionDesk({ ...deletion, shard }),

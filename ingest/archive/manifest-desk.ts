@@ -20,9 +20,8 @@ import { QuestionFailure } from "./question-errors.ts";
 import type { Shard } from "./shard.ts";
 import type { Tombstones } from "./tombstones.ts";
 
+/** Who asks gets links that live for half of this at least, or of what the credentials allow: for a Run with its retries. */
 const expirySeconds = 24 * 60 * 60;
-/** Who asks gets links that live for this long at least, for a Run with its retries. */
-const leastLifeMs = (expirySeconds / 2) * 1000;
 const datesAtOnce = 8;
 
 /** Answers the questions for manifests of one shard (design §5, contracts/manifest.ts). */
@@ -61,7 +60,7 @@ export class ManifestDesk {
 	}
 
 	async #answer(question: ManifestQuestion, stopping: AbortSignal) {
-		const { store } = this.#options;
+		const { store, authorities } = this.#options;
 		const stored = await this.#manifestFor(question, stopping);
 		const { key, manifest } = stored;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
@@ -75,6 +74,7 @@ export class ManifestDesk {
 			...(firstEventDate !== undefined && { firstEventDate }),
 			...(first && last && { dates: { start: first.date, end: last.date } }),
 			expiresAt,
+			...(authorities !== undefined && { authorities }),
 		};
 	}
 
@@ -95,9 +95,10 @@ export class ManifestDesk {
 				"ManifestTaken",
 				`The manifest of Run ${run} is of source ${sourceKey} of ${account}`,
 			);
+		const lifeMs = await this.#linkLifeMs();
 		const leftMs = Date.parse(expiresAt) - Date.now();
-		return (standing && question.renew) || leftMs < leastLifeMs
-			? this.#manifests.renew(stored, Date.now() + expirySeconds * 1000)
+		return (standing && question.renew) || leftMs < lifeMs / 2
+			? this.#manifests.renew(stored, Date.now() + lifeMs)
 			: stored;
 	}
 
@@ -114,7 +115,7 @@ export class ManifestDesk {
 			source?.firstEventDate,
 			utcDate(Date.parse(snapshotTime)),
 		);
-		const expiresAt = Date.now() + expirySeconds * 1000;
+		const expiresAt = Date.now() + (await this.#linkLifeMs());
 		return this.#manifests.create({
 			version: 1,
 			run,
@@ -134,6 +135,10 @@ export class ManifestDesk {
 			),
 		});
 	}
+
+	async #linkLifeMs(): Promise<number> {
+		return (await this.#options.store.linkSeconds(expirySeconds)) * 1000;
+	}
 }
 
 export interface ManifestDeskOptions {
@@ -143,5 +148,7 @@ export interface ManifestDeskOptions {
 	keys: ObjectKeys;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
+	/** PEM certificates that a Run's Job needs to trust the store. */
+	authorities?: string;
 	log: Logger;
 }

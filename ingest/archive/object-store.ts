@@ -21,6 +21,8 @@ export interface ObjectStore {
 	list(prefix: string, after?: string): AsyncIterable<ListedObject>;
 	/** A URL with which anybody can GET the object for that long. A secret. */
 	presign(key: string, expiresInSeconds: number): Promise<string>;
+	/** For how long links made now work, if that is less than wanted: those of temporary credentials end with them. */
+	linkSeconds(wanted: number): Promise<number>;
 	/** Deletes up to 1,000 objects; one that isn't there is no error. */
 	remove(keys: readonly string[]): Promise<void>;
 }

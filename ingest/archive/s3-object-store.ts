@@ -209,6 +209,17 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		);
 	}
 
+	async linkSeconds(wanted: number): Promise<number> {
+		const { credentials } = this.#client.config;
+		const leftSeconds = ({ expiration }: { expiration?: Date }) =>
+			expiration ? (expiration.getTime() - Date.now()) / 1000 : Infinity;
+		const current = await credentials();
+		if (leftSeconds(current) >= wanted) return wanted;
+		// They may be about to end: new ones last for longer.
+		const renewed = await credentials({ forceRefresh: true });
+		return Math.min(wanted, Math.floor(leftSeconds(renewed)));
+	}
+
 	async remove(keys: readonly string[]): Promise<void> {
 		if (keys.length === 0) return;
 		const { Errors = [] } = await this.#client

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { JobResult, LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
+import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
@@ -23,6 +24,7 @@ export async function load(
 	context: JobContext,
 ): Promise<Extract<JobResult, { outcome: "Succeeded" }>> {
 	const { log, signal } = context;
+	if (input.authorities !== undefined) trustAuthorities(input.authorities);
 	const store = new ObjectStore(log, signal);
 	const manifest = parseManifest(
 		await store.text({

@@ -1,6 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { crc32 } from "node:zlib";
 import type { Logger } from "../../service/log.ts";
 import { type JobErrorCode, JobFailure } from "./errors.ts";
 import { retry } from "./retry.ts";
@@ -35,11 +36,13 @@ export class ObjectStore {
 		const deadlineMs = 30_000 + Math.ceil(bytes / 256);
 		await this.#get(link, deadlineMs, async (response) => {
 			let received = 0;
+			let checksum = 0;
 			await pipeline(
 				response.body ? Readable.fromWeb(response.body) : Readable.from([]),
 				async function* (chunks: AsyncIterable<Uint8Array>) {
 					for await (const chunk of chunks) {
 						received += chunk.length;
+						checksum = crc32(chunk, checksum);
 						yield chunk;
 					}
 				},
@@ -50,6 +53,12 @@ export class ObjectStore {
 				throw new JobFailure(
 					"ObjectMismatch",
 					`${received} bytes came for ${link.name} where the manifest says ${bytes}`,
+				);
+			const expected = checksumOf(response);
+			if (expected !== undefined && checksum !== expected)
+				throw new JobFailure(
+					"ObjectMismatch",
+					`What came for ${link.name} has another checksum than the store says`,
 				);
 		});
 	}
@@ -90,18 +99,32 @@ export class ObjectStore {
 	}
 }
 
+/** CRC32 of the whole object, where the store says it: archive sends it with what it writes, and asks for it in its links. */
+function checksumOf({ headers }: Response): number | undefined {
+	const base64 = headers.get("x-amz-checksum-crc32");
+	// "…-2" is one of two parts' checksums.
+	return base64?.length === 8
+		? Buffer.from(base64, "base64").readUInt32BE()
+		: undefined;
+}
+
 /** An answer of the store that is not the object. */
 class StoreRefusal extends Error {
 	readonly status: number;
 	readonly expired: boolean;
 
-	/** S3 answers an expired link with 403 and these words in the XML; the XML also holds what must not be shown. */
+	/**
+	 * S3 answers an expired link with 403 and these words in the XML, and one whose temporary credentials have expired with
+	 * 400; the XML also holds what must not be shown.
+	 */
 	static async of(response: Response): Promise<StoreRefusal> {
 		const xml = (await response.text()).slice(0, 4096);
+		const code = /<Code>(\w+)<\/Code>/.exec(xml)?.[1];
 		return new StoreRefusal(
 			response.status,
-			/<Code>(\w+)<\/Code>/.exec(xml)?.[1],
-			response.status === 403 && /expired/i.test(xml),
+			code,
+			code === "ExpiredToken" ||
+				(response.status === 403 && /expired/i.test(xml)),
 		);
 	}
 

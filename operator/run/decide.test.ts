@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { LoadInput } from "../../contracts/job.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import { layout, runOf } from "../../test/resource-examples.ts";
 import {
@@ -109,6 +110,18 @@ test("the status says what is loaded before the Job is there, and never the mani
 	expect(JSON.stringify(shown)).not.toContain("signature");
 	const job = actions.find((action) => action.type === "startJob")?.runJob.job;
 	expect(JSON.stringify(job)).not.toContain("signature");
+});
+
+test("the Job is told whom to trust beside the public authorities, if archive says so", () => {
+	const inputOf = (given: ManifestAnswer) => {
+		const job = start(given).find((action) => action.type === "startJob");
+		const { data } = job!.runJob.secret;
+		return JSON.parse(
+			Buffer.from(data!["input.json"]!, "base64").toString(),
+		) as LoadInput;
+	};
+	expect(inputOf({ ...answer, authorities: "PEM" }).authorities).toBe("PEM");
+	expect(inputOf(answer)).not.toHaveProperty("authorities");
 });
 
 test("an archive that can't answer now is asked again; one that refuses ends the Run", () => {

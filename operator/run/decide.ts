@@ -156,7 +156,7 @@ export function decideStart(
 			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
 		];
 	}
-	const { snapshotTime, closedThrough, dates, url } = answer;
+	const { snapshotTime, closedThrough, dates, url, authorities } = answer;
 	const startTime = run.status?.startTime ?? rfc3339(now);
 	const began: RunStatus = {
 		phase: "Running",
@@ -172,6 +172,7 @@ export function decideStart(
 	const leftMs = deadlineMs(pipeline, startTime) - now;
 	const job = {
 		manifestURL: url,
+		...(authorities !== undefined && { authorities }),
 		image,
 		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
 	};

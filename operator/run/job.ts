@@ -20,6 +20,8 @@ export interface RunJob {
 export interface RunJobOptions {
 	/** A secret: it stands in the Secret and nowhere else. */
 	manifestURL: string;
+	/** See {@link LoadInput}. */
+	authorities?: string;
 	image: string;
 	activeDeadlineSeconds: number;
 }
@@ -32,8 +34,9 @@ export function runJob(
 	run: Run,
 	pipeline: Pipeline,
 	target: Target,
-	{ manifestURL, image, activeDeadlineSeconds }: RunJobOptions,
+	options: RunJobOptions,
 ): RunJob {
+	const { image, activeDeadlineSeconds } = options;
 	const { name, namespace } = run.metadata;
 	const { runTemplate } = pipeline.spec;
 	const labels = {
@@ -48,7 +51,7 @@ export function runJob(
 		ownerReferences: [controllerReference(runKind, run)],
 	};
 	const { input: _, ...access } = target.access;
-	const input = loadInput(run, pipeline, target, manifestURL);
+	const input = loadInput(run, pipeline, target, options);
 	return {
 		secret: {
 			apiVersion: "v1",
@@ -87,7 +90,7 @@ function loadInput(
 	{ metadata }: Run,
 	pipeline: Pipeline,
 	target: Target,
-	manifestURL: string,
+	{ manifestURL, authorities }: RunJobOptions,
 ): LoadInput {
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
@@ -108,6 +111,7 @@ function loadInput(
 		strategy: target.strategy,
 		rebuild: table.onIncompatible === "Rebuild",
 		manifestURL,
+		...(authorities !== undefined && { authorities }),
 	};
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AlarmCode } from "../../ingest/archive/alarm.ts";
 import type { CutRecord } from "../../ingest/archive/cut.ts";
 import type { ObjectStore } from "../../ingest/archive/object-store.ts";
@@ -12,8 +12,8 @@ import {
 	newEvent,
 	type RunningArchive,
 } from "../archive-fixture.ts";
+import { startArchiveProcess } from "../archive-process.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
-import { startTidemill } from "../tidemill-process.ts";
 
 let servers: Servers;
 beforeAll(async () => {
@@ -169,6 +169,7 @@ test("a store that ignores If-None-Match is refused", async () => {
 		get: async () => undefined,
 		list: async function* () {},
 		presign: async () => "",
+		linkSeconds: async (wanted) => wanted,
 		remove: async () => undefined,
 	};
 	await expect(probeConditionalWrites(careless, "probe")).rejects.toThrow(
@@ -188,7 +189,7 @@ test.each([
 	"a wrong %s is named in the log and on /readyz",
 	async (name, value, code) => {
 		const archive = await ArchiveFixture.open(servers);
-		const { child, ended, readyz } = await startProcess(archive, {
+		const { child, ended, readyz } = await startArchiveProcess(archive, {
 			[name]: value,
 		});
 		await eventually(async () => expect(await readyz()).toContain(code));
@@ -200,7 +201,7 @@ test.each([
 
 test("archive gets ready, and SIGTERM ends it with 0", async () => {
 	const archive = await ArchiveFixture.open(servers);
-	const { child, ended, readyz } = await startProcess(archive);
+	const { child, ended, readyz } = await startArchiveProcess(archive);
 	await eventually(async () => expect(await readyz()).toBe("ok\n"));
 	await archive.publish([newEvent("1")]);
 	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
@@ -210,28 +211,10 @@ test("archive gets ready, and SIGTERM ends it with 0", async () => {
 
 test("SIGTERM ends an archive with 0 that never reached NATS", async () => {
 	const archive = await ArchiveFixture.open(servers);
-	const { child, ended, readyz } = await startProcess(archive, {
+	const { child, ended, readyz } = await startArchiveProcess(archive, {
 		NATS_URL: "nats://127.0.0.1:1",
 	});
 	await eventually(async () => expect(await readyz()).toContain("NATS"));
 	child.kill("SIGTERM");
 	expect((await ended).exitCode).toBe(0);
 });
-
-async function startProcess(
-	archive: ArchiveFixture,
-	env: Record<string, string> = {},
-) {
-	const process = startTidemill(["archive"], { ...archive.env(), ...env });
-	onTestFinished(() => void process.child.kill("SIGKILL"));
-	const port = await new Promise<number>((resolve) => {
-		process.onLine = (line) => {
-			const { healthPort } = JSON.parse(line);
-			if (healthPort) resolve(healthPort);
-		};
-	});
-	return {
-		...process,
-		readyz: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).text(),
-	};
-}

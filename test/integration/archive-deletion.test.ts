@@ -151,6 +151,7 @@ test("what an archiver writes that slept through the deletion is swept", async (
 			},
 			get: (key) => store.get(key),
 			list: (prefix, after) => store.list(prefix, after),
+			linkSeconds: (wanted) => store.linkSeconds(wanted),
 			presign: (key, seconds) => store.presign(key, seconds),
 			remove: (keys) => store.remove(keys),
 		}),

@@ -140,6 +140,7 @@ test("a store with lifecycle rules gets one for the events, beside the user's ow
 		remove: (keys) => store.remove(keys),
 		lifecycleRules: async () => rules,
 		abortUploads: async () => 0,
+		linkSeconds: async (wanted) => wanted,
 		setLifecycleRules: async (changed) => {
 			rules = changed;
 			return true;

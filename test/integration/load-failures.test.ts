@@ -1,5 +1,7 @@
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { eventsOf, type LoadFixture, loadFixture } from "../load-fixture.ts";
@@ -119,6 +121,40 @@ test("a store that stumbles is asked again", async () => {
 	const { exitCode, log } = await load(next);
 	expect(exitCode, log).toBe(0);
 	expect(await rows("select count(*)::int from orders")).toEqual([[15]]);
+});
+
+test("content with another checksum than the store says is fetched again", async () => {
+	const { next, load, store } = await replacement();
+	const { key, url } = firstObject(next);
+	const bytes = await (await fetch(url)).bytes();
+	store.requests.length = 0;
+	const answer = (checksum: string) => (response: ServerResponse) =>
+		response.setHeader("x-amz-checksum-crc32", checksum).end(bytes);
+	const right = Buffer.alloc(4);
+	right.writeUInt32BE(crc32(bytes));
+	store.disturb(
+		key,
+		answer("AAAAAA=="),
+		// Of an object in parts: no checksum of the whole.
+		answer("AAAAAA==-3"),
+	);
+	expect((await load(next)).exitCode).toBe(0);
+	expect(store.requests.filter((asked) => asked === key)).toHaveLength(2);
+	store.disturb(key, answer(right.toString("base64")));
+	expect((await load(next)).exitCode).toBe(0);
+	expect(store.requests.filter((asked) => asked === key)).toHaveLength(3);
+});
+
+test("a link that ends with the credentials that signed it counts as expired", async () => {
+	const { next, load, store } = await replacement();
+	store.disturb(firstObject(next).key, (response) =>
+		response
+			.writeHead(400)
+			.end("<Error><Code>ExpiredToken</Code><Message>No.</Message></Error>"),
+	);
+	const { exitCode, result } = await load(next);
+	expect(exitCode).toBe(65);
+	expect(result).toMatchObject({ error: { code: "ManifestExpired" } });
 });
 
 test("an object that isn't there is named, and the others are not waited for", async () => {

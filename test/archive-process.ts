@@ -1,0 +1,22 @@
+import { onTestFinished } from "vitest";
+import type { ArchiveFixture } from "./archive-fixture.ts";
+import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
+
+/** `tidemill archive` for the fixture's shard, as a process of its own; killed when the test ends. */
+export async function startArchiveProcess(
+	archive: ArchiveFixture,
+	env: Record<string, string> = {},
+): Promise<TidemillProcess & { readyz: () => Promise<string> }> {
+	const process = startTidemill(["archive"], { ...archive.env(), ...env });
+	onTestFinished(() => void process.child.kill("SIGKILL"));
+	const port = await new Promise<number>((resolve) => {
+		process.onLine = (line) => {
+			const { healthPort } = JSON.parse(line);
+			if (healthPort) resolve(healthPort);
+		};
+	});
+	return {
+		...process,
+		readyz: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).text(),
+	};
+}
