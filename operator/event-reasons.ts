@@ -11,6 +11,8 @@ export const eventReasons = {
 			"The Secret with the keys was there already: the Source has its earlier URL.",
 		URLRotated:
 			"The annotation `tidemill.dev/rotate-url` has a new value: the Source has another URL.",
+		EventsDeleted:
+			"The Source is deleted with `spec.deletionPolicy: Delete`: none of its events is stored any more.",
 	},
 	Destination: {},
 	Pipeline: {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { SourceLedger } from "../contracts/ledger.ts";
+import type { DeletedLedger, SourceLedger } from "../contracts/ledger.ts";
 import { bucket } from "../contracts/nats.ts";
 import type { Logger } from "../service/log.ts";
 import { onReconnect } from "./reconnects.ts";
@@ -11,7 +11,8 @@ export class LedgerView {
 	readonly #nats: NatsConnection;
 	readonly #log: Logger;
 	readonly #ledgers = new Map<string, SourceLedger>();
-	readonly #handlers: ((ledger: SourceLedger) => void)[] = [];
+	readonly #deleted = new Set<string>();
+	readonly #handlers: ((sourceKey: string) => void)[] = [];
 
 	constructor(nats: NatsConnection, log: Logger) {
 		this.#nats = nats;
@@ -22,8 +23,13 @@ export class LedgerView {
 		return this.#ledgers.get(sourceKey);
 	}
 
-	/** Called for every change after it can be read here. */
-	onChange(handler: (ledger: SourceLedger) => void): void {
+	/** Whether archive has deleted the Source's events for good. */
+	isDeleted(sourceKey: string): boolean {
+		return this.#deleted.has(sourceKey);
+	}
+
+	/** Called for every change after it can be read here, with the source key. */
+	onChange(handler: (sourceKey: string) => void): void {
 		this.#handlers.push(handler);
 	}
 
@@ -47,8 +53,12 @@ export class LedgerView {
 		}
 	}
 
-	#take(ledger: SourceLedger): void {
-		this.#ledgers.set(ledger.sourceKey, ledger);
-		for (const handler of this.#handlers) handler(ledger);
+	#take(ledger: SourceLedger | DeletedLedger): void {
+		const { sourceKey } = ledger;
+		if ("deletedTime" in ledger) {
+			this.#deleted.add(sourceKey);
+			this.#ledgers.delete(sourceKey);
+		} else this.#ledgers.set(sourceKey, ledger);
+		for (const handler of this.#handlers) handler(sourceKey);
 	}
 }

@@ -29,6 +29,7 @@ import { RouteTable } from "./routes.ts";
 import { createRunController } from "./run/controller.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
+import { createSourceDeletionController } from "./source/deletion-controller.ts";
 import { createRoutePublisher } from "./source/publisher.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 
@@ -36,6 +37,7 @@ import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 const controllers: ControllerFactory[] = [
 	createRoutePublisher,
 	createSourceController,
+	createSourceDeletionController,
 	createDestinationController,
 	createPipelineController,
 	createRunController,

@@ -23,10 +23,20 @@ export const reasons = {
 				"This version does not apply tracking plans; everything is refused with 401 rather than stored unchecked.",
 			KeyTaken:
 				"The source key belongs to another namespace or to an older Source in this one.",
+			KeyDeleted:
+				"The source key was deleted with the events of the Source that had it, and is never used again.",
 			KeysSecretInvalid:
 				"The Secret `<source>-webhook-url` was not issued by Tidemill for this Source, or its keys are damaged.",
 			RouteNotPublished:
 				"The URL's route is on its way to the receivers; it waits for NATS if that is away.",
+			DeletingEvents:
+				"The Source is being deleted, with `spec.deletionPolicy: Delete`: archive deletes its stored events.",
+			DeletionWaitsForRoute:
+				"The Source is being deleted: its URL must be taken from the receivers first, and NATS is away.",
+			DeletionWaitsForRun:
+				"The Source is being deleted: its events go when the Run that loads them has ended.",
+			DeletionWaitsForArchive:
+				"The Source is being deleted: archive or its bucket is away, or its shard has stopped; the message has archive's words. It is tried again. With `spec.deletionPolicy: Retain` the Source goes without waiting.",
 		},
 	},
 	Destination: {

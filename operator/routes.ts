@@ -6,6 +6,9 @@ import { bucket } from "../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
 import { planRoutes } from "./route-plan.ts";
 
+/** In the place of an account that claims a source key: its events were deleted. No namespace has such a name. */
+export const buried = "(deleted)";
+
 /**
  * The routes and claims buckets in NATS, and their one writer. What was read and written is kept in memory, so that a
  * question costs nothing while NATS is away.
@@ -19,6 +22,7 @@ export class RouteTable {
 	#published = new Map<string, Route | undefined>();
 	#claims = new Map<string, string>();
 	#trouble: string | undefined;
+	#turn: Promise<unknown> = Promise.resolve();
 	readonly #handlers: ((route: Route) => void)[] = [];
 
 	constructor(nats: NatsConnection, options: { replicas: number }) {
@@ -31,7 +35,7 @@ export class RouteTable {
 		return this.#published.get(routeKey(sourceKey));
 	}
 
-	/** The account that has this source key for life; undefined as long as nobody claimed it. */
+	/** The account that has this source key for life, or {@link buried}; undefined as long as nobody claimed it. */
 	claimant(sourceKey: string): string | undefined {
 		return this.#claims.get(sourceKey);
 	}
@@ -41,7 +45,7 @@ export class RouteTable {
 		return this.#trouble;
 	}
 
-	/** Called for every desired route of which something new can be said. */
+	/** Called for every desired route of which something new can be said, and for every route that was removed. */
 	onChange(handler: (route: Route) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -58,7 +62,7 @@ export class RouteTable {
 	 */
 	async publish(desired: Route[]): Promise<void> {
 		try {
-			const changed = await this.#publish(desired);
+			const changed = await this.#inTurn(() => this.#publish(desired));
 			const news = this.#trouble === undefined ? changed : desired;
 			this.#trouble = undefined;
 			this.#tell(news);
@@ -70,15 +74,40 @@ export class RouteTable {
 		}
 	}
 
-	/** Gives up an account's claim on a key for good; nothing happens if the account has none. */
-	async release(sourceKey: string, account: string): Promise<void> {
-		const { claims } = await this.#open();
-		if (this.claimant(sourceKey) !== account) return;
-		await claims.purge(sourceKey);
-		this.#claims.delete(sourceKey);
+	/**
+	 * Takes a source key out of use for good, and its URL with it: nobody can claim it any more. Returns false, and does
+	 * nothing, when the key is another account's. Any error of NATS is thrown, as by {@link publish}.
+	 */
+	async bury(sourceKey: string, account: string): Promise<boolean> {
+		try {
+			return await this.#inTurn(() => this.#bury(sourceKey, account));
+		} catch (error) {
+			this.forget();
+			throw error;
+		}
 	}
 
-	/** Returns the routes that were put, and those whose claim was settled. */
+	async #bury(sourceKey: string, account: string): Promise<boolean> {
+		const { routes, claims } = await this.#open();
+		const claimant = this.claimant(sourceKey);
+		if (claimant !== undefined && claimant !== account && claimant !== buried)
+			return false;
+		if (claimant !== buried) await claims.put(sourceKey, buried);
+		this.#claims.set(sourceKey, buried);
+		const key = routeKey(sourceKey);
+		if (this.#published.has(key)) await routes.purge(key);
+		this.#published.delete(key);
+		return true;
+	}
+
+	/** One at a time: what was planned over the claims must not be put after one of them was buried. */
+	#inTurn<T>(act: () => Promise<T>): Promise<T> {
+		const result = this.#turn.then(act);
+		this.#turn = result.catch(() => undefined);
+		return result;
+	}
+
+	/** Returns the routes that were put or removed, and those whose claim was settled. */
 	async #publish(desired: Route[]): Promise<Set<Route>> {
 		const { routes, claims } = await this.#open();
 		const plan = () => planRoutes(desired, this.#claims, this.#published);
@@ -93,13 +122,14 @@ export class RouteTable {
 			await routes.put(key, JSON.stringify(route));
 			this.#published.set(key, route);
 		});
+		const removed = remove.flatMap((key) => this.#published.get(key) ?? []);
 		await inBatches(remove, async (key) => {
 			await routes.purge(key);
 			this.#published.delete(key);
 		});
 		if (!this.#synced) await routes.put(syncedKey, new Date().toISOString());
 		this.#synced = true;
-		return new Set([...unclaimed, ...put]);
+		return new Set([...unclaimed, ...put, ...removed]);
 	}
 
 	#tell(routes: Iterable<Route>): void {

@@ -316,7 +316,7 @@ export function newEvent(
 	};
 }
 
-function newStore(s3: TestS3, signal: AbortSignal): S3ObjectStore {
+export function newStore(s3: TestS3, signal: AbortSignal): S3ObjectStore {
 	const { bucket, region, endpoint } = s3;
 	return new S3ObjectStore(
 		{ bucket, region, endpoint, forcePathStyle: true },

@@ -12,16 +12,21 @@ const result: JobResult = {
 	objects: 0,
 };
 
-/** Says of every Pod of these namespaces that its process has ended well, as soon as there is one: a node that costs nothing. */
+/**
+ * Says of every Pod of these namespaces that its process has ended well, as soon as there is one: a node that costs nothing.
+ * @param isEnded those others that it isn't so of wait for ever.
+ */
 export function runInstantNode(
 	client: KubeClient,
 	namespaces: readonly string[],
 	log: Logger,
 	signal: AbortSignal,
+	isEnded: (pod: Pod) => boolean = () => true,
 ): Promise<void> {
 	const pods = new Informer(client, kinds.pod, { namespaces, log });
 	pods.onChange((pod, previous, deleted) => {
 		if (previous || deleted || pod.status?.phase !== "Pending") return;
+		if (!isEnded(pod)) return;
 		void end(client, pod).catch((err) => log.debug({ err }, "no Pod to end"));
 	});
 	return pods.run(signal);

@@ -23,6 +23,8 @@ export interface OperatorFixture {
 	/** Two accounts. */
 	namespaces: [string, string];
 	startOperator(): void;
+	/** SIGKILL; settles when it is gone. Its lease is given up for it, so that the next one needn't wait. */
+	killOperator(): Promise<void>;
 	/** Its exit code, when it has ended by itself. */
 	operatorEnded(): Promise<number | null>;
 	/** SIGTERM; resolves with its exit code when it has ended. */
@@ -65,6 +67,11 @@ export async function startOperatorFixture(
 				...env,
 			});
 			operator.onLine = (line) => process.stderr.write(`${line}\n`);
+		},
+		killOperator: async () => {
+			operator?.child.kill("SIGKILL");
+			await operator?.ended;
+			await client.delete(kinds.lease, "tidemill-operator", namespaces[0]);
 		},
 		operatorEnded: async () => (await operator?.ended)?.exitCode ?? null,
 		stopOperator: () => {

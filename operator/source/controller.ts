@@ -7,6 +7,7 @@ import { ControllerLoop, type Result } from "../kube/controller.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
 import { keyOf, type ObjectKey } from "../kube/resource.ts";
 import { fieldManager } from "../labels.ts";
+import { buried } from "../routes.ts";
 import { secretNames } from "./authorization.ts";
 import {
 	decide,
@@ -22,7 +23,10 @@ import {
 	urlRotation,
 } from "./keys.ts";
 
-/** Issues a Source's keys and keeps its status; the routes are {@link file://./publisher.ts the publisher's}. */
+/**
+ * Issues a Source's keys and keeps its status; the routes are {@link file://./publisher.ts the publisher's}, and one that
+ * is being deleted is {@link file://./deletion-controller.ts the deletion's}.
+ */
 export const createSourceController: ControllerFactory = (context) => {
 	const { informers, ledgers, routes, log } = context;
 	const statusWrittenMs = new Map<string, number>();
@@ -66,7 +70,7 @@ export const createSourceController: ControllerFactory = (context) => {
 	const ofRoute = (route: { account: string; source: string }) =>
 		loop.enqueue({ namespace: route.account, name: route.source });
 	routes.onChange(ofRoute);
-	ledgers.onChange(({ sourceKey }) => {
+	ledgers.onChange((sourceKey) => {
 		const route = routes.published(sourceKey);
 		if (route) ofRoute(route);
 	});
@@ -100,7 +104,10 @@ async function read(
 		secrets,
 		sealKey: settings.sealKey,
 		published: sourceKey ? routes.published(sourceKey) : undefined,
-		claimant: sourceKey ? routes.claimant(sourceKey) : undefined,
+		claimant:
+			sourceKey && ledgers.isDeleted(sourceKey)
+				? buried
+				: routes.claimant(sourceKey ?? ""),
 		publishTrouble: routes.trouble,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
 		receiveURL: settings.receiveURL,
@@ -113,7 +120,7 @@ function applySource(
 	source: Source,
 	actions: SourceAction[],
 ): Promise<Result | undefined> {
-	const { client, events, routes, settings } = context;
+	const { client, events, settings } = context;
 	const { name, namespace } = source.metadata;
 	return applyActions<Source, SourceAction>(
 		context,
@@ -153,12 +160,6 @@ function applySource(
 					return undefined;
 				case "rotateURL":
 					await rotateURL(context, current, action.rotation);
-					return undefined;
-				case "releaseKey":
-					await routes.release(action.sourceKey, namespace!);
-					return undefined;
-				case "deleteKeys":
-					await client.delete(kinds.secret, keysSecretName(name), namespace);
 					return undefined;
 			}
 		},

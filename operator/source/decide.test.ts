@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Source, SourceSpec } from "../../crds/generated/types.ts";
 import type { Secret } from "../kube/kinds.ts";
 import { finalizer, label } from "../labels.ts";
+import { buried } from "../routes.ts";
 import { decide, type SourceAction, type SourceState } from "./decide.ts";
 import { digest, type SourceKeys } from "./keys.ts";
 import { routeOf } from "./route.ts";
@@ -145,6 +146,7 @@ test("a published Source is Active with its URL", () => {
 		phase: "Active",
 		webhookURL: url,
 		sourceKey: keys.sourceKey,
+		shard: 0,
 		conditions: [
 			{
 				type: "Ready",
@@ -322,26 +324,24 @@ test("facts stay in view while the ledger can't be read", () => {
 	expect(statusIn(decide(stateWith({ source }), now))).toMatchObject(status);
 });
 
-test("only deletionPolicy Delete holds up a deletion, for the key and then the Secret", () => {
-	const retained = sourceWith();
-	expect(decide(stateWith({ source: retained }), now)).not.toContainEqual(
+test("only deletionPolicy Delete asks to be heard of before a deletion, which is another's to do", () => {
+	expect(decide(stateWith(), now)).not.toContainEqual(
 		expect.objectContaining({ type: "setFinalizers" }),
 	);
-
 	const source = sourceWith({ deletionPolicy: "Delete" });
-	expect(decide(stateWith({ source }), now)[0]).toEqual({
+	expect(decide(stateWith({ source }), now)).toContainEqual({
 		type: "setFinalizers",
 		finalizers: [finalizer],
 	});
-
-	source.metadata.finalizers = ["other", finalizer];
 	source.metadata.deletionTimestamp = "2026-03-01T12:00:00Z";
-	expect(decide(stateWith({ source }), now)).toEqual([
-		{ type: "releaseKey", sourceKey: keys.sourceKey },
-		{ type: "deleteKeys" },
-		{ type: "setFinalizers", finalizers: ["other"] },
-	]);
-	expect(decide(stateWith({ source, keys: "invalid" }), now)).toEqual([
-		{ type: "setFinalizers", finalizers: ["other"] },
-	]);
+	expect(decide(stateWith({ source }), now)).toEqual([]);
+});
+
+test("a key whose events were deleted is served to nobody", () => {
+	const actions = decide(stateWith({ claimant: buried }), now);
+	expect(readyIn(actions)).toMatchObject({
+		status: "False",
+		reason: "KeyDeleted",
+	});
+	expect(statusIn(actions)?.webhookURL).toBeUndefined();
 });

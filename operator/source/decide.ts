@@ -13,6 +13,7 @@ import {
 import type { Secret } from "../kube/kinds.ts";
 import { annotation, finalizer } from "../labels.ts";
 import type { Reason } from "../reasons.ts";
+import { buried } from "../routes.ts";
 import { settlingMs } from "../settling.ts";
 import { authorize } from "./authorization.ts";
 import { keysSecretName, type SourceKeys } from "./keys.ts";
@@ -31,7 +32,7 @@ export interface SourceState {
 	sealKey: SealKey | undefined;
 	/** What receivers have for the source key. */
 	published: Route | undefined;
-	/** The account that has the source key. */
+	/** The account that has the source key, or {@link buried}. */
 	claimant: string | undefined;
 	/** Why routes can't be published at the moment. */
 	publishTrouble: string | undefined;
@@ -47,8 +48,6 @@ export type SourceAction =
 	| { type: "issueKeys" }
 	/** The url key alone: the source key names the data. */
 	| { type: "rotateURL"; rotation: string }
-	| { type: "releaseKey"; sourceKey: string }
-	| { type: "deleteKeys" }
 	| CommonAction<Source, EventReason<"Source">>;
 
 /** Facts from the ledger change with every cut; a Source's status follows at most this often. */
@@ -56,7 +55,7 @@ const factsIntervalMs = 10_000;
 
 export function decide(state: SourceState, now: number): SourceAction[] {
 	const { source } = state;
-	if (source.metadata.deletionTimestamp) return decideDeletion(state);
+	if (source.metadata.deletionTimestamp) return [];
 	const actions = decideFinalizer(source);
 	if (state.keys === "absent") return [...actions, { type: "issueKeys" }];
 
@@ -113,6 +112,11 @@ function judge(
 		return {
 			reason: "KeysSecretInvalid",
 			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore it from a backup, or delete it to get a new URL.`,
+		};
+	if (claimant === buried)
+		return {
+			reason: "KeyDeleted",
+			message: `The source key in Secret "${keysSecretName(name)}" was deleted with its Source's events and is never used again. Delete the Secret to get a new URL.`,
 		};
 	const rival = published?.account === namespace ? published?.source : name;
 	if ((claimant !== undefined && claimant !== namespace) || rival !== name)
@@ -174,6 +178,7 @@ function statusOf(
 		...(keys && {
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 			sourceKey: keys.sourceKey,
+			shard: keys.shard,
 		}),
 		...(keys && ledger ? ledgerFacts(ledger) : factsOf(source.status)),
 		conditions: setCondition(
@@ -271,26 +276,6 @@ function decideFinalizer(source: Source): SourceAction[] {
 		{
 			type: "setFinalizers",
 			finalizers: wanted ? [...others, finalizer] : others,
-		},
-	];
-}
-
-/** The key is released before the Secret that names it goes, so that a crash between the two forgets nothing. */
-function decideDeletion({ source, keys }: SourceState): SourceAction[] {
-	const finalizers = source.metadata.finalizers ?? [];
-	if (!finalizers.includes(finalizer)) return [];
-	const clean: SourceAction[] =
-		source.spec.deletionPolicy === "Delete" && typeof keys === "object"
-			? [
-					{ type: "releaseKey", sourceKey: keys.sourceKey },
-					{ type: "deleteKeys" },
-				]
-			: [];
-	return [
-		...clean,
-		{
-			type: "setFinalizers",
-			finalizers: finalizers.filter((name) => name !== finalizer),
 		},
 	];
 }

@@ -10,6 +10,7 @@ import { desiredRoutes } from "./desired-routes.ts";
 export const createRoutePublisher: ControllerFactory = ({
 	informers: { sources, secrets },
 	routes,
+	ledgers,
 	nats,
 	settings,
 	log,
@@ -22,7 +23,7 @@ export const createRoutePublisher: ControllerFactory = ({
 					sources.list(),
 					(namespace, name) => secrets.get(namespace, name),
 					settings.sealKey,
-				);
+				).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
 				try {
 					await routes.publish(desired);
 				} catch (err) {
@@ -43,6 +44,9 @@ export const createRoutePublisher: ControllerFactory = ({
 			loop.enqueue(whole);
 	});
 	loop.watch(secrets, () => [whole]);
+	ledgers.onChange((sourceKey) => {
+		if (ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
+	});
 	void onReconnect(nats, () => {
 		routes.forget();
 		loop.enqueue(whole);

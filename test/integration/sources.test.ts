@@ -323,29 +323,6 @@ stringData: { sourceKey: "${sourceKey}", urlKey: "${sourceKey}", shard: "0" }`,
 	expect((await claims.get(sourceKey))?.string()).toBe("elsewhere");
 });
 
-test("deletionPolicy Delete takes the Secret and the claim along", async () => {
-	await applyYaml(account, sourceYaml("gone", "deletionPolicy: Delete"));
-	const { status } = await sourceWith("Active", "gone");
-	await vi.waitFor(async () => {
-		const source = await fixture.client.get(sourceKind, "gone", account);
-		expect(source?.metadata.finalizers).toHaveLength(1);
-	}, soon);
-	const claims = await new Kvm(fixture.connection).open(bucket.claims);
-	expect((await claims.get(status!.sourceKey!))?.string()).toBe(account);
-
-	await fixture.client.delete(sourceKind, "gone", account);
-	await vi.waitFor(async () => {
-		expect(
-			await fixture.client.get(sourceKind, "gone", account),
-		).toBeUndefined();
-		expect(await routeOf("gone")).toBeUndefined();
-	}, soon);
-	expect(
-		await fixture.client.get(kinds.secret, "gone-webhook-url", account),
-	).toBeUndefined();
-	expect((await claims.get(status!.sourceKey!))?.operation).toBe("PURGE");
-});
-
 test("what archive says of a Source is in its status", async () => {
 	await applyYaml(account, sourceYaml("counted"));
 	const { status } = await sourceWith("Active", "counted");

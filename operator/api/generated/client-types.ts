@@ -9,11 +9,13 @@ export type Source = {
 	/** What keeps the resource in step with a repository and will undo changes made here. Absent when nothing does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
 	/** The state in one word. */
-	phase?: "Pending" | "Active" | "Suspended" | "Error";
+	phase?: "Pending" | "Active" | "Suspended" | "Error" | "Deleting";
 	/** Where senders POST events to. Who has it can send events. Each new value of the annotation `tidemill.dev/rotate-url`, such as a date, gives the Source another URL, once; senders with the earlier one are answered with 404 from then on. */
 	webhookURL?: string;
 	/** The first of the URL's two keys. It names the Source's data in the bucket and stays the same for life. */
 	sourceKey?: string;
+	/** The shard that the Source's events go through on their way to the bucket; an alarm of archive names it. */
+	shard?: number;
 	/** UTC date of the first event. */
 	firstEventDate?: string;
 	/** When the latest archived event was received. */
@@ -111,7 +113,7 @@ export type Source = {
 	};
 	/** Refuse events with 403 until this is false again. */
 	suspend?: boolean;
-	/** What happens to the URL when the Source is deleted. With `Retain` a Source that is made again under the same name has its URL and its stored events back. With `Delete` the URL is given up for good; stored events stay until they are 30 days old. */
+	/** What happens to the URL and to stored events when the Source is deleted. With `Retain` a Source that is made again under the same name has both back; events stay until they are 30 days old. With `Delete` the URL is given up for good and all stored events are deleted; the Source is there, with the phase `Deleting`, until that is done. */
 	deletionPolicy?: "Retain" | "Delete";
 };
 
@@ -199,7 +201,7 @@ export type SourceCreate = {
 	};
 	/** Refuse events with 403 until this is false again. */
 	suspend?: boolean;
-	/** What happens to the URL when the Source is deleted. With `Retain` a Source that is made again under the same name has its URL and its stored events back. With `Delete` the URL is given up for good; stored events stay until they are 30 days old. */
+	/** What happens to the URL and to stored events when the Source is deleted. With `Retain` a Source that is made again under the same name has both back; events stay until they are 30 days old. With `Delete` the URL is given up for good and all stored events are deleted; the Source is there, with the phase `Deleting`, until that is done. */
 	deletionPolicy?: "Retain" | "Delete";
 };
 
@@ -278,7 +280,7 @@ export type SourceUpdate = {
 	} | null;
 	/** Refuse events with 403 until this is false again. */
 	suspend?: boolean | null;
-	/** What happens to the URL when the Source is deleted. With `Retain` a Source that is made again under the same name has its URL and its stored events back. With `Delete` the URL is given up for good; stored events stay until they are 30 days old. */
+	/** What happens to the URL and to stored events when the Source is deleted. With `Retain` a Source that is made again under the same name has both back; events stay until they are 30 days old. With `Delete` the URL is given up for good and all stored events are deleted; the Source is there, with the phase `Deleting`, until that is done. */
 	deletionPolicy?: "Retain" | "Delete" | null;
 };
 
