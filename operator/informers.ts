@@ -11,9 +11,9 @@ import {
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import type { Logger } from "../service/log.ts";
-import type { KubeClient } from "./kube/client.ts";
+import type { KubeClient, Scope } from "./kube/client.ts";
 import { Informer } from "./kube/informer.ts";
-import { kinds } from "./kube/kinds.ts";
+import { kinds, type Secret } from "./kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "./kube/resource.ts";
 import { label, managedByTidemill } from "./labels.ts";
 import { hasEnded } from "./pipeline/run-history.ts";
@@ -28,15 +28,11 @@ export function createInformers(
 ) {
 	const follow = <T extends KubeObject>(
 		kind: ResourceKind<T>,
-		labels: Record<string, string> = {},
-	) =>
-		new Informer<T>(client, kind, {
-			...options,
-			labelSelector:
-				Object.entries(labels)
-					.map((pair) => pair.join("="))
-					.join(",") || undefined,
-		});
+		scope: Scope = {},
+	) => new Informer<T>(client, kind, { ...options, ...scope });
+	const ours = {
+		labelSelector: `${label.managedBy}=${managedByTidemill[label.managedBy]}`,
+	};
 	return {
 		sources: follow<Source>(sourceKind),
 		destinations: follow<Destination>(destinationKind),
@@ -44,10 +40,31 @@ export function createInformers(
 		runs: withRunLookups(follow<Run>(runKind)),
 		trackingPlans: follow<TrackingPlan>(trackingPlanKind),
 		/** Those that the operator may read. */
-		secrets: follow(kinds.secret, { [label.use]: "true" }),
-		jobs: follow(kinds.job, managedByTidemill),
-		pods: follow(kinds.pod, managedByTidemill),
+		secrets: follow(kinds.secret, { labelSelector: `${label.use}=true` }),
+		/** Of the others only that they are there, for a person who forgot the label. */
+		unlabelledSecrets: follow(kinds.secret, {
+			labelSelector: `${label.use}!=true`,
+			metadataOnly: true,
+		}),
+		jobs: follow(kinds.job, ours),
+		pods: follow(kinds.pod, ours),
 	};
+}
+
+/**
+ * A Secret, without its data if it lacks the label. Asked for directly when it isn't in memory, which may be behind: one
+ * that was just made, or is on its way from those without the label to those with it.
+ */
+export async function secretOf(
+	{ client, informers }: { client: KubeClient; informers: Informers },
+	namespace: string,
+	name: string,
+): Promise<Secret | undefined> {
+	return (
+		informers.secrets.get(namespace, name) ??
+		informers.unlabelledSecrets.get(namespace, name) ??
+		(await client.get(kinds.secret, name, namespace))
+	);
 }
 
 // What is asked for every object must not go through all others: a namespace can have thousands.

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
+import { SettingError } from "./settings.ts";
 
 export interface HealthServer {
 	port: number;
@@ -39,7 +40,15 @@ export async function startHealthServer(options: {
 		}
 	});
 	await new Promise<void>((resolve, reject) => {
-		server.once("error", reject);
+		server.once("error", (error: NodeJS.ErrnoException) =>
+			reject(
+				error.code === "EADDRINUSE"
+					? new SettingError(
+							`HEALTH_PORT is ${options.port}, which another process listens on. Set HEALTH_PORT to a free port.`,
+						)
+					: error,
+			),
+		);
 		server.listen(options.port, options.host ?? "127.0.0.1", resolve);
 	});
 	return {

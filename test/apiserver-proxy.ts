@@ -15,6 +15,8 @@ export interface SeenRequest {
 	/** Without the query. */
 	path: string;
 	query: URLSearchParams;
+	/** The header. */
+	accept: string;
 	/** Of the answer; undefined until there is one. */
 	status?: number;
 	/** The client has the answer, or can read it when it looks. */
@@ -80,7 +82,14 @@ export class ApiserverProxy {
 	async #pass(incoming: IncomingMessage, outgoing: ServerResponse) {
 		const { method = "GET", url = "/", headers } = incoming;
 		const { pathname: path, searchParams: query } = new URL(url, "http://x");
-		const seen: SeenRequest = { method, path, query, isAnswered: false };
+		const { accept = "" } = headers;
+		const seen: SeenRequest = {
+			method,
+			path,
+			query,
+			accept,
+			isAnswered: false,
+		};
 		this.requests.push(seen);
 		await this.onRequest(seen);
 		const { host: _, connection: __, ...passed } = headers;

@@ -27,8 +27,10 @@ import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 const log = createLog("test");
 const wait = { timeout: 60_000, interval: 20 };
 
-/** A Source, a Destination and a Pipeline "load" from one to the other, every hour. */
-export const hourlyLoad = `
+/** A Source "orders", a Destination "lake" and a Pipeline "load" from one to the other, every hour unless said. */
+export const loadYaml = (
+	schedule = "{ type: Interval, interval: 1h }",
+): string => `
 apiVersion: tidemill.dev/v1alpha1
 kind: Source
 metadata: { name: orders }
@@ -45,7 +47,7 @@ metadata: { name: load }
 spec:
   sourceRef: { name: orders }
   destinationRef: { name: lake }
-  schedule: { type: Interval, interval: 1h }
+  schedule: ${schedule}
 `;
 
 /**
@@ -158,10 +160,10 @@ export class OperatorWorld {
 		return applyYaml(namespace, yaml, this.#kubeconfig);
 	}
 
-	/** Namespaces in which {@link hourlyLoad} is Ready and its schedule in force, without an operator. */
+	/** Namespaces in which {@link loadYaml} is Ready and its schedule in force, without an operator. */
 	async settledNamespaces(count: number): Promise<string[]> {
 		const namespaces = await this.namespaces(count);
-		for (const namespace of namespaces) await this.apply(namespace, hourlyLoad);
+		for (const namespace of namespaces) await this.apply(namespace, loadYaml());
 		const operator = this.startOperator(namespaces);
 		for (const namespace of namespaces)
 			await vi.waitFor(async () => {

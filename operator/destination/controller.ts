@@ -4,9 +4,10 @@ import {
 } from "../../crds/generated/types.ts";
 import { applyActions } from "../apply-actions.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
+import { secretOf } from "../informers.ts";
 import { ApiError, hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
-import { type Job, kinds, type Secret } from "../kube/kinds.ts";
+import { type Job, kinds } from "../kube/kinds.ts";
 import { keyOf } from "../kube/resource.ts";
 import { fieldManager, label } from "../labels.ts";
 import type { Check } from "./check.ts";
@@ -59,18 +60,21 @@ export const createDestinationController: ControllerFactory = (context) => {
 			return name ? [`${metadata.namespace}/${name}`] : [];
 		},
 	);
-	loop.watch(informers.secrets, ({ metadata }) =>
-		destinationsOfSecret(`${metadata.namespace}/${metadata.name}`).map(keyOf),
-	);
+	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
+		loop.watch(secrets, ({ metadata }) =>
+			destinationsOfSecret(`${metadata.namespace}/${metadata.name}`).map(keyOf),
+		);
 	return loop;
 };
 
 async function read(
-	{ client, informers, settings }: OperatorContext,
+	context: OperatorContext,
 	destination: Destination,
 	jobs: Job[],
 ): Promise<DestinationState> {
+	const { client, settings } = context;
 	const { name, namespace } = destination.metadata;
+	const secret = destination.spec.bigQuery?.credentials?.secretRef.name;
 	// Asked for directly: a Job can be seen to end before the end of its Pod is.
 	const pods =
 		jobs.length === 0
@@ -85,25 +89,14 @@ async function read(
 		destination,
 		jobs: jobs.filter((job) => !job.metadata.deletionTimestamp),
 		pods,
-		credentials: await credentialsOf(destination, client, informers),
+		credentials:
+			secret === undefined
+				? undefined
+				: await secretOf(context, namespace!, secret),
 		image: settings.image,
 		localWarehouse: settings.localWarehouse,
 		bigQueryEndpoints: settings.bigQueryEndpoints,
 	};
-}
-
-/** Asked for directly when it isn't in memory: one without the label, or newer than what is. */
-async function credentialsOf(
-	{ metadata: { namespace }, spec }: Destination,
-	client: OperatorContext["client"],
-	informers: OperatorContext["informers"],
-): Promise<Secret | undefined> {
-	const name = spec.bigQuery?.credentials?.secretRef.name;
-	if (name === undefined) return undefined;
-	return (
-		informers.secrets.get(namespace!, name) ??
-		(await client.get(kinds.secret, name, namespace))
-	);
 }
 
 function applyDestination(

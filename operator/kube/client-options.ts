@@ -17,19 +17,22 @@ export interface KubeList<T extends KubeObject> {
 	items: T[];
 }
 
-export interface ListOptions {
+/** Which objects are meant, and how much of them. */
+export interface Scope {
 	/** All namespaces when absent. */
 	namespace?: string | undefined;
 	labelSelector?: string | undefined;
 	fieldSelector?: string | undefined;
+	/** Only `metadata` is sent (PartialObjectMetadata): what else the objects hold never leaves the apiserver. */
+	metadataOnly?: boolean | undefined;
+}
+
+export interface ListOptions extends Scope {
 	limit?: number | undefined;
 	continue?: string | undefined;
 }
 
-export interface WatchOptions {
-	namespace?: string | undefined;
-	labelSelector?: string | undefined;
-	fieldSelector?: string | undefined;
+export interface WatchOptions extends Scope {
 	resourceVersion: string;
 	/** The apiserver ends the watch after so long. */
 	timeoutSeconds: number;
@@ -60,5 +63,7 @@ export interface RawOptions {
 	body?: unknown;
 	/** `application/json` unless said. */
 	contentType?: string;
+	/** `application/json` unless said. */
+	accept?: string;
 	signal?: AbortSignal;
 }

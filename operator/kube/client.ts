@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { ApiError, hasReason } from "./api-error.ts";
 import type {
 	KubeClientOptions,
@@ -13,6 +13,7 @@ import type {
 	WatchOptions,
 	WriteOptions,
 } from "./client-options.ts";
+import { withToken } from "./kube-config.ts";
 import {
 	apiVersionOf,
 	type Draft,
@@ -77,11 +78,14 @@ export class KubeClient {
 	/** One page when there is a limit: go on with `metadata.continue`. */
 	async list<T extends KubeObject>(
 		kind: ResourceKind<T>,
-		{ namespace, ...query }: ListOptions = {},
+		{ namespace, metadataOnly, ...query }: ListOptions = {},
 	): Promise<KubeList<T>> {
-		return (await this.raw("GET", resourcePath(kind, namespace), {
+		const list = (await this.raw("GET", resourcePath(kind, namespace), {
 			query,
-		})) as KubeList<T>;
+			...(metadataOnly && { accept: metadataAs("PartialObjectMetadataList") }),
+		})) as Omit<KubeList<T>, "items"> & { items: T[] | null };
+		// An empty list of metadata comes as null.
+		return { ...list, items: list.items ?? [] };
 	}
 
 	async create<T extends KubeObject>(
@@ -195,12 +199,13 @@ export class KubeClient {
 	/** The events of a watch until the apiserver ends it. An event of type ERROR has a Status as its object. */
 	async *watch<T extends KubeObject>(
 		kind: ResourceKind<T>,
-		{ namespace, signal, silenceMs, ...query }: WatchOptions,
+		{ namespace, metadataOnly, signal, silenceMs, ...query }: WatchOptions,
 	): AsyncGenerator<WatchEvent> {
 		const response = await this.#transport.open({
 			method: "GET",
 			path: resourcePath(kind, namespace),
 			query: { ...query, watch: true, allowWatchBookmarks: true },
+			...(metadataOnly && { accept: metadataAs("PartialObjectMetadata") }),
 			signal,
 			silenceMs,
 		});
@@ -272,6 +277,10 @@ const patchContentTypes: Record<PatchType, string> = {
 	apply: "application/apply-patch+yaml",
 };
 
+function metadataAs(kind: string): string {
+	return `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+}
+
 function typed<T extends KubeObject>(kind: ResourceKind<T>, object: object) {
 	return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
 }
@@ -292,12 +301,4 @@ function retryWaitMs(
 	if (error instanceof ApiError && [429, 503].includes(error.status))
 		return error.retryAfterMs && Math.min(error.retryAfterMs, 10_000);
 	return undefined;
-}
-
-function withToken(kubeConfig: KubeConfig, token: string): KubeConfig {
-	const cluster = kubeConfig.getCurrentCluster();
-	if (!cluster) throw new Error("the kubeconfig has no current cluster");
-	const config = new KubeConfig();
-	config.loadFromClusterAndUser(cluster, { name: "token", token });
-	return config;
 }

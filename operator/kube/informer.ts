@@ -1,14 +1,12 @@
 import type { Logger } from "../../service/log.ts";
-import type { KubeClient } from "./client.ts";
+import type { KubeClient, Scope } from "./client.ts";
 import { reflect } from "./reflector.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
 import { type ChangeHandler, Store } from "./store.ts";
 
-export interface InformerOptions {
+export interface InformerOptions extends Omit<Scope, "namespace"> {
 	/** All namespaces when absent. */
 	namespaces?: readonly string[] | undefined;
-	labelSelector?: string | undefined;
-	fieldSelector?: string | undefined;
 	log: Logger;
 }
 
@@ -51,7 +49,7 @@ export class Informer<T extends KubeObject> {
 
 	/** Follows the apiserver until the signal; never throws. */
 	async run(signal: AbortSignal): Promise<void> {
-		const { namespaces, labelSelector, fieldSelector, log } = this.#options;
+		const { namespaces, log, ...scope } = this.#options;
 		const scopes = namespaces?.length ? namespaces : [undefined];
 		const unlisted = new Set(scopes);
 		for (const scope of scopes) this.#heardMs.set(scope, performance.now());
@@ -60,7 +58,7 @@ export class Informer<T extends KubeObject> {
 				reflect(
 					this.#client,
 					this.kind,
-					{ namespace, labelSelector, fieldSelector },
+					{ ...scope, namespace },
 					this.#store,
 					{
 						heard: () => this.#heardMs.set(namespace, performance.now()),

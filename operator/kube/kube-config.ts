@@ -30,6 +30,15 @@ export function loadKubeConfig(path: string | undefined): KubeConfig {
 	return config;
 }
 
+/** The same cluster with a token in place of the config's user. */
+export function withToken(kubeConfig: KubeConfig, token: string): KubeConfig {
+	const cluster = kubeConfig.getCurrentCluster();
+	if (!cluster) throw new Error("the kubeconfig has no current cluster");
+	const config = new KubeConfig();
+	config.loadFromClusterAndUser(cluster, { name: "token", token });
+	return config;
+}
+
 function isMissing(error: unknown): boolean {
 	return (error as NodeJS.ErrnoException).code === "ENOENT";
 }

@@ -2,16 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
 import { ApiError } from "./api-error.ts";
 import { backoffMs } from "./backoff.ts";
-import type { KubeClient } from "./client.ts";
-import type { KubeObject, ResourceKind } from "./resource.ts";
-
-/** Which objects are followed. */
-export interface Scope {
-	/** All namespaces when absent. */
-	namespace?: string | undefined;
-	labelSelector?: string | undefined;
-	fieldSelector?: string | undefined;
-}
+import type { KubeClient, Scope } from "./client.ts";
+import type { KubeObject, ObjectMeta, ResourceKind } from "./resource.ts";
 
 /** What a reflector fills: {@link file://./store.ts Store} is one. */
 export interface Sink<T extends KubeObject> {
@@ -48,7 +40,7 @@ export async function reflect<T extends KubeObject>(
 		try {
 			if (version === undefined) {
 				const list = await listAll(client, kind, scope);
-				sink.replace(scope.namespace, list.items.map(withoutManagedFields));
+				sink.replace(scope.namespace, list.items.map(trimmed));
 				version = list.version;
 				hearing.heard();
 				hearing.listed();
@@ -134,7 +126,7 @@ async function* watchFrom<T extends KubeObject>(
 			throw new ApiError(status.code ?? 500, status);
 		}
 		if (type === "DELETED") sink.remove(object as T);
-		else if (type !== "BOOKMARK") sink.put(withoutManagedFields(object as T));
+		else if (type !== "BOOKMARK") sink.put(trimmed(object as T));
 		yield (object as T).metadata.resourceVersion!;
 	}
 	// Something between here and the apiserver lets no watch live: come back slowly.
@@ -142,8 +134,15 @@ async function* watchFrom<T extends KubeObject>(
 		throw new Error("the watch ended as soon as it began");
 }
 
-/** Nothing here reads them, and they are often the larger half of an object. */
-function withoutManagedFields<T extends KubeObject>(object: T): T {
-	delete (object.metadata as { managedFields?: unknown }).managedFields;
+/**
+ * Nothing here reads what it leaves out: who manages which field, often the larger half of an object, and kubectl's copy
+ * of the whole, in which a Secret's data stands as well.
+ */
+function trimmed<T extends KubeObject>(object: T): T {
+	const metadata: ObjectMeta & { managedFields?: unknown } = object.metadata;
+	delete metadata.managedFields;
+	delete metadata.annotations?.[
+		"kubectl.kubernetes.io/last-applied-configuration"
+	];
 	return object;
 }

@@ -15,6 +15,8 @@ export interface KubeRequest {
 	body?: unknown;
 	/** `application/json` unless said. */
 	contentType?: string;
+	/** `application/json` unless said. */
+	accept?: string;
 	signal?: AbortSignal | undefined;
 	/** Nothing was read or written for so long: the connection is taken for dead. */
 	silenceMs?: number;
@@ -57,7 +59,7 @@ export class Transport {
 		const options: https.RequestOptions = {
 			method: request.method,
 			headers: {
-				accept: "application/json",
+				accept: request.accept ?? "application/json",
 				"user-agent": this.#userAgent,
 				...(body !== undefined && {
 					"content-type": request.contentType ?? "application/json",

@@ -2,6 +2,7 @@ import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { applyActions } from "../apply-actions.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import type { EventReason } from "../event-reasons.ts";
+import { secretOf } from "../informers.ts";
 import { hasReason } from "../kube/client.ts";
 import { ControllerLoop, type Result } from "../kube/controller.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
@@ -64,9 +65,10 @@ export const createSourceController: ControllerFactory = (context) => {
 			textOf({ ...keyOf(source), name }),
 		),
 	);
-	loop.watch(informers.secrets, (secret) =>
-		sourcesOfSecret(textOf(keyOf(secret))).map(keyOf),
-	);
+	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
+		loop.watch(secrets, (secret) =>
+			sourcesOfSecret(textOf(keyOf(secret))).map(keyOf),
+		);
 	const ofRoute = (route: { account: string; source: string }) =>
 		loop.enqueue({ namespace: route.account, name: route.source });
 	routes.onChange(ofRoute);
@@ -78,21 +80,18 @@ export const createSourceController: ControllerFactory = (context) => {
 };
 
 async function read(
-	{ client, informers, routes, ledgers, settings }: OperatorContext,
+	context: OperatorContext,
 	source: Source,
 	statusWrittenMs: number,
 ): Promise<SourceState> {
 	const { name, namespace, creationTimestamp } = source.metadata;
-	// Asked for directly, a Secret is seen also when it has no label, or is newer than what is in memory.
-	const secretOf = async (secret: string): Promise<Secret | undefined> =>
-		informers.secrets.get(namespace!, secret) ??
-		(await client.get(kinds.secret, secret, namespace));
-	const issued = await secretOf(keysSecretName(name));
+	const { routes, ledgers, settings } = context;
+	const issued = await secretOf(context, namespace!, keysSecretName(name));
 	const keys = issued ? (readKeys(issued, name) ?? "invalid") : "absent";
 	const sourceKey = typeof keys === "object" ? keys.sourceKey : undefined;
 	const secrets = new Map<string, Secret>();
 	for (const name of secretNames(source)) {
-		const secret = await secretOf(name);
+		const secret = await secretOf(context, namespace!, name);
 		if (secret) secrets.set(name, secret);
 	}
 	return {

@@ -255,15 +255,14 @@ function eventsOf(
 	];
 }
 
-/** A Secret that is made without the label is not watched. */
+/** A Secret that may be on its way is waited for before anybody is warned. */
 function lookAgainFor(
 	source: Source,
 	{ reason }: Verdict,
 	now: number,
 ): SourceAction[] {
-	return reason === "SecretNotFound"
-		? [{ type: "lookAgain", afterMs: settlingMs(source, now) || 30_000 }]
-		: [];
+	const afterMs = reason === "SecretNotFound" ? settlingMs(source, now) : 0;
+	return afterMs > 0 ? [{ type: "lookAgain", afterMs }] : [];
 }
 
 /** Only `deletionPolicy: Delete` leaves work that a deletion must wait for. */

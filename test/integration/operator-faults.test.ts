@@ -1,7 +1,3 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	afterAll,
 	beforeAll,
@@ -12,69 +8,49 @@ import {
 	vi,
 } from "vitest";
 import {
+	destinationKind,
 	type Pipeline,
 	pipelineKind,
+	type Run,
+	runKind,
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { freePort } from "../../local/ports.ts";
 import { findCondition } from "../../operator/kube/conditions.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
-import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
-import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
-import { Settings } from "../../service/settings.ts";
-import { ApiserverProxy, isWrite } from "../apiserver-proxy.ts";
-import { answerManifests } from "../instant-archive.ts";
-import { runInstantNode } from "../instant-node.ts";
+import { isWrite } from "../apiserver-proxy.ts";
 import { kubectlDone } from "../kubectl.ts";
-import {
-	applyYaml,
-	type OperatorFixture,
-	startOperatorFixture,
-} from "../operator-fixture.ts";
+import { eventReasons } from "../operator-fixture.ts";
+import { loadYaml, OperatorWorld } from "../operator-world.ts";
+import type { TidemillProcess } from "../tidemill-process.ts";
 
-const log = createLog("test");
 const soon = { timeout: 20_000, interval: 20 };
-const stop = new AbortController();
 
-let proxy: ApiserverProxy;
-let fixture: OperatorFixture;
-let archive: NatsConnection;
-let directory: string;
+let world: OperatorWorld;
+let operator: TidemillProcess;
 let namespace: string;
 let healthPort: number;
 
 beforeAll(async () => {
-	proxy = await ApiserverProxy.start(loadKubeConfig(inject("kubeconfig")));
-	directory = await mkdtemp(join(tmpdir(), "tidemill-test-faults-"));
-	const KUBECONFIG = join(directory, "kubeconfig");
-	await writeFile(KUBECONFIG, proxy.kubeConfig.exportConfig());
+	world = await OperatorWorld.start(inject("kubeconfig"));
+	[namespace = ""] = await world.namespaces(1);
 	healthPort = await freePort();
-	fixture = await startOperatorFixture({
-		KUBECONFIG,
-		HEALTH_PORT: String(healthPort),
-		LOG_LEVEL: "error",
-	});
-	[namespace] = fixture.namespaces;
-	const settings = new Settings({ NATS_URL: fixture.nats.urlFor("archive") });
-	archive = await connectNats(settings, "archive", log);
-	answerManifests(archive);
-	void runInstantNode(fixture.client, [namespace], log, stop.signal);
-	fixture.startOperator();
+	startOperator();
 });
 
 beforeEach(() => {
-	proxy.onRequest = () => undefined;
+	world.proxy.onRequest = () => undefined;
 });
 
-afterAll(async () => {
-	stop.abort();
-	await archive?.close();
-	await fixture?.stop();
-	await proxy?.close();
-	await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => world?.stop());
+
+function startOperator(): void {
+	operator = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { HEALTH_PORT: String(healthPort) },
+	});
+}
 
 const sourceYaml = (name: string) => `
 apiVersion: tidemill.dev/v1alpha1
@@ -83,26 +59,30 @@ metadata: { name: ${name} }
 spec: { type: Webhook }
 `;
 
+const runYaml = (name: string) => `
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Run
+metadata: { name: ${name} }
+spec: { pipelineRef: { name: load } }
+`;
+
 function becomesActive(name: string): Promise<Source> {
 	return vi.waitFor(async () => {
-		const source = await fixture.client.get<Source>(
-			sourceKind,
-			name,
-			namespace,
-		);
+		const source = await world.client.get<Source>(sourceKind, name, namespace);
 		expect(source?.status?.phase).toBe("Active");
 		return source!;
 	}, soon);
 }
 
 test("when all watches are cut, they go on where they were", async () => {
-	await applyYaml(namespace, sourceYaml("before"));
+	await world.apply(namespace, sourceYaml("before"));
 	await becomesActive("before");
-	const seen = proxy.requests.length;
-	proxy.cut();
-	await applyYaml(namespace, sourceYaml("after"));
+	const seen = world.proxy.requests.length;
+	world.proxy.cut();
+	await world.apply(namespace, sourceYaml("after"));
 	await becomesActive("after");
-	const reads = proxy.requests
+	const reads = world.proxy.requests
 		.slice(seen)
 		.filter(
 			({ method, path }) => method === "GET" && path.endsWith("/sources"),
@@ -114,7 +94,7 @@ test("when all watches are cut, they go on where they were", async () => {
 test("a status that was thought out over an old state is refused, and thought out anew", async () => {
 	const path = "/sources/contested/status";
 	let isFirst = true;
-	proxy.onRequest = async (request) => {
+	world.proxy.onRequest = async (request) => {
 		if (!request.path.endsWith(path) || !isFirst) return;
 		isFirst = false;
 		await kubectlDone([
@@ -125,9 +105,9 @@ test("a status that was thought out over an old state is refused, and thought ou
 			'--patch={"spec":{"suspend":true}}',
 		]);
 	};
-	await applyYaml(namespace, sourceYaml("contested"));
+	await world.apply(namespace, sourceYaml("contested"));
 	const source = await vi.waitFor(async () => {
-		const source = await fixture.client.get<Source>(
+		const source = await world.client.get<Source>(
 			sourceKind,
 			"contested",
 			namespace,
@@ -136,7 +116,7 @@ test("a status that was thought out over an old state is refused, and thought ou
 		return source!;
 	}, soon);
 	expect(source.status?.observedGeneration).toBe(2);
-	const writes = proxy.requests.filter((request) =>
+	const writes = world.proxy.requests.filter((request) =>
 		request.path.endsWith(path),
 	);
 	expect(writes[0]?.status).toBe(409);
@@ -146,44 +126,26 @@ test("a status that was thought out over an old state is refused, and thought ou
 });
 
 test("looking again at what hasn't changed writes nothing", async () => {
-	await applyYaml(namespace, sourceYaml("orders"));
-	await applyYaml(
+	await world.apply(
 		namespace,
-		`
-apiVersion: tidemill.dev/v1alpha1
-kind: Destination
-metadata: { name: lake }
-spec: { type: DuckDB, duckDB: { path: lake.duckdb, volumeClaimName: lake } }
----
-apiVersion: tidemill.dev/v1alpha1
-kind: Pipeline
-metadata: { name: load }
-spec:
-  sourceRef: { name: orders }
-  destinationRef: { name: lake }
-  schedule: { type: Daily, updateTime: "00:00" }
----
-apiVersion: tidemill.dev/v1alpha1
-kind: Run
-metadata: { name: by-hand }
-spec: { pipelineRef: { name: load } }
-`,
+		loadYaml('{ type: Daily, updateTime: "00:00" }') + runYaml("by-hand"),
 	);
 	await vi.waitFor(async () => {
-		const pipeline = await fixture.client.get<Pipeline>(
+		const pipeline = await world.client.get<Pipeline>(
 			pipelineKind,
 			"load",
 			namespace,
 		);
 		expect(pipeline?.status?.lastRun?.phase).toBe("Succeeded");
 		// Those of the Run and of the check are removed when they are recorded.
-		const jobs = await fixture.client.list(kinds.job, { namespace });
+		const jobs = await world.client.list(kinds.job, { namespace });
 		expect(jobs.items).toEqual([]);
 	}, soon);
-	expect(await fixture.stopOperator()).toBe(0);
+	operator.child.kill("SIGTERM");
+	expect((await operator.ended).exitCode).toBe(0);
 	// Everything is looked at by an operator that knows nothing, and then again since somebody wrote a label.
-	const seen = proxy.requests.length;
-	fixture.startOperator();
+	const seen = world.proxy.requests.length;
+	startOperator();
 	await reconciled(1);
 	await kubectlDone([
 		"label",
@@ -193,10 +155,34 @@ spec: { pipelineRef: { name: load } }
 		"looked-at=again",
 	]);
 	await reconciled(2);
-	const requests = proxy.requests.slice(seen);
+	const requests = world.proxy.requests.slice(seen);
 	expect(requests.filter(isWrite)).toEqual([]);
 	const events = requests.filter(({ path }) => path.endsWith("/events"));
 	expect(events).toEqual([]);
+});
+
+test("what a Job brought is read also when its end is seen before that of its Pod", async () => {
+	const { promise: seen, resolve: release } = Promise.withResolvers<void>();
+	world.proxy.onRequest = ({ path, query }) =>
+		path.endsWith("/pods") && query.has("watch") ? seen : undefined;
+	world.proxy.cut();
+	await world.apply(
+		namespace,
+		`${loadYaml('{ type: Daily, updateTime: "00:00" }').replace("lake.duckdb", "pond.duckdb")}${runYaml("overtaken")}`,
+	);
+	await vi.waitFor(async () => {
+		const run = await world.client.get<Run>(runKind, "overtaken", namespace);
+		expect(run?.status?.phase).toMatch(/Succeeded|Failed/);
+		expect(run?.status?.error).toBeUndefined();
+	}, soon);
+	const reasons = await eventReasons(
+		world.client,
+		destinationKind,
+		namespace,
+		"lake",
+	);
+	expect(reasons).not.toContain("CheckFailed");
+	release();
 });
 
 /** Waits until every controller has looked so often at every object, and none waits. */

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
@@ -39,6 +41,22 @@ test("a malformed kubeconfig is named, and what it holds is not shown", async ()
 	expect(exitCode).toBe(2);
 	expect(stderr).toContain(`The kubeconfig ${KUBECONFIG} can't be read`);
 	expect(stdout + stderr).not.toContain("s3cret");
+});
+
+test("a port for its health that is taken is named", async () => {
+	const taken = createServer().listen(0, "127.0.0.1");
+	await once(taken, "listening");
+	const { port } = taken.address() as AddressInfo;
+	const { exitCode, stderr } = await startTidemill(["operator"], {
+		...settings,
+		KUBECONFIG: inject("kubeconfig"),
+		HEALTH_PORT: String(port),
+	}).ended;
+	taken.close();
+	expect(exitCode).toBe(2);
+	expect(stderr).toContain(
+		`HEALTH_PORT is ${port}, which another process listens on. Set HEALTH_PORT to a free port.`,
+	);
 });
 
 test("without NATS it lives, says what it waits for, and stops when told", async () => {

@@ -267,24 +267,6 @@ test("each new value of the annotation rotate-url gives a Source another url key
 	}, soon);
 });
 
-test("a Secret without the label is not read, and labelling it is enough", async () => {
-	await applyYaml(account, tokenYaml("unlabelled", "s3cret"));
-	await applyYaml(account, sourceYaml("closed", customToken("unlabelled")));
-	const { status } = await sourceWith("SecretNotLabelled", "closed");
-	expect(status?.phase).toBe("Error");
-	// Never open: whoever knows the URL alone is refused.
-	expect((await routeOf("closed"))?.authorization).toEqual({
-		type: "Unavailable",
-	});
-
-	await applyYaml(
-		account,
-		tokenYaml("unlabelled", "s3cret", 'tidemill.dev/use: "true"'),
-	);
-	await sourceWith("Active", "closed");
-	expect((await routeOf("closed"))?.authorization.type).toBe("CustomToken");
-});
-
 test("a key that another account has claimed is not served", async () => {
 	await applyYaml(account, sourceYaml("mine"));
 	const mine = await sourceWith("Active", "mine");
