@@ -1,6 +1,4 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
 import {
@@ -16,6 +14,7 @@ import { Informer } from "../../operator/kube/informer.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import type { ResourceKind } from "../../operator/kube/resource.ts";
 import { createLog } from "../../service/log.ts";
+import { pythonEnvironment } from "../python.ts";
 import { startControlPlane, startNats } from "../servers.ts";
 
 /*
@@ -29,7 +28,10 @@ const account = "fuzz";
 process.env.LOG_LEVEL ??= "error";
 const log = createLog("schemathesis");
 const stop = new AbortController();
-const program = await installed();
+const bin = await pythonEnvironment(`schemathesis-${version}`, [
+	`schemathesis==${version}`,
+]);
+const program = join(bin, "schemathesis");
 const controlPlane = await startControlPlane();
 const nats = await startNats();
 try {
@@ -119,19 +121,6 @@ async function fuzz({ url, token }: { url: string; token: string }) {
 		...["--header", `Tidemill-Account: ${account}`],
 		...process.argv.slice(2),
 	]);
-}
-
-async function installed(): Promise<string> {
-	const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-	const directory = join(cache, "tidemill", `schemathesis-${version}`);
-	const bin = join(directory, "bin");
-	if (!existsSync(join(bin, "schemathesis"))) {
-		await done("python3", ["-m", "venv", directory]);
-		await done(join(bin, "pip"), [
-			...["install", "--quiet", `schemathesis==${version}`],
-		]);
-	}
-	return join(bin, "schemathesis");
 }
 
 function done(command: string, args: string[]): Promise<number> {
