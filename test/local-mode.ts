@@ -10,6 +10,8 @@ const project = join(import.meta.dirname, "..");
 
 /** A whole local Tidemill, as `make up` starts it, with its state in a temporary folder. */
 export interface LocalMode {
+	/** Its $TIDEMILL_HOME. */
+	home: string;
 	/** Runs a command as in a shell that has sourced `$TIDEMILL_HOME/env`, and returns what it prints. Throws if it fails. */
 	run(command: string, ...args: string[]): Promise<string>;
 	/** `kubectl … -o json`, read. */
@@ -65,6 +67,7 @@ export async function startLocalMode(
 		return stdout;
 	};
 	return {
+		home,
 		run,
 		resource: async (...args) =>
 			JSON.parse(await run("kubectl", ...args, "-o", "json")),
