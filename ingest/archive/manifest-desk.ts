@@ -128,8 +128,7 @@ export class ManifestDesk {
 			dates: await mapConcurrently(dates, datesAtOnce, (date) =>
 				this.#objects.ofDate(
 					{ account, sourceKey, date },
-					// A copy: cuts go on meanwhile.
-					[...(source?.objects.get(date) ?? [])],
+					() => source?.objects.get(date) ?? [],
 					expirySeconds,
 				),
 			),

@@ -1,6 +1,10 @@
 import type { ManifestDate } from "../../contracts/manifest.ts";
 import { CompactionStore } from "./compaction/compaction-store.ts";
-import { type SourceDate, visibleObjects } from "./compaction/record.ts";
+import {
+	type SourceDate,
+	sameEvents,
+	visibleObjects,
+} from "./compaction/record.ts";
 import { mapConcurrently } from "./concurrency.ts";
 import { type IndexedObject, rowsOf } from "./ledger-index.ts";
 import type { ObjectKeys } from "./object-keys.ts";
@@ -20,21 +24,23 @@ export class ManifestObjects {
 	}
 
 	/**
-	 * `objects` are all that the date's cuts made. Throws {@link QuestionFailure} ObjectMissing, and LedgerMismatch when
-	 * the ledger says other rows than the objects.
+	 * `objectsOf` gives all that the date's cuts made. Throws {@link QuestionFailure} ObjectMissing, and LedgerMismatch
+	 * when the ledger says other rows than the objects.
 	 */
 	async ofDate(
 		group: SourceDate,
-		objects: readonly IndexedObject[],
+		objectsOf: () => readonly IndexedObject[],
 		linkSeconds: number,
 	): Promise<ManifestDate> {
-		const rows = rowsOf(objects);
-		if (objects.length === 0) return { date: group.date, rows, objects: [] };
+		if (objectsOf().length === 0)
+			return { date: group.date, rows: 0, objects: [] };
 		const folder = this.#keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#keys.events(group, stream, first).slice(folder.length);
-		// In this order: what a record that stands now names is there already.
+		// In this order: what a record that stands now names is there already. A copy, since cuts go on meanwhile.
 		const record = await this.#compactions.of(group);
+		const objects = [...objectsOf()];
+		const rows = rowsOf(objects);
 		const bytesOf = new Map<string, number>();
 		for await (const { key, bytes } of this.#store.list(folder))
 			bytesOf.set(key, bytes);
@@ -83,26 +89,23 @@ export class ManifestObjects {
 		const folder = this.#keys.eventsOfDate(group);
 		const record =
 			date.objects.length > 0 ? await this.#compactions.of(group) : undefined;
-		const isNamed = new Set(date.objects.map(({ key }) => key));
-		const { originals, outputs } = visibleObjects(
+		const same = sameEvents(
 			date.objects,
 			({ key }) => key.slice(folder.length),
 			record,
 		);
-		const added = outputs
-			.map((output) => ({ key: folder + output.name, ...output }))
-			.filter(({ key }) => !isNamed.has(key));
-		const hasAll = added.every(({ inputs }) =>
-			inputs.every((name) => isNamed.has(folder + name)),
-		);
-		if (!hasAll)
+		if (!same)
 			throw new QuestionFailure(
 				"ManifestOutdated",
 				`The objects of ${date.date} that the manifest names were replaced by others, which hold later events as well`,
 			);
 		const objects = [
-			...added.map(({ key, rows, bytes }) => ({ key, rows, bytes })),
-			...originals,
+			...same.outputs.map(({ name, rows, bytes }) => ({
+				key: folder + name,
+				rows,
+				bytes,
+			})),
+			...same.originals,
 		];
 		return {
 			...date,

@@ -30,9 +30,9 @@ export const questionErrors = {
 		advice: "Start a new Run.",
 	},
 	LedgerMismatch: {
-		retryable: false,
+		retryable: true,
 		advice:
-			"Compare the cut records of that date with its compaction record: one of them was changed.",
+			"It is tried again by itself. If it stays, compare the cut records of that date with its compaction record: one of them was changed.",
 	},
 	ObjectMissing: {
 		retryable: false,

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
 	type CompactionRecord,
 	outputName,
+	sameEvents,
 	supersededNames,
 	visibleObjects,
 } from "./record.ts";
@@ -55,6 +56,26 @@ test.each<[string, string[], CompactionRecord | undefined, string[]]>([
 		]).toEqual(expected);
 	},
 );
+
+test.each<
+	[string, string[], CompactionRecord | undefined, string[] | undefined]
+>([
+	["nothing was compacted", ["1", "2"], undefined, ["1", "2"]],
+	["all of them were", ["1", "2"], recordOf(["c", "1", "2"]), ["c"]],
+	["with a later one", ["1"], recordOf(["c", "1", "2"]), undefined],
+	[
+		"some with a later one",
+		["1", "2", "3"],
+		recordOf(["c", "1", "2"], ["d", "3", "4"]),
+		undefined,
+	],
+	["it names what stands", ["c", "3"], recordOf(["c", "1", "2"]), ["c", "3"]],
+])("a manifest keeps its events: %s", (_, named, record, expected) => {
+	const same = sameEvents(named, (name) => name, record);
+	expect(
+		same && [...same.outputs.map(({ name }) => name), ...same.originals],
+	).toEqual(expected);
+});
 
 test("what a record replaces can go, and what another attempt left; nothing else", () => {
 	const record = recordOf(["compacted-1", "1", "2"]);

@@ -77,6 +77,23 @@ export function visibleObjects<Original>(
 }
 
 /**
+ * The objects that now hold the events of those that were named before, no more and no fewer; undefined when a
+ * compaction has put them together with others.
+ */
+export function sameEvents<Original>(
+	named: readonly Original[],
+	nameOf: (original: Original) => string,
+	record: CompactionRecord | undefined,
+): VisibleObjects<Original> | undefined {
+	const visible = visibleObjects(named, nameOf, record);
+	const names = new Set(named.map(nameOf));
+	const outputs = visible.outputs.filter(({ name }) => !names.has(name));
+	return outputs.every(({ inputs }) => inputs.every((name) => names.has(name)))
+		? { originals: visible.originals, outputs }
+		: undefined;
+}
+
+/**
  * Names in a date's folder that nobody is told to read any more: what its record replaces, and what a compaction wrote
  * that didn't come to be the record.
  */
