@@ -54,13 +54,21 @@ export function frameId(process: string, number: number): string {
 	return `${process}.${number}`;
 }
 
-/**
- * One event as it stands in a frame, head and body apart so that the body isn't copied before the frame is put together.
- * Throws {@link RangeError} if account, headers or violations are longer than their length fields can say.
- */
+/** One event as it stands in a frame, head and body apart. Throws as {@link encodeEventHead} does. */
 export function encodeEvent(
 	event: FrameEvent,
 ): [head: Buffer, body: Uint8Array] {
+	return [encodeEventHead(event, event.body.length), event.body];
+}
+
+/**
+ * What stands in a frame before an event's body, which need not be one piece.
+ * Throws {@link RangeError} if account, headers or violations are longer than their length fields can say.
+ */
+export function encodeEventHead(
+	event: Omit<FrameEvent, "body">,
+	bodyBytes: number,
+): Buffer {
 	const accountBytes = Buffer.byteLength(event.account);
 	const headersBytes = Buffer.byteLength(event.headers);
 	const violationsBytes = Buffer.byteLength(event.violations);
@@ -74,7 +82,7 @@ export function encodeEvent(
 		2 +
 		violationsBytes;
 	const head = Buffer.allocUnsafe(headBytes);
-	let at = head.writeUInt32BE(headBytes - 4 + event.body.length, 0);
+	let at = head.writeUInt32BE(headBytes - 4 + bodyBytes, 0);
 	head.set(event.id, at);
 	at = head.writeUIntBE(event.receivedAtMs, at + 16, 6);
 	at += head.write(event.sourceKey, at, 16, "hex");
@@ -85,7 +93,7 @@ export function encodeEvent(
 	at += head.write(event.headers, at);
 	at = head.writeUInt16BE(violationsBytes, at);
 	head.write(event.violations, at);
-	return [head, event.body];
+	return head;
 }
 
 /** The head of a frame; the encoded events follow it in order. */

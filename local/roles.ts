@@ -20,6 +20,9 @@ export interface RoleSettings {
 	kubeconfig: (user: "operator" | "api" | "node" | "scheduler") => string;
 }
 
+/** V8's default is 32: 30 MB more under full load, and no faster. A smaller one than this costs CPU. */
+export const receiveNodeOptions = "--max-semi-space-size=16";
+
 /** Tidemill's own processes, with the settings that service/settings.ts of each reads. */
 export function roles(settings: RoleSettings): Record<RoleName, Program> {
 	const { home, ports, pki, natsUrl, kubeconfig } = settings;
@@ -29,6 +32,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			NATS_URL: natsUrl("receive"),
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
+			NODE_OPTIONS: receiveNodeOptions,
 			// Nothing balances load here.
 			RECEIVE_SHUTDOWN_DELAY_MS: "0",
 			TIDEMILL_SHARDS: "1",

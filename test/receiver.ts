@@ -21,6 +21,7 @@ import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
 import { decodeFrame, type Frame } from "../ingest/frame.ts";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
+import { receiveNodeOptions } from "../local/roles.ts";
 import { SealKey } from "../service/seal-key.ts";
 import { startNats, type TestNats } from "./servers.ts";
 import {
@@ -114,6 +115,7 @@ export async function startReceiver(
 				RECEIVE_PORT: String(port),
 				TIDEMILL_SEAL_KEY: sealKeyFile,
 				HEALTH_PORT: String(healthPort),
+				NODE_OPTIONS: receiveNodeOptions,
 				RECEIVE_SHUTDOWN_DELAY_MS: "0",
 				...env,
 			},

@@ -13,6 +13,8 @@ interface Attempt {
 
 let now: number;
 let attempts: Attempt[];
+/** What was given to be published, as it is now. */
+let published: OutgoingFrame[];
 let deferred: (() => void)[];
 /** What became of each event, by its body. */
 let answers: Record<string, "stored" | "unavailable">;
@@ -23,6 +25,7 @@ let committer: Committer;
 beforeEach(() => {
 	now = 1_000_000;
 	attempts = [];
+	published = [];
 	deferred = [];
 	answers = {};
 	held = 0;
@@ -30,8 +33,10 @@ beforeEach(() => {
 	committer = new Committer({
 		publish: (frame) =>
 			new Promise((resolve) => {
+				published.push(frame);
 				attempts.push({
-					frame,
+					// Its bytes may be another frame's once it is stored.
+					frame: { ...frame, data: Buffer.from(frame.data) },
 					settle: async (outcome) => {
 						resolve(outcome);
 						await null;
@@ -148,11 +153,34 @@ test("a publish of unknown outcome is repeated, the same bytes under the same nu
 	tickAfter(249);
 	expect(attempts).toHaveLength(1);
 	tickAfter(1);
-	expect(attempts[1]!.frame).toBe(attempts[0]!.frame);
+	expect(attempts[1]!.frame.data).toEqual(attempts[0]!.frame.data);
+	expect(read(attempts[1])).toMatchObject({ number: 1, events: ["a"] });
 	expect(answers).toEqual({});
 	await attempts[1]!.settle("stored");
 	expect(answers).toEqual({ a: "stored" });
 	expect(read(attempts[2])).toMatchObject({ number: 2, voided: [] });
+});
+
+test("a frame's bytes are left alone until its publish is known to be over", async () => {
+	add("a");
+	turn();
+	await attempts[0]!.settle("unknown");
+	tickAfter(250);
+	const { data } = published[1]!;
+	// The first publish may be on its way still.
+	await attempts[1]!.settle("stored");
+	for (const name of ["b", "c"]) {
+		add(name);
+		turn();
+		await attempts.at(-1)!.settle("stored");
+	}
+	expect(decodeFrame(data).events[0]!.body.toString()).toBe("a");
+	expect(attempts.slice(2).map(read)).toMatchObject([
+		{ number: 2, events: ["b"] },
+		{ number: 3, events: ["c"] },
+	]);
+	// Of those that were published once the memory is used again.
+	expect(published[3]!.data.buffer).toBe(published[2]!.data.buffer);
 });
 
 test("a refused frame's senders are told, and its number is named until a frame that names it is stored", async () => {

@@ -1,5 +1,6 @@
 import { encodeFrameHead } from "../frame.ts";
 import { selectFairly } from "./fair-selection.ts";
+import { FrameMemory } from "./frame-memory.ts";
 
 /** An event on its way into a frame, and its sender, who is answered exactly once: when it is stored, or given up. */
 export interface PendingEvent {
@@ -31,7 +32,7 @@ export interface OutgoingFrame {
 export type PublishOutcome = "stored" | "refused" | "unknown";
 
 export interface CommitterOptions {
-	/** Tries once to publish. Never rejects. */
+	/** Tries once to publish. Never rejects. The frame's bytes are there until it settles. */
 	publish(frame: OutgoingFrame): Promise<PublishOutcome>;
 	/** 128 random bits as 32 hex digits. */
 	newProcess(): string;
@@ -66,6 +67,7 @@ interface Frame extends OutgoingFrame {
 	/** When the oldest of the events was received. */
 	oldestMs: number;
 	sealedAtMs: number;
+	publishes: number;
 	/** When to publish it again; undefined while a publish is under way. */
 	repeatAtMs: number | undefined;
 }
@@ -92,6 +94,7 @@ export class Committer {
 	#queue: PendingEvent[] = [];
 	#frame: Frame | undefined;
 	#isSealing = false;
+	readonly #memory = new FrameMemory();
 
 	constructor(options: CommitterOptions) {
 		this.#options = options;
@@ -155,11 +158,13 @@ export class Committer {
 		);
 		const parts: Uint8Array[] = [head];
 		for (const event of events) parts.push(...event.encoded);
+		const data = this.#memory.join(parts);
 		this.#frame = {
 			stream: identity.stream,
 			process: identity.process,
 			number: identity.lastNumber,
-			data: Buffer.concat(parts),
+			data,
+			publishes: 0,
 			events,
 			unanswered: events,
 			oldestMs: events.reduce(
@@ -199,6 +204,7 @@ export class Committer {
 
 	async #publish(frame: Frame): Promise<void> {
 		frame.repeatAtMs = undefined;
+		frame.publishes++;
 		const outcome = await this.#options.publish(frame);
 		if (outcome === "unknown")
 			frame.repeatAtMs = this.#options.now() + repeatDelayMs;
@@ -207,7 +213,11 @@ export class Committer {
 
 	#finish(frame: Frame, outcome: PublishOutcome): void {
 		this.#frame = undefined;
+		// Of a frame that was published again an earlier publish may be on its way still.
+		if (outcome === "stored" && frame.publishes === 1)
+			this.#memory.giveBack(frame.data);
 		const { events, unanswered } = frame;
+		const bytes = frame.data.length;
 		if (outcome === "stored") this.#identity!.voided = [];
 		else this.#identity!.voided.push(frame.number);
 		// At once: the next frame is on its way while these senders are answered.
@@ -219,7 +229,7 @@ export class Committer {
 		this.#options.onFrame?.({
 			outcome,
 			events: events.length,
-			bytes: frame.data.length,
+			bytes,
 			tookMs: this.#options.now() - frame.sealedAtMs,
 		});
 	}

@@ -17,6 +17,10 @@ test("a body is taken as JSON exactly if the grammar has it, and stored as it ca
 			seen[isValid ? "valid" : "invalid"]++;
 			if (isValid) expect(stored).toBe(body);
 			else expect(stored).toHaveProperty("status", 400);
+			// Long texts are read in another way.
+			const long = Buffer.concat([body, Buffer.alloc(3_000, " ")]);
+			if (isValid) expect(storedBody("json", long)).toBe(long);
+			else expect(storedBody("json", long)).toHaveProperty("status", 400);
 		}),
 		{ numRuns },
 	);

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { maxFrameBytes } from "../../contracts/nats.ts";
 import type { ContentKind } from "../frame.ts";
+import { isJSON } from "./json.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 
 /** The largest body that fits into a frame beside its own headers (at most twice Node's 16 KiB of them) and the frame's. */
@@ -34,6 +35,9 @@ function isOtherCharset(parameter: string): boolean {
 	);
 }
 
+/** What isJSON reads faster than JSON.parse. */
+const shortBytes = 2_048;
+
 /**
  * The JSON text to store for a body: the very bytes of a JSON body, once they are known to be one RFC 8259 value in
  * UTF-8; an object made from a form.
@@ -49,6 +53,8 @@ export function storedBody(
 		return json.length > maxEventBodyBytes ? refusals.BodyTooLarge : json;
 	}
 	if (!isUtf8(body)) return refusals.InvalidEncoding;
+	if (body.length <= shortBytes)
+		return isJSON(body) ? body : refusals.InvalidJSON;
 	try {
 		// ECMA-404 is RFC 8259's grammar. V8 parses without recursion, so depth can't exhaust the stack; a byte order mark is
 		// not white space to it. Duplicate names and lone surrogate escapes are legal, and stored as they came.

@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
-import { encodeEvent } from "../frame.ts";
+import { encodeEventHead } from "../frame.ts";
 import {
 	type Admission,
 	admit,
 	findSource,
 	refuseByBody,
 } from "./admission.ts";
+import { BodyParts, inOnePiece } from "./body-parts.ts";
 import type { Budget, Share } from "./budget.ts";
 import type { Committer, PendingEvent } from "./committer.ts";
 import { storedBody } from "./content.ts";
@@ -19,6 +20,9 @@ import { type Refusal, refusals } from "./refusal.ts";
 import { replyGreeting, replyRefused, replyStored } from "./reply.ts";
 import type { RouteTable, ServedRoute } from "./route-table.ts";
 import type { Turnstile, Waiter } from "./turnstile.ts";
+
+/** Of an exchange that holds none any more. */
+const noBody = new BodyParts();
 
 /** What all exchanges share. */
 export interface Intake {
@@ -47,7 +51,7 @@ export class Exchange implements PendingEvent, Waiter {
 	#admission: Admission | undefined;
 	#share: Share | undefined;
 	#expectsContinue = false;
-	#chunks: Buffer[] = [];
+	#body = new BodyParts();
 	#heldBytes = 0;
 	#waitedMs = 0;
 	#eventId: Uint8Array | undefined;
@@ -125,7 +129,7 @@ export class Exchange implements PendingEvent, Waiter {
 			return;
 		}
 		this.#heldBytes += chunk.length;
-		this.#chunks.push(chunk);
+		this.#body.add(chunk);
 		if (this.#heldBytes > this.#admission.maxBodyBytes)
 			this.#refuse(refusals.BodyTooLarge);
 	}
@@ -133,15 +137,15 @@ export class Exchange implements PendingEvent, Waiter {
 	#commit(): void {
 		const admission = this.#admission;
 		if (!admission) return;
-		const chunks = this.#chunks;
-		const sent = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+		const sent = inOnePiece(this.#body.all);
 		const refusal = refuseByBody(admission, sent);
 		if (refusal) this.#refuse(refusal);
-		else if (admission.encoding) void this.#decompress(admission, sent);
-		else this.#store(admission, sent);
+		else if (admission.encoding) void this.#decompress(admission);
+		else this.#store(admission, sent, this.#body.all);
 	}
 
-	async #decompress(admission: Admission, sent: Buffer): Promise<void> {
+	async #decompress(admission: Admission): Promise<void> {
+		const sent = Buffer.concat(this.#body.all);
 		const { encoding, maxBodyBytes } = admission;
 		if (!this.#share!.take(maxBodyBytes)) {
 			this.#refuse(refusals.Overloaded);
@@ -152,11 +156,15 @@ export class Exchange implements PendingEvent, Waiter {
 		this.#admission = undefined;
 		const body = await decompress(encoding!, sent, maxBodyBytes);
 		if ("status" in body) this.#refuse(body);
-		else this.#store(admission, body);
+		else this.#store(admission, body, [body]);
 	}
 
-	/** @param content the body, decompressed. */
-	#store(admission: Admission, content: Buffer): void {
+	/** @param content the body, decompressed. @param parts the same, to be kept. */
+	#store(
+		admission: Admission,
+		content: Buffer,
+		parts: readonly Uint8Array[],
+	): void {
 		const { route, kind, headers } = admission;
 		const greeting = greetByBody(route, this.#request.headers, content);
 		if (greeting) {
@@ -175,7 +183,7 @@ export class Exchange implements PendingEvent, Waiter {
 		const receivedAtMs = Date.now();
 		const id = newEventId(receivedAtMs);
 		this.#eventId = id;
-		this.encoded = encodeEvent({
+		const event = {
 			id,
 			receivedAtMs,
 			sourceKey: route.sourceKey,
@@ -183,15 +191,16 @@ export class Exchange implements PendingEvent, Waiter {
 			kind,
 			headers,
 			violations: "",
-			body,
-		});
-		this.bytes = this.encoded[0]!.length + body.length;
+		};
+		const head = encodeEventHead(event, body.length);
+		this.encoded = [head, ...(body === content ? parts : [body])];
+		this.bytes = head.length + body.length;
 		// What it waited for its turn counts: the sender is answered within a second of both.
 		this.waitsSinceMs = performance.now() - this.#waitedMs;
 		// What is kept has not the length of what was sent: a form becomes JSON, a compressed body was decompressed.
 		this.#share!.give(this.#heldBytes - body.length);
 		this.#heldBytes = body.length;
-		this.#chunks = [];
+		this.#body = noBody;
 		this.#admission = undefined;
 		committer!.add(this);
 	}
@@ -230,7 +239,7 @@ export class Exchange implements PendingEvent, Waiter {
 	/** Gives up what was read. */
 	#leave(): void {
 		this.#admission = undefined;
-		this.#chunks = [];
+		this.#body = noBody;
 		this.release();
 		this.#goOn();
 	}

@@ -23,7 +23,7 @@ export class FramePublisher {
 	readonly #jetstream: JetStreamClient;
 	readonly #subject: string;
 	readonly #log: Logger;
-	#connection = Promise.withResolvers<"unknown">();
+	readonly #awaited = new Set<(outcome: PublishOutcome) => void>();
 
 	constructor(connection: NatsConnection, shard: number, log: Logger) {
 		this.#jetstream = jetstream(connection);
@@ -33,24 +33,31 @@ export class FramePublisher {
 
 	/** The acknowledgements that are awaited won't come: their outcome is unknown from now on. */
 	connectionLost(): void {
-		this.#connection.resolve("unknown");
-		this.#connection = Promise.withResolvers();
+		for (const resolve of this.#awaited) resolve("unknown");
+		this.#awaited.clear();
 	}
 
 	/** Never rejects. */
-	async publish(frame: OutgoingFrame): Promise<PublishOutcome> {
+	publish(frame: OutgoingFrame): Promise<PublishOutcome> {
+		// Not Promise.race: a promise that lives as long as the connection would keep something of every race.
+		return new Promise((resolve) => {
+			this.#awaited.add(resolve);
+			void this.#try(frame).then((outcome) => {
+				this.#awaited.delete(resolve);
+				resolve(outcome);
+			});
+		});
+	}
+
+	async #try(frame: OutgoingFrame): Promise<PublishOutcome> {
 		const { stream, process, number } = frame;
 		try {
-			return await Promise.race([
-				this.#connection.promise,
-				this.#jetstream
-					.publish(this.#subject, frame.data, {
-						msgID: frameId(process, number),
-						expect: { streamName: stream },
-						timeout: ackTimeoutMs,
-					})
-					.then(() => "stored" as const),
-			]);
+			await this.#jetstream.publish(this.#subject, frame.data, {
+				msgID: frameId(process, number),
+				expect: { streamName: stream },
+				timeout: ackTimeoutMs,
+			});
+			return "stored";
 		} catch (error) {
 			const isRefused =
 				error instanceof JetStreamApiError && !passing.has(error.code);

@@ -1,0 +1,55 @@
+/** Smaller pieces are put together, so that a body in a million pieces doesn't take a hundred times its bytes. */
+const partBytes = 4_096;
+
+/** A body as it comes in. */
+export class BodyParts {
+	#parts: Buffer[] = [];
+	/** The last part, when it is one for small pieces. */
+	#tail: Buffer | undefined;
+	#tailBytes = 0;
+
+	add(piece: Buffer): void {
+		if (this.#parts.length === 0 || piece.length >= partBytes) {
+			this.#endTail();
+			this.#parts.push(piece);
+			return;
+		}
+		if (!this.#tail || this.#tailBytes + piece.length > partBytes) {
+			this.#endTail();
+			this.#tail = Buffer.allocUnsafeSlow(partBytes);
+			this.#parts.push(this.#tail);
+		}
+		this.#tailBytes += piece.copy(this.#tail, this.#tailBytes);
+	}
+
+	/** All bytes so far, in order. */
+	get all(): readonly Buffer[] {
+		this.#endTail();
+		return this.#parts;
+	}
+
+	#endTail(): void {
+		if (!this.#tail) return;
+		this.#parts[this.#parts.length - 1] = this.#tail.subarray(
+			0,
+			this.#tailBytes,
+		);
+		this.#tail = undefined;
+		this.#tailBytes = 0;
+	}
+}
+
+let scratch = Buffer.alloc(0);
+
+/**
+ * The parts as one, to be read at once: it is valid until this is called again. One more copy of each large body would
+ * have the garbage collector run all the time.
+ */
+export function inOnePiece(parts: readonly Buffer[]): Buffer {
+	if (parts.length === 1) return parts[0]!;
+	const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+	if (scratch.length < bytes) scratch = Buffer.allocUnsafeSlow(bytes);
+	let at = 0;
+	for (const part of parts) at += part.copy(scratch, at);
+	return scratch.subarray(0, bytes);
+}

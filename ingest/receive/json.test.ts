@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { isJSON } from "./json.ts";
+
+function parses(text: string): boolean {
+	try {
+		JSON.parse(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+test("whichever byte of a text is changed, removed or put in, it is JSON exactly if JSON.parse reads it", () => {
+	const text =
+		' {"a":[1,-0.5e+10,2E-3,"\\"\\u00aF\\n"],"":{},"b":[[],true,false,null]}\n';
+	const wrong: string[] = [];
+	const valid = new Set<string>();
+	for (let at = 0; at <= text.length; at++)
+		for (let code = 0; code < 128; code++)
+			for (const removed of [0, 1]) {
+				const other =
+					text.slice(0, at) +
+					String.fromCharCode(code) +
+					text.slice(at + removed);
+				const is = isJSON(Buffer.from(other));
+				if (is !== parses(other)) wrong.push(other);
+				if (is) valid.add(other);
+			}
+	for (let at = 0; at < text.length; at++) {
+		const cut = text.slice(0, at);
+		if (isJSON(Buffer.from(cut)) !== parses(cut)) wrong.push(cut);
+	}
+	expect(wrong).toEqual([]);
+	expect(valid.size).toBeGreaterThan(1_000);
+});
+
+test("however deep it nests, each bracket is closed by its own", () => {
+	const deep = (close: string) =>
+		'{"a":['.repeat(700) + close + "]}".repeat(699);
+	expect(isJSON(Buffer.from(deep("]}")))).toBe(true);
+	for (const close of ["}]", "]", "]}]", ""])
+		expect(isJSON(Buffer.from(deep(close)))).toBe(false);
+});
+
+test("bytes beyond ASCII stand for themselves in strings, and nowhere else", () => {
+	expect(isJSON(Buffer.from('"ü\u{1F600}\ufeff"'))).toBe(true);
+	for (const text of ["ü", "[1ü]", "\ufeff{}", "\u00a0{}", '{"a"ü:1}'])
+		expect(isJSON(Buffer.from(text))).toBe(false);
+});
