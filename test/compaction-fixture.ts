@@ -40,9 +40,17 @@ export class CompactionFixture {
 	readonly registry = new Registry();
 	readonly #metrics = new ArchiveMetrics(this.registry, () => new Map());
 
-	private constructor(archive: ArchiveFixture, running: RunningArchive) {
+	readonly #date: UtcDate;
+
+	/** Of what the archive holds of a date. */
+	constructor(
+		archive: ArchiveFixture,
+		running: RunningArchive,
+		date: UtcDate = closedDate,
+	) {
 		this.archive = archive;
 		this.running = running;
+		this.#date = date;
 	}
 
 	/** With so many objects of three events each, whose times are woven into each other. */
@@ -97,8 +105,9 @@ export class CompactionFixture {
 	due = (count?: number): DueDate => {
 		const { sourceKey } = this.archive;
 		const source = this.running.shard.index.source("shop", sourceKey)!;
-		const objects = source.objects.get(closedDate)!.slice(0, count);
-		return { account: "shop", sourceKey, date: closedDate, objects };
+		const date = this.#date;
+		const objects = source.objects.get(date)!.slice(0, count);
+		return { account: "shop", sourceKey, date, objects };
 	};
 
 	/** Where the object stands that replaces all of the date's. */
