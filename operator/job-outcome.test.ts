@@ -136,6 +136,18 @@ test.each<[string, Pod["status"], string, string]>([
 		"ResultMissing",
 		"exit code 65",
 	],
+	[
+		"a failure without its code",
+		exited(65, '{"version":1,"outcome":"Failed","error":{}}'),
+		"ResultMissing",
+		"exit code 65",
+	],
+	[
+		"a success that doesn't say of how many rows",
+		exited(0, '{"version":1,"outcome":"Succeeded"}', "Completed"),
+		"ResultMissing",
+		"exit code 0",
+	],
 	["a result that is nothing", exited(65, "null"), "ResultMissing", "null"],
 ])("%s is told as what it is", (_, status, code, words) => {
 	const job = ended("Failed", "Job has reached the specified backoff limit");

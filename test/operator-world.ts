@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, vi } from "vitest";
 import {
 	type Pipeline,
@@ -56,6 +57,8 @@ spec:
  */
 export class OperatorWorld {
 	readonly client: KubeClient;
+	/** As archive's user. */
+	readonly archive: NatsConnection;
 	/** Of the operators that {@link startOperator} starts with `throughProxy`. */
 	readonly proxy: ApiserverProxy;
 	readonly #kubeconfig: string;
@@ -81,7 +84,7 @@ export class OperatorWorld {
 			kubeconfig,
 			nats.urlFor("operator"),
 			directory,
-			proxy,
+			{ archive, proxy },
 		);
 		world.#end.push(
 			() => proxy.close(),
@@ -96,9 +99,10 @@ export class OperatorWorld {
 		kubeconfig: string,
 		natsUrl: string,
 		directory: string,
-		proxy: ApiserverProxy,
+		{ archive, proxy }: Pick<OperatorWorld, "archive" | "proxy">,
 	) {
 		this.client = KubeClient.fromConfig(loadKubeConfig(kubeconfig));
+		this.archive = archive;
 		this.proxy = proxy;
 		this.#kubeconfig = kubeconfig;
 		this.#natsUrl = natsUrl;

@@ -55,6 +55,27 @@ test("the oldest Source is first; one without keys waits, one that goes wants no
 	expect(namesOf(sources, secrets)).toEqual(["old", "young"]);
 });
 
+test("a Source whose authorization can't be resolved is closed, never open", () => {
+	const closed = source("closed", "2026-01-01T00:00:00Z");
+	closed.spec.webhook.authorization = {
+		type: "CustomToken",
+		customToken: { secretRef: { name: "token", key: "value" } },
+	};
+	const issued = issuedFor("closed");
+	const unlabelled: Secret = {
+		metadata: { name: "token" },
+		data: { value: "czNjcmV0" },
+	};
+	for (const token of [undefined, unlabelled]) {
+		const [route] = desiredRoutes(
+			[closed],
+			(_, name) => (name === "token" ? token : issued),
+			undefined,
+		);
+		expect(route?.authorization).toEqual({ type: "Unavailable" });
+	}
+});
+
 test("keys are read back as they were issued, from the Source's own Secret alone", () => {
 	const keys = newKeys(4);
 	expect(keys.sourceKey).toMatch(/^[0-9a-f]{32}$/);

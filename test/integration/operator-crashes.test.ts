@@ -86,5 +86,9 @@ test("a leader that was stopped for longer than its lease starts nothing when it
 	await vi.waitUntil(() => request.isAnswered, wait);
 	first.child.kill("SIGCONT");
 	expect((await first.ended).exitCode).toBe(1);
+	const late = world.proxy.requests.slice(
+		world.proxy.requests.indexOf(request) + 1,
+	);
+	expect(late.filter(isWrite)).toEqual([]);
 	expect(made()).toEqual({ runs: [run], jobs: [run] });
 }, 120_000);

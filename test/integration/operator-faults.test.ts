@@ -1,3 +1,4 @@
+import { Kvm } from "@nats-io/kv";
 import {
 	afterAll,
 	beforeAll,
@@ -7,6 +8,8 @@ import {
 	test,
 	vi,
 } from "vitest";
+import type { SourceLedger } from "../../contracts/ledger.ts";
+import { bucket } from "../../contracts/nats.ts";
 import {
 	destinationKind,
 	type Pipeline,
@@ -25,7 +28,7 @@ import { eventReasons } from "../operator-fixture.ts";
 import { loadYaml, OperatorWorld } from "../operator-world.ts";
 import type { TidemillProcess } from "../tidemill-process.ts";
 
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { timeout: 60_000, interval: 20 };
 
 let world: OperatorWorld;
 let operator: TidemillProcess;
@@ -159,6 +162,41 @@ test("looking again at what hasn't changed writes nothing", async () => {
 	expect(requests.filter(isWrite)).toEqual([]);
 	const events = requests.filter(({ path }) => path.endsWith("/events"));
 	expect(events).toEqual([]);
+});
+
+test("a busy Source writes its status once in ten seconds", async () => {
+	await world.apply(namespace, sourceYaml("busy"));
+	const { sourceKey = "" } = (await becomesActive("busy")).status!;
+	const ledger = await new Kvm(world.archive).create(bucket.ledger);
+	const seen = world.proxy.requests.length;
+	const startMs = Date.now();
+	const cuts = 300;
+	for (let archived = 1; archived <= cuts; archived++)
+		await ledger.put(
+			sourceKey,
+			JSON.stringify({
+				version: 1,
+				account: namespace,
+				sourceKey,
+				firstEventDate: "2026-02-28",
+				lastEventTime: "2026-02-28T11:59:59Z",
+				archivedThrough: "2026-02-28T12:00:00Z",
+				archived: { "2026-02-28": archived },
+			} satisfies SourceLedger),
+		);
+	await vi.waitFor(async () => {
+		const { status } = (await world.client.get<Source>(
+			sourceKind,
+			"busy",
+			namespace,
+		))!;
+		expect(status?.counts?.archived).toBe(cuts);
+	}, soon);
+	const writes = world.proxy.requests
+		.slice(seen)
+		.filter(({ path }) => path.endsWith("/sources/busy/status"));
+	const tens = Math.ceil((Date.now() - startMs) / 10_000);
+	expect(writes.length).toBeLessThanOrEqual(tens);
 });
 
 test("what a Job brought is read also when its end is seen before that of its Pod", async () => {

@@ -59,14 +59,12 @@ metadata: { name: ${name} }
 stringData: { value: '${serviceAccount}' }
 `;
 
+function change(name: string, patch: object) {
+	return world.client.patch(kinds.secret, name, namespace, patch, "merge");
+}
+
 function label(name: string, value: string | null) {
-	return world.client.patch(
-		kinds.secret,
-		name,
-		namespace,
-		{ metadata: { labels: { "tidemill.dev/use": value } } },
-		"merge",
-	);
+	return change(name, { metadata: { labels: { "tidemill.dev/use": value } } });
 }
 
 function readyOf(kind: keyof typeof specs, name: string) {
@@ -85,9 +83,11 @@ async function becomes(kind: keyof typeof specs, name: string, reason: string) {
 }
 
 const usable = { Source: "Active", Destination: "Verified" };
+/** What a value of one control character is called. */
+const unusable = { Source: "TokenInvalid", Destination: "CredentialsInvalid" };
 
 test.each(["Source", "Destination"] as const)(
-	"a Secret that lacks the label when a %s refers to it is not read; labelled it is, and unlabelled not any more",
+	"a Secret that lacks the label when a %s refers to it is not read; labelled it is, with each change, and unlabelled not any more",
 	async (kind) => {
 		const name = `before-${kind.toLowerCase()}`;
 		await world.apply(namespace, secretYaml(name));
@@ -99,6 +99,8 @@ test.each(["Source", "Destination"] as const)(
 		);
 		await label(name, "true");
 		await becomes(kind, name, usable[kind]);
+		await change(name, { stringData: { value: "\u0001" } });
+		await becomes(kind, name, unusable[kind]);
 		await label(name, null);
 		await becomes(kind, name, "SecretNotLabelled");
 	},
