@@ -45,6 +45,11 @@ test("an invalid one says why, with a Warning, once for each fault", () => {
 	const plan = planWith(statusAfter(planWith(), "spec.common is wrong."));
 	expect(decide(plan, "spec.common is wrong.", now)).toEqual([]);
 	expect(decide(plan, "spec.common is wrong as well.", now)).toHaveLength(2);
+	// An edit that leaves the fault is written down and tells nothing new.
+	plan.metadata.generation = 3;
+	expect(
+		decide(plan, "spec.common is wrong.", now).map(({ type }) => type),
+	).toEqual(["writeStatus"]);
 });
 
 test("a plan that is being deleted is left alone", () => {
