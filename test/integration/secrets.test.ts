@@ -87,7 +87,18 @@ const usable = { Source: "Active", Destination: "Verified" };
 const unusable = { Source: "TokenInvalid", Destination: "CredentialsInvalid" };
 
 test.each(["Source", "Destination"] as const)(
-	"a Secret that lacks the label when a %s refers to it is not read; labelled it is, with each change, and unlabelled not any more",
+	"a Secret that has the label is used by a %s",
+	async (kind) => {
+		const name = `labelled-${kind.toLowerCase()}`;
+		await world.apply(namespace, secretYaml(name));
+		await label(name, "true");
+		await world.apply(namespace, resourceYaml(kind, name));
+		await becomes(kind, name, usable[kind]);
+	},
+);
+
+test.each(["Source", "Destination"] as const)(
+	"a Secret that lacks the label when a %s refers to it is not read; labelled it is, and unlabelled not any more",
 	async (kind) => {
 		const name = `before-${kind.toLowerCase()}`;
 		await world.apply(namespace, secretYaml(name));
@@ -99,8 +110,6 @@ test.each(["Source", "Destination"] as const)(
 		);
 		await label(name, "true");
 		await becomes(kind, name, usable[kind]);
-		await change(name, { stringData: { value: "\u0001" } });
-		await becomes(kind, name, unusable[kind]);
 		await label(name, null);
 		await becomes(kind, name, "SecretNotLabelled");
 	},
@@ -118,6 +127,15 @@ test.each(["Source", "Destination"] as const)(
 		await becomes(kind, name, usable[kind]);
 		await world.client.delete(kinds.secret, name, namespace);
 		await becomes(kind, name, "SecretNotFound");
+	},
+);
+
+test.each(["Source", "Destination"] as const)(
+	"a Secret that is changed under a %s, long after that was looked at, is noticed",
+	async (kind) => {
+		const name = `labelled-${kind.toLowerCase()}`;
+		await change(name, { stringData: { value: "\u0001" } });
+		await becomes(kind, name, unusable[kind]);
 	},
 );
 
