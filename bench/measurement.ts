@@ -21,6 +21,20 @@ export function median(values: readonly number[]): number {
 	return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
+/** Of the straight line that is nearest to the points (least squares). */
+export function slope(
+	points: readonly (readonly [x: number, y: number])[],
+): number {
+	const mean = (values: number[]) =>
+		values.reduce((sum, value) => sum + value, 0) / values.length;
+	const x = mean(points.map(([x]) => x));
+	const y = mean(points.map(([, y]) => y));
+	return (
+		mean(points.map(([px, py]) => (px - x) * (py - y))) /
+		mean(points.map(([px]) => (px - x) ** 2))
+	);
+}
+
 /** The smallest of the values that this share of them doesn't exceed. */
 export function percentile(values: readonly number[], share: number): number {
 	const sorted = values.toSorted((a, b) => a - b);

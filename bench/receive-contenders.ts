@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
-import { metric, startReceiveFixture } from "../test/receiver.ts";
+import { startReceiveFixture } from "../test/receiver.ts";
 import { startServer, temporaryDirectory } from "../test/test-server.ts";
 
 /** A server under load. */
@@ -15,8 +16,10 @@ export interface Contender {
 export interface Contenders {
 	/** Every write synced. */
 	receive: Contender;
-	/** Resident memory of receive, bytes. */
-	receiveMemory(): Promise<number>;
+	/** Process id of receive. */
+	receivePid: number;
+	/** Deletes what receive stored. */
+	emptyStream(): Promise<void>;
 	/** Answers the same, and stores nothing. */
 	fastify: Contender;
 	/** Publishes each event by itself to the same NATS. */
@@ -26,9 +29,9 @@ export interface Contenders {
 
 /** @param sources how many URLs receive has. */
 export async function startContenders(sources: number): Promise<Contenders> {
-	const { nats, receiver, routes, stop } = await startReceiveFixture({
-		max_bytes: 8 * 1024 ** 3,
-	});
+	const { nats, admin, stream, receiver, routes, stop } =
+		await startReceiveFixture({ max_bytes: 8 * 1024 ** 3 });
+	const { streams } = await jetstreamManager(admin);
 	const paths: string[] = [];
 	for (let i = 0; i < sources; i++)
 		paths.push((await routes.add({ maxBodyBytes: 4 * 1024 ** 2 })).path);
@@ -39,7 +42,10 @@ export async function startContenders(sources: number): Promise<Contenders> {
 	});
 	return {
 		receive: { host: hostname, port: Number(port), paths },
-		receiveMemory: () => metric(receiver, "process_resident_memory_bytes"),
+		receivePid: receiver.pid,
+		emptyStream: async () => {
+			await streams.purge(stream);
+		},
 		fastify: fastify.contender,
 		publishPerEvent: publishPerEvent.contender,
 		stop: async () => {
