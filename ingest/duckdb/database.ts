@@ -1,3 +1,4 @@
+import "./allocator.ts";
 import { setTimeout as delay } from "node:timers/promises";
 // @duckdb/node-api: DuckDB in this process, by its makers; there is no server to talk to.
 import { DuckDBInstance } from "@duckdb/node-api";

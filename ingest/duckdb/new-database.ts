@@ -1,3 +1,4 @@
+import "./allocator.ts";
 import { link, rm, stat } from "node:fs/promises";
 import { DuckDBInstance } from "@duckdb/node-api";
 

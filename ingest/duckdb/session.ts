@@ -1,5 +1,7 @@
 import type { DuckDBInstance } from "@duckdb/node-api";
 
+const progressMs = 1_000;
+
 type Value = string | number | bigint | boolean | Date | null;
 
 /** One connection to DuckDB whose running statement ends when the signal fires. */
@@ -28,10 +30,30 @@ export class Session {
 		this.#signal = signal;
 	}
 
-	/** Runs a statement and returns how many rows it changed. Throws DuckDB's error, or the signal's reason. */
-	async run(sql: string): Promise<number> {
+	/**
+	 * Runs a statement and returns how many rows it changed. Throws DuckDB's error, or the signal's reason.
+	 * @param onProgress told every second which share of the work is done, from 0 to 1, as DuckDB estimates it.
+	 */
+	async run(
+		sql: string,
+		onProgress?: (share: number) => void,
+	): Promise<number> {
 		this.#signal.throwIfAborted();
-		return (await this.#connection.run(sql)).rowsChanged;
+		if (!onProgress) return (await this.#connection.run(sql)).rowsChanged;
+		// DuckDB counts only for a progress bar; we show our own.
+		await this.#connection.run(
+			"SET enable_progress_bar = true; SET enable_progress_bar_print = false; SET progress_bar_time = 0",
+		);
+		const timer = setInterval(() => {
+			const { percentage } = this.#connection.progress;
+			// Below 0 while it is not known.
+			if (percentage >= 0) onProgress(Math.min(1, percentage / 100));
+		}, progressMs);
+		try {
+			return (await this.#connection.run(sql)).rowsChanged;
+		} finally {
+			clearInterval(timer);
+		}
 	}
 
 	/** Runs a query and returns its rows; 64-bit integers are bigints. */

@@ -8,7 +8,7 @@ const line = (daysDone: number) =>
 		daysTotal: 3,
 		rowsDone: daysDone * 10,
 		rowsTotal: 30,
-		msg: "loaded a day",
+		msg: "loading days",
 	});
 
 test("progress is what the last whole line that tells it says", () => {

@@ -4,7 +4,7 @@ import { kinds } from "../kube/kinds.ts";
 import { resourcePath } from "../kube/resource.ts";
 import { label } from "../labels.ts";
 
-/** How far a run is: the fields of the last line of its log that has them (ingest/load writes one per day). */
+/** How far a run is: the fields of the last line of its log that has them (ingest/load writes one a second). */
 export interface Progress {
 	daysDone: number;
 	daysTotal: number;

@@ -12,11 +12,15 @@ export type LoadStep =
 	| { do: "ReplaceTable"; columns: TableColumn[]; description: string }
 	| { do: "AddColumns"; columns: TableColumn[] }
 	| { do: "DeleteDay"; date: UtcDate }
-	/** Must insert exactly `rows` rows. */
+	/**
+	 * Must insert exactly the days' rows. One statement for all of them: DuckDB compresses rows and writes them out in
+	 * groups of 122,880, and each thread keeps the end of its last until the transaction's end. Day by day most of a table
+	 * would be spilled first, and be written anew by the next checkpoint.
+	 */
 	| {
-			do: "InsertDay";
-			date: UtcDate;
-			rows: number;
+			do: "Insert";
+			/** Ascending, those with events. */
+			days: { date: UtcDate; rows: number }[];
 			files: string[];
 			columns: TableColumn[];
 	  }
@@ -58,15 +62,14 @@ export function planLoad(
 	else steps.push(...addedColumns(existing, columns));
 	if (!replaces)
 		for (const { date } of days) steps.push({ do: "DeleteDay", date });
-	for (const { date, rows, objects } of days)
-		if (objects.length > 0)
-			steps.push({
-				do: "InsertDay",
-				date,
-				rows,
-				files: objects.map(({ file }) => file),
-				columns,
-			});
+	const full = days.filter(({ rows }) => rows > 0);
+	if (full.length > 0)
+		steps.push({
+			do: "Insert",
+			days: full.map(({ date, rows }) => ({ date, rows })),
+			files: full.flatMap(({ objects }) => objects.map(({ file }) => file)),
+			columns,
+		});
 	steps.push(...verifications(input, days));
 	return { table: name, steps };
 }

@@ -14,12 +14,11 @@ test("names and texts are quoted, whatever is in them", () => {
 	]);
 });
 
-test("a day is inserted by column name from its files", () => {
+test("days are inserted by column name from its files", () => {
 	expect(
 		statements("t", {
-			do: "InsertDay",
-			date: "2026-03-01",
-			rows: 2,
+			do: "Insert",
+			days: [{ date: "2026-03-01", rows: 2 }],
 			files: ["/s/1.parquet", "/s/o'2.parquet"],
 			columns: [
 				{ name: "event_id", from: "EventID" },

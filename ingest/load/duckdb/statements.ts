@@ -27,7 +27,7 @@ export function statements(
 			);
 		case "DeleteDay":
 			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
-		case "InsertDay": {
+		case "Insert": {
 			const columns = step.columns.map(columnSql);
 			return [
 				`INSERT INTO ${name} (${columns.map((column) => quoteName(column.name)).join(", ")})` +

@@ -1,50 +1,51 @@
 import type { Logger } from "../../../service/log.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../errors.ts";
+import { progressOf } from "../progress.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
 import { statements, verification } from "./statements.ts";
 
 /**
  * Carries out a plan in one transaction: the table is as before, or has all of the plan and was found right.
- * Logs each day that is in. Throws {@link JobFailure} ObjectMismatch when the table holds other rows than planned.
+ * Logs how many days and rows are in. Throws {@link JobFailure} ObjectMismatch when the table holds other rows than planned.
  */
 export async function carryOut(
 	plan: LoadPlan,
 	session: Session,
 	log: Logger,
 ): Promise<void> {
-	const inserts = plan.steps.filter((step) => step.do === "InsertDay");
-	const rowsTotal = inserts.reduce((sum, { rows }) => sum + rows, 0);
-	let [daysDone, rowsDone] = [0, 0];
 	await session.transaction(async () => {
 		for (const step of plan.steps) {
-			if (step.do === "Verify") {
-				await verify(plan.table, step, session);
-				continue;
-			}
-			let changed = 0;
-			for (const sql of statements(plan.table, step))
-				changed = await session.run(sql);
-			if (step.do !== "InsertDay") continue;
-			if (changed !== step.rows)
-				throw new JobFailure(
-					"ObjectMismatch",
-					`The objects of ${step.date} gave ${changed} rows where the manifest says ${step.rows}`,
-				);
-			rowsDone += changed;
-			log.info(
-				{
-					date: step.date,
-					rows: changed,
-					rowsDone,
-					rowsTotal,
-					daysDone: ++daysDone,
-					daysTotal: inserts.length,
-				},
-				"loaded a day",
-			);
+			if (step.do === "Verify") await verify(plan.table, step, session);
+			else if (step.do === "Insert")
+				await insert(plan.table, step, session, log);
+			else
+				for (const sql of statements(plan.table, step)) await session.run(sql);
 		}
 	});
+}
+
+async function insert(
+	table: string,
+	step: Extract<LoadStep, { do: "Insert" }>,
+	session: Session,
+	log: Logger,
+): Promise<void> {
+	const { rowsTotal } = progressOf(step.days, 0);
+	const say = (rowsDone: number) =>
+		log.info(progressOf(step.days, rowsDone), "loading days");
+	say(0);
+	for (const sql of statements(table, step)) {
+		const inserted = await session.run(sql, (share) =>
+			say(Math.floor(share * rowsTotal)),
+		);
+		if (inserted !== rowsTotal)
+			throw new JobFailure(
+				"ObjectMismatch",
+				`The objects gave ${inserted} rows where the manifest says ${rowsTotal}`,
+			);
+	}
+	say(rowsTotal);
 }
 
 async function verify(
