@@ -117,12 +117,12 @@ export const jobErrors = {
 	RateLimited: {
 		retryable: true,
 		advice:
-			"Days that are done stay done. It is tried again; have other programs on this table or project slow down.",
+			"Days that are done stay done. The next Run tries it again; have other programs on this table or project slow down.",
 	},
 	BigQueryUnavailable: {
 		retryable: true,
 		advice:
-			"Days that are done stay done. It is tried again; see Google Cloud's status page if it lasts.",
+			"Days that are done stay done. The next Run tries it again; see Google Cloud's status page if it lasts.",
 	},
 	BigQueryRefused: {
 		retryable: false,

@@ -22,6 +22,8 @@ const loadsPerTable = 1_500;
 export class Jobs {
 	readonly #warehouse: Warehouse;
 	readonly #jobs = new Map<string, Job>();
+	/** What every job ends in. */
+	failure: Fault | undefined;
 	/** Errors that the next jobs end in. */
 	readonly #failures: Fault[] = [];
 	#tail: Promise<void> = Promise.resolve();
@@ -108,7 +110,7 @@ export class Jobs {
 
 	async #end(job: Job, data: Uint8Array | undefined): Promise<void> {
 		try {
-			const failure = this.#failures.shift();
+			const failure = this.#failures.shift() ?? this.failure;
 			if (failure) throw failure;
 			const { load, copy } = job.configuration;
 			if (load) {

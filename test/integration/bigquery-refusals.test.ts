@@ -56,8 +56,7 @@ test.each<[reason: string, code: JobErrorCode, jobs: number]>([
 	"a job that ends in %s fails the Run as %s, after %i jobs",
 	async (reason, code, jobs) => {
 		const { double, manifest, load, rows } = await bigQueryFixture();
-		for (let count = 0; count < 9; count++)
-			double.jobs.failNext(reason, "In BigQuery's own words.");
+		double.jobs.failure = new Fault(0, reason, "In BigQuery's own words.");
 		const { result } = await load(await manifest(day));
 		expect(result).toMatchObject({
 			error: {

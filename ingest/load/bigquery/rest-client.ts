@@ -142,7 +142,7 @@ export class ConnectionFailed extends Error {
 		const { name, message, cause } = error as Error;
 		const { code, message: why } = (cause ?? {}) as NodeJS.ErrnoException;
 		const words = name === "TimeoutError" ? "no answer in time" : message;
-		super(`${host}: ${code ?? why ?? words}`, { cause: error });
+		super(`${host}: ${code || why || words}`, { cause: error });
 	}
 }
 
