@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import {
 	GetObjectCommand,
 	PutObjectCommand,
@@ -11,15 +9,13 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { DestinationInput, LoadInput } from "../contracts/job.ts";
 import type { Manifest, ManifestDate } from "../contracts/manifest.ts";
 import { addDays } from "../contracts/utc-date.ts";
 import { startBigQueryDouble } from "../test/bigquery-double/server.ts";
 import { startS3, type TestS3 } from "../test/servers.ts";
 import { temporaryDirectory } from "../test/test-server.ts";
-import { startTidemill } from "../test/tidemill-process.ts";
+import { type Cost, costOf, load } from "./load-process.ts";
 import { type Bench, type Measurement, median } from "./measurement.ts";
-import { memory } from "./process-cost.ts";
 
 /** BENCH_EVENTS=10000000 shows that memory doesn't grow with them. */
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
@@ -27,12 +23,6 @@ const bodyBytes = 500;
 const days = 10;
 /** Ten times as many are about memory, which doesn't swing. */
 const rounds = events > 1_000_000 ? 1 : 3;
-const pollMs = 20;
-
-interface Cost {
-	seconds: number;
-	peakBytes: number;
-}
 
 /** A Run's process from its start to its end, against a DuckDB process that reads the same files from the disk. */
 export const bench: Bench = {
@@ -136,66 +126,6 @@ async function measureBigQuery(
 	} finally {
 		await double.close();
 	}
-}
-
-async function load(
-	manifest: Manifest,
-	destination: DestinationInput,
-	directory: string,
-	env: Record<string, string> = {},
-): Promise<Cost> {
-	const manifestFile = JSON.stringify({ ...manifest, run: randomUUID() });
-	const input: LoadInput = {
-		version: 1,
-		run: {
-			name: "bench",
-			uid: JSON.parse(manifestFile).run,
-			account: "bench",
-			pipeline: "bench",
-		},
-		destination,
-		table: {
-			name: "events",
-			description: "",
-			columns: [
-				{ name: "event_id", from: "EventID" },
-				{ name: "timestamp", from: "Timestamp" },
-				{ name: "body", from: "Body" },
-				{ name: "date", from: "Date" },
-			],
-		},
-		strategy: "Incremental",
-		rebuild: false,
-		manifestURL: `data:application/json,${encodeURIComponent(manifestFile)}`,
-	};
-	const file = join(directory, "input.json");
-	await writeFile(file, JSON.stringify(input));
-	const { child, ended } = startTidemill(["load", "--input", file], {
-		TIDEMILL_SCRATCH: directory,
-		TIDEMILL_WAREHOUSE: directory,
-		...env,
-	});
-	const cost = await costOf(child);
-	const { exitCode, stdout } = await ended;
-	if (exitCode !== 0) throw new Error(`The load failed:\n${stdout}`);
-	return cost;
-}
-
-async function costOf(child: ChildProcess): Promise<Cost> {
-	const startMs = performance.now();
-	const ended = new Promise<number | null>((resolve) =>
-		child.on("exit", resolve),
-	);
-	let peakBytes = 0;
-	let exitCode: number | null | undefined;
-	while (exitCode === undefined) {
-		// What a process had at most is lost with it.
-		const now = await memory(child.pid!).catch(() => undefined);
-		peakBytes = Math.max(peakBytes, now?.peakBytes || 0);
-		exitCode = await Promise.race([ended, delay(pollMs, undefined)]);
-	}
-	if (exitCode !== 0) throw new Error(`A process ended with ${exitCode}`);
-	return { seconds: (performance.now() - startMs) / 1000, peakBytes };
 }
 
 /** One object a day, as archive writes them: sorted, zstd, with bodies of which about half is random. */

@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
 	archive: () => import("./archive.ts"),
 	load: () => import("./load.ts"),
+	compaction: () => import("./compaction.ts"),
 	operator: () => import("./operator.ts"),
 	api: () => import("./api.ts"),
 };
