@@ -19,6 +19,10 @@ const commands: Record<
 		about: "count archived events anew: tidemill ledger rebuild",
 		load: () => import("../ingest/archive/ledger-command.ts"),
 	},
+	shard: {
+		about: "see what archive misses, and go on without: tidemill shard losses",
+		load: () => import("../ingest/archive/shard-command.ts"),
+	},
 	load: {
 		about: "carry out one Run: load its days into the destination",
 		load: () => import("../ingest/load/main.ts"),

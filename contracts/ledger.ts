@@ -16,6 +16,19 @@ export interface SourceLedger {
 	archivedThrough: string;
 	/** Events archived per date, for the dates that are retained. */
 	archived: Record<UtcDate, number>;
+	/** Events per date that were accepted and kept aside; absent when the cut records speak of none. */
+	quarantined?: Record<UtcDate, number>;
+}
+
+/** The entry of the ledger bucket that is no Source's: how long events stay, {@link RetentionState}. */
+export const retentionKey = "retention";
+
+export interface RetentionState {
+	version: 1;
+	/** Days for which an event stays after its date. */
+	days: number;
+	/** Who removes events after that: a lifecycle rule of the store, or archive's own sweep where the store has none. */
+	enforcedBy: "Lifecycle" | "Sweep";
 }
 
 /** Stands in the place of a Source's ledger once its events were deleted for good: its source key is never used again. */

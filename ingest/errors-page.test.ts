@@ -23,14 +23,14 @@ function page(): string {
 		"## Runs and checks of Destinations, in their Job\n",
 		...table(jobErrors),
 		"## Alarms of archive\n",
-		"A shard that raises one is archived no further, and nothing of it is purged, until archive is started again and finds it",
-		"resolved. It stands in the log, on `/readyz` and in the metric `tidemill_archive_alarm`.\n",
+		alarmsIntroduction,
 		"| Code | What to do |",
 		"| --- | --- |",
 		...Object.entries(alarms).map(
 			([code, advice]) => `| \`${code}\` | ${advice} |`,
 		),
 		"",
+		acceptingLosses,
 	].join("\n");
 }
 
@@ -55,4 +55,35 @@ const introduction = `# Errors
 What went wrong stands in \`status.error\` of a Run (\`code\`, \`message\`, \`retryable\`), in the message of a Destination's \`Ready\`
 condition, and in the answer to a webhook. The message says what happened, to what, and what to do next; a code never changes
 its name.
+`;
+
+const alarmsIntroduction = `A shard that raises one is archived no further, and nothing of it is purged: what is in the stream stays there, and receive goes on
+until the stream is full. It stands in the log, on \`/readyz\` and in the metric \`tidemill_archive_alarm\`; a Source's
+\`status.shard\` says which shard it goes through. Archive looks again when it is started again, or when a loss is accepted.
+`;
+
+const acceptingLosses = `### Going on without what is lost
+
+Senders were told that the events of these frames are stored, so first try to have them back. What to look at:
+
+- the alarm's message: which numbers or sequences, and when they were due. Each is a frame of one to some thousand events.
+- receive's log of that time, for the outcome of its publishes; NATS's log, for a disk that was full or failed, and for a restore.
+- backups of the stream. To put one in its place, stop archive before.
+
+When they can't be had back, a person who may answer for that accepts the loss. With archive's own settings, so most simply in its
+container (\`kubectl exec\`):
+
+\`\`\`console
+$ tidemill shard losses
+tidemill-frames-… frames-…-2-2
+  found     …
+  missing   1 frames, numbers 2 to 2 of receive process …
+  accepted  no; the shard waits
+$ tidemill shard accept-loss $STREAM $LOSS --by ada --reason 'its disk is gone, and no backup has it'
+tidemill-frames-… frames-…-2-2: accepted … by ada: its disk is gone, and no backup has it
+\`\`\`
+
+The shard goes on within seconds. Who accepted what, when and why stays in the bucket, under \`losses/\`. Accepted is exactly
+what the alarm named: another number, another sequence, or another stream raises the alarm anew, so frames whose sequences were accepted
+may be found missing a second time, by their numbers. Should an accepted frame number come after all, it is archived as any other.
 `;

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { DeletedLedger, SourceLedger } from "../contracts/ledger.ts";
+import type {
+	DeletedLedger,
+	RetentionState,
+	SourceLedger,
+} from "../contracts/ledger.ts";
 import { bucket } from "../contracts/nats.ts";
 import type { Logger } from "../service/log.ts";
 import { onReconnect } from "./reconnects.ts";
@@ -12,6 +16,7 @@ export class LedgerView {
 	readonly #log: Logger;
 	readonly #ledgers = new Map<string, SourceLedger>();
 	readonly #deleted = new Set<string>();
+	#retention: RetentionState | undefined;
 	readonly #handlers: ((sourceKey: string) => void)[] = [];
 
 	constructor(nats: NatsConnection, log: Logger) {
@@ -28,7 +33,12 @@ export class LedgerView {
 		return this.#deleted.has(sourceKey);
 	}
 
-	/** Called for every change after it can be read here, with the source key. */
+	/** How long events stay, and who sees to it; undefined while archive hasn't said so. */
+	get retention(): RetentionState | undefined {
+		return this.#retention;
+	}
+
+	/** Called for every change after it can be read here, with the source key, or `retentionKey` of contracts/ledger.ts. */
 	onChange(handler: (sourceKey: string) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -45,7 +55,7 @@ export class LedgerView {
 				const kv = await new Kvm(this.#nats).open(bucket.ledger);
 				entries = await kv.watch();
 				for await (const entry of entries)
-					if (entry.operation === "PUT") this.#take(entry.json());
+					if (entry.operation === "PUT") this.#take(entry.key, entry.json());
 			} catch (err) {
 				this.#log.debug({ err }, "the ledger can't be read yet");
 			}
@@ -53,12 +63,15 @@ export class LedgerView {
 		}
 	}
 
-	#take(ledger: SourceLedger | DeletedLedger): void {
-		const { sourceKey } = ledger;
-		if ("deletedTime" in ledger) {
-			this.#deleted.add(sourceKey);
-			this.#ledgers.delete(sourceKey);
-		} else this.#ledgers.set(sourceKey, ledger);
-		for (const handler of this.#handlers) handler(sourceKey);
+	#take(
+		key: string,
+		entry: SourceLedger | DeletedLedger | RetentionState,
+	): void {
+		if ("enforcedBy" in entry) this.#retention = entry;
+		else if ("deletedTime" in entry) {
+			this.#deleted.add(key);
+			this.#ledgers.delete(key);
+		} else this.#ledgers.set(key, entry);
+		for (const handler of this.#handlers) handler(key);
 	}
 }

@@ -24,6 +24,7 @@ import { CutStore } from "../ingest/archive/cut-store.ts";
 import { CutWriter } from "../ingest/archive/cut-writer.ts";
 import { DeletionDesk } from "../ingest/archive/deletion-desk.ts";
 import { LedgerSnapshots } from "../ingest/archive/ledger-snapshots.ts";
+import { LossStore } from "../ingest/archive/loss-store.ts";
 import { ManifestDesk } from "../ingest/archive/manifest-desk.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
 import { ObjectKeys } from "../ingest/archive/object-keys.ts";
@@ -180,6 +181,7 @@ export class ArchiveFixture {
 			connection,
 			cuts: new CutStore(store, keys),
 			snapshots: new LedgerSnapshots(store, keys, log),
+			losses: new LossStore(store, keys),
 			writer: new CutWriter({ store, keys, parquet, tombstones, metrics }),
 			tombstones,
 			limits: {

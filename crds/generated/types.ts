@@ -491,10 +491,20 @@ export interface SourceSpec {
 
 /** Events of the dates that are retained. */
 export interface SourceCounts {
+	/** Events that archive has taken over from the receivers: those in the bucket and those kept aside. */
+	accepted?: number;
 	/** Events in the bucket. */
 	archived?: number;
 	/** Events kept aside because the TrackingPlan says so. */
 	quarantined?: number;
+}
+
+/** How long events stay. */
+export interface SourceRetention {
+	/** Days for which an event stays in the bucket after its date. */
+	days?: number;
+	/** Who removes events after that. `Lifecycle`: a rule among the bucket's own, which archive keeps there. `Sweep`: archive itself, hourly, as the store has no lifecycle rules or archive may not set them. */
+	enforcedBy?: "Lifecycle" | "Sweep";
 }
 
 /** What the operator has found. Written by the operator alone. */
@@ -517,6 +527,8 @@ export interface SourceStatus {
 	archivedThrough?: string;
 	/** Events of the dates that are retained. */
 	counts?: SourceCounts;
+	/** How long events stay. */
+	retention?: SourceRetention;
 	/** `Ready`: the URL accepts events. */
 	conditions?: Condition[];
 }

@@ -8,6 +8,12 @@ import {
 import { type Frame, type FrameEvent, frameId } from "../frame.ts";
 import { Alarm } from "./alarm.ts";
 import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
+import {
+	type Acceptance,
+	isAccepted,
+	type Loss,
+	type SequencesLost,
+} from "./loss.ts";
 
 /**
  * The decision that the events of stream sequences first..last stand in these objects and no others. Once written, it
@@ -26,6 +32,8 @@ export interface CutRecord {
 	groups: CutGroup[];
 	/** By receive process, after `last`. */
 	processes: Record<string, FrameNumbers>;
+	/** These sequences are gone, and a person has accepted that: there are no objects, and nothing to compare. */
+	lost?: Acceptance;
 }
 
 /** Tells a stored frame from any other. */
@@ -57,12 +65,13 @@ export interface StoredFrame {
 /**
  * Decides the cut of these frames, which are contiguous and follow the newest cut of the stream; `known` are the frame
  * numbers that one left behind, or for a stream's first cut {@link inheritNumbers}.
- * Throws {@link Alarm} FrameGap when a frame is missing among them.
+ * Throws {@link Alarm} FrameGap when a frame is missing among them that wasn't `accepted` as lost.
  */
 export function decideCut(
 	stream: string,
 	known: CutRecord["processes"],
 	frames: readonly StoredFrame[],
+	accepted: readonly Loss[] = [],
 ): CutRecord {
 	const processes = { ...known };
 	const repeated: number[] = [];
@@ -70,10 +79,22 @@ export function decideCut(
 		const taken = takeFrame(processes[frame.process], frame, timeMs);
 		processes[frame.process] = taken.after;
 		if (taken.repeated) repeated.push(sequence);
-		if (taken.gap)
+		const gap = taken.gaps.find(
+			(hole) => !isAccepted(hole, { stream, process: frame.process }, accepted),
+		);
+		if (gap)
 			throw new Alarm(
 				"FrameGap",
-				`stream ${stream}: receive process ${frame.process} goes on with frame ${frame.number} (sequence ${sequence}) but its frames ${taken.gap.from} to ${taken.gap.to} never came and weren't voided`,
+				`stream ${stream}: receive process ${frame.process} goes on with frame ${frame.number} (sequence ${sequence}) but its frames ${gap.from} to ${gap.to} never came and weren't voided; they were due at ${new Date(gap.sinceMs).toISOString()}`,
+				{
+					loss: {
+						kind: "frames",
+						stream,
+						process: frame.process,
+						from: gap.from,
+						to: gap.to,
+					},
+				},
 			);
 	}
 	const firstFrame = frames[0]!;
@@ -88,6 +109,34 @@ export function decideCut(
 		repeated,
 		groups: groupEvents(frames, repeated).map(({ group }) => group),
 		processes: forgetSilent(processes, lastFrame.timeMs),
+	};
+}
+
+/**
+ * The cut in the place of sequences that are lost, which follow `head`. It is a link of the chain as any other: who read
+ * these frames before they were gone, and would decide a cut of them, finds it there.
+ */
+export function lostCut(
+	{ stream, from, to, acceptance }: SequencesLost & { acceptance: Acceptance },
+	head: CutRecord | undefined,
+	inherited: CutRecord["processes"],
+): CutRecord {
+	// No frame has this id: should the sequences come back, they are not what was accepted as lost.
+	const mark = {
+		id: "lost",
+		time: head?.lastFrame.time ?? new Date(0).toISOString(),
+	};
+	return {
+		version: 1,
+		stream,
+		first: from,
+		last: to,
+		firstFrame: mark,
+		lastFrame: mark,
+		repeated: [],
+		groups: [],
+		processes: head?.processes ?? inherited,
+		lost: acceptance,
 	};
 }
 

@@ -51,10 +51,14 @@ export class FlushRequests {
 				request.resolve();
 	}
 
-	/** Nothing more will be archived: all who wait, now or later, get this error. */
+	/** Nothing more will be archived until {@link goOn}: all who wait, now or later, get this error. */
 	stop(error: Error): void {
 		this.#stopped = error;
 		for (const request of this.#waiting) request.reject(error);
+	}
+
+	goOn(): void {
+		this.#stopped = undefined;
 	}
 }
 

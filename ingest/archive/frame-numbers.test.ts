@@ -13,12 +13,13 @@ const second = 1000;
 function take(...frames: [number: number, voided: number[], at: number][]) {
 	let numbers: FrameNumbers | undefined;
 	const verdicts = frames.map(([number, voided, at]) => {
-		const { after, repeated, gap } = takeFrame(
+		const { after, repeated, gaps } = takeFrame(
 			numbers,
 			{ number, voided },
 			at * second,
 		);
 		numbers = after;
+		const [gap] = gaps;
 		return gap ? `gap ${gap.from}-${gap.to}` : repeated ? "repeated" : "new";
 	});
 	return { verdicts, numbers: numbers! };

@@ -34,14 +34,14 @@ export const memoryMs = 10 * 60_000;
  * Takes one frame, in the order of the stream, at its stream time.
  *
  * `repeated`: this number was stored or voided before, so the frame's events must not be taken again.
- * `gap`: numbers that should have been stored or voided by now. Only the process's own later frames prove a gap: one
+ * `gaps`: numbers that should have been stored or voided by now. Only the process's own later frames prove a gap: one
  * that died may have left a number open that no sender was given an answer for.
  */
 export function takeFrame(
 	before: FrameNumbers | undefined,
 	frame: { number: number; voided: readonly number[] },
 	timeMs: number,
-): { after: FrameNumbers; repeated: boolean; gap?: Hole } {
+): { after: FrameNumbers; repeated: boolean; gaps: Hole[] } {
 	const after: FrameNumbers = before
 		? {
 				highest: before.highest,
@@ -55,8 +55,7 @@ export function takeFrame(
 	after.holes = after.holes.filter(
 		(hole) => !(hole.beforeMemory && isDue(hole)),
 	);
-	const gap = after.holes.find(isDue);
-	return { after, repeated, ...(gap && { gap }) };
+	return { after, repeated, gaps: after.holes.filter(isDue) };
 }
 
 /** Without the processes that have been silent for {@link memoryMs} of stream time. */

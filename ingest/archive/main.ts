@@ -14,10 +14,12 @@ import { CutWriter } from "./cut-writer.ts";
 import { DeletionDesk } from "./deletion-desk.ts";
 import { DeletionSweep } from "./deletion-sweep.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
+import { LossStore } from "./loss-store.ts";
 import { ManifestDesk } from "./manifest-desk.ts";
 import { ArchiveMetrics } from "./metrics.ts";
 import { ObjectKeys } from "./object-keys.ts";
 import { ParquetWriter } from "./parquet.ts";
+import { Publication } from "./publication.ts";
 import { RetentionKeeper } from "./retention-keeper.ts";
 import { RetentionKeys } from "./retention-keys.ts";
 import { S3ObjectStore } from "./s3-object-store.ts";
@@ -78,6 +80,7 @@ export async function main(): Promise<number> {
 				connection,
 				cuts: new CutStore(store, keys),
 				snapshots: new LedgerSnapshots(store, keys, log),
+				losses: new LossStore(store, keys),
 				writer,
 				tombstones,
 				limits: archive.limits,
@@ -105,6 +108,10 @@ export async function main(): Promise<number> {
 	const retention = new RetentionKeeper({
 		store,
 		keys: new RetentionKeys(archive.prefix),
+		tell: async (retention) => {
+			const publication = await Publication.open(connection, replicas);
+			await publication.setRetention(retention);
+		},
 		metrics,
 		log,
 	});

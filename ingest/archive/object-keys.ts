@@ -55,6 +55,20 @@ export class ObjectKeys {
 		return `${this.#prefix}events/account=${account}/source=${sourceKey}/`;
 	}
 
+	/** What is lost of a stream, or of all. */
+	losses(stream?: string): string {
+		return `${this.#prefix}losses/${stream === undefined ? "" : `${stream}/`}`;
+	}
+
+	loss(stream: string, id: string): string {
+		return `${this.losses(stream)}${id}.json`;
+	}
+
+	/** Says that a person accepts the loss. */
+	acceptance(stream: string, id: string): string {
+		return `${this.losses(stream)}${id}.accepted.json`;
+	}
+
 	/** Says that a source is deleted for good. */
 	tombstone({ account, sourceKey }: SourceName): string {
 		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;

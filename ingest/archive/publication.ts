@@ -6,7 +6,12 @@ import {
 // @nats-io/kv: the NATS makers' own key-value client.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { DeletedLedger, SourceLedger } from "../../contracts/ledger.ts";
+import {
+	type DeletedLedger,
+	type RetentionState,
+	retentionKey,
+	type SourceLedger,
+} from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import type { SourceName } from "./object-keys.ts";
 
@@ -63,6 +68,12 @@ export class Publication {
 				published !== text
 			);
 		});
+	}
+
+	async setRetention(retention: RetentionState): Promise<void> {
+		const text = JSON.stringify(retention);
+		const differs = (published: string) => published !== text;
+		await advance(this.#ledger, retentionKey, text, differs);
 	}
 
 	/** Says in the place of a source's ledger, and for good, that its events are deleted. */

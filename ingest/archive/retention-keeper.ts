@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { RetentionState } from "../../contracts/ledger.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import type { Logger } from "../../service/log.ts";
 import { withRetentionRule } from "./lifecycle-rule.ts";
@@ -53,6 +54,11 @@ export class RetentionKeeper {
 		const enforcedBy = (await this.#hasRule()) ? "lifecycle" : "sweep";
 		metrics.retention.reset();
 		metrics.retention.set({ enforced_by: enforcedBy }, 1);
+		await this.#options.tell?.({
+			version: 1,
+			days: keptDays,
+			enforcedBy: enforcedBy === "lifecycle" ? "Lifecycle" : "Sweep",
+		});
 		const witnesses = await this.#witnesses(nowMs);
 		let removed = 0;
 		const remove = async (objects: ListedObject[]) => {
@@ -133,6 +139,8 @@ export class RetentionKeeper {
 }
 
 export interface RetentionKeeperOptions {
+	/** Publishes who removes events. */
+	tell?: (retention: RetentionState) => Promise<void>;
 	store: ObjectStore & LifecycleStore;
 	keys: RetentionKeys;
 	metrics: ArchiveMetrics;

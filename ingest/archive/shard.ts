@@ -3,8 +3,7 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
 import { Alarm } from "./alarm.ts";
-import { mapConcurrently } from "./concurrency.ts";
-import { type CutRecord, decideCut, inheritNumbers } from "./cut.ts";
+import { type CutRecord, decideCut, inheritNumbers, lostCut } from "./cut.ts";
 import type { CutLimits } from "./cut-due.ts";
 import type { CutStore } from "./cut-store.ts";
 import type { CutWriter } from "./cut-writer.ts";
@@ -12,11 +11,14 @@ import { Doorbell } from "./doorbell.ts";
 import { FlushRequests } from "./flush-requests.ts";
 import { FrameQueue, PositionLost } from "./frame-queue.ts";
 import { type FrameWait, untilCutIsDue, untilRead } from "./frame-waits.ts";
-import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
+import type { LedgerIndex } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
+import type { AcceptedLoss } from "./loss.ts";
+import type { LossStore } from "./loss-store.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
 import { Publication } from "./publication.ts";
 import { resume } from "./resume.ts";
+import { ShardLedger } from "./shard-ledger.ts";
 import {
 	openShardStream,
 	readStreamAt,
@@ -30,6 +32,7 @@ export interface ShardOptions {
 	connection: NatsConnection;
 	cuts: CutStore;
 	snapshots: LedgerSnapshots;
+	losses: LossStore;
 	writer: CutWriter;
 	tombstones: Tombstones;
 	limits: CutLimits;
@@ -41,22 +44,20 @@ export interface ShardOptions {
 }
 
 const maxBackoffMs = 10_000;
-const ledgersAtOnce = 16;
+/** How soon a shard that has stopped hears that its loss was accepted. */
+const acceptancePollMs = 2_000;
 /** How late an archiver may be to hear of a deletion that another was asked for. */
 const maxTombstonesAgeMs = 10_000;
-/** A restart reads a few more records than these, in a second or two. */
-const cutsBetweenSnapshots = 500;
 
 /**
  * Moves one shard's frames into the store, for as long as the process lives (design §5). All it knows is read from the
  * store and the stream, so any failure is answered the same way: forget what was under way, wait, begin at the newest
- * cut. An {@link Alarm} alone is for good.
+ * cut. An {@link Alarm} alone stops it: until the process starts again, or a person accepts what is lost.
  */
 export class Shard {
 	readonly number: number;
-	/** What is archived, as of the last cut whose objects are all in the store. */
-	index = new LedgerIndex();
 	readonly flushes: FlushRequests;
+	readonly #ledger: ShardLedger;
 	readonly #options: ShardOptions;
 	readonly #bell = new Doorbell();
 	#state: { isRunning: boolean; reason?: string } = {
@@ -70,16 +71,21 @@ export class Shard {
 	#inherited: CutRecord["processes"] = {};
 	#isStoreChecked = false;
 	#areCutsListed = false;
-	/** Cut records that a restart would have to read. */
-	#cutsSinceSnapshot = 0;
-	#unpublished = new Set<IndexedSource>();
+	#accepted: AcceptedLoss[] = [];
 	#queue: FrameQueue | undefined;
 	#failures = 0;
 
 	constructor(options: ShardOptions) {
 		this.#options = options;
 		this.number = options.number;
+		const { number, snapshots, tombstones } = options;
+		this.#ledger = new ShardLedger(number, snapshots, tombstones);
 		this.flushes = new FlushRequests(() => this.#bell.ring());
+	}
+
+	/** What is archived, as of the last cut whose objects are all in the store. */
+	get index(): LedgerIndex {
+		return this.#ledger.index;
 	}
 
 	/** Why the shard isn't being archived now; undefined when it is. */
@@ -89,7 +95,7 @@ export class Shard {
 			: `shard ${this.number}: ${this.#state.reason}`;
 	}
 
-	/** Set once the shard has stopped for good. */
+	/** Set while the shard has stopped. */
 	get alarm(): Alarm | undefined {
 		return this.#alarm;
 	}
@@ -104,15 +110,10 @@ export class Shard {
 
 	/** Forgets those sources whose events are deleted. */
 	forgetDeleted(): void {
-		const { tombstones } = this.#options;
-		for (const source of this.index.sources())
-			if (tombstones.has(source)) {
-				this.index.remove(source);
-				this.#unpublished.delete(source);
-			}
+		this.#ledger.forgetDeleted();
 	}
 
-	/** Settles when the signal fires; after an alarm, too, nothing is done until then. */
+	/** Settles when the signal fires. After an alarm nothing is done until then, or until what is lost is accepted. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { log, metrics, number: shard } = this.#options;
 		const ring = () => this.#bell.ring();
@@ -125,9 +126,8 @@ export class Shard {
 				if (signal.aborted) break;
 				if (error instanceof Alarm) {
 					this.#stopFor(error);
-					break;
-				}
-				await this.#backOff(error, signal);
+					await this.#untilAccepted(error, signal);
+				} else await this.#backOff(error, signal);
 			}
 		}
 		signal.removeEventListener("abort", ring);
@@ -143,6 +143,29 @@ export class Shard {
 		log.error({ shard, alarm: alarm.code }, `ALARM: ${alarm.message}`);
 	}
 
+	/** Settles when a person has accepted what the alarm says is lost, or the signal fires. */
+	async #untilAccepted(alarm: Alarm, signal: AbortSignal): Promise<void> {
+		const { losses, log, metrics, number: shard } = this.#options;
+		const { loss } = alarm;
+		while (!signal.aborted) {
+			try {
+				if (loss) await losses.report(loss, alarm.message);
+				const acceptance = loss && (await losses.acceptanceOf(loss));
+				if (acceptance) {
+					log.warn({ shard, loss, acceptance }, "a loss is accepted");
+					break;
+				}
+			} catch (error) {
+				log.warn({ shard, err: error }, "losses can't be read or written");
+			}
+			await pause(acceptancePollMs, signal);
+		}
+		if (signal.aborted) return;
+		this.#alarm = undefined;
+		this.flushes.goOn();
+		metrics.alarm.set({ shard }, 0);
+	}
+
 	async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
 		const { log, metrics, number: shard } = this.#options;
 		const reason = error instanceof Error ? error.message : String(error);
@@ -155,20 +178,19 @@ export class Shard {
 		}
 		const bound = Math.min(maxBackoffMs, 200 * 2 ** this.#failures++);
 		// Full jitter, so that shards don't come back in step.
-		await delay(Math.random() * bound, undefined, { signal }).catch(
-			() => undefined,
-		);
+		await pause(Math.random() * bound, signal);
 	}
 
 	async #session(signal: AbortSignal): Promise<void> {
 		const { connection, limits, stream: settings, log } = this.#options;
-		const { number: shard } = this.#options;
+		const { losses, number: shard } = this.#options;
 		if (!this.#isStoreChecked) await this.#options.checkStore();
 		this.#isStoreChecked = true;
 		const stream = await openShardStream(connection, shard, settings, log);
 		const publication = await Publication.open(connection, settings.replicas);
+		this.#accepted = await losses.accepted(stream);
 		const { from, unfinished } = await this.#catchUp(stream, publication);
-		await this.#publishLedgers(publication);
+		await this.#ledger.publish(publication);
 		const queue = await FrameQueue.open(jetstream(connection), {
 			stream,
 			from,
@@ -208,7 +230,7 @@ export class Shard {
 		// In this order: see resume().
 		const { first_seq: firstSequence } = (await streams.info(stream)).state;
 		await this.#options.tombstones.refresh();
-		if (this.index.newestOfStream.size === 0) await this.#readSnapshot();
+		await this.#ledger.begin();
 		const news = this.#areCutsListed
 			? await cuts.ofStream(stream, this.#head)
 			: await cuts.ofShard(shard, this.index.newestOfStream);
@@ -219,11 +241,18 @@ export class Shard {
 		const head = ofThis.at(-1) ?? this.#head;
 		const atHead = await readStreamAt(streams, stream, head?.last);
 		const state = { firstSequence, ...atHead };
-		const position = resume(stream, head, state, objectsDone);
 		if (!this.#areCutsListed) this.#inherited = inheritNumbers(ofOthers);
-		for (const cut of ofOthers) this.#learn(cut);
-		for (const cut of before) if (cut) this.#learn(cut);
-		if (head && !position.unfinished) this.#learn(head);
+		const accepted = this.#accepted;
+		const position = resume(stream, head, state, objectsDone, accepted);
+		if (position.lost) {
+			await cuts.decide(lostCut(position.lost, head, this.#inherited));
+			throw new PositionLost(
+				`stream ${stream}: sequences ${position.lost.from} to ${position.lost.to} are lost, as accepted`,
+			);
+		}
+		for (const cut of ofOthers) this.#ledger.learn(cut);
+		for (const cut of before) if (cut) this.#ledger.learn(cut);
+		if (head && !position.unfinished) this.#ledger.learn(head);
 		this.#head = head;
 		this.#areCutsListed = true;
 		if (firstSequence < position.from)
@@ -233,26 +262,10 @@ export class Shard {
 		return position;
 	}
 
-	async #readSnapshot(): Promise<void> {
-		const { snapshots, number: shard } = this.#options;
-		this.index = (await snapshots.newest(shard)) ?? this.index;
-		for (const source of this.index.sources()) this.#unpublished.add(source);
-	}
-
-	/** Takes a cut into the index whose objects are all in the store. */
-	#learn(cut: CutRecord): void {
-		this.index.add(cut);
-		this.#cutsSinceSnapshot++;
-		for (const { account, sourceKey } of cut.groups) {
-			const source = this.index.source(account, sourceKey);
-			if (source) this.#unpublished.add(source);
-		}
-	}
-
 	async #decide(stream: string, wait: FrameWait): Promise<CutRecord> {
 		await untilCutIsDue(wait, this.flushes, this.#options.limits);
 		const known = this.#head?.processes ?? this.#inherited;
-		const cut = decideCut(stream, known, wait.queue.peek());
+		const cut = decideCut(stream, known, wait.queue.peek(), this.#accepted);
 		this.#head = await this.#options.cuts.decide(cut);
 		return this.#head;
 	}
@@ -265,6 +278,8 @@ export class Shard {
 	): Promise<void> {
 		const { connection, writer, tombstones, metrics } = this.#options;
 		const { number: shard } = this.#options;
+		// Whoever has its frames in memory still lets them go: that they are lost is decided.
+		if (cut.lost) throw new PositionLost("a cut says that frames are lost");
 		await untilRead(wait, cut.last);
 		await tombstones.refresh(maxTombstonesAgeMs);
 		await writer.write(shard, cut, wait.queue.take(cut.last));
@@ -272,26 +287,16 @@ export class Shard {
 		// The frames may have been in memory since before the stream was restored from an old copy.
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		verifyStream(cut, await readStreamAt(streams, cut.stream, cut.last));
-		this.#learn(cut);
+		this.#ledger.learn(cut);
 		this.forgetDeleted();
 		this.flushes.done(cut.stream, cut.last);
 		metrics.countCut(shard, cut);
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
-		await this.#publishLedgers(publication);
+		await this.#ledger.publish(publication);
 	}
+}
 
-	async #publishLedgers(publication: Publication): Promise<void> {
-		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
-			await this.#options.snapshots.write(this.number, this.index);
-			this.#cutsSinceSnapshot = 0;
-		}
-		await mapConcurrently(
-			[...this.#unpublished],
-			ledgersAtOnce,
-			async (source) => {
-				await publication.setLedger(ledgerOf(source));
-				this.#unpublished.delete(source);
-			},
-		);
-	}
+/** Settles early when the signal fires. */
+async function pause(timeMs: number, signal: AbortSignal): Promise<void> {
+	await delay(timeMs, undefined, { signal }).catch(() => undefined);
 }

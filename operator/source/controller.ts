@@ -1,3 +1,4 @@
+import { retentionKey } from "../../contracts/ledger.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { applyActions } from "../apply-actions.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
@@ -72,8 +73,11 @@ export const createSourceController: ControllerFactory = (context) => {
 	const ofRoute = (route: { account: string; source: string }) =>
 		loop.enqueue({ namespace: route.account, name: route.source });
 	routes.onChange(ofRoute);
-	ledgers.onChange((sourceKey) => {
-		const route = routes.published(sourceKey);
+	ledgers.onChange((key) => {
+		if (key === retentionKey)
+			for (const source of informers.sources.list())
+				loop.enqueue(keyOf(source));
+		const route = routes.published(key);
 		if (route) ofRoute(route);
 	});
 	return loop;
@@ -109,6 +113,7 @@ async function read(
 				: routes.claimant(sourceKey ?? ""),
 		publishTrouble: routes.trouble,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
+		retention: ledgers.retention,
 		receiveURL: settings.receiveURL,
 		statusWrittenMs,
 	};

@@ -68,6 +68,7 @@ function stateWith(part: Partial<SourceState> = {}): SourceState {
 		claimant: "shop",
 		publishTrouble: undefined,
 		ledger: undefined,
+		retention: undefined,
 		receiveURL: "https://in.example",
 		statusWrittenMs: 0,
 		...part,
@@ -296,15 +297,22 @@ test("the ledger's facts follow at most once in ten seconds", () => {
 		lastEventTime: "2026-03-01T11:59:59Z",
 		archivedThrough: "2026-03-01T12:00:00Z",
 		archived: { "2026-02-28": 2, "2026-03-01": 3 },
+		quarantined: { "2026-03-01": 1 },
 	};
-	const state = stateWith({ source, ledger, statusWrittenMs: now });
+	const retention = {
+		version: 1,
+		days: 31,
+		enforcedBy: "Lifecycle",
+	} as const;
+	const state = stateWith({ source, ledger, retention, statusWrittenMs: now });
 	expect(decide(state, now + 4_000)).toEqual([
 		{ type: "lookAgain", afterMs: 6_000 },
 	]);
 	expect(statusIn(decide(state, now + 10_000))).toMatchObject({
 		phase: "Active",
 		firstEventDate: "2026-02-28",
-		counts: { archived: 5 },
+		counts: { accepted: 6, archived: 5, quarantined: 1 },
+		retention: { days: 31, enforcedBy: "Lifecycle" },
 	});
 	// What a person did is shown at once.
 	const suspended = { ...sourceWith({ suspend: true }), status };

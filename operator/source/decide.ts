@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SourceLedger } from "../../contracts/ledger.ts";
+import type { RetentionState, SourceLedger } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
+import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import type { SealKey } from "../../service/seal-key.ts";
 import type { CommonAction } from "../apply-actions.ts";
@@ -37,6 +38,7 @@ export interface SourceState {
 	/** Why routes can't be published at the moment. */
 	publishTrouble: string | undefined;
 	ledger: SourceLedger | undefined;
+	retention: RetentionState | undefined;
 	/** Where receivers are reached from outside, without a slash at the end. */
 	receiveURL: string;
 	/** When this process last wrote the Source's status; 0 if it never did. */
@@ -167,7 +169,7 @@ function readinessOf(
 const phases = { True: "Active", False: "Error", Unknown: "Pending" } as const;
 
 function statusOf(
-	{ source, ledger, receiveURL }: SourceState,
+	{ source, ledger, retention, receiveURL }: SourceState,
 	{ reason, message, keys, readiness }: Verdict,
 	now: number,
 ): SourceStatus {
@@ -180,7 +182,14 @@ function statusOf(
 			sourceKey: keys.sourceKey,
 			shard: keys.shard,
 		}),
-		...(keys && ledger ? ledgerFacts(ledger) : factsOf(source.status)),
+		...factsOf(source.status),
+		...(keys && ledger && ledgerFacts(ledger)),
+		...(retention && {
+			retention: {
+				days: retention.days,
+				enforcedBy: retention.enforcedBy,
+			},
+		}),
 		conditions: setCondition(
 			source.status?.conditions,
 			{
@@ -197,34 +206,50 @@ function statusOf(
 
 type Facts = Pick<
 	SourceStatus,
-	"firstEventDate" | "lastEventTime" | "archivedThrough" | "counts"
+	| "firstEventDate"
+	| "lastEventTime"
+	| "archivedThrough"
+	| "counts"
+	| "retention"
 >;
 
 function ledgerFacts(ledger: SourceLedger): Facts {
+	const archived = sumOf(ledger.archived);
+	const quarantined = sumOf(ledger.quarantined);
 	return {
 		firstEventDate: ledger.firstEventDate,
 		lastEventTime: ledger.lastEventTime,
 		archivedThrough: ledger.archivedThrough,
-		counts: {
-			archived: Object.values(ledger.archived).reduce((a, b) => a + b, 0),
-		},
+		counts: { accepted: archived + quarantined, archived, quarantined },
 	};
+}
+
+function sumOf(events: Record<UtcDate, number> = {}): number {
+	return Object.values(events).reduce((a, b) => a + b, 0);
 }
 
 /** What the status already says; it stays while the ledger can't be read. */
 function factsOf(status: SourceStatus = {}): Facts {
-	const { firstEventDate, lastEventTime, archivedThrough, counts } = status;
+	const { firstEventDate, lastEventTime, archivedThrough } = status;
+	const { counts, retention } = status;
 	return {
 		...(firstEventDate !== undefined && { firstEventDate }),
 		...(lastEventTime !== undefined && { lastEventTime }),
 		...(archivedThrough !== undefined && { archivedThrough }),
 		...(counts && { counts }),
+		...(retention && { retention }),
 	};
 }
 
 function withoutFacts(status: SourceStatus = {}): SourceStatus {
-	const { firstEventDate, lastEventTime, archivedThrough, counts, ...rest } =
-		status;
+	const {
+		firstEventDate,
+		lastEventTime,
+		archivedThrough,
+		counts,
+		retention,
+		...rest
+	} = status;
 	return rest;
 }
 

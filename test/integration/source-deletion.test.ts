@@ -37,6 +37,15 @@ async function kubectlDelete(name: string): Promise<void> {
 
 test("kubectl delete takes a Source's events along, wherever they are, its URL, and nothing of another's", async () => {
 	const kept = await scene.sourceWithEvent("kept");
+	await vi.waitFor(
+		async () =>
+			expect((await scene.getSource("kept"))?.status).toMatchObject({
+				counts: { accepted: 1, archived: 1, quarantined: 0 },
+				// The gateway has no lifecycle rules.
+				retention: { days: 31, enforcedBy: "Sweep" },
+			}),
+		soon,
+	);
 	const { sourceKey, path } = await scene.sourceWithEvent("gone");
 	await scene.accepted(path, "in the stream");
 	await kubectlDelete("gone");

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { retentionKey } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import { routeKey } from "../../contracts/route.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
@@ -321,11 +322,16 @@ test("what archive says of a Source is in its status", async () => {
 			archived: { "2026-02-28": 2, "2026-03-01": 3 },
 		}),
 	);
+	await ledger.put(
+		retentionKey,
+		JSON.stringify({ version: 1, days: 31, enforcedBy: "Sweep" }),
+	);
 	await vi.waitFor(async () => {
 		const counted = await sourceWith("Active", "counted");
 		expect(counted.status).toMatchObject({
 			firstEventDate: "2026-02-28",
-			counts: { archived: 5 },
+			counts: { accepted: 5, archived: 5, quarantined: 0 },
+			retention: { days: 31, enforcedBy: "Sweep" },
 		});
 	}, soon);
 });

@@ -24,10 +24,19 @@ export type Source = {
 	archivedThrough?: string;
 	/** Events of the dates that are retained. */
 	counts?: {
+		/** Events that archive has taken over from the receivers: those in the bucket and those kept aside. */
+		accepted?: number;
 		/** Events in the bucket. */
 		archived?: number;
 		/** Events kept aside because the TrackingPlan says so. */
 		quarantined?: number;
+	};
+	/** How long events stay. */
+	retention?: {
+		/** Days for which an event stays in the bucket after its date. */
+		days?: number;
+		/** Who removes events after that. `Lifecycle`: a rule among the bucket's own, which archive keeps there. `Sweep`: archive itself, hourly, as the store has no lifecycle rules or archive may not set them. */
+		enforcedBy?: "Lifecycle" | "Sweep";
 	};
 	/** `Ready`: the URL accepts events. */
 	conditions?: Array<{
