@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayMs } from "../../contracts/utc-date.ts";
+import { deleteSourceObjects } from "../../ingest/archive/source-objects.ts";
+import { Tombstones } from "../../ingest/archive/tombstones.ts";
 import { newEvent } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 import {
@@ -199,4 +201,21 @@ test("compaction waits while its shard is behind", async () => {
 	).toBe("waiting");
 	shard.lagSeconds = 0;
 	expect((await compacting).outputs).toHaveLength(1);
+});
+
+test("of a deleted source, records and outputs go too, and no more are written", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const { store, keys } = fixture.archive;
+	const due = fixture.due();
+	await fixture.compactor().look(Date.now(), fixture.signal);
+	const tombstones = new Tombstones(store, keys);
+	await tombstones.add(due);
+	await deleteSourceObjects({ store, keys }, due, () => true);
+	expect(await fixture.record()).toBeUndefined();
+	expect(await fixture.names()).toEqual([]);
+	const late = fixture.compactor({ tombstones });
+	await expect(late.compact(0, due, fixture.signal)).rejects.toThrow(
+		"is deleted",
+	);
+	expect(await fixture.names()).toEqual([]);
 });

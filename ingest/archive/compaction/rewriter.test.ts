@@ -1,0 +1,89 @@
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	type ObjectEvent,
+	parquetObject,
+} from "../../../test/parquet-object.ts";
+import { temporaryDirectory } from "../../../test/test-server.ts";
+import { Rewriter } from "./rewriter.ts";
+
+const date = "2026-03-01";
+
+function event(second: number, body = `${second}`): ObjectEvent {
+	const timestampMs = Date.parse(`${date}T00:00:00Z`) + second * 1000;
+	return { event_id: `id-${second}`, timestampMs, body };
+}
+
+async function open(scratch?: string) {
+	const rewriter = await Rewriter.open(
+		scratch ?? (await temporaryDirectory("rewriter")),
+		new AbortController().signal,
+	);
+	onTestFinished(() => rewriter.close());
+	return rewriter;
+}
+
+async function fileOf(rewriter: Rewriter, ...events: ObjectEvent[]) {
+	const file = rewriter.newFile();
+	await writeFile(file, await parquetObject(date, events));
+	return file;
+}
+
+test("files become one, sorted by timestamp, with the same contents", async () => {
+	const rewriter = await open();
+	const files = [
+		await fileOf(rewriter, event(1), event(4)),
+		await fileOf(rewriter, event(2), event(3)),
+	];
+	const merged = await rewriter.merge(files, 2048);
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	const reader = await connection.runAndReadAll(
+		`SELECT body FROM read_parquet('${merged}', file_row_number = true) ORDER BY file_row_number`,
+	);
+	expect(reader.getRows().flat()).toEqual(["1", "2", "3", "4"]);
+	connection.closeSync();
+	instance.closeSync();
+	const [a, b, both] = [
+		await rewriter.contents(files[0]!),
+		await rewriter.contents(files[1]!),
+		await rewriter.contents(merged),
+	];
+	expect(both).toEqual({
+		rows: 4,
+		ids: 4,
+		bytes: a!.bytes + b!.bytes,
+		hashes: a!.hashes + b!.hashes,
+	});
+});
+
+test.each<[string, ObjectEvent[]]>([
+	["another body", [event(1), event(2, "x")]],
+	["another time", [event(1), { ...event(2), timestampMs: 0 }]],
+	["another id", [event(1), { ...event(2), event_id: "x" }]],
+	["other headers", [event(1), { ...event(2), headers: { a: "b" } }]],
+	["one twice", [event(1), event(1)]],
+])("contents tell files apart that differ in %s", async (_, events) => {
+	const rewriter = await open();
+	const one = await fileOf(rewriter, event(1), event(2));
+	const other = await fileOf(rewriter, ...events);
+	expect(await rewriter.contents(other)).not.toEqual(
+		await rewriter.contents(one),
+	);
+});
+
+test("what a killed process left is cleared away; one that is at work keeps its files", async () => {
+	const scratch = await temporaryDirectory("scratch");
+	for (const name of ["compaction-dead", "compaction-alive", "other"])
+		await mkdir(join(scratch, name));
+	const longAgo = Date.now() / 1000 - 2 * 3600;
+	for (const name of ["compaction-dead", "other"])
+		await utimes(join(scratch, name), longAgo, longAgo);
+	await (await open(scratch)).close();
+	expect((await readdir(scratch)).sort()).toEqual([
+		"compaction-alive",
+		"other",
+	]);
+});
