@@ -29,6 +29,12 @@ export interface Route {
 		allowGet: boolean;
 		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
 	};
+	/** A request that repeats an earlier one's key is not stored again; absent when each request is an event. */
+	idempotency?: {
+		/** A header's name in lower case, or a JSON Pointer (RFC 6901) into the body. */
+		key: { header: string } | { bodyPointer: string };
+		windowSeconds: number;
+	};
 	/** Lower-case header names whose values are stored with each event. */
 	capturedHeaders: string[];
 }

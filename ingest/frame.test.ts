@@ -55,8 +55,26 @@ test("a frame cut off at any byte, or with one too many, is refused", () => {
 
 test("an unknown version is named", () => {
 	const other = encode([]);
-	other[3] = 2;
-	expect(() => decodeFrame(other)).toThrow("version 2");
+	other[3] = 3;
+	expect(() => decodeFrame(other)).toThrow("version 3");
+});
+
+test("an idempotency key makes a frame one of version 2, beside events without", () => {
+	const events = [
+		event("1"),
+		event("2", { key: "ab".repeat(16), kind: "form", violations: "[]" }),
+		event("", { key: "00".repeat(16) }),
+	];
+	const frame = Buffer.concat([
+		encodeFrameHead(process, 7, [], events.length, 2),
+		...events.flatMap(encodeEvent),
+	]);
+	expect(decodeFrame(frame).events).toEqual(events);
+	for (let length = 0; length < frame.length; length++)
+		expect(() => decodeFrame(frame.subarray(0, length))).toThrow(FrameError);
+	// An archive of before would take the key for a part of the body.
+	frame[3] = 1;
+	expect(() => decodeFrame(frame)).toThrow("unknown content kind");
 });
 
 test("headers too long for their length field are refused, not cut", () => {

@@ -1,11 +1,14 @@
 /**
- * A frame is one JetStream message: the events that were committed together. This is its wire format, version 1.
+ * A frame is one JetStream message: the events that were committed together. This is its wire format, version 1, and
+ * version 2, which a frame has that holds an event with an idempotency key.
  *
  * All integers are big-endian.
  *
  *     frame   "TMF" version:u8 process:16 bytes number:u48 voids:u16 {number:u48}… events:u32 {event}…
  *     event   length:u32 (of what follows) id:16 bytes receivedAt:u48 (ms since the epoch) sourceKey:16 bytes
- *             kind:u8 account:u8+bytes headers:u16+JSON violations:u16+JSON body (the rest, untouched)
+ *             kind:u8 account:u8+bytes headers:u16+JSON violations:u16+JSON [key:16 bytes] body (the rest, untouched)
+ *
+ * In version 2 the highest bit of kind says that the event has a key.
  */
 
 /** What the sender's body was: JSON text as it came, or a form turned into a JSON object. */
@@ -27,9 +30,14 @@ export interface FrameEvent {
 	headers: string;
 	/** What the tracking plan found, as JSON; empty when there is no plan or nothing to say. */
 	violations: string;
+	/** Digest of the sender's idempotency key, 32 hex digits; absent when the event has none. */
+	key?: string | undefined;
 	/** JSON text, UTF-8, byte for byte as it came. */
 	body: Uint8Array;
 }
+
+/** An event without its body. */
+export type EventHead = Omit<FrameEvent, "body">;
 
 export interface Frame {
 	/** The receive process: 128 random bits of its start, 32 hex digits. */
@@ -46,8 +54,12 @@ export class FrameError extends Error {
 	override name = "FrameError";
 }
 
-const magic = Buffer.from("TMF\x01", "latin1");
+const magic = Buffer.from("TMF", "latin1");
 const fixedEventBytes = 16 + 6 + 16 + 1;
+const keyBytes = 16;
+const keyBit = 0x80;
+
+export type FrameVersion = 1 | 2;
 
 /** The JetStream message id of a frame: a repeat under it is dropped by the server for the duplicate window. */
 export function frameId(process: string, number: number): string {
@@ -65,10 +77,7 @@ export function encodeEvent(
  * What stands in a frame before an event's body, which need not be one piece.
  * Throws {@link RangeError} if account, headers or violations are longer than their length fields can say.
  */
-export function encodeEventHead(
-	event: Omit<FrameEvent, "body">,
-	bodyBytes: number,
-): Buffer {
+export function encodeEventHead(event: EventHead, bodyBytes: number): Buffer {
 	const accountBytes = Buffer.byteLength(event.account);
 	const headersBytes = Buffer.byteLength(event.headers);
 	const violationsBytes = Buffer.byteLength(event.violations);
@@ -80,31 +89,36 @@ export function encodeEventHead(
 		2 +
 		headersBytes +
 		2 +
-		violationsBytes;
+		violationsBytes +
+		(event.key === undefined ? 0 : keyBytes);
 	const head = Buffer.allocUnsafe(headBytes);
 	let at = head.writeUInt32BE(headBytes - 4 + bodyBytes, 0);
 	head.set(event.id, at);
 	at = head.writeUIntBE(event.receivedAtMs, at + 16, 6);
 	at += head.write(event.sourceKey, at, 16, "hex");
-	at = head.writeUInt8(kinds.indexOf(event.kind), at);
+	const kind = kinds.indexOf(event.kind);
+	at = head.writeUInt8(event.key === undefined ? kind : kind | keyBit, at);
 	at = head.writeUInt8(accountBytes, at);
 	at += head.write(event.account, at);
 	at = head.writeUInt16BE(headersBytes, at);
 	at += head.write(event.headers, at);
 	at = head.writeUInt16BE(violationsBytes, at);
-	head.write(event.violations, at);
+	at += head.write(event.violations, at);
+	if (event.key !== undefined) head.write(event.key, at, keyBytes, "hex");
 	return head;
 }
 
-/** The head of a frame; the encoded events follow it in order. */
+/** The head of a frame; the encoded events follow it in order. @param version 2 when one of them has a key. */
 export function encodeFrameHead(
 	process: string,
 	number: number,
 	voided: readonly number[],
 	eventCount: number,
+	version: FrameVersion = 1,
 ): Buffer {
 	const head = Buffer.allocUnsafe(4 + 16 + 6 + 2 + voided.length * 6 + 4);
 	let at = magic.copy(head);
+	at = head.writeUInt8(version, at);
 	at += head.write(process, at, 16, "hex");
 	at = head.writeUIntBE(number, at, 6);
 	at = head.writeUInt16BE(voided.length, at);
@@ -128,11 +142,12 @@ export function decodeFrame(bytes: Uint8Array): Frame {
 }
 
 function decode(buffer: Buffer): Frame {
-	if (!buffer.subarray(0, 3).equals(magic.subarray(0, 3)))
+	if (!buffer.subarray(0, 3).equals(magic))
 		throw new FrameError("the message is not a frame");
-	if (buffer[3] !== magic[3])
+	const version = buffer[3];
+	if (version !== 1 && version !== 2)
 		throw new FrameError(
-			`the frame's format is version ${buffer[3]}; this archive knows version 1. Upgrade archive before receive.`,
+			`the frame's format is version ${version}; this archive knows versions 1 and 2. Upgrade archive before receive.`,
 		);
 	const process = buffer.toString("hex", 4, 20);
 	const number = buffer.readUIntBE(20, 6);
@@ -146,7 +161,7 @@ function decode(buffer: Buffer): Frame {
 	const events: FrameEvent[] = [];
 	for (let i = 0; i < eventCount; i++) {
 		const end = at + 4 + buffer.readUInt32BE(at);
-		events.push(decodeEvent(buffer, at + 4, end));
+		events.push(decodeEvent(buffer, at + 4, end, version));
 		at = end;
 	}
 	if (at !== buffer.length)
@@ -156,8 +171,15 @@ function decode(buffer: Buffer): Frame {
 	return { process, number, voided, events };
 }
 
-function decodeEvent(buffer: Buffer, start: number, end: number): FrameEvent {
-	const kind = kinds[buffer.readUInt8(start + 38)];
+function decodeEvent(
+	buffer: Buffer,
+	start: number,
+	end: number,
+	version: FrameVersion,
+): FrameEvent {
+	const kindByte = buffer.readUInt8(start + 38);
+	const hasKey = version === 2 && kindByte >= keyBit;
+	const kind = kinds[hasKey ? kindByte - keyBit : kindByte];
 	if (kind === undefined) throw new FrameError("unknown content kind");
 	let at = start + fixedEventBytes;
 	const text = (lengthBytes: 1 | 2): string => {
@@ -168,8 +190,10 @@ function decodeEvent(buffer: Buffer, start: number, end: number): FrameEvent {
 	const account = text(1);
 	const headers = text(2);
 	const violations = text(2);
+	const keyAt = at;
+	if (hasKey) at += keyBytes;
 	if (end > buffer.length || at > end) throw new RangeError();
-	return {
+	const event: FrameEvent = {
 		id: buffer.subarray(start, start + 16),
 		receivedAtMs: buffer.readUIntBE(start + 16, 6),
 		sourceKey: buffer.toString("hex", start + 22, start + 38),
@@ -179,4 +203,6 @@ function decodeEvent(buffer: Buffer, start: number, end: number): FrameEvent {
 		violations,
 		body: buffer.subarray(at, end),
 	};
+	if (hasKey) event.key = buffer.toString("hex", keyAt, at);
+	return event;
 }

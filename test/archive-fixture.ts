@@ -77,7 +77,7 @@ let shards = 0;
 
 /** A shard and a prefix in the bucket of its own, so that tests don't meet. */
 export class ArchiveFixture {
-	readonly shard = shards++;
+	readonly shard: number;
 	readonly prefix: string = `test-${randomUUID()}`;
 	readonly keys = new ObjectKeys(this.prefix);
 	readonly process = randomBytes(16).toString("hex");
@@ -89,18 +89,29 @@ export class ArchiveFixture {
 	stream = "";
 	#number = 0;
 
-	private constructor(servers: Servers, connection: NatsConnection) {
+	private constructor(
+		servers: Servers,
+		connection: NatsConnection,
+		shard: number,
+	) {
+		this.shard = shard;
 		this.servers = servers;
 		this.connection = connection;
 		this.store = newStore(servers.s3, new AbortController().signal);
 	}
 
-	/** Has the shard's stream made, so that frames can be published before archive runs. */
-	static async open(servers: Servers): Promise<ArchiveFixture> {
+	/**
+	 * Has the shard's stream made, so that frames can be published before archive runs. @param shard for who has the
+	 * servers alone.
+	 */
+	static async open(
+		servers: Servers,
+		shard = shards++,
+	): Promise<ArchiveFixture> {
 		const settings = new Settings({ NATS_URL: servers.nats.url });
 		const connection = await connectNats(settings, "test", log);
 		onTestFinished(() => connection.close());
-		const fixture = new ArchiveFixture(servers, connection);
+		const fixture = new ArchiveFixture(servers, connection, shard);
 		fixture.stream = await openShardStream(
 			connection,
 			fixture.shard,
@@ -140,7 +151,13 @@ export class ArchiveFixture {
 		const { process = this.process, voided = [] } = more;
 		const number = more.number ?? ++this.#number;
 		const data = Buffer.concat([
-			encodeFrameHead(process, number, voided, events.length),
+			encodeFrameHead(
+				process,
+				number,
+				voided,
+				events.length,
+				events.some(({ key }) => key) ? 2 : 1,
+			),
 			...events.flatMap(encodeEvent),
 		]);
 		return this.publishBytes(data, more.messageId ?? frameId(process, number));
@@ -299,7 +316,11 @@ export class ArchiveFixture {
 	}
 }
 
-const streamSettings = { maxBytes: 64 * 1024 * 1024, replicas: 1 };
+const streamSettings = {
+	maxBytes: 64 * 1024 * 1024,
+	replicas: 1,
+	maxKeys: 1_000_000,
+};
 
 export function newEvent(
 	body: string,

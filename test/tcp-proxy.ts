@@ -1,11 +1,19 @@
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
+interface StallPoint {
+	text: string;
+	/** Before these bytes reach the server, or after, so that its answer doesn't come back. */
+	when: "before" | "after";
+	reached: () => void;
+}
+
 /** Stands between a client and a server, to be a network that fails. */
 export class TcpProxy {
 	readonly #target: number;
 	readonly #sockets = new Set<Socket>();
 	#server: Server;
+	#point: StallPoint | undefined;
 	port = 0;
 
 	private constructor(target: number) {
@@ -49,6 +57,23 @@ export class TcpProxy {
 		}
 	}
 
+	/** Stalls by itself at the first bytes from a client that hold this text. Settles then. */
+	stallAt(text: string, when: StallPoint["when"]): Promise<void> {
+		return new Promise((reached) => {
+			this.#point = { text, when, reached };
+		});
+	}
+
+	/** Whether bytes from a client go on to the server. */
+	#passes(bytes: Buffer): boolean {
+		const point = this.#point;
+		if (!point || !bytes.includes(point.text)) return true;
+		this.#point = undefined;
+		this.stall();
+		point.reached();
+		return point.when === "after";
+	}
+
 	#listener(): Server {
 		return createServer((client) => {
 			const server = connect(this.#target, "127.0.0.1");
@@ -61,7 +86,10 @@ export class TcpProxy {
 					server.destroy();
 				});
 			}
-			client.pipe(server).pipe(client);
+			client.on("data", (bytes: Buffer) => {
+				if (this.#passes(bytes)) server.write(bytes);
+			});
+			server.pipe(client);
 		});
 	}
 }

@@ -461,12 +461,32 @@ export interface SourceVerification {
 	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
 }
 
+/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+export interface SourceKey {
+	/** Where the provider puts it. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` of the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
+	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify";
+	/** Request header, in lower case, such as `idempotency-key`. */
+	header?: string;
+	/** JSON Pointer (RFC 6901) into the body, such as `/event/id`, to a text or a whole number. */
+	bodyPointer?: string;
+}
+
+/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+export interface SourceIdempotency {
+	/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+	key: SourceKey;
+	/** How long a key is kept from its first request on, in seconds. Up to 7 days. */
+	windowSeconds: number;
+}
+
 /** Settings of a webhook. */
 export interface SourceWebhook {
 	/** What a sender must present besides knowing the URL. */
 	authorization: SourceAuthorization;
 	/** How senders check the URL before they send events. Their checks are answered and not stored. */
 	verification?: SourceVerification;
+	/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+	idempotency?: SourceIdempotency;
 	/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 	maxBodyBytes: number;
 	/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */

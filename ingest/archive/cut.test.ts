@@ -6,6 +6,7 @@ import {
 	eventsOfCut,
 	inheritNumbers,
 	type StoredFrame,
+	withoutCopies,
 } from "./cut.ts";
 import { holeMs, memoryMs } from "./frame-numbers.ts";
 
@@ -156,5 +157,24 @@ test.each<[string, StoredFrame]>([
 	const cut = decideCut("s", {}, [first, frame(2, 2, [event("2")])]);
 	expect(() => eventsOfCut(cut, [first, other])).toThrow(
 		expect.objectContaining({ code: "CutMismatch" }),
+	);
+});
+
+test("copies of events that other frames stored are left out, as the record says", () => {
+	const frames = [
+		frame(1, 1, [event("a"), event("copy"), event("b")]),
+		frame(2, 2, [event("copy", noon, "bank")]),
+		frame(3, 3, [event("c")]),
+	];
+	const cut = decideCut("s", {}, frames);
+	expect(withoutCopies(cut, frames, [])).toBe(cut);
+	const without = withoutCopies(cut, frames, [
+		[1, 1],
+		[2, 0],
+	]);
+	expect(bodies(without, frames)).toEqual([["a", "b", "c"]]);
+	// Whoever adopts the record must not take them either.
+	expect(() => eventsOfCut({ ...without, copies: [] }, frames)).toThrow(
+		/CutMismatch|groups/,
 	);
 });

@@ -28,6 +28,8 @@ export interface CutRecord {
 	lastFrame: FrameMark;
 	/** Sequences whose frame had been stored before under the same number; their events are not taken. */
 	repeated: number[];
+	/** Events that were stored before under the same idempotency key, by another frame; they are not taken. */
+	copies?: EventPlace[];
 	/** One object each, ordered by account, source and date. */
 	groups: CutGroup[];
 	/** By receive process, after `last`. */
@@ -35,6 +37,9 @@ export interface CutRecord {
 	/** These sequences are gone, and a person has accepted that: there are no objects, and nothing to compare. */
 	lost?: Acceptance;
 }
+
+/** Where an event stands in the stream: its frame's sequence, and its index in the frame. */
+export type EventPlace = [sequence: number, index: number];
 
 /** Tells a stored frame from any other. */
 export interface FrameMark {
@@ -112,6 +117,17 @@ export function decideCut(
 	};
 }
 
+/** The same cut without these events. `frames` are exactly the cut's. */
+export function withoutCopies(
+	cut: CutRecord,
+	frames: readonly StoredFrame[],
+	copies: EventPlace[],
+): CutRecord {
+	if (copies.length === 0) return cut;
+	const groups = groupEvents(frames, cut.repeated, copies);
+	return { ...cut, copies, groups: groups.map(({ group }) => group) };
+}
+
 /**
  * The cut in the place of sequences that are lost, which follow `head`. It is a link of the chain as any other: who read
  * these frames before they were gone, and would decide a cut of them, finds it there.
@@ -161,7 +177,7 @@ export function eventsOfCut(
 	cut: CutRecord,
 	frames: readonly StoredFrame[],
 ): { group: CutGroup; events: FrameEvent[] }[] {
-	const groups = groupEvents(frames, cut.repeated);
+	const groups = groupEvents(frames, cut.repeated, cut.copies);
 	const found = {
 		first: frames[0]!.sequence,
 		last: frames.at(-1)!.sequence,
@@ -193,12 +209,18 @@ export function lateEvents({ groups, firstFrame }: CutRecord): number {
 function groupEvents(
 	frames: readonly StoredFrame[],
 	repeated: readonly number[],
+	copies: readonly EventPlace[] = [],
 ): { group: CutGroup; events: FrameEvent[] }[] {
 	const dropped = new Set(repeated);
+	const copiesOf = Map.groupBy(copies, ([sequence]) => sequence);
 	const groups = new Map<string, FrameEvent[]>();
 	for (const { sequence, frame } of frames) {
 		if (dropped.has(sequence)) continue;
-		for (const event of frame.events) {
+		const left = copiesOf.get(sequence)?.map(([, index]) => index);
+		const taken = left
+			? frame.events.filter((_, index) => !left.includes(index))
+			: frame.events;
+		for (const event of taken) {
 			const key = `${event.account}/${event.sourceKey}/${Math.floor(event.receivedAtMs / dayMs)}`;
 			const events = groups.get(key);
 			if (events) events.push(event);

@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingError, type Settings } from "../../service/settings.ts";
 import type { CutLimits } from "./cut-due.ts";
+import type { KeySettings } from "./key-bucket-creation.ts";
 import type { ObjectStoreSettings } from "./s3-client.ts";
 import type { StreamSettings } from "./shard-stream.ts";
 import { readStoreSettings } from "./store-settings.ts";
@@ -14,7 +15,7 @@ export interface ArchiveSettings {
 	limits: CutLimits;
 	/** Objects that a closed date must have to be compacted; 0 when none is. */
 	compactionMinObjects: number;
-	stream: StreamSettings;
+	stream: StreamSettings & KeySettings;
 	/** Folder for Parquet files on their way. */
 	scratch: string;
 	healthPort: number;
@@ -57,6 +58,11 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 				min: 1,
 				max: 5,
 				fallback: 1,
+			}),
+			maxKeys: settings.integer("IDEMPOTENCY_MAX_KEYS", {
+				min: 1,
+				max: 100_000_000,
+				fallback: 1_000_000,
 			}),
 		},
 		scratch: settings.text(

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
+import type { KeyBucket } from "../idempotency/key-bucket.ts";
 import { Alarm } from "./alarm.ts";
 import { type CutRecord, decideCut, inheritNumbers, lostCut } from "./cut.ts";
 import type { CutLimits } from "./cut-due.ts";
@@ -11,6 +12,8 @@ import { Doorbell } from "./doorbell.ts";
 import { FlushRequests } from "./flush-requests.ts";
 import { FrameQueue, PositionLost } from "./frame-queue.ts";
 import { type FrameWait, untilCutIsDue, untilRead } from "./frame-waits.ts";
+import { type KeySettings, openKeyBucket } from "./key-bucket-creation.ts";
+import { withoutRepeats } from "./key-settlement.ts";
 import type { LedgerIndex } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 import type { AcceptedLoss } from "./loss.ts";
@@ -36,7 +39,7 @@ export interface ShardOptions {
 	writer: CutWriter;
 	tombstones: Tombstones;
 	limits: CutLimits;
-	stream: StreamSettings;
+	stream: StreamSettings & KeySettings;
 	/** Throws when the store can't be used; asked until it can. */
 	checkStore: () => Promise<void>;
 	metrics: ArchiveMetrics;
@@ -73,6 +76,7 @@ export class Shard {
 	#areCutsListed = false;
 	#accepted: AcceptedLoss[] = [];
 	#queue: FrameQueue | undefined;
+	#keys: KeyBucket | undefined;
 	#failures = 0;
 
 	constructor(options: ShardOptions) {
@@ -189,6 +193,7 @@ export class Shard {
 		const stream = await openShardStream(connection, shard, settings, log);
 		const publication = await Publication.open(connection, settings.replicas);
 		this.#accepted = await losses.accepted(stream);
+		this.#keys = await openKeyBucket(connection, settings);
 		const { from, unfinished } = await this.#catchUp(stream, publication);
 		await this.#ledger.publish(publication);
 		const queue = await FrameQueue.open(jetstream(connection), {
@@ -265,7 +270,10 @@ export class Shard {
 	async #decide(stream: string, wait: FrameWait): Promise<CutRecord> {
 		await untilCutIsDue(wait, this.flushes, this.#options.limits);
 		const known = this.#head?.processes ?? this.#inherited;
-		const cut = decideCut(stream, known, wait.queue.peek(), this.#accepted);
+		// More may be read while keys are asked for.
+		const frames = [...wait.queue.peek()];
+		const all = decideCut(stream, known, frames, this.#accepted);
+		const cut = await withoutRepeats(this.#keys!, all, frames);
 		this.#head = await this.#options.cuts.decide(cut);
 		return this.#head;
 	}

@@ -19,6 +19,8 @@ let deferred: (() => void)[];
 /** What became of each event, by its body. */
 let answers: Record<string, "stored" | "unavailable">;
 let held: number;
+/** What was said when each event's bytes were given up, by its body: the outcome, and the number of its frame. */
+let released: Record<string, string>;
 let processes: number;
 let committer: Committer;
 
@@ -29,6 +31,7 @@ beforeEach(() => {
 	deferred = [];
 	answers = {};
 	held = 0;
+	released = {};
 	processes = 0;
 	committer = new Committer({
 		publish: (frame) =>
@@ -58,7 +61,12 @@ function turn(): void {
 	for (const run of deferred.splice(0)) run();
 }
 
-function add(name: string, size = name.length, waitsSinceMs = now): void {
+function add(
+	name: string,
+	size = name.length,
+	waitsSinceMs = now,
+	key?: string,
+): void {
 	const body = Buffer.from(name.padEnd(size));
 	const encoded = encodeEvent({
 		id: Buffer.alloc(16),
@@ -68,6 +76,7 @@ function add(name: string, size = name.length, waitsSinceMs = now): void {
 		kind: "json",
 		headers: "",
 		violations: "",
+		key,
 		body,
 	});
 	const answer = (outcome: "stored" | "unavailable") => {
@@ -82,7 +91,11 @@ function add(name: string, size = name.length, waitsSinceMs = now): void {
 		bytes: encoded[0].length + body.length,
 		answerStored: () => answer("stored"),
 		answerUnavailable: () => answer("unavailable"),
-		release: () => held--,
+		hasKey: key !== undefined,
+		release: (outcome, frame) => {
+			held--;
+			released[name] = `${outcome} ${frame?.number}`;
+		},
 	});
 }
 
@@ -330,4 +343,35 @@ test("a stream that refuses for hours doesn't make the list of voided numbers en
 		number: 1,
 		voided: [],
 	});
+});
+
+test("a frame is of version 2 when one of its events has a key, and of version 1 else", async () => {
+	add("a");
+	add("b", 1, now, "0f".repeat(16));
+	turn();
+	expect(attempts[0]!.frame.data[3]).toBe(2);
+	expect(read(attempts[0]).events).toEqual(["a", "b"]);
+	await attempts[0]!.settle("stored");
+	add("c");
+	turn();
+	expect(attempts[1]!.frame.data[3]).toBe(1);
+});
+
+test("what became of an event is told when it is known, however late, also when it stood in no frame", async () => {
+	add("stored late");
+	turn();
+	add("never sent");
+	tickAfter(10_000);
+	expect(answers).toEqual({
+		"stored late": "unavailable",
+		"never sent": "unavailable",
+	});
+	expect(released).toEqual({ "never sent": "refused undefined" });
+	await attempts[0]!.settle("stored");
+	expect(released["stored late"]).toBe("stored 1");
+	add("given up");
+	turn();
+	await attempts[1]!.settle("unknown");
+	tickAfter(60_000);
+	expect(released["given up"]).toBe("unknown 2");
 });

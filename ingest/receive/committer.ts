@@ -11,10 +11,15 @@ export interface PendingEvent {
 	/** The event as it stands in a frame. */
 	encoded: readonly Uint8Array[];
 	bytes: number;
+	/** It has an idempotency key. */
+	hasKey?: boolean;
 	answerStored(): void;
 	answerUnavailable(): void;
-	/** Receive holds the event's bytes no longer. */
-	release(): void;
+	/**
+	 * Receive holds the event's bytes no longer, and this became of it; `refused` also when it stood in no frame.
+	 * Its sender may have been answered long before.
+	 */
+	release(outcome: PublishOutcome, frame?: OutgoingFrame): void;
 }
 
 export interface OutgoingFrame {
@@ -120,7 +125,7 @@ export class Committer {
 		const untilMs = now - (isStuck ? maxWaitStuckMs : maxWaitMs);
 		const queued = expire(this.#queue, untilMs);
 		this.#queue = queued.kept;
-		release(queued.expired);
+		release(queued.expired, "refused");
 		const frame = this.#frame;
 		if (!frame) return;
 		frame.unanswered = expire(frame.unanswered, untilMs).kept;
@@ -155,6 +160,7 @@ export class Committer {
 			identity.lastNumber,
 			identity.voided,
 			events.length,
+			events.some(({ hasKey }) => hasKey) ? 2 : 1,
 		);
 		const parts: Uint8Array[] = [head];
 		for (const event of events) parts.push(...event.encoded);
@@ -225,7 +231,7 @@ export class Committer {
 		if (outcome === "stored")
 			for (const event of unanswered) event.answerStored();
 		else answerUnavailable(unanswered);
-		release(events);
+		release(events, outcome, frame);
 		this.#options.onFrame?.({
 			outcome,
 			events: events.length,
@@ -252,6 +258,10 @@ function answerUnavailable(events: readonly PendingEvent[]): void {
 	for (const event of events) event.answerUnavailable();
 }
 
-function release(events: readonly PendingEvent[]): void {
-	for (const event of events) event.release();
+function release(
+	events: readonly PendingEvent[],
+	outcome: PublishOutcome,
+	frame?: OutgoingFrame,
+): void {
+	for (const event of events) event.release(outcome, frame);
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
-import { stringify } from "uuid";
-import { encodeEventHead } from "../frame.ts";
+import { parse, stringify } from "uuid";
+import type { Route } from "../../contracts/route.ts";
+import { type EventHead, encodeEventHead } from "../frame.ts";
 import {
 	type Admission,
 	admit,
@@ -10,11 +11,18 @@ import {
 } from "./admission.ts";
 import { BodyParts, inOnePiece } from "./body-parts.ts";
 import type { Budget, Share } from "./budget.ts";
-import type { Committer, PendingEvent } from "./committer.ts";
+import type {
+	Committer,
+	OutgoingFrame,
+	PendingEvent,
+	PublishOutcome,
+} from "./committer.ts";
 import { storedBody } from "./content.ts";
 import { decompress } from "./content-encoding.ts";
 import { newEventId } from "./event-id.ts";
 import { type Greeting, greetByBody } from "./handshake.ts";
+import type { Claim, Claims } from "./idempotency/claims.ts";
+import { senderKey } from "./idempotency/sender-key.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 import { replyGreeting, replyRefused, replyStored } from "./reply.ts";
@@ -32,6 +40,8 @@ export interface Intake {
 	budget: Budget;
 	turnstile: Turnstile;
 	metrics: ReceiveMetrics;
+	/** Undefined until NATS is there. */
+	claims?: Pick<Claims, "claim" | "settle">;
 }
 
 /**
@@ -55,6 +65,8 @@ export class Exchange implements PendingEvent, Waiter {
 	#heldBytes = 0;
 	#waitedMs = 0;
 	#eventId: Uint8Array | undefined;
+	#claim: Claim | undefined;
+	hasKey = false;
 
 	constructor(
 		intake: Intake,
@@ -171,8 +183,7 @@ export class Exchange implements PendingEvent, Waiter {
 			this.#greet(greeting);
 			return;
 		}
-		const committer = this.#intake.committers[route.shard];
-		const body = committer
+		const body = this.#intake.committers[route.shard]
 			? storedBody(kind, content)
 			: refusals.StorageUnavailable;
 		if ("status" in body) {
@@ -181,28 +192,54 @@ export class Exchange implements PendingEvent, Waiter {
 		}
 		// One reading of the clock: an event's id, timestamp and date never disagree.
 		const receivedAtMs = Date.now();
-		const id = newEventId(receivedAtMs);
-		this.#eventId = id;
-		const event = {
-			id,
+		const event: EventHead = {
+			id: newEventId(receivedAtMs),
 			receivedAtMs,
 			sourceKey: route.sourceKey,
 			account: route.account,
 			kind,
 			headers,
 			violations: "",
+			key: senderKey(route, this.#request.headers, body),
 		};
-		const head = encodeEventHead(event, body.length);
-		this.encoded = [head, ...(body === content ? parts : [body])];
-		this.bytes = head.length + body.length;
+		this.encoded = body === content ? parts : [body];
 		// What it waited for its turn counts: the sender is answered within a second of both.
 		this.waitsSinceMs = performance.now() - this.#waitedMs;
 		// What is kept has not the length of what was sent: a form becomes JSON, a compressed body was decompressed.
 		this.#share!.give(this.#heldBytes - body.length);
 		this.#heldBytes = body.length;
 		this.#body = noBody;
+		// The request is whole: its sender may close the connection without taking it back.
 		this.#admission = undefined;
-		committer!.add(this);
+		if (event.key === undefined) this.#add(event, route);
+		else void this.#storeOnce(event.key, event, route);
+	}
+
+	/** Stores the event unless it was stored before, under its idempotency key. */
+	async #storeOnce(key: string, event: EventHead, route: Route): Promise<void> {
+		const claim =
+			(await this.#intake.claims?.claim(key, stringify(event.id), route)) ??
+			refusals.StorageUnavailable;
+		if ("status" in claim) this.#refuse(claim);
+		else if ("repeatOf" in claim) {
+			this.#leave();
+			this.#intake.metrics.answer("Repeat", this.#route);
+			replyStored(this.#response, claim.repeatOf);
+		} else {
+			this.#claim = claim;
+			this.hasKey = true;
+			// The id of a request that was sent before and not stored, if there is one.
+			this.#add({ ...event, id: parse(claim.entry.event) }, route);
+		}
+	}
+
+	/** Hands the event to the committer; `encoded` is its body. */
+	#add(event: EventHead, { shard }: Route): void {
+		const head = encodeEventHead(event, this.#heldBytes);
+		this.#eventId = event.id;
+		this.encoded = [head, ...this.encoded];
+		this.bytes = head.length + this.#heldBytes;
+		this.#intake.committers[shard]!.add(this);
 	}
 
 	answerStored(): void {
@@ -219,7 +256,13 @@ export class Exchange implements PendingEvent, Waiter {
 		this.#reply(refusals.StorageUnavailable);
 	}
 
-	release(): void {
+	release(outcome: PublishOutcome, frame?: OutgoingFrame): void {
+		this.#drop();
+		const claim = this.#claim;
+		if (claim) this.#intake.claims!.settle(claim, outcome, frame);
+	}
+
+	#drop(): void {
 		this.#share?.give(this.#heldBytes);
 		this.#heldBytes = 0;
 		this.encoded = [];
@@ -240,7 +283,7 @@ export class Exchange implements PendingEvent, Waiter {
 	#leave(): void {
 		this.#admission = undefined;
 		this.#body = noBody;
-		this.release();
+		this.#drop();
 		this.#goOn();
 	}
 

@@ -103,7 +103,7 @@ test("an event is answered when it is settled, and held until it is released", a
 	pending[0]!.answerStored();
 	await answer(connection, "200 OK");
 	expect(budget).toMatchObject({ requests: 0, bytes: 3 });
-	pending[0]!.release();
+	pending[0]!.release("stored");
 	expect(budget.bytes).toBe(0);
 });
 
@@ -158,7 +158,7 @@ test("a sender that doesn't wait for the answer does no harm", async () => {
 	// By then the server has seen it, too.
 	await answer(write("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "404 Not Found");
 	pending[0]!.answerStored();
-	pending[0]!.release();
+	pending[0]!.release("stored");
 	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
 	const counted = async (name: string) =>
 		(await registry.getSingleMetric(name)!.get()).values;

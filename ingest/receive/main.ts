@@ -10,9 +10,13 @@ import { connectNats } from "../../service/nats.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
+import { KeyBucket } from "../idempotency/key-bucket.ts";
 import { Budget } from "./budget.ts";
 import type { Committer } from "./committer.ts";
+import type { Intake } from "./exchange.ts";
 import { HttpServer } from "./http-server.ts";
+import { Claims } from "./idempotency/claims.ts";
+import { readShardProgress } from "./idempotency/shard-progress.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { RouteWatch } from "./route-watch.ts";
@@ -28,6 +32,8 @@ const tickMs = 100;
  * would let it grow to four times that under full load.
  */
 const heapGrowingPercent = 50;
+/** A sender waits no longer than this for one answer about its key. */
+const keyTimeoutMs = 900;
 const inspectOpenMs = 10_000;
 const inspectClosedMs = 500;
 
@@ -67,13 +73,8 @@ export async function main(): Promise<number> {
 		registry,
 	});
 	const turnstile = new Turnstile();
-	const server = new HttpServer({
-		routes,
-		committers,
-		budget,
-		turnstile,
-		metrics,
-	});
+	const intake: Intake = { routes, committers, budget, turnstile, metrics };
+	const server = new HttpServer(intake);
 	// Before NATS is there, too: a sender is answered 503 instead of not at all.
 	const listening = await server
 		.listen(
@@ -101,6 +102,14 @@ export async function main(): Promise<number> {
 		shards.push(shard);
 		committers.push(shard.committer);
 	}
+	const claims = new Claims({
+		bucket: await KeyBucket.open(connection, keyTimeoutMs),
+		isOpen: (shard) => shards[shard]?.unavailable === undefined,
+		progress: (shard) => readShardProgress(connection, shard, keyTimeoutMs),
+		log,
+	});
+	metrics.observeKeys(claims);
+	intake.claims = claims;
 	const watch = new RouteWatch(connection, routes, log);
 	const background = new AbortController();
 	const tick = () => {
@@ -125,6 +134,11 @@ export async function main(): Promise<number> {
 	await server.close();
 	background.abort();
 	clearInterval(ticking);
+	// What isn't said then, archive finds out.
+	await Promise.race([
+		claims.settled(),
+		delay(1_000, undefined, { ref: false }),
+	]);
 	await Promise.race([
 		connection.close(),
 		// The health server keeps the process alive meanwhile.

@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Route } from "../../contracts/route.ts";
 import type { Budget } from "./budget.ts";
 import type { PublishOutcome } from "./committer.ts";
+import type { KeyOutcome } from "./idempotency/claims.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /** Each is some series for Prometheus, for as long as receive runs. */
@@ -23,6 +24,12 @@ class Answers {
 	}
 }
 
+interface Keys {
+	/** Entries in their bucket. */
+	readonly keys: number;
+	readonly outcomes: Readonly<Record<KeyOutcome, number>>;
+}
+
 /** What receive counts. The hot path adds to plain numbers; they become metrics when Prometheus asks. */
 export class ReceiveMetrics {
 	/** By source key. */
@@ -36,6 +43,7 @@ export class ReceiveMetrics {
 	readonly #frameBytes: Histogram;
 	readonly #frameEvents: Histogram;
 	readonly #commitSeconds: Histogram;
+	#keys: Keys | undefined;
 
 	constructor(
 		registry: Registry,
@@ -53,7 +61,7 @@ export class ReceiveMetrics {
 		const undelivered = () => this.#undelivered;
 		new Counter({
 			name: "tidemill_receive_requests_total",
-			help: `Requests answered, by source and code: OK, Greeting for a check of the URL, or that of the error they were refused with. Without a source: none has the URL. The first ${maxSources} sources are told apart, the rest are (other).`,
+			help: `Requests answered, by source and code: OK, Repeat for an event that was stored before under its idempotency key, Greeting for a check of the URL, or that of the error they were refused with. Without a source: none has the URL. The first ${maxSources} sources are told apart, the rest are (other).`,
 			labelNames: ["account", "source", "code"],
 			registers,
 			collect() {
@@ -114,6 +122,26 @@ export class ReceiveMetrics {
 				this.set(inFlight.bytes);
 			},
 		});
+		const keys = () => this.#keys;
+		new Counter({
+			name: "tidemill_receive_idempotency_requests_total",
+			help: "Requests with an idempotency key, by outcome: claimed (the key is new), taken_over (an earlier event under it wasn't stored), repeated, or refused.",
+			labelNames: ["outcome"],
+			registers,
+			collect() {
+				this.reset();
+				for (const [outcome, count] of Object.entries(keys()?.outcomes ?? {}))
+					this.inc({ outcome }, count);
+			},
+		});
+		new Gauge({
+			name: "tidemill_receive_idempotency_keys",
+			help: "Idempotency keys that are kept, when this receiver last looked. At archive's IDEMPOTENCY_MAX_KEYS new ones are answered 503.",
+			registers,
+			collect() {
+				this.set(keys()?.keys ?? 0);
+			},
+		});
 		this.#frames = new Counter({
 			name: "tidemill_receive_frames_total",
 			help: "Frames done, by outcome: stored, refused, or unknown (given up after 60 s).",
@@ -143,7 +171,7 @@ export class ReceiveMetrics {
 	}
 
 	/**
-	 * A request is answered. @param code `OK`, `Greeting`, or that of the refusal. @param route of the source that has the
+	 * A request is answered. @param code `OK`, `Repeat`, `Greeting`, or that of the refusal. @param route of the source that has the
 	 * URL; undefined when none has.
 	 */
 	answer(code: string, route?: Route): void {
@@ -159,6 +187,11 @@ export class ReceiveMetrics {
 			this.#answers.set(route.sourceKey, answers);
 		}
 		return answers;
+	}
+
+	/** From now on there are keys to count. */
+	observeKeys(keys: Keys): void {
+		this.#keys = keys;
 	}
 
 	/** An event is stored, and nobody is there to be told. */

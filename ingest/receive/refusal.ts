@@ -108,6 +108,18 @@ export const refusals = {
 		"The event could not be stored, or not in time to tell. Send it again.",
 		["retry-after", "2"],
 	),
+	KeyInUse: refusal(
+		503,
+		"KeyInUse",
+		"A request with this idempotency key came before, and it isn't known yet whether its event is stored. Send it again.",
+		["retry-after", "5"],
+	),
+	TooManyKeys: refusal(
+		503,
+		"TooManyKeys",
+		"No more idempotency keys can be kept until earlier ones expire. Send the event again later; shorten spec.webhook.idempotency.windowSeconds, or raise archive's IDEMPOTENCY_MAX_KEYS.",
+		["retry-after", "60"],
+	),
 	KeyUnavailable: refusal(
 		503,
 		"KeyUnavailable",

@@ -31,6 +31,9 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				serverStateSubject,
 				"tidemill.frames.*",
 				...read(bucket.routes),
+				...read(bucket.objectsDone),
+				...read(bucket.idempotency),
+				`$KV.${bucket.idempotency}.>`,
 			],
 		},
 		subscribe: [inbox("receive")],
@@ -49,6 +52,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"$JS.ACK.>",
 				`$KV.${bucket.objectsDone}.>`,
 				`$KV.${bucket.ledger}.>`,
+				`$KV.${bucket.idempotency}.>`,
 			],
 			deny: [
 				"$JS.API.STREAM.DELETE.*",

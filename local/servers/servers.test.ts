@@ -21,7 +21,7 @@ test("NATS syncs every write and listens on the loopback alone", () => {
 	expect([config.listen, config.http]).toEqual(["127.0.0.1:1", "127.0.0.1:2"]);
 });
 
-test("no role listens to another's answers; receive writes no bucket, and api only that of its own requests", () => {
+test("no role listens to another's answers; receive writes senders' keys and no other bucket, api only its own requests", () => {
 	for (const [role, { subscribe, publish }] of Object.entries(
 		natsPermissions,
 	)) {
@@ -31,7 +31,8 @@ test("no role listens to another's answers; receive writes no bucket, and api on
 		const written = publish.allow.filter((subject) =>
 			subject.startsWith("$KV."),
 		);
-		if (role === "receive") expect(written).toEqual([]);
+		if (role === "receive")
+			expect(written).toEqual([`$KV.${bucket.idempotency}.>`]);
 		if (role === "api") expect(written).toEqual([`$KV.${bucket.requests}.>`]);
 	}
 });

@@ -9,7 +9,7 @@ export function routeOf(
 	authorization: Route["authorization"],
 ): Route {
 	const { webhook, suspend } = source.spec;
-	const { verification } = webhook;
+	const { verification, idempotency } = webhook;
 	return {
 		version: 1,
 		account: source.metadata.namespace!,
@@ -26,6 +26,32 @@ export function routeOf(
 				handshakes: verification.handshakes ?? [],
 			},
 		}),
+		...(idempotency && {
+			idempotency: {
+				key: placeOf(idempotency.key),
+				windowSeconds: idempotency.windowSeconds,
+			},
+		}),
 		capturedHeaders: webhook.capturedHeaders ?? [],
 	};
 }
+
+type Asked = NonNullable<Source["spec"]["webhook"]["idempotency"]>["key"];
+type Place = NonNullable<Route["idempotency"]>["key"];
+
+/** The CRD sees to it that exactly one is set. */
+function placeOf({ preset, header, bodyPointer }: Asked): Place {
+	if (preset) return presets[preset];
+	return header === undefined ? { bodyPointer: bodyPointer! } : { header };
+}
+
+const presets: Record<NonNullable<Asked["preset"]>, Place> = {
+	// github.com/standard-webhooks/standard-webhooks, spec: "a unique identifier for the webhook message".
+	StandardWebhooks: { header: "webhook-id" },
+	// docs.stripe.com/webhooks, "Handle duplicate events": the event object's id.
+	Stripe: { bodyPointer: "/id" },
+	// docs.github.com, "Delivery headers": the same when a delivery is sent again.
+	GitHub: { header: "x-github-delivery" },
+	// shopify.dev, "Ignore duplicates": the same for all tries of one delivery.
+	Shopify: { header: "x-shopify-webhook-id" },
+};

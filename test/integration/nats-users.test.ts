@@ -11,6 +11,9 @@ import {
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
+import { openKeyBucket } from "../../ingest/archive/key-bucket-creation.ts";
+import { KeyBucket } from "../../ingest/idempotency/key-bucket.ts";
+import { claimed } from "../../ingest/idempotency/key-entry.ts";
 import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";
 import { startNats, type TestNats } from "../servers.ts";
 
@@ -70,6 +73,21 @@ test("receive publishes frames, which archive reads and purges", async () => {
 	expect((await streams.purge(frames, { seq: 2 })).purged).toBe(1);
 });
 
+test("receive and archive write senders' keys, and receive reads how far objects are done", async () => {
+	await openKeyBucket(as.archive, { maxKeys: 1, replicas: 1 });
+	const entry = claimed("event", "claim", { nowMs: Date.now(), windowMs: 9e5 });
+	const ofReceive = await KeyBucket.open(as.receive, 2_000);
+	const revision = await ofReceive.write("x", entry, 0);
+	const ofArchive = await KeyBucket.open(as.archive, 2_000);
+	const kept = { entry, revision };
+	expect(await ofArchive.readMany(["x", "y"])).toEqual(new Map([["x", kept]]));
+	expect(await ofArchive.write("x", entry, revision!)).toBeGreaterThan(0);
+	expect(await ofReceive.read("x")).toMatchObject({ entry });
+	expect(await ofReceive.count()).toEqual({ keys: 1, maxKeys: 1 });
+	const done = await new Kvm(as.receive).open(bucket.objectsDone);
+	expect(await done.get("x")).toBeNull();
+});
+
 test("operator asks archive for manifests and deletions, and reads its ledger", async () => {
 	for (const subject of [manifestSubject(0), deletionSubject(0)]) {
 		as.archive.subscribe(subject, {
@@ -122,6 +140,8 @@ test("api keeps requests and counts them", async () => {
 const forbidden: [string, () => Promise<unknown>][] = [
 	["receive writes a route", () => put("receive", bucket.routes)],
 	["archive writes a route", () => put("archive", bucket.routes)],
+	["receive writes objects-done", () => put("receive", bucket.objectsDone)],
+	["operator reads senders' keys", () => get("operator", bucket.idempotency)],
 	["archive takes a claim", () => put("archive", bucket.claims)],
 	["operator writes the ledger", () => put("operator", bucket.ledger)],
 	["api reads routes", () => get("api", bucket.routes)],

@@ -110,6 +110,20 @@ export type Source = {
 			/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
 		};
+		/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+		idempotency?: {
+			/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+			key: {
+				/** Where the provider puts it. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` of the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
+				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify";
+				/** Request header, in lower case, such as `idempotency-key`. */
+				header?: string;
+				/** JSON Pointer (RFC 6901) into the body, such as `/event/id`, to a text or a whole number. */
+				bodyPointer?: string;
+			};
+			/** How long a key is kept from its first request on, in seconds. Up to 7 days. */
+			windowSeconds?: number;
+		};
 		/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 		maxBodyBytes?: number;
 		/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
@@ -198,6 +212,20 @@ export type SourceCreate = {
 			/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
 		};
+		/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+		idempotency?: {
+			/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+			key: {
+				/** Where the provider puts it. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` of the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
+				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify";
+				/** Request header, in lower case, such as `idempotency-key`. */
+				header?: string;
+				/** JSON Pointer (RFC 6901) into the body, such as `/event/id`, to a text or a whole number. */
+				bodyPointer?: string;
+			};
+			/** How long a key is kept from its first request on, in seconds. Up to 7 days. */
+			windowSeconds?: number;
+		};
 		/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 		maxBodyBytes?: number;
 		/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
@@ -276,6 +304,20 @@ export type SourceUpdate = {
 			allowGet?: boolean | null;
 			/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid"> | null;
+		} | null;
+		/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+		idempotency?: {
+			/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+			key?: {
+				/** Where the provider puts it. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` of the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
+				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | null;
+				/** Request header, in lower case, such as `idempotency-key`. */
+				header?: string | null;
+				/** JSON Pointer (RFC 6901) into the body, such as `/event/id`, to a text or a whole number. */
+				bodyPointer?: string | null;
+			} | null;
+			/** How long a key is kept from its first request on, in seconds. Up to 7 days. */
+			windowSeconds?: number | null;
 		} | null;
 		/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
 		maxBodyBytes?: number | null;

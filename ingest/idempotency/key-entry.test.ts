@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import {
+	type Claimed,
+	claimed,
+	claimMs,
+	type KeyEntry,
+	onRefused,
+	onStored,
+	reactionTo,
+	type ShardProgress,
+} from "./key-entry.ts";
+
+const times = { nowMs: 1_000, windowMs: 600_000 };
+const claim: Claimed = claimed("event", "mine", times);
+const released: KeyEntry = {
+	state: "released",
+	event: "event",
+	expiresAtMs: 601_000,
+};
+const stored: KeyEntry = { ...released, state: "stored", frame: "p.1" };
+
+const afterDeadline = claim.deadlineMs + 1;
+
+test.each<[string, KeyEntry, ShardProgress | undefined, string]>([
+	["a stored event", stored, undefined, "repeat"],
+	["an event that isn't stored", released, undefined, "take over"],
+	["a claim", claim, undefined, "wait"],
+	[
+		"a claim at its deadline",
+		claim,
+		{ nowMs: claim.deadlineMs, lastSequence: 7, objectsDone: 7 },
+		"wait",
+	],
+	[
+		"a claim past its deadline, with a frame that archive hasn't seen",
+		claim,
+		{ nowMs: afterDeadline, lastSequence: 7, objectsDone: 6 },
+		"wait",
+	],
+	[
+		"a claim past its deadline, with all frames seen",
+		claim,
+		{ nowMs: afterDeadline, lastSequence: 7, objectsDone: 7 },
+		"take over",
+	],
+	[
+		"a claim on a stream that was made anew",
+		claim,
+		{ nowMs: afterDeadline, lastSequence: 0, objectsDone: 0 },
+		"take over",
+	],
+	[
+		"a server that doesn't tell its time",
+		claim,
+		{ nowMs: Number.NaN, lastSequence: 0, objectsDone: 0 },
+		"wait",
+	],
+])("%s", (_, entry, progress, expected) => {
+	expect(reactionTo(entry, progress)).toBe(expected);
+});
+
+test("a claim has its deadline after all that its claimant may publish, and ends with the first one's window", () => {
+	expect(claim).toEqual({
+		state: "claimed",
+		event: "event",
+		claim: "mine",
+		expiresAtMs: 601_000,
+		deadlineMs: 1_000 + claimMs,
+	});
+	const later = { nowMs: 500_000, windowMs: 600_000 };
+	expect(claimed("other", "theirs", later, released)).toEqual({
+		state: "claimed",
+		event: "event",
+		claim: "theirs",
+		expiresAtMs: 601_000,
+		deadlineMs: 500_000 + claimMs,
+	});
+});
+
+test.each<[string, KeyEntry | undefined, unknown]>([
+	["no entry", undefined, "keep"],
+	["another event's entry", { ...stored, event: "other" }, "keep"],
+	["its own claim", claim, stored],
+	["a claim that was given back", released, stored],
+	["its entry", stored, "keep"],
+	["the entry of another frame", { ...stored, frame: "q.1" }, "drop"],
+])("an event found in the stream, with %s", (_, entry, expected) => {
+	expect(onStored(entry, "event", "p.1")).toEqual(expected);
+});
+
+test.each<[string, KeyEntry | undefined, unknown]>([
+	["its claim", claim, released],
+	["another's claim", { ...claim, claim: "theirs" }, undefined],
+	["a stored event", stored, undefined],
+	["no entry", undefined, undefined],
+])("an event that isn't stored, with %s", (_, entry, expected) => {
+	expect(onRefused(entry, "mine")).toEqual(expected);
+});

@@ -1,0 +1,37 @@
+import { hash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Route } from "../../../contracts/route.ts";
+
+/**
+ * Digest of the request's idempotency key, 32 hex digits; undefined when it has none, or none is asked for. The source key goes into it, so that
+ * no two Sources share a key, and whoever reads the bucket can't guess at what senders sent.
+ *
+ * @param body JSON text.
+ */
+export function senderKey(
+	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
+	headers: IncomingHttpHeaders,
+	body: Uint8Array,
+): string | undefined {
+	if (!idempotency) return undefined;
+	const { key } = idempotency;
+	const value =
+		"header" in key ? headers[key.header] : valueAt(key.bodyPointer, body);
+	if (typeof value !== "string" || value === "") return undefined;
+	return hash("sha256", `${sourceKey}\n${value}`).slice(0, 32);
+}
+
+/** What JSON Pointer (RFC 6901 §4) finds in the body, if it can be a key: text, or a whole number that is exact. */
+function valueAt(pointer: string, body: Uint8Array): string | undefined {
+	let value: unknown = JSON.parse(Buffer.from(body).toString());
+	for (const part of pointer.split("/").slice(1)) {
+		const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+		if (typeof value !== "object" || value === null) return undefined;
+		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(name)) return undefined;
+		if (!Object.hasOwn(value, name)) return undefined;
+		value = (value as Record<string, unknown>)[name];
+	}
+	if (typeof value === "string") return value;
+	// Beyond that, two different numbers become one.
+	return Number.isSafeInteger(value) ? String(value) : undefined;
+}
