@@ -26,12 +26,11 @@ import { startNats } from "./servers.ts";
 import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
 const log = createLog("test");
+const dayMs = 86_400_000;
 const wait = { timeout: 60_000, interval: 20 };
 
-/** A Source "orders", a Destination "lake" and a Pipeline "load" from one to the other, every hour unless said. */
-export const loadYaml = (
-	schedule = "{ type: Interval, interval: 1h }",
-): string => `
+/** A Source "orders", a Destination "lake" and a Pipeline "load" from one to the other, every day at midnight UTC. */
+export const dailyLoad = `
 apiVersion: tidemill.dev/v1alpha1
 kind: Source
 metadata: { name: orders }
@@ -48,7 +47,7 @@ metadata: { name: load }
 spec:
   sourceRef: { name: orders }
   destinationRef: { name: lake }
-  schedule: ${schedule}
+  schedule: { type: Daily, updateTime: "00:00" }
 `;
 
 /**
@@ -164,10 +163,10 @@ export class OperatorWorld {
 		return applyYaml(namespace, yaml, this.#kubeconfig);
 	}
 
-	/** Namespaces in which {@link loadYaml} is Ready and its schedule in force, without an operator. */
+	/** Namespaces in which {@link dailyLoad} is Ready and its schedule in force, without an operator. */
 	async settledNamespaces(count: number): Promise<string[]> {
 		const namespaces = await this.namespaces(count);
-		for (const namespace of namespaces) await this.apply(namespace, loadYaml());
+		for (const namespace of namespaces) await this.apply(namespace, dailyLoad);
 		const operator = this.startOperator(namespaces);
 		for (const namespace of namespaces)
 			await vi.waitFor(async () => {
@@ -184,9 +183,9 @@ export class OperatorWorld {
 		return (await this.client.get<Pipeline>(pipelineKind, "load", namespace))!;
 	}
 
-	/** As if no operator had been there for five hours. Returns the name of the one Run that makes up for them. */
+	/** As if no operator had been there for five days. Returns the name of the one Run that makes up for them. */
 	async missSlots(namespace: string): Promise<string> {
-		const since = rfc3339(Date.now() - 5 * 3_600_000);
+		const since = rfc3339(Date.now() - 5 * dayMs);
 		await this.client.patch(
 			pipelineKind,
 			"load",
@@ -195,7 +194,7 @@ export class OperatorWorld {
 			"merge",
 			{ subresource: "status" },
 		);
-		return `load-${Math.floor(Date.now() / 3_600_000) * 60}`;
+		return `load-${(Math.floor(Date.now() / dayMs) * dayMs) / 60_000}`;
 	}
 
 	/** Names of all Runs and load Jobs that ever were in a namespace, from now on; of each name as often as it was made. */

@@ -25,7 +25,7 @@ import { kinds } from "../../operator/kube/kinds.ts";
 import { isWrite } from "../apiserver-proxy.ts";
 import { kubectlDone } from "../kubectl.ts";
 import { eventReasons } from "../operator-fixture.ts";
-import { loadYaml, OperatorWorld } from "../operator-world.ts";
+import { dailyLoad, OperatorWorld } from "../operator-world.ts";
 import type { TidemillProcess } from "../tidemill-process.ts";
 
 const soon = { timeout: 60_000, interval: 20 };
@@ -129,10 +129,7 @@ test("a status that was thought out over an old state is refused, and thought ou
 });
 
 test("looking again at what hasn't changed writes nothing", async () => {
-	await world.apply(
-		namespace,
-		loadYaml('{ type: Daily, updateTime: "00:00" }') + runYaml("by-hand"),
-	);
+	await world.apply(namespace, dailyLoad + runYaml("by-hand"));
 	await vi.waitFor(async () => {
 		const pipeline = await world.client.get<Pipeline>(
 			pipelineKind,
@@ -206,7 +203,7 @@ test("what a Job brought is read also when its end is seen before that of its Po
 	world.proxy.cut();
 	await world.apply(
 		namespace,
-		`${loadYaml('{ type: Daily, updateTime: "00:00" }').replace("lake.duckdb", "pond.duckdb")}${runYaml("overtaken")}`,
+		dailyLoad.replace("lake.duckdb", "pond.duckdb") + runYaml("overtaken"),
 	);
 	await vi.waitFor(async () => {
 		const run = await world.client.get<Run>(runKind, "overtaken", namespace);

@@ -83,14 +83,14 @@ test("an apiserver that is away for longer than the lease: the operator ends and
 	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
-	const env = { LEASE_DURATION_SECONDS: "3" };
+	const env = { LEASE_DURATION_SECONDS: "9" };
 	const dead = dieAfter(creates("jobs"));
 	const first = world.startOperator([namespace], { throughProxy: true, env });
 	await dead;
 	const { exitCode, stdout } = await first.ended;
 	expect(exitCode).toBe(1);
 	expect(lastWordsOf(stdout)).toBe(
-		"lost the lease: it could not be renewed for 2 s. This process ends; started again, it waits for the apiserver and goes on",
+		"lost the lease: it could not be renewed for 6 s. This process ends; started again, it waits for the apiserver and goes on",
 	);
 	const second = world.startOperator([namespace], {
 		env: { ...env, LOG_LEVEL: "warn" },

@@ -2,7 +2,6 @@ import { expect, test, vi } from "vitest";
 import {
 	type Pipeline,
 	pipelineKind,
-	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
 import { findCondition, rfc3339 } from "../../operator/kube/conditions.ts";
@@ -204,43 +203,4 @@ test("a Secret of a person is neither overwritten nor deleted", async () => {
 	await scene.phaseBecomes("clashes", "Cancelled");
 	const secret = await client.get(kinds.secret, name, namespace);
 	expect(Object.keys(secret?.data ?? {})).toEqual(["mine"]);
-});
-
-test("a scheduled Run whose name another Pipeline's Run has is left out, and that is told", async () => {
-	const { namespace } = scene;
-	const hour = Math.floor(Date.now() / 3_600_000);
-	const name = `clock-${hour * 60}`;
-	await scene.createRun(name, "someone-elses");
-	const schedule = {
-		type: "Interval",
-		interval: "1h",
-		timeZone: "UTC",
-	} as const;
-	await scene.createPipeline("clock", { schedule });
-	const statusOf = async () =>
-		(await client.get<Pipeline>(pipelineKind, "clock", namespace))!.status;
-	await vi.waitFor(async () => {
-		expect((await statusOf())?.schedule?.hash).toBeDefined();
-	}, wait);
-	const since = rfc3339(Date.now() - 5 * 3_600_000);
-	await client.patch(
-		pipelineKind,
-		"clock",
-		namespace,
-		{ status: { schedule: { since } } },
-		"merge",
-		{ subresource: "status" },
-	);
-	await vi.waitFor(async () => {
-		expect(
-			await eventReasons(client, pipelineKind, namespace, "clock"),
-		).toContain("RunNameTaken");
-		expect(await statusOf()).toMatchObject({
-			lastScheduleTime: rfc3339(hour * 3_600_000),
-			phase: "Ready",
-		});
-	}, wait);
-	const run = await client.get<Run>(runKind, name, namespace);
-	expect(run?.metadata.ownerReferences).toBeUndefined();
-	expect((await statusOf())?.activeRun).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { findCondition, rfc3339 } from "../../operator/kube/conditions.ts";
+import { findCondition } from "../../operator/kube/conditions.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
 import {
 	client,
@@ -235,47 +235,4 @@ test("of two Runs into one file the second starts when the first one's Pods are 
 		gracePeriodSeconds: 0,
 	});
 	await scene.phaseBecomes("b-second", "Running");
-});
-
-test("of the slots that were missed the latest is made up for, once, by a Run named for its minute", async () => {
-	const schedule = {
-		type: "Interval",
-		interval: "1h",
-		timeZone: "UTC",
-	} as const;
-	await scene.createPipeline("clock", { schedule });
-	const statusOf = async () =>
-		(await client.get<Pipeline>(pipelineKind, "clock", scene.namespace))!
-			.status;
-	await vi.waitFor(async () => {
-		expect((await statusOf())?.schedule?.hash).toBeDefined();
-	}, wait);
-	// As if the operator had been away for five hours.
-	const since = rfc3339(Date.now() - 5 * 3_600_000);
-	await client.patch(
-		pipelineKind,
-		"clock",
-		scene.namespace,
-		{ status: { schedule: { since } } },
-		"merge",
-		{ subresource: "status" },
-	);
-	const hour = Math.floor(Date.now() / 3_600_000);
-	const name = `clock-${hour * 60}`;
-	await scene.phaseBecomes(name, "Running");
-	await scene.endPod(name, 0, succeeded);
-	await scene.phaseBecomes(name, "Succeeded");
-	expect((await scene.statusOfRun(name)).trigger).toBe("Schedule");
-	await vi.waitFor(async () => {
-		expect(await statusOf()).toMatchObject({
-			phase: "Ready",
-			lastScheduleTime: rfc3339(hour * 3_600_000),
-			nextRunTime: rfc3339((hour + 1) * 3_600_000),
-			lastRun: { name, phase: "Succeeded" },
-		});
-	}, wait);
-	const { items } = await client.list<Run>(runKind, {
-		namespace: scene.namespace,
-	});
-	expect(items).toHaveLength(1);
 });
