@@ -136,6 +136,8 @@ test.each(["Source", "Destination"] as const)(
 		const name = `labelled-${kind.toLowerCase()}`;
 		await change(name, { stringData: { value: "\u0001" } });
 		await becomes(kind, name, unusable[kind]);
+		await change(name, { data: { value: null } });
+		await becomes(kind, name, "SecretKeyNotFound");
 	},
 );
 
