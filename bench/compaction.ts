@@ -210,7 +210,11 @@ async function compact(
 		maxLagSeconds: 1,
 		scratch,
 		tombstones: new Tombstones(store, keys),
-		metrics: new ArchiveMetrics(new Registry(), () => new Map()),
+		metrics: new ArchiveMetrics(
+			new Registry(),
+			() => [],
+			async () => [],
+		),
 		log: pino({ level: "silent" }),
 	});
 	const startMs = performance.now();

@@ -20,6 +20,7 @@ import {
 	framesSubject,
 	manifestSubject,
 } from "../contracts/nats.ts";
+import { readBacklogs } from "../ingest/archive/backlog.ts";
 import { CutStore } from "../ingest/archive/cut-store.ts";
 import { CutWriter } from "../ingest/archive/cut-writer.ts";
 import { DeletionDesk } from "../ingest/archive/deletion-desk.ts";
@@ -190,7 +191,12 @@ export class ArchiveFixture {
 		const scratch = await temporaryDirectory("scratch");
 		const parquet = await ParquetWriter.open(scratch);
 		const registry = new Registry();
-		const metrics = new ArchiveMetrics(registry, () => new Map());
+		const shards: Shard[] = [];
+		const metrics = new ArchiveMetrics(
+			registry,
+			() => shards,
+			() => readBacklogs(connection, [this.shard]),
+		);
 		const { keys } = this;
 		const tombstones = new Tombstones(store, keys);
 		const shard = new Shard({
@@ -210,6 +216,7 @@ export class ArchiveFixture {
 			metrics,
 			log,
 		});
+		shards.push(shard);
 		const desk = new ManifestDesk({
 			connection,
 			shard,

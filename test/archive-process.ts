@@ -6,7 +6,9 @@ import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 export async function startArchiveProcess(
 	archive: ArchiveFixture,
 	env: Record<string, string> = {},
-): Promise<TidemillProcess & { readyz: () => Promise<string> }> {
+): Promise<
+	TidemillProcess & Record<"readyz" | "metrics", () => Promise<string>>
+> {
 	const process = startTidemill(["archive"], { ...archive.env(), ...env });
 	onTestFinished(() => void process.child.kill("SIGKILL"));
 	const port = await new Promise<number>((resolve) => {
@@ -15,8 +17,7 @@ export async function startArchiveProcess(
 			if (healthPort) resolve(healthPort);
 		};
 	});
-	return {
-		...process,
-		readyz: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).text(),
-	};
+	const get = (path: string) => async () =>
+		(await fetch(`http://127.0.0.1:${port}/${path}`)).text();
+	return { ...process, readyz: get("readyz"), metrics: get("metrics") };
 }

@@ -38,7 +38,11 @@ export class CompactionFixture {
 	readonly bodies: string[] = [];
 	readonly signal = new AbortController().signal;
 	readonly registry = new Registry();
-	readonly #metrics = new ArchiveMetrics(this.registry, () => new Map());
+	readonly #metrics = new ArchiveMetrics(
+		this.registry,
+		() => [],
+		async () => [],
+	);
 
 	readonly #date: UtcDate;
 

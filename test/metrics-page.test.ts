@@ -12,7 +12,11 @@ function page(): string {
 	const receive = new Registry();
 	new ReceiveMetrics(receive, { requests: 0, bytes: 0 }, { ageMs: () => 0 });
 	const archive = new Registry();
-	new ArchiveMetrics(archive, () => new Map());
+	new ArchiveMetrics(
+		archive,
+		() => [],
+		async () => [],
+	);
 	const operator = new Registry();
 	registerKubeMetrics(operator);
 	return [

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../../service/health-server.ts";
@@ -8,6 +9,7 @@ import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
+import { readBacklogs } from "./backlog.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { CutStore } from "./cut-store.ts";
 import { CutWriter } from "./cut-writer.ts";
@@ -40,9 +42,11 @@ export async function main(): Promise<number> {
 	const shards: Shard[] = [];
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
+	let nats: NatsConnection | undefined;
 	const metrics = new ArchiveMetrics(
 		registry,
-		() => new Map(shards.map(({ number, lagSeconds }) => [number, lagSeconds])),
+		() => shards,
+		async () => (nats ? readBacklogs(nats, archive.shards) : []),
 	);
 	const health = await startHealthServer({
 		port: archive.healthPort,
@@ -66,6 +70,7 @@ export async function main(): Promise<number> {
 		await health.close();
 		return 0;
 	}
+	nats = connection;
 	const ending = new AbortController();
 	const signal = AbortSignal.any([stop, ending.signal]);
 	const store = new S3ObjectStore(archive.store, signal);

@@ -1,6 +1,15 @@
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { ShardBacklog } from "./backlog.ts";
 import { type CutRecord, lateEvents } from "./cut.ts";
+
+/** What is asked of a shard whenever the metrics are read. */
+export interface ObservedShard {
+	number: number;
+	lagSeconds: number;
+	/** RFC 3339; undefined before the first cut is known. */
+	index: { archivedThrough: string | undefined };
+}
 
 /** What a shard tells about its work; each has the label `shard`. */
 export class ArchiveMetrics {
@@ -20,12 +29,16 @@ export class ArchiveMetrics {
 	/** Has no `shard`. */
 	readonly supersededObjects: Counter;
 	readonly alarm: Gauge;
-	readonly lagSeconds: Gauge;
+	readonly active: Gauge;
 	/** Has the label `enforced_by`, and no `shard`. */
 	readonly retention: Gauge;
 
-	/** @param lags By shard, seconds since the stream took the oldest frame that was read and isn't archived. */
-	constructor(registry: Registry, lags: () => Map<number, number>) {
+	/** Both are asked when the metrics are. */
+	constructor(
+		registry: Registry,
+		shards: () => Iterable<ObservedShard>,
+		backlogs: () => Promise<ShardBacklog[]>,
+	) {
 		const counter = (name: string, help: string) =>
 			new Counter({
 				name: `tidemill_archive_${name}_total`,
@@ -81,21 +94,71 @@ export class ArchiveMetrics {
 			labelNames: ["shard"],
 			registers: [registry],
 		});
+		this.active = new Gauge({
+			name: "tidemill_archive_active",
+			help: "1 while this process archives the shard, 0 while it stands by for another that does.",
+			labelNames: ["shard"],
+			registers: [registry],
+		});
 		this.retention = new Gauge({
 			name: "tidemill_archive_retention",
 			help: "1 at who removes events past their time: a lifecycle rule of the store, or archive's own sweep.",
 			labelNames: ["enforced_by"],
 			registers: [registry],
 		});
-		this.lagSeconds = new Gauge({
-			name: "tidemill_archive_lag_seconds",
-			help: "Age of the oldest frame that was read and isn't archived.",
-			labelNames: ["shard"],
-			registers: [registry],
-			collect() {
-				for (const [shard, seconds] of lags()) this.set({ shard }, seconds);
+		const observed = (
+			name: string,
+			help: string,
+			collect: (gauge: Gauge) => void | Promise<void>,
+		) =>
+			new Gauge({
+				name: `tidemill_archive_${name}`,
+				help,
+				labelNames: ["shard"],
+				registers: [registry],
+				collect() {
+					return collect(this);
+				},
+			});
+		observed(
+			"lag_seconds",
+			"Age of the oldest frame that was read and isn't archived.",
+			(gauge) => {
+				for (const { number, lagSeconds } of shards())
+					gauge.set({ shard: number }, lagSeconds);
 			},
-		});
+		);
+		observed(
+			"watermark_seconds",
+			"Time, in seconds since 1970, at which the stream took the latest frame that is archived, and before which all are.",
+			(gauge) => {
+				for (const { number, index } of shards())
+					if (index.archivedThrough !== undefined)
+						gauge.set(
+							{ shard: number },
+							Date.parse(index.archivedThrough) / 1000,
+						);
+			},
+		);
+		const backlogBytes = observed(
+			"backlog_bytes",
+			"Bytes of the frames in the shard's stream, which are those that aren't archived.",
+			() => undefined,
+		);
+		observed(
+			"backlog_frames",
+			"Frames in the shard's stream, which are those that aren't archived. Not there while NATS doesn't answer.",
+			async (gauge) => {
+				gauge.reset();
+				backlogBytes.reset();
+				for (const { shard, frames, bytes } of await backlogs().catch(
+					() => [],
+				)) {
+					gauge.set({ shard }, frames);
+					backlogBytes.set({ shard }, bytes);
+				}
+			},
+		);
 	}
 
 	/** Counts a cut whose objects are all in the store. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
@@ -17,8 +16,10 @@ import { withoutRepeats } from "./key-settlement.ts";
 import type { LedgerIndex } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 import type { AcceptedLoss } from "./loss.ts";
+import { untilAccepted } from "./loss-acceptance.ts";
 import type { LossStore } from "./loss-store.ts";
 import type { ArchiveMetrics } from "./metrics.ts";
+import { pause } from "./pause.ts";
 import { Publication } from "./publication.ts";
 import { resume } from "./resume.ts";
 import { ShardLedger } from "./shard-ledger.ts";
@@ -27,6 +28,7 @@ import {
 	readStreamAt,
 	type StreamSettings,
 } from "./shard-stream.ts";
+import { Outpaced, standBy } from "./standby.ts";
 import { verifyStream } from "./stream-identity.ts";
 import type { Tombstones } from "./tombstones.ts";
 
@@ -47,8 +49,6 @@ export interface ShardOptions {
 }
 
 const maxBackoffMs = 10_000;
-/** How soon a shard that has stopped hears that its loss was accepted. */
-const acceptancePollMs = 2_000;
 /** How late an archiver may be to hear of a deletion that another was asked for. */
 const maxTombstonesAgeMs = 10_000;
 
@@ -131,7 +131,8 @@ export class Shard {
 				if (error instanceof Alarm) {
 					this.#stopFor(error);
 					await this.#untilAccepted(error, signal);
-				} else await this.#backOff(error, signal);
+				} else if (error instanceof Outpaced) await this.#standBy(signal);
+				else await this.#backOff(error, signal);
 			}
 		}
 		signal.removeEventListener("abort", ring);
@@ -150,24 +151,22 @@ export class Shard {
 	/** Settles when a person has accepted what the alarm says is lost, or the signal fires. */
 	async #untilAccepted(alarm: Alarm, signal: AbortSignal): Promise<void> {
 		const { losses, log, metrics, number: shard } = this.#options;
-		const { loss } = alarm;
-		while (!signal.aborted) {
-			try {
-				if (loss) await losses.report(loss, alarm.message);
-				const acceptance = loss && (await losses.acceptanceOf(loss));
-				if (acceptance) {
-					log.warn({ shard, loss, acceptance }, "a loss is accepted");
-					break;
-				}
-			} catch (error) {
-				log.warn({ shard, err: error }, "losses can't be read or written");
-			}
-			await pause(acceptancePollMs, signal);
-		}
+		await untilAccepted(losses, alarm, { shard, log, signal });
 		if (signal.aborted) return;
 		this.#alarm = undefined;
 		this.flushes.goOn();
 		metrics.alarm.set({ shard }, 0);
+	}
+
+	/** While another archiver does the work. The shard is as ready as if it were this one. */
+	async #standBy(signal: AbortSignal): Promise<void> {
+		const { connection, limits, log, metrics, number: shard } = this.#options;
+		log.info({ shard }, "another archiver is at work; this one stands by");
+		metrics.active.set({ shard }, 0);
+		const wait = { flushes: this.flushes, bell: this.#bell, signal };
+		await standBy(connection, this.#stream!, wait, limits.maxAgeMs).catch(
+			(error) => this.#backOff(error, signal),
+		);
 	}
 
 	async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
@@ -205,6 +204,7 @@ export class Shard {
 		this.#queue = queue;
 		const wait = { queue, bell: this.#bell, signal };
 		this.#state = { isRunning: true };
+		this.#options.metrics.active.set({ shard }, 1);
 		log.info({ shard, stream, from }, "the shard is archived");
 		try {
 			let cut = unfinished;
@@ -275,6 +275,8 @@ export class Shard {
 		const all = decideCut(stream, known, frames, this.#accepted);
 		const cut = await withoutRepeats(this.#keys!, all, frames);
 		this.#head = await this.#options.cuts.decide(cut);
+		if (this.#head !== cut && !this.#head.lost)
+			throw new Outpaced(`another archiver decided the cut at ${cut.first}`);
 		return this.#head;
 	}
 
@@ -302,9 +304,4 @@ export class Shard {
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
 		await this.#ledger.publish(publication);
 	}
-}
-
-/** Settles early when the signal fires. */
-async function pause(timeMs: number, signal: AbortSignal): Promise<void> {
-	await delay(timeMs, undefined, { signal }).catch(() => undefined);
 }

@@ -71,7 +71,11 @@ function keeperOf(
 	store: ObjectStore & LifecycleStore = archive.store,
 ) {
 	const registry = new Registry();
-	const metrics = new ArchiveMetrics(registry, () => new Map());
+	const metrics = new ArchiveMetrics(
+		registry,
+		() => [],
+		async () => [],
+	);
 	const keys = new RetentionKeys(archive.prefix);
 	return {
 		registry,
