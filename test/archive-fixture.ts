@@ -74,6 +74,8 @@ export function eventually<T>(assertions: () => T | Promise<T>): Promise<T> {
 	return vi.waitFor(assertions, { timeout: 30_000, interval: 50 });
 }
 
+type AtEnd = (end: () => Promise<void>) => void;
+
 let shards = 0;
 
 /** A shard and a prefix in the bucket of its own, so that tests don't meet. */
@@ -88,31 +90,36 @@ export class ArchiveFixture {
 	readonly store: S3ObjectStore;
 	/** The shard's stream. */
 	stream = "";
+	readonly #atEnd: AtEnd;
 	#number = 0;
 
 	private constructor(
 		servers: Servers,
 		connection: NatsConnection,
 		shard: number,
+		atEnd: AtEnd,
 	) {
 		this.shard = shard;
+		this.#atEnd = atEnd;
 		this.servers = servers;
 		this.connection = connection;
 		this.store = newStore(servers.s3, new AbortController().signal);
 	}
 
 	/**
-	 * Has the shard's stream made, so that frames can be published before archive runs. @param shard for who has the
-	 * servers alone.
+	 * Has the shard's stream made, so that frames can be published before archive runs.
+	 * @param shard for who has the servers alone.
+	 * @param atEnd takes what is to be done at the end, the last first; by default the end is the test's.
 	 */
 	static async open(
 		servers: Servers,
 		shard = shards++,
+		atEnd: AtEnd = onTestFinished,
 	): Promise<ArchiveFixture> {
 		const settings = new Settings({ NATS_URL: servers.nats.url });
 		const connection = await connectNats(settings, "test", log);
-		onTestFinished(() => connection.close());
-		const fixture = new ArchiveFixture(servers, connection, shard);
+		atEnd(() => connection.close());
+		const fixture = new ArchiveFixture(servers, connection, shard, atEnd);
 		fixture.stream = await openShardStream(
 			connection,
 			fixture.shard,
@@ -179,7 +186,7 @@ export class ArchiveFixture {
 		);
 	}
 
-	/** Runs archive's parts for this shard in this process, until the test ends or `stop`. */
+	/** Runs archive's parts for this shard in this process, until the end or `stop`. */
 	async start(options: ArchiveOptions = {}): Promise<RunningArchive> {
 		const { nats, s3 } = this.servers;
 		const stop = new AbortController();
@@ -250,7 +257,7 @@ export class ArchiveFixture {
 			parquet.close();
 			await rm(scratch, { recursive: true });
 		};
-		onTestFinished(end);
+		this.#atEnd(end);
 		return {
 			shard,
 			registry,

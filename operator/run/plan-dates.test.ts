@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { layout, pipelineOf } from "../../test/resource-examples.ts";
+import {
+	addDays,
+	closedThrough,
+	datesBetween,
+} from "../../contracts/utc-date.ts";
+import { layout, pipelineOf, runOf } from "../../test/resource-examples.ts";
+import { runHistory } from "../pipeline/run-history.ts";
 import { planDates } from "./plan-dates.ts";
 
 const today = "2026-03-31";
@@ -121,4 +127,73 @@ test.each<[string, Inputs, string]>([
 	],
 ])("%s", (_, inputs, code) => {
 	expect(plan(inputs)).toMatchObject({ problem: { code } });
+});
+
+test.each<[lastRun: string, thisRun: string, start: string]>([
+	["2026-03-30T23:58:00Z", "2026-03-30T23:59:00Z", "2026-03-30"],
+	["2026-03-30T23:58:00Z", "2026-03-31T00:03:00Z", "2026-03-30"],
+	// A day gets events for five minutes after its midnight (design §5), so this one may still lack some.
+	["2026-03-31T00:03:00Z", "2026-03-31T00:10:00Z", "2026-03-30"],
+	["2026-03-31T00:04:59Z", "2026-03-31T10:00:00Z", "2026-03-30"],
+	["2026-03-31T00:05:00Z", "2026-03-31T00:10:00Z", "2026-03-31"],
+	["2026-03-30T23:58:00Z", "2026-04-02T12:00:00Z", "2026-03-30"],
+])(
+	"overwrite 0: after the run of %s, that of %s begins with %s, so that no event is missed across midnight",
+	(lastRun, thisRun, start) => {
+		const lastSuccess = {
+			snapshotTime: lastRun,
+			closedThrough: closedThrough(Date.parse(lastRun)),
+			layout,
+		};
+		const today = thisRun.slice(0, 10);
+		const { spec } = pipelineOf({ overwritePeriodDays: 0 });
+		expect(planDates(spec, layout, lastSuccess, undefined, today)).toEqual({
+			start,
+			end: today,
+		});
+	},
+);
+
+test.each(Array.from({ length: 31 }, (_, days) => days))(
+	"an overwrite period of %i days goes back by as many, and no further than is retained",
+	(overwritePeriodDays) => {
+		const { spec } = pipelineOf({ overwritePeriodDays });
+		const start = addDays("2026-03-30", -overwritePeriodDays);
+		expect(planDates(spec, layout, success, undefined, today)).toEqual({
+			start: start < "2026-03-01" ? "2026-03-01" : start,
+			end: today,
+		});
+	},
+);
+
+test("a range that begins in the future has no days yet", () => {
+	const { spec } = pipelineOf({
+		dateRange: { start: "2026-04-05", end: "Today" },
+	});
+	const plan = planDates(spec, layout, undefined, undefined, today);
+	expect(plan).toEqual({ start: "2026-04-05", end: today });
+	if ("problem" in plan) throw new Error("It is no problem.");
+	expect(datesBetween(plan.start, plan.end)).toEqual([]);
+});
+
+test("a failed run in between doesn't count: days are counted from the last that succeeded", () => {
+	const fail = runOf("failed", {
+		phase: "Failed",
+		completionTime: "2026-03-30T12:00:00Z",
+		snapshotTime: "2026-03-30T11:00:00Z",
+		closedThrough: "2026-03-29",
+		layout,
+	});
+	const good = runOf("good", {
+		phase: "Succeeded",
+		completionTime: "2026-03-25T10:00:05Z",
+		snapshotTime: "2026-03-25T10:00:00Z",
+		closedThrough: "2026-03-24",
+		layout,
+	});
+	const pipeline = pipelineOf({ overwritePeriodDays: 0 });
+	const { lastSuccess } = runHistory(pipeline, [fail, good]);
+	expect(
+		planDates(pipeline.spec, layout, lastSuccess, undefined, today),
+	).toEqual({ start: "2026-03-25", end: today });
 });

@@ -1,19 +1,62 @@
-import { expect, test } from "vitest";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
 import {
 	addDays,
 	closedThrough,
 	datesBetween,
+	dayMs,
 	startOfDate,
 	type UtcDate,
+	utcDate,
 } from "../../contracts/utc-date.ts";
-import type { Layout } from "../../crds/generated/types.ts";
+import type {
+	Layout,
+	PipelineLastSuccess,
+} from "../../crds/generated/types.ts";
 import { planDates } from "../../operator/run/plan-dates.ts";
+import { ArchiveFixture } from "../archive-fixture.ts";
+import { type Servers, startServers } from "../archive-servers.ts";
 import { bigQueryFixture } from "../bigquery-fixture.ts";
-import { columns, eventsOf, loadFixture } from "../load-fixture.ts";
+import { columns, loadFixture } from "../load-fixture.ts";
+import { MovedClock } from "../receive-clock.ts";
+import {
+	startReceiver,
+	type TestReceiver,
+	TestRoutes,
+	untilReady,
+} from "../receiver.ts";
 import { pipelineOf } from "../resource-examples.ts";
 
-/** What a case does, in every warehouse: two Runs of a Pipeline with events in between. */
+/*
+ * Two Runs of a Pipeline with days and events in between, on the way that events really go: webhook, receive, NATS,
+ * archive, manifest, load, table. Receive's clock is moved, and the operator's part (which days to ask for) is its own
+ * function; test/e2e has the operator too.
+ */
+
+let servers: Servers;
+let archive: ArchiveFixture;
+let receiver: TestReceiver;
+let clock: MovedClock;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+	servers = await startServers();
+	clock = await MovedClock.make();
+	archive = await ArchiveFixture.open(servers, 0, (end) => ends.unshift(end));
+	await archive.start();
+	await new TestRoutes(archive.connection).markSynced();
+	receiver = await startReceiver(servers.nats, clock.env);
+	await untilReady(receiver);
+});
+
+afterAll(async () => {
+	await receiver?.stop();
+	for (const end of ends) await end();
+	await servers?.stop();
+});
+
 interface Case {
 	overwritePeriodDays: number;
 	/** Days from the first Run to the second. */
@@ -21,9 +64,6 @@ interface Case {
 	/** The days before the second Run's that it replaces, when it is incremental. */
 	reloadedDaysBack: number;
 }
-
-const firstRun: UtcDate = "2026-03-20";
-const firstEvent: UtcDate = "2026-03-10";
 
 const cases: [string, Case][] = [
 	["overwrite 0", { overwritePeriodDays: 0, gapDays: 0, reloadedDaysBack: 0 }],
@@ -45,13 +85,13 @@ const cases: [string, Case][] = [
 
 const warehouses = {
 	DuckDB: async () => {
-		const { load, manifest, rows, change } = await loadFixture();
-		return { load, manifest, rows, change, table: "orders" };
+		const { load, rows, change } = await loadFixture();
+		return { load, rows, change, table: "orders" };
 	},
 	BigQuery: async () => {
-		const { load, manifest, rows } = await bigQueryFixture();
+		const { load, rows } = await bigQueryFixture();
 		const change = async (sql: string) => void (await rows(sql));
-		return { load, manifest, rows, change, table: "shop.orders" };
+		return { load, rows, change, table: "shop.orders" };
 	},
 };
 
@@ -68,72 +108,78 @@ const matrix = (["DuckDB", "BigQuery"] as const).flatMap((warehouse) =>
 
 test.each(matrix)(
 	"$warehouse, $strategy, $name: the second Run replaces its days and no other",
-	async ({
-		warehouse,
-		strategy,
-		overwritePeriodDays,
-		gapDays,
-		...expected
-	}) => {
-		const { load, manifest, rows, change, table } =
-			await warehouses[warehouse]();
+	async ({ warehouse, strategy, gapDays, ...expected }) => {
+		const { load, rows, change, table } = await warehouses[warehouse]();
+		const { path, route } = await new TestRoutes(archive.connection).add();
+		const { sourceKey, account } = route;
 		const input: Partial<LoadInput> = {
 			strategy,
 			table: { name: "orders", description: "", columns: strategies[strategy] },
 		};
 		const layout: Layout = {
-			sourceKey: "k",
+			sourceKey,
 			destination: warehouse,
 			table: "orders",
 			columns: strategies[strategy].map(({ name }) => name),
 			strategy,
 		};
-		/** Plans the Run's days as the operator does, and loads what archive would then name. */
-		const run = async (
-			today: UtcDate,
-			count: number,
-			lastSuccess?: Parameters<typeof planDates>[2],
-		) => {
+		/** Asks for the Run's days as the operator does, and loads them. Returns those that it replaced. */
+		const run = async (today: UtcDate, lastSuccess?: PipelineLastSuccess) => {
+			const { overwritePeriodDays } = expected;
 			const { spec } = pipelineOf({ overwritePeriodDays });
 			const plan = planDates(spec, layout, lastSuccess, undefined, today);
 			if ("problem" in plan) throw new Error(plan.problem.message);
-			const start = plan.start < firstEvent ? firstEvent : plan.start;
-			const days = datesBetween(start, plan.end).map((date) => [
-				date,
-				[eventsOf(date, count, "e")],
-			]);
-			const end = await load(await manifest(Object.fromEntries(days)), {
-				input,
+			const question = { run: randomUUID(), account, sourceKey, ...plan };
+			const answer = await archive.ask(question);
+			if (!answer.ok) throw new Error(answer.error.message);
+			const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+			const end = await load(manifest, {
+				input: { ...input, manifestURL: answer.url },
 			});
 			expect(end.exitCode, end.log).toBe(0);
-			return days.map(([date]) => String(date));
+			return manifest.dates.map(({ date }) => date);
+		};
+		const sendOnEach = async (dates: UtcDate[]) => {
+			for (const date of dates)
+				await clock.sendOn(date, receiver.url + path, JSON.stringify(date));
 		};
 
-		const first = await run(firstRun, 1);
+		const today = utcDate(Date.now());
+		// Events of a Run of 40 days ago would no longer be there.
+		const firstRun = addDays(today, -Math.min(gapDays, 25));
+		const firstEvent = addDays(firstRun, -(gapDays < 25 ? 9 : 5));
+		await sendOnEach(datesBetween(firstEvent, firstRun));
+		const first = await run(firstRun);
 		expect(first).toEqual(datesBetween(firstEvent, firstRun));
+
+		const older = addDays(today, -45);
 		const date = strategy === "Incremental" ? ", date" : "";
-		for (const day of first)
+		for (const day of [older, ...first])
 			await change(
 				`insert into ${table} by name select 'marker-${day}' as event_id, timestamptz '${day} 12:00:00+00' as timestamp${date && `, date '${day}' as date`}`,
 			);
+		// No day gets events when it is closed, but then it could not be told whether it was left alone.
+		await sendOnEach(datesBetween(firstEvent, today));
 
-		const today = addDays(firstRun, gapDays);
-		const second = await run(today, 2, {
-			snapshotTime: `${firstRun}T12:00:00Z`,
-			closedThrough: closedThrough(startOfDate(firstRun) + 43_200_000),
+		const before = addDays(today, -gapDays);
+		const second = await run(today, {
+			snapshotTime: `${before}T12:00:00Z`,
+			closedThrough: closedThrough(startOfDate(before) + dayMs / 2),
 			layout,
 		});
-		const reloadedFrom = addDays(today, -expected.reloadedDaysBack);
-		if (strategy === "Incremental") expect(second[0]).toBe(reloadedFrom);
+		if (strategy === "Incremental")
+			expect(second[0]).toBe(addDays(today, -expected.reloadedDaysBack));
 		expect(
 			await rows(
-				`select timestamp::date::text, count(*)::int, count(*) filter (event_id like 'marker-%')::int from ${table} group by all order by all`,
+				`select timestamp::date::text, count(*) filter (event_id not like 'marker-%')::int, count(*) filter (event_id like 'marker-%')::int from ${table} group by all order by all`,
 			),
-		).toEqual(
-			datesBetween(firstEvent, today)
-				.filter((day) => first.includes(day) || second.includes(day))
-				.filter((day) => strategy === "Incremental" || second.includes(day))
-				.map((day) => (second.includes(day) ? [day, 2, 0] : [day, 2, 1])),
-		);
+		).toEqual([
+			...(strategy === "Incremental" ? [[older, 0, 1]] : []),
+			...datesBetween(firstEvent, today).map((day) => {
+				const sent = day <= firstRun ? 2 : 1;
+				return second.includes(day) ? [day, sent, 0] : [day, 1, 1];
+			}),
+		]);
 	},
+	180_000,
 );
