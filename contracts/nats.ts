@@ -38,7 +38,10 @@ export const bucket = {
 	routes: "tidemill-routes",
 	/** Created and written by operator: source key → account, for life (`create` only). */
 	claims: "tidemill-claims",
-	/** Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone). */
+	/**
+	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone); and
+	 * `next-stream.<shard>` → the name of a stream that isn't there yet.
+	 */
 	objectsDone: "tidemill-objects-done",
 	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
 	ledger: "tidemill-ledger",

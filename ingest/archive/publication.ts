@@ -116,7 +116,7 @@ async function advance(
 }
 
 /** Somebody else wrote in between. */
-function isConflict(error: unknown): boolean {
+export function isConflict(error: unknown): boolean {
 	return (
 		error instanceof JetStreamApiError &&
 		(error.code === JetStreamApiCodes.StreamWrongLastSequence ||

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
 	DiscardPolicy,
 	JetStreamApiError,
@@ -17,6 +16,7 @@ import {
 import type { Logger } from "../../service/log.ts";
 import { decodeFrame, frameId } from "../frame.ts";
 import { inspectShardStream } from "../stream-safety.ts";
+import { NextStreamName } from "./next-stream-name.ts";
 import type { StreamAtCut } from "./stream-identity.ts";
 
 export interface StreamSettings {
@@ -25,8 +25,11 @@ export interface StreamSettings {
 	replicas: number;
 }
 
-/** nats-server's JSStreamSubjectOverlapErr: another archiver made the stream first. */
-const subjectTaken = 10065;
+/**
+ * Another archiver made the stream first. nats-server's JSStreamSubjectOverlapErr, and JSStreamNameExistErr: with other
+ * settings than this one's.
+ */
+const alreadyMade = new Set([10065, 10058]);
 
 /**
  * The name of the stream that takes the shard's frames; made here when there is none.
@@ -38,9 +41,15 @@ export async function openShardStream(
 	settings: StreamSettings,
 	log: Logger,
 ): Promise<string> {
+	const nextName = await NextStreamName.open(
+		connection,
+		shard,
+		settings.replicas,
+	);
 	let stream = await inspectShardStream(connection, shard);
 	if (!stream) {
-		await createStream(connection, shard, settings, log);
+		const name = await nextName.get();
+		await createStream(connection, shard, name, settings, log);
 		stream = await inspectShardStream(connection, shard);
 	}
 	if (!stream)
@@ -50,6 +59,7 @@ export async function openShardStream(
 		throw new Error(
 			`shard ${shard}: its stream could lose events. ${faults.join("; ")}`,
 		);
+	await nextName.use(stream.name);
 	return stream.name;
 }
 
@@ -72,11 +82,11 @@ export async function readStreamAt(
 async function createStream(
 	connection: NatsConnection,
 	shard: number,
+	name: string,
 	settings: StreamSettings,
 	log: Logger,
 ): Promise<void> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
-	const name = streamName(shard, randomBytes(8).toString("hex"));
 	try {
 		await streams.add({
 			name,
@@ -94,7 +104,7 @@ async function createStream(
 		});
 		log.info({ shard, stream: name }, "made the shard's stream");
 	} catch (error) {
-		if (!(error instanceof JetStreamApiError) || error.code !== subjectTaken)
+		if (!(error instanceof JetStreamApiError) || !alreadyMade.has(error.code))
 			throw error;
 	}
 }
