@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { rm, statfs, truncate, writeFile } from "node:fs/promises";
+import { open, rm, statfs, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -57,8 +57,18 @@ export class LoopDisk {
 	/** Leaves no room on it. */
 	async fill(): Promise<void> {
 		const { bavail, bsize } = await statfs(this.directory);
-		const size = bavail * bsize;
-		if (size > 0) await execute("fallocate", ["-l", `${size}`, this.#ballast]);
+		const ballast = await open(this.#ballast, "w");
+		try {
+			// The file system needs some of it for itself.
+			const size = String(Math.max(1, bavail * bsize - 2 * mib));
+			await execute("fallocate", ["-l", size, this.#ballast]);
+			for (let at = Number(size); ; at += mib)
+				await ballast.write(Buffer.alloc(mib), 0, mib, at);
+		} catch (error) {
+			if (!`${error}`.match(/ENOSPC|No space left/)) throw error;
+		} finally {
+			await ballast.close();
+		}
 	}
 
 	/** Gives back what {@link fill} took. */

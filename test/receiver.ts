@@ -20,15 +20,11 @@ import {
 import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
 import { decodeFrame, type Frame } from "../ingest/frame.ts";
 import { freePort } from "../local/ports.ts";
-import { answersOk } from "../local/probe.ts";
 import { receiveNodeOptions } from "../local/roles.ts";
 import { SealKey } from "../service/seal-key.ts";
+import { type RoleOptions, type RoleServer, startRole } from "./role-server.ts";
 import { startNats, type TestNats } from "./servers.ts";
-import {
-	startServer,
-	type TestServer,
-	temporaryDirectory,
-} from "./test-server.ts";
+import { temporaryDirectory } from "./test-server.ts";
 
 const sealKeyText = "0123456789abcdef".repeat(4);
 
@@ -54,7 +50,7 @@ export async function startReceiveFixture(
 	const stream = await createShardStream(admin, streamChange);
 	const routes = new TestRoutes(admin);
 	await routes.markSynced();
-	const receiver = await startReceiver(nats, env);
+	const receiver = await startReceiver(nats, { env });
 	await untilReady(receiver);
 	return {
 		nats,
@@ -81,50 +77,34 @@ export async function untilReady(receiver: TestReceiver): Promise<void> {
 	}
 }
 
-export interface TestReceiver extends TestServer {
+export interface TestReceiver extends RoleServer {
 	/** `http://host:port`. */
 	url: string;
-	/** Of /readyz and /metrics. */
-	healthUrl: string;
 }
 
-/**
- * Starts `tidemill receive` as a process of its own; settles when it listens, ready or not.
- * @param env settings beside those that it can't be started without.
- */
+/** Starts `tidemill receive` as a process of its own; settles when it listens, ready or not. */
 export async function startReceiver(
-	nats: Pick<TestNats, "urlFor">,
-	env: Record<string, string> = {},
+	nats: { urlFor: TestNats["urlFor"] },
+	options: RoleOptions = {},
 ): Promise<TestReceiver> {
 	const port = await freePort();
-	const healthPort = await freePort();
-	const healthUrl = `http://127.0.0.1:${healthPort}`;
 	const directory = await temporaryDirectory("receive");
 	const sealKeyFile = join(directory, "seal-key");
 	await writeFile(sealKeyFile, `${sealKeyText}\n`);
-	const server = await startServer(
-		{
-			name: "receive",
-			command: process.execPath,
-			args: [
-				new URL("../bin/tidemill.ts", import.meta.url).pathname,
-				"receive",
-			],
-			env: {
-				NATS_URL: nats.urlFor("receive"),
-				RECEIVE_PORT: String(port),
-				TIDEMILL_SEAL_KEY: sealKeyFile,
-				HEALTH_PORT: String(healthPort),
-				NODE_OPTIONS: receiveNodeOptions,
-				RECEIVE_SHUTDOWN_DELAY_MS: "0",
-				...env,
-			},
-			isReady: () => answersOk(`${healthUrl}/healthz`),
-			stopTimeoutMs: 30_000,
-		},
+	const server = await startRole("receive", {
+		...options,
+		name: "receive",
 		directory,
-	);
-	return Object.assign(server, { url: `http://127.0.0.1:${port}`, healthUrl });
+		env: {
+			NATS_URL: nats.urlFor("receive"),
+			RECEIVE_PORT: String(port),
+			TIDEMILL_SEAL_KEY: sealKeyFile,
+			NODE_OPTIONS: receiveNodeOptions,
+			RECEIVE_SHUTDOWN_DELAY_MS: "0",
+			...options.env,
+		},
+	});
+	return Object.assign(server, { url: `http://127.0.0.1:${port}` });
 }
 
 /** What keeps receive from being ready; undefined when it is. */

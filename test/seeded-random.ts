@@ -1,12 +1,15 @@
 import { randomInt } from "node:crypto";
 
-/**
- * Random numbers in [0, 1) from a seed (mulberry32), so that a failure can be had again: `TEST_SEED=…`. The seed is
- * printed.
- */
+/** Random numbers in [0, 1) from `TEST_SEED`, so that a failure can be had again, or from any seed. The seed is printed. */
 export function seededRandom(): () => number {
-	let state = Number(process.env.TEST_SEED || randomInt(2 ** 31));
-	console.log(`TEST_SEED=${state}`);
+	const seed = Number(process.env.TEST_SEED || randomInt(2 ** 31));
+	console.log(`TEST_SEED=${seed}`);
+	return randomOf(seed);
+}
+
+/** The random numbers in [0, 1) of a seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+	let state = seed;
 	return () => {
 		state = (state + 0x6d2b79f5) | 0;
 		let mixed = Math.imul(state ^ (state >>> 15), state | 1);

@@ -66,11 +66,13 @@ export interface TestS3 extends TestServer {
 	bucketDirectory: string;
 }
 
-export async function startS3(): Promise<TestS3> {
+/** @param buckets folder of the buckets; one that goes with the server unless given. */
+export async function startS3(buckets?: string): Promise<TestS3> {
 	const directory = await temporaryDirectory("s3");
+	const folder = buckets ?? join(directory, "buckets");
 	const { versitygw } = await resolveBinaries(["versitygw"]);
 	const bucket = "tidemill";
-	await mkdir(join(directory, "buckets", bucket), { recursive: true });
+	await mkdir(join(folder, bucket), { recursive: true });
 	const settings = {
 		port: await freePort(),
 		accessKeyId: "test",
@@ -79,7 +81,7 @@ export async function startS3(): Promise<TestS3> {
 	const program = s3({
 		...settings,
 		command: versitygw,
-		directory: join(directory, "buckets"),
+		directory: folder,
 	});
 	return Object.assign(await startServer(program, directory), {
 		endpoint: `http://127.0.0.1:${settings.port}`,
@@ -87,7 +89,7 @@ export async function startS3(): Promise<TestS3> {
 		region: s3Region,
 		accessKeyId: settings.accessKeyId,
 		secretAccessKey: settings.secretAccessKey,
-		bucketDirectory: join(directory, "buckets", bucket),
+		bucketDirectory: join(folder, bucket),
 	});
 }
 

@@ -7,6 +7,8 @@ import type { Program } from "../local/servers/program.ts";
 /** A real server for tests: on a free port of the loopback, with data in a temporary folder that `stop` removes. */
 export interface TestServer {
 	readonly pid: number;
+	/** What it has printed. */
+	readonly logFile: string;
 	/** Settles when it has ended, with words: `exit status 0`, `SIGKILL`. */
 	readonly ended: Promise<string>;
 	/** SIGKILL unless another signal is given; settles when it is gone. Data and port stay. */
@@ -32,6 +34,7 @@ export async function startServer(
 	};
 	await start();
 	return {
+		logFile,
 		get pid() {
 			return child.identity.pid;
 		},

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { project } from "./role-server.ts";
 
 export interface TidemillProcess {
 	child: ChildProcess;
@@ -14,14 +16,18 @@ export interface TidemillProcess {
 	onLine: (line: string) => void;
 }
 
-/** Starts `tidemill <args>` as a process of its own, with these variables added to the environment. */
+/**
+ * Starts `tidemill <args>` as a process of its own, with these variables added to the environment.
+ * @param root of the code that runs; this repository's unless given.
+ */
 export function startTidemill(
 	args: string[],
 	env: Record<string, string> = {},
+	root: string = project,
 ): TidemillProcess {
 	const child = spawn(
 		process.execPath,
-		[new URL("../bin/tidemill.ts", import.meta.url).pathname, ...args],
+		[join(root, "bin/tidemill.ts"), ...args],
 		{ stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
 	);
 	let [stdout, stderr] = ["", ""];

@@ -24,7 +24,7 @@ let balancer: ServiceBalancer;
 
 beforeAll(async () => {
 	fixture = await startReceiveFixture({}, env);
-	receivers = [fixture.receiver, await startReceiver(fixture.nats, env)];
+	receivers = [fixture.receiver, await startReceiver(fixture.nats, { env })];
 	balancer = await ServiceBalancer.start(receivers);
 	await untilAllReady();
 });

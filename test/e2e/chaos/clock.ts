@@ -1,0 +1,77 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { NatsMessage } from "./nats-messages.ts";
+
+const dayMs = 86_400_000;
+
+/**
+ * The clock of a data plane: the machine's, moved by whole seconds. Receive reads it from a file (clock-preload.ts), and
+ * what NATS says of time is moved on its way. NATS itself, the store and archive's own signatures keep the machine's.
+ */
+export class Clock {
+	readonly file: string;
+	#aheadMs = 0;
+
+	constructor(directory: string) {
+		this.file = join(directory, "clock");
+		this.#write();
+	}
+
+	now(): number {
+		return Date.now() + this.#aheadMs;
+	}
+
+	/** Moves the clock on, to so many milliseconds before the next midnight (up to a second less). */
+	moveBeforeMidnight(ms: number): void {
+		const toMidnightMs = dayMs - (Date.now() % dayMs);
+		this.#aheadMs = Math.max(0, Math.ceil((toMidnightMs - ms) / 1000) * 1000);
+		this.#write();
+	}
+
+	/** The message with the times in it moved. */
+	shifted({ verb, words, payload, bytes }: NatsMessage): Buffer {
+		if (this.#aheadMs === 0 || (verb !== "MSG" && verb !== "HMSG"))
+			return bytes;
+		const line = [verb, ...words.map((word) => this.#ofDelivery(word))];
+		const headerBytes = verb === "HMSG" ? Number(words.at(-2)) : 0;
+		const body = payload.subarray(headerBytes);
+		return Buffer.concat([
+			Buffer.from(`${line.join(" ")}\r\n`),
+			this.#ofText(payload.subarray(0, headerBytes)),
+			isApiAnswer(body) ? this.#ofText(body) : body,
+			Buffer.from("\r\n"),
+		]);
+	}
+
+	/** `$JS.ACK.<stream>.<consumer>.<delivered>.<sequence>.<sequence>.<nanoseconds>.<pending>` (ADR-15). */
+	#ofDelivery(word: string): string {
+		if (!word.startsWith("$JS.ACK.")) return word;
+		const tokens = word.split(".");
+		const at = tokens.length - 2;
+		tokens[at] = String(BigInt(tokens[at]!) + BigInt(this.#aheadMs) * 1000000n);
+		return tokens.join(".");
+	}
+
+	/** Times in RFC 3339, to the second; what follows the seconds stays, and so the length. */
+	#ofText(text: Buffer): Buffer {
+		const moved = text
+			.toString("latin1")
+			.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?=[.Z])/g, (time) =>
+				new Date(Date.parse(`${time}Z`) + this.#aheadMs)
+					.toISOString()
+					.slice(0, time.length),
+			);
+		return Buffer.from(moved, "latin1");
+	}
+
+	#write(): void {
+		writeFileSync(this.file, String(this.#aheadMs));
+	}
+}
+
+function isApiAnswer(body: Buffer): boolean {
+	return body
+		.subarray(0, 60)
+		.toString("latin1")
+		.startsWith('{"type":"io.nats.jetstream.api.');
+}

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { codeWith, controls, edited, removeCode } from "./controls.ts";
+import { runSeed } from "./seed.ts";
+import { type Stack, startStack } from "./stack.ts";
+import { Violation } from "./violation.ts";
+
+/** `make chaos-controls`. */
+const isAsked = process.env.CHAOS_CONTROLS !== undefined;
+
+test.each(controls)("control fits the code: $name", async (control) => {
+	expect(await edited(control)).toContain(control.replace);
+});
+
+let stack: Stack;
+beforeAll(async () => {
+	if (isAsked) stack = await startStack();
+});
+afterAll(() => stack?.stop());
+
+test.runIf(isAsked).each(controls)(
+	"turns the suite red: $name",
+	async (control) => {
+		const root = await codeWith(control);
+		try {
+			const { faults } = control;
+			const found = await runSeed(stack, 1, { root, faults }).then(
+				() => undefined,
+				(error) => error,
+			);
+			console.log(
+				`control "${control.name}": ${found ? `red, ${found.message}` : "GREEN"}`,
+			);
+			expect(found).toBeInstanceOf(Violation);
+			expect(control.red).toContain(found.check);
+		} finally {
+			await removeCode(root);
+		}
+	},
+);

@@ -1,0 +1,195 @@
+import type { Point, When } from "./traps.ts";
+
+/** What can be killed and stopped; `self` is the one that stepped on the trap. */
+export type Part =
+	| "self"
+	| "receive"
+	| "archive-a"
+	| "archive-b"
+	| "nats"
+	| "s3"
+	| "load";
+
+/** When a fault strikes: after so many more acknowledged events, or at the nth time that a step is come to. */
+export type Moment =
+	| { acknowledged: number }
+	| { point: Point; when: When; nth: number };
+
+export type PointMoment = Extract<Moment, { point: Point }>;
+
+export type Fault =
+	/** SIGKILL, and a start after that time. */
+	| { kind: "kill"; part: Part; forMs: number; at: Moment }
+	/** SIGSTOP for that time: a zombie that wakes in the middle of what it did. */
+	| { kind: "stop"; part: Part; forMs: number; at: Moment }
+	/** The message is lost with its connection: before, a request; after, the answer to one that succeeded. */
+	| { kind: "lose"; at: PointMoment }
+	/** The store answers so many requests with this status. */
+	| { kind: "refuse"; status: number; times: number; at: PointMoment }
+	/** No room on the disk for that time; then there is, and NATS is started again as its probe would have it. */
+	| { kind: "fill"; part: "nats" | "s3"; forMs: number; at: Moment }
+	/** NATS's disk keeps what was synced and nothing else. */
+	| { kind: "power-loss"; at: Moment }
+	/** A PubAck is lost; its frame is archived and purged; NATS is restarted, and has forgotten the frame's id. */
+	| { kind: "forgotten"; nth: number }
+	/** The clock comes to midnight while events come in. Before all other faults. */
+	| { kind: "midnight"; inMs: number }
+	/** Everything is archived; then NATS gets back its files as they were after so many events. After all other faults. */
+	| { kind: "restore"; acknowledged: number; isOvertaken: boolean };
+
+export type Random = () => number;
+
+const archiveSteps: [Point, When][] = [
+	["cut", "before"],
+	["cut", "after"],
+	["object", "before"],
+	["object", "during"],
+	["object", "between"],
+	["object", "after"],
+	["objects-done", "before"],
+	["objects-done", "after"],
+	["purge", "before"],
+	["purge", "after"],
+];
+const lasting: Part[] = ["receive", "archive-a", "archive-b", "nats", "s3"];
+
+/**
+ * Every fault that there is, as what makes one with random details. A seed has one of them for certain, in turn, so
+ * that as many seeds as there are entries have them all.
+ */
+export const catalogue: ((random: Random) => Fault)[] = [
+	// Named points: the part dies there, or sleeps there while the other archive goes on.
+	...archiveSteps.flatMap(([point, when]) => [
+		(random: Random) => kill("self", at(point, when, random), random),
+		...(when === "during" || when === "between"
+			? []
+			: [(random: Random) => stop("self", at(point, when, random), random)]),
+	]),
+	(random) => kill("self", at("publish", "before", random), random),
+	(random) => kill("self", at("publish", "after", random), random),
+	(random) => stop("self", at("publish", "after", random), random),
+	// The other side dies at the point.
+	(random) => kill("nats", at("publish", "after", random), random),
+	(random) => kill("nats", at("objects-done", "before", random), random),
+	(random) => kill("nats", at("purge", "after", random), random),
+	(random) => kill("s3", at("cut", "after", random), random),
+	(random) => kill("s3", at("object", "during", random), random),
+	// At any moment.
+	...lasting.flatMap((part) => [
+		(random: Random) => kill(part, anywhere(random), random),
+		(random: Random) => stop(part, anywhere(random), random),
+	]),
+	(random) => kill("load", at("load", "before", random), random),
+	(random) => stop("load", at("load", "after", random), random),
+	// The network and the store's answers.
+	(random) => ({ kind: "lose", at: at("publish", "after", random) }),
+	(random) => ({ kind: "lose", at: at("cut", "after", random) }),
+	(random) => ({ kind: "lose", at: at("object", "after", random) }),
+	(random) => ({ kind: "lose", at: at("objects-done", "after", random) }),
+	(random) => ({ kind: "lose", at: at("purge", "after", random) }),
+	(random) => refuse(503, at("cut", "before", random), random),
+	(random) => refuse(500, at("object", "before", random), random),
+	(random) => refuse(409, at("cut", "before", random), random),
+	(random) => refuse(500, at("load", "before", random), random),
+	// Disks, power, clocks, back-ups.
+	(random) => fill("nats", random),
+	(random) => fill("s3", random),
+	(random) => ({ kind: "power-loss", at: anywhere(random) }),
+	(random) => ({ kind: "power-loss", at: at("purge", "after", random) }),
+	(random) => ({ kind: "forgotten", nth: upTo(10, random) }),
+	(random) => ({ kind: "midnight", inMs: 1_000 + upTo(1_000, random) }),
+	(random) => ({
+		kind: "restore",
+		acknowledged: upTo(40, random),
+		isOvertaken: random() < 0.5,
+	}),
+];
+
+const faultsOfSeed = 3;
+/** Seldom both in one plan: they cost seconds. */
+const onlyOnce = new Set<Fault["kind"]>(["midnight", "restore", "forgotten"]);
+
+/** The faults of a seed, in their order. */
+export function planOf(seed: number, random: Random): Fault[] {
+	const faults = [catalogue[seed % catalogue.length]!(random)];
+	while (faults.length < faultsOfSeed) {
+		const fault = pick(catalogue, random)(random);
+		const isTwice = faults.some(({ kind }) => kind === fault.kind);
+		if (!(isTwice && onlyOnce.has(fault.kind)))
+			faults.splice(Math.floor(random() * (faults.length + 1)), 0, fault);
+	}
+	return faults.sort((a, b) => phase(a) - phase(b));
+}
+
+/** The order in which a plan's faults can be had: from a clock to be moved, to a run, to the end of all. */
+function phase(fault: Fault): number {
+	if (fault.kind === "midnight") return 0;
+	if (fault.kind === "restore") return 3;
+	return isOfLoad(fault) ? 2 : 1;
+}
+
+/** Whether it strikes while a Run loads. */
+export function isOfLoad(fault: Fault): boolean {
+	return "at" in fault && "point" in fault.at && fault.at.point === "load";
+}
+
+/** A fault as a person reads it: `kill self at cut after, 2nd time, for 130 ms`. */
+export function describe(fault: Fault): string {
+	const { kind, ...rest } = fault;
+	const words: string[] = [kind];
+	if ("part" in rest) words.push(rest.part);
+	if ("status" in rest) words.push(`${rest.times} × ${rest.status}`);
+	if ("nth" in rest) words.push(`#${rest.nth}`);
+	if ("inMs" in rest) words.push(`in ${rest.inMs} ms`);
+	if ("acknowledged" in rest)
+		words.push(
+			`as after ${rest.acknowledged} events${rest.isOvertaken ? ", overtaken" : ""}`,
+		);
+	if ("at" in rest)
+		words.push(
+			"point" in rest.at
+				? `at ${rest.at.point} ${rest.at.when} #${rest.at.nth}`
+				: `after ${rest.at.acknowledged} events`,
+		);
+	if ("forMs" in rest) words.push(`for ${rest.forMs} ms`);
+	return words.join(" ");
+}
+
+function kill(part: Part, at: Moment, random: Random): Fault {
+	return { kind: "kill", part, forMs: duration(300, random), at };
+}
+
+function stop(part: Part, at: Moment, random: Random): Fault {
+	return { kind: "stop", part, forMs: duration(1_500, random), at };
+}
+
+function refuse(status: number, at: PointMoment, random: Random): Fault {
+	return { kind: "refuse", status, times: upTo(5, random), at };
+}
+
+function fill(part: "nats" | "s3", random: Random): Fault {
+	const forMs = duration(1_000, random);
+	return { kind: "fill", part, forMs, at: anywhere(random) };
+}
+
+function at(point: Point, when: When, random: Random): PointMoment {
+	return { point, when, nth: upTo(point === "publish" ? 40 : 3, random) };
+}
+
+function anywhere(random: Random): Moment {
+	return { acknowledged: upTo(100, random) };
+}
+
+/** Mostly short. */
+function duration(mostMs: number, random: Random): number {
+	return Math.floor(random() ** 2 * mostMs);
+}
+
+/** 1 to `most`. */
+function upTo(most: number, random: Random): number {
+	return 1 + Math.floor(random() * most);
+}
+
+function pick<T>(list: readonly T[], random: Random): T {
+	return list[Math.floor(random() * list.length)]!;
+}

@@ -1,0 +1,90 @@
+/**
+ * Steps of the data plane that can be seen on its wires, so that a fault can be set to exactly one of them:
+ *
+ * - publish: receive's frame, and its PubAck
+ * - cut: the PUT of a cut record
+ * - object: the PUT of a data object
+ * - objects-done: the KV write of how far objects are there
+ * - purge: the purge of the stream
+ * - load: load's GET of a data object
+ */
+export type Point =
+	| "publish"
+	| "cut"
+	| "object"
+	| "objects-done"
+	| "purge"
+	| "load";
+
+/**
+ * - before: the request has left the client and not reached the server
+ * - during: half of it has reached the server
+ * - between: one object of a cut is stored, and the next is not
+ * - after: the server has done it, and its answer has not reached the client
+ */
+export type When = "before" | "during" | "between" | "after";
+
+/**
+ * What becomes of the message that a trap holds.
+ *
+ * - go: it arrives
+ * - lose: it doesn't, and its connection is broken
+ * - swallow: it doesn't, and its connection stays
+ * - a number: the client gets this HTTP status in its place
+ */
+export type Verdict = "go" | "lose" | "swallow" | number;
+
+/** Called by the one that steps on it, with the name of that part of the data plane. */
+type Spring = (by: string) => Verdict | Promise<Verdict>;
+
+interface Trap {
+	point: Point;
+	when: When;
+	/** So many pass before it springs. */
+	passing: number;
+	/** So many more step on it once it sprang. */
+	springs: number;
+	spring: Spring;
+}
+
+/** The traps that are set on a data plane's wires. */
+export class Traps {
+	readonly #set = new Set<Trap>();
+
+	/**
+	 * Sets a trap for the nth time from now that any part comes to this step; it springs as often as `times` says.
+	 */
+	set(
+		point: Point,
+		when: When,
+		{ nth = 1, times = 1 }: { nth?: number; times?: number },
+		spring: Spring,
+	): void {
+		const passing = nth - 1;
+		this.#set.add({ point, when, passing, springs: times, spring });
+	}
+
+	clear(): void {
+		this.#set.clear();
+	}
+
+	/** Whether one is set there. */
+	isSet(point: Point, when: When): boolean {
+		return this.#at(point, when) !== undefined;
+	}
+
+	/** What becomes of a message at this step. */
+	async step(point: Point, when: When, by: string): Promise<Verdict> {
+		const trap = this.#at(point, when);
+		if (!trap) return "go";
+		if (trap.passing-- > 0) return "go";
+		if (--trap.springs === 0) this.#set.delete(trap);
+		return trap.spring(by);
+	}
+
+	#at(point: Point, when: When): Trap | undefined {
+		return [...this.#set].find(
+			(trap) => trap.point === point && trap.when === when,
+		);
+	}
+}

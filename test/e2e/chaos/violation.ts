@@ -1,0 +1,61 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What a seed can find broken. */
+export type Check =
+	/** Roles come to be ready, and events go on being acknowledged. */
+	| "ready"
+	| "progress"
+	/** The step that a fault waits for is come to. */
+	| "fault"
+	/** No archive alarms; after a restore, all do. */
+	| "alarm"
+	/** All is archived in the end. */
+	| "archived"
+	/** Each acknowledged event is in one object once with its body; of the others, each at most once. */
+	| "once"
+	/** Each row has the date on which its event was received. */
+	| "date"
+	/** Cuts are disjoint and leave no gap. */
+	| "cuts"
+	/** Objects are those that the cut records name, with as many rows. */
+	| "objects"
+	/** The ledger counts what is in the objects. */
+	| "ledger"
+	/** The table has what the objects have. */
+	| "table";
+
+/** A promise that is broken. */
+export class Violation extends Error {
+	override name = "Violation";
+	readonly check: Check;
+
+	constructor(check: Check, what: string) {
+		super(`${check}: ${what}`);
+		this.check = check;
+	}
+}
+
+const patienceMs = 60_000;
+
+/**
+ * Waits until `look` returns undefined. Until then it returns, or throws, what is still missing, which is the violation
+ * when it takes too long. A {@link Violation} that it throws ends the wait at once.
+ */
+export async function eventually(
+	check: Check,
+	look: () => string | undefined | Promise<string | undefined>,
+): Promise<void> {
+	const deadline = performance.now() + patienceMs;
+	for (;;) {
+		let missing: string | undefined;
+		try {
+			missing = await look();
+		} catch (error) {
+			if (error instanceof Violation) throw error;
+			missing = String(error);
+		}
+		if (missing === undefined) return;
+		if (performance.now() > deadline) throw new Violation(check, missing);
+		await delay(5);
+	}
+}
