@@ -24,7 +24,7 @@ import type { Servers } from "./archive-servers.ts";
 import { readArchivedRows } from "./archived-rows.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
-export type Store = ObjectStore & FileStore;
+type Store = ObjectStore & FileStore;
 
 /** A date that can get no more events, also when the test runs just after midnight. */
 export const closedMs = Date.now() - 2 * dayMs;
@@ -175,4 +175,32 @@ export async function loadedBodies(manifest: Manifest): Promise<string[]> {
 		bodies.push(...(await readArchivedRows(bytes)).map(({ body }) => body));
 	}
 	return bodies.sort();
+}
+
+/** What a compactor does with the store. */
+export type Step = "getFile" | "putNewFile" | "putNew" | "remove";
+const steps: readonly string[] = ["getFile", "putNewFile", "putNew", "remove"];
+
+/** A store that calls `at` before and after each of these steps, with the number of such steps begun. */
+export function watched(
+	store: Store,
+	at: (when: "before" | "after", step: Step, count: number) => Promise<void>,
+): Store {
+	const counts = new Map<string, number>();
+	return new Proxy(store, {
+		get(target, property) {
+			const value = Reflect.get(target, property, target);
+			if (typeof value !== "function") return value;
+			if (!steps.includes(String(property))) return value.bind(target);
+			const step = property as Step;
+			return async (...args: unknown[]) => {
+				const count = (counts.get(step) ?? 0) + 1;
+				counts.set(step, count);
+				await at("before", step, count);
+				const result = await value.apply(target, args);
+				await at("after", step, count);
+				return result;
+			};
+		},
+	});
 }

@@ -4,7 +4,8 @@ import {
 	CompactionFixture,
 	dateOf,
 	loadedBodies,
-	type Store,
+	type Step,
+	watched,
 } from "../compaction-fixture.ts";
 import { openLake } from "../lake.ts";
 
@@ -13,33 +14,6 @@ beforeAll(async () => {
 	servers = await startServers();
 });
 afterAll(() => servers?.stop());
-
-type Step = "getFile" | "putNewFile" | "putNew" | "remove";
-const steps: readonly string[] = ["getFile", "putNewFile", "putNew", "remove"];
-
-/** A store that calls `at` before and after each of these steps, with the number of such steps begun. */
-function watched(
-	store: Store,
-	at: (when: "before" | "after", step: Step, count: number) => Promise<void>,
-): Store {
-	const counts = new Map<string, number>();
-	return new Proxy(store, {
-		get(target, property) {
-			const value = Reflect.get(target, property, target);
-			if (typeof value !== "function") return value;
-			if (!steps.includes(String(property))) return value.bind(target);
-			const step = property as Step;
-			return async (...args: unknown[]) => {
-				const count = (counts.get(step) ?? 0) + 1;
-				counts.set(step, count);
-				await at("before", step, count);
-				const result = await value.apply(target, args);
-				await at("after", step, count);
-				return result;
-			};
-		},
-	});
-}
 
 /** Every reader finds each event once, now and after what was replaced has gone; one object is left. */
 async function expectWhole(fixture: CompactionFixture) {
