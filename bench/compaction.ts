@@ -207,6 +207,7 @@ async function compact(
 		keys,
 		shards: [shard],
 		minObjects: 2,
+		intervalMs: 600_000,
 		maxLagSeconds: 1,
 		scratch,
 		tombstones: new Tombstones(store, keys),

@@ -96,6 +96,7 @@ export class CompactionFixture {
 			keys,
 			shards: [this.running.shard],
 			minObjects: 2,
+			intervalMs: 600_000,
 			maxLagSeconds: 60,
 			scratch: `${scratch}/${randomUUID()}`,
 			tombstones: new Tombstones(store, keys),

@@ -124,7 +124,7 @@ export async function main(): Promise<number> {
 		store,
 		keys,
 		shards,
-		minObjects: archive.compactionMinObjects,
+		...archive.compaction,
 		// A cut that is late by its own age.
 		maxLagSeconds: (2 * archive.limits.maxAgeMs) / 1000 + 1,
 		scratch: archive.scratch,

@@ -13,8 +13,12 @@ export interface ArchiveSettings {
 	/** Folder of all keys in the bucket, without slashes around it; empty for none. */
 	prefix: string;
 	limits: CutLimits;
-	/** Objects that a closed date must have to be compacted; 0 when none is. */
-	compactionMinObjects: number;
+	compaction: {
+		/** Objects that a closed date must have to be compacted; 0 when none is. */
+		minObjects: number;
+		/** How often it is seen whether a date is due, by and large. */
+		intervalMs: number;
+	};
 	stream: StreamSettings & KeySettings;
 	/** Folder for Parquet files on their way. */
 	scratch: string;
@@ -43,11 +47,18 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 				fallback: 60_000,
 			}),
 		},
-		compactionMinObjects: settings.integer("ARCHIVE_COMPACTION_MIN_OBJECTS", {
-			min: 0,
-			max: largest,
-			fallback: 8,
-		}),
+		compaction: {
+			minObjects: settings.integer("ARCHIVE_COMPACTION_MIN_OBJECTS", {
+				min: 0,
+				max: largest,
+				fallback: 8,
+			}),
+			intervalMs: settings.integer("ARCHIVE_COMPACTION_INTERVAL_MS", {
+				min: 1,
+				max: 86_400_000,
+				fallback: 600_000,
+			}),
+		},
 		stream: {
 			maxBytes: settings.integer("STREAM_MAX_BYTES", {
 				min: 64 * mib,

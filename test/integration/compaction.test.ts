@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayMs } from "../../contracts/utc-date.ts";
+import { CompactionStore } from "../../ingest/archive/compaction/compaction-store.ts";
 import { deleteSourceObjects } from "../../ingest/archive/source-objects.ts";
 import { Tombstones } from "../../ingest/archive/tombstones.ts";
 import { eventually, newEvent } from "../archive-fixture.ts";
@@ -13,6 +14,7 @@ import {
 	watched,
 } from "../compaction-fixture.ts";
 import { openLake } from "../lake.ts";
+import { temporaryDirectory } from "../test-server.ts";
 import { startTidemill } from "../tidemill-process.ts";
 
 let servers: Servers;
@@ -223,4 +225,24 @@ test("of a deleted source, records and outputs go too, and no more are written",
 		"is deleted",
 	);
 	expect(await fixture.names()).toEqual([]);
+});
+
+test("`tidemill archive` compacts by itself", async () => {
+	const fixture = await CompactionFixture.open(servers, 8);
+	const { archive } = fixture;
+	const due = fixture.due();
+	await fixture.running.stop();
+	const { child, ended } = startTidemill(["archive"], {
+		...archive.env(),
+		ARCHIVE_COMPACTION_INTERVAL_MS: "200",
+		ARCHIVE_SCRATCH: await temporaryDirectory("scratch"),
+	});
+	const records = new CompactionStore(archive.store, archive.keys);
+	await eventually(async () =>
+		expect((await records.of(due))?.outputs).toHaveLength(1),
+	);
+	child.kill("SIGTERM");
+	const { exitCode, stdout } = await ended;
+	expect(exitCode).toBe(0);
+	expect(stdout).toContain('"msg":"compacted a date"');
 });

@@ -13,7 +13,6 @@ import { type CompactionRecord, supersededNames } from "./record.ts";
 import { Rewriter } from "./rewriter.ts";
 import { hasOutlivedReaders } from "./superseded.ts";
 
-const intervalMs = 10 * 60_000;
 const idlePollMs = 1_000;
 const removedAtOnce = 1_000;
 const maxTombstonesAgeMs = 60_000;
@@ -29,6 +28,8 @@ export interface CompactorOptions {
 	>[];
 	/** Objects that a date must have to be worth it. */
 	minObjects: number;
+	/** Between two looks, on average; twice that after the first failure of a date. */
+	intervalMs: number;
 	/** A shard whose oldest frame in memory is older is behind, and compaction waits. */
 	maxLagSeconds: number;
 	/** Folder for files on their way. */
@@ -55,9 +56,9 @@ export class Compactor {
 		this.#records = new CompactionStore(options.store, options.keys);
 	}
 
-	/** Every ten minutes or so until the signal fires; what fails is tried again. */
+	/** Looks again and again until the signal fires; what fails is tried again. */
 	async run(signal: AbortSignal): Promise<void> {
-		const { log } = this.#options;
+		const { intervalMs, log } = this.#options;
 		for (;;) {
 			// Full jitter: another archive of the shard would do the same work.
 			const waitMs = (0.5 + Math.random()) * intervalMs;
@@ -67,7 +68,7 @@ export class Compactor {
 				await this.look(Date.now(), signal);
 			} catch (error) {
 				if (!signal.aborted)
-					log.warn({ err: error }, "compaction failed; again in some minutes");
+					log.warn({ err: error }, "compaction failed; it is tried again");
 			}
 		}
 	}
@@ -101,7 +102,7 @@ export class Compactor {
 		nowMs: number,
 		signal: AbortSignal,
 	): Promise<void> {
-		const { keys, metrics, log } = this.#options;
+		const { keys, intervalMs, metrics, log } = this.#options;
 		const { account, sourceKey, date } = due;
 		const key = keys.compaction(due);
 		try {
