@@ -12,7 +12,7 @@ export interface DeletionQuestion {
 export type DeletionAnswer =
 	| {
 			ok: true;
-			/** Nothing of the Source is left, neither in the stream nor in the bucket. */
+			/** No event of the Source is left in the bucket, and none in the stream that could still get there. */
 			isDone: boolean;
 			/** Objects deleted for this question. */
 			objects: number;

@@ -1,41 +1,21 @@
 import {
 	type CutRecord,
-	decideCut,
 	eventsOfCut,
-	inheritNumbers,
+	lostCut,
 	type StoredFrame,
 } from "../../ingest/archive/cut.ts";
-import { resume } from "../../ingest/archive/resume.ts";
-import { verifyStream } from "../../ingest/archive/stream-identity.ts";
+import { parseLossId } from "../../ingest/archive/loss.ts";
 import { frameId } from "../../ingest/frame.ts";
+import type { Protocol } from "./protocol.ts";
 import {
 	Interner,
 	type ModelArchiver,
 	type ModelFrame,
 	type ModelStream,
+	purged,
 	type ScriptFrame,
 	type World,
 } from "./world.ts";
-
-/** What a mutation of archive's protocol can change. */
-export interface Protocol {
-	decideCut: typeof decideCut;
-	inheritNumbers: typeof inheritNumbers;
-	verifyStream: typeof verifyStream;
-	/** Who finds a cut record follows it. */
-	followsRecords: boolean;
-	hasRandomNames: boolean;
-	purgesFirst: boolean;
-}
-
-export const protocol: Protocol = {
-	decideCut,
-	inheritNumbers,
-	verifyStream,
-	followsRecords: true,
-	hasRandomNames: false,
-	purgesFirst: false,
-};
 
 /** What a step changes in the world, and the archiver after it. */
 export type Change = Partial<World> & { archiver: ModelArchiver };
@@ -57,7 +37,10 @@ export class ArchiverSteps {
 
 	/** The changes of which one comes next; none while there is nothing to do. Throws Alarm. */
 	next(world: World, archiver: ModelArchiver): Change[] {
-		if (archiver.at === "stopped") return [];
+		if (archiver.at === "stopped") {
+			const isAccepted = world.accepted.includes(archiver.waitsFor ?? "");
+			return isAccepted ? [beginAnew(archiver)] : [];
+		}
 		if (archiver.at === "open") return [this.#open(world, archiver)];
 		if (archiver.stream !== world.stream.name && needsStream[archiver.at])
 			return [beginAnew(archiver)];
@@ -70,6 +53,8 @@ export class ArchiverSteps {
 				return this.#readAhead(world, archiver);
 			case "decide":
 				return [this.#decide(world, archiver)];
+			case "decide a loss":
+				return [this.#decideLoss(world, archiver)];
 			case "read the cut":
 				return [this.#readCut(world, archiver)];
 			case "write objects":
@@ -81,13 +66,18 @@ export class ArchiverSteps {
 		}
 	}
 
-	#open({ stream }: World, { life }: ModelArchiver): Change {
+	#open(world: World, { life }: ModelArchiver): Change {
+		const { stream, accepted, deletion } = world;
 		const { name, first: firstSequence } = stream;
 		return {
 			archiver: {
 				at: "list cuts",
 				stream: name,
 				firstSequence,
+				...(accepted.length > 0 && { accepted }),
+				...(this.#protocol.hasTombstones &&
+					deletion &&
+					deletion.at !== "wanted" && { knowsDeletion: true as const }),
 				...(this.#protocol.hasRandomNames && { life: (life ?? 0) + 1 }),
 			},
 		};
@@ -115,7 +105,7 @@ export class ArchiverSteps {
 	#findPosition(world: World, archiver: ModelArchiver): Change {
 		const { stream, objectsDone } = world;
 		const head = this.#headOf(archiver);
-		const { from, unfinished } = resume(
+		const { from, unfinished, lost } = this.#protocol.resume(
 			stream.name,
 			head,
 			{
@@ -123,7 +113,13 @@ export class ArchiverSteps {
 				...this.#streamAt(stream, head?.last ?? 0),
 			},
 			objectsDone[stream.name] ?? 0,
+			acceptedLosses(archiver, stream.name),
 		);
+		if (lost) {
+			const inherited = this.#numbers.value(archiver.inherited!);
+			const cut = this.#cuts.intern(lostCut(lost, head, inherited));
+			return { archiver: { ...archiver, at: "decide a loss", cut } };
+		}
 		return {
 			...(stream.first < from && { stream: purged(stream, from) }),
 			archiver: {
@@ -134,6 +130,8 @@ export class ArchiverSteps {
 				inherited: archiver.inherited!,
 				from,
 				frames: [],
+				...(archiver.accepted && { accepted: archiver.accepted }),
+				...(archiver.knowsDeletion && { knowsDeletion: true as const }),
 				...(archiver.life !== undefined && { life: archiver.life }),
 			},
 		};
@@ -165,6 +163,7 @@ export class ArchiverSteps {
 			stream,
 			known,
 			this.#storedFrames(archiver.from!, archiver.frames!),
+			acceptedLosses(archiver, stream),
 		);
 		const standing = cuts[stream]?.[mine.first];
 		const number = this.#cuts.intern(mine);
@@ -181,8 +180,18 @@ export class ArchiverSteps {
 		};
 	}
 
+	#decideLoss({ cuts }: World, archiver: ModelArchiver): Change {
+		const cut = this.#cuts.value(archiver.cut!);
+		const ofStream = { [cut.first]: archiver.cut!, ...cuts[cut.stream] };
+		return {
+			cuts: { ...cuts, [cut.stream]: ofStream },
+			...beginAnew(archiver),
+		};
+	}
+
 	#readCut({ stream }: World, archiver: ModelArchiver): Change {
 		const cut = this.#cuts.value(archiver.cut!);
+		if (cut.lost) return beginAnew(archiver);
 		const frames = [...archiver.frames!];
 		for (let next = cut.first + frames.length; next <= cut.last; next++) {
 			const frame = stream.frames[next - stream.first];
@@ -213,6 +222,7 @@ export class ArchiverSteps {
 		);
 		const groups = eventsOfCut(cut, frames);
 		const { group, events } = groups[archiver.written!]!;
+		const isDeleted = archiver.knowsDeletion && group.sourceKey === "B";
 		const suffix = this.#protocol.hasRandomNames
 			? `-${world.archivers.indexOf(archiver)}-${archiver.life}`
 			: "";
@@ -223,7 +233,7 @@ export class ArchiverSteps {
 		const written = archiver.written! + 1;
 		return {
 			// If-None-Match: *
-			...(!(key in world.objects) && {
+			...(!(key in world.objects || isDeleted) && {
 				objects: { ...world.objects, [key]: text },
 			}),
 			archiver: {
@@ -304,6 +314,11 @@ export class ArchiverSteps {
 	}
 }
 
+function acceptedLosses({ accepted = [] }: ModelArchiver, stream: string) {
+	const acceptance = { version: 1 as const, by: "", reason: "", time: "" };
+	return accepted.map((id) => ({ ...parseLossId(stream, id)!, acceptance }));
+}
+
 /** Steps for which NATS is asked about the stream by its name. */
 const needsStream: Partial<Record<ModelArchiver["at"], true>> = {
 	"find position": true,
@@ -316,13 +331,6 @@ export function beginAnew({ life }: ModelArchiver): {
 	archiver: ModelArchiver;
 } {
 	return { archiver: { at: "open", ...(life !== undefined && { life }) } };
-}
-
-function purged(stream: ModelStream, from: number): ModelStream {
-	const count = from - stream.first;
-	return count > 0
-		? { ...stream, first: from, frames: stream.frames.slice(count) }
-		: stream;
 }
 
 function eventOf(letter: string) {

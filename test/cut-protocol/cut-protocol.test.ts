@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { decideCut } from "../../ingest/archive/cut.ts";
-import type { Protocol } from "./archiver.ts";
+import { resume } from "../../ingest/archive/resume.ts";
 import { searchAll } from "./exhaustive-search.ts";
 import { everyWayOf, type Scenario } from "./model.ts";
+import type { Protocol } from "./protocol.ts";
 import type { ScriptFrame } from "./world.ts";
 
 /** The argument for all this: docs/decisions/0005-each-event-in-exactly-one-object.md. */
@@ -31,6 +32,38 @@ const restored: Scenario = {
 	crashes: 0,
 	streamFault: "restored from an old copy",
 };
+const deleted: Scenario = {
+	script: [one, two, frame(3, "D")],
+	archivers: 1,
+	crashes: 1,
+	streamFault: "none",
+	isDeleted: true,
+};
+/** The second loss isn't accepted. */
+const purgedTwice: Scenario = {
+	script: [one, two, three],
+	archivers: 2,
+	crashes: 0,
+	streamFault: "purged",
+	faults: 2,
+	acceptances: 1,
+};
+/** Of two losses of one process one is accepted. */
+const forgetful: Scenario = {
+	script: [
+		one,
+		{ ...two, mayBeLost: true },
+		{ ...three, atMs: 300_000 },
+		{ ...four, atMs: 600_000, mayBeLost: true },
+		{ ...frame(5, "f"), atMs: 900_000 },
+		{ ...frame(6, "g"), atMs: 1_200_000 },
+	],
+	archivers: 1,
+	crashes: 0,
+	streamFault: "forgetful",
+	faults: 2,
+	acceptances: 1,
+};
 const recreated: Scenario = {
 	script: [one, two, two],
 	archivers: 2,
@@ -58,6 +91,26 @@ test.each<[string, Scenario, number]>([
 		"with two archivers and a stream made anew, into which a frame is repeated",
 		recreated,
 		20_000,
+	],
+	["with an archiver that crashes, and a source deleted", deleted, 2_000],
+	[
+		"with two archivers, and a source deleted",
+		{
+			...deleted,
+			script: [one],
+			archivers: 2,
+		},
+		5_000,
+	],
+	[
+		"with two archivers, and frames purged by somebody, of which one is accepted as lost",
+		purgedTwice,
+		10_000,
+	],
+	[
+		"with frames that NATS forgets, of which one is accepted as lost",
+		forgetful,
+		2_000,
 	],
 ])(
 	"each event gets into exactly one object, or there is an alarm, in every way %s",
@@ -105,6 +158,48 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 		restored,
 		{ verifyStream: () => undefined },
 		/nowhere/,
+	],
+	[
+		"a source is deleted without a tombstone",
+		deleted,
+		{ hasTombstones: false },
+		/D of the deleted source is in the bucket/,
+	],
+	[
+		"a source is deleted without a flush",
+		deleted,
+		{ flushesFirst: false },
+		/came back/,
+	],
+	[
+		"whatever the stream lacks counts as accepted, once anything is",
+		purgedTwice,
+		{
+			resume: (stream, head, state, objectsDone, accepted = []) => {
+				const [any] = accepted;
+				const to = state.firstSequence - 1;
+				const loss = any && { ...any, kind: "sequences" as const, to };
+				const from = (head?.last ?? 0) + 1;
+				return resume(stream, head, state, objectsDone, [
+					...(loss ? [{ ...loss, from }] : []),
+				]);
+			},
+		},
+		/nowhere|nobody was told/,
+	],
+	[
+		"an accepted loss covers all that its process misses",
+		forgetful,
+		{
+			decideCut: (stream, known, frames, accepted = []) =>
+				decideCut(
+					stream,
+					known,
+					frames,
+					accepted.map((loss) => ({ ...loss, from: 1, to: 99 })),
+				),
+		},
+		/nowhere|nobody was told/,
 	],
 ])(
 	"the search finds the fault when %s",

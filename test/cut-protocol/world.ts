@@ -17,6 +17,21 @@ export interface World {
 	lost: string;
 	/** Codes of the alarms raised. */
 	alarms: string[];
+	/** How far the deletion of source B is; absent when there is none in the scenario. */
+	deletion?: Deletion;
+	/** Events that NATS or a person took from the stream before they were archived. */
+	gone: string;
+	/** Losses that archivers have found, and those of them that a person has accepted, by their ids. */
+	found: string[];
+	accepted: string[];
+}
+
+export interface Deletion {
+	at: "wanted" | "tombstone" | "flush" | "delete" | "done";
+	/** What must be archived before the objects are deleted: the stream's last sequence when it was asked. */
+	through?: number;
+	/** Events of B in the stream by then. */
+	events?: string;
 }
 
 export interface ModelStream {
@@ -35,6 +50,10 @@ export interface ScriptFrame {
 	number: number;
 	/** Each event is a letter; a capital one belongs to a second source. */
 	events: string;
+	/** When the stream takes it, milliseconds after the start; by default a second after the one before. */
+	atMs?: number;
+	/** A forgetful NATS may lose it, as long as it is the stream's last. */
+	mayBeLost?: true;
 }
 
 /** What an archiver does next, and what it remembers for it. */
@@ -45,6 +64,7 @@ export interface ModelArchiver {
 		| "find position"
 		| "read ahead"
 		| "decide"
+		| "decide a loss"
 		| "read the cut"
 		| "write objects"
 		| "publish objects-done"
@@ -60,10 +80,23 @@ export interface ModelArchiver {
 	/** Its consumer went with the stream's store: it has what it has read, and can't read on. */
 	isReaderGone?: true;
 	cut?: Interned;
+	/** The losses that it knows to be accepted. */
+	accepted?: string[];
+	/** It has stopped for this loss, which nobody has accepted yet. */
+	waitsFor?: string;
+	/** It knows that source B is deleted. */
+	knowsDeletion?: true;
 	/** Objects of the cut that are written. */
 	written?: number;
 	/** Told apart from its earlier lives only by the mutation that gives objects random names. */
 	life?: number;
+}
+
+export function purged(stream: ModelStream, from: number): ModelStream {
+	const count = from - stream.first;
+	return count > 0
+		? { ...stream, first: from, frames: stream.frames.slice(count) }
+		: stream;
 }
 
 /** Stands for a large value of which there are few, so that a world stays short as text. */
