@@ -80,6 +80,7 @@ test("receive and archive write senders' keys, and receive reads how far objects
 	const revision = await ofReceive.write("x", entry, 0);
 	const ofArchive = await KeyBucket.open(as.archive, 2_000);
 	const kept = { entry, revision };
+	expect(await ofArchive.readMany(["y", "z"])).toEqual(new Map());
 	expect(await ofArchive.readMany(["x", "y"])).toEqual(new Map([["x", kept]]));
 	expect(await ofArchive.write("x", entry, revision!)).toBeGreaterThan(0);
 	expect(await ofReceive.read("x")).toMatchObject({ entry });

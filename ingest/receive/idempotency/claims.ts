@@ -86,7 +86,7 @@ export class Claims {
 			else this.outcomes.taken_over++;
 			return answer;
 		} catch (error) {
-			this.#options.log.warn({ err: error }, "a key couldn't be claimed");
+			this.#options.log.debug({ err: error }, "a key couldn't be claimed");
 			this.outcomes.refused++;
 			return error instanceof KeysFull
 				? refusals.TooManyKeys
