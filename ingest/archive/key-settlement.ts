@@ -20,12 +20,14 @@ interface Copy {
 	place: EventPlace;
 }
 
-/** Settles the keys of the cut's frames. Returns the cut without events that other frames stored. */
+/** Settles the keys of the cut's frames, which are all read so far. Returns the cut without events that other frames stored. */
 export async function withoutRepeats(
 	bucket: KeyBucket,
 	cut: CutRecord,
-	frames: readonly StoredFrame[],
+	read: readonly StoredFrame[],
 ): Promise<CutRecord> {
+	// More are read while keys are asked for.
+	const frames = [...read];
 	const copies = await settleKeys(bucket, frames, cut.repeated);
 	return withoutCopies(cut, frames, copies);
 }

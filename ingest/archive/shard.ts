@@ -270,10 +270,9 @@ export class Shard {
 	async #decide(stream: string, wait: FrameWait): Promise<CutRecord> {
 		await untilCutIsDue(wait, this.flushes, this.#options.limits);
 		const known = this.#head?.processes ?? this.#inherited;
-		// More may be read while keys are asked for.
-		const frames = [...wait.queue.peek()];
-		const all = decideCut(stream, known, frames, this.#accepted);
-		const cut = await withoutRepeats(this.#keys!, all, frames);
+		const read = wait.queue.peek();
+		const all = decideCut(stream, known, read, this.#accepted);
+		const cut = await withoutRepeats(this.#keys!, all, read);
 		this.#head = await this.#options.cuts.decide(cut);
 		if (this.#head !== cut && !this.#head.lost)
 			throw new Outpaced(`another archiver decided the cut at ${cut.first}`);
