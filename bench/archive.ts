@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
-import { framesSubject } from "../contracts/nats.ts";
+import { framesSubject, maxFrameBytes } from "../contracts/nats.ts";
 import { ParquetWriter } from "../ingest/archive/parquet.ts";
 import { openShardStream } from "../ingest/archive/shard-stream.ts";
 import {
@@ -31,11 +31,18 @@ import type { Bench, Measurement } from "./measurement.ts";
 import { cpuMs, memory } from "./process-cost.ts";
 
 const pollMs = 20;
-/** A day's backlog of a busy shard: `BENCH_EVENTS=5000000 make bench ONLY=archive`. */
-const frames = Math.ceil(Number(process.env.BENCH_EVENTS ?? 400_000) / 200);
-const eventsOfFrame = 200;
+const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
+/** As many as receive would put into one that is half full, at most. */
+const eventsOfFrame = Math.min(
+	200,
+	Math.ceil(maxFrameBytes / 2 / (bodyBytes + 100)),
+);
+const frames = Math.ceil(
+	Number(process.env.BENCH_EVENTS ?? 400_000) / eventsOfFrame,
+);
 const events = frames * eventsOfFrame;
-const bodyBytes = 495;
+/** What the Parquet writer is given at once by itself: a cut. */
+const eventsOfFile = Math.ceil((8 * 1024 * 1024) / (bodyBytes + 65));
 const filesAlone = 8;
 const log = pino({ level: "silent" });
 const streamSettings = {
@@ -140,7 +147,7 @@ async function fill(connection: NatsConnection): Promise<void> {
 	const process = randomBytes(16).toString("hex");
 	const client = jetstream(connection);
 	// Frames that differ in their numbers alone would do for archive, but not for zstd.
-	const bodies = Array.from({ length: 100 }, () =>
+	const bodies = Array.from({ length: Math.min(100, frames) }, () =>
 		Buffer.concat(newEvents(eventsOfFrame).flatMap(encodeEvent)),
 	);
 	for (let number = 1; number <= frames; number++) {
@@ -156,7 +163,7 @@ async function fill(connection: NatsConnection): Promise<void> {
 async function writeAlone(): Promise<Cost> {
 	const scratch = await temporaryDirectory("bench");
 	const writer = await ParquetWriter.open(scratch);
-	const events = newEvents(15_000);
+	const events = newEvents(eventsOfFile);
 	await writer.write(events);
 	const startMs = performance.now();
 	const start = process.cpuUsage();

