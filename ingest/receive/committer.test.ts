@@ -157,6 +157,15 @@ test("a frame holds no more bytes than allowed", async () => {
 	expect(read(attempts[1]).events).toEqual(["c"]);
 });
 
+test("an event that is larger than a frame should be has one of its own", async () => {
+	for (const [name, size] of Object.entries({ a: 1, b: 5_000, c: 1 }))
+		add(name, size);
+	turn();
+	for (let n = 0; n < 3; n++) await attempts[n]?.settle("stored");
+	expect(attempts.map((attempt) => read(attempt).events)).toContainEqual(["b"]);
+	expect(answers).toEqual({ a: "stored", b: "stored", c: "stored" });
+});
+
 test("a publish of unknown outcome is repeated, the same bytes under the same number", async () => {
 	add("a");
 	turn();

@@ -45,6 +45,7 @@ export interface CommitterOptions {
 	defer(run: () => void): void;
 	/** Milliseconds of a clock that never jumps. */
 	now(): number;
+	/** A single event may have more. */
 	maxFrameBytes: number;
 	/** A frame is done: for metrics. */
 	onFrame?(frame: {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
 import { Budget } from "./budget.ts";
 import type { PendingEvent } from "./committer.ts";
-import { HttpServer } from "./http-server.ts";
+import { type Deadlines, HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { Turnstile } from "./turnstile.ts";
@@ -32,10 +32,14 @@ beforeEach(async () => {
 	budget = new Budget(maxRequests, maxBytes);
 	pending = [];
 	sockets = [];
-	registry = new Registry();
 	routes = new RouteTable();
 	putRoute(1_048_576);
 	routes.set(syncedKey, "");
+	await listen({ headMs: 300, requestMs: 600, checkEveryMs: 50 });
+});
+
+async function listen(deadlines: Deadlines): Promise<void> {
+	registry = new Registry();
 	server = new HttpServer(
 		{
 			routes,
@@ -44,10 +48,10 @@ beforeEach(async () => {
 			turnstile: new Turnstile(),
 			metrics: new ReceiveMetrics(registry, budget, routes),
 		},
-		{ headMs: 300, requestMs: 600, checkEveryMs: 50 },
+		deadlines,
 	);
 	port = await server.listen(0, "127.0.0.1");
-});
+}
 
 afterEach(async () => {
 	for (const socket of sockets) socket.destroy();
@@ -185,6 +189,8 @@ test("requests sent ahead on one connection are answered in their order", async 
 });
 
 test("a head that doesn't come to its end in time is answered 408", async () => {
+	await server.close();
+	await listen({ headMs: 300, requestMs: 60_000, checkEveryMs: 50 });
 	const connection = write("POST / HTTP/1.1\r\nHost: h\r\n");
 	await answer(connection, "RequestTimeout");
 	expect(connection.received).toMatch(/^HTTP\/1.1 408 /);

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { maxFrameBytes } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
 import { inspectShardStream, type ShardStream } from "../stream-safety.ts";
 import {
@@ -14,8 +13,11 @@ import type { ReceiveMetrics } from "./metrics.ts";
 /** Beyond this an event's date could be wrong (design §4). */
 const maxClockDifferenceMs = 30_000;
 
-/** JetStream counts a message's headers into max_payload; ours are two short ones. */
-const publishHeaderBytes = 1_024;
+/**
+ * What waits in more bytes than this goes into several frames, one after the other: a sender's answer doesn't wait for
+ * more to be written, and less is held twice. An event that is larger has a frame of its own.
+ */
+const usualFrameBytes = 2 * 1024 * 1024;
 
 /** One shard as receive sees it: its committer, and whether its stream may be written to. */
 export class Shard {
@@ -44,7 +46,7 @@ export class Shard {
 			newProcess: () => randomBytes(16).toString("hex"),
 			defer: setImmediate,
 			now: () => performance.now(),
-			maxFrameBytes: maxFrameBytes - publishHeaderBytes,
+			maxFrameBytes: usualFrameBytes,
 			onFrame: (frame) => metrics.frame(frame),
 		});
 	}

@@ -73,9 +73,17 @@ test(
 				interval: 10,
 			})
 			.toBe(200);
+		const servedMs = performance.now();
 		await delay(1_000);
 		isOver = true;
 		const answers = await sending;
+		const refused = answers.filter(({ status }) => status === 503);
+		const slowest = Math.max(
+			...refused.map(({ sentMs, answeredMs }) => answeredMs - sentMs),
+		);
+		console.info(
+			`${outageMs / 1000} s without NATS: ${refused.length} answers 503, the slowest after ${Math.round(slowest)} ms; served again ${Math.round(servedMs - backMs)} ms after its return`,
+		);
 
 		expect(new Set(answers.map(({ status }) => status))).toEqual(
 			new Set([200, 503]),

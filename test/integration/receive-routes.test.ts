@@ -3,6 +3,7 @@ import { type HttpAnswer, sendJSON } from "../http-client.ts";
 import {
 	connectAdmin,
 	createShardStream,
+	metric,
 	reasonNotReady,
 	startReceiver,
 	type TestReceiver,
@@ -98,6 +99,23 @@ test("while NATS is away events are 503, and URLs stay known", async () => {
 	await untilReady(receiver);
 	const { path: later } = await routes.add();
 	await untilStatus(later, 200);
+});
+
+test("while NATS is there the routes' age is looked at again and again; while it is away they grow old", async () => {
+	await open();
+	const age = () => metric(receiver, "tidemill_receive_routes_age_seconds");
+	const untilYounger = async () => {
+		const before = await age();
+		await vi.waitFor(
+			async () => expect(await age()).toBeLessThan(before),
+			wait,
+		);
+	};
+	await untilYounger();
+	await nats.kill();
+	await vi.waitFor(async () => expect(await age()).toBeGreaterThan(8), wait);
+	await nats.start();
+	await untilYounger();
 });
 
 test("a bucket that lost its content takes no URL away until operator has filled it again", async () => {

@@ -8,8 +8,9 @@ import {
 // The signer that GitHub publishes for its own webhooks.
 import { sign } from "@octokit/webhooks-methods";
 import { stringify, version } from "uuid";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { FrameEvent } from "../../ingest/frame.ts";
+import { maxEventBodyBytes } from "../../ingest/receive/content.ts";
 import {
 	githubPayloads,
 	oddities,
@@ -160,6 +161,31 @@ test("a body nested as deep as its size allows is stored", async () => {
 	const body = "[".repeat(500_000) + "]".repeat(500_000);
 	const answer = await sendJSON(url, body);
 	expect(text((await stored(url)).get(answer.json.event_id))).toBe(body);
+});
+
+test("the largest body that there can be is stored, also beside others", async () => {
+	const url = await newURL({ maxBodyBytes: 16 * 1024 * 1024 });
+	const largest = `"${"x".repeat(maxEventBodyBytes - 2)}"`;
+	const small = Array.from({ length: 20 }, (_, n) => `${n}`);
+	const bodies = [...small, largest];
+	// A disk that is slow at this moment is a 503.
+	const answers = await Promise.all(
+		bodies.map((body) =>
+			vi.waitFor(
+				async () => {
+					const answer = await sendJSON(url, body);
+					expect(answer.status).toBe(200);
+					return answer;
+				},
+				{ timeout: 20_000 },
+			),
+		),
+	);
+	const events = await stored(url);
+	expect(answers.map(({ json }) => text(events.get(json.event_id)))).toEqual(
+		bodies,
+	);
+	expectRefused(await sendJSON(url, `${largest} `), 413, "BodyTooLarge");
 });
 
 test("what can't be an event is refused with the reason, and nothing of it is stored", async () => {
