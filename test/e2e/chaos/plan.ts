@@ -63,7 +63,7 @@ export const catalogue: ((random: Random) => Fault)[] = [
 		(random: Random) => kill("self", at(point, when, random), random),
 		...(when === "during" || when === "between"
 			? []
-			: [(random: Random) => stop("self", at(point, when, random), random)]),
+			: [(random: Random) => sleep(at(point, when, random), random)]),
 	]),
 	(random) => kill("self", at("publish", "before", random), random),
 	(random) => kill("self", at("publish", "after", random), random),
@@ -161,6 +161,13 @@ function kill(part: Part, at: Moment, random: Random): Fault {
 
 function stop(part: Part, at: Moment, random: Random): Fault {
 	return { kind: "stop", part, forMs: duration(1_500, random), at };
+}
+
+/** Every other time for so long that the other archive, which stands by, takes the shard over meanwhile. */
+function sleep(at: Moment, random: Random): Fault {
+	const forMs =
+		random() < 0.5 ? duration(1_500, random) : 3_500 + upTo(2_000, random);
+	return { kind: "stop", part: "self", forMs, at };
 }
 
 function refuse(status: number, at: PointMoment, random: Random): Fault {
