@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Fault, Moment, Part } from "./plan.ts";
+import type { Fault, Moment, Part, PointMoment } from "./plan.ts";
 import type { Scene } from "./scene.ts";
 import type { Verdict } from "./traps.ts";
 import { eventually } from "./violation.ts";
@@ -59,10 +59,13 @@ async function at(
 	}
 	const { point, when, nth } = moment;
 	const hasStruck = Promise.withResolvers<void>();
-	scene.traps.set(point, when, { nth }, async (by) => {
+	hasStruck.promise.catch(() => undefined);
+	const isSet = scene.traps.set(point, when, { nth }, async (by) => {
 		try {
 			const { verdict, heal } = await act(by);
 			healed = heal?.();
+			// Both are looked at below, perhaps later.
+			healed?.catch(() => undefined);
 			hasStruck.resolve();
 			return verdict;
 		} catch (error) {
@@ -70,24 +73,20 @@ async function at(
 			return "go";
 		}
 	});
-	await come(moment, hasStruck.promise);
+	await come(moment, isSet, hasStruck.promise);
 	await healed;
 }
 
-/** A step that is not come to is the suite's own failure. */
+/** Settles when the trap has sprung. A step that is not come to is the suite's own failure, unless the trap is taken away. */
 async function come(
-	{ point, when, nth }: Extract<Moment, { point: unknown }>,
-	struck: Promise<void>,
+	{ point, when, nth }: PointMoment,
+	isSet: () => boolean,
+	sprung: Promise<void>,
 ): Promise<void> {
-	let isThere = false;
-	const watched = struck.finally(() => {
-		isThere = true;
-	});
-	watched.catch(() => undefined);
 	await eventually("fault", () =>
-		isThere ? undefined : `nobody has come to ${point} ${when} #${nth}`,
+		isSet() ? `nobody has come to ${point} ${when} #${nth}` : undefined,
 	);
-	await watched;
+	await sprung;
 }
 
 async function kill(
@@ -133,11 +132,11 @@ async function refuse(
 	const { point, when, nth } = at;
 	let left = times;
 	const { promise, resolve } = Promise.withResolvers<void>();
-	traps.set(point, when, { nth, times }, () => {
+	const isSet = traps.set(point, when, { nth, times }, () => {
 		if (--left === 0) resolve();
 		return status;
 	});
-	await come(at, promise);
+	await come(at, isSet, promise);
 }
 
 /** With its disk full, NATS takes nothing more, until it is started again. */

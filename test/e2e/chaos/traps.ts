@@ -53,15 +53,17 @@ export class Traps {
 
 	/**
 	 * Sets a trap for the nth time from now that any part comes to this step; it springs as often as `times` says.
+	 * Returns whether it is still set.
 	 */
 	set(
 		point: Point,
 		when: When,
 		{ nth = 1, times = 1 }: { nth?: number; times?: number },
 		spring: Spring,
-	): void {
-		const passing = nth - 1;
-		this.#set.add({ point, when, passing, springs: times, spring });
+	): () => boolean {
+		const trap = { point, when, passing: nth - 1, springs: times, spring };
+		this.#set.add(trap);
+		return () => this.#set.has(trap);
 	}
 
 	clear(): void {
