@@ -133,6 +133,45 @@ test("a webhook becomes a row in BigQuery, and what BigQuery refuses is told by 
 	]);
 });
 
+test("while a Run loads, its log and the API say how far it is", async () => {
+	double.jobs.held = true;
+	await createRun("slow");
+	const progress = { daysDone: 0, daysTotal: 1, rowsDone: 0, rowsTotal: 1 };
+	const curl = (path: string) =>
+		local.run(
+			"sh",
+			"-c",
+			`curl -sS -H "Authorization: Bearer $TIDEMILL_API_TOKEN" "$TIDEMILL_API_URL${path}"`,
+		);
+	await vi.waitFor(
+		async () =>
+			expect(JSON.parse(await curl("/runs/slow/progress"))).toEqual({
+				status: "running",
+				...progress,
+			}),
+		{ timeout: 120_000, interval: 200 },
+	);
+	const log = await local.run("kubectl", "logs", "job/slow");
+	const line = log.split("\n").find((text) => text.includes("daysDone"));
+	expect(JSON.parse(line ?? "{}")).toMatchObject(progress);
+	await local.run(
+		"kubectl",
+		"patch",
+		"run",
+		"slow",
+		"--type=merge",
+		'--patch={"spec":{"cancel":true}}',
+	);
+	await local.run(
+		"kubectl",
+		"wait",
+		"--for=jsonpath={.status.phase}=Cancelled",
+		"--timeout=120s",
+		"run/slow",
+	);
+	double.jobs.held = false;
+}, 400_000);
+
 test("whatever BigQuery's reason is, the Pipeline says it as the reference has it", async () => {
 	const before = await double.sql("from events.orders");
 	for (const error of bigQueryErrors) {

@@ -93,6 +93,7 @@ test("a full reload is one load into a table named by the Run", () => {
 			name: "staging",
 			table: "orders_tidemill_u1",
 			rows: 3,
+			days: [{ rows: 3 }],
 			files: ["/s/a", "/s/b"],
 		},
 	});

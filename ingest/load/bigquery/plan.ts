@@ -16,6 +16,11 @@ export interface PlannedLoad {
 	files: string[];
 }
 
+/** A full reload's data, with the days that it is of. */
+export interface PlannedTable extends PlannedLoad {
+	days: { rows: number }[];
+}
+
 /** What a Run does in BigQuery, in the order of the fields. */
 export interface BigQueryPlan {
 	/** Of the table itself. */
@@ -25,7 +30,7 @@ export interface BigQueryPlan {
 	/** Partitions of days without events: they are deleted. */
 	emptyDays: string[];
 	/** A full reload: its data goes into a table of its own, which one copy job then puts in the place of the old. */
-	staging?: PlannedLoad;
+	staging?: PlannedTable;
 }
 
 /**
@@ -78,11 +83,12 @@ export function jobIdOf(runUid: string, name: string, attempt: number): string {
 	return `tidemill_${runUid}_${name}_${attempt}`;
 }
 
-function staged({ run, table }: LoadInput, days: LoadDay[]): PlannedLoad {
+function staged({ run, table }: LoadInput, days: LoadDay[]): PlannedTable {
 	return {
 		name: "staging",
 		table: `${table.name}_tidemill_${run.uid.replaceAll("-", "")}`,
 		rows: days.reduce((sum, { rows }) => sum + rows, 0),
+		days: days.filter(({ rows }) => rows > 0).map(({ rows }) => ({ rows })),
 		files: days.flatMap(({ objects }) => objects.map(({ file }) => file)),
 	};
 }

@@ -4,6 +4,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../errors.ts";
 import type { JobContext } from "../job.ts";
+import { type LoadProgress, progressOf } from "../progress.ts";
 import type { Job, Table } from "./api.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import {
@@ -15,7 +16,12 @@ import {
 } from "./labels.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import { ParquetFiles } from "./parquet-files.ts";
-import { type BigQueryPlan, jobIdOf, type PlannedLoad } from "./plan.ts";
+import {
+	type BigQueryPlan,
+	jobIdOf,
+	type PlannedLoad,
+	type PlannedTable,
+} from "./plan.ts";
 import { fieldsOf } from "./schema.ts";
 
 /** Enough to hide BigQuery's latency; each holds a chunk of an upload in memory and a day's file on disk. */
@@ -126,18 +132,17 @@ export class TableLoad {
 		{ days, emptyDays }: BigQueryPlan,
 		files: ParquetFiles,
 	): Promise<void> {
-		const rowsTotal = days.reduce((sum, { rows }) => sum + rows, 0);
-		let [rowsDone, daysDone] = [0, 0];
+		let progress = progressOf(days, 0);
+		this.#say(progress);
 		const replace = days.map((day) => async () => {
 			const { creationTime } = await this.#ourTable();
 			await this.#load(day, Number(creationTime), files);
-			rowsDone += day.rows;
-			const { date, rows } = day;
-			const daysTotal = days.length;
-			this.#context.log.info(
-				{ date, rows, rowsDone, rowsTotal, daysDone: ++daysDone, daysTotal },
-				"loaded a day",
-			);
+			progress = {
+				...progress,
+				daysDone: progress.daysDone + 1,
+				rowsDone: progress.rowsDone + day.rows,
+			};
+			this.#say(progress);
 		});
 		const empty = emptyDays.map((partition) => async () => {
 			await this.#ourTable();
@@ -147,9 +152,10 @@ export class TableLoad {
 	}
 
 	async #replaceTable(
-		staging: PlannedLoad,
+		staging: PlannedTable,
 		files: ParquetFiles,
 	): Promise<void> {
+		this.#say(progressOf(staging.days, 0));
 		const { name, columns, description } = this.#input.table;
 		const labels = claimLabels(this.#claim);
 		const { creationTime } = await this.#dataset.createTable(staging.table, {
@@ -178,10 +184,11 @@ export class TableLoad {
 		// The copy may have taken the staging table's words along.
 		await this.#dataset.patchTable(name, { description, labels });
 		await this.#dataset.deleteTable(staging.table);
-		this.#context.log.info(
-			{ rows, rowsDone: rows, rowsTotal: rows },
-			"replaced the table",
-		);
+		this.#say(progressOf(staging.days, rows));
+	}
+
+	#say(progress: LoadProgress): void {
+		this.#context.log.info(progress, "loading days");
 	}
 
 	async #load(
