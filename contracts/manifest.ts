@@ -3,7 +3,7 @@ import type { UtcDate } from "./utc-date.ts";
 /**
  * A Run's manifest: which objects hold the events of which dates, as of one instant. Archive writes it once per Run
  * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`); every attempt of the Run loads what it says. When its links run out,
- * the same manifest with new ones is written beside it (`<Run uid>-2.json`, …).
+ * the same events by new ones, to the objects that hold them then, are written beside it (`<Run uid>-2.json`, …).
  */
 export interface Manifest {
 	version: 1;

@@ -3,7 +3,7 @@ import type { IndexedObject } from "../ledger-index.ts";
 import type { ObjectKeys } from "../object-keys.ts";
 import type { FileStore } from "../object-store.ts";
 import type { DueDate } from "./due-dates.ts";
-import { fitTogether, rowGroupSize } from "./output-size.ts";
+import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 import {
 	type CompactionOutput,
 	type CompactionRecord,
@@ -52,16 +52,22 @@ export class DateCompaction {
 	async run(): Promise<CompactionRecord> {
 		const { account, sourceKey, date, objects } = this.#due;
 		let group: Input[] = [];
+		let size = sizeOf([]);
 		for (let at = 0; at < objects.length; at += downloadsAtOnce) {
 			await this.#options.idle();
 			const batch = objects.slice(at, at + downloadsAtOnce);
 			for (const input of await this.#download(batch)) {
-				const contents = [...group, input].map((each) => each.contents);
-				if (group.length > 0 && !fitTogether(contents)) {
-					await this.#replace(group);
-					group = [];
-				}
-				group.push(input);
+				const { rows, bytes } = input.contents;
+				const together = {
+					objects: size.objects + 1,
+					rows: size.rows + rows,
+					bytes: size.bytes + bytes,
+				};
+				const fits = group.length === 0 || fitTogether(together);
+				if (!fits) await this.#replace(group);
+				size = fits ? together : sizeOf([input.contents]);
+				if (fits) group.push(input);
+				else group = [input];
 			}
 		}
 		await this.#replace(group);
@@ -137,10 +143,10 @@ export class DateCompaction {
 
 	async #make(key: string, group: Input[]): Promise<void> {
 		const { store, rewriter } = this.#options;
-		const sizes = group.map(({ contents }) => contents);
+		const size = sizeOf(group.map(({ contents }) => contents));
 		const file = await rewriter.merge(
 			group.map((input) => input.file),
-			rowGroupSize(sizes),
+			rowGroupSize(size),
 		);
 		await this.#verify(file, group, `What was made for ${key}`);
 		await store.putNewFile(key, file, "application/vnd.apache.parquet");

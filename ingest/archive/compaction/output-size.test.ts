@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitTogether, rowGroupSize } from "./output-size.ts";
+import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 
 const mib = 1024 ** 2;
 
@@ -15,7 +15,7 @@ test.each<[string, number, number, boolean]>([
 	"objects become one as long as DuckDB can sort them: %s",
 	(_, row, bytes, fit) => {
 		const half = { rows: bytes / row / 2, bytes: bytes / 2 };
-		expect(fitTogether([half, half])).toBe(fit);
+		expect(fitTogether(sizeOf([half, half]))).toBe(fit);
 	},
 );
 
@@ -25,5 +25,12 @@ test.each<[number, number]>([
 	[2048, 8192],
 	[100_000, 2048],
 ])("rows of %i bytes are compressed in groups of %i", (row, expected) => {
-	expect(rowGroupSize([{ rows: 1000, bytes: 1000 * row }])).toBe(expected);
+	expect(rowGroupSize({ objects: 1, rows: 1000, bytes: 1000 * row })).toBe(
+		expected,
+	);
+});
+
+test("no more than 2,000 objects become one, however small they are", () => {
+	expect(fitTogether({ objects: 2000, rows: 2000, bytes: 1 })).toBe(true);
+	expect(fitTogether({ objects: 2001, rows: 2001, bytes: 1 })).toBe(false);
 });

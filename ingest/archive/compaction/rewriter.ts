@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openDatabase } from "../../duckdb/database.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
-import type { Rows } from "./output-size.ts";
+import type { Size } from "./output-size.ts";
 
 /** One thread, since cutting comes first; what doesn't fit the memory goes to the scratch folder, up to a bound. */
 const databaseSettings = {
@@ -17,7 +17,7 @@ const folderPrefix = "compaction-";
 const abandonedMs = 60 * 60_000;
 
 /** What tells whether two sets of files hold the same events. */
-export interface Contents extends Rows {
+export interface Contents extends Omit<Size, "objects"> {
 	ids: number;
 	/** The sum of all rows' hashes; it doesn't depend on their order. */
 	hashes: bigint;
