@@ -40,7 +40,10 @@ export function readAuthorities(
 	return certificates.join("\n");
 }
 
-/** Has every TLS connection that this process opens from now on trust these authorities, too: the SDK's, and fetch's. */
+/**
+ * Has every TLS connection that this process opens from now on trust these authorities, too: the SDK's, and fetch's
+ * (setDefaultCACertificates, Node 24.5).
+ */
 export function trustAuthorities(pem: string): void {
 	setDefaultCACertificates([
 		...getCACertificates("default"),
