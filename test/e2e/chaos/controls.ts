@@ -111,6 +111,14 @@ export const controls: Control[] = [
 		faults: [{ kind: "forgotten", nth: 5 }],
 		red: ["once"],
 	},
+	{
+		name: "the stream is taken for the one that was cut",
+		file: "ingest/archive/stream-identity.ts",
+		find: "	if (lastSequence < cut.last)\n",
+		replace: "	if (lastSequence < 0)\n",
+		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],
+		red: ["alarm"],
+	},
 ];
 
 /** The code with the control's edit, in a folder to be removed. Throws when the edit doesn't fit the code any more. */
