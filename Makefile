@@ -10,7 +10,7 @@ installed := node_modules/.package-lock.json
 
 .PHONY: help
 help: ## Show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up
 up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (TIDEMILL_HOME=… for a second one)
