@@ -83,9 +83,10 @@ function textOf(loss: RecordedLoss): string {
 
 function scopeOf(loss: Loss): string {
 	const count = loss.to - loss.from + 1;
+	const frames = count === 1 ? "1 frame" : `${count} frames`;
 	return loss.kind === "frames"
-		? `${count} frames, numbers ${loss.from} to ${loss.to} of receive process ${loss.process}`
-		: `${count} frames, sequences ${loss.from} to ${loss.to} of the stream`;
+		? `${frames}, numbers ${loss.from} to ${loss.to} of receive process ${loss.process}`
+		: `${frames}, sequences ${loss.from} to ${loss.to} of the stream`;
 }
 
 async function accept(

@@ -121,20 +121,21 @@ function apply(
 		state.source,
 		noting(decideDeletion(state)),
 		async (action, source) => {
-			const now = () => Date.now();
 			const current = { ...state, source };
 			switch (action.type) {
 				case "buryKey": {
 					const { stored } = action;
 					const burial = await bury(context, namespace!, stored);
 					return {
-						instead: noting(decideBuried(current, stored, burial, now())),
+						instead: noting(decideBuried(current, stored, burial, Date.now())),
 					};
 				}
 				case "askArchive": {
 					const { shard, question } = action;
 					const answer = await requestDeletion(nats, shard, question);
-					return { instead: noting(decideAnswered(current, answer, now())) };
+					return {
+						instead: noting(decideAnswered(current, answer, Date.now())),
+					};
 				}
 				case "deleteKeys":
 					await client.delete(kinds.secret, keysSecretName(name), namespace);

@@ -37,7 +37,7 @@ function accept(archive: ArchiveFixture, loss: string) {
 	);
 }
 
-/** Has archive find that a number of the fixture's process, published as the stream's latest, is missing for an hour. */
+/** As if the holes that this cut knows of had been there for an hour: until then they prove nothing. */
 async function letHolesAge(archive: ArchiveFixture, first: number) {
 	const key = archive.keys.cut(archive.stream, first);
 	const cut: CutRecord = JSON.parse((await archive.store.get(key))!);
