@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { utimes } from "node:fs/promises";
+import { rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import { onTestFinished } from "vitest";
 import type { Manifest } from "../contracts/manifest.ts";
 import { dayMs, type UtcDate, utcDate } from "../contracts/utc-date.ts";
 import { CompactionStore } from "../ingest/archive/compaction/compaction-store.ts";
@@ -22,7 +24,6 @@ import {
 } from "./archive-fixture.ts";
 import type { Servers } from "./archive-servers.ts";
 import { readArchivedRows } from "./archived-rows.ts";
-import { temporaryDirectory } from "./test-server.ts";
 
 type Store = ObjectStore & FileStore;
 
@@ -45,6 +46,7 @@ export class CompactionFixture {
 	);
 
 	readonly #date: UtcDate;
+	readonly #scratch = join(tmpdir(), `tidemill-test-${randomUUID()}`);
 
 	/** Of what the archive holds of a date. */
 	constructor(
@@ -55,6 +57,7 @@ export class CompactionFixture {
 		this.archive = archive;
 		this.running = running;
 		this.#date = date;
+		onTestFinished(() => rm(this.#scratch, { recursive: true, force: true }));
 	}
 
 	/** With so many objects of three events each, whose times are woven into each other. */
@@ -98,7 +101,7 @@ export class CompactionFixture {
 			minObjects: 2,
 			intervalMs: 600_000,
 			maxLagSeconds: 60,
-			scratch: `${scratch}/${randomUUID()}`,
+			scratch: this.#scratch,
 			tombstones: new Tombstones(store, keys),
 			metrics: this.#metrics,
 			log,
@@ -158,8 +161,6 @@ export class CompactionFixture {
 		return (await (await fetch(answer.url)).json()) as Manifest;
 	}
 }
-
-const scratch = await temporaryDirectory("compaction");
 
 /** The closed date as a manifest has it. */
 export function dateOf({ dates }: Manifest, date: UtcDate = closedDate) {

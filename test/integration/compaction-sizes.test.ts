@@ -12,7 +12,7 @@ import {
 	dateOf,
 	loadedBodies,
 } from "../compaction-fixture.ts";
-import { temporaryDirectory } from "../test-server.ts";
+import { passingDirectory } from "../passing-directory.ts";
 
 let servers: Servers;
 beforeAll(async () => {
@@ -47,7 +47,7 @@ test("what needs too much memory is halved until it fits", async () => {
 	const fixture = await CompactionFixture.open(servers, 12);
 	const { store, keys } = fixture.archive;
 	const rewriter = await Rewriter.open(
-		await temporaryDirectory("rewriter"),
+		await passingDirectory("rewriter"),
 		fixture.signal,
 	);
 	const merge = rewriter.merge.bind(rewriter);

@@ -14,7 +14,7 @@ import {
 	watched,
 } from "../compaction-fixture.ts";
 import { openLake } from "../lake.ts";
-import { temporaryDirectory } from "../test-server.ts";
+import { passingDirectory } from "../passing-directory.ts";
 import { startTidemill } from "../tidemill-process.ts";
 
 let servers: Servers;
@@ -235,7 +235,7 @@ test("`tidemill archive` compacts by itself", async () => {
 	const { child, ended } = startTidemill(["archive"], {
 		...archive.env(),
 		ARCHIVE_COMPACTION_INTERVAL_MS: "200",
-		ARCHIVE_SCRATCH: await temporaryDirectory("scratch"),
+		ARCHIVE_SCRATCH: await passingDirectory("scratch"),
 	});
 	const records = new CompactionStore(archive.store, archive.keys);
 	await eventually(async () =>

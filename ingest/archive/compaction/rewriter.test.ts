@@ -6,7 +6,7 @@ import {
 	type ObjectEvent,
 	parquetObject,
 } from "../../../test/parquet-object.ts";
-import { temporaryDirectory } from "../../../test/test-server.ts";
+import { passingDirectory } from "../../../test/passing-directory.ts";
 import { Rewriter } from "./rewriter.ts";
 
 const date = "2026-03-01";
@@ -18,7 +18,7 @@ function event(second: number, body = `${second}`): ObjectEvent {
 
 async function open(scratch?: string) {
 	const rewriter = await Rewriter.open(
-		scratch ?? (await temporaryDirectory("rewriter")),
+		scratch ?? (await passingDirectory("rewriter")),
 		new AbortController().signal,
 	);
 	onTestFinished(() => rewriter.close());
@@ -75,7 +75,7 @@ test.each<[string, ObjectEvent[]]>([
 });
 
 test("what a killed process left is cleared away; one that is at work keeps its files", async () => {
-	const scratch = await temporaryDirectory("scratch");
+	const scratch = await passingDirectory("scratch");
 	for (const name of ["compaction-dead", "compaction-alive", "other"])
 		await mkdir(join(scratch, name));
 	const longAgo = Date.now() / 1000 - 2 * 3600;
