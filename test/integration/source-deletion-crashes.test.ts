@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { sourceKind } from "../../crds/generated/types.ts";
@@ -10,10 +10,12 @@ import { temporaryDirectory } from "../test-server.ts";
 
 let proxy: ApiserverProxy;
 let scene: SourceScene;
+let directory: string;
 
 beforeAll(async () => {
 	proxy = await ApiserverProxy.start(loadKubeConfig(inject("kubeconfig")));
-	const kubeconfig = join(await temporaryDirectory("crashes"), "kubeconfig");
+	directory = await temporaryDirectory("crashes");
+	const kubeconfig = join(directory, "kubeconfig");
 	await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
 	scene = await SourceScene.start({ KUBECONFIG: kubeconfig });
 });
@@ -21,6 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
 	await scene?.stop();
 	await proxy?.close();
+	await rm(directory, { recursive: true, force: true });
 });
 
 /** More than an operator writes for one deletion. */
