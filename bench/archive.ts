@@ -6,8 +6,8 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
 import { framesSubject, maxFrameBytes } from "../contracts/nats.ts";
-import { ParquetWriter } from "../ingest/archive/parquet.ts";
-import { openShardStream } from "../ingest/archive/shard-stream.ts";
+import { ParquetWriter } from "../ingest/archive/shard/parquet.ts";
+import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,

@@ -12,15 +12,15 @@ import {
 } from "../contracts/utc-date.ts";
 import { Compactor } from "../ingest/archive/compaction/compactor.ts";
 import type { DueDate } from "../ingest/archive/compaction/due-dates.ts";
+import { Tombstones } from "../ingest/archive/deletion/tombstones.ts";
 import {
 	type IndexedObject,
 	LedgerIndex,
-} from "../ingest/archive/ledger-index.ts";
-import { ManifestObjects } from "../ingest/archive/manifest-objects.ts";
+} from "../ingest/archive/ledger/ledger-index.ts";
+import { ManifestObjects } from "../ingest/archive/manifest/manifest-objects.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
-import { ObjectKeys } from "../ingest/archive/object-keys.ts";
-import { S3ObjectStore } from "../ingest/archive/s3-object-store.ts";
-import { Tombstones } from "../ingest/archive/tombstones.ts";
+import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
+import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
 import { startS3, type TestS3 } from "../test/servers.ts";
 import { temporaryDirectory } from "../test/test-server.ts";
 import { load } from "./load-process.ts";

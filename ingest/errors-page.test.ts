@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { alarms } from "./archive/alarm.ts";
-import { questionErrors } from "./archive/question-errors.ts";
+import { questionErrors } from "./archive/question/question-errors.ts";
+import { alarms } from "./archive/shard/alarm.ts";
 import { jobErrors } from "./load/errors.ts";
 import { refusals } from "./receive/refusal.ts";
 

@@ -20,22 +20,22 @@ import {
 	framesSubject,
 	manifestSubject,
 } from "../contracts/nats.ts";
-import { readBacklogs } from "../ingest/archive/backlog.ts";
-import { CutStore } from "../ingest/archive/cut-store.ts";
-import { CutWriter } from "../ingest/archive/cut-writer.ts";
-import { DeletionDesk } from "../ingest/archive/deletion-desk.ts";
-import { LedgerSnapshots } from "../ingest/archive/ledger-snapshots.ts";
-import { LossStore } from "../ingest/archive/loss-store.ts";
-import { ManifestDesk } from "../ingest/archive/manifest-desk.ts";
+import { DeletionDesk } from "../ingest/archive/deletion/deletion-desk.ts";
+import { Tombstones } from "../ingest/archive/deletion/tombstones.ts";
+import { LedgerSnapshots } from "../ingest/archive/ledger/ledger-snapshots.ts";
+import { ManifestDesk } from "../ingest/archive/manifest/manifest-desk.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
-import { ObjectKeys } from "../ingest/archive/object-keys.ts";
-import type { ObjectStore } from "../ingest/archive/object-store.ts";
-import { ParquetWriter } from "../ingest/archive/parquet.ts";
-import { S3ObjectStore } from "../ingest/archive/s3-object-store.ts";
-import { Shard } from "../ingest/archive/shard.ts";
-import { openShardStream } from "../ingest/archive/shard-stream.ts";
-import { probeConditionalWrites } from "../ingest/archive/store-probe.ts";
-import { Tombstones } from "../ingest/archive/tombstones.ts";
+import { readBacklogs } from "../ingest/archive/shard/backlog.ts";
+import { CutStore } from "../ingest/archive/shard/cut-store.ts";
+import { CutWriter } from "../ingest/archive/shard/cut-writer.ts";
+import { LossStore } from "../ingest/archive/shard/loss-store.ts";
+import { ParquetWriter } from "../ingest/archive/shard/parquet.ts";
+import { Shard } from "../ingest/archive/shard/shard.ts";
+import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
+import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
+import type { ObjectStore } from "../ingest/archive/store/object-store.ts";
+import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+import { probeConditionalWrites } from "../ingest/archive/store/store-probe.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,

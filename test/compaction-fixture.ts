@@ -13,9 +13,12 @@ import {
 } from "../ingest/archive/compaction/compactor.ts";
 import type { DueDate } from "../ingest/archive/compaction/due-dates.ts";
 import { outputName } from "../ingest/archive/compaction/record.ts";
+import { Tombstones } from "../ingest/archive/deletion/tombstones.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
-import type { FileStore, ObjectStore } from "../ingest/archive/object-store.ts";
-import { Tombstones } from "../ingest/archive/tombstones.ts";
+import type {
+	FileStore,
+	ObjectStore,
+} from "../ingest/archive/store/object-store.ts";
 import {
 	ArchiveFixture,
 	log,

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Route } from "../contracts/route.ts";
-import { openKeyBucket } from "../ingest/archive/key-bucket-creation.ts";
+import { openKeyBucket } from "../ingest/archive/shard/key-bucket-creation.ts";
 import { KeyBucket } from "../ingest/idempotency/key-bucket.ts";
 import type { KeyEntry } from "../ingest/idempotency/key-entry.ts";
 import { senderKey } from "../ingest/receive/idempotency/sender-key.ts";

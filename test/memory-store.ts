@@ -1,7 +1,7 @@
 import type {
 	ListedObject,
 	ObjectStore,
-} from "../ingest/archive/object-store.ts";
+} from "../ingest/archive/store/object-store.ts";
 
 /** A store in memory that counts what was read. */
 export class MemoryStore implements ObjectStore {

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../contracts/nats.ts";
-import type { ObjectStore } from "../ingest/archive/object-store.ts";
+import type { ObjectStore } from "../ingest/archive/store/object-store.ts";
 import type { ArchiveOptions } from "./archive-fixture.ts";
 
 /** A step of archiving a cut: what is written where. */

@@ -2,8 +2,8 @@ import { Kvm } from "@nats-io/kv";
 import { expect, vi } from "vitest";
 import { bucket } from "../contracts/nats.ts";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
-import { ObjectKeys } from "../ingest/archive/object-keys.ts";
-import type { S3ObjectStore } from "../ingest/archive/s3-object-store.ts";
+import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
+import type { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
 import { findCondition } from "../operator/kube/conditions.ts";
 import { newStore } from "./archive-fixture.ts";
 import {

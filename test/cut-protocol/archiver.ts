@@ -3,8 +3,8 @@ import {
 	eventsOfCut,
 	lostCut,
 	type StoredFrame,
-} from "../../ingest/archive/cut.ts";
-import { parseLossId } from "../../ingest/archive/loss.ts";
+} from "../../ingest/archive/shard/cut.ts";
+import { parseLossId } from "../../ingest/archive/shard/loss.ts";
 import { frameId } from "../../ingest/frame.ts";
 import type { Protocol } from "./protocol.ts";
 import {
@@ -21,7 +21,7 @@ import {
 export type Change = Partial<World> & { archiver: ModelArchiver };
 
 /**
- * The steps of ingest/archive/shard.ts, one request to NATS or the bucket each. All that it decides is decided by the
+ * The steps of ingest/archive/shard/shard.ts, one request to NATS or the bucket each. All that it decides is decided by the
  * functions that shard.ts calls.
  */
 export class ArchiverSteps {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { decideCut } from "../../ingest/archive/cut.ts";
-import { resume } from "../../ingest/archive/resume.ts";
+import { decideCut } from "../../ingest/archive/shard/cut.ts";
+import { resume } from "../../ingest/archive/shard/resume.ts";
 import { searchAll } from "./exhaustive-search.ts";
 import { everyWayOf, type Scenario } from "./model.ts";
 import type { Protocol } from "./protocol.ts";

@@ -8,7 +8,7 @@ interface Step {
 }
 
 /**
- * The steps of ingest/archive/deletion-desk.ts for source B, and the sweep. Nobody tells an archiver at work of the
+ * The steps of ingest/archive/deletion/deletion-desk.ts for source B, and the sweep. Nobody tells an archiver at work of the
  * deletion: each learns of it when it begins anew.
  */
 export function deletionSteps(

@@ -1,5 +1,5 @@
-import { Alarm } from "../../ingest/archive/alarm.ts";
-import { lossId, parseLossId } from "../../ingest/archive/loss.ts";
+import { Alarm } from "../../ingest/archive/shard/alarm.ts";
+import { lossId, parseLossId } from "../../ingest/archive/shard/loss.ts";
 import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
 import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";
 import type { Search } from "./exhaustive-search.ts";

@@ -1,6 +1,6 @@
-import { decideCut, inheritNumbers } from "../../ingest/archive/cut.ts";
-import { resume } from "../../ingest/archive/resume.ts";
-import { verifyStream } from "../../ingest/archive/stream-identity.ts";
+import { decideCut, inheritNumbers } from "../../ingest/archive/shard/cut.ts";
+import { resume } from "../../ingest/archive/shard/resume.ts";
+import { verifyStream } from "../../ingest/archive/shard/stream-identity.ts";
 
 /** What a mutation of archive's protocol can change. */
 export interface Protocol {

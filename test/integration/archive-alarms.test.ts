@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AlarmCode } from "../../ingest/archive/alarm.ts";
-import type { CutRecord } from "../../ingest/archive/cut.ts";
-import type { ObjectStore } from "../../ingest/archive/object-store.ts";
-import { probeConditionalWrites } from "../../ingest/archive/store-probe.ts";
+import type { AlarmCode } from "../../ingest/archive/shard/alarm.ts";
+import type { CutRecord } from "../../ingest/archive/shard/cut.ts";
+import type { ObjectStore } from "../../ingest/archive/store/object-store.ts";
+import { probeConditionalWrites } from "../../ingest/archive/store/store-probe.ts";
 import { encodeFrameHead } from "../../ingest/frame.ts";
 import {
 	ArchiveFixture,

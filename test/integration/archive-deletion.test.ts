@@ -5,10 +5,10 @@ import type { DeletedLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import { mapConcurrently } from "../../ingest/archive/concurrency.ts";
-import { DeletionSweep } from "../../ingest/archive/deletion-sweep.ts";
-import { ledgerOf } from "../../ingest/archive/ledger-index.ts";
-import { Publication } from "../../ingest/archive/publication.ts";
-import { Tombstones } from "../../ingest/archive/tombstones.ts";
+import { DeletionSweep } from "../../ingest/archive/deletion/deletion-sweep.ts";
+import { Tombstones } from "../../ingest/archive/deletion/tombstones.ts";
+import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
+import { Publication } from "../../ingest/archive/shard/publication.ts";
 import { encodeFrameHead } from "../../ingest/frame.ts";
 import {
 	ArchiveFixture,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SourceLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
-import { LedgerSnapshots } from "../../ingest/archive/ledger-snapshots.ts";
+import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
 import { ArchiveFixture, log, newEvent } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 import { startTidemill } from "../tidemill-process.ts";

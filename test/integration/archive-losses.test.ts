@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CutRecord } from "../../ingest/archive/cut.ts";
+import type { CutRecord } from "../../ingest/archive/shard/cut.ts";
 import {
 	ArchiveFixture,
 	eventually,

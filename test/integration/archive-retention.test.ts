@@ -10,12 +10,12 @@ import {
 	utcDate,
 } from "../../contracts/utc-date.ts";
 import { ArchiveMetrics } from "../../ingest/archive/metrics.ts";
+import { RetentionKeeper } from "../../ingest/archive/retention/retention-keeper.ts";
+import { RetentionKeys } from "../../ingest/archive/retention/retention-keys.ts";
 import type {
 	LifecycleStore,
 	ObjectStore,
-} from "../../ingest/archive/object-store.ts";
-import { RetentionKeeper } from "../../ingest/archive/retention-keeper.ts";
-import { RetentionKeys } from "../../ingest/archive/retention-keys.ts";
+} from "../../ingest/archive/store/object-store.ts";
 import { ArchiveFixture, log, newEvent } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayMs } from "../../contracts/utc-date.ts";
 import { CompactionStore } from "../../ingest/archive/compaction/compaction-store.ts";
-import { deleteSourceObjects } from "../../ingest/archive/source-objects.ts";
-import { Tombstones } from "../../ingest/archive/tombstones.ts";
+import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
+import { Tombstones } from "../../ingest/archive/deletion/tombstones.ts";
 import { eventually, newEvent } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 import {

@@ -11,7 +11,7 @@ import {
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
-import { openKeyBucket } from "../../ingest/archive/key-bucket-creation.ts";
+import { openKeyBucket } from "../../ingest/archive/shard/key-bucket-creation.ts";
 import { KeyBucket } from "../../ingest/idempotency/key-bucket.ts";
 import { claimed } from "../../ingest/idempotency/key-entry.ts";
 import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";

@@ -1,6 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";
-import { openShardStream } from "../../ingest/archive/shard-stream.ts";
+import { openShardStream } from "../../ingest/archive/shard/shard-stream.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { log } from "../archive-fixture.ts";

@@ -1,5 +1,5 @@
-import type { ObjectKeys } from "../object-keys.ts";
-import type { ListedObject, ObjectStore } from "../object-store.ts";
+import type { ObjectKeys } from "../store/object-keys.ts";
+import type { ListedObject, ObjectStore } from "../store/object-store.ts";
 import {
 	type CompactionRecord,
 	readRecord,

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { closedThrough } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
+import type { Tombstones } from "../deletion/tombstones.ts";
 import type { ArchiveMetrics } from "../metrics.ts";
-import type { ObjectKeys } from "../object-keys.ts";
-import type { FileStore, ListedObject, ObjectStore } from "../object-store.ts";
-import type { Shard } from "../shard.ts";
-import type { Tombstones } from "../tombstones.ts";
+import type { Shard } from "../shard/shard.ts";
+import type { ObjectKeys } from "../store/object-keys.ts";
+import type {
+	FileStore,
+	ListedObject,
+	ObjectStore,
+} from "../store/object-store.ts";
 import { CompactionStore } from "./compaction-store.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";

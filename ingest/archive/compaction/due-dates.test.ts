@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { IndexedSource } from "../ledger-index.ts";
+import type { IndexedSource } from "../ledger/ledger-index.ts";
 import { dueDates } from "./due-dates.ts";
 
 function sourceOf(

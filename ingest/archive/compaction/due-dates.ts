@@ -1,5 +1,5 @@
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
-import type { IndexedObject, IndexedSource } from "../ledger-index.ts";
+import type { IndexedObject, IndexedSource } from "../ledger/ledger-index.ts";
 import type { SourceDate } from "./record.ts";
 
 /**

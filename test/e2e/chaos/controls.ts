@@ -56,7 +56,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "archive says that objects are done before it PUTs them",
-		file: "ingest/archive/shard.ts",
+		file: "ingest/archive/shard/shard.ts",
 		find: writeObjects + setObjectsDone,
 		replace: setObjectsDone + writeObjects,
 		faults: bothArchivesDie,
@@ -64,7 +64,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "archive purges before the objects are there",
-		file: "ingest/archive/shard.ts",
+		file: "ingest/archive/shard/shard.ts",
 		find: writeObjects,
 		replace: `		const frames = wait.queue.take(cut.last);
 		const manager = await jetstreamManager(connection, { checkAPI: false });
@@ -76,7 +76,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "objects have random names",
-		file: "ingest/archive/cut-writer.ts",
+		file: "ingest/archive/shard/cut-writer.ts",
 		find: "this.#keys.events(group, cut.stream, cut.first);",
 		replace:
 			'this.#keys.events(group, cut.stream + "-" + Math.random(), cut.first);',
@@ -92,7 +92,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "there is no cut record",
-		file: "ingest/archive/cut-store.ts",
+		file: "ingest/archive/shard/cut-store.ts",
 		find: `		const written = await this.#store.putNew(
 			key,
 			JSON.stringify(cut),
@@ -105,7 +105,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "the cut record has no frame numbers",
-		file: "ingest/archive/cut.ts",
+		file: "ingest/archive/shard/cut.ts",
 		find: "		processes: forgetSilent(processes, lastFrame.timeMs),\n",
 		replace: "		processes: {},\n",
 		faults: [{ kind: "forgotten", nth: 5 }],
@@ -113,7 +113,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "the stream is taken for the one that was cut",
-		file: "ingest/archive/stream-identity.ts",
+		file: "ingest/archive/shard/stream-identity.ts",
 		find: "	if (lastSequence < cut.last)\n",
 		replace: "	if (lastSequence < 0)\n",
 		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],

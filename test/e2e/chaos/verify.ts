@@ -5,7 +5,7 @@ import { Kvm } from "@nats-io/kv";
 import type { SourceLedger } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
-import type { CutRecord } from "../../../ingest/archive/cut.ts";
+import type { CutRecord } from "../../../ingest/archive/shard/cut.ts";
 import { uuidTimeMs } from "../../event-time.ts";
 import { brokenPromises, type PlainRow } from "../../persistent-sender.ts";
 import type { Scene } from "./scene.ts";

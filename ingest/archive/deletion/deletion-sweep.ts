@@ -1,0 +1,75 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { dayMs } from "../../../contracts/utc-date.ts";
+import type { Logger } from "../../../service/log.ts";
+import { Publication } from "../shard/publication.ts";
+import type { ObjectKeys } from "../store/object-keys.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { deleteSourceObjects } from "./source-objects.ts";
+import type { Tombstones } from "./tombstones.ts";
+
+const intervalMs = 3_600_000;
+/** An archiver that slept for longer than this writes dates that retention removes. */
+const sweptForMs = 45 * dayMs;
+/** After a failure: no longer than this, at a random moment, so that several archives don't come at once. */
+const maxRetryMs = 60_000;
+
+/**
+ * Keeps deleted what tombstones name, whatever the shards do: an archiver that slept through a deletion may have written
+ * an object since, and a NATS that was built anew has forgotten that the source key is never used again.
+ */
+export class DeletionSweep {
+	readonly #options: DeletionSweepOptions;
+
+	constructor(options: DeletionSweepOptions) {
+		this.#options = options;
+	}
+
+	/** At once and then every hour, until the signal fires. */
+	async run(signal: AbortSignal): Promise<void> {
+		while (!signal.aborted) {
+			let waitMs = intervalMs;
+			try {
+				await this.sweep(signal);
+			} catch (error) {
+				if (signal.aborted) break;
+				waitMs = Math.random() * maxRetryMs;
+				this.#options.log.warn(
+					{ err: error },
+					"deleted sources could not be swept; it is tried again",
+				);
+			}
+			await delay(waitMs, undefined, { signal }).catch(() => undefined);
+		}
+	}
+
+	/** Returns how many objects were there that shouldn't have been. */
+	async sweep(signal: AbortSignal): Promise<number> {
+		const { connection, replicas, tombstones, log } = this.#options;
+		const publication = await Publication.open(connection, replicas);
+		let swept = 0;
+		for await (const { sinceMs, ...source } of tombstones.read()) {
+			await publication.setDeleted(source, sinceMs);
+			if (Date.now() - sinceMs > sweptForMs) continue;
+			const { objects } = await deleteSourceObjects(
+				this.#options,
+				source,
+				() => !signal.aborted,
+			);
+			swept += objects;
+			if (objects > 0)
+				log.info({ ...source, objects }, "swept a deleted source's events");
+		}
+		return swept;
+	}
+}
+
+export interface DeletionSweepOptions {
+	connection: NatsConnection;
+	/** Of NATS's buckets. */
+	replicas: number;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	log: Logger;
+}

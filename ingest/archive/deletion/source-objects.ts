@@ -1,0 +1,38 @@
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { ObjectKeys, SourceName } from "../store/object-keys.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+
+/** As many as one request deletes, and one lists. */
+const removedAtOnce = 1_000;
+
+/**
+ * Deletes all objects with a source's events, oldest date first, for as long as `mayGoOn`. Holds a page of keys in
+ * memory, however many there are. Returns how many went and, when some are left, the date of the first of them.
+ */
+export async function deleteSourceObjects(
+	{ store, keys }: { store: ObjectStore; keys: ObjectKeys },
+	source: SourceName,
+	mayGoOn: () => boolean,
+): Promise<{ objects: number; remainsFrom?: UtcDate }> {
+	let objects = 0;
+	for (;;) {
+		const page: string[] = [];
+		for await (const { key } of store.list(keys.eventsOfSource(source)))
+			if (page.push(key) === removedAtOnce) break;
+		const [first] = page;
+		if (first === undefined) break;
+		if (!mayGoOn()) return { objects, remainsFrom: dateOf(first) };
+		await store.remove(page);
+		objects += page.length;
+	}
+	// What compactions say of them: one a date, so that a page is enough.
+	const records: string[] = [];
+	for await (const { key } of store.list(keys.compactionsOfSource(source)))
+		records.push(key);
+	await store.remove(records);
+	return { objects };
+}
+
+function dateOf(key: string): UtcDate {
+	return /\/date=(\d{4}-\d\d-\d\d)\//.exec(key)?.[1] ?? "";
+}

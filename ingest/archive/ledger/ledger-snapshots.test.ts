@@ -1,0 +1,105 @@
+import pino from "pino";
+import { expect, test } from "vitest";
+import { MemoryStore } from "../../../test/memory-store.ts";
+import type { CutRecord } from "../shard/cut.ts";
+import { CutStore } from "../shard/cut-store.ts";
+import { ObjectKeys } from "../store/object-keys.ts";
+import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
+import { LedgerSnapshots } from "./ledger-snapshots.ts";
+
+const sourceKey = "ffeeddccbbaa99887766554433221100";
+const keys = new ObjectKeys("p");
+
+function cut(stream: string, first: number): CutRecord {
+	const time = new Date(Date.UTC(2026, 2, 1) + first * 60_000).toISOString();
+	const mark = { id: "x", time };
+	const group = {
+		account: "shop",
+		sourceKey,
+		rows: first,
+		lastEventTime: time,
+	};
+	return {
+		version: 1,
+		stream,
+		first,
+		last: first,
+		firstFrame: mark,
+		lastFrame: mark,
+		repeated: [],
+		processes: {},
+		groups: [{ ...group, date: time.slice(0, 10) }],
+	};
+}
+
+/** A store with these cuts, and an index that has taken them. */
+async function archived(...cuts: CutRecord[]) {
+	const store = new MemoryStore();
+	const index = new LedgerIndex();
+	const cutStore = new CutStore(store, keys);
+	for (const each of cuts) {
+		await cutStore.decide(each);
+		index.add(each);
+	}
+	const snapshots = new LedgerSnapshots(store, keys, pino({ level: "silent" }));
+	return { store, index, cutStore, snapshots };
+}
+
+const [old, now] = ["tidemill-frames-7-bb", "tidemill-frames-7-aa"];
+const minutes = (stream: string, from: number, to: number) =>
+	Array.from({ length: to - from + 1 }, (_, n) => cut(stream, from + n));
+
+test("a restart reads the snapshot, the newest cut of each stream in it, and the cuts since", async () => {
+	const before = [...minutes(old, 1, 200), ...minutes(now, 1, 300)];
+	const { store, index, cutStore, snapshots } = await archived(...before);
+	await snapshots.write(7, index);
+	for (const each of minutes(now, 301, 303)) await cutStore.decide(each);
+	await cutStore.decide(cut("tidemill-frames-7-cc", 1));
+	store.reads.length = 0;
+
+	const restarted = (await snapshots.newest(7))!;
+	const news = await cutStore.ofShard(7, restarted.newestOfStream);
+	expect(news.map(({ stream, first }) => [stream, first])).toEqual([
+		[now, 300],
+		[now, 301],
+		[now, 302],
+		[now, 303],
+		[old, 200],
+		["tidemill-frames-7-cc", 1],
+	]);
+	expect(store.reads).toHaveLength(1 + news.length);
+	for (const each of news) restarted.add(each);
+
+	const all = new LedgerIndex();
+	for (const each of await cutStore.ofShard(7)) all.add(each);
+	const source = restarted.source("shop", sourceKey)!;
+	expect(ledgerOf(source)).toEqual(ledgerOf(all.source("shop", sourceKey)!));
+	expect(source.objects.get("2026-03-01")).toHaveLength(504);
+});
+
+test("an unreadable snapshot is passed over", async () => {
+	const { store, index, snapshots } = await archived(cut(now, 1));
+	await snapshots.write(7, index);
+	const [key] = [...store.objects.keys()].filter((k) => k.includes("ledgers"));
+	store.objects.set(key!, "{}");
+	expect(await snapshots.newest(7)).toBeUndefined();
+	store.objects.set(key!, "");
+	expect(await snapshots.newest(7)).toBeUndefined();
+});
+
+test("the newest two snapshots of a shard stay", async () => {
+	const { store, index, snapshots } = await archived(cut(now, 1));
+	await snapshots.write(8, index);
+	for (let first = 2; first < 6; first++) {
+		index.add(cut(now, first));
+		await snapshots.write(7, index);
+	}
+	const written = [...store.objects.keys()].filter((k) =>
+		k.includes("ledgers"),
+	);
+	expect(written).toHaveLength(3);
+	expect((await snapshots.newest(7))!.newestOfStream.get(now)!.last).toBe(5);
+	await snapshots.clear(7);
+	expect(await snapshots.newest(7)).toBeUndefined();
+	expect(await snapshots.newest(8)).toBeDefined();
+});

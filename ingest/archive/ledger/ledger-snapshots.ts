@@ -1,0 +1,118 @@
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { Logger } from "../../../service/log.ts";
+import type { ObjectKeys } from "../store/object-keys.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import {
+	type CutEnds,
+	type IndexedSource,
+	LedgerIndex,
+} from "./ledger-index.ts";
+
+/** As many stay as let a restart go wrong once. */
+const kept = 2;
+
+/**
+ * Copies of a shard's {@link LedgerIndex} in the store, so that a restart needn't read the cut records of weeks. A copy
+ * says nothing that the records don't say: it may be missing, old or unreadable, and the start takes longer.
+ */
+export class LedgerSnapshots {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+	readonly #log: Logger;
+
+	constructor(store: ObjectStore, keys: ObjectKeys, log: Logger) {
+		this.#store = store;
+		this.#keys = keys;
+		this.#log = log;
+	}
+
+	/** Undefined when there is none that can be read. */
+	async newest(shard: number): Promise<LedgerIndex | undefined> {
+		const key = (await this.#listed(shard)).at(-1);
+		const text = key && (await this.#store.get(key));
+		if (!text) return undefined;
+		try {
+			return read(JSON.parse(text));
+		} catch (error) {
+			this.#log.warn(
+				{ err: error, key },
+				"a ledger snapshot is unreadable; all cut records are read instead",
+			);
+			return undefined;
+		}
+	}
+
+	/** Writes one, and removes those that it makes useless. */
+	async write(shard: number, index: LedgerIndex): Promise<void> {
+		const times = [...index.sources()].map((source) => source.archivedThrough);
+		const time = times.sort().at(-1);
+		if (time === undefined) return;
+		await this.#store.putNew(
+			this.#keys.ledger(shard, time),
+			JSON.stringify(snapshotOf(index)),
+			"application/json",
+		);
+		await this.#store.remove((await this.#listed(shard)).slice(0, -kept));
+	}
+
+	/** Removes all of the shard's. */
+	async clear(shard: number): Promise<void> {
+		await this.#store.remove(await this.#listed(shard));
+	}
+
+	async #listed(shard: number): Promise<string[]> {
+		const keys: string[] = [];
+		const prefix = this.#keys.ledgersOfShard(shard);
+		for await (const { key } of this.#store.list(prefix)) keys.push(key);
+		return keys;
+	}
+}
+
+interface Snapshot {
+	version: 1;
+	streams: [stream: string, ends: CutEnds][];
+	sources: (Omit<IndexedSource, "objects"> & {
+		/** `stream` is an index into `streams`, since a month has ten thousands of these. */
+		objects: [UtcDate, [stream: number, first: number, rows: number][]][];
+	})[];
+}
+
+function snapshotOf(index: LedgerIndex): Snapshot {
+	const streams = [...index.newestOfStream];
+	const numbers = new Map(streams.map(([stream], number) => [stream, number]));
+	return {
+		version: 1,
+		streams,
+		sources: [...index.sources()].map((source) => ({
+			...source,
+			objects: [...source.objects].map(([date, objects]) => [
+				date,
+				objects.map(({ stream, first, rows }) => [
+					numbers.get(stream)!,
+					first,
+					rows,
+				]),
+			]),
+		})),
+	};
+}
+
+function read({ version, streams, sources }: Snapshot): LedgerIndex {
+	if (version !== 1) throw new Error(`it has version ${version}`);
+	return LedgerIndex.of(
+		streams,
+		sources.map((source) => ({
+			...source,
+			objects: new Map(
+				source.objects.map(([date, objects]) => [
+					date,
+					objects.map(([stream, first, rows]) => ({
+						stream: streams[stream]![0],
+						first,
+						rows,
+					})),
+				]),
+			),
+		})),
+	);
+}

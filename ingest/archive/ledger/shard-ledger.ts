@@ -1,0 +1,74 @@
+import { mapConcurrently } from "../concurrency.ts";
+import type { Tombstones } from "../deletion/tombstones.ts";
+import type { CutRecord } from "../shard/cut.ts";
+import type { Publication } from "../shard/publication.ts";
+import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
+import type { LedgerSnapshots } from "./ledger-snapshots.ts";
+
+const ledgersAtOnce = 16;
+/** A restart reads a few more records than these, in a second or two. */
+const cutsBetweenSnapshots = 500;
+
+/** What one shard has archived, and what of it isn't published yet. */
+export class ShardLedger {
+	/** As of the last cut whose objects are all in the store. */
+	index = new LedgerIndex();
+	readonly #shard: number;
+	readonly #snapshots: LedgerSnapshots;
+	readonly #tombstones: Tombstones;
+	/** Cut records that a restart would have to read. */
+	#cutsSinceSnapshot = 0;
+	#unpublished = new Set<IndexedSource>();
+
+	constructor(
+		shard: number,
+		snapshots: LedgerSnapshots,
+		tombstones: Tombstones,
+	) {
+		this.#shard = shard;
+		this.#snapshots = snapshots;
+		this.#tombstones = tombstones;
+	}
+
+	/** Begins with the newest snapshot, unless something is known already. */
+	async begin(): Promise<void> {
+		if (this.index.newestOfStream.size > 0) return;
+		this.index = (await this.#snapshots.newest(this.#shard)) ?? this.index;
+		for (const source of this.index.sources()) this.#unpublished.add(source);
+	}
+
+	/** Takes a cut whose objects are all in the store. */
+	learn(cut: CutRecord): void {
+		this.index.add(cut);
+		this.#cutsSinceSnapshot++;
+		for (const { account, sourceKey } of cut.groups) {
+			const source = this.index.source(account, sourceKey);
+			if (source) this.#unpublished.add(source);
+		}
+	}
+
+	/** Forgets those sources whose events are deleted. */
+	forgetDeleted(): void {
+		for (const source of this.index.sources())
+			if (this.#tombstones.has(source)) {
+				this.index.remove(source);
+				this.#unpublished.delete(source);
+			}
+	}
+
+	/** Publishes what changed, and writes a snapshot now and then. */
+	async publish(publication: Publication): Promise<void> {
+		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
+			await this.#snapshots.write(this.#shard, this.index);
+			this.#cutsSinceSnapshot = 0;
+		}
+		await mapConcurrently(
+			[...this.#unpublished],
+			ledgersAtOnce,
+			async (source) => {
+				await publication.setLedger(ledgerOf(source));
+				this.#unpublished.delete(source);
+			},
+		);
+	}
+}

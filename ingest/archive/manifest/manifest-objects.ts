@@ -1,0 +1,118 @@
+import type { ManifestDate } from "../../../contracts/manifest.ts";
+import { CompactionStore } from "../compaction/compaction-store.ts";
+import {
+	type SourceDate,
+	sameEvents,
+	visibleObjects,
+} from "../compaction/record.ts";
+import { mapConcurrently } from "../concurrency.ts";
+import { type IndexedObject, rowsOf } from "../ledger/ledger-index.ts";
+import { QuestionFailure } from "../question/question-errors.ts";
+import type { ObjectKeys } from "../store/object-keys.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+
+/** Finds the objects of a date that a manifest names: each event in one of them. */
+export class ManifestObjects {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+	readonly #compactions: CompactionStore;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+		this.#compactions = new CompactionStore(store, keys);
+	}
+
+	/**
+	 * `objectsOf` gives all that the date's cuts made. Throws {@link QuestionFailure} ObjectMissing, and LedgerMismatch
+	 * when the ledger says other rows than the objects.
+	 */
+	async ofDate(
+		group: SourceDate,
+		objectsOf: () => readonly IndexedObject[],
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		if (objectsOf().length === 0)
+			return { date: group.date, rows: 0, objects: [] };
+		const folder = this.#keys.eventsOfDate(group);
+		const nameOf = ({ stream, first }: IndexedObject) =>
+			this.#keys.events(group, stream, first).slice(folder.length);
+		// In this order: what a record that stands now names is there already. A copy, since cuts go on meanwhile.
+		const record = await this.#compactions.of(group);
+		const objects = [...objectsOf()];
+		const rows = rowsOf(objects);
+		const bytesOf = new Map<string, number>();
+		for await (const { key, bytes } of this.#store.list(folder))
+			bytesOf.set(key, bytes);
+		const { originals, outputs } = visibleObjects(objects, nameOf, record);
+		const named = [
+			...outputs.map((output) => ({ key: folder + output.name, ...output })),
+			...originals.map((original) => ({
+				key: folder + nameOf(original),
+				rows: original.rows,
+			})),
+		];
+		if (named.reduce((sum, object) => sum + object.rows, 0) !== rows)
+			throw new QuestionFailure(
+				"LedgerMismatch",
+				`The objects in ${folder} hold other events than the ledger's ${rows}`,
+			);
+		return {
+			date: group.date,
+			rows,
+			objects: await mapConcurrently(named, 1, async ({ key, rows }) => {
+				const bytes = bytesOf.get(key);
+				if (bytes === undefined)
+					throw new QuestionFailure(
+						"ObjectMissing",
+						`The object ${key} with ${rows} events is not in the bucket`,
+					);
+				return {
+					key,
+					url: await this.#store.presign(key, linkSeconds),
+					rows,
+					bytes,
+				};
+			}),
+		};
+	}
+
+	/**
+	 * The same events once more, with new links, and by the objects that hold them now. Throws {@link QuestionFailure}
+	 * ManifestOutdated when a compaction has put them together with later ones.
+	 */
+	async renew(
+		group: SourceDate,
+		date: ManifestDate,
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		const folder = this.#keys.eventsOfDate(group);
+		const record =
+			date.objects.length > 0 ? await this.#compactions.of(group) : undefined;
+		const same = sameEvents(
+			date.objects,
+			({ key }) => key.slice(folder.length),
+			record,
+		);
+		if (!same)
+			throw new QuestionFailure(
+				"ManifestOutdated",
+				`The objects of ${date.date} that the manifest names were replaced by others, which hold later events as well`,
+			);
+		const objects = [
+			...same.outputs.map(({ name, rows, bytes }) => ({
+				key: folder + name,
+				rows,
+				bytes,
+			})),
+			...same.originals,
+		];
+		return {
+			...date,
+			objects: await mapConcurrently(objects, 1, async (object) => ({
+				...object,
+				url: await this.#store.presign(object.key, linkSeconds),
+			})),
+		};
+	}
+}

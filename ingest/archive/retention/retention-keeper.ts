@@ -1,0 +1,148 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { RetentionState } from "../../../contracts/ledger.ts";
+import { utcDate } from "../../../contracts/utc-date.ts";
+import type { Logger } from "../../../service/log.ts";
+import type { ArchiveMetrics } from "../metrics.ts";
+import type {
+	LifecycleStore,
+	ListedObject,
+	ObjectStore,
+} from "../store/object-store.ts";
+import { withRetentionRule } from "./lifecycle-rule.ts";
+import {
+	expiredCuts,
+	isAged,
+	isExpired,
+	keptDays,
+	type TimeWitnesses,
+} from "./retention.ts";
+import type { RetentionKeys } from "./retention-keys.ts";
+
+const intervalMs = 3_600_000;
+const removedAtOnce = 1_000;
+/** An upload in parts that is older was left by a process that was killed. */
+const abandonedMs = 24 * 3_600_000;
+
+/** Who removes events that are past their time: the store, by a rule in the bucket, or archive. */
+export type RetentionEnforcer = "lifecycle" | "sweep";
+
+/** Has what is past its time removed, whatever the shards do (design §5, Retention). */
+export class RetentionKeeper {
+	readonly #options: RetentionKeeperOptions;
+
+	constructor(options: RetentionKeeperOptions) {
+		this.#options = options;
+	}
+
+	/** Once an hour until the signal fires; what fails is tried again in the next. */
+	async run(signal: AbortSignal): Promise<void> {
+		const { log } = this.#options;
+		while (!signal.aborted) {
+			try {
+				await this.keep(Date.now());
+			} catch (error) {
+				if (!signal.aborted)
+					log.warn({ err: error }, "retention failed; again in an hour");
+			}
+			await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+		}
+	}
+
+	/** Has the store's rule in place, or removes events; removes old cut records and manifests. Returns who removes events. */
+	async keep(nowMs: number): Promise<RetentionEnforcer> {
+		const { keys, log, metrics, store } = this.#options;
+		const enforcedBy = (await this.#hasRule()) ? "lifecycle" : "sweep";
+		metrics.retention.reset();
+		metrics.retention.set({ enforced_by: enforcedBy }, 1);
+		await this.#options.tell?.({
+			version: 1,
+			days: keptDays,
+			enforcedBy: enforcedBy === "lifecycle" ? "Lifecycle" : "Sweep",
+		});
+		const witnesses = await this.#witnesses(nowMs);
+		let removed = 0;
+		const remove = async (objects: ListedObject[]) => {
+			await store.remove(objects.map(({ key }) => key));
+			removed += objects.length;
+		};
+		if (enforcedBy === "sweep")
+			await this.#each(keys.events(), (o) => isExpired(o, witnesses), remove);
+		await this.#each(keys.runs(), (o) => isAged(o, witnesses), remove);
+		// Not younger than the objects that it names.
+		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
+		for (const records of await this.#cutsByStream())
+			await remove(expiredCuts(records, witnesses));
+		await store.abortUploads(keys.events(), nowMs - abandonedMs);
+		log.info({ enforcedBy, removed, keptDays }, "retention is kept");
+		return enforcedBy;
+	}
+
+	/** False when the store has no lifecycle rules, or archive may not change them. */
+	async #hasRule(): Promise<boolean> {
+		const { store, keys, log } = this.#options;
+		const rules = await store.lifecycleRules();
+		if (!rules) return false;
+		const changed = withRetentionRule(rules, keys.events());
+		if (!changed) return true;
+		const isWritten = await store.setLifecycleRules(changed);
+		if (isWritten) log.info("added the retention rule to the bucket's own");
+		return isWritten;
+	}
+
+	/** Notes today in the store, which shows the store's clock, and reads which days were noted before. */
+	async #witnesses(nowMs: number): Promise<TimeWitnesses> {
+		const { store, keys } = this.#options;
+		await store.putNew(
+			keys.day(utcDate(nowMs)),
+			"Archive was at work on this day.\n",
+			"text/plain",
+		);
+		const notes: ListedObject[] = [];
+		for await (const note of store.list(keys.days())) notes.push(note);
+		return {
+			nowMs,
+			// A note may be as old as its day. A clock that is late only keeps objects for longer.
+			storeNowMs: Math.max(...notes.map(({ modifiedMs }) => modifiedMs)),
+			// By the store's clock, too: archive's may have jumped as it wrote the note.
+			daysSeen: notes
+				.filter(({ key, modifiedMs }) => key === keys.day(utcDate(modifiedMs)))
+				.map(({ modifiedMs }) => utcDate(modifiedMs)),
+		};
+	}
+
+	async #each(
+		prefix: string,
+		isChosen: (object: ListedObject) => boolean,
+		act: (objects: ListedObject[]) => Promise<void>,
+	): Promise<void> {
+		let chosen: ListedObject[] = [];
+		for await (const object of this.#options.store.list(prefix)) {
+			if (isChosen(object)) chosen.push(object);
+			if (chosen.length < removedAtOnce) continue;
+			await act(chosen);
+			chosen = [];
+		}
+		await act(chosen);
+	}
+
+	async #cutsByStream(): Promise<ListedObject[][]> {
+		const { store, keys } = this.#options;
+		const streams = new Map<string, ListedObject[]>();
+		for await (const record of store.list(keys.cuts())) {
+			const stream = record.key.slice(0, record.key.lastIndexOf("/"));
+			const records = streams.get(stream);
+			if (records) records.push(record);
+			else streams.set(stream, [record]);
+		}
+		return [...streams.values()];
+	}
+}
+
+export interface RetentionKeeperOptions {
+	/** Publishes who removes events. */
+	tell?: (retention: RetentionState) => Promise<void>;
+	store: ObjectStore & LifecycleStore;
+	keys: RetentionKeys;
+	metrics: ArchiveMetrics;
+	log: Logger;
+}

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import {
+	addDays,
+	datesBetween,
+	startOfDate,
+} from "../../../contracts/utc-date.ts";
+import { expiredCuts, isExpired, type TimeWitnesses } from "./retention.ts";
+
+const today = "2026-03-20";
+const nowMs = startOfDate(today) + 3_600_000;
+
+function witnesses(change: Partial<TimeWitnesses> = {}): TimeWitnesses {
+	const daysSeen = datesBetween(addDays(today, -100), today);
+	return { nowMs, storeNowMs: nowMs, daysSeen, ...change };
+}
+
+function object(daysAgo: number, writtenDaysAgo = daysAgo) {
+	const date = addDays(today, -daysAgo);
+	return {
+		key: `p/events/account=a/source=b/date=${date}/s-1.parquet`,
+		bytes: 1,
+		modifiedMs: startOfDate(addDays(today, -writtenDaysAgo)),
+	};
+}
+
+const yearLaterMs = nowMs + 365 * 86_400_000;
+const jumpedDay = addDays(today, 365);
+
+test.each<[string, ReturnType<typeof object>, Partial<TimeWitnesses>, boolean]>(
+	[
+		["of today − 30 stays", object(30), {}, false],
+		["of today − 31 stays", object(31), {}, false],
+		["of today − 32 goes", object(32), {}, true],
+		["of an old date that was written late stays", object(40, 20), {}, false],
+		[
+			"stays when this clock alone has jumped",
+			object(1),
+			{ nowMs: yearLaterMs },
+			false,
+		],
+		[
+			"stays when the store's clock alone has jumped",
+			object(1),
+			{ storeNowMs: yearLaterMs },
+			false,
+		],
+		[
+			"stays when both clocks have jumped",
+			object(1),
+			{
+				nowMs: yearLaterMs,
+				storeNowMs: yearLaterMs,
+				daysSeen: [...witnesses().daysSeen, jumpedDay],
+			},
+			false,
+		],
+		[
+			"of an old date goes after a clock fell back by a day",
+			object(40),
+			{ nowMs: nowMs - 86_400_000 },
+			true,
+		],
+		[
+			"whose key has no date stays",
+			{ ...object(90), key: "p/events/x" },
+			{},
+			false,
+		],
+	],
+)("an object %s", (_, listed, change, expected) => {
+	expect(isExpired(listed, witnesses(change))).toBe(expected);
+});
+
+test("old cut records go, but never a stream's newest", () => {
+	const records = [object(90), object(40), object(20)];
+	expect(expiredCuts(records, witnesses())).toEqual(records.slice(0, 2));
+	expect(expiredCuts(records.slice(0, 2), witnesses())).toEqual([records[0]]);
+	expect(expiredCuts(records.slice(0, 1), witnesses())).toEqual([]);
+	expect(expiredCuts([], witnesses())).toEqual([]);
+	expect(expiredCuts(records, witnesses({ daysSeen: [today] }))).toEqual([]);
+});

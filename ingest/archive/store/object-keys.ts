@@ -1,0 +1,107 @@
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+
+/** What a source is called in the bucket. */
+export interface SourceName {
+	account: string;
+	sourceKey: string;
+}
+
+/** Where everything stands in the bucket (design §5). Sequences have 20 digits so that keys sort as numbers do. */
+export class ObjectKeys {
+	readonly #prefix: string;
+
+	/** @param prefix Folder for all keys, without slashes around it; empty for the whole bucket. */
+	constructor(prefix: string) {
+		this.#prefix = prefix && `${prefix}/`;
+	}
+
+	/** Cut records of all the streams that a shard has had; see contracts/nats.ts streamName. */
+	cutsOfShard(shard: number): string {
+		return `${this.#prefix}cuts/tidemill-frames-${shard}-`;
+	}
+
+	cutsOfStream(stream: string): string {
+		return `${this.#prefix}cuts/${stream}/`;
+	}
+
+	cut(stream: string, first: number): string {
+		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
+	}
+
+	/** Snapshots of the shard's ledgers. */
+	ledgersOfShard(shard: number): string {
+		return `${this.#prefix}ledgers/${shard}/`;
+	}
+
+	/** @param time Stream time of the latest cut that the snapshot knows, RFC 3339: the newest sorts last. */
+	ledger(shard: number, time: string): string {
+		return `${this.ledgersOfShard(shard)}${time}.json`;
+	}
+
+	/** One object for each cut, source and date. */
+	events(
+		group: SourceName & { date: UtcDate },
+		stream: string,
+		first: number,
+	): string {
+		return `${this.eventsOfDate(group)}${stream}-${sequence(first)}.parquet`;
+	}
+
+	eventsOfDate(group: SourceName & { date: UtcDate }): string {
+		return `${this.eventsOfSource(group)}date=${group.date}/`;
+	}
+
+	eventsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.#prefix}events/account=${account}/source=${sourceKey}/`;
+	}
+
+	/** What is lost of a stream, or of all. */
+	losses(stream?: string): string {
+		return `${this.#prefix}losses/${stream === undefined ? "" : `${stream}/`}`;
+	}
+
+	loss(stream: string, id: string): string {
+		return `${this.losses(stream)}${id}.json`;
+	}
+
+	/** Says that a person accepts the loss. */
+	acceptance(stream: string, id: string): string {
+		return `${this.losses(stream)}${id}.accepted.json`;
+	}
+
+	/** Says that a source is deleted for good. */
+	tombstone({ account, sourceKey }: SourceName): string {
+		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;
+	}
+
+	tombstones(): string {
+		return `${this.#prefix}deleted/`;
+	}
+
+	/** One record for each source and date that is compacted; see compaction/record.ts. */
+	compaction(group: SourceName & { date: UtcDate }): string {
+		return `${this.compactionsOfSource(group)}date=${group.date}.json`;
+	}
+
+	compactionsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.compactions()}account=${account}/source=${sourceKey}/`;
+	}
+
+	compactions(): string {
+		return `${this.#prefix}compactions/`;
+	}
+
+	/** A Run's manifest, and the same one with links that were signed anew. */
+	run(uid: string, signing = 1): string {
+		return `${this.#prefix}runs/${uid}${signing > 1 ? `-${signing}` : ""}.json`;
+	}
+
+	/** Written at every start to see whether the store keeps conditional writes. */
+	probe(): string {
+		return `${this.#prefix}conditional-write-probe`;
+	}
+}
+
+function sequence(number: number): string {
+	return String(number).padStart(20, "0");
+}
