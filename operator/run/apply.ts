@@ -2,8 +2,10 @@ import type {
 	ManifestAnswer,
 	ManifestQuestion,
 } from "../../contracts/manifest.ts";
+import { manifestSubject } from "../../contracts/nats.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
 import { applyActions } from "../apply-actions.ts";
+import { askArchive } from "../archive-request.ts";
 import type { OperatorContext } from "../context.ts";
 import { ApiError, hasReason, type KubeClient } from "../kube/client.ts";
 import type { Result } from "../kube/controller.ts";
@@ -14,7 +16,6 @@ import { keysSecretName, readKeys } from "../source/keys.ts";
 import type { RunAction } from "./action.ts";
 import { decideRefused, decideStart, type RunState } from "./decide.ts";
 import { inputSecretName, type RunJob } from "./job.ts";
-import { requestManifest } from "./manifest-request.ts";
 
 /** Does what was decided, and what follows from the answers of archive and Kubernetes. */
 export function applyRun(
@@ -93,7 +94,15 @@ async function ask(
 	const name = keysSecretName(source);
 	const secret = informers.secrets.get(question.account, name);
 	const keys = secret && readKeys(secret, source);
-	if (keys) return requestManifest(nats, keys.shard, question);
+	if (keys) {
+		const { shard } = keys;
+		return askArchive<ManifestAnswer>(
+			nats,
+			{ subject: manifestSubject(shard), shard },
+			question,
+			"ManifestUnavailable",
+		);
+	}
 	return {
 		ok: false,
 		error: {

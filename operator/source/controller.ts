@@ -17,6 +17,7 @@ import {
 	type SourceAction,
 	type SourceState,
 } from "./decide.ts";
+import { setFinalizers } from "./finalizers.ts";
 import {
 	keysSecret,
 	keysSecretName,
@@ -134,17 +135,15 @@ function applySource(
 		async (action, current) => {
 			switch (action.type) {
 				case "setFinalizers": {
-					const { resourceVersion } = current.metadata;
 					const { finalizers } = action;
-					const object = await client.patch<Source>(
-						sourceKind,
-						name,
-						namespace,
-						{ metadata: { finalizers, resourceVersion } },
-						"merge",
-						{ fieldManager },
-					);
-					return { object };
+					return {
+						object: await setFinalizers(
+							client,
+							current,
+							finalizers,
+							fieldManager,
+						),
+					};
 				}
 				case "issueKeys":
 					await client.create(

@@ -1,5 +1,8 @@
+import type { DeletionAnswer } from "../../contracts/deletion.ts";
+import { deletionSubject } from "../../contracts/nats.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { applyActions } from "../apply-actions.ts";
+import { askArchive } from "../archive-request.ts";
 import type { ControllerFactory, OperatorContext } from "../context.ts";
 import { hasReason } from "../kube/client.ts";
 import { ControllerLoop, specChanged } from "../kube/controller.ts";
@@ -15,7 +18,7 @@ import {
 	decideDeletion,
 	type StoredUnder,
 } from "./deletion.ts";
-import { requestDeletion } from "./deletion-request.ts";
+import { setFinalizers } from "./finalizers.ts";
 import { keysSecretName, readKeys } from "./keys.ts";
 
 /**
@@ -132,7 +135,12 @@ function apply(
 				}
 				case "askArchive": {
 					const { shard, question } = action;
-					const answer = await requestDeletion(nats, shard, question);
+					const answer = await askArchive<DeletionAnswer>(
+						nats,
+						{ subject: deletionSubject(shard), shard },
+						question,
+						"ArchiveUnavailable",
+					);
 					return {
 						instead: noting(decideAnswered(current, answer, Date.now())),
 					};
@@ -141,17 +149,15 @@ function apply(
 					await client.delete(kinds.secret, keysSecretName(name), namespace);
 					return undefined;
 				case "setFinalizers": {
-					const { resourceVersion } = source.metadata;
 					const { finalizers } = action;
-					const object = await client.patch<Source>(
-						sourceKind,
-						name,
-						namespace,
-						{ metadata: { finalizers, resourceVersion } },
-						"merge",
-						{ fieldManager },
-					);
-					return { object };
+					return {
+						object: await setFinalizers(
+							client,
+							source,
+							finalizers,
+							fieldManager,
+						),
+					};
 				}
 			}
 		},
