@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
@@ -27,11 +26,6 @@ const maxRequestsInFlight = 20_000;
 /** Twice this is held while frames are put together. */
 const maxBytesInFlight = 64 * 1024 * 1024;
 const tickMs = 100;
-/**
- * How far the heap grows beyond what lived after the last full collection (some 20 MB), in percent, before the next. V8
- * would let it grow to four times that under full load.
- */
-const heapGrowingPercent = 50;
 /** A sender waits no longer than this for one answer about its key. */
 const keyTimeoutMs = 900;
 const inspectOpenMs = 10_000;
@@ -39,7 +33,6 @@ const inspectClosedMs = 500;
 
 /** `tidemill receive`: accepts events until SIGTERM, then finishes what it accepted and returns 0. */
 export async function main(): Promise<number> {
-	setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
 	const log = createLog("receive");
 	const settings = new Settings();
 	const port = (name: string, fallback: number) =>
