@@ -47,7 +47,7 @@ beforeAll(async () => {
 	archive = await ArchiveFixture.open(servers, 0, (end) => ends.unshift(end));
 	await archive.start();
 	await new TestRoutes(archive.connection).markSynced();
-	receiver = await startReceiver(servers.nats, clock.env);
+	receiver = await startReceiver(servers.nats, { env: clock.env });
 	await untilReady(receiver);
 });
 
