@@ -117,11 +117,12 @@ test("deleting a Source whose Secret was copied from another's takes none of the
 		"owner-webhook-url",
 		account,
 	);
+	// Of two Sources made within a second, the first by name counts as the older.
 	await scene.operator.client.create(kinds.secret, {
 		metadata: {
-			name: "copy-webhook-url",
+			name: "pirate-webhook-url",
 			namespace: account,
-			labels: { ...secret!.metadata.labels, [label.issuedFor]: "copy" },
+			labels: { ...secret!.metadata.labels, [label.issuedFor]: "pirate" },
 		},
 		data: secret!.data!,
 	});
@@ -129,11 +130,11 @@ test("deleting a Source whose Secret was copied from another's takes none of the
 		account,
 		`apiVersion: tidemill.dev/v1alpha1
 kind: Source
-metadata: { name: copy }
+metadata: { name: pirate }
 spec: { type: Webhook, deletionPolicy: Delete }`,
 	);
-	await scene.says("copy", "KeyTaken");
-	await kubectlDelete("copy");
+	await scene.says("pirate", "KeyTaken");
+	await kubectlDelete("pirate");
 	expect(await scene.objectsOf(sourceKey)).toHaveLength(1);
 	expect(await scene.send(path, "2")).toBe(200);
 });
