@@ -255,17 +255,21 @@ export class KubeClient {
 
 	async #answer(request: KubeRequest): Promise<string> {
 		if (request.method !== "GET") this.#guard?.();
-		const deadline = AbortSignal.timeout(this.#requestTimeoutMs);
+		// Cleared when the answer is there: AbortSignal.timeout would keep each request in memory until its time is over.
+		const deadline = new AbortController();
+		const timer = setTimeout(() => deadline.abort(), this.#requestTimeoutMs);
 		const signal = request.signal
-			? AbortSignal.any([deadline, request.signal])
-			: deadline;
+			? AbortSignal.any([deadline.signal, request.signal])
+			: deadline.signal;
 		try {
 			const response = await this.#transport.open({ ...request, signal });
 			return await text(response);
 		} catch (error) {
-			if (error instanceof ApiError || !deadline.aborted) throw error;
+			if (error instanceof ApiError || !deadline.signal.aborted) throw error;
 			const cause = new Error(`no answer in ${this.#requestTimeoutMs} ms`);
 			throw new TransportError(request, cause, { staleConnection: false });
+		} finally {
+			clearTimeout(timer);
 		}
 	}
 }
