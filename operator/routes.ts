@@ -1,9 +1,9 @@
-import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value API.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
+import { isConflict } from "../service/nats-conflict.ts";
 import { planRoutes } from "./route-plan.ts";
 
 /** In the place of an account that claims a source key: its events were deleted. No namespace has such a name. */
@@ -170,11 +170,7 @@ async function claim(
 		await claims.create(sourceKey, account);
 		return account;
 	} catch (error) {
-		const taken =
-			error instanceof JetStreamApiError &&
-			(error.code === JetStreamApiCodes.StreamWrongLastSequence ||
-				error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown);
-		const entry = taken ? await claims.get(sourceKey) : null;
+		const entry = isConflict(error) ? await claims.get(sourceKey) : null;
 		if (!entry) throw error;
 		return entry.string();
 	}

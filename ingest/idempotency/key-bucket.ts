@@ -1,5 +1,4 @@
 import {
-	JetStreamApiCodes,
 	JetStreamApiError,
 	type JetStreamClient,
 	type JetStreamManager,
@@ -8,6 +7,7 @@ import {
 } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../contracts/nats.ts";
+import { isConflict } from "../../service/nats-conflict.ts";
 import type { KeyEntry } from "./key-entry.ts";
 
 /** An entry and the revision that a write must name to replace it. */
@@ -109,9 +109,8 @@ export class KeyBucket {
 			);
 			return seq;
 		} catch (error) {
-			if (!(error instanceof JetStreamApiError)) throw error;
-			if (isConflict(error.code)) return undefined;
-			if (error.code === storeFailed)
+			if (isConflict(error)) return undefined;
+			if (error instanceof JetStreamApiError && error.code === storeFailed)
 				throw new KeysFull(error.message, { cause: error });
 			throw error;
 		}
@@ -132,11 +131,4 @@ export const headroom = 50_000;
 
 function kept(message: StoredMsg): KeptEntry {
 	return { entry: message.json<KeyEntry>(), revision: message.seq };
-}
-
-function isConflict(code: number): boolean {
-	return (
-		code === JetStreamApiCodes.StreamWrongLastSequence ||
-		code === JetStreamApiCodes.StreamWrongLastSequenceUnknown
-	);
 }

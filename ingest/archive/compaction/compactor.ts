@@ -10,6 +10,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "../store/object-store.ts";
+import { pause } from "../store/pause.ts";
 import { CompactionStore } from "./compaction-store.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";
@@ -66,7 +67,7 @@ export class Compactor {
 		for (;;) {
 			// Full jitter: another archive of the shard would do the same work.
 			const waitMs = (0.5 + Math.random()) * intervalMs;
-			await delay(waitMs, undefined, { signal }).catch(() => undefined);
+			await pause(waitMs, signal);
 			if (signal.aborted) return;
 			try {
 				await this.look(Date.now(), signal);

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import { Publication } from "../shard/publication.ts";
 import type { ObjectKeys } from "../store/object-keys.ts";
 import type { ObjectStore } from "../store/object-store.ts";
+import { pause } from "../store/pause.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 import type { Tombstones } from "./tombstones.ts";
 
@@ -39,7 +39,7 @@ export class DeletionSweep {
 					"deleted sources could not be swept; it is tried again",
 				);
 			}
-			await delay(waitMs, undefined, { signal }).catch(() => undefined);
+			await pause(waitMs, signal);
 		}
 	}
 

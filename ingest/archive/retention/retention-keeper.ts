@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { RetentionState } from "../../../contracts/ledger.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
@@ -8,6 +7,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "../store/object-store.ts";
+import { pause } from "../store/pause.ts";
 import { withRetentionRule } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,
@@ -44,7 +44,7 @@ export class RetentionKeeper {
 				if (!signal.aborted)
 					log.warn({ err: error }, "retention failed; again in an hour");
 			}
-			await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+			await pause(intervalMs, signal);
 		}
 	}
 

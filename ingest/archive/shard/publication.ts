@@ -1,8 +1,4 @@
-import {
-	JetStreamApiCodes,
-	JetStreamApiError,
-	StorageType,
-} from "@nats-io/jetstream";
+import { StorageType } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
@@ -13,6 +9,7 @@ import {
 	type SourceLedger,
 } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
+import { isConflict } from "../../../service/nats-conflict.ts";
 import type { SourceName } from "../store/object-keys.ts";
 
 const attempts = 10;
@@ -113,13 +110,4 @@ async function advance(
 			if (!isConflict(error) || attempt === attempts) throw error;
 		}
 	}
-}
-
-/** Somebody else wrote in between. */
-export function isConflict(error: unknown): boolean {
-	return (
-		error instanceof JetStreamApiError &&
-		(error.code === JetStreamApiCodes.StreamWrongLastSequence ||
-			error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
-	);
 }
