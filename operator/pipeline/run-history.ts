@@ -38,10 +38,17 @@ export function runHistory(
 		lastRun: latest ? lastRunOf(latest) : status?.lastRun,
 		lastSuccess: lastSuccessOf(ended, status?.lastSuccess),
 		surplus: [
-			...ended.filter(isSuccess).slice(spec.runHistory.succeeded),
-			...failures.slice(spec.runHistory.failed),
+			...beyond(spec.runHistory.succeeded, ended.filter(isSuccess)),
+			...beyond(spec.runHistory.failed, failures),
 		],
 	};
+}
+
+/** Times are whole seconds: of Runs that ended in the same one nobody knows the later, so they stay together. Somebody may be waiting for it. */
+function beyond(kept: number, latestFirst: Run[]): Run[] {
+	if (kept === 0) return latestFirst;
+	const since = latestFirst[kept - 1]?.status?.completionTime ?? "";
+	return latestFirst.filter((run) => run.status!.completionTime! < since);
 }
 
 export function hasEnded({ status }: Run): boolean {
@@ -53,8 +60,9 @@ export function ageOf({ metadata }: Run): string {
 	return `${metadata.creationTimestamp} ${metadata.name}`;
 }
 
-function endOf({ status, metadata }: Run): string {
-	return `${status?.completionTime} ${metadata.name}`;
+/** Runs take their turns by age, so of two that ended in the same second the younger was the later. */
+function endOf(run: Run): string {
+	return `${run.status?.completionTime} ${ageOf(run)}`;
 }
 
 function compare(a: string, b: string): number {

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import type { Run } from "../../crds/generated/types.ts";
+import { ended } from "../../test/pipeline-examples.ts";
+import { pipelineOf } from "../../test/resource-examples.ts";
+import { runHistory } from "./run-history.ts";
+
+const second = "2026-03-10T01:00:00Z";
+
+function surplusOf(runs: Run[], failed: number): string[] {
+	const pipeline = pipelineOf({ runHistory: { succeeded: 1, failed } });
+	return runHistory(pipeline, runs).surplus.map(
+		({ metadata }) => metadata.name,
+	);
+}
+
+test("of Runs that ended in the same second none is surplus as long as one of them is kept", () => {
+	const runs = [
+		ended("early", "Failed", "2026-03-10T00:59:59Z"),
+		ended("cancelled", "Cancelled", second),
+		ended("failed", "Failed", second),
+	];
+	expect(surplusOf(runs, 1)).toEqual(["early"]);
+	expect(surplusOf(runs, 2)).toEqual(["early"]);
+	expect(surplusOf(runs, 3)).toEqual([]);
+	expect(surplusOf(runs, 0)).toHaveLength(3);
+});
+
+test("of Runs that ended in the same second the younger was the last", () => {
+	const older = ended("z", "Failed", second);
+	const younger = ended("a", "Cancelled", second);
+	older.metadata.creationTimestamp = "2026-03-10T00:59:00Z";
+	younger.metadata.creationTimestamp = "2026-03-10T00:59:01Z";
+	expect(runHistory(pipelineOf(), [older, younger]).lastRun?.name).toBe("a");
+});
