@@ -8,7 +8,6 @@ import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { DeletionDesk } from "./deletion/deletion-desk.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
@@ -35,8 +34,6 @@ export async function main(): Promise<number> {
 	const log = createLog("archive");
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);
-	const { authorities } = archive.store;
-	if (authorities) trustAuthorities(authorities);
 	const stop = stopSignal();
 
 	const shards: Shard[] = [];
@@ -96,6 +93,7 @@ export async function main(): Promise<number> {
 			}),
 		);
 	const { replicas } = archive.stream;
+	const { authorities } = archive.store;
 	const deletion = { connection, replicas, store, keys, tombstones, log };
 	const desks = shards.flatMap((shard) => [
 		new ManifestDesk({

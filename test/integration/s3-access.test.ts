@@ -18,6 +18,7 @@ import { loadFixture } from "../load-fixture.ts";
 import { S3Proxy } from "../s3-proxy.ts";
 import { startSts } from "../sts.ts";
 import { temporaryDirectory } from "../test-server.ts";
+import { startTidemill } from "../tidemill-process.ts";
 
 const account = "shop";
 
@@ -70,6 +71,22 @@ test("with S3_CA_FILE, events reach a store of a private authority, and a Run's 
 	expect(await fixture.rows("select body, date from orders")).toEqual([
 		["1", utcDate(Date.now())],
 	]);
+});
+
+test("the commands that read the bucket trust it, too", async () => {
+	const { proxy, caFile } = await startPrivate();
+	const archive = await ArchiveFixture.open(servers);
+	for (const command of [
+		["ledger", "rebuild"],
+		["shard", "losses"],
+	]) {
+		const { exitCode, stderr } = await startTidemill(command, {
+			...archive.env(),
+			S3_ENDPOINT: proxy.endpoint,
+			S3_CA_FILE: caFile,
+		}).ended;
+		expect(exitCode, stderr).toBe(0);
+	}
 });
 
 test("without it, the log and /readyz name it", async () => {

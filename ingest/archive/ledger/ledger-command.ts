@@ -1,7 +1,6 @@
 import { createLog } from "../../../service/log.ts";
 import { connectNats } from "../../../service/nats.ts";
 import { Settings } from "../../../service/settings.ts";
-import { trustAuthorities } from "../../../service/trusted-authorities.ts";
 import { CompactionStore } from "../compaction/compaction-store.ts";
 import type { CompactionRecord } from "../compaction/record.ts";
 import { Tombstones } from "../deletion/tombstones.ts";
@@ -27,8 +26,6 @@ export async function main(args: string[]): Promise<number> {
 	const log = createLog("ledger");
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);
-	const { authorities } = archive.store;
-	if (authorities) trustAuthorities(authorities);
 	const connection = await connectNats(settings, "archive", log);
 	const store = new S3ObjectStore(archive.store, new AbortController().signal);
 	const keys = new ObjectKeys(archive.prefix);

@@ -1,5 +1,6 @@
 // @aws-sdk/client-s3: the S3 maker's own client, with its credential chain, retries and checksums.
 import { type PutObjectCommandInput, S3Client } from "@aws-sdk/client-s3";
+import { trustAuthorities } from "../../../service/trusted-authorities.ts";
 
 export interface ObjectStoreSettings {
 	bucket: string;
@@ -8,7 +9,7 @@ export interface ObjectStoreSettings {
 	endpoint?: string;
 	/** `<endpoint>/<bucket>/<key>` instead of `<bucket>.<endpoint>/<key>`. */
 	forcePathStyle: boolean;
-	/** PEM certificates of authorities that sign the store's, beside the public ones; who runs the process trusts them. */
+	/** PEM certificates of authorities that sign the store's, beside the public ones; the whole process trusts them. */
 	authorities?: string;
 	/** How the store is asked to encrypt; absent for the bucket's own default. */
 	encryption?: Encryption;
@@ -26,7 +27,9 @@ export interface Encryption {
 
 /** The SDK sends a CRC32 with what is written and compares it on what is read; AWS_REQUEST_CHECKSUM_CALCULATION and AWS_RESPONSE_CHECKSUM_VALIDATION change that. */
 export function newS3Client(settings: ObjectStoreSettings): S3Client {
-	const { region, endpoint, forcePathStyle, timeoutMs = 30_000 } = settings;
+	const { region, endpoint, forcePathStyle, authorities } = settings;
+	const { timeoutMs = 30_000 } = settings;
+	if (authorities) trustAuthorities(authorities);
 	return new S3Client({
 		region,
 		forcePathStyle,
