@@ -18,7 +18,7 @@ export default defineConfig({
 					include: ["**/*.test.ts"],
 					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
 					// What takes a second alone may take ten beside others.
-					testTimeout: 30_000,
+					testTimeout: 60_000,
 				},
 			},
 			{
@@ -30,7 +30,7 @@ export default defineConfig({
 					// One control plane for all files: an apiserver costs 5 s and 250 MB.
 					globalSetup: "test/integration/setup.ts",
 					fileParallelism: false,
-					testTimeout: 60_000,
+					testTimeout: 180_000,
 					hookTimeout: 120_000,
 				},
 			},

@@ -71,7 +71,7 @@ export interface ArchiveOptions {
 
 /** Waits until the assertions hold; generous, since the machine may be busy. */
 export function eventually<T>(assertions: () => T | Promise<T>): Promise<T> {
-	return vi.waitFor(assertions, { timeout: 30_000, interval: 50 });
+	return vi.waitFor(assertions, { timeout: 60_000, interval: 50 });
 }
 
 type AtEnd = (end: () => Promise<void>) => void;
@@ -182,7 +182,7 @@ export class ArchiveFixture {
 				);
 				return ack.seq;
 			},
-			{ timeout: 30_000 },
+			{ timeout: 60_000 },
 		);
 	}
 
@@ -286,7 +286,7 @@ export class ArchiveFixture {
 		const answer = await this.connection.request(
 			manifestSubject(this.shard),
 			JSON.stringify(question),
-			{ timeout: 30_000 },
+			{ timeout: 60_000 },
 		);
 		return answer.json();
 	}

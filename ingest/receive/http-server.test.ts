@@ -14,7 +14,7 @@ import { Turnstile } from "./turnstile.ts";
 
 /** On a busy machine a socket takes its time. */
 const eventually = (check: () => unknown) =>
-	vi.waitFor(check, { timeout: 10_000 });
+	vi.waitFor(check, { timeout: 30_000 });
 
 const key = "0123456789abcdef".repeat(2);
 /** One source may have half of them. */

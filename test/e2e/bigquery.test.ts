@@ -191,7 +191,7 @@ test("whatever BigQuery's reason is, the Pipeline says it as the reference has i
 				expect(
 					await local.run("kubectl", "describe", "pipeline", "orders"),
 				).toContain(wordsOfPipeline(error, run)),
-			{ timeout: 30_000, interval: 200 },
+			{ timeout: 60_000, interval: 200 },
 		);
 		expect(await double.sql("from events.orders")).toEqual(before);
 		double.jobs.failure = undefined;

@@ -30,7 +30,7 @@ beforeAll(async () => {
 			if (!isRepeat) told.delete(delivery);
 			expect(isRepeat).toBe(true);
 		},
-		{ timeout: 30_000, interval: 100 },
+		{ timeout: 60_000, interval: 100 },
 	);
 });
 

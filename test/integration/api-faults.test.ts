@@ -143,7 +143,9 @@ test("requests that are sent again with their key are carried out once while rep
 	})();
 	for (const replica of replicas) {
 		const before = answered;
-		await expect.poll(() => answered, { interval: 5 }).toBeGreaterThan(before);
+		await expect
+			.poll(() => answered, { timeout: 60_000, interval: 5 })
+			.toBeGreaterThan(before);
 		await replica.kill();
 		await replica.start();
 	}

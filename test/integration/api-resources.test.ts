@@ -126,7 +126,7 @@ test("a new source is answered with its URL as soon as the operator has issued i
 		async () => {
 			expect(await admin.get(sourceKind, "the-shop", account)).toBeDefined();
 		},
-		{ timeout: 30_000 },
+		{ timeout: 60_000 },
 	);
 	await admin.applyStatus<Source>(
 		sourceKind,

@@ -13,7 +13,7 @@ let controlPlane: TestControlPlane;
 let admin: KubeClient;
 let proxy: TcpProxy;
 const log = createLog("test");
-const wait = { timeout: 30_000, interval: 50 };
+const wait = { timeout: 60_000, interval: 50 };
 
 beforeAll(async () => {
 	controlPlane = await startControlPlane();

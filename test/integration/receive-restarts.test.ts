@@ -38,7 +38,7 @@ afterAll(async () => {
 function untilAllReady(): Promise<void> {
 	return vi.waitFor(
 		() => expect(receivers.every((each) => balancer.isReady(each))).toBe(true),
-		{ timeout: 30_000, interval: 10 },
+		{ timeout: 60_000, interval: 10 },
 	);
 }
 
@@ -74,7 +74,10 @@ test(
 			await receiver.start();
 			await untilAllReady();
 			// So that each has had its share before it is stopped.
-			await vi.waitFor(() => expect(told.length).toBeGreaterThan(before + 100));
+			await vi.waitFor(
+				() => expect(told.length).toBeGreaterThan(before + 100),
+				{ timeout: 60_000, interval: 20 },
+			);
 		}
 		isOver = true;
 		await Promise.all(sending);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-const soon = { timeout: 15_000, interval: 50 };
+const soon = { timeout: 60_000, interval: 50 };
 
 function sourceYaml(name: string, spec = ""): string {
 	return `apiVersion: tidemill.dev/v1alpha1
@@ -227,7 +227,7 @@ test("a Secret that changes is in the route, with nobody touching the Source", a
 				type: "CustomToken",
 				digests: [sha256("second")],
 			}),
-		{ timeout: 10_000, interval: 20 },
+		soon,
 	);
 });
 
