@@ -3,7 +3,7 @@ import type { JobResult } from "../contracts/job.ts";
 import { jobOutcome } from "./job-outcome.ts";
 import type { Job, Pod } from "./kube/kinds.ts";
 
-const at = "2026-03-01T12:00:00.000Z";
+const at = "2026-03-01T12:00:00Z";
 const ended = (type: "Complete" | "Failed", message = ""): Job => ({
 	metadata: { name: "job" },
 	status: {

@@ -1,6 +1,7 @@
 import type { JobError, JobResult } from "../contracts/job.ts";
 import { endedAs, unexplained } from "./job-endings.ts";
 import { containerName } from "./job-template.ts";
+import { rfc3339 } from "./kube/conditions.ts";
 import type { Job, Pod } from "./kube/kinds.ts";
 
 export type JobOutcome =
@@ -23,7 +24,7 @@ export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
 		const waitingFor = latest && waitingReason(latest);
 		return { finished: false, ...(waitingFor && { waitingFor }) };
 	}
-	const at = new Date(ended.lastTransitionTime ?? 0).toISOString();
+	const at = ended.lastTransitionTime ?? rfc3339(0);
 	const results = pods.map(resultOf);
 	return {
 		finished: true,

@@ -10,6 +10,7 @@ import { jobOutcome } from "../job-outcome.ts";
 import {
 	type ConditionStatus,
 	findCondition,
+	rfc3339,
 	setCondition,
 } from "../kube/conditions.ts";
 import type { Job, Pod, Secret } from "../kube/kinds.ts";
@@ -81,7 +82,7 @@ export function decideRefused(
 	message: string,
 	now: number,
 ): DestinationAction[] {
-	const at = new Date(now).toISOString();
+	const at = rfc3339(now);
 	const lastCheck = afterFailure(destination, hash, at);
 	return [
 		...finding(

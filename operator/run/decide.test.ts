@@ -142,7 +142,7 @@ test("what a Job brought is recorded before the Job is removed", () => {
 	expect(types(actions)).toEqual(["writeStatus", "recordEvent", "removeJob"]);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Succeeded",
-		completionTime: "2026-03-31T11:59:00.000Z",
+		completionTime: "2026-03-31T11:59:00Z",
 		rows: 5,
 		bytes: 10,
 		objects: 1,
