@@ -58,3 +58,9 @@ export function sendJSON(
 	const headers = { "content-type": "application/json", ...options.headers };
 	return send(url, { ...options, headers, body });
 }
+
+/** Returns when receive knows the URL: it learns of a Source a moment after the Source is Ready. */
+export async function untilKnown(url: string): Promise<void> {
+	// Without a body there is no event in it.
+	while ((await send(url)).status === 404);
+}

@@ -1,5 +1,6 @@
 import { expect, vi } from "vitest";
 import type { JobError } from "../contracts/job.ts";
+import { untilKnown } from "./http-client.ts";
 import type { LocalMode } from "./local-mode.ts";
 
 /** The resources of examples/quickstart in a local Tidemill, ready to be used. */
@@ -33,6 +34,7 @@ export async function applyQuickstart(local: LocalMode): Promise<Quickstart> {
 		local,
 		"sources",
 	);
+	await untilKnown(source.status.webhookURL);
 	const pipeline = await only<{ status: { tableName: string } }>(
 		local,
 		"pipelines",

@@ -7,7 +7,7 @@ import {
 	startBigQueryDouble,
 } from "../bigquery-double/server.ts";
 import { bigQueryErrors, wordsOfPipeline } from "../bigquery-errors.ts";
-import { send } from "../http-client.ts";
+import { send, untilKnown } from "../http-client.ts";
 import { type LocalMode, startLocalMode } from "../local-mode.ts";
 import { temporaryDirectory } from "../test-server.ts";
 
@@ -122,6 +122,7 @@ test("a webhook becomes a row in BigQuery", async () => {
 		"source",
 		"shop",
 	);
+	await untilKnown(status.webhookURL);
 	const { json } = await send(status.webhookURL, {
 		headers: { "content-type": "application/json" },
 		body: '{"order": 1}',

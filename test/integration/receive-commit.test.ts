@@ -3,7 +3,7 @@ import { stringify } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
 import { serverStateSubject } from "../../contracts/nats.ts";
 import type { Frame } from "../../ingest/frame.ts";
-import { type HttpAnswer, send, sendJSON } from "../http-client.ts";
+import { type HttpAnswer, sendJSON, untilKnown } from "../http-client.ts";
 import {
 	connectAdmin,
 	createShardStream,
@@ -32,7 +32,7 @@ async function start(
 	stops.push(fixture.stop);
 	const { path } = await fixture.routes.add();
 	const url = fixture.receiver.url + path;
-	while ((await send(url)).status === 404);
+	await untilKnown(url);
 	return { ...fixture, url };
 }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { send } from "../http-client.ts";
+import { untilKnown } from "../http-client.ts";
 import { type ReceiveFixture, startReceiveFixture } from "../receiver.ts";
 
 let fixture: ReceiveFixture;
@@ -16,7 +16,7 @@ async function newPath(
 	change: Parameters<ReceiveFixture["routes"]["add"]>[0] = {},
 ): Promise<string> {
 	const { path } = await fixture.routes.add(change);
-	while ((await send(fixture.receiver.url + path)).status === 404);
+	await untilKnown(fixture.receiver.url + path);
 	return path;
 }
 

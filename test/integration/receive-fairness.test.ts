@@ -3,7 +3,7 @@ import { Agent } from "node:http";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LoadOrder, LoadReport } from "../../bench/load-generator.ts";
-import { send, sendJSON } from "../http-client.ts";
+import { sendJSON, untilKnown } from "../http-client.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -20,7 +20,7 @@ afterAll(() => fixture.stop());
 
 async function newPath(): Promise<string> {
 	const { path } = await fixture.routes.add();
-	while ((await send(fixture.receiver.url + path)).status === 404);
+	await untilKnown(fixture.receiver.url + path);
 	return path;
 }
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { send, sendJSON } from "../http-client.ts";
+import { sendJSON, untilKnown } from "../http-client.ts";
 import {
 	metric,
 	type ReceiveFixture,
@@ -23,7 +23,7 @@ test("ten thousand malformed requests leave it serving, with nothing held and me
 	const { receiver, routes } = fixture;
 	const { path } = await routes.add();
 	const url = receiver.url + path;
-	while ((await send(url)).status === 404);
+	await untilKnown(url);
 	const random = seededRandom();
 	const memory = () => metric(receiver, "process_resident_memory_bytes");
 	let sent = 0;

@@ -2,7 +2,7 @@ import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { send, sendJSON } from "../http-client.ts";
+import { sendJSON, untilKnown } from "../http-client.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -46,8 +46,7 @@ test(
 	"two that are restarted in turn under load fail no request",
 	async () => {
 		const { path } = await fixture.routes.add();
-		for (const { url } of receivers)
-			while ((await send(url + path)).status === 404);
+		for (const { url } of receivers) await untilKnown(url + path);
 		const url = `http://127.0.0.1:${balancer.port}${path}`;
 		const agent = new Agent({ keepAlive: true });
 		const told: string[] = [];

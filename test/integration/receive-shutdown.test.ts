@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { send, sendJSON } from "../http-client.ts";
+import { sendJSON, untilKnown } from "../http-client.ts";
 import {
 	metric,
 	type ReceiveFixture,
@@ -19,7 +19,7 @@ beforeEach(async () => {
 	fixture = await startReceiveFixture();
 	const { path } = await fixture.routes.add();
 	url = fixture.receiver.url + path;
-	while ((await send(url)).status === 404);
+	await untilKnown(url);
 });
 
 afterEach(() => fixture.stop());

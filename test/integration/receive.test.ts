@@ -16,7 +16,7 @@ import {
 	oddities,
 	serialisations,
 } from "../github-payloads.ts";
-import { type HttpAnswer, send, sendJSON } from "../http-client.ts";
+import { type HttpAnswer, send, sendJSON, untilKnown } from "../http-client.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -40,8 +40,7 @@ async function newURL(
 ): Promise<string> {
 	const { path } = await fixture.routes.add(change);
 	const url = fixture.receiver.url + path;
-	// The route has arrived once the URL isn't unknown any more.
-	while ((await send(url)).status === 404);
+	await untilKnown(url);
 	return url;
 }
 
