@@ -87,21 +87,17 @@ export class DateCompaction {
 				return { key, file };
 			}),
 		);
-		const inputs: Input[] = [];
-		for (const [index, { key, file }] of files.entries()) {
-			const contents = await rewriter.contents(file);
+		const all = await rewriter.contents(files.map(({ file }) => file));
+		return files.map(({ key, file }, index) => {
 			const { rows } = objects[index]!;
+			const contents = all[index]!;
 			if (contents.rows !== rows)
 				throw new CompactionMismatch(
 					`The object ${key} holds ${contents.rows} rows where the ledger says ${rows}`,
 				);
-			inputs.push({
-				name: key.slice(key.lastIndexOf("/") + 1),
-				file,
-				contents,
-			});
-		}
-		return inputs;
+			const name = key.slice(key.lastIndexOf("/") + 1);
+			return { name, file, contents };
+		});
 	}
 
 	/** Replaces objects by one, or by several where they need too much memory; one alone stays as it is. */
@@ -158,7 +154,7 @@ export class DateCompaction {
 		inputs: readonly Input[],
 		what: string,
 	): Promise<Contents> {
-		const found = await this.#options.rewriter.contents(file);
+		const found = (await this.#options.rewriter.contents([file]))[0]!;
 		let [rows, hashes] = [0, 0n];
 		for (const { contents } of inputs) {
 			rows += contents.rows;

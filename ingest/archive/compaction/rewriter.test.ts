@@ -35,7 +35,7 @@ test("files become one, sorted by timestamp, with the same contents", async () =
 	const rewriter = await open();
 	const files = [
 		await fileOf(rewriter, event(1), event(4)),
-		await fileOf(rewriter, event(2), event(3)),
+		await fileOf(rewriter, event(2, "2, and more"), event(3)),
 	];
 	const merged = await rewriter.merge(files, 2048);
 	const instance = await DuckDBInstance.create(":memory:");
@@ -43,14 +43,15 @@ test("files become one, sorted by timestamp, with the same contents", async () =
 	const reader = await connection.runAndReadAll(
 		`SELECT body FROM read_parquet('${merged}', file_row_number = true) ORDER BY file_row_number`,
 	);
-	expect(reader.getRows().flat()).toEqual(["1", "2", "3", "4"]);
+	expect(reader.getRows().flat()).toEqual(["1", "2, and more", "3", "4"]);
 	connection.closeSync();
 	instance.closeSync();
-	const [a, b, both] = [
-		await rewriter.contents(files[0]!),
-		await rewriter.contents(files[1]!),
-		await rewriter.contents(merged),
-	];
+	const [a, b, both] = await rewriter.contents([...files, merged]);
+	expect([[a], [b], [both]]).toEqual([
+		await rewriter.contents([files[0]!]),
+		await rewriter.contents([files[1]!]),
+		await rewriter.contents([merged]),
+	]);
 	expect(both).toEqual({
 		rows: 4,
 		ids: 4,
@@ -69,9 +70,8 @@ test.each<[string, ObjectEvent[]]>([
 	const rewriter = await open();
 	const one = await fileOf(rewriter, event(1), event(2));
 	const other = await fileOf(rewriter, ...events);
-	expect(await rewriter.contents(other)).not.toEqual(
-		await rewriter.contents(one),
-	);
+	const [first, second] = await rewriter.contents([one, other]);
+	expect(second).not.toEqual(first);
 });
 
 test("what a killed process left is cleared away; one that is at work keeps its files", async () => {

@@ -63,20 +63,25 @@ export class Rewriter {
 		return join(this.#directory, `${this.#files++}.parquet`);
 	}
 
-	async contents(file: string): Promise<Contents> {
-		const [found] = await this.#session.rows<Record<keyof Contents, bigint>>(
-			`SELECT count(*) AS rows, count(DISTINCT event_id) AS ids,` +
+	/** Of each file by itself: asked of several at once, it takes a third of the time. */
+	async contents(files: readonly string[]): Promise<Contents[]> {
+		const found = await this.#session.rows<
+			Record<"file" | keyof Contents, bigint>
+		>(
+			`SELECT file_index AS file, count(*) AS rows, count(DISTINCT event_id) AS ids,` +
 				` sum(strlen(event_id) + strlen(body) + coalesce(strlen(headers), 0) + coalesce(strlen(violations), 0))::BIGINT AS bytes,` +
 				` sum(hash(event_id, timestamp, date, body, kind, headers, violations)::HUGEINT) AS hashes` +
-				` FROM ${rowsOf([file])}`,
+				` FROM ${rowsOf(files)} GROUP BY file_index`,
 		);
-		const { rows, ids, bytes, hashes } = found!;
-		return {
-			rows: Number(rows),
-			ids: Number(ids),
-			bytes: Number(bytes),
-			hashes: BigInt(hashes ?? 0),
-		};
+		return files.map((_, index) => {
+			const of = found.find(({ file }) => Number(file) === index);
+			return {
+				rows: Number(of?.rows ?? 0),
+				ids: Number(of?.ids ?? 0),
+				bytes: Number(of?.bytes ?? 0),
+				hashes: BigInt(of?.hashes ?? 0),
+			};
+		});
 	}
 
 	/** Writes the rows of the files into a new one, sorted by timestamp and id. Throws {@link OutOfMemory}. */
