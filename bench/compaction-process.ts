@@ -1,0 +1,49 @@
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import pino from "pino";
+import { Registry } from "prom-client";
+import { Compactor } from "../ingest/archive/compaction/compactor.ts";
+import type { DueDate } from "../ingest/archive/compaction/due-dates.ts";
+import { Tombstones } from "../ingest/archive/deletion/tombstones.ts";
+import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
+import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
+import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
+import type { ObjectStoreSettings } from "../ingest/archive/store/s3-client.ts";
+import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+
+/** What is compacted, and where. */
+export interface CompactionWork {
+	settings: ObjectStoreSettings;
+	dates: DueDate[];
+}
+
+/** Archive's compactor by itself, so that its memory can be told: `node compaction-process.ts <file with the work>`. */
+const file = process.argv[2]!;
+const work: CompactionWork = JSON.parse(await readFile(file, "utf8"));
+const { signal } = new AbortController();
+const store = new S3ObjectStore(work.settings, signal);
+const keys = new ObjectKeys("");
+const shard = {
+	number: 0,
+	index: new LedgerIndex(),
+	notReady: undefined,
+	lagSeconds: 0,
+};
+const compactor = new Compactor({
+	store,
+	keys,
+	shards: [shard],
+	minObjects: 2,
+	intervalMs: 600_000,
+	maxLagSeconds: 1,
+	scratch: dirname(file),
+	tombstones: new Tombstones(store, keys),
+	metrics: new ArchiveMetrics(
+		new Registry(),
+		() => [],
+		async () => [],
+	),
+	log: pino({ level: "silent" }),
+});
+for (const date of work.dates) await compactor.compact(0, date, signal);
+store.close();
