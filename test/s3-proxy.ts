@@ -37,6 +37,8 @@ export class S3Proxy {
 	readonly requests: SeenRequest[] = [];
 	/** Asked for each request. */
 	disturb: (request: SeenRequest) => Disturbance | undefined = () => undefined;
+	/** Called when the store has done what was asked, before its answer goes out. */
+	afterwards: (request: SeenRequest) => void = () => undefined;
 	readonly endpoint: string;
 	readonly close: () => Promise<void>;
 
@@ -101,6 +103,7 @@ export class S3Proxy {
 		}
 		if (disturbance === "request corrupted") flip(body);
 		const { status, headers, content } = await forward(url, seen, body, target);
+		this.afterwards(seen);
 		if (disturbance === "silence") return;
 		if (disturbance === "answer lost") return void response.destroy();
 		if (disturbance === "answer corrupted") flip(content);
