@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobResult } from "../contracts/job.ts";
+import { terminated } from "../test/terminated-pod.ts";
 import { jobOutcome } from "./job-outcome.ts";
 import type { Job, Pod } from "./kube/kinds.ts";
 
@@ -17,18 +18,8 @@ const pod = (second: number, status: NonNullable<Pod["status"]>): Pod => ({
 	},
 	status,
 });
-const exited = (exitCode: number, message: string, reason = "Error") => ({
-	containerStatuses: [
-		{
-			name: "tidemill",
-			image: "",
-			imageID: "",
-			ready: false,
-			restartCount: 0,
-			state: { terminated: { exitCode, message, reason } },
-		},
-	],
-});
+const exited = (exitCode: number, message: string, reason = "Error") =>
+	terminated({ exitCode, message, reason });
 const succeeded: JobResult = {
 	version: 1,
 	outcome: "Succeeded",

@@ -12,6 +12,7 @@ import {
 	runOf,
 	sourceOf,
 } from "./resource-examples.ts";
+import { terminated } from "./terminated-pod.ts";
 
 /** A reason that BigQuery gives when it says no. */
 export interface BigQueryError {
@@ -159,17 +160,6 @@ const failedJob: Job = {
 function podThatLeft(message: string): Pod {
 	return {
 		metadata: { name: "pod", creationTimestamp: "2026-03-10T11:58:00Z" },
-		status: {
-			containerStatuses: [
-				{
-					name: "tidemill",
-					image: "",
-					imageID: "",
-					ready: false,
-					restartCount: 0,
-					state: { terminated: { exitCode: 65, message } },
-				},
-			],
-		},
+		status: terminated({ exitCode: 65, message }),
 	};
 }

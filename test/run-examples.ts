@@ -15,6 +15,7 @@ import {
 	runOf,
 	sourceOf,
 } from "./resource-examples.ts";
+import { terminated } from "./terminated-pod.ts";
 
 /** What a decision about a Run rests on, and what it came to, for tables of decisions. */
 
@@ -77,23 +78,10 @@ export function jobWith(condition?: "Complete" | "Failed"): Job {
 export function podWith(result: JobResult | undefined, exitCode: number): Pod {
 	return {
 		metadata: { name: "r-x", creationTimestamp: "2026-03-31T11:58:00Z" },
-		status: {
-			containerStatuses: [
-				{
-					name: "tidemill",
-					image: "",
-					imageID: "",
-					ready: false,
-					restartCount: 0,
-					state: {
-						terminated: {
-							exitCode,
-							...(result && { message: JSON.stringify(result) }),
-						},
-					},
-				},
-			],
-		},
+		status: terminated({
+			exitCode,
+			...(result && { message: JSON.stringify(result) }),
+		}),
 	};
 }
 

@@ -1,142 +1,24 @@
 import { expect, test } from "vitest";
-import type { JobResult } from "../../contracts/job.ts";
-import type {
-	Destination,
-	DestinationSpec,
-	DestinationStatus,
-} from "../../crds/generated/types.ts";
-import { bigQueryOf } from "../../test/resource-examples.ts";
-import type { Job, Pod, Secret } from "../kube/kinds.ts";
-import { checkHash, checkName } from "./check.ts";
+import type { DestinationSpec } from "../../crds/generated/types.ts";
 import {
-	backoffMs,
-	type DestinationAction,
-	type DestinationState,
-	decide,
-	decideRefused,
-} from "./decide.ts";
-
-const now = Date.parse("2026-03-01T12:00:00.000Z");
-const at = new Date(now).toISOString();
-const spec: DestinationSpec = {
-	type: "DuckDB",
-	duckDB: { path: "events.duckdb", volumeClaimName: "files" },
-};
-const hash = checkHash(spec);
-const name = checkName("lake", hash);
-
-function destinationWith(
-	status?: DestinationStatus,
-	wanted: DestinationSpec = spec,
-): Destination {
-	return {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Destination",
-		metadata: { name: "lake", namespace: "shop", uid: "u", generation: 2 },
-		spec: wanted,
-		...(status && { status }),
-	};
-}
-
-const secretRef = { name: "google", key: "key.json" };
-
-function bigQuery(
-	more: Partial<DestinationSpec["bigQuery"]> = {},
-): DestinationSpec {
-	return bigQueryOf("lake", more).spec;
-}
-
-function stateWith(part: Partial<DestinationState> = {}): DestinationState {
-	return {
-		destination: destinationWith(),
-		jobs: [],
-		pods: [],
-		credentials: undefined,
-		image: "tidemill:1",
-		localWarehouse: undefined,
-		bigQueryEndpoints: [],
-		...part,
-	};
-}
-
-function jobThat(ended?: "Complete" | "Failed", reason?: string): Job {
-	return {
-		metadata: { name, namespace: "shop", uid: "job" },
-		...(ended && {
-			status: {
-				conditions: [
-					{
-						type: ended,
-						status: "True",
-						lastTransitionTime: at,
-						...(reason && { reason }),
-					},
-				],
-			},
-		}),
-	};
-}
-
-function podWith(result: JobResult): Pod {
-	return {
-		metadata: {
-			name: "pod",
-			ownerReferences: [
-				{ apiVersion: "batch/v1", kind: "Job", name, uid: "job" },
-			],
-		},
-		status: {
-			containerStatuses: [
-				{
-					name: "tidemill",
-					image: "",
-					imageID: "",
-					ready: false,
-					restartCount: 0,
-					state: {
-						terminated: { exitCode: 0, message: JSON.stringify(result) },
-					},
-				},
-			],
-		},
-	};
-}
-
-const succeeded: JobResult = {
-	version: 1,
-	outcome: "Succeeded",
-	rows: 0,
-	bytes: 0,
-	objects: 0,
-};
-const busy: JobResult = {
-	version: 1,
-	outcome: "Failed",
-	error: { code: "DestinationBusy", message: "in use by x", retryable: true },
-};
-
-function statusIn(actions: DestinationAction[]) {
-	return actions.find((action) => action.type === "writeStatus")?.status;
-}
-
-/** A Destination whose check of `spec` has failed this often, the last time at `now`. */
-function failedTimes(failures: number): Destination {
-	return destinationWith({
-		observedGeneration: 2,
-		phase: "Error",
-		lastCheck: { hash, time: at, failures },
-		conditions: [
-			{
-				type: "Ready",
-				status: "False",
-				reason: "CheckFailed",
-				message: "DestinationBusy: in use by x",
-				observedGeneration: 2,
-				lastTransitionTime: at,
-			},
-		],
-	});
-}
+	at,
+	bigQuery,
+	busy,
+	destinationWith,
+	failedTimes,
+	hash,
+	jobThat,
+	name,
+	now,
+	podWith,
+	secretRef,
+	spec,
+	stateWith,
+	statusIn,
+	succeeded,
+} from "../../test/destination-examples.ts";
+import type { Pod } from "../kube/kinds.ts";
+import { backoffMs, decide, decideRefused } from "./decide.ts";
 
 test("a new Destination is checked by a Job of its own that carries the spec's digest", () => {
 	const actions = decide(stateWith(), now);
@@ -337,71 +219,6 @@ test("a check that Kubernetes refuses is reported in its words and repeated", ()
 		conditions: [{ reason: "CheckNotStarted", message: "exceeded quota" }],
 	});
 	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
-});
-
-const key = { type: "service_account", client_email: "l@p", private_key: "k" };
-
-function secretWith(value: object | string, labelled = true): Secret {
-	const text = typeof value === "string" ? value : JSON.stringify(value);
-	return {
-		metadata: {
-			name: "google",
-			...(labelled && { labels: { "tidemill.dev/use": "true" } }),
-		},
-		data: { "key.json": Buffer.from(text).toString("base64") },
-	};
-}
-
-function withCredentials(credentials: Secret, status?: DestinationStatus) {
-	const spec = bigQuery({ credentials: { secretRef } });
-	return stateWith({ destination: destinationWith(status, spec), credentials });
-}
-
-test.each([
-	["SecretNotLabelled", secretWith(key, false)],
-	["SecretKeyNotFound", { ...secretWith(key), data: {} }],
-	["CredentialsInvalid", secretWith("no JSON")],
-	["CredentialsInvalid", secretWith({ ...key, type: "external_account" })],
-])("%s is said without a check", (reason, secret) => {
-	expect(statusIn(decide(withCredentials(secret), now))).toMatchObject({
-		conditions: [{ status: "False", reason }],
-	});
-});
-
-test("the check of a BigQuery destination has the key as a file, and no volume", () => {
-	const start = decide(withCredentials(secretWith(key)), now).find(
-		(action) => action.type === "startCheck",
-	)!;
-	const pod = start.check.job.spec!.template.spec!;
-	expect(pod.volumes!.map(({ name }) => name)).toEqual([
-		"input",
-		"scratch",
-		"credentials",
-	]);
-	expect(pod.containers[0]!.env).toContainEqual({
-		name: "GOOGLE_APPLICATION_CREDENTIALS",
-		value: "/var/run/tidemill/credentials/key.json",
-	});
-	const { "input.json": text } = start.check.secret.stringData!;
-	expect(JSON.parse(text!).destination).toEqual({
-		type: "BigQuery",
-		projectId: "my-project",
-		dataset: "events",
-		location: "EU",
-		createDataset: false,
-	});
-});
-
-test("another key is verified anew, under another name", () => {
-	const spec = bigQuery({ credentials: { secretRef } });
-	const old = checkHash(spec, secretWith(key));
-	const verified = { lastCheck: { hash: old, time: at, failures: 0 } };
-	const types = (secret: Secret) =>
-		decide(withCredentials(secret, verified), now).map(({ type }) => type);
-	expect(types(secretWith(key))).not.toContain("startCheck");
-	expect(types(secretWith({ ...key, private_key: "other" }))).toContain(
-		"startCheck",
-	);
 });
 
 test("an endpoint on the list is allowed", () => {

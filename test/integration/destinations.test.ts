@@ -12,6 +12,7 @@ import {
 	type OperatorFixture,
 	startOperatorFixture,
 } from "../operator-fixture.ts";
+import { terminated } from "../terminated-pod.ts";
 
 let fixture: OperatorFixture;
 let account: string;
@@ -97,18 +98,7 @@ async function endPod(pod: Pod, result: JobResult): Promise<void> {
 		{
 			status: {
 				phase: exitCode === 0 ? "Succeeded" : "Failed",
-				containerStatuses: [
-					{
-						name: "tidemill",
-						image: "x",
-						imageID: "x",
-						ready: false,
-						restartCount: 0,
-						state: {
-							terminated: { exitCode, message: JSON.stringify(result) },
-						},
-					},
-				],
+				...terminated({ exitCode, message: JSON.stringify(result) }),
 			},
 		},
 		"merge",

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import type { DestinationStatus } from "../../crds/generated/types.ts";
+import {
+	at,
+	bigQuery,
+	destinationWith,
+	now,
+	secretRef,
+	stateWith,
+	statusIn,
+} from "../../test/destination-examples.ts";
+import type { Secret } from "../kube/kinds.ts";
+import { checkHash } from "./check.ts";
+import { decide } from "./decide.ts";
+
+const key = { type: "service_account", client_email: "l@p", private_key: "k" };
+
+function secretWith(value: object | string, labelled = true): Secret {
+	const text = typeof value === "string" ? value : JSON.stringify(value);
+	return {
+		metadata: {
+			name: "google",
+			...(labelled && { labels: { "tidemill.dev/use": "true" } }),
+		},
+		data: { "key.json": Buffer.from(text).toString("base64") },
+	};
+}
+
+function withCredentials(credentials: Secret, status?: DestinationStatus) {
+	const spec = bigQuery({ credentials: { secretRef } });
+	return stateWith({ destination: destinationWith(status, spec), credentials });
+}
+
+test.each([
+	["SecretNotLabelled", secretWith(key, false)],
+	["SecretKeyNotFound", { ...secretWith(key), data: {} }],
+	["CredentialsInvalid", secretWith("no JSON")],
+	["CredentialsInvalid", secretWith({ ...key, type: "external_account" })],
+])("%s is said without a check", (reason, secret) => {
+	expect(statusIn(decide(withCredentials(secret), now))).toMatchObject({
+		conditions: [{ status: "False", reason }],
+	});
+});
+
+test("the check of a BigQuery destination has the key as a file, and no volume", () => {
+	const start = decide(withCredentials(secretWith(key)), now).find(
+		(action) => action.type === "startCheck",
+	)!;
+	const pod = start.check.job.spec!.template.spec!;
+	expect(pod.volumes!.map(({ name }) => name)).toEqual([
+		"input",
+		"scratch",
+		"credentials",
+	]);
+	expect(pod.containers[0]!.env).toContainEqual({
+		name: "GOOGLE_APPLICATION_CREDENTIALS",
+		value: "/var/run/tidemill/credentials/key.json",
+	});
+	const { "input.json": text } = start.check.secret.stringData!;
+	expect(JSON.parse(text!).destination).toEqual({
+		type: "BigQuery",
+		projectId: "my-project",
+		dataset: "events",
+		location: "EU",
+		createDataset: false,
+	});
+});
+
+test("another key is verified anew, under another name", () => {
+	const spec = bigQuery({ credentials: { secretRef } });
+	const old = checkHash(spec, secretWith(key));
+	const verified = { lastCheck: { hash: old, time: at, failures: 0 } };
+	const types = (secret: Secret) =>
+		decide(withCredentials(secret, verified), now).map(({ type }) => type);
+	expect(types(secretWith(key))).not.toContain("startCheck");
+	expect(types(secretWith({ ...key, private_key: "other" }))).toContain(
+		"startCheck",
+	);
+});
