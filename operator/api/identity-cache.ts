@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Who a token belongs to, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
 export interface Identity {
@@ -52,5 +52,5 @@ export class IdentityCache {
 }
 
 function digestOf(token: string): string {
-	return createHash("sha256").update(token).digest("base64");
+	return hash("sha256", token, "base64");
 }

@@ -1,9 +1,10 @@
 import { RequestError } from "./errors.ts";
+import { GroupedCounter } from "./grouped-counter.ts";
 
 /** Counts that all replicas share. */
 export interface SharedCounter {
-	/** Adds one to a subject's count in a window, and returns it. Throws when that can't be told. */
-	add(window: number, subject: string): Promise<number>;
+	/** Adds requests to a subject's count in a window, and returns it. Throws when that can't be told. */
+	add(window: number, subject: string, requests: number): Promise<number>;
 }
 
 export interface RateLimitOptions {
@@ -33,6 +34,7 @@ const pauseMs = 1_000;
 export class RateLimit {
 	readonly #options: RateLimitOptions;
 	readonly #now: () => number;
+	readonly #shared: GroupedCounter | undefined;
 	#window = 0;
 	#counts = new Map<string, number>();
 	#pausedUntil = 0;
@@ -40,6 +42,7 @@ export class RateLimit {
 	constructor(options: RateLimitOptions) {
 		this.#options = options;
 		this.#now = options.now ?? Date.now;
+		this.#shared = options.shared && new GroupedCounter(options.shared);
 	}
 
 	/** Counts a request of the subject. */
@@ -63,10 +66,9 @@ export class RateLimit {
 		window: number,
 		subject: string,
 	): Promise<number | undefined> {
-		const { shared } = this.#options;
-		if (!shared || this.#now() < this.#pausedUntil) return undefined;
+		if (!this.#shared || this.#now() < this.#pausedUntil) return undefined;
 		try {
-			return await shared.add(window, subject);
+			return await this.#shared.add(window, subject);
 		} catch {
 			// NATS is away, which its own log says: this replica's count is the best that there is.
 			this.#pausedUntil = this.#now() + pauseMs;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { RequestError } from "./errors.ts";
 
 /** What all replicas know of requests with an `Idempotency-Key`, for 24 h. Each method throws when that can't be told. */
@@ -69,7 +69,7 @@ export async function carryOutOnce<T extends { name: string }>(
 }
 
 function digestOf(parts: unknown[]): string {
-	return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+	return hash("sha256", JSON.stringify(parts));
 }
 
 async function asked<T>(

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
 	DiscardPolicy,
 	jetstreamManager,
@@ -35,16 +35,20 @@ export class SharedState implements SharedCounter, RequestStore {
 		this.#nats = nats;
 	}
 
-	async add(window: number, subject: string): Promise<number> {
+	async add(
+		window: number,
+		subject: string,
+		requests: number,
+	): Promise<number> {
 		// Whoever asks can't choose the subject's characters or length.
-		const digest = createHash("sha256").update(subject).digest("hex");
+		const digest = hash("sha256", subject);
 		const address = rates.subject(window, digest.slice(0, 32));
 		try {
-			return await this.#increment(address);
+			return await this.#increment(address, requests);
 		} catch {
 			// There is no stream yet, or NATS was built anew.
 			await this.#createCounters();
-			return await this.#increment(address);
+			return await this.#increment(address, requests);
 		}
 	}
 
@@ -71,9 +75,9 @@ export class SharedState implements SharedCounter, RequestStore {
 	}
 
 	/** ADR-49: the acknowledgement has the counter's new value. */
-	async #increment(address: string): Promise<number> {
+	async #increment(address: string, by: number): Promise<number> {
 		const increment = headers();
-		increment.set("Nats-Incr", "+1");
+		increment.set("Nats-Incr", `+${by}`);
 		const answer = await this.#connection().request(address, "", {
 			headers: increment,
 			timeout: counterTimeoutMs,
