@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { type ApiOptions, createApi } from "../operator/api/server.ts";
-import { KubeClient } from "../operator/kube/client.ts";
-import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+import { loadCluster } from "../operator/kube/cluster.ts";
+import { tokenClients } from "../operator/kube/token-clients.ts";
 import { createLog } from "../service/log.ts";
 import { kubectl } from "./kubectl.ts";
 
@@ -17,16 +17,17 @@ export interface TestApi {
 	isWaited: Promise<void>;
 }
 
-/** The REST API on a free port, in front of the tests' apiserver or that of another kubeconfig. */
+/** The REST API on a free port, in front of the tests' apiserver or another one. */
 export async function startApi(
-	config = loadKubeConfig(inject("kubeconfig")),
+	cluster = loadCluster(inject("kubeconfig")),
 	options: Partial<ApiOptions> = {},
 ): Promise<TestApi> {
 	const stop = new AbortController();
 	const { promise: isWaited, resolve } = Promise.withResolvers<void>();
+	const clientOf = tokenClients(cluster);
 	const api = createApi({
 		clientFor: (token) => {
-			const client = KubeClient.fromConfig(config, { token });
+			const client = clientOf(token);
 			const watch = client.watch.bind(client);
 			client.watch = ((...args: Parameters<typeof watch>) => {
 				resolve();

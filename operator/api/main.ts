@@ -6,8 +6,8 @@ import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { KubeClient } from "../kube/client.ts";
-import { loadKubeConfig } from "../kube/kube-config.ts";
+import { loadCluster } from "../kube/cluster.ts";
+import { tokenClients } from "../kube/token-clients.ts";
 import { createApi } from "./server.ts";
 import { SharedState } from "./shared-state.ts";
 
@@ -19,7 +19,7 @@ export async function main(): Promise<number> {
 	const log = createLog("api");
 	const settings = new Settings();
 	const port = { min: 0, max: 65_535 };
-	const kubeConfig = loadKubeConfig(settings.optional("KUBECONFIG"));
+	const cluster = loadCluster(settings.optional("KUBECONFIG"));
 	const stopping = stopSignal();
 
 	const registry = new Registry();
@@ -57,13 +57,10 @@ export async function main(): Promise<number> {
 		},
 	);
 	const api = createApi({
-		// Only the server's address and authority are taken from the config: whatever user it has is left aside.
-		clientFor: (token) =>
-			KubeClient.fromConfig(kubeConfig, {
-				token,
-				userAgent: "tidemill-api",
-				requestTimeoutMs,
-			}),
+		clientFor: tokenClients(cluster, {
+			userAgent: "tidemill-api",
+			requestTimeoutMs,
+		}),
 		rateLimit: {
 			limit: settings.integer("API_RATE_LIMIT", {
 				min: 1,

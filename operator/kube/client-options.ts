@@ -4,8 +4,6 @@ import type { Query } from "./transport.ts";
 export interface KubeClientOptions {
 	/** How the apiserver's audit log names us. */
 	userAgent?: string;
-	/** Act with this bearer token instead of the config's user, of which nothing is used then. */
-	token?: string;
 	/** How long an answer may take as a whole, 30 s unless said. Watches are not bound by it. */
 	requestTimeoutMs?: number;
 	/** Called before every write: one that it throws for is not sent. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
+import { configAccess } from "./access.ts";
 import { ApiError, hasReason } from "./api-error.ts";
 import type {
 	KubeClientOptions,
@@ -13,7 +14,6 @@ import type {
 	WatchOptions,
 	WriteOptions,
 } from "./client-options.ts";
-import { withToken } from "./kube-config.ts";
 import {
 	apiVersionOf,
 	type Draft,
@@ -55,10 +55,8 @@ export class KubeClient {
 		kubeConfig: KubeConfig,
 		options: KubeClientOptions = {},
 	): KubeClient {
-		const { userAgent = "node", token } = options;
-		const config =
-			token === undefined ? kubeConfig : withToken(kubeConfig, token);
-		return new KubeClient(new Transport(config, userAgent), options);
+		const access = configAccess(kubeConfig);
+		return new KubeClient(new Transport(access, options.userAgent), options);
 	}
 
 	/** undefined when there is no such object. */

@@ -1,8 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { text } from "node:stream/consumers";
-// @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
-import type { KubeConfig } from "@kubernetes/client-node";
+import type { Access } from "./access.ts";
 import { ApiError } from "./api-error.ts";
 import { metrics } from "./metrics.ts";
 
@@ -24,13 +23,13 @@ export interface KubeRequest {
 
 export type Query = Record<string, string | number | boolean | undefined>;
 
-/** HTTP to one apiserver with the credentials of a kubeconfig, over connections that are kept. */
+/** HTTP to one apiserver, over connections that are kept. */
 export class Transport {
-	readonly #config: KubeConfig;
+	readonly #access: Access;
 	readonly #userAgent: string;
 
-	constructor(config: KubeConfig, userAgent: string) {
-		this.#config = config;
+	constructor(access: Access, userAgent = "node") {
+		this.#access = access;
 		this.#userAgent = userAgent;
 	}
 
@@ -51,12 +50,14 @@ export class Transport {
 	}
 
 	async #send(request: KubeRequest): Promise<http.IncomingMessage> {
-		const cluster = this.#config.getCurrentCluster();
-		if (!cluster) throw new Error("the kubeconfig has no current cluster");
-		const url = urlOf(cluster.server, request);
+		const { server } = this.#access;
+		const secure = server.protocol === "https:";
 		const body =
 			request.body === undefined ? undefined : JSON.stringify(request.body);
 		const options: https.RequestOptions = {
+			hostname: server.hostname.replace(/^\[|\]$/g, ""),
+			port: server.port,
+			path: pathOf(server, request),
 			method: request.method,
 			headers: {
 				accept: request.accept ?? "application/json",
@@ -69,17 +70,14 @@ export class Transport {
 			...(request.signal && { signal: request.signal }),
 			...(request.silenceMs && { timeout: request.silenceMs }),
 		};
-		// For every request anew: token files rotate and exec credentials expire.
-		await this.#config.applyToHTTPSOptions(options);
-		const secure = url.protocol === "https:";
-		// The config's own agent keeps no connections; only one that goes through a proxy is needed.
-		if (!cluster.proxyUrl) options.agent = secure ? httpsAgent : httpAgent;
+		await this.#access.sign(options);
+		options.agent ??= secure ? httpsAgent : httpAgent;
 
 		const count = (code: string) =>
-			metrics.requests.inc({ code, method: request.method, host: url.host });
+			metrics.requests.inc({ code, method: request.method, host: server.host });
 		return new Promise((resolve, reject) => {
 			let answer: http.IncomingMessage | undefined;
-			const outgoing = (secure ? https : http).request(url, options, (got) => {
+			const outgoing = (secure ? https : http).request(options, (got) => {
 				answer = got;
 				count(String(got.statusCode));
 				resolve(got);
@@ -135,14 +133,16 @@ export function parseJson(body: string): unknown {
 
 // Probes from 30 s of silence on find a dead peer (libuv: 10 probes, 1 s apart). Agents keep connections apart by TLS
 // credentials, so that one for all clients is safe.
-const keepAlive = { keepAlive: true, keepAliveMsecs: 30_000 };
+export const keepAlive = { keepAlive: true, keepAliveMsecs: 30_000 };
 const httpAgent = new http.Agent(keepAlive);
 const httpsAgent = new https.Agent(keepAlive);
 
-function urlOf(server: string, { path, query = {} }: KubeRequest): URL {
+function pathOf(server: URL, { path, query = {} }: KubeRequest): string {
 	// A cluster behind a proxy can have a path of its own.
-	const url = new URL(server.replace(/\/+$/, "") + path);
+	const prefix = server.pathname.replace(/\/+$/, "");
+	const parameters = new URLSearchParams();
 	for (const [name, value] of Object.entries(query))
-		if (value !== undefined) url.searchParams.set(name, String(value));
-	return url;
+		if (value !== undefined) parameters.set(name, String(value));
+	const search = parameters.toString();
+	return prefix + path + (search && `?${search}`);
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import { loadCluster } from "../../operator/kube/cluster.ts";
 import {
 	type ApiAnswer,
 	type ApiClient,
@@ -35,7 +35,7 @@ beforeAll(async () => {
 		...["create", "rolebinding", "editor", "--namespace=shop"],
 		...["--clusterrole=tidemill-editor", "--serviceaccount=shop:editor"],
 	);
-	api = await startApi(loadKubeConfig(kubeconfig));
+	api = await startApi(loadCluster(kubeconfig));
 });
 
 afterAll(async () => {

@@ -5,7 +5,9 @@ import { runKind } from "../../crds/generated/types.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/probe.ts";
 import { KubeClient } from "../../operator/kube/client.ts";
+import { loadCluster } from "../../operator/kube/cluster.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import { tokenClients } from "../../operator/kube/token-clients.ts";
 import {
 	type ApiClient,
 	apiClient,
@@ -184,15 +186,9 @@ async function askBefore(answer: RequestListener): Promise<ApiClient> {
 }
 
 async function askAt(server: string): Promise<ApiClient> {
-	const config = loadKubeConfig(inject("kubeconfig"));
-	config.clusters = config.clusters.map((cluster) => ({
-		...cluster,
-		server,
-		skipTLSVerify: server.startsWith("http:"),
-	}));
-	const { api, url } = await startApi(config, {
-		clientFor: (token) =>
-			KubeClient.fromConfig(config, { token, requestTimeoutMs }),
+	const cluster = { ...loadCluster(inject("kubeconfig")), server };
+	const { api, url } = await startApi(cluster, {
+		clientFor: tokenClients(cluster, { requestTimeoutMs }),
 	});
 	cleanups.push(() => api.close());
 	return apiClient(url, token);

@@ -10,6 +10,7 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../operator/kube/client.ts";
+import { loadCluster } from "../../operator/kube/cluster.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import { ask, startApi, type TestApi, tokenOf } from "../api-fixture.ts";
@@ -303,12 +304,8 @@ test("an unknown path is 404, another method 405 with those that are allowed", a
 });
 
 test("an apiserver that is away is 503, saying when to come back", async () => {
-	const elsewhere = loadKubeConfig(inject("kubeconfig"));
-	elsewhere.clusters = elsewhere.clusters.map((cluster) => ({
-		...cluster,
-		server: "https://127.0.0.1:1",
-	}));
-	const away = await startApi(elsewhere);
+	const cluster = loadCluster(inject("kubeconfig"));
+	const away = await startApi({ ...cluster, server: "https://127.0.0.1:1" });
 	const response = await fetch(`${away.url}/v1/sources`, {
 		headers: bearer("viewer"),
 	});

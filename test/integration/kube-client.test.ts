@@ -5,10 +5,12 @@ import {
 	hasReason,
 	KubeClient,
 } from "../../operator/kube/client.ts";
+import { loadCluster } from "../../operator/kube/cluster.ts";
 import { EventRecorder } from "../../operator/kube/events.ts";
 import { type ConfigMap, kinds, type Pod } from "../../operator/kube/kinds.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import { writeStatus } from "../../operator/kube/status-writer.ts";
+import { tokenClients } from "../../operator/kube/token-clients.ts";
 import { createLog } from "../../service/log.ts";
 
 const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
@@ -88,9 +90,8 @@ test("a field that another manager owns is a conflict, unless it is forced", asy
 });
 
 test("a token takes the place of the config's own credentials", async () => {
-	const stranger = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")), {
-		token: "not-a-token",
-	});
+	const cluster = loadCluster(inject("kubeconfig"));
+	const stranger = tokenClients(cluster)("not-a-token");
 	await expect(
 		stranger.list(kinds.configMap, { namespace }),
 	).rejects.toMatchObject({ status: 401, reason: "Unauthorized" });

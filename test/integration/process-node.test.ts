@@ -2,9 +2,9 @@ import { readdir } from "node:fs/promises";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { KubeClient } from "../../operator/kube/client.ts";
+import { loadCluster } from "../../operator/kube/cluster.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
-import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import { tokenClients } from "../../operator/kube/token-clients.ts";
 import { kubectl } from "../kubectl.ts";
 import { ProcessNodeFixture, podSpec, wait } from "../process-node-fixture.ts";
 
@@ -170,8 +170,8 @@ test("a Pod that wants one gets a token of its service account, which is good fo
 	const seen = await fixture.logs("token");
 	expect(seen).toContain(`/namespace: ${fixture.namespace}\n`);
 	const token = /\/token: (\S+)$/m.exec(seen)![1]!;
-	const config = loadKubeConfig(inject("kubeconfig"));
-	const answer = await KubeClient.fromConfig(config, { token }).raw(
+	const cluster = loadCluster(inject("kubeconfig"));
+	const answer = await tokenClients(cluster)(token).raw(
 		"POST",
 		"/apis/authentication.k8s.io/v1/selfsubjectreviews",
 		{

@@ -10,9 +10,11 @@ import {
 import { createApi } from "../../operator/api/server.ts";
 import { SharedState } from "../../operator/api/shared-state.ts";
 import { KubeClient } from "../../operator/kube/client.ts";
+import { loadCluster } from "../../operator/kube/cluster.ts";
 import { Informer } from "../../operator/kube/informer.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import type { ResourceKind } from "../../operator/kube/resource.ts";
+import { tokenClients } from "../../operator/kube/token-clients.ts";
 import { createLog } from "../../service/log.ts";
 import { pythonEnvironment } from "../python.ts";
 import { startControlPlane, startNats } from "../servers.ts";
@@ -69,7 +71,7 @@ async function serve(): Promise<{ url: string; token: string }> {
 		}),
 	);
 	const api = createApi({
-		clientFor: (token) => KubeClient.fromConfig(config, { token }),
+		clientFor: tokenClients(loadCluster(controlPlane.kubeconfig)),
 		rateLimit: { limit: 10_000_000, windowMs: 60_000, shared },
 		requests: shared,
 		log,

@@ -1,0 +1,113 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { loadCluster } from "./cluster.ts";
+
+let directory: string;
+
+beforeAll(async () => {
+	directory = await mkdtemp(join(tmpdir(), "tidemill-cluster-"));
+});
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+afterEach(() => vi.unstubAllEnvs());
+
+test("the current context's cluster is taken, and of its user nothing", async () => {
+	const path = await kubeconfig(`
+current-context: second
+contexts:
+- { name: first, context: { cluster: a, user: u } }
+- { name: second, context: { cluster: b, user: u } }
+clusters:
+- { name: a, cluster: { server: https://a.example } }
+- name: b
+  cluster:
+    server: https://b.example:6443
+    certificate-authority: pki/ca.crt
+    certificate-authority-data: Y2E=
+    tls-server-name: kubernetes
+    proxy-url: http://proxy.example:3128
+users:
+- { name: u, user: { token: s3cret } }
+`);
+	expect(loadCluster(path)).toEqual({
+		name: "b",
+		server: "https://b.example:6443",
+		caFile: join(directory, "pki/ca.crt"),
+		caData: "Y2E=",
+		skipTLSVerify: false,
+		tlsServerName: "kubernetes",
+		proxyUrl: "http://proxy.example:3128",
+	});
+});
+
+test("without a kubeconfig it is the cluster of the Pod", () => {
+	vi.stubEnv("KUBERNETES_SERVICE_HOST", "fd00::1");
+	vi.stubEnv("KUBERNETES_SERVICE_PORT", "6443");
+	expect(loadCluster(undefined)).toEqual({
+		name: "pod",
+		server: "https://[fd00::1]:6443",
+		caFile: "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt",
+		skipTLSVerify: false,
+	});
+	vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
+	expect(() => loadCluster(undefined)).toThrow(
+		"KUBECONFIG is not set and this is not a Pod.",
+	);
+});
+
+test.each([
+	["nothing", "", 'no usable current cluster (its current-context is "")'],
+	[
+		"a context that isn't there",
+		"current-context: gone",
+		'no usable current cluster (its current-context is "gone")',
+	],
+	["no YAML", "users: [{ name: u, token: s3cret }", "can't be read"],
+	["no address", clusterAt("{ server: here }"), "no usable current cluster"],
+	["tokens in clear text", clusterAt("{ server: http://a }"), "in clear text"],
+	[
+		"a proxy of another kind",
+		clusterAt("{ server: https://a, proxy-url: socks5://p:1080 }"),
+		"the proxy-url socks5://p:1080, which is not that of an HTTP proxy",
+	],
+])("%s is refused, and said", async (_, text, message) => {
+	const path = await kubeconfig(text);
+	const load = () => loadCluster(path);
+	expect(load).toThrow(`The kubeconfig ${path}`);
+	expect(load).toThrow(message);
+	expect(load).not.toThrow("s3cret");
+});
+
+test("a kubeconfig that isn't there is refused", () => {
+	const path = join(directory, "none");
+	expect(() => loadCluster(path)).toThrow(
+		`The kubeconfig ${path} can't be read: there is no such file`,
+	);
+});
+
+test("with insecure-skip-tls-verify an apiserver without TLS is taken", async () => {
+	const path = await kubeconfig(
+		clusterAt("{ server: http://a, insecure-skip-tls-verify: true }"),
+	);
+	expect(loadCluster(path)).toMatchObject({
+		server: "http://a",
+		skipTLSVerify: true,
+	});
+});
+
+function clusterAt(cluster: string): string {
+	return `
+current-context: c
+contexts: [{ name: c, context: { cluster: a } }]
+clusters: [{ name: a, cluster: ${cluster} }]
+`;
+}
+
+async function kubeconfig(text: string): Promise<string> {
+	const path = join(directory, "kubeconfig");
+	await writeFile(path, text);
+	return path;
+}

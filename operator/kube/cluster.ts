@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+// Its types only: see access.ts.
+import type { Cluster } from "@kubernetes/client-node";
+// yaml: reads YAML 1.2 and keeps to it.
+import { parse } from "yaml";
+import { SettingError } from "../../service/settings.ts";
+import { kubeconfigErrors } from "./kubeconfig-errors.ts";
+
+/** Where Kubernetes puts what a Pod needs to reach the apiserver (ServiceAccount admission controller). */
+const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+
+/**
+ * The apiserver that the kubeconfig at this path names, or without a path the one of this Pod's cluster; whatever
+ * credentials are there are left aside. Throws {@link SettingError}.
+ */
+export function loadCluster(path: string | undefined): Cluster {
+	if (path === undefined) return podCluster();
+	const config = readKubeconfig(path);
+	const name = named(config.contexts, config["current-context"])?.context
+		?.cluster;
+	const cluster = named(config.clusters, name)?.cluster;
+	if (!URL.canParse(cluster?.server ?? ""))
+		throw kubeconfigErrors.noCluster(path, config["current-context"] ?? "");
+	return usable(path, clusterOf(cluster!, name!, dirname(path)));
+}
+
+/** What is read of https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
+interface Kubeconfig {
+	"current-context"?: string;
+	contexts?: { name: string; context?: { cluster?: string } }[];
+	clusters?: { name: string; cluster?: KubeconfigCluster }[];
+}
+
+interface KubeconfigCluster {
+	server: string;
+	"certificate-authority"?: string;
+	"certificate-authority-data"?: string;
+	"insecure-skip-tls-verify"?: boolean;
+	"tls-server-name"?: string;
+	"proxy-url"?: string;
+}
+
+function readKubeconfig(path: string): Kubeconfig {
+	try {
+		// Of nothing at all YAML makes null.
+		return parse(readFileSync(path, "utf8")) ?? {};
+	} catch (error) {
+		throw kubeconfigErrors.unreadable(path, error);
+	}
+}
+
+function podCluster(): Cluster {
+	const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } =
+		process.env;
+	if (!host) throw kubeconfigErrors.notInPod();
+	const address = host.includes(":") ? `[${host}]` : host;
+	return {
+		name: "pod",
+		server: `https://${address}:${port ?? 443}`,
+		caFile: podCaFile,
+		skipTLSVerify: false,
+	};
+}
+
+function clusterOf(
+	cluster: KubeconfigCluster,
+	name: string,
+	directory: string,
+): Cluster {
+	const caFile = cluster["certificate-authority"];
+	const caData = cluster["certificate-authority-data"];
+	const tlsServerName = cluster["tls-server-name"];
+	const proxyUrl = cluster["proxy-url"];
+	return {
+		name,
+		server: cluster.server,
+		skipTLSVerify: cluster["insecure-skip-tls-verify"] === true,
+		...(caFile && {
+			caFile: isAbsolute(caFile) ? caFile : join(directory, caFile),
+		}),
+		...(caData && { caData }),
+		...(tlsServerName && { tlsServerName }),
+		...(proxyUrl && { proxyUrl }),
+	};
+}
+
+function usable(path: string, cluster: Cluster): Cluster {
+	const { server, skipTLSVerify, proxyUrl = "http:" } = cluster;
+	if (server.startsWith("http:") && !skipTLSVerify)
+		throw new SettingError(
+			`The kubeconfig ${path} has the server ${server}, to which callers' tokens would go in clear text. Give its https:// address, or set insecure-skip-tls-verify.`,
+		);
+	if (!/^https?:/.test(proxyUrl))
+		throw new SettingError(
+			`The kubeconfig ${path} has the proxy-url ${proxyUrl}, which is not that of an HTTP proxy. Give one that begins with http:// or https://.`,
+		);
+	return cluster;
+}
+
+function named<T extends { name: string }>(
+	items: T[] | undefined,
+	name: string | undefined,
+): T | undefined {
+	return items?.find((item) => item.name === name);
+}

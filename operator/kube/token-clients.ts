@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import https from "node:https";
+// Its types only: see access.ts.
+import type { Cluster } from "@kubernetes/client-node";
+import type { Access } from "./access.ts";
+import { KubeClient } from "./client.ts";
+import type { KubeClientOptions } from "./client-options.ts";
+import { keepAlive, Transport } from "./transport.ts";
+
+/**
+ * Clients of one apiserver, each of which acts with a bearer token and nothing else. Connections are kept, and shared:
+ * the token goes with each request.
+ */
+export function tokenClients(
+	cluster: Cluster,
+	options: KubeClientOptions = {},
+): (token: string) => KubeClient {
+	const server = new URL(cluster.server);
+	const agent = agentFor(cluster, server);
+	return (token) => {
+		const access: Access = {
+			server,
+			sign(request) {
+				request.agent = agent;
+				request.headers = {
+					...request.headers,
+					authorization: `Bearer ${token}`,
+				};
+			},
+		};
+		return new KubeClient(new Transport(access, options.userAgent), options);
+	};
+}
+
+function agentFor(
+	{ caFile, caData, skipTLSVerify, tlsServerName, proxyUrl }: Cluster,
+	{ protocol }: URL,
+): http.Agent {
+	const proxyEnv = { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
+	const options = { ...keepAlive, ...(proxyUrl && { proxyEnv }) };
+	if (protocol === "http:") return new http.Agent(options);
+	const agent = new https.Agent({
+		...options,
+		rejectUnauthorized: !skipTLSVerify,
+		...(tlsServerName && { servername: tlsServerName }),
+		...(caData && { ca: Buffer.from(caData, "base64") }),
+	});
+	if (caFile) readAuthorityAnew(agent, caFile);
+	return agent;
+}
+
+/** With each connection: a cluster's authority is renewed while we run. */
+function readAuthorityAnew(agent: https.Agent, caFile: string): void {
+	const connect = agent.createConnection.bind(agent);
+	agent.createConnection = (options, callback) =>
+		connect({ ...options, ca: readFileSync(caFile) }, callback);
+}
