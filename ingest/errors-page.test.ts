@@ -86,4 +86,20 @@ tidemill-frames-… frames-…-2-2: accepted … by ada: its disk is gone, and n
 The shard goes on within seconds. Who accepted what, when and why stays in the bucket, under \`losses/\`. Accepted is exactly
 what the alarm named: another number, another sequence, or another stream raises the alarm anew, so frames whose sequences were accepted
 may be found missing a second time, by their numbers. Should an accepted frame number come after all, it is archived as any other.
+
+### Where nothing can be accepted
+
+The other alarms don't know what is lost, so there is nothing to accept before something else is done. Stop archive for it.
+
+- \`FrameUnreadable\`: what came before the message is archived. If no version of archive can read it, it is damaged, or somebody else
+  published it. Keep a copy (\`nats stream get <stream> <sequence>\`), purge the stream through it
+  (\`nats stream purge <stream> --seq <sequence + 1>\`) and start archive. It now misses exactly this sequence (\`FramesMissing\`), and that can
+  be accepted.
+- \`StreamBehind\`, and \`CutMismatch\` after a restore: put a backup in place that reaches at least to the newest cut. If there is none, give the
+  stream up: keep a copy of it (\`nats stream backup\`), delete it, and start archive, which makes a new one. What the backup held is
+  archived; what receive stored after the restore went with the stream. \`FrameGap\` names it, process by process, and it can be accepted.
+  Only of a receive process that had ended before does nobody know: its log says what it published.
+- \`CutMismatch\` where nobody touched the stream, and \`CutUnreadable\`: put back the cut record as it was written, from the bucket's older
+  versions or a backup. Nothing else will do. Never delete or write one: its objects bear its number, so those of another cut in its place
+  would be taken for written.
 `;

@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { framesSubject } from "../../contracts/nats.ts";
 import type { CutRecord } from "../../ingest/archive/shard/cut.ts";
 import {
 	ArchiveFixture,
@@ -13,6 +15,7 @@ import {
 } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 import { consoleExamples, shownPattern } from "../console-examples.ts";
+import { mortal } from "../mortal-archive.ts";
 import { startTidemill } from "../tidemill-process.ts";
 
 let servers: Servers;
@@ -141,6 +144,93 @@ test("sequences that somebody purged are given up once that is accepted, and no 
 	const next = await archive.start();
 	expect(await alarmOf(next, "FramesMissing")).toContain("sequences-6-6");
 	expect(await archive.bodies()).toEqual(["1", "4", "5"]);
+});
+
+test("a message that nobody can read is given up once it is purged and that is accepted; what came before it is archived", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.publish([newEvent("1")]);
+	await archive.publishBytes(Buffer.from("no frame"), "x");
+	await archive.publish([newEvent("2")]);
+	const running = await archive.start({ maxAgeMs: 600_000 });
+	expect(await alarmOf(running, "FrameUnreadable")).toContain("sequence 2");
+	expect(await archive.bodies()).toEqual(["1"]);
+	expect(await archive.streamState()).toMatchObject({ messages: 2 });
+	await running.stop();
+
+	const { streams } = await jetstreamManager(archive.connection);
+	await streams.purge(archive.stream, { seq: 3 });
+	const next = await archive.start();
+	await alarmOf(next, "FramesMissing");
+	await eventually(async () =>
+		expect((await accept(archive, "sequences-2-2")).exitCode).toBe(0),
+	);
+	await eventually(() => expect(next.shard.alarm).toBeUndefined());
+	await next.flush();
+	expect(await archive.bodies()).toEqual(["1", "2"]);
+});
+
+test("a stream that was restored is given up by deleting it; what went with it is named, and can be accepted", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archiveNumbers(archive, 1);
+	const { streams } = await jetstreamManager(archive.connection);
+	const { config } = await streams.info(archive.stream);
+	await streams.delete(archive.stream);
+	await streams.add(config);
+	await archive.publish([newEvent("2")], { number: 2 });
+	const running = await archive.start();
+	await alarmOf(running, "CutMismatch");
+	await running.stop();
+
+	await streams.delete(archive.stream);
+	const first = await archive.start();
+	await eventually(async () => {
+		const names = streams.names(framesSubject(archive.shard));
+		archive.stream = (await names.next())[0]!;
+		expect(archive.stream).toBeDefined();
+	});
+	expect(archive.stream).not.toBe(config.name);
+	await archive.publish([newEvent("3")], { number: 3 });
+	await first.flush();
+	await first.stop();
+	await letHolesAge(archive, 1);
+	await archive.publish([newEvent("4")], { number: 4 });
+	const next = await archive.start();
+	expect(await alarmOf(next, "FrameGap")).toContain("frames 2 to 2");
+	const loss = `frames-${archive.process}-2-2`;
+	await eventually(async () =>
+		expect((await accept(archive, loss)).exitCode).toBe(0),
+	);
+	await eventually(() => expect(next.shard.alarm).toBeUndefined());
+	await next.flush();
+	expect(await archive.bodies()).toEqual(["1", "3", "4"]);
+});
+
+test("frames that somebody purges after their cut is decided and before its objects are written are missed by the next Run", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.publish([newEvent("1", { sourceKey })]);
+	const { options, died } = mortal(
+		(when, step) => `${when} ${step}` === "after cut",
+	);
+	const first = await archive.start(options);
+	await died;
+	await first.stop();
+	const { streams } = await jetstreamManager(archive.connection);
+	await streams.purge(archive.stream, { seq: 2 });
+	const { flush } = await archive.start();
+	await archive.publish([newEvent("2", { sourceKey })]);
+	await flush();
+	expect(await archive.bodies()).toEqual(["2"]);
+	const run = randomUUID();
+	expect(await archive.ask({ run, account: "shop", sourceKey })).toMatchObject({
+		ok: false,
+		error: {
+			code: "ObjectMissing",
+			message: expect.stringContaining(
+				`${archive.stream}-00000000000000000001`,
+			),
+		},
+	});
 });
 
 test("nothing is accepted that archive hasn't found, and nothing without a name and a reason", async () => {

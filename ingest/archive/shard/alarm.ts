@@ -2,10 +2,12 @@ import { type Loss, lossId } from "./loss.ts";
 
 /**
  * Why a shard must stop: going on would need a guess about events. Nothing is archived or purged after one, and the
- * frames stay in the stream. Each says what a person should look at.
+ * frames stay in the stream. Each says what a person should look at. Those that know what is lost can be accepted; what
+ * to do about the others is in docs/reference/errors.md.
  */
 export const alarms = {
-	FrameUnreadable: "Upgrade archive before receive, then start archive again.",
+	FrameUnreadable:
+		"Upgrade archive before receive, then start archive again. What no version can read can be purged, and accepted as lost.",
 	FrameGap:
 		"Frames that receive was promised are missing from the stream: NATS lost them. Compare the stream with its backups and receive's log. What can't be had back can be accepted as lost.",
 	FramesMissing:

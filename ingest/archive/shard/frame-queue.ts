@@ -90,6 +90,11 @@ export class FrameQueue {
 		if (this.#failure !== undefined) throw this.#failure;
 	}
 
+	/** Whether reading ended at a message that stops the shard. */
+	get hasAlarm(): boolean {
+		return this.#failure instanceof Alarm;
+	}
+
 	/** The frames read so far, in order and without a gap. */
 	peek(): readonly StoredFrame[] {
 		return this.#frames;

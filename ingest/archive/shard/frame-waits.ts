@@ -26,8 +26,10 @@ export async function untilCutIsDue(
 	const stall = new Stall();
 	for (;;) {
 		signal.throwIfAborted();
-		queue.throwIfFailed();
 		const { backlog } = queue;
+		// What came before the message that stops the shard needn't wait for a person.
+		if (queue.hasAlarm && backlog.frames > 0) return;
+		queue.throwIfFailed();
 		const nowMs = performance.now();
 		const dueInMs = cutDueInMs(backlog, limits, flushes.through, nowMs);
 		if (dueInMs === 0) return;
@@ -49,9 +51,9 @@ export async function untilRead(
 	const stall = new Stall();
 	for (;;) {
 		signal.throwIfAborted();
-		queue.throwIfFailed();
 		const { lastSequence } = queue.backlog;
 		if (lastSequence >= sequence) return;
+		queue.throwIfFailed();
 		await bell.wait(stall.inMs(lastSequence, sequence, performance.now()));
 	}
 }
