@@ -23,10 +23,7 @@ import {
 	type TestS3,
 } from "../test/servers.ts";
 import { temporaryDirectory } from "../test/test-server.ts";
-import {
-	startTidemill,
-	type TidemillProcess,
-} from "../test/tidemill-process.ts";
+import { startArchive } from "./archive-process.ts";
 import type { Bench, Measurement } from "./measurement.ts";
 import { cpuMs, memory } from "./process-cost.ts";
 
@@ -193,20 +190,9 @@ async function archive(
 	nats: TestNats,
 	s3: TestS3,
 ): Promise<Drained> {
-	const process = startTidemill(["archive"], {
-		NATS_URL: nats.urlFor("archive"),
-		S3_ENDPOINT: s3.endpoint,
-		S3_BUCKET: s3.bucket,
-		AWS_REGION: s3.region,
-		AWS_ACCESS_KEY_ID: s3.accessKeyId,
-		AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-		// As its container has it.
-		NODE_OPTIONS: "--max-semi-space-size=4",
-		// The last cut isn't full: it waits for its age.
-		ARCHIVE_MAX_AGE_MS: "100",
-	});
+	// The last cut isn't full: it waits for its age.
+	const process = await startArchive(nats, s3, { ARCHIVE_MAX_AGE_MS: "100" });
 	try {
-		await untilArchiving(process);
 		const pid = process.child.pid!;
 		const startCpuMs = await cpuMs(pid);
 		const { streams } = await jetstreamManager(connection);
@@ -242,13 +228,4 @@ async function objectBytes({ bucketDirectory }: TestS3): Promise<number> {
 		if (path.endsWith(".parquet"))
 			bytes += (await stat(join(directory, path))).size;
 	return bytes;
-}
-
-function untilArchiving(process: TidemillProcess): Promise<void> {
-	return new Promise((resolve, reject) => {
-		process.onLine = (line) => {
-			if (JSON.parse(line).msg === "the shard is archived") resolve();
-		};
-		void process.ended.then(({ stderr }) => reject(new Error(stderr)));
-	});
 }

@@ -9,6 +9,7 @@ import {
 	dayMs,
 	utcDate,
 } from "../contracts/utc-date.ts";
+import { rowGroupSize } from "../ingest/archive/compaction/output-size.ts";
 import type { IndexedObject } from "../ingest/archive/ledger/ledger-index.ts";
 import { ManifestObjects } from "../ingest/archive/manifest/manifest-objects.ts";
 import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
@@ -26,6 +27,12 @@ const objectsOfDay = 24 * 60;
 const rowsOfObject = 50;
 const rowsOfDay = objectsOfDay * rowsOfObject;
 const bodyBytes = 500;
+/** As in what a compaction writes: what a load needs of memory depends on it. */
+const rowsOfGroup = rowGroupSize({
+	objects: 1,
+	rows: rowsOfDay,
+	bytes: rowsOfDay * bodyBytes,
+});
 const rounds = 3;
 const source = { account: "bench", sourceKey: "5a".repeat(16) };
 const stream = "tidemill-frames-0-0123456789abcdef";
@@ -131,7 +138,7 @@ async function writeObjects(s3: TestS3, keys: ObjectKeys): Promise<string> {
 		const file = join(s3.bucketDirectory, key);
 		await mkdir(dirname(file), { recursive: true });
 		await connection.run(
-			`COPY (${rows(date, from, to)}) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`,
+			`COPY (${rows(date, from, to)}) TO '${file}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowsOfGroup})`,
 		);
 	};
 	try {

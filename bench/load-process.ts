@@ -54,10 +54,10 @@ export async function load(
 		TIDEMILL_WAREHOUSE: directory,
 		...env,
 	});
-	const cost = await costOf(child);
-	const { exitCode, stdout } = await ended;
-	if (exitCode !== 0) throw new Error(`The load failed:\n${stdout}`);
-	return cost;
+	return costOf(child).catch(async (cause) => {
+		const { stdout } = await ended;
+		throw new Error(`The load failed:\n${stdout}`, { cause });
+	});
 }
 
 /** Waits for the process to end. Throws when it fails. */

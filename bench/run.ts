@@ -7,6 +7,7 @@ import type { Bench, Measurement } from "./measurement.ts";
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
 	archive: () => import("./archive.ts"),
+	flush: () => import("./flush.ts"),
 	load: () => import("./load.ts"),
 	compaction: () => import("./compaction.ts"),
 	operator: () => import("./operator.ts"),

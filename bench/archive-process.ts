@@ -1,0 +1,30 @@
+import type { TestNats, TestS3 } from "../test/servers.ts";
+import {
+	startTidemill,
+	type TidemillProcess,
+} from "../test/tidemill-process.ts";
+
+/** Starts archive as its container has it, with these variables besides; settles when it archives its shard. */
+export async function startArchive(
+	nats: TestNats,
+	s3: TestS3,
+	env: Record<string, string> = {},
+): Promise<TidemillProcess> {
+	const archive = startTidemill(["archive"], {
+		NATS_URL: nats.urlFor("archive"),
+		S3_ENDPOINT: s3.endpoint,
+		S3_BUCKET: s3.bucket,
+		AWS_REGION: s3.region,
+		AWS_ACCESS_KEY_ID: s3.accessKeyId,
+		AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+		NODE_OPTIONS: "--max-semi-space-size=4",
+		...env,
+	});
+	await new Promise<void>((resolve, reject) => {
+		archive.onLine = (line) => {
+			if (JSON.parse(line).msg === "the shard is archived") resolve();
+		};
+		void archive.ended.then(({ stderr }) => reject(new Error(stderr)));
+	});
+	return archive;
+}

@@ -1,0 +1,132 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { jetstream } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import pino from "pino";
+import type { ManifestAnswer } from "../contracts/manifest.ts";
+import { framesSubject, manifestSubject } from "../contracts/nats.ts";
+import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
+import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+import { encodeEvent, encodeFrameHead, frameId } from "../ingest/frame.ts";
+import { connectNats } from "../service/nats.ts";
+import { Settings } from "../service/settings.ts";
+import { startNats, startS3, type TestS3 } from "../test/servers.ts";
+import { startArchive } from "./archive-process.ts";
+import { type Bench, median } from "./measurement.ts";
+
+const eventsPerSecond = 10;
+const flushes = 20;
+const source = { account: "bench", sourceKey: "5a".repeat(16) };
+const log = pino({ level: "silent" });
+const streamSettings = { maxBytes: 64 * 1024 ** 2, replicas: 1 };
+
+/** How long a Run waits until all that was answered before it is in S3, and has its manifest. */
+export const bench: Bench = {
+	about: `flush on demand at ${eventsPerSecond} events/s: from the question for a Run's manifest to the answer, ${flushes} times; baseline: one conditional PUT of as much as a cut's object`,
+	async run(say) {
+		const [nats, s3] = await Promise.all([startNats(), startS3()]);
+		const connection = await connectNats(
+			new Settings({ NATS_URL: nats.url }),
+			"bench",
+			log,
+		);
+		const store = storeOf(s3);
+		await openShardStream(connection, 0, streamSettings, log);
+		const archive = await startArchive(nats, s3);
+		const over = new AbortController();
+		try {
+			const publishing = publish(connection, over.signal);
+			publishing.catch(() => undefined);
+			const [flushed, put]: [number[], number[]] = [[], []];
+			const body = randomBytes(4_096);
+			for (let n = 0; n < flushes; n++) {
+				// Frames wait in archive, for a cut of a minute's age.
+				await delay(500 + Math.random() * 500);
+				flushed.push(await secondsOf(() => ask(connection)));
+				put.push(
+					await secondsOf(() =>
+						store.putNew(`baseline/${randomUUID()}`, body, "text/plain"),
+					),
+				);
+			}
+			over.abort();
+			say(`${await publishing} events, ${flushes} flushes`);
+			return [
+				against("flush, median", median(flushed), median(put)),
+				against("flush, longest", Math.max(...flushed), Math.max(...put)),
+			];
+		} finally {
+			over.abort();
+			archive.child.kill();
+			await archive.ended;
+			store.close();
+			await connection.close();
+			await Promise.all([nats.stop(), s3.stop()]);
+		}
+	},
+};
+
+function against(metric: string, seconds: number, baseline: number) {
+	return {
+		metric,
+		value: seconds * 1000,
+		unit: "ms",
+		baseline: baseline * 1000,
+		ratio: seconds / baseline,
+	};
+}
+
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+	const startMs = performance.now();
+	await work();
+	return (performance.now() - startMs) / 1000;
+}
+
+/** As operator does for a new Run. */
+async function ask(connection: NatsConnection): Promise<void> {
+	const question = JSON.stringify({ run: randomUUID(), ...source });
+	const timeout = 60_000;
+	const reply = await connection.request(manifestSubject(0), question, {
+		timeout,
+	});
+	const answer = reply.json<ManifestAnswer>();
+	if (!answer.ok) throw new Error(answer.error.message);
+}
+
+/** A frame for each event, as receive makes them at light load. Returns how many there were. */
+async function publish(
+	connection: NatsConnection,
+	signal: AbortSignal,
+): Promise<number> {
+	const process = randomBytes(16).toString("hex");
+	let number = 0;
+	while (!signal.aborted) {
+		const event = encodeEvent({
+			...source,
+			id: randomBytes(16),
+			receivedAtMs: Date.now(),
+			kind: "json",
+			headers: "",
+			violations: "",
+			body: Buffer.from(JSON.stringify(randomBytes(180).toString("hex"))),
+		});
+		const head = encodeFrameHead(process, ++number, [], 1);
+		await jetstream(connection).publish(
+			framesSubject(0),
+			Buffer.concat([head, ...event]),
+			{ msgID: frameId(process, number) },
+		);
+		await delay(1000 / eventsPerSecond);
+	}
+	return number;
+}
+
+function storeOf(s3: TestS3): S3ObjectStore {
+	process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
+	process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
+	const { bucket, region, endpoint } = s3;
+	return new S3ObjectStore(
+		{ bucket, region, endpoint, forcePathStyle: true },
+		new AbortController().signal,
+	);
+}
