@@ -2,17 +2,12 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../contracts/route.ts";
 import type { ContentKind } from "../frame.ts";
-import {
-	type Address,
-	hasUrlKey,
-	isAuthorized,
-	parseAddress,
-} from "./address.ts";
+import { hasUrlKey, isAuthorized, parseAddress } from "./address.ts";
 import { contentKind, maxEventBodyBytes } from "./content.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
 import { allowedMethods, type Greeting, greetByHead } from "./handshake.ts";
 import { methodNotAllowed, type Refusal, refusals } from "./refusal.ts";
-import type { RouteTable, ServedRoute } from "./route-table.ts";
+import type { Destination, RouteTable, ServedRoute } from "./route-table.ts";
 import { readClaim, type SignatureClaim } from "./signature/scheme.ts";
 import { isSigned, isTimely } from "./signature/verification.ts";
 
@@ -29,23 +24,22 @@ export interface Admission {
 	maxBodyBytes: number;
 }
 
-/** A URL that a source has. */
-export interface Destination {
-	route: ServedRoute;
-	address: Address;
-}
-
 /** Finds the source that a request is for. Who doesn't show its url key isn't told that there is one. */
 export function findSource(
 	target: string,
-	routes: Pick<RouteTable, "find" | "isSynced">,
+	routes: Pick<RouteTable, "find" | "isSynced" | "remember" | "remembered">,
 ): Destination | Refusal {
+	const remembered = routes.remembered(target);
+	if (remembered) return remembered;
 	const address = parseAddress(target);
 	if (!address) return refusals.UnknownURL;
 	const route = routes.find(address.sourceKey);
 	if (!route || !hasUrlKey(route, address.urlKey))
 		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
-	return { route, address };
+	const destination = { route, address };
+	// A query may differ from event to event, and hold a token.
+	if (address.query === undefined) routes.remember(target, destination);
+	return destination;
 }
 
 /** Decides by request line and headers alone. What is told depends on nothing that the sender hasn't shown a key to. */
@@ -113,6 +107,7 @@ function authorize(
 }
 
 function capture(route: Route, headers: IncomingHttpHeaders): string {
+	if (route.capturedHeaders.length === 0) return "";
 	const captured = route.capturedHeaders
 		.filter((name) => Object.hasOwn(headers, name))
 		.map((name) => [name, readable(String(headers[name]))]);

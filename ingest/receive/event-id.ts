@@ -15,3 +15,9 @@ export function newEventId(nowMs: number): Buffer {
 	at += 16;
 	return v7({ msecs: nowMs, random }, Buffer.allocUnsafe(16));
 }
+
+/** An id as its text (RFC 9562 §4); uuid's own `stringify` takes more than twice the time. */
+export function eventIdText(id: Uint8Array): string {
+	const hex = Buffer.from(id.buffer, id.byteOffset, 16).toString("hex");
+	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
-import { parse, stringify } from "uuid";
+import { parse } from "uuid";
 import type { Route } from "../../contracts/route.ts";
 import { type EventHead, encodeEventHead } from "../frame.ts";
 import {
@@ -19,7 +19,7 @@ import type {
 } from "./committer.ts";
 import { storedBody } from "./content.ts";
 import { decompress } from "./content-encoding.ts";
-import { newEventId } from "./event-id.ts";
+import { eventIdText, newEventId } from "./event-id.ts";
 import { type Greeting, greetByBody } from "./handshake.ts";
 import type { Claim, Claims } from "./idempotency/claims.ts";
 import { senderKey } from "./idempotency/sender-key.ts";
@@ -218,7 +218,7 @@ export class Exchange implements PendingEvent, Waiter {
 	/** Stores the event unless it was stored before, under its idempotency key. */
 	async #storeOnce(key: string, event: EventHead, route: Route): Promise<void> {
 		const claim =
-			(await this.#intake.claims?.claim(key, stringify(event.id), route)) ??
+			(await this.#intake.claims?.claim(key, eventIdText(event.id), route)) ??
 			refusals.StorageUnavailable;
 		if ("status" in claim) this.#refuse(claim);
 		else if ("repeatOf" in claim) {
@@ -248,7 +248,7 @@ export class Exchange implements PendingEvent, Waiter {
 		metrics.answer("OK", this.#route);
 		metrics.event(this.#heldBytes);
 		if (this.#response.destroyed) metrics.undelivered();
-		else replyStored(this.#response, stringify(this.#eventId!));
+		else replyStored(this.#response, eventIdText(this.#eventId!));
 	}
 
 	answerUnavailable(): void {

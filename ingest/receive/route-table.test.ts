@@ -96,3 +96,55 @@ test("a Source whose signing secrets can't be opened is not served as it was bef
 	table.set(key("a"), sealedBy(sealKey));
 	expect(table.find("a")?.signingKeys).toHaveLength(1);
 });
+
+test("where a URL leads is remembered until the routes change", () => {
+	read("a", syncedKey);
+	const remember = () => {
+		const destination = {
+			route: table.find("a")!,
+			address: {
+				sourceKey: "a",
+				urlKey: "u",
+				token: undefined,
+				query: undefined,
+			},
+		};
+		table.remember("/a/u", destination);
+		expect(table.remembered("/a/u")).toBe(destination);
+	};
+	remember();
+	expect(table.remembered("/a/v")).toBeUndefined();
+	table.set(key("a"), route("a"));
+	expect(table.remembered("/a/u")).toBeUndefined();
+
+	remember();
+	table.set(key("a"), undefined);
+	expect(table.remembered("/a/u")).toBeUndefined();
+
+	// A reading that finds nothing new but that a Source is gone.
+	read("a", syncedKey);
+	table.begin();
+	table.set(syncedKey, "x");
+	remember();
+	table.complete();
+	expect(table.remembered("/a/u")).toBeUndefined();
+});
+
+test("no more URLs are remembered than there is memory for", () => {
+	read("a", syncedKey);
+	const destination = {
+		route: table.find("a")!,
+		address: {
+			sourceKey: "a",
+			urlKey: "u",
+			token: undefined,
+			query: undefined,
+		},
+	};
+	const urls = Array.from({ length: 30_000 }, (_, number) => `/a/${number}`);
+	for (const url of urls) table.remember(url, destination);
+	expect(table.remembered(urls.at(-1)!)).toBe(destination);
+	expect(
+		urls.filter((url) => table.remembered(url)).length,
+	).toBeLessThanOrEqual(10_000);
+});

@@ -1,5 +1,6 @@
 import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
 import type { SealKey } from "../../service/seal-key.ts";
+import type { Address } from "./address.ts";
 import { openSigningKeys, type SigningKey } from "./signature/verification.ts";
 
 /** A route as it is served. */
@@ -7,6 +8,15 @@ export interface ServedRoute extends Route {
 	/** Those of a Signature; undefined when they can't be opened, so that nothing can be accepted. */
 	signingKeys?: readonly SigningKey[] | undefined;
 }
+
+/** A URL that a source has. */
+export interface Destination {
+	route: ServedRoute;
+	address: Address;
+}
+
+/** URLs that are remembered at once: more than have events at the same time, in some megabytes. */
+const maxDestinations = 10_000;
 
 /**
  * What is known of the routes bucket. A whole new reading of the bucket (after a reconnect, or because the bucket was
@@ -18,6 +28,7 @@ export class RouteTable {
 	#served = new Reading();
 	#incoming: Reading | undefined;
 	#seenCurrentAtMs = performance.now();
+	readonly #destinations = new Map<string, Destination>();
 
 	/** @param sealKey without it, Sources that want signatures are answered 503. */
 	constructor(sealKey?: SealKey) {
@@ -43,6 +54,20 @@ export class RouteTable {
 		return this.#served.routes.get(routeKey(sourceKey));
 	}
 
+	/** Where a request target leads, if that was remembered since the routes last changed. */
+	remembered(target: string): Destination | undefined {
+		return this.#destinations.get(target);
+	}
+
+	/**
+	 * Remembers where a target leads whose url key was shown to be right, so that its digest isn't made for every event. A
+	 * map compares a hash of the whole text first: the time that it takes tells nothing of a key that is nearly right.
+	 */
+	remember(target: string, destination: Destination): void {
+		if (this.#destinations.size >= maxDestinations) this.#destinations.clear();
+		this.#destinations.set(target, destination);
+	}
+
 	/** A new reading of the bucket begins. */
 	begin(): void {
 		this.#incoming = new Reading();
@@ -54,6 +79,7 @@ export class RouteTable {
 	 */
 	set(key: string, value: string | undefined): void {
 		const reading = this.#incoming ?? this.#served;
+		this.#destinations.clear();
 		if (key === syncedKey) reading.isSynced = value !== undefined;
 		else if (value === undefined) reading.routes.delete(key);
 		else {
@@ -90,6 +116,7 @@ export class RouteTable {
 		if (!incoming?.isComplete) return;
 		if (!incoming.isSynced && this.#served.isSynced) return;
 		this.#served = incoming;
+		this.#destinations.clear();
 		this.#incoming = undefined;
 		this.seenCurrent();
 	}

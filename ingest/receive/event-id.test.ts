@@ -1,0 +1,21 @@
+import { stringify, validate, version } from "uuid";
+import { expect, test } from "vitest";
+import { eventIdText, newEventId } from "./event-id.ts";
+
+test("an event's id is a UUIDv7 of its instant, and no two are the same", () => {
+	const nowMs = Date.UTC(2026, 10, 21);
+	// More than one block of random bytes has.
+	const texts = Array.from({ length: 2_000 }, () => {
+		const id = newEventId(nowMs);
+		const text = eventIdText(id);
+		expect(text).toBe(stringify(id));
+		return text;
+	});
+	expect(new Set(texts).size).toBe(texts.length);
+	for (const text of texts) {
+		expect(validate(text) && version(text)).toBe(7);
+		expect(Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16)).toBe(
+			nowMs,
+		);
+	}
+});
