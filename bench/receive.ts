@@ -1,22 +1,14 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import type { LoadOrder, LoadReport } from "./load-generator.ts";
+import type { LoadReport } from "./load-generator.ts";
 import { type Bench, type Measurement, median, slope } from "./measurement.ts";
 import { memory as processMemory } from "./process-cost.ts";
-import {
-	type Contender,
-	type Contenders,
-	startContenders,
-} from "./receive-contenders.ts";
+import { type Contenders, startContenders } from "./receive-contenders.ts";
+import { besideAFlood } from "./receive-fairness.ts";
+import { compared, load, perSecond, rounds, type Say } from "./receive-load.ts";
 
 const connectionCounts = [128, 512];
-const rounds = 3;
-const warmUpMs = 1_000;
-const measureMs = 3_000;
 /** `BENCH_MINUTES=10` is what the goal speaks of. */
 const memoryMinutes = Number(process.env.BENCH_MINUTES || 0.5);
 const memoryLegMs = 5_000;
-const quietPerSecond = 200;
 const sourceCounts = [1, 100, 1_000];
 /** Fewer connections for large bodies: what is in flight is bounded. */
 const sizes = [
@@ -25,9 +17,6 @@ const sizes = [
 	{ name: "100 KB", bytes: 100_000, connections: 64 },
 	{ name: "1 MB", bytes: 1_000_000, connections: 16 },
 ];
-
-/** The size of an ordinary webhook. */
-const ordinaryBytes = 495;
 
 /** Receive, with every write synced, against servers that answer the same and store nothing, or each event by itself. */
 export const bench: Bench = {
@@ -54,8 +43,6 @@ export const bench: Bench = {
 		}
 	},
 };
-
-type Say = (progress: string) => void;
 
 /** Alternating runs, so that a machine that slows down slows both. */
 async function closedLoop(
@@ -172,44 +159,6 @@ async function bySources(
 	return measurements;
 }
 
-/** A source that sends now and then, alone and while another sends as much as it can. */
-async function besideAFlood(
-	{ receive }: Contenders,
-	say: Say,
-): Promise<Measurement[]> {
-	const [flooding, quiet] = receive.paths as [string, string];
-	const trickle = {
-		paths: [quiet],
-		connections: 64,
-		requestsPerSecond: quietPerSecond,
-	};
-	const flood = {
-		paths: [flooding],
-		connections: 512,
-		// It begins before the other is measured, and ends after.
-		measureMs: warmUpMs + 2 * measureMs,
-	};
-	const alone: LoadReport[] = [];
-	const beside: LoadReport[] = [];
-	for (let round = 1; round <= rounds; round++) {
-		alone.push(await load(receive, trickle));
-		const flooded = load(receive, flood);
-		beside.push(await load(receive, trickle));
-		const { requestsPerSecond } = await flooded;
-		say(
-			`a quiet source, round ${round} of ${rounds}: 99th percentile ${alone.at(-1)!.p99Ms.toFixed(1)} ms alone, ${beside.at(-1)!.p99Ms.toFixed(1)} ms beside ${Math.round(requestsPerSecond)}/s of another`,
-		);
-	}
-	return (["p50Ms", "p99Ms"] as const).map((field) =>
-		compared(
-			`${field === "p50Ms" ? "median" : "99th percentile"} latency of a source with ${quietPerSecond}/s beside one that floods, against alone`,
-			"ms",
-			median(beside.map((report) => report[field])),
-			median(alone.map((report) => report[field])),
-		),
-	);
-}
-
 /** What full load for a while leaves. */
 async function memory(
 	{ receive, receivePid, emptyStream }: Contenders,
@@ -252,44 +201,6 @@ async function memory(
 			unit: "MB a minute",
 		},
 	];
-}
-
-async function load(
-	contender: Contender,
-	change: Partial<LoadOrder>,
-): Promise<LoadReport> {
-	const order: LoadOrder = {
-		...contender,
-		paths: contender.paths.slice(0, 1),
-		bodyBytes: ordinaryBytes,
-		connections: 128,
-		warmUpMs,
-		measureMs,
-		...change,
-	};
-	const { stdout } = await promisify(execFile)(process.execPath, [
-		new URL("load-generator.ts", import.meta.url).pathname,
-		JSON.stringify(order),
-	]);
-	const report = JSON.parse(stdout) as LoadReport;
-	if (report.failures > 0)
-		throw new Error(
-			`${report.failures} requests to ${order.paths[0]} were not answered 200: this is no measurement`,
-		);
-	return report;
-}
-
-function compared(
-	metric: string,
-	unit: string,
-	value: number,
-	baseline: number,
-): Measurement {
-	return { metric, value, unit, baseline, ratio: value / baseline };
-}
-
-function perSecond({ requestsPerSecond }: LoadReport): string {
-	return `${Math.round(requestsPerSecond)}/s`;
 }
 
 function megabytes(bytes: number): number {

@@ -28,6 +28,8 @@ export interface Home {
 	/** Buckets. */
 	s3: string;
 	scratch: string;
+	/** What Node made of receive's code. */
+	compileCache: string;
 	/** DuckDB files: `<namespace>/<duckDB.path>`. */
 	warehouse: string;
 }
@@ -57,6 +59,7 @@ export function locateHome(
 		nats: inside("nats"),
 		s3: inside("s3"),
 		scratch: inside("scratch"),
+		compileCache: inside("compile-cache"),
 		warehouse: inside("warehouse"),
 	};
 }

@@ -20,7 +20,7 @@ import {
 import { type Route, routeKey, syncedKey } from "../contracts/route.ts";
 import { decodeFrame, type Frame } from "../ingest/frame.ts";
 import { freePort } from "../local/ports.ts";
-import { receiveNodeOptions } from "../local/roles.ts";
+import { receiveEnvironment } from "../local/roles.ts";
 import { SealKey } from "../service/seal-key.ts";
 import { type RoleOptions, type RoleServer, startRole } from "./role-server.ts";
 import { startNats, type TestNats } from "./servers.ts";
@@ -99,7 +99,7 @@ export async function startReceiver(
 			NATS_URL: nats.urlFor("receive"),
 			RECEIVE_PORT: String(port),
 			TIDEMILL_SEAL_KEY: sealKeyFile,
-			NODE_OPTIONS: receiveNodeOptions,
+			...receiveEnvironment,
 			RECEIVE_SHUTDOWN_DELAY_MS: "0",
 			...options.env,
 		},

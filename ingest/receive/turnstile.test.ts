@@ -35,20 +35,20 @@ test("a source that is alone is never held back", () => {
 test("beside another, a flood has so many at once, and each that is done lets the next in", () => {
 	enter("b", 1);
 	const flood = enter("flood", 500);
-	expect(begunOf("flood")).toBe(64);
+	expect(begunOf("flood")).toBe(32);
 	enter("b", 1);
 	expect(begunOf("b")).toBe(2);
 	turnstile.leave("flood", flood[0]!);
-	expect(begunOf("flood")).toBe(65);
+	expect(begunOf("flood")).toBe(33);
 });
 
 test("one that goes away while it waits takes no turn", () => {
 	enter("b", 1);
-	const flood = enter("flood", 66);
-	turnstile.leave("flood", flood[64]!);
+	const flood = enter("flood", 34);
+	turnstile.leave("flood", flood[32]!);
 	turnstile.leave("flood", flood[0]!);
 	turnstile.leave("flood", flood[1]!);
-	expect(begunOf("flood")).toBe(65);
+	expect(begunOf("flood")).toBe(33);
 });
 
 test("when the others have gone, all that wait are let in", () => {
@@ -61,7 +61,7 @@ test("when the others have gone, all that wait are let in", () => {
 
 test("one that has waited too long gives up, and only that one", () => {
 	enter("b", 1);
-	enter("flood", 64);
+	enter("flood", 32);
 	const [early] = enter("flood", 1, 100);
 	const [late] = enter("flood", 1, 500);
 	const gaveUp: Waiter[] = [];
@@ -78,5 +78,5 @@ test("one that has waited too long gives up, and only that one", () => {
 	expect(gaveUp).toEqual([early]);
 	turnstile.tick(1_300);
 	expect(gaveUp).toEqual([early, late]);
-	expect(begunOf("flood")).toBe(64);
+	expect(begunOf("flood")).toBe(32);
 });
