@@ -97,8 +97,9 @@ The other alarms don't know what is lost, so there is nothing to accept before s
   be accepted.
 - \`StreamBehind\`, and \`CutMismatch\` after a restore: put a backup in place that reaches at least to the newest cut. If there is none, give the
   stream up: keep a copy of it (\`nats stream backup\`), delete it, and start archive, which makes a new one. What the backup held is
-  archived; what receive stored after the restore went with the stream. \`FrameGap\` names it, process by process, and it can be accepted.
-  Only of a receive process that had ended before does nobody know: its log says what it published.
+  archived; should its newest cut not have been finished, a Run says \`ObjectMissing\`. What receive stored after the restore went with the
+  stream. \`FrameGap\` names it, process by process, and it can be accepted. Only of a receive process that had ended before does nobody
+  know: its log says what it published.
 - \`CutMismatch\` where nobody touched the stream, and \`CutUnreadable\`: put back the cut record as it was written, from the bucket's older
   versions or a backup. Nothing else will do. Never delete or write one: its objects bear its number, so those of another cut in its place
   would be taken for written.
