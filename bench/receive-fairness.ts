@@ -1,10 +1,11 @@
 import type { LoadReport } from "./load-generator.ts";
-import { type Measurement, median } from "./measurement.ts";
+import type { Measurement } from "./measurement.ts";
 import type { Contenders } from "./receive-contenders.ts";
 import {
 	compared,
 	load,
 	measureMs,
+	middle,
 	rounds,
 	type Say,
 	warmUpMs,
@@ -49,8 +50,6 @@ export async function besideAFlood(
 			`a quiet source, round ${round} of ${rounds}: 99th percentile ${p99(alone)} alone, ${p99(beside)} beside ${Math.round(requestsPerSecond)}/s of another, ${p99(elsewhere)} beside a flood of fastify`,
 		);
 	}
-	const middle = (reports: LoadReport[], field: keyof LoadReport) =>
-		median(reports.map((report) => report[field]));
 	return [
 		["alone", alone],
 		["beside the same flood of another server", elsewhere],

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { LoadOrder, LoadReport } from "./load-generator.ts";
-import type { Measurement } from "./measurement.ts";
+import { type Measurement, median } from "./measurement.ts";
 import type { Contender } from "./receive-contenders.ts";
 
 export type Say = (progress: string) => void;
@@ -51,4 +51,12 @@ export function compared(
 
 export function perSecond({ requestsPerSecond }: LoadReport): string {
 	return `${Math.round(requestsPerSecond)}/s`;
+}
+
+/** A figure's median over the rounds. */
+export function middle(
+	reports: readonly LoadReport[],
+	field: keyof LoadReport,
+): number {
+	return median(reports.map((report) => report[field]));
 }

@@ -62,21 +62,31 @@ async function sendUntil(url: string, isOver: () => boolean): Promise<number> {
 test("beside another, a source that floods has no more than its share of what is committed together, and all are stored", async () => {
 	const floodPath = await newPath();
 	const path = await newPath();
+	const url = fixture.receiver.url + path;
 	let isOver = false;
-	const sending = sendUntil(fixture.receiver.url + path, () => isOver);
+	// It counts as sending before the flood begins.
+	expect((await sendJSON(url, "{}")).status).toBe(200);
+	const sending = sendUntil(url, () => isOver);
 	const { failures } = await flood(floodPath, 2_000);
 	isOver = true;
-	const answered = await sending;
+	const answered = 1 + (await sending);
 	expect(failures).toBe(0);
 
 	const frames = await readFrames(fixture.admin, fixture.stream);
-	const counts = (path: string) =>
-		frames.map(
-			({ events }) =>
-				events.filter(({ sourceKey }) => path.includes(sourceKey)).length,
+	const receivedMs = (path: string) =>
+		frames.map(({ events }) =>
+			events
+				.filter(({ sourceKey }) => path.includes(sourceKey))
+				.map(({ receivedAtMs }) => receivedAtMs),
 		);
-	expect(counts(path).reduce((sum, count) => sum + count)).toBe(answered);
+	const quietMs = receivedMs(path).flat();
+	expect(quietMs).toHaveLength(answered);
+	// It counts as sending for a second after each request; on a machine that has no time for it the flood is alone then.
+	const last = quietMs.find((ms, i) => !(quietMs[i + 1]! - ms < 900))!;
+	const counts = receivedMs(floodPath)
+		.filter((each) => each.every((ms) => ms < last + 900))
+		.map(({ length }) => length);
 	// It was a flood.
-	expect(Math.max(...counts(floodPath))).toBeGreaterThan(16);
-	expect(Math.max(...counts(floodPath))).toBeLessThanOrEqual(32);
+	expect(Math.max(...counts)).toBeGreaterThan(16);
+	expect(Math.max(...counts)).toBeLessThanOrEqual(32);
 });
