@@ -14,7 +14,8 @@ export const errorCodes = {
 	},
 	Unauthorized: {
 		status: 401,
-		advice: "Present a token that is valid: `kubectl create token`.",
+		advice:
+			"Present a token that is valid: `kubectl create token`. One of an OpenID Connect issuer is not known either for some seconds after the apiserver's start, until it has read the issuer's keys.",
 	},
 	Forbidden: {
 		status: 403,
