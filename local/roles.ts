@@ -30,10 +30,10 @@ export const receiveEnvironment = {
 
 /**
  * V8 lets garbage pile up to several times what is in use where memory seems plenty; told of a bound, it collects in
- * time: 70 MB less under full load, and no more CPU.
+ * time: 40 MB less under full load. A smaller bound, or a smaller young generation, costs lists a third more CPU.
  */
 export const apiNodeOptions =
-	"--max-semi-space-size=8 --max-old-space-size=512";
+	"--max-semi-space-size=16 --max-old-space-size=1024";
 
 /** Tidemill's own processes, with the settings that service/settings.ts of each reads. */
 export function roles(settings: RoleSettings): Record<RoleName, Program> {

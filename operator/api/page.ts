@@ -7,7 +7,7 @@ import { Turnstile } from "./turnstile.ts";
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
 /** A page of 1,000 costs about 10 MB while it is read: memory stays bounded. */
-const largePages = new Turnstile(3);
+const largePages = new Turnstile(2);
 
 /** A page of a list: `?limit=` objects from `?cursor=` on. Where there is a `cursor`, the next page is asked for with it. */
 export async function page<T extends KubeObject>(
