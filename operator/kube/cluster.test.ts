@@ -26,7 +26,6 @@ clusters:
   cluster:
     server: https://b.example:6443
     certificate-authority: pki/ca.crt
-    certificate-authority-data: Y2E=
     tls-server-name: kubernetes
     proxy-url: http://proxy.example:3128
 users:
@@ -36,11 +35,21 @@ users:
 		name: "b",
 		server: "https://b.example:6443",
 		caFile: join(directory, "pki/ca.crt"),
-		caData: "Y2E=",
 		skipTLSVerify: false,
 		tlsServerName: "kubernetes",
 		proxyUrl: "http://proxy.example:3128",
 	});
+});
+
+test("an authority in the file itself counts, whatever other file is named", async () => {
+	const path = await kubeconfig(
+		clusterAt(
+			"{ server: https://a, certificate-authority: ca.crt, certificate-authority-data: Y2E= }",
+		),
+	);
+	const cluster = loadCluster(path);
+	expect(cluster.caData).toBe("Y2E=");
+	expect(cluster.caFile).toBeUndefined();
 });
 
 test("without a kubeconfig it is the cluster of the Pod", () => {

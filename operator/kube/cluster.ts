@@ -76,10 +76,12 @@ function clusterOf(
 		name,
 		server: cluster.server,
 		skipTLSVerify: cluster["insecure-skip-tls-verify"] === true,
-		...(caFile && {
-			caFile: isAbsolute(caFile) ? caFile : join(directory, caFile),
-		}),
-		...(caData && { caData }),
+		// As for kubectl, the data counts where both are given.
+		...(caData
+			? { caData }
+			: caFile && {
+					caFile: isAbsolute(caFile) ? caFile : join(directory, caFile),
+				}),
 		...(tlsServerName && { tlsServerName }),
 		...(proxyUrl && { proxyUrl }),
 	};
