@@ -44,6 +44,7 @@ export function changedSpec(
 	return checked(resource, merged, taken.secrets, [
 		...renameErrors(newName, name),
 		...taken.errors,
+		...unknownFields(resource.kind.kind, taken.body),
 	]);
 }
 
@@ -65,18 +66,31 @@ export function specPatch(
 	return fields;
 }
 
+const unknown = "is not a known field";
+const required = "is required";
+
 /** null removes a field, if there is such a one; what is not there stays as it is. */
 function patchErrors(kind: Kind, patch: JsonObject): ErrorDetail[] {
-	const unknown = "is not a known field";
-	const required = "is required";
 	const isOfPatch = ({ path, message }: ErrorDetail) =>
 		message !== unknown &&
 		// A list is replaced as a whole: what stands in it must be whole.
 		(message !== required || path.includes("["));
 	return [
-		...validateSpec(kind, patch).filter(({ message }) => message === unknown),
-		...validateSpec(kind, withoutNulls(patch)).filter(isOfPatch),
-	].map(({ path, message }) => ({ path: flatPath(path), message }));
+		...unknownFields(kind, patch),
+		...specErrors(kind, withoutNulls(patch)).filter(isOfPatch),
+	];
+}
+
+/** Those that are null, too, of which nothing is left once the patch is merged. */
+function unknownFields(kind: Kind, patch: unknown): ErrorDetail[] {
+	return specErrors(kind, patch).filter(({ message }) => message === unknown);
+}
+
+function specErrors(kind: Kind, spec: unknown): ErrorDetail[] {
+	return validateSpec(kind, spec).map(({ path, message }) => ({
+		path: flatPath(path),
+		message,
+	}));
 }
 
 function withoutNulls(value: unknown): unknown {
@@ -121,12 +135,10 @@ function checked(
 	secrets: InlineSecret[],
 	errors: ErrorDetail[],
 ): WantedSpec {
+	const told = new Set(errors.map(({ path }) => path));
 	const details = [
 		...errors,
-		...validateSpec(kind.kind, spec).map(({ path, message }) => ({
-			path: flatPath(path),
-			message,
-		})),
+		...specErrors(kind.kind, spec).filter(({ path }) => !told.has(path)),
 	];
 	if (details.length > 0) throw invalid(noun, details);
 	return { spec, secrets };

@@ -11,8 +11,6 @@ import { bucket, rates } from "../../contracts/nats.ts";
 import type { SharedCounter } from "./rate-limit.ts";
 import type { KeptRequest, RequestStore } from "./request-keys.ts";
 
-/** No request waits longer for NATS. */
-const counterTimeoutMs = 250;
 const storeTimeoutMs = 2_000;
 const requestTtlMs = 24 * 60 * 60_000;
 /** Longer than any window of the rate limit. */
@@ -23,11 +21,20 @@ const nanosecondsPerMs = 1_000_000;
 /** What the API's replicas share, in NATS. Everything throws at once as long as there is no connection. */
 export class SharedState implements SharedCounter, RequestStore {
 	readonly #replicas: number;
+	readonly #counterTimeoutMs: number;
 	#nats: NatsConnection | undefined;
 	#requests: KV | undefined;
 
-	constructor({ replicas }: { replicas: number }) {
+	/** @param counterTimeoutMs no request waits longer for its count. */
+	constructor({
+		replicas,
+		counterTimeoutMs = 250,
+	}: {
+		replicas: number;
+		counterTimeoutMs?: number;
+	}) {
 		this.#replicas = replicas;
+		this.#counterTimeoutMs = counterTimeoutMs;
 	}
 
 	/** From now on there is a connection. */
@@ -80,7 +87,7 @@ export class SharedState implements SharedCounter, RequestStore {
 		increment.set("Nats-Incr", `+${by}`);
 		const answer = await this.#connection().request(address, "", {
 			headers: increment,
-			timeout: counterTimeoutMs,
+			timeout: this.#counterTimeoutMs,
 		});
 		const { val } = answer.json<{ val?: string }>();
 		if (val === undefined) throw new Error(`no counter: ${answer.string()}`);
@@ -90,7 +97,7 @@ export class SharedState implements SharedCounter, RequestStore {
 	async #createCounters(): Promise<void> {
 		const manager = await jetstreamManager(this.#connection(), {
 			checkAPI: false,
-			timeout: counterTimeoutMs,
+			timeout: this.#counterTimeoutMs,
 		});
 		await manager.streams.add({
 			name: rates.stream,
