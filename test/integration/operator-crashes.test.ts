@@ -12,8 +12,8 @@ import { isWrite, type SeenRequest } from "../apiserver-proxy.ts";
 import { OperatorWorld } from "../operator-world.ts";
 
 const wait = { timeout: 60_000, interval: 20 };
-/** More than an operator writes for one slot. */
-const mostWrites = 14;
+/** More than an operator writes for one slot, however it falls into steps. */
+const mostWrites = 24;
 
 let world: OperatorWorld;
 
@@ -33,7 +33,9 @@ test("killed after any of its writes, the next operator ends with one Run and on
 		const run = await world.missSlots(namespace);
 		let writes = 0;
 		world.proxy.onAnswer = (request) => {
-			if (!isWrite(request) || writes++ < index) return undefined;
+			// A Lease is renewed the more often, the slower the machine is.
+			const isStep = isWrite(request) && !/\/leases\b/.test(request.path);
+			if (!isStep || writes++ < index) return undefined;
 			// Done, and nobody hears of it.
 			operator.child.kill("SIGKILL");
 			return new Promise(() => {});

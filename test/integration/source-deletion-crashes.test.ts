@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** More than an operator writes for one deletion. */
-const mostWrites = 12;
+const mostWrites = 24;
 
 test("an operator that is killed after any of its writes leaves the rest of a deletion to the next", async () => {
 	let reached = 0;
