@@ -15,7 +15,9 @@ import { ManifestObjects } from "../ingest/archive/manifest/manifest-objects.ts"
 import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
 import type { ObjectStoreSettings } from "../ingest/archive/store/s3-client.ts";
 import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+import { archiveNodeOptions } from "../local/roles.ts";
 import { startS3, type TestS3 } from "../test/servers.ts";
+import { accessStore } from "../test/store-access.ts";
 import { temporaryDirectory } from "../test/test-server.ts";
 import type { CompactionWork } from "./compaction-process.ts";
 import { type Cost, costOf, load } from "./load-process.ts";
@@ -46,7 +48,7 @@ export const bench: Bench = {
 		const s3 = await startS3();
 		const directory = await temporaryDirectory("bench-compaction");
 		try {
-			const settings = settingsOf(s3);
+			const settings = accessStore(s3);
 			const store = new S3ObjectStore(settings, new AbortController().signal);
 			const keys = new ObjectKeys("");
 			const lake = { store, keys };
@@ -107,13 +109,6 @@ export const bench: Bench = {
 		}
 	},
 };
-
-function settingsOf(s3: TestS3): ObjectStoreSettings {
-	process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
-	process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
-	const { bucket, region, endpoint } = s3;
-	return { bucket, region, endpoint, forcePathStyle: true };
-}
 
 /** The ledger's objects of a date. */
 function objectsOf(): IndexedObject[] {
@@ -210,8 +205,7 @@ async function compact(
 	return costOf(
 		spawn(process.execPath, [script, file], {
 			stdio: "inherit",
-			// As archive's container has it.
-			env: { ...process.env, NODE_OPTIONS: "--max-semi-space-size=4" },
+			env: { ...process.env, NODE_OPTIONS: archiveNodeOptions },
 		}),
 	);
 }

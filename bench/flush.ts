@@ -10,7 +10,8 @@ import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
 import { encodeEvent, encodeFrameHead, frameId } from "../ingest/frame.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
-import { startNats, startS3, type TestS3 } from "../test/servers.ts";
+import { startNats, startS3 } from "../test/servers.ts";
+import { accessStore } from "../test/store-access.ts";
 import { startArchive } from "./archive-process.ts";
 import { type Bench, median } from "./measurement.ts";
 
@@ -30,7 +31,8 @@ export const bench: Bench = {
 			"bench",
 			log,
 		);
-		const store = storeOf(s3);
+		const { signal } = new AbortController();
+		const store = new S3ObjectStore(accessStore(s3), signal);
 		await openShardStream(connection, 0, streamSettings, log);
 		const archive = await startArchive(nats, s3);
 		const over = new AbortController();
@@ -119,14 +121,4 @@ async function publish(
 		await delay(1000 / eventsPerSecond);
 	}
 	return number;
-}
-
-function storeOf(s3: TestS3): S3ObjectStore {
-	process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
-	process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
-	const { bucket, region, endpoint } = s3;
-	return new S3ObjectStore(
-		{ bucket, region, endpoint, forcePathStyle: true },
-		new AbortController().signal,
-	);
 }

@@ -47,6 +47,7 @@ import { Settings } from "../service/settings.ts";
 import type { Servers } from "./archive-servers.ts";
 import { type ArchivedRow, readArchivedRows } from "./archived-rows.ts";
 import type { TestS3 } from "./servers.ts";
+import { accessStore } from "./store-access.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
 export const log = pino({ level: process.env.ARCHIVE_TEST_LOG ?? "silent" });
@@ -354,9 +355,5 @@ export function newEvent(
 }
 
 export function newStore(s3: TestS3, signal: AbortSignal): S3ObjectStore {
-	const { bucket, region, endpoint } = s3;
-	return new S3ObjectStore(
-		{ bucket, region, endpoint, forcePathStyle: true },
-		signal,
-	);
+	return new S3ObjectStore(accessStore(s3), signal);
 }

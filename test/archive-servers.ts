@@ -1,4 +1,5 @@
 import { startNats, startS3, type TestNats, type TestS3 } from "./servers.ts";
+import { accessStore } from "./store-access.ts";
 
 export interface Servers {
 	nats: TestNats;
@@ -9,8 +10,7 @@ export interface Servers {
 /** NATS and an S3 gateway, with the gateway's credentials in the environment, where the SDK finds them. */
 export async function startServers(): Promise<Servers> {
 	const [nats, s3] = await Promise.all([startNats(), startS3()]);
-	process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
-	process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
+	accessStore(s3);
 	return {
 		nats,
 		s3,

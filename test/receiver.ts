@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,6 +23,7 @@ import { freePort } from "../local/ports.ts";
 import { receiveEnvironment } from "../local/roles.ts";
 import { SealKey } from "../service/seal-key.ts";
 import { type RoleOptions, type RoleServer, startRole } from "./role-server.ts";
+import { routeWith } from "./route-example.ts";
 import { startNats, type TestNats } from "./servers.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
@@ -185,19 +186,7 @@ export class TestRoutes {
 		change: Partial<Route> = {},
 	): Promise<{ path: string; route: Route }> {
 		const urlKey = newKey();
-		const route: Route = {
-			version: 1,
-			account: "shop",
-			source: "orders",
-			sourceKey: newKey(),
-			urlKeyDigest: hash("sha256", urlKey),
-			shard: 0,
-			suspended: false,
-			authorization: { type: "None" },
-			maxBodyBytes: 1_048_576,
-			capturedHeaders: [],
-			...change,
-		};
+		const route = routeWith(urlKey, newKey(), change);
 		await this.put(route);
 		return { path: `/hooks/${route.sourceKey}/${urlKey}`, route };
 	}

@@ -37,8 +37,6 @@ export class SourceScene {
 		this.s3 = s3;
 		this.receiver = receiver;
 		this.account = operator.namespaces[0];
-		process.env.AWS_ACCESS_KEY_ID = s3.accessKeyId;
-		process.env.AWS_SECRET_ACCESS_KEY = s3.secretAccessKey;
 		this.#store = newStore(s3, new AbortController().signal);
 		this.#archive = this.#runArchive();
 	}

@@ -1,23 +1,13 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Route } from "../../contracts/route.ts";
+import { routeWith } from "../../test/route-example.ts";
 import { hasUrlKey, isAuthorized, parseAddress } from "./address.ts";
 
 const key = "0123456789abcdef".repeat(2);
 
 function route(authorization: Route["authorization"]): Route {
-	return {
-		version: 1,
-		account: "shop",
-		source: "orders",
-		sourceKey: key,
-		urlKeyDigest: hash("sha256", key),
-		shard: 0,
-		suspended: false,
-		authorization,
-		maxBodyBytes: 1_048_576,
-		capturedHeaders: [],
-	};
+	return routeWith(key, key, { authorization });
 }
 
 test("a webhook URL is a source key, a url key, and perhaps a token", () => {

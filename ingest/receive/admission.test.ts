@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import { routeKey, syncedKey } from "../../contracts/route.ts";
+import { routeWith } from "../../test/route-example.ts";
 import { findSource } from "./admission.ts";
 import { refusals } from "./refusal.ts";
 import { RouteTable } from "./route-table.ts";
@@ -12,18 +12,7 @@ const target = (urlKey: string) => `/hooks/${sourceKey}/${urlKey}`;
 let routes: RouteTable;
 
 function issue(urlKey: string): void {
-	const route: Route = {
-		version: 1,
-		account: "shop",
-		source: "orders",
-		sourceKey,
-		urlKeyDigest: hash("sha256", urlKey),
-		shard: 0,
-		suspended: false,
-		authorization: { type: "None" },
-		maxBodyBytes: 1_048_576,
-		capturedHeaders: [],
-	};
+	const route = routeWith(urlKey, sourceKey);
 	routes.set(routeKey(sourceKey), JSON.stringify(route));
 }
 

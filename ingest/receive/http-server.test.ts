@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
+import { routeKey, syncedKey } from "../../contracts/route.ts";
+import { routeWith } from "../../test/route-example.ts";
 import { Budget } from "./budget.ts";
 import type { PendingEvent } from "./committer.ts";
 import { type Deadlines, HttpServer } from "./http-server.ts";
@@ -60,18 +60,7 @@ afterEach(async () => {
 
 /** Puts the one route, with this limit. */
 function putRoute(maxBodyBytes: number): void {
-	const route: Route = {
-		version: 1,
-		account: "shop",
-		source: "orders",
-		sourceKey: key,
-		urlKeyDigest: hash("sha256", key),
-		shard: 0,
-		suspended: false,
-		authorization: { type: "None" },
-		maxBodyBytes,
-		capturedHeaders: [],
-	};
+	const route = routeWith(key, key, { maxBodyBytes });
 	routes.set(routeKey(key), JSON.stringify(route));
 }
 

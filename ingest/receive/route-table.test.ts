@@ -97,20 +97,23 @@ test("a Source whose signing secrets can't be opened is not served as it was bef
 	expect(table.find("a")?.signingKeys).toHaveLength(1);
 });
 
+/** Where a URL of Source "a" leads. */
+const destination = () => ({
+	route: table.find("a")!,
+	address: {
+		sourceKey: "a",
+		urlKey: "u",
+		token: undefined,
+		query: undefined,
+	},
+});
+
 test("where a URL leads is remembered until the routes change", () => {
 	read("a", syncedKey);
 	const remember = () => {
-		const destination = {
-			route: table.find("a")!,
-			address: {
-				sourceKey: "a",
-				urlKey: "u",
-				token: undefined,
-				query: undefined,
-			},
-		};
-		table.remember("/a/u", destination);
-		expect(table.remembered("/a/u")).toBe(destination);
+		const known = destination();
+		table.remember("/a/u", known);
+		expect(table.remembered("/a/u")).toBe(known);
 	};
 	remember();
 	expect(table.remembered("/a/v")).toBeUndefined();
@@ -132,18 +135,10 @@ test("where a URL leads is remembered until the routes change", () => {
 
 test("no more URLs are remembered than there is memory for", () => {
 	read("a", syncedKey);
-	const destination = {
-		route: table.find("a")!,
-		address: {
-			sourceKey: "a",
-			urlKey: "u",
-			token: undefined,
-			query: undefined,
-		},
-	};
+	const known = destination();
 	const urls = Array.from({ length: 30_000 }, (_, number) => `/a/${number}`);
-	for (const url of urls) table.remember(url, destination);
-	expect(table.remembered(urls.at(-1)!)).toBe(destination);
+	for (const url of urls) table.remember(url, known);
+	expect(table.remembered(urls.at(-1)!)).toBe(known);
 	expect(
 		urls.filter((url) => table.remembered(url)).length,
 	).toBeLessThanOrEqual(10_000);

@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { KubeClient } from "../../operator/kube/client.ts";
 import { loadCluster } from "../../operator/kube/cluster.ts";
 import { tokenClients } from "../../operator/kube/token-clients.ts";
+import { passingDirectory } from "../passing-directory.ts";
 
 const { caData, ...cluster } = loadCluster(inject("kubeconfig"));
 const unauthorized = { name: "ApiError", status: 401 };
@@ -17,9 +17,7 @@ test("a token is all that the apiserver hears of who asks", async () => {
 });
 
 test("an authority that was renewed is believed with the next connection", async () => {
-	const directory = await mkdtemp(join(tmpdir(), "tidemill-authority-"));
-	onTestFinished(() => rm(directory, { recursive: true, force: true }));
-	const caFile = join(directory, "ca.crt");
+	const caFile = join(await passingDirectory("authority"), "ca.crt");
 	await writeFile(caFile, inject("pki").etcdCA.cert);
 	const client = tokenClients({ ...cluster, caFile })("not-a-token");
 	await expect(ask(client)).rejects.toThrow("certificate");

@@ -2,7 +2,7 @@ import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { send, sendJSON } from "../http-client.ts";
+import { sendJSON, untilKnown } from "../http-client.ts";
 import {
 	metric,
 	type ReceiveFixture,
@@ -56,7 +56,7 @@ test(
 		const { nats, receiver, routes, admin, stream } = fixture;
 		const { path } = await routes.add();
 		const url = receiver.url + path;
-		while ((await send(url)).status === 404);
+		await untilKnown(url);
 		let isOver = false;
 		const answers: Answer[] = [];
 		const sending = sendUntil(url, answers, () => isOver);
