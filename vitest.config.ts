@@ -18,7 +18,7 @@ export default defineConfig({
 					include: ["**/*.test.ts"],
 					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
 					// What takes a second alone may take ten beside others.
-					testTimeout: 60_000,
+					testTimeout: 120_000,
 				},
 			},
 			{
@@ -30,8 +30,8 @@ export default defineConfig({
 					// One control plane for all files: an apiserver costs 5 s and 250 MB.
 					globalSetup: "test/integration/setup.ts",
 					fileParallelism: false,
-					testTimeout: 180_000,
-					hookTimeout: 120_000,
+					testTimeout: 600_000,
+					hookTimeout: 300_000,
 				},
 			},
 			{
@@ -41,7 +41,7 @@ export default defineConfig({
 					include: ["test/e2e/**/*.test.ts"],
 					exclude: elsewhere,
 					fileParallelism: false,
-					testTimeout: 300_000,
+					testTimeout: 600_000,
 					hookTimeout: 300_000,
 				},
 			},

@@ -72,7 +72,7 @@ export interface ArchiveOptions {
 
 /** Waits until the assertions hold; generous, since the machine may be busy. */
 export function eventually<T>(assertions: () => T | Promise<T>): Promise<T> {
-	return vi.waitFor(assertions, { timeout: 60_000, interval: 50 });
+	return vi.waitFor(assertions, { timeout: 120_000, interval: 50 });
 }
 
 type AtEnd = (end: () => Promise<void>) => void;
@@ -183,7 +183,7 @@ export class ArchiveFixture {
 				);
 				return ack.seq;
 			},
-			{ timeout: 60_000 },
+			{ timeout: 120_000 },
 		);
 	}
 
@@ -266,7 +266,7 @@ export class ArchiveFixture {
 				shard.flushes.wait(
 					this.stream,
 					await this.lastSequence(),
-					AbortSignal.timeout(30_000),
+					AbortSignal.timeout(120_000),
 				),
 			closeDesks,
 			stop: end,
@@ -287,7 +287,7 @@ export class ArchiveFixture {
 		const answer = await this.connection.request(
 			manifestSubject(this.shard),
 			JSON.stringify(question),
-			{ timeout: 60_000 },
+			{ timeout: 120_000 },
 		);
 		return answer.json();
 	}
@@ -297,7 +297,7 @@ export class ArchiveFixture {
 		const answer = await this.connection.request(
 			deletionSubject(this.shard),
 			JSON.stringify({ account: "shop", sourceKey }),
-			{ timeout: 60_000 },
+			{ timeout: 120_000 },
 		);
 		return answer.json();
 	}

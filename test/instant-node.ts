@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { JobResult } from "../contracts/job.ts";
+import { hasReason } from "../operator/kube/api-error.ts";
+import { backoffMs } from "../operator/kube/backoff.ts";
 import type { KubeClient } from "../operator/kube/client.ts";
 import { Informer } from "../operator/kube/informer.ts";
 import { kinds, type Pod } from "../operator/kube/kinds.ts";
@@ -14,6 +17,7 @@ const result: JobResult = {
 
 /**
  * Says of every Pod of these namespaces that its process has ended well, as soon as there is one: a node that costs nothing.
+ * As a kubelet, it says so until the apiserver has heard it.
  * @param isEnded those others that it isn't so of wait for ever.
  */
 export function runInstantNode(
@@ -27,9 +31,26 @@ export function runInstantNode(
 	pods.onChange((pod, previous, deleted) => {
 		if (previous || deleted || pod.status?.phase !== "Pending") return;
 		if (!isEnded(pod)) return;
-		void end(client, pod).catch((err) => log.debug({ err }, "no Pod to end"));
+		void untilStored(() => end(client, pod), log, signal);
 	});
 	return pods.run(signal);
+}
+
+async function untilStored(
+	write: () => Promise<unknown>,
+	log: Logger,
+	signal: AbortSignal,
+): Promise<void> {
+	for (let failures = 1; !signal.aborted; failures++)
+		try {
+			await write();
+			return;
+		} catch (err) {
+			if (hasReason(err, "NotFound")) return;
+			log.debug({ err }, "the Pod's end couldn't be said");
+			const waitMs = backoffMs(failures, { baseMs: 50, maxMs: 1000 });
+			await sleep(waitMs, undefined, { signal }).catch(() => {});
+		}
 }
 
 function end(client: KubeClient, { metadata, spec }: Pod): Promise<Pod> {

@@ -27,7 +27,7 @@ import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
 const log = createLog("test");
 const dayMs = 86_400_000;
-const wait = { timeout: 60_000, interval: 20 };
+const wait = { timeout: 120_000, interval: 20 };
 
 /** A Source "orders", a Destination "lake" and a Pipeline "load" from one to the other, every day at midnight UTC. */
 export const dailyLoad = `

@@ -122,7 +122,7 @@ export class ProcessNodeFixture {
 	}
 }
 
-export const wait = { timeout: 60_000, interval: 50 };
+export const wait = { timeout: 120_000, interval: 50 };
 
 /** A Pod with one container, `main`, that runs the stand-in with these arguments. */
 export function podSpec(

@@ -33,7 +33,7 @@ export class MovedClock {
 	async sendOn(date: UtcDate, url: string, body: string): Promise<string> {
 		const today = startOfDate(utcDate(Date.now()));
 		await writeFile(this.#file, String((startOfDate(date) - today) / dayMs));
-		const deadline = Date.now() + 60_000;
+		const deadline = Date.now() + 120_000;
 		for (;;) {
 			const { status, json } = await sendJSON(url, body);
 			if (status === 200) return json.event_id;

@@ -69,7 +69,7 @@ export async function startReceiveFixture(
 
 /** Waits until receive says so itself; fails with its reason not to be. */
 export async function untilReady(receiver: TestReceiver): Promise<void> {
-	const deadline = Date.now() + 20_000;
+	const deadline = Date.now() + 120_000;
 	for (;;) {
 		const reason = await reasonNotReady(receiver);
 		if (reason === undefined) return;

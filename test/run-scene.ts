@@ -49,7 +49,7 @@ import { startNats, type TestNats } from "./servers.ts";
 export const client = KubeClient.fromConfig(
 	loadKubeConfig(inject("kubeconfig")),
 );
-export const wait = { timeout: 60_000, interval: 50 };
+export const wait = { timeout: 120_000, interval: 50 };
 export const sourceKey = "5".repeat(32);
 export const today = utcDate(Date.now());
 const log = createLog("test");

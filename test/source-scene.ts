@@ -15,7 +15,7 @@ import { startReceiver, type TestReceiver, untilReady } from "./receiver.ts";
 import { startS3, type TestS3 } from "./servers.ts";
 import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { timeout: 120_000, interval: 50 };
 const keys = new ObjectKeys("");
 
 /** The way of a Source's events from a sender into the bucket, all of it real: operator, receive and archive as processes. */

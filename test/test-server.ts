@@ -30,7 +30,7 @@ export async function startServer(
 		child = await startChild(program, { logFile, ownGroup: false });
 		running.add(child);
 		void child.ended.then(() => running.delete(child));
-		await untilReady(program, child, { logFile, timeoutMs: 60_000 });
+		await untilReady(program, child, { logFile, timeoutMs: 120_000 });
 	};
 	await start();
 	return {

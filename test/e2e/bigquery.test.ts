@@ -102,7 +102,7 @@ test("a webhook becomes a row in BigQuery", async () => {
 				expect(await conditionOf("destination", "lake")).toMatchObject({
 					reason: expected,
 				}),
-			{ timeout: 60_000, interval: 200 },
+			{ timeout: 120_000, interval: 200 },
 		);
 	await reason("SecretNotFound");
 	const secret = `--from-file=key.json=${key}`;
@@ -192,7 +192,7 @@ test("whatever BigQuery's reason is, the Pipeline says it as the reference has i
 				expect(
 					await local.run("kubectl", "describe", "pipeline", "orders"),
 				).toContain(wordsOfPipeline(error, run)),
-			{ timeout: 60_000, interval: 200 },
+			{ timeout: 120_000, interval: 200 },
 		);
 		expect(await double.sql("from events.orders")).toEqual(before);
 		double.jobs.failure = undefined;

@@ -41,7 +41,7 @@ test("every acknowledged event is in the table once, and no other twice, though 
 			const target = sent.acknowledged.size + Math.floor(random() * 300);
 			await vi.waitFor(
 				() => expect(sent.acknowledged.size).toBeGreaterThan(target),
-				{ timeout: 60_000, interval: 1 },
+				{ timeout: 120_000, interval: 1 },
 			);
 			await local.killAndAwait(victim);
 			if (random() < 0.2) amid.push(quickstart.tryPipeline());

@@ -30,7 +30,7 @@ beforeAll(async () => {
 			if (!isRepeat) told.delete(delivery);
 			expect(isRepeat).toBe(true);
 		},
-		{ timeout: 60_000, interval: 100 },
+		{ timeout: 120_000, interval: 100 },
 	);
 });
 

@@ -63,7 +63,7 @@ async function publishThroughPowerLosses(syncInterval?: string) {
 	const publishing = Array.from({ length: publishers }, publish);
 	const untilAcknowledged = (count: number) =>
 		vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(count), {
-			timeout: 60_000,
+			timeout: 120_000,
 			interval: 1,
 		});
 	for (let loss = 0; loss < powerLosses; loss++) {

@@ -12,7 +12,7 @@ import { applyQuickstart, type Quickstart } from "../quickstart.ts";
 let local: LocalMode;
 let quickstart: Quickstart;
 const today = utcDate(Date.now());
-const soon = { timeout: 60_000, interval: 100 };
+const soon = { timeout: 120_000, interval: 100 };
 
 beforeAll(async () => {
 	local = await startLocalMode();

@@ -12,7 +12,7 @@ import { startControlPlane, type TestControlPlane } from "../control-plane.ts";
 import { type OidcIssuer, startOidcIssuer } from "../oidc-issuer.ts";
 
 const duckDB = { type: "DuckDB", duckDB: { path: "a.duckdb" } };
-const wait = { timeout: 60_000, interval: 50 };
+const wait = { timeout: 120_000, interval: 50 };
 
 let issuer: OidcIssuer;
 let controlPlane: TestControlPlane;

@@ -146,7 +146,7 @@ test("requests that are sent again with their key are carried out once while rep
 	for (const replica of replicas) {
 		const before = answered;
 		await expect
-			.poll(() => answered, { timeout: 60_000, interval: 5 })
+			.poll(() => answered, { timeout: 120_000, interval: 5 })
 			.toBeGreaterThan(before);
 		await replica.kill();
 		await replica.start();

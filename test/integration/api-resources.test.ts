@@ -126,7 +126,7 @@ test("a new source is answered with its URL as soon as the operator has issued i
 		async () => {
 			expect(await admin.get(sourceKind, "the-shop", account)).toBeDefined();
 		},
-		{ timeout: 60_000 },
+		{ timeout: 120_000 },
 	);
 	await admin.applyStatus<Source>(
 		sourceKind,

@@ -82,5 +82,4 @@ test.each(["Incremental", "FullReload"] as const)(
 		}
 		expect(points).toBeGreaterThan(10);
 	},
-	180_000,
 );

@@ -221,7 +221,7 @@ test("an earlier Run's job that still runs is cancelled before anything is repla
 	double.jobs.held = true;
 	const killed = await start(await manifest(day("2026-03-01", 2, "early")));
 	await expect
-		.poll(() => double.jobs.inStates(["running"]).length, { timeout: 60_000 })
+		.poll(() => double.jobs.inStates(["running"]).length, { timeout: 120_000 })
 		.toBe(1);
 	killed.process.child.kill("SIGKILL");
 	await killed.finish();

@@ -57,7 +57,7 @@ test("a run is followed to its end", async () => {
 			expect(items).toHaveLength(1);
 			return items[0]!.metadata.name;
 		},
-		{ timeout: 60_000 },
+		{ timeout: 120_000 },
 	);
 	await setStatus(name, {
 		phase: "Succeeded",
@@ -85,7 +85,7 @@ test("a run that fails says why, and so does the exit code", async () => {
 			});
 			return items[0]!.metadata.name;
 		},
-		{ timeout: 60_000 },
+		{ timeout: 120_000 },
 	);
 	const error = { code: "DestinationBusy", message: "busy", retryable: true };
 	await setStatus(name, { phase: "Failed", error });

@@ -131,5 +131,4 @@ test.each<
 		expect(await lake.bodies()).toEqual(bodies);
 		expect(await table()).toEqual(bodies);
 	},
-	180_000,
 );

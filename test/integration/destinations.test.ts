@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { timeout: 120_000, interval: 50 };
 
 const succeeded: JobResult = {
 	version: 1,

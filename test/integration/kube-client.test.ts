@@ -133,6 +133,6 @@ test("an Event is told once and then counted", async () => {
 			expect(events[0]).toMatchObject({ reason: "Odd", series: { count: 2 } });
 			expect(Buffer.byteLength(events[0]!.note!)).toBeLessThanOrEqual(1024);
 		},
-		{ timeout: 60_000 },
+		{ timeout: 120_000 },
 	);
 });

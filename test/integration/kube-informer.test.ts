@@ -13,7 +13,7 @@ let controlPlane: TestControlPlane;
 let admin: KubeClient;
 let proxy: TcpProxy;
 const log = createLog("test");
-const wait = { timeout: 60_000, interval: 50 };
+const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
 	controlPlane = await startControlPlane();
@@ -169,7 +169,7 @@ test("a watch on which nothing is heard is given up", async () => {
 		resourceVersion: metadata.resourceVersion!,
 		timeoutSeconds: 300,
 		silenceMs: 1_000,
-		signal: AbortSignal.timeout(30_000),
+		signal: AbortSignal.timeout(120_000),
 	});
 	await admin.create(kinds.configMap, configMap("a"));
 	expect((await watch.next()).value).toMatchObject({ type: "ADDED" });
@@ -184,7 +184,7 @@ test("a version that is gone is refused as 410", async () => {
 		resourceVersion: "1",
 		timeoutSeconds: 10,
 		silenceMs: 10_000,
-		signal: AbortSignal.timeout(30_000),
+		signal: AbortSignal.timeout(120_000),
 	});
 	const first = await watch.next().catch((error) => error);
 	const refusal =

@@ -8,7 +8,7 @@ import { createLog } from "../../service/log.ts";
 
 const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const log = createLog("test");
-const wait = { timeout: 60_000, interval: 20 };
+const wait = { timeout: 120_000, interval: 20 };
 const namespace = "default";
 let name = "";
 let leading: string[] = [];

@@ -17,7 +17,7 @@ beforeAll(async () => {
 	if (!(await hasPython())) return;
 	const name = packages.join("-").replaceAll("=", "");
 	python = join(await pythonEnvironment(name, packages), "python");
-}, 300_000);
+});
 afterAll(() => servers?.stop());
 
 /** The page's Python, one block after the other, for this bucket; each ends with what it finds, as JSON. */

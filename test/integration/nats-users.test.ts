@@ -32,7 +32,7 @@ beforeAll(async () => {
 			user: url.username,
 			pass: url.password,
 			inboxPrefix: `_INBOX_${role}`,
-			timeout: 20_000,
+			timeout: 120_000,
 		});
 	}
 	await new Kvm(as.operator).create(bucket.routes);
@@ -133,7 +133,7 @@ test("api keeps requests and counts them", async () => {
 	increment.set("Nats-Incr", "+1");
 	const answer = await as.api.request(rates.subject(1, "x"), "", {
 		headers: increment,
-		timeout: 20_000,
+		timeout: 120_000,
 	});
 	expect(answer.json()).toMatchObject({ val: "1" });
 });

@@ -28,7 +28,7 @@ import { eventReasons } from "../operator-fixture.ts";
 import { dailyLoad, OperatorWorld } from "../operator-world.ts";
 import type { TidemillProcess } from "../tidemill-process.ts";
 
-const soon = { timeout: 60_000, interval: 20 };
+const soon = { timeout: 120_000, interval: 20 };
 
 let world: OperatorWorld;
 let operator: TidemillProcess;

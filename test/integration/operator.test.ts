@@ -93,7 +93,7 @@ test("an operator whose lease another has taken ends", async () => {
 			expect(lease?.spec?.holderIdentity).toBeTruthy();
 			return lease!;
 		},
-		{ timeout: 60_000, interval: 50 },
+		{ timeout: 120_000, interval: 50 },
 	);
 	await fixture.client.patch(
 		kinds.lease,

@@ -17,7 +17,7 @@ import {
 } from "../receiver.ts";
 import { startNats } from "../servers.ts";
 
-const wait = { timeout: 60_000, interval: 20 };
+const wait = { timeout: 120_000, interval: 20 };
 let stops: (() => Promise<void>)[] = [];
 
 afterEach(async () => {

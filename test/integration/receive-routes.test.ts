@@ -12,7 +12,7 @@ import {
 } from "../receiver.ts";
 import { startNats, type TestNats } from "../servers.ts";
 
-const wait = { timeout: 60_000, interval: 20 };
+const wait = { timeout: 120_000, interval: 20 };
 const unknown = `/hooks/${"0".repeat(32)}/${"0".repeat(32)}`;
 let nats: TestNats;
 let admin: Awaited<ReturnType<typeof connectAdmin>>;

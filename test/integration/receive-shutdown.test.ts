@@ -11,7 +11,7 @@ import {
 	startReceiveFixture,
 } from "../receiver.ts";
 
-const wait = { timeout: 60_000, interval: 20 };
+const wait = { timeout: 120_000, interval: 20 };
 let fixture: ReceiveFixture;
 let url: string;
 

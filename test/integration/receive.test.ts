@@ -176,7 +176,7 @@ test("the largest body that there can be is stored, also beside others", async (
 					expect(answer.status).toBe(200);
 					return answer;
 				},
-				{ timeout: 60_000 },
+				{ timeout: 120_000 },
 			),
 		),
 	);

@@ -12,7 +12,7 @@ import { OperatorWorld } from "../operator-world.ts";
 /* A Secret comes to whoever refers to it by its label alone: when it gets one is noticed, and what to do is said. */
 
 // Less than the half minute after which a missing Secret is looked for again.
-const soon = { timeout: 60_000, interval: 20 };
+const soon = { timeout: 120_000, interval: 20 };
 let world: OperatorWorld;
 let namespace: string;
 

@@ -64,4 +64,4 @@ test("an operator that is killed after any of its writes leaves the rest of a de
 	// The status, the Secret, and the finalizer.
 	expect(reached).toBeGreaterThanOrEqual(3);
 	expect(reached).toBeLessThan(mostWrites);
-}, 180_000);
+});

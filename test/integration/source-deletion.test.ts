@@ -14,7 +14,7 @@ import { readyOf, SourceScene } from "../source-scene.ts";
 let scene: SourceScene;
 let account: string;
 let other: string;
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
 	scene = await SourceScene.start();

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { timeout: 120_000, interval: 50 };
 
 function sourceYaml(name: string, spec = ""): string {
 	return `apiVersion: tidemill.dev/v1alpha1

@@ -63,6 +63,6 @@ test("kubectl wait sees a plan become ready, invalid, and ready again", async ()
 				await eventReasons(client, trackingPlanKind, namespace, "orders"),
 			).toEqual(expect.arrayContaining(["Valid", "InvalidSchema"]));
 		},
-		{ timeout: 60_000 },
+		{ timeout: 120_000 },
 	);
 });
