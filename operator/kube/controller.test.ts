@@ -1,11 +1,19 @@
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createLog } from "../../service/log.ts";
-import { type Controller, ControllerLoop } from "./controller.ts";
+import { ApiError } from "./api-error.ts";
+import { type Controller, ControllerLoop, specChanged } from "./controller.ts";
 import { metrics } from "./metrics.ts";
+import type { KubeObject } from "./resource.ts";
+import { Store } from "./store.ts";
 
 const log = createLog("test");
 log.level = "silent";
 const key = { namespace: "n", name: "a" };
+
+afterEach(() => {
+	vi.useRealTimers();
+	vi.restoreAllMocks();
+});
 
 function started(reconcile: Controller["reconcile"]) {
 	const stop = new AbortController();
@@ -38,7 +46,37 @@ test("what can't be helped by trying again waits for the next change", async () 
 	expect(reconcile).toHaveBeenCalledTimes(2);
 	stop.abort();
 	await running;
-	vi.useRealTimers();
+});
+
+test("after conflicts what memory lacked is looked at as soon as it comes, whatever it is, and later only what matters", async () => {
+	vi.useFakeTimers();
+	// The backoff isn't over by chance when the change comes.
+	vi.spyOn(Math, "random").mockReturnValue(0);
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValue(new ApiError(409, { reason: "Conflict" }));
+	const stop = new AbortController();
+	const loop = new ControllerLoop({ name: "test", reconcile }, { log });
+	const store = new Store<KubeObject>(() => undefined);
+	loop.watch(
+		{ synced: Promise.resolve(), onChange: (heard) => store.onChange(heard) },
+		undefined,
+		specChanged,
+	);
+	const running = loop.run(stop.signal);
+	const change = async (resourceVersion: string, waitMs: number) => {
+		const metadata = { ...key, uid: "1", generation: 1, resourceVersion };
+		store.put({ metadata });
+		await vi.advanceTimersByTimeAsync(waitMs);
+	};
+	await change("1", 60_000);
+	const failed = reconcile.mock.calls.length;
+	reconcile.mockResolvedValue(undefined);
+	await change("2", 1);
+	expect(reconcile).toHaveBeenCalledTimes(failed + 1);
+	await change("3", 1);
+	expect(reconcile).toHaveBeenCalledTimes(failed + 1);
+	stop.abort();
+	await running;
 });
 
 test("what wants to be looked at again is", async () => {

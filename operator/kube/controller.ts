@@ -38,6 +38,8 @@ export class ControllerLoop {
 	readonly #workers: number;
 	readonly #queue: WorkQueue;
 	readonly #synced: Promise<void>[] = [];
+	/** Keys that were worked on with what memory had of them, and the apiserver had something newer. */
+	readonly #outdated = new Set<string>();
 
 	constructor(
 		controller: Controller,
@@ -64,24 +66,27 @@ export class ControllerLoop {
 
 	/**
 	 * A change of these objects is a reason to look at the keys that it concerns, by default its own.
-	 * @param matters tells which changes are; those that make or delete an object always are.
+	 * @param matters tells which changes are. Those that make or delete an object always are; and each is for a key whose
+	 * last write was a `Conflict`, since it may be what memory lacked: the backoff of those would be waited out otherwise.
 	 */
 	watch<T extends KubeObject>(
-		informer: Informer<T>,
+		informer: Pick<Informer<T>, "synced" | "onChange">,
 		keysFor: (object: T) => ObjectKey[] = (object) => [keyOf(object)],
 		matters: (object: T, previous: T) => boolean = () => true,
 	): void {
 		this.#synced.push(informer.synced);
 		informer.onChange((object, previous, deleted) => {
-			if (!deleted && previous && !matters(object, previous)) return;
+			const isReason = deleted || !previous || matters(object, previous);
+			if (!isReason && this.#outdated.size === 0) return;
 			// What the object referred to before is concerned as well.
-			for (const state of previous ? [previous, object] : [object])
-				for (const key of keysFor(state)) this.enqueue(key);
+			const states = previous ? [previous, object] : [object];
+			for (const text of new Set(states.flatMap(keysFor).map(textOf)))
+				if (isReason || this.#outdated.has(text)) this.#queue.add(text);
 		});
 	}
 
-	enqueue({ namespace, name }: ObjectKey): void {
-		this.#queue.add(`${namespace}/${name}`);
+	enqueue(key: ObjectKey): void {
+		this.#queue.add(textOf(key));
 	}
 
 	/** Works until the signal; then finishes what is under way. */
@@ -127,6 +132,7 @@ export class ControllerLoop {
 		};
 		try {
 			const result = await this.#controller.reconcile(key, signal);
+			this.#outdated.delete(text);
 			this.#queue.forget(text);
 			if (!result) return "success";
 			if ("requeueAfterMs" in result) {
@@ -139,9 +145,11 @@ export class ControllerLoop {
 				"can't be reconciled as it is",
 			);
 		} catch (err) {
+			const isOutdated = hasReason(err, "Conflict");
+			this.#outdated[isOutdated ? "add" : "delete"](text);
 			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
 			// What was read was old already, or we stop: no trouble, but the order of the day.
-			const isOrdinary = hasReason(err, "Conflict") || signal.aborted;
+			const isOrdinary = isOutdated || signal.aborted;
 			this.#log[isOrdinary ? "debug" : "warn"](
 				{ ...key, err, retryInMs },
 				"reconciling failed",
@@ -150,4 +158,8 @@ export class ControllerLoop {
 		metrics.reconcileErrors.inc({ controller });
 		return "error";
 	}
+}
+
+function textOf({ namespace, name }: ObjectKey): string {
+	return `${namespace}/${name}`;
 }
