@@ -43,8 +43,7 @@ export async function load(
 			{ days: days.length, rows, bytes, objects },
 			"downloading the objects",
 		);
-		await downloadObjects(days, log, signal);
-		await checkDownloads(days, directory, signal);
+		await downloadAndCheck(days, directory, context);
 		const destination = await openDestination(input.destination, context);
 		await destination.load(input, days, Date.parse(manifest.snapshotTime));
 		return result;
@@ -68,10 +67,11 @@ function summary({
 	};
 }
 
-async function checkDownloads(
+/** What is wrong with any of the objects is known before the destination is touched. */
+async function downloadAndCheck(
 	days: LoadDay[],
 	directory: string,
-	signal: AbortSignal,
+	{ log, signal }: JobContext,
 ): Promise<void> {
 	const session = await Session.open(
 		await openDatabase({
@@ -82,7 +82,8 @@ async function checkDownloads(
 		signal,
 	);
 	try {
-		await checkObjects(days, session);
+		const check = (day: LoadDay) => checkObjects(day, session);
+		await downloadObjects(days, check, log, signal);
 	} finally {
 		session.close();
 	}

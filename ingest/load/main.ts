@@ -1,3 +1,4 @@
+import "./allocator.ts";
 import { parseLoadInput } from "./input.ts";
 import { runJob } from "./job.ts";
 import { load } from "./load.ts";

@@ -5,22 +5,19 @@ import { JobFailure } from "./errors.ts";
 import { objectRows } from "./object-rows.ts";
 
 /**
- * Compares what was downloaded with the manifest, for all days, before anything is replaced: the rows in each object's
- * footer, and that a day's events have different ids and its date. Throws {@link JobFailure} ObjectMismatch.
+ * Compares a day's objects, which were downloaded, with the manifest: the rows in each object's footer, and that the
+ * events have different ids and the day's date. Throws {@link JobFailure} ObjectMismatch.
  */
 export async function checkObjects(
-	days: LoadDay[],
+	day: LoadDay,
 	session: Session,
 ): Promise<void> {
-	for (const day of days)
-		if (day.objects.length > 0) {
-			try {
-				await checkFooters(day, session);
-				await checkEvents(day, session);
-			} catch (error) {
-				throw unreadable(error, day);
-			}
-		}
+	try {
+		await checkFooters(day, session);
+		await checkEvents(day, session);
+	} catch (error) {
+		throw unreadable(error, day);
+	}
 }
 
 async function checkFooters(day: LoadDay, session: Session): Promise<void> {
