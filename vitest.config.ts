@@ -18,7 +18,7 @@ export default defineConfig({
 					include: ["**/*.test.ts"],
 					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
 					// What takes a second alone may take ten beside others.
-					testTimeout: 120_000,
+					testTimeout: 300_000,
 				},
 			},
 			{
@@ -30,8 +30,8 @@ export default defineConfig({
 					// One control plane for all files: an apiserver costs 5 s and 250 MB.
 					globalSetup: "test/integration/setup.ts",
 					fileParallelism: false,
-					testTimeout: 600_000,
-					hookTimeout: 300_000,
+					testTimeout: 1_200_000,
+					hookTimeout: 600_000,
 				},
 			},
 			{
@@ -41,8 +41,8 @@ export default defineConfig({
 					include: ["test/e2e/**/*.test.ts"],
 					exclude: elsewhere,
 					fileParallelism: false,
-					testTimeout: 600_000,
-					hookTimeout: 300_000,
+					testTimeout: 1_200_000,
+					hookTimeout: 600_000,
 				},
 			},
 		],

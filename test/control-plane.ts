@@ -159,7 +159,7 @@ async function installCRDs(
 	await kubectl(
 		"wait",
 		"--for=condition=Established",
-		"--timeout=30s",
+		"--timeout=120s",
 		...files,
 	);
 }

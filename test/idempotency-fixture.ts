@@ -42,7 +42,7 @@ export class IdempotencyFixture {
 		onTestFinished(() => servers.stop());
 		const archive = await ArchiveFixture.open(servers, 0);
 		await openKeyBucket(archive.connection, { maxKeys, replicas: 1 });
-		const bucket = await KeyBucket.open(archive.connection, 5_000);
+		const bucket = await KeyBucket.open(archive.connection, 120_000);
 		const fixture = new IdempotencyFixture(servers, archive, bucket);
 		await fixture.routes.markSynced();
 		return fixture;

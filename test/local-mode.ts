@@ -45,7 +45,7 @@ export async function startLocalMode(
 				if (count(text) >= times) return;
 				throw new Error(`local mode has not said "${text}":\n${output}`);
 			},
-			{ timeout: 120_000, interval: 50 },
+			{ timeout: 240_000, interval: 50 },
 		);
 	const stop = async () => {
 		supervisor.kill("SIGTERM");

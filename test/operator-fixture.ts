@@ -14,6 +14,9 @@ import { kubectlDone } from "./kubectl.ts";
 import { startNats, type TestNats } from "./servers.ts";
 import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
+/** No test's operator loses its lease because the machine is busy. */
+export const longLease = { LEASE_DURATION_SECONDS: "300" };
+
 /** The operator as a process of its own, with a NATS of its own, in namespaces that it has to itself. */
 export interface OperatorFixture {
 	client: KubeClient;
@@ -64,6 +67,7 @@ export async function startOperatorFixture(
 				LEASE_NAMESPACE: namespaces[0],
 				HEALTH_PORT: "0",
 				LOG_LEVEL: "warn",
+				...longLease,
 				...env,
 			});
 			operator.onLine = (line) => process.stderr.write(`${line}\n`);

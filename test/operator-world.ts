@@ -15,13 +15,14 @@ import { rfc3339 } from "../operator/kube/conditions.ts";
 import { Informer } from "../operator/kube/informer.ts";
 import { kinds } from "../operator/kube/kinds.ts";
 import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+import type { KubeObject } from "../operator/kube/resource.ts";
 import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
 import { ApiserverProxy } from "./apiserver-proxy.ts";
 import { answerManifests } from "./instant-archive.ts";
 import { runInstantNode } from "./instant-node.ts";
-import { applyYaml } from "./operator-fixture.ts";
+import { applyYaml, longLease } from "./operator-fixture.ts";
 import { startNats } from "./servers.ts";
 import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
@@ -131,6 +132,7 @@ export class OperatorWorld {
 			LEASE_NAMESPACE: namespaces[0]!,
 			HEALTH_PORT: "0",
 			LOG_LEVEL: "error",
+			...longLease,
 			...options.env,
 		});
 		operator.onLine = (line) => process.stderr.write(`${line}\n`);
@@ -197,23 +199,11 @@ export class OperatorWorld {
 		return `load-${(Math.floor(Date.now() / dayMs) * dayMs) / 60_000}`;
 	}
 
-	/** Names of all Runs and load Jobs that ever were in a namespace, from now on; of each name as often as it was made. */
-	async everMade(namespace: string): Promise<() => Made> {
-		const options = { namespaces: [namespace], log };
-		const runs = new Informer<Run>(this.client, runKind, options);
-		const jobs = new Informer(this.client, kinds.job, {
-			...options,
-			labelSelector: "tidemill.dev/run",
-		});
-		const seen = [runs, jobs].map((informer) => {
-			const names = new Map<string, string>();
-			informer.onChange(({ metadata: { name, uid } }) => names.set(uid!, name));
-			void informer.run(this.#stop.signal);
-			return names;
-		});
-		await Promise.all([runs.synced, jobs.synced]);
-		const [madeRuns, madeJobs] = seen.map((names) => () => [...names.values()]);
-		return () => ({ runs: madeRuns!(), jobs: madeJobs!() });
+	/** All Runs and load Jobs that are made in a namespace from now on. */
+	async everMade(namespace: string): Promise<EverMade> {
+		const made = new EverMade(this.client, namespace, this.#stop.signal);
+		await made.lookAgain();
+		return made;
 	}
 
 	/** The Run has ended well, its Pipeline says so, and its Job is removed. */
@@ -232,7 +222,47 @@ export class OperatorWorld {
 	}
 }
 
-export interface Made {
-	runs: string[];
-	jobs: string[];
+/** Names of all Runs and load Jobs that ever were in a namespace, of each name as often as it was made. */
+export class EverMade {
+	/** By uid. */
+	readonly #runs = new Map<string, string>();
+	readonly #jobs = new Map<string, string>();
+	readonly #client: KubeClient;
+	readonly #namespace: string;
+	readonly #signal: AbortSignal;
+
+	constructor(client: KubeClient, namespace: string, signal: AbortSignal) {
+		this.#client = client;
+		this.#namespace = namespace;
+		this.#signal = signal;
+	}
+
+	/**
+	 * Settles when from now on nothing is missed. To be awaited when an apiserver is back, before anybody may go on: who
+	 * watched before waits for a while after a failure, and what came and went meanwhile nobody tells.
+	 */
+	async lookAgain(): Promise<void> {
+		const options = { namespaces: [this.#namespace], log };
+		const runs = new Informer<Run>(this.#client, runKind, options);
+		const jobs = new Informer(this.#client, kinds.job, {
+			...options,
+			labelSelector: "tidemill.dev/run",
+		});
+		const note =
+			(seen: Map<string, string>) =>
+			({ metadata: { name, uid } }: KubeObject) =>
+				void seen.set(uid!, name);
+		runs.onChange(note(this.#runs));
+		jobs.onChange(note(this.#jobs));
+		for (const informer of [runs, jobs]) void informer.run(this.#signal);
+		await Promise.all([runs.synced, jobs.synced]);
+	}
+
+	/** That there was one Run of this name, and one Job of it: what was made is seen a moment later. */
+	async wasOnly(run: string): Promise<void> {
+		await vi.waitFor(() => {
+			const [runs, jobs] = [[...this.#runs.values()], [...this.#jobs.values()]];
+			expect({ runs, jobs }).toEqual({ runs: [run], jobs: [run] });
+		}, wait);
+	}
 }

@@ -26,7 +26,7 @@ export async function applyQuickstart(local: LocalMode): Promise<Quickstart> {
 		"kubectl",
 		"wait",
 		"--for=condition=Ready",
-		"--timeout=60s",
+		"--timeout=120s",
 		"--all",
 		"sources,destinations,pipelines",
 	);

@@ -1,6 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { answersOk } from "../local/probe.ts";
 
 interface Backend {
 	/** `http://host:port`, where connections go. */
@@ -10,6 +9,8 @@ interface Backend {
 }
 
 const probeEveryMs = 50;
+/** A probe that isn't answered says nothing for so long: a busy machine is no failure. */
+const probeTimeoutMs = 60_000;
 
 /**
  * Stands before several servers as a Kubernetes Service does: a new connection goes to one of those that are ready by
@@ -19,7 +20,7 @@ export class ServiceBalancer {
 	readonly #server = createServer((client) => this.#forward(client));
 	readonly #probing = new AbortController();
 	readonly #sockets = new Set<Socket>();
-	#ready: Backend[] = [];
+	readonly #ready = new Set<Backend>();
 	#turn = 0;
 	port = 0;
 
@@ -29,13 +30,13 @@ export class ServiceBalancer {
 			balancer.#server.listen(0, "127.0.0.1", resolve),
 		);
 		balancer.port = (balancer.#server.address() as AddressInfo).port;
-		void balancer.#probe(backends);
+		for (const backend of backends) void balancer.#probe(backend);
 		return balancer;
 	}
 
 	/** Whether new connections go there. */
 	isReady(backend: Backend): boolean {
-		return this.#ready.includes(backend);
+		return this.#ready.has(backend);
 	}
 
 	stop(): void {
@@ -44,19 +45,21 @@ export class ServiceBalancer {
 		for (const socket of this.#sockets) socket.destroy();
 	}
 
-	async #probe(backends: readonly Backend[]): Promise<void> {
+	async #probe(backend: Backend): Promise<void> {
 		const { signal } = this.#probing;
 		while (!signal.aborted) {
-			const answers = await Promise.all(
-				backends.map(({ healthUrl }) => answersOk(`${healthUrl}/readyz`)),
-			);
-			this.#ready = backends.filter((_, index) => answers[index]);
+			const answer = await fetch(`${backend.healthUrl}/readyz`, {
+				signal: AbortSignal.timeout(probeTimeoutMs),
+			}).catch(() => undefined);
+			await answer?.text().catch(() => undefined);
+			if (answer?.ok) this.#ready.add(backend);
+			else this.#ready.delete(backend);
 			await delay(probeEveryMs, undefined, { signal }).catch(() => undefined);
 		}
 	}
 
 	#forward(client: Socket): void {
-		const backend = this.#ready[this.#turn++ % this.#ready.length];
+		const backend = [...this.#ready][this.#turn++ % this.#ready.size];
 		if (!backend) {
 			client.destroy();
 			return;

@@ -57,5 +57,5 @@ export function temporaryDirectory(name: string): Promise<string> {
 /** No test run leaves a server behind, however it ends. */
 const running = new Set<Child>();
 process.on("exit", () => {
-	for (const child of running) process.kill(child.identity.pid, "SIGKILL");
+	for (const child of running) void child.kill("SIGKILL");
 });

@@ -21,4 +21,4 @@ test("the Kubernetes client's library, which would double its memory, is not loa
 	]);
 	expect(stdout).toContain("/node_modules/fastify/");
 	expect(stdout).not.toContain("/node_modules/@kubernetes/client-node/");
-}, 60_000);
+});

@@ -9,6 +9,7 @@ import { Store } from "./store.ts";
 const log = createLog("test");
 log.level = "silent";
 const key = { namespace: "n", name: "a" };
+const wait = { timeout: 60_000 };
 
 afterEach(() => {
 	vi.useRealTimers();
@@ -27,7 +28,7 @@ test("what throws is tried again until it works", async () => {
 	reconcile.mockRejectedValueOnce(new Error("2"));
 	const { loop, stop, running } = started(reconcile);
 	loop.enqueue(key);
-	await vi.waitUntil(() => reconcile.mock.calls.length === 3);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 3, wait);
 	expect(reconcile.mock.calls[2]![0]).toEqual(key);
 	stop.abort();
 	await running;
@@ -84,7 +85,7 @@ test("what wants to be looked at again is", async () => {
 	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });
 	const { loop, stop, running } = started(reconcile);
 	loop.enqueue(key);
-	await vi.waitUntil(() => reconcile.mock.calls.length === 2);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 2, wait);
 	stop.abort();
 	await running;
 });
@@ -94,7 +95,7 @@ test("stopping waits for what is under way", async () => {
 	const reconcile = vi.fn(() => promise);
 	const { loop, stop, running } = started(reconcile);
 	loop.enqueue(key);
-	await vi.waitUntil(() => reconcile.mock.calls.length === 1);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 1, wait);
 	let ended = false;
 	void running.then(() => {
 		ended = true;
@@ -113,7 +114,7 @@ test("what a loop did is counted under controller-runtime's names", async () => 
 	const before = await counts();
 	const { loop, stop, running } = started(reconcile);
 	loop.enqueue(key);
-	await vi.waitUntil(() => reconcile.mock.calls.length === 3);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 3, wait);
 	stop.abort();
 	await running;
 	const after = await counts();

@@ -5,6 +5,7 @@ import { type Part, runInOrder, type StartedPart } from "./start-order.ts";
 const log = createLog("test");
 log.level = "silent";
 const options = { stopTimeoutMs: 50, log };
+const wait = { timeout: 60_000 };
 
 function recorded() {
 	const seen: string[] = [];
@@ -31,7 +32,7 @@ test("parts start in their order and stop in the reverse one", async () => {
 		stop.signal,
 		options,
 	);
-	await vi.waitUntil(() => seen.length === 3);
+	await vi.waitUntil(() => seen.length === 3, wait);
 	stop.abort();
 	await running;
 	expect(seen).toEqual(["+a", "+b", "+c", "-c", "-b", "-a"]);
@@ -75,7 +76,7 @@ test("while a part still starts, the signal ends it and starts no more", async (
 		stop.signal,
 		options,
 	);
-	await vi.waitUntil(() => seen.length === 1);
+	await vi.waitUntil(() => seen.length === 1, wait);
 	stop.abort();
 	await running;
 	expect(seen).toEqual(["+a", "-a"]);
@@ -86,7 +87,7 @@ test("a part that doesn't stop in time keeps those that it needs, and is told", 
 	const stop = new AbortController();
 	const stuck = part("b", { stop: () => new Promise(() => {}) });
 	const running = runInOrder([part("a"), stuck], stop.signal, options);
-	await vi.waitUntil(() => seen.length === 2);
+	await vi.waitUntil(() => seen.length === 2, wait);
 	stop.abort();
 	await expect(running).rejects.toThrow("b did not stop in 50 ms");
 	expect(seen).toEqual(["+a", "+b"]);

@@ -14,7 +14,7 @@ import type { DateWorld } from "./compaction-world.ts";
 import { searchAll } from "./exhaustive-search.ts";
 
 /** The argument for all this: docs/decisions/0005-each-event-in-exactly-one-object.md. */
-const timeoutMs = 120_000;
+const timeoutMs = 600_000;
 
 const run = { kind: "Run", renewals: 0 } as const;
 const lake = { kind: "lake", renewals: 0 } as const;

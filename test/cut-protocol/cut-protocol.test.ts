@@ -7,7 +7,7 @@ import type { Protocol } from "./protocol.ts";
 import type { ScriptFrame } from "./world.ts";
 
 /** The argument for all this: docs/decisions/0005-each-event-in-exactly-one-object.md. */
-const timeoutMs = 120_000;
+const timeoutMs = 600_000;
 
 function frame(number: number, events: string): ScriptFrame {
 	return { process: "p", number, events };

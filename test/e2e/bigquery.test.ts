@@ -173,7 +173,7 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 		"--timeout=120s",
 		"run/slow",
 	);
-}, 400_000);
+});
 
 test("whatever BigQuery's reason is, the Pipeline says it as the reference has it", async () => {
 	const before = await double.sql("from events.orders");
@@ -198,4 +198,4 @@ test("whatever BigQuery's reason is, the Pipeline says it as the reference has i
 		double.jobs.failure = undefined;
 		double.onRequest = () => undefined;
 	}
-}, 1_200_000);
+});

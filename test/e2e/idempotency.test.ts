@@ -83,4 +83,4 @@ test("each delivery is one row, however often it is sent, though each part is ki
 			byDelivery.get(delivery)?.map(({ event_id }) => event_id),
 			delivery,
 		).toEqual([...ids]);
-}, 400_000);
+});

@@ -46,7 +46,7 @@ async function createRun(spec = ""): Promise<string> {
 }
 
 const condition = (name: string, type: string) =>
-	kubectl("wait", `--for=condition=${type}`, name, "--timeout=60s");
+	kubectl("wait", `--for=condition=${type}`, name, "--timeout=120s");
 
 async function statusOf(run: string) {
 	return (await local.resource<Run>("get", run)).status!;

@@ -10,7 +10,7 @@ import { everyWayOf, type Scenario } from "./model.ts";
 import type { Protocol } from "./steps.ts";
 
 /** The argument for all this: docs/decisions/0006-a-sender-s-key-is-one-event.md. */
-const timeoutMs = 240_000;
+const timeoutMs = 600_000;
 
 const timely: Scenario = {
 	receivers: 2,

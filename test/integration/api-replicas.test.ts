@@ -202,7 +202,7 @@ describe("the rate limit", () => {
 
 	test("counts who has no token by address, and those who have apart from that", async () => {
 		limit = 3;
-		const { url } = await startReplica();
+		const { url } = await startReplica(true);
 		const viewer = apiClient(url, tokens.viewer);
 		expect((await viewer("GET", "/v1/none")).status).toBe(404);
 		const remaining: (string | null)[] = [];

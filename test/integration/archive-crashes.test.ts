@@ -90,10 +90,12 @@ test("two archives of one shard give the same rows as one", async () => {
 	await Promise.all(both.map(({ flush }) => flush()));
 	expect(await archive.bodies()).toEqual(bodies.sort());
 	for (const { shard } of both) expect(shard.alarm).toBeUndefined();
-	expect((await ledgerOf(archive))?.archived).toEqual({
-		"2026-11-20": 150,
-		"2026-11-21": 150,
-	});
+	await eventually(async () =>
+		expect((await ledgerOf(archive))?.archived).toEqual({
+			"2026-11-20": 150,
+			"2026-11-21": 150,
+		}),
+	);
 });
 
 test("archives killed with SIGKILL again and again lose and repeat nothing", async () => {

@@ -4,7 +4,12 @@ import type { SourceLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
-import { ArchiveFixture, log, newEvent } from "../archive-fixture.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	log,
+	newEvent,
+} from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 import { startTidemill } from "../tidemill-process.ts";
 
@@ -55,7 +60,9 @@ test("`tidemill ledger rebuild` counts anew from the cut records, whatever the l
 	const { keys, store, shard } = archive;
 	await new LedgerSnapshots(store, keys, log).write(shard, index);
 	const kv = await ledgers(archive);
-	const stood = (await kv.get(archive.sourceKey))!.json<SourceLedger>();
+	const stood = await eventually(async () =>
+		(await kv.get(archive.sourceKey))!.json<SourceLedger>(),
+	);
 	await kv.put(
 		archive.sourceKey,
 		JSON.stringify({ ...stood, archived: { [today]: 100 } }),

@@ -30,7 +30,7 @@ describe("kubectl get answers at a glance", () => {
 				conditions: [ready],
 			},
 			columns: ["NAME", "PHASE", "READY", "EVENTS", "LAST EVENT", "AGE"],
-			values: /^glance +Active +True +329 +60m +\d+s$/,
+			values: /^glance +Active +True +329 +\d+m +\d+\w+$/,
 		},
 		{
 			manifest: manifestOf("Destination", "glance", {
@@ -39,7 +39,7 @@ describe("kubectl get answers at a glance", () => {
 			}),
 			status: { conditions: [ready] },
 			columns: ["NAME", "TYPE", "READY", "REASON", "AGE"],
-			values: /^glance +DuckDB +True +Verified +\d+s$/,
+			values: /^glance +DuckDB +True +Verified +\d+\w+$/,
 		},
 		{
 			manifest: manifestOf("Pipeline", "glance", {
@@ -61,7 +61,7 @@ describe("kubectl get answers at a glance", () => {
 				.split(" ")
 				.map((name) => name.replace("_", " ")),
 			values:
-				/^glance +Ready +shop +warehouse +orders +Succeeded +60m +329 +2099-01-01T00:00:00Z$/,
+				/^glance +Ready +shop +warehouse +orders +Succeeded +\d+m +329 +2099-01-01T00:00:00Z$/,
 		},
 		{
 			manifest: manifestOf("Run", "glance", {
@@ -84,7 +84,7 @@ describe("kubectl get answers at a glance", () => {
 				"AGE",
 			],
 			values:
-				/^glance +orders +Succeeded +Manual +329 +2026-01-01 +2026-01-02 +\d+s$/,
+				/^glance +orders +Succeeded +Manual +329 +2026-01-01 +2026-01-02 +\d+\w+$/,
 		},
 		{
 			manifest: manifestOf("TrackingPlan", "glance", {
@@ -92,7 +92,7 @@ describe("kubectl get answers at a glance", () => {
 			}),
 			status: { eventTypes: 3, conditions: [ready] },
 			columns: ["NAME", "READY", "REASON", "EVENT TYPES", "AGE"],
-			values: /^glance +True +Verified +3 +\d+s$/,
+			values: /^glance +True +Verified +3 +\d+\w+$/,
 		},
 	])("$manifest.kind", async ({ manifest, status, columns, values }) => {
 		await kubectlDone(

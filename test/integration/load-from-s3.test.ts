@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => s3.stop());
 
-/** Stores bytes in S3 and gives a presigned link that was made `ageSeconds` ago and holds for a minute. */
+/** Stores bytes in S3 and gives a presigned link that was made `ageSeconds` ago and holds for ten minutes. */
 async function presigned(
 	key: string,
 	body: string | Uint8Array,
@@ -36,7 +36,7 @@ async function presigned(
 	const object = { Bucket: s3.bucket, Key: key };
 	await client.send(new PutObjectCommand({ ...object, Body: body }));
 	return getSignedUrl(client, new GetObjectCommand(object), {
-		expiresIn: 60,
+		expiresIn: 600,
 		signingDate: new Date(Date.now() - ageSeconds * 1000),
 	});
 }

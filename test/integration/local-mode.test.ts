@@ -11,7 +11,7 @@ import {
 import { temporaryDirectory } from "../test-server.ts";
 
 const project = join(import.meta.dirname, "../..");
-const readyTimeoutMs = 90_000;
+const readyTimeoutMs = 240_000;
 
 let home: string;
 let current: ReturnType<typeof up>;

@@ -19,6 +19,7 @@ import { startNats, type TestNats } from "../servers.ts";
 
 const frames = streamName(0, "0123456789abcdef");
 const refused = /Permissions Violation/i;
+const patient = { timeout: 120_000 };
 
 let server: TestNats;
 const as = {} as Record<NatsRole, NatsConnection>;
@@ -32,7 +33,7 @@ beforeAll(async () => {
 			user: url.username,
 			pass: url.password,
 			inboxPrefix: `_INBOX_${role}`,
-			timeout: 120_000,
+			...patient,
 		});
 	}
 	await new Kvm(as.operator).create(bucket.routes);
@@ -68,7 +69,7 @@ test("receive publishes frames, which archive reads and purges", async () => {
 	);
 	expect(stream).toBe(frames);
 	const consumer = await jetstream(as.archive).consumers.get(frames);
-	expect((await consumer.next({ expires: 2_000 }))?.string()).toBe("frame");
+	expect((await consumer.next({ expires: 60_000 }))?.string()).toBe("frame");
 	const { streams } = await jetstreamManager(as.archive);
 	expect((await streams.purge(frames, { seq: 2 })).purged).toBe(1);
 });
@@ -76,9 +77,9 @@ test("receive publishes frames, which archive reads and purges", async () => {
 test("receive and archive write senders' keys, and receive reads how far objects are done", async () => {
 	await openKeyBucket(as.archive, { maxKeys: 1, replicas: 1 });
 	const entry = claimed("event", "claim", { nowMs: Date.now(), windowMs: 9e5 });
-	const ofReceive = await KeyBucket.open(as.receive, 2_000);
+	const ofReceive = await KeyBucket.open(as.receive, 120_000);
 	const revision = await ofReceive.write("x", entry, 0);
-	const ofArchive = await KeyBucket.open(as.archive, 2_000);
+	const ofArchive = await KeyBucket.open(as.archive, 120_000);
 	const kept = { entry, revision };
 	expect(await ofArchive.readMany(["y", "z"])).toEqual(new Map());
 	expect(await ofArchive.readMany(["x", "y"])).toEqual(new Map([["x", kept]]));
@@ -97,7 +98,7 @@ test("operator asks archive for manifests and deletions, and reads its ledger", 
 			},
 		});
 		await as.archive.flush();
-		const answer = await as.operator.request(subject, "question");
+		const answer = await as.operator.request(subject, "question", patient);
 		expect(answer.string()).toBe("answer");
 	}
 
@@ -112,6 +113,7 @@ test.each(["receive", "archive"] as const)(
 		const answer = await as[role].request(
 			serverStateSubject,
 			'{"config":true}',
+			patient,
 		);
 		expect(answer.json()).toMatchObject({
 			data: { config: { sync_always: true } },
@@ -133,7 +135,7 @@ test("api keeps requests and counts them", async () => {
 	increment.set("Nats-Incr", "+1");
 	const answer = await as.api.request(rates.subject(1, "x"), "", {
 		headers: increment,
-		timeout: 120_000,
+		...patient,
 	});
 	expect(answer.json()).toMatchObject({ val: "1" });
 });
@@ -166,15 +168,15 @@ const forbidden: [string, () => Promise<unknown>][] = [
 	],
 	[
 		"receive deletes a source's events",
-		() => as.receive.request(deletionSubject(0), "question"),
+		() => as.receive.request(deletionSubject(0), "question", patient),
 	],
 	[
 		"api deletes a source's events",
-		() => as.api.request(deletionSubject(0), "question"),
+		() => as.api.request(deletionSubject(0), "question", patient),
 	],
 	[
 		"receive asks for a manifest",
-		() => as.receive.request(manifestSubject(0), "question"),
+		() => as.receive.request(manifestSubject(0), "question", patient),
 	],
 ];
 

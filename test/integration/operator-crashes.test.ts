@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
 	afterAll,
 	afterEach,
@@ -7,9 +9,12 @@ import {
 	test,
 	vi,
 } from "vitest";
+import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
 import { isWrite, type SeenRequest } from "../apiserver-proxy.ts";
+import { eventReasons } from "../operator-fixture.ts";
 import { OperatorWorld } from "../operator-world.ts";
+import { passingDirectory } from "../passing-directory.ts";
 
 const wait = { timeout: 120_000, interval: 20 };
 /** More than an operator writes for one slot, however it falls into steps. */
@@ -21,7 +26,11 @@ beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
 });
 
-afterEach(() => world.killOperators());
+afterEach(async () => {
+	world.proxy.onRequest = () => undefined;
+	world.proxy.onAnswer = () => undefined;
+	await world.killOperators();
+});
 
 afterAll(() => world?.stop());
 
@@ -45,8 +54,9 @@ test("killed after any of its writes, the next operator ends with one Run and on
 		void operator.ended.then(({ signal }) => {
 			isOver = signal === "SIGKILL";
 		});
-		await vi.waitUntil(
-			async () => isOver || (await world.isRecorded(namespace, run)),
+		await vi.waitFor(
+			async () =>
+				expect(isOver || (await world.isRecorded(namespace, run))).toBe(true),
 			wait,
 		);
 		if (isOver) {
@@ -56,7 +66,7 @@ test("killed after any of its writes, the next operator ends with one Run and on
 			world.startOperator([namespace]);
 			await world.recorded(namespace, run);
 		}
-		expect(made()).toEqual({ runs: [run], jobs: [run] });
+		await made.wasOnly(run);
 		await world.killOperators();
 		if (!isOver) break;
 	}
@@ -65,24 +75,31 @@ test("killed after any of its writes, the next operator ends with one Run and on
 	expect(reached).toBeLessThan(mostWrites);
 });
 
-test("a leader that was stopped for longer than its lease starts nothing when it goes on", async () => {
-	const [namespace = ""] = await world.settledNamespaces(1);
-	const made = await world.everMade(namespace);
-	const run = await world.missSlots(namespace);
+/** Holds back the answer to a Run's input: the next thing is its Job. */
+function holdInputOf(run: string) {
 	const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
-	const { promise: held, resolve: hold } = Promise.withResolvers<SeenRequest>();
-	// The input is there; with this answer the next thing is the Job.
+	const { promise: request, resolve: hold } =
+		Promise.withResolvers<SeenRequest>();
 	world.proxy.onAnswer = (request) => {
 		const isInput = request.path.endsWith(`${run}-input`);
 		if (request.method !== "PATCH" || !isInput) return undefined;
 		hold(request);
 		return goOn;
 	};
-	const first = world.startOperator([namespace], { throughProxy: true });
+	return { request, release };
+}
+
+test("a leader that was stopped for longer than its lease starts nothing when it goes on", async () => {
+	const [namespace = ""] = await world.settledNamespaces(1);
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const { request: held, release } = holdInputOf(run);
+	const env = { LEASE_DURATION_SECONDS: "15" };
+	const first = world.startOperator([namespace], { throughProxy: true, env });
 	const request = await held;
 	first.child.kill("SIGSTOP");
 	// Takes over when the lease of the first has run out before its eyes.
-	world.startOperator([namespace]);
+	world.startOperator([namespace], { env });
 	await world.recorded(namespace, run);
 	release();
 	await vi.waitUntil(() => request.isAnswered, wait);
@@ -92,5 +109,71 @@ test("a leader that was stopped for longer than its lease starts nothing when it
 	expect((await first.ended).exitCode).toBe(1);
 	const late = world.proxy.requests.slice(before);
 	expect(late.filter(isWrite)).toEqual([]);
-	expect(made()).toEqual({ runs: [run], jobs: [run] });
+	await made.wasOnly(run);
+});
+
+test("a leader whose lease has run out by its clock starts nothing, before it has looked at the lease", async () => {
+	const [namespace = ""] = await world.settledNamespaces(1);
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const { request, release } = holdInputOf(run);
+	const ahead = join(await passingDirectory("clock"), "ahead");
+	await writeFile(ahead, "0");
+	const first = world.startOperator([namespace], {
+		throughProxy: true,
+		env: {
+			LEASE_DURATION_SECONDS: "30",
+			TEST_AHEAD: ahead,
+			NODE_OPTIONS: `--import ${new URL("../ahead-clock.ts", import.meta.url).href}`,
+		},
+	});
+	await request;
+	// More than the two thirds after which it may not write, and less than its timers need to tell.
+	await writeFile(ahead, "25000");
+	release();
+	expect((await first.ended).exitCode).toBe(1);
+	const jobs = world.proxy.requests.filter(
+		({ method, path }) =>
+			method === "POST" && path.endsWith(`/${namespace}/jobs`),
+	);
+	expect(jobs).toEqual([]);
+	await world.client.delete(kinds.lease, "tidemill-operator", namespace);
+	world.startOperator([namespace]);
+	await world.recorded(namespace, run);
+	await made.wasOnly(run);
+});
+
+test("a Run that was made and isn't in memory yet is not taken for deleted", async () => {
+	const [namespace = ""] = await world.settledNamespaces(1);
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
+	// What was listed at the start stays in memory.
+	world.proxy.onRequest = ({ path, query }) =>
+		path.endsWith("/runs") && query.has("watch") ? goOn : undefined;
+	world.startOperator([namespace], { throughProxy: true });
+	const becomes = (isMeant: (pipeline: Pipeline) => boolean) =>
+		vi.waitFor(async () => {
+			const pipeline = await world.pipelineIn(namespace);
+			expect(isMeant(pipeline)).toBe(true);
+			return pipeline;
+		}, wait);
+	await becomes(({ status }) => status?.activeRun === run);
+	const change = { spec: { displayName: "Looked at again" } };
+	await world.client.patch(pipelineKind, "load", namespace, change, "merge");
+	const { status } = await becomes(
+		({ metadata, status }) =>
+			status?.observedGeneration === metadata.generation,
+	);
+	expect(status?.activeRun).toBe(run);
+	release();
+	await world.recorded(namespace, run);
+	await made.wasOnly(run);
+	const told = await eventReasons(
+		world.client,
+		pipelineKind,
+		namespace,
+		"load",
+	);
+	expect(told).not.toContain("RunDeleted");
 });

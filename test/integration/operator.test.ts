@@ -15,7 +15,8 @@ let fixture: OperatorFixture;
 let directory: string;
 
 beforeAll(async () => {
-	fixture = await startOperatorFixture();
+	// It looks at its lease every two seconds.
+	fixture = await startOperatorFixture({ LEASE_DURATION_SECONDS: "15" });
 	directory = await mkdtemp(join(tmpdir(), "tidemill-test-operator-"));
 });
 

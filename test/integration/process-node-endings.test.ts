@@ -59,7 +59,7 @@ test("a process that won't end is killed after the grace period", async () => {
 test("a process that runs longer than its Pod's deadline is ended", async () => {
 	await fixture.createPod(
 		"overdue",
-		podSpec(["wait"], {}, { activeDeadlineSeconds: 2 }),
+		podSpec(["wait"], {}, { activeDeadlineSeconds: 5 }),
 	);
 	const pid = await fixture.untilRunning("overdue");
 	const { status } = await fixture.untilPhase("overdue", "Failed");

@@ -43,7 +43,9 @@ function ids(frames: Frame[]): string[] {
 test("an event is answered 200 only when a server that syncs every write has acknowledged it, and 503 when none does in time", async () => {
 	const { nats, admin, url, stream } = await start();
 	// Read back from the server itself: without sync_interval: always an acknowledgement promises nothing.
-	const state = await admin.request(serverStateSubject);
+	const state = await admin.request(serverStateSubject, "", {
+		timeout: 120_000,
+	});
 	expect(state.json()).toMatchObject({
 		data: { config: { sync_always: true } },
 	});

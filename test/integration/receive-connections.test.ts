@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { untilKnown } from "../http-client.ts";
@@ -30,8 +29,11 @@ async function untilClosed(
 	socket.setEncoding("latin1").on("data", (chunk) => {
 		received += chunk;
 	});
+	// A reset is an answer, too.
+	socket.on("error", () => {});
+	const closed = new Promise((resolve) => socket.once("close", resolve));
 	write(socket);
-	await once(socket, "close");
+	await closed;
 	return received;
 }
 
@@ -42,10 +44,15 @@ test("a body that turns out too large is answered while it comes, and the connec
 			`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
 		);
 		const chunk = `1000\r\n${" ".repeat(0x1000)}\r\n`;
-		const writing = setInterval(() => socket.write(chunk), 1);
-		// A sender that reads the answer stops.
+		// A sender that reads the answer stops; it looks for it before it writes on.
+		let writing: NodeJS.Immediate;
+		const writeOn = () => {
+			socket.write(chunk);
+			writing = setImmediate(writeOn);
+		};
+		writeOn();
 		socket.once("data", () => {
-			clearInterval(writing);
+			clearImmediate(writing);
 			socket.end();
 		});
 	});

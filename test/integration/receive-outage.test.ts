@@ -116,5 +116,5 @@ test(
 		);
 		expect(lost).toEqual([]);
 	},
-	outageMs + 300_000,
+	outageMs + 1_200_000,
 );

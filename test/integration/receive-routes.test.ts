@@ -42,6 +42,13 @@ function untilStatus(path: string, status: number) {
 	);
 }
 
+function untilNotReady(reason: string) {
+	return vi.waitFor(
+		async () => expect(await reasonNotReady(receiver)).toContain(reason),
+		wait,
+	);
+}
+
 async function open(): Promise<void> {
 	await createShardStream(admin);
 	await routes.markSynced();
@@ -54,18 +61,18 @@ test("before operator has synced the routes an unknown URL is 503, and receive i
 		headers: { "retry-after": expect.stringMatching(/^\d+$/) },
 		json: { error: { code: "NotReady" } },
 	});
-	expect(await reasonNotReady(receiver)).toContain("no stream");
+	await untilNotReady("no stream");
 
 	await createShardStream(admin);
 	const { path } = await routes.add();
 	// What is known is served at once.
 	await untilStatus(path, 200);
 	expect(await post(unknown)).toMatchObject({ status: 503 });
-	expect(await reasonNotReady(receiver)).toContain("synced");
+	await untilNotReady("synced");
 
 	await routes.markSynced();
 	await untilStatus(unknown, 404);
-	expect(await reasonNotReady(receiver)).toBeUndefined();
+	await untilReady(receiver);
 });
 
 test("a change of a route takes effect", async () => {
@@ -92,7 +99,7 @@ test("while NATS is away events are 503, and URLs stay known", async () => {
 		json: { error: { code: "StorageUnavailable" } },
 	});
 	expect((await post(unknown)).status).toBe(404);
-	expect(await reasonNotReady(receiver)).toContain("NATS");
+	await untilNotReady("NATS");
 
 	await nats.start();
 	await untilStatus(path, 200);
@@ -131,6 +138,6 @@ test("a bucket that lost its content takes no URL away until operator has filled
 	const { path: added } = await routes.add();
 	await routes.markSynced();
 	await untilStatus(added, 200);
-	expect((await post(lost)).status).toBe(404);
+	await untilStatus(lost, 404);
 	expect((await post(kept)).status).toBe(200);
 });

@@ -59,7 +59,11 @@ test("SIGTERM: what was accepted is finished and answered, nothing new is accept
 		async () => expect(await reasonNotReady(receiver)).toBe("stopping"),
 		wait,
 	);
-	await expect(sendJSON(url, "late")).rejects.toThrow("ECONNREFUSED");
+	// The socket closes a moment later.
+	await vi.waitFor(
+		() => expect(sendJSON(url, "late")).rejects.toThrow("ECONNREFUSED"),
+		wait,
+	);
 
 	for (const answer of senders.map((sender) => sender.finish()))
 		expect(await answer).toMatch(/^HTTP\/1.1 200 OK\r\n/);

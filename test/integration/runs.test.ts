@@ -9,6 +9,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../operator/kube/conditions.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
+import { eventReasons } from "../operator-fixture.ts";
 import {
 	client,
 	container,
@@ -98,14 +99,11 @@ test("a Run that a person creates becomes a Job, and its result the status of Ru
 			await client.get(kinds.secret, "first-input", scene.namespace),
 		).toBeUndefined();
 	}, wait);
-	const events = await client.list(kinds.event, { namespace: scene.namespace });
-	const told = events.items.filter(
-		({ regarding }) => regarding?.name === "first" && regarding.kind === "Run",
-	);
-	expect(told.map(({ reason }) => reason).sort()).toEqual([
-		"RunStarted",
-		"RunSucceeded",
-	]);
+	await vi.waitFor(async () => {
+		const { namespace } = scene;
+		const told = await eventReasons(client, runKind, namespace, "first");
+		expect(told.sort()).toEqual(["RunStarted", "RunSucceeded"]);
+	}, wait);
 });
 
 test("the next Run loads from the first day that wasn't closed, less the overwrite period", async () => {
@@ -167,8 +165,9 @@ test("no flush, no run: a Run waits for archive, says so, and asks again at its 
 		expect(await scene.completeOf("waits")).toMatchObject({
 			status: "False",
 			reason: "ManifestUnavailable",
-			message: "S3 is away, 4 times.",
+			message: expect.stringMatching(/^S3 is away, \d+ times\.$/),
 		});
+		expect(askedMs.length).toBeGreaterThan(3);
 	}, wait);
 	// What changes around it may make it ask at once, but not what it says itself.
 	expect(askedMs[3]! - askedMs[0]!).toBeGreaterThan(900);

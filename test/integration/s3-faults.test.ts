@@ -74,7 +74,7 @@ test.each<[string, Disturbance[]]>([
 	["a success and then silence", ["silence"]],
 ])("a write that meets %s is repeated, and was ours", async (_, what) => {
 	const { proxy, store, key } = await storeBehindProxy(
-		what.includes("silence") ? { timeoutMs: 500 } : {},
+		what.includes("silence") ? { timeoutMs: 5_000 } : {},
 	);
 	disturb(proxy, isPut, ...what);
 	expect(await store.putNew(key, "ours", "text/plain")).toBe("created");

@@ -35,7 +35,7 @@ function waitFor(condition: string): Promise<{ exitCode: number | null }> {
 		`--for=condition=${condition}`,
 		"trackingplan/orders",
 		`--namespace=${fixture.namespaces[0]}`,
-		"--timeout=20s",
+		"--timeout=120s",
 	]);
 }
 

@@ -35,7 +35,7 @@ export class Violation extends Error {
 	}
 }
 
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 /**
  * Waits until `look` returns undefined. Until then it returns, or throws, what is still missing, which is the violation
