@@ -155,6 +155,14 @@ spec: { type: Webhook, deletionPolicy: ${deletionPolicy} }`,
 		);
 	}
 
+	/** Sends until it is refused: what became of the route may be on its way to receive. */
+	refused(path: string, status: number): Promise<void> {
+		return vi.waitFor(
+			async () => expect(await this.send(path, "late")).toBe(status),
+			soon,
+		);
+	}
+
 	/** A Source with an event in the bucket. */
 	async sourceWithEvent(
 		name: string,

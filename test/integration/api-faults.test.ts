@@ -1,6 +1,14 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import {
+	afterEach,
+	beforeAll,
+	describe,
+	expect,
+	inject,
+	test,
+	vi,
+} from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/probe.ts";
@@ -21,7 +29,6 @@ import { startServer, temporaryDirectory } from "../test-server.ts";
 const kubeConfig = loadKubeConfig(inject("kubeconfig"));
 const admin = KubeClient.fromConfig(kubeConfig);
 const duckDB = { type: "DuckDB", duckDB: { path: "a.duckdb" } };
-const requestTimeoutMs = 1_000;
 
 let account: string;
 let token: string;
@@ -60,8 +67,11 @@ describe("an apiserver that", () => {
 	});
 
 	test("doesn't answer is a 503 all the same", async () => {
-		const { ask, proxy } = await askThroughProxy();
-		expect((await ask("GET", "/v1/runs")).status).toBe(200);
+		const { ask, proxy } = await askThroughProxy(3_000);
+		await vi.waitFor(
+			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
+			{ timeout: 120_000 },
+		);
 		proxy.stall();
 		const { status, body } = await ask("GET", "/v1/runs");
 		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
@@ -161,10 +171,10 @@ test("requests that are sent again with their key are carried out once while rep
 });
 
 /** The API before the real apiserver, over a network that can fail. */
-async function askThroughProxy() {
+async function askThroughProxy(requestTimeoutMs?: number) {
 	const { server } = kubeConfig.getCurrentCluster()!;
 	const proxy = await TcpProxy.start(Number(new URL(server).port));
-	const ask = await askAt(`https://127.0.0.1:${proxy.port}`);
+	const ask = await askAt(`https://127.0.0.1:${proxy.port}`, requestTimeoutMs);
 	cleanups.push(() => proxy.close().catch(() => undefined));
 	return { ask, proxy };
 }
@@ -185,7 +195,10 @@ async function askBefore(answer: RequestListener): Promise<ApiClient> {
 	return askAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
-async function askAt(server: string): Promise<ApiClient> {
+async function askAt(
+	server: string,
+	requestTimeoutMs = 120_000,
+): Promise<ApiClient> {
 	const cluster = { ...loadCluster(inject("kubeconfig")), server };
 	const { api, url } = await startApi(cluster, {
 		clientFor: tokenClients(cluster, { requestTimeoutMs }),

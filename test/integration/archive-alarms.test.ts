@@ -192,8 +192,11 @@ test.each([
 		const { child, ended, readyz } = await startArchiveProcess(archive, {
 			[name]: value,
 		});
-		await eventually(async () => expect(await readyz()).toContain(code));
-		expect(await readyz()).toContain(name);
+		await eventually(async () => {
+			const reason = await readyz();
+			expect(reason).toContain(code);
+			expect(reason).toContain(name);
+		});
 		child.kill();
 		expect((await ended).stdout).toContain(code);
 	},
