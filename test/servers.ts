@@ -66,6 +66,9 @@ export interface TestS3 extends TestServer {
 	bucketDirectory: string;
 }
 
+/** Below it, each bucket of the gateway has a name of its own. */
+export const s3Domain = "s3.localhost";
+
 /** @param buckets folder of the buckets; one that goes with the server unless given. */
 export async function startS3(buckets?: string): Promise<TestS3> {
 	const directory = await temporaryDirectory("s3");
@@ -82,6 +85,7 @@ export async function startS3(buckets?: string): Promise<TestS3> {
 		...settings,
 		command: versitygw,
 		directory: folder,
+		virtualDomain: s3Domain,
 	});
 	return Object.assign(await startServer(program, directory), {
 		endpoint: `http://127.0.0.1:${settings.port}`,

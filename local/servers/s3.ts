@@ -8,12 +8,15 @@ export interface S3Settings {
 	directory: string;
 	accessKeyId: string;
 	secretAccessKey: string;
+	/** A bucket is also found at `<bucket>.<this name>`, whatever the port. */
+	virtualDomain?: string;
 }
 
 export const s3Region = "us-east-1";
 
 /** An S3 gateway over a folder (versitygw, posix backend; needs a file system with extended attributes). */
 export function s3(settings: S3Settings): Program {
+	const { virtualDomain } = settings;
 	const endpoint = `127.0.0.1:${settings.port}`;
 	return {
 		name: "s3",
@@ -26,6 +29,7 @@ export function s3(settings: S3Settings): Program {
 			"--region",
 			s3Region,
 			"--quiet",
+			...(virtualDomain ? ["--virtual-domain", virtualDomain] : []),
 			"posix",
 			settings.directory,
 		],

@@ -16,6 +16,7 @@ import { startArchiveProcess } from "../archive-process.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 import { loadFixture } from "../load-fixture.ts";
 import { S3Proxy } from "../s3-proxy.ts";
+import { s3Domain } from "../servers.ts";
 import { startSts } from "../sts.ts";
 import { temporaryDirectory } from "../test-server.ts";
 import { startTidemill } from "../tidemill-process.ts";
@@ -66,6 +67,38 @@ test("with S3_CA_FILE, events reach a store of a private authority, and a Run's 
 	const { authorities } = answer;
 	const { exitCode, log } = await fixture.load(manifest, {
 		input: { ...input, authorities: authorities! },
+	});
+	expect(exitCode, log).toBe(0);
+	expect(await fixture.rows("select body, date from orders")).toEqual([
+		["1", utcDate(Date.now())],
+	]);
+});
+
+test("with S3_FORCE_PATH_STYLE=false the bucket stands in the host's name, for archive and in what a Run's Job is given", async () => {
+	const { bucket, endpoint } = servers.s3;
+	const { port } = new URL(endpoint);
+	const preload = join(import.meta.dirname, "../loopback-names.ts");
+	const env = { NODE_OPTIONS: `--import=${preload}` };
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await startArchiveProcess(archive, {
+		...env,
+		S3_ENDPOINT: `http://${s3Domain}:${port}`,
+		S3_FORCE_PATH_STYLE: "false",
+	});
+	await archive.publish([newEvent("1", { account, sourceKey })]);
+	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
+
+	const run = randomUUID();
+	const answer = await archive.ask({ run, account, sourceKey });
+	if (!answer.ok) throw new Error(answer.error.message);
+	const { host, pathname } = new URL(answer.url);
+	expect(host).toBe(`${bucket}.${s3Domain}:${port}`);
+	expect(pathname).not.toContain(bucket);
+	const fixture = await loadFixture();
+	const { exitCode, log } = await fixture.load({ run } as Manifest, {
+		input: { manifestURL: answer.url },
+		env,
 	});
 	expect(exitCode, log).toBe(0);
 	expect(await fixture.rows("select body, date from orders")).toEqual([
