@@ -63,5 +63,4 @@ export interface RawOptions {
 	contentType?: string;
 	/** `application/json` unless said. */
 	accept?: string;
-	signal?: AbortSignal;
 }

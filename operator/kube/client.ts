@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { configAccess } from "./access.ts";
@@ -237,7 +236,7 @@ export class KubeClient {
 			} catch (error) {
 				const waitMs = retryWaitMs(method, error, attempt);
 				if (waitMs === undefined) throw error;
-				await sleep(waitMs, undefined, { signal: options.signal });
+				await sleep(waitMs);
 			}
 		}
 	}
@@ -251,24 +250,12 @@ export class KubeClient {
 		return this.#transport.open({ method: "GET", path, query, signal });
 	}
 
-	async #answer(request: KubeRequest): Promise<string> {
+	#answer(request: KubeRequest): Promise<string> {
 		if (request.method !== "GET") this.#guard?.();
-		// Cleared when the answer is there: AbortSignal.timeout would keep each request in memory until its time is over.
-		const deadline = new AbortController();
-		const timer = setTimeout(() => deadline.abort(), this.#requestTimeoutMs);
-		const signal = request.signal
-			? AbortSignal.any([deadline.signal, request.signal])
-			: deadline.signal;
-		try {
-			const response = await this.#transport.open({ ...request, signal });
-			return await text(response);
-		} catch (error) {
-			if (error instanceof ApiError || !deadline.signal.aborted) throw error;
-			const cause = new Error(`no answer in ${this.#requestTimeoutMs} ms`);
-			throw new TransportError(request, cause, { staleConnection: false });
-		} finally {
-			clearTimeout(timer);
-		}
+		return this.#transport.answer({
+			...request,
+			timeoutMs: this.#requestTimeoutMs,
+		});
 	}
 }
 

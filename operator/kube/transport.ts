@@ -1,6 +1,5 @@
 import http from "node:http";
 import https from "node:https";
-import { text } from "node:stream/consumers";
 import type { Access } from "./access.ts";
 import { ApiError } from "./api-error.ts";
 import { metrics } from "./metrics.ts";
@@ -19,6 +18,8 @@ export interface KubeRequest {
 	signal?: AbortSignal | undefined;
 	/** Nothing was read or written for so long: the connection is taken for dead. */
 	silenceMs?: number;
+	/** The answer isn't there as a whole after so long: it is given up. */
+	timeoutMs?: number;
 }
 
 export type Query = Record<string, string | number | boolean | undefined>;
@@ -33,9 +34,14 @@ export class Transport {
 		this.#userAgent = userAgent;
 	}
 
+	/** Sends the request and returns the whole answer. Throws as {@link open}. */
+	async answer(request: KubeRequest): Promise<string> {
+		return textOf(request, await this.open(request));
+	}
+
 	/**
 	 * Sends the request and returns the answer's stream once its status is known to be 2xx.
-	 * Throws {@link ApiError} for any other status, else an Error that names the request and has the cause.
+	 * Throws {@link ApiError} for any other status, else {@link TransportError}.
 	 */
 	async open(request: KubeRequest): Promise<http.IncomingMessage> {
 		const response = await this.#send(request);
@@ -44,7 +50,7 @@ export class Transport {
 		const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
 		throw new ApiError(
 			status,
-			parseJson(await text(response)),
+			parseJson(await textOf(request, response)),
 			Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
 		);
 	}
@@ -82,14 +88,21 @@ export class Transport {
 				count(String(got.statusCode));
 				resolve(got);
 			});
+			// Once there is an answer, its reader is who must hear of it.
+			const giveUp = (why: string) =>
+				(answer ?? outgoing).destroy(new Error(`${request.path}: ${why}`));
 			outgoing.on("timeout", () =>
-				// Once there is an answer, its reader is who must hear of it.
-				(answer ?? outgoing).destroy(
-					new Error(
-						`${request.path}: nothing was heard for ${request.silenceMs} ms`,
-					),
-				),
+				giveUp(`nothing was heard for ${request.silenceMs} ms`),
 			);
+			const { timeoutMs } = request;
+			if (timeoutMs) {
+				// Cheaper than an AbortSignal, which listens to the request and to its answer.
+				const timer = setTimeout(
+					() => giveUp(`no answer in ${timeoutMs} ms`),
+					timeoutMs,
+				);
+				outgoing.on("close", () => clearTimeout(timer));
+			}
 			outgoing.on("error", (cause: NodeJS.ErrnoException) => {
 				if (!answer) count("<error>");
 				reject(
@@ -121,6 +134,24 @@ export class TransportError extends Error {
 		});
 		this.staleConnection = options.staleConnection;
 	}
+}
+
+/** By events: `node:stream/consumers` makes an iterator and a dozen listeners of each answer. */
+function textOf(
+	request: KubeRequest,
+	response: http.IncomingMessage,
+): Promise<string> {
+	return new Promise((resolve, reject) => {
+		let text = "";
+		response.setEncoding("utf8");
+		response.on("data", (chunk: string) => {
+			text += chunk;
+		});
+		response.on("end", () => resolve(text));
+		response.on("error", (cause) =>
+			reject(new TransportError(request, cause, { staleConnection: false })),
+		);
+	});
 }
 
 export function parseJson(body: string): unknown {
