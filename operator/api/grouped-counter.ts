@@ -1,11 +1,15 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { SharedCounter } from "./rate-limit.ts";
 
-/** Requests of one subject that are counted by one question. */
-interface Group {
-	size: number;
-	/** The count with all of them. */
-	total: Promise<number>;
+/** What is known of a subject's count in a window. */
+interface Counts {
+	/** Those from `next` to `last` were asked for, and nobody has them yet. */
+	next: number;
+	last: number;
+	/** How many requests wait for one. */
+	waiting: number;
+	/** Settles when there are new ones. */
+	question: Promise<void> | undefined;
 }
 
 /**
@@ -14,41 +18,54 @@ interface Group {
  */
 export class GroupedCounter {
 	readonly #counter: SharedCounter;
-	/** By window and subject: those that aren't asked for yet. */
-	readonly #waiting = new Map<string, Group>();
-	/** By window and subject: settles when the question that is under way is answered. */
-	readonly #asked = new Map<string, Promise<void>>();
+	readonly #ahead: number;
+	#window = 0;
+	/** By subject, in this window. */
+	#counts = new Map<string, Counts>();
 
-	constructor(counter: SharedCounter) {
+	/** @param ahead so many requests are counted with each question before they come. What doesn't come is lost to the window. */
+	constructor(counter: SharedCounter, ahead: number) {
 		this.#counter = counter;
+		this.#ahead = ahead;
 	}
 
 	/** Adds one, and returns the count then. Throws as the counter does. */
 	async add(window: number, subject: string): Promise<number> {
-		const key = `${window} ${subject}`;
-		let group = this.#waiting.get(key);
-		if (!group) {
-			group = { size: 0, total: this.#count(key, window, subject) };
-			this.#waiting.set(key, group);
+		const counts = this.#countsOf(window, subject);
+		counts.waiting++;
+		try {
+			while (counts.next > counts.last) {
+				counts.question ??= this.#ask(counts, window, subject);
+				await counts.question;
+			}
+			return counts.next++;
+		} finally {
+			counts.waiting--;
 		}
-		const place = ++group.size;
-		return (await group.total) - group.size + place;
 	}
 
-	async #count(key: string, window: number, subject: string): Promise<number> {
-		await (this.#asked.get(key) ?? turnOfTheLoop());
-		const { size } = this.#waiting.get(key)!;
-		this.#waiting.delete(key);
-		const total = this.#counter.add(window, subject, size);
-		const asked = total.then(
-			() => undefined,
-			() => undefined,
-		);
-		this.#asked.set(key, asked);
+	#countsOf(window: number, subject: string): Counts {
+		if (window !== this.#window) {
+			this.#window = window;
+			this.#counts = new Map();
+		}
+		let counts = this.#counts.get(subject);
+		if (!counts) {
+			counts = { next: 1, last: 0, waiting: 0, question: undefined };
+			this.#counts.set(subject, counts);
+		}
+		return counts;
+	}
+
+	async #ask(counts: Counts, window: number, subject: string): Promise<void> {
 		try {
-			return await total;
+			await turnOfTheLoop();
+			const size = counts.waiting + this.#ahead;
+			const total = await this.#counter.add(window, subject, size);
+			counts.next = total - size + 1;
+			counts.last = total;
 		} finally {
-			if (this.#asked.get(key) === asked) this.#asked.delete(key);
+			counts.question = undefined;
 		}
 	}
 }

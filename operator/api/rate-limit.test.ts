@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RateLimit } from "./rate-limit.ts";
+import { RateLimit, type SharedCounter } from "./rate-limit.ts";
 
 const windowMs = 60_000;
 
@@ -24,9 +24,9 @@ test("a subject has its limit in each window, and another subject its own", asyn
 test("replicas share a count", async () => {
 	const counts = new Map<string, number>();
 	const shared = {
-		add: async (window: number, subject: string) => {
+		add: async (window: number, subject: string, requests: number) => {
 			const key = `${window} ${subject}`;
-			counts.set(key, (counts.get(key) ?? 0) + 1);
+			counts.set(key, (counts.get(key) ?? 0) + requests);
 			return counts.get(key)!;
 		},
 	};
@@ -36,6 +36,25 @@ test("replicas share a count", async () => {
 	await two.take("a");
 	await one.take("a");
 	expect(await two.take("a")).toMatchObject({ isOver: true });
+});
+
+test("replicas count a thousandth of a high limit ahead: never more pass than may", async () => {
+	let [count, asked] = [0, 0];
+	const shared = {
+		add: async (_window: number, _subject: string, requests: number) => {
+			asked++;
+			count += requests;
+			return count;
+		},
+	};
+	const replicas = [limitOf(2_000, shared).limit, limitOf(2_000, shared).limit];
+	let passed = 0;
+	for (let request = 0; request < 2_010; request++) {
+		const { isOver } = await replicas[request % 2]!.take("a");
+		if (!isOver) passed++;
+	}
+	expect(passed).toBe(2_000);
+	expect(asked).toBe(2_010 / 3);
 });
 
 test("a replica counts on from what it knows while the shared count is away, and asks again a second later", async () => {
@@ -57,10 +76,7 @@ test("a replica counts on from what it knows while the shared count is away, and
 	expect(asked).toBe(3);
 });
 
-function limitOf(
-	limit: number,
-	shared?: { add(window: number, subject: string): Promise<number> },
-) {
+function limitOf(limit: number, shared?: SharedCounter) {
 	const clock = { now: 0 };
 	return {
 		clock,
