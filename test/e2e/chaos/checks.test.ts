@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { outputName } from "../../../ingest/archive/compaction/record.ts";
 import type { CutRecord } from "../../../ingest/archive/shard/cut.ts";
 import type { PlainRow } from "../../persistent-sender.ts";
 import {
@@ -65,7 +66,22 @@ function whole(): Remains {
 		cutOf(10, 10, { [nextDate]: 1 }),
 	];
 	const sent = { acknowledged, unknown: new Set(["digest 4", "digest 5"]) };
-	return { sent, rows, cuts, base: 7, lastSequence: 10 };
+	return { sent, rows, cuts, compactions: [], base: 7, lastSequence: 10 };
+}
+
+/** The same after the compaction of the later date. */
+function compacted(): Remains {
+	const world = whole();
+	const folder = `events/account=shop/source=5a/date=${nextDate}/`;
+	const inputs = [8, 10].map((first) =>
+		objectOf(nextDate, first).slice(folder.length),
+	);
+	const name = outputName(inputs);
+	const output = { name, rows: 2, bytes: 1, sha256: "", inputs };
+	const of = { account: "shop", sourceKey: "5a", date: nextDate };
+	world.compactions.push({ version: 1, ...of, outputs: [output] });
+	for (const row of world.rows.slice(2)) row.object = folder + name;
+	return world;
 }
 
 function found(look: () => void): Check | undefined {
@@ -81,6 +97,7 @@ function found(look: () => void): Check | undefined {
 test("nothing is found in a world that keeps all promises", () => {
 	const { rows } = whole();
 	expect(found(() => verifyRemains(whole()))).toBeUndefined();
+	expect(found(() => verifyRemains(compacted()))).toBeUndefined();
 	expect(faultOfLedger({ [date]: 2, [nextDate]: 2 }, rows)).toBeUndefined();
 	expect(faultOfLedger({}, [])).toBeUndefined();
 	expect(found(() => verifyTable("shop", rows, rows.toReversed()))).toBe(
@@ -170,6 +187,29 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	],
 ])("%s is found broken when %s", (check, _, spoil) => {
 	const world = whole();
+	spoil(world);
+	expect(found(() => verifyRemains(world))).toBe(check);
+});
+
+test.each<[Check, string, (world: Remains) => unknown]>([
+	[
+		"once",
+		"an object that was replaced counts, too",
+		({ rows }) => rows.push({ ...rows[3]!, object: objectOf(nextDate, 10) }),
+	],
+	[
+		"objects",
+		"an object stands that has a record's place",
+		({ rows }) => Object.assign(rows[3]!, { object: objectOf(nextDate, 10) }),
+	],
+	["objects", "there is no record", ({ compactions }) => compactions.pop()],
+	[
+		"objects",
+		"a record leaves an object out",
+		({ compactions }) => compactions[0]!.outputs[0]!.inputs.pop(),
+	],
+])("after a compaction, %s is found broken when %s", (check, _, spoil) => {
+	const world = compacted();
 	spoil(world);
 	expect(found(() => verifyRemains(world))).toBe(check);
 });

@@ -1,4 +1,5 @@
 import { utcDate } from "../../../contracts/utc-date.ts";
+import type { CompactionRecord } from "../../../ingest/archive/compaction/record.ts";
 import type { CutRecord } from "../../../ingest/archive/shard/cut.ts";
 import { uuidTimeMs } from "../../event-time.ts";
 import {
@@ -23,6 +24,7 @@ export interface Remains {
 	rows: ObjectRow[];
 	/** In order. */
 	cuts: CutRecord[];
+	compactions: CompactionRecord[];
 	/** The stream's last sequences, before the seed and after it. */
 	base: number;
 	lastSequence: number;
@@ -74,7 +76,7 @@ function verifyCuts({ cuts, base, lastSequence }: Remains): void {
 		);
 }
 
-function verifyObjects({ cuts, rows }: Remains): void {
+function verifyObjects({ cuts, compactions, rows }: Remains): void {
 	const wanted = new Map<string, number>();
 	for (const { stream, first, groups } of cuts)
 		for (const { account, sourceKey, date, rows } of groups)
@@ -82,12 +84,22 @@ function verifyObjects({ cuts, rows }: Remains): void {
 				`events/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`,
 				rows,
 			);
+	for (const { account, sourceKey, date, outputs } of compactions)
+		for (const { name, inputs } of outputs) {
+			const folder = `events/account=${account}/source=${sourceKey}/date=${date}/`;
+			let rows = 0;
+			for (const input of inputs) {
+				rows += wanted.get(folder + input) ?? 0;
+				wanted.delete(folder + input);
+			}
+			wanted.set(folder + name, rows);
+		}
 	const found = countBy(rows, ({ object }) => object);
 	for (const key of new Set([...wanted.keys(), ...found.keys()]))
 		if (wanted.get(key) !== found.get(key))
 			throw new Violation(
 				"objects",
-				`${key} has ${found.get(key) ?? "no"} rows, its cut record says ${wanted.get(key) ?? "nothing of it"}`,
+				`${key} has ${found.get(key) ?? "no"} rows, its cut or compaction record says ${wanted.get(key) ?? "nothing of it"}`,
 			);
 }
 

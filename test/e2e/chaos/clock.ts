@@ -28,6 +28,14 @@ export class Clock {
 		this.#write();
 	}
 
+	/** Moves the clock on, to when the date can get no more events (contracts/utc-date.ts, closedThrough). */
+	closeDate(): void {
+		const now = this.now();
+		const closedMs = dayMs - (now % dayMs) + 6 * 60_000;
+		this.#aheadMs += Math.ceil(closedMs / 1000) * 1000;
+		this.#write();
+	}
+
 	/** The message with the times in it moved. */
 	shifted({ verb, words, payload, bytes }: NatsMessage): Buffer {
 		if (this.#aheadMs === 0 || (verb !== "MSG" && verb !== "HMSG"))

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { project } from "../../role-server.ts";
 import { temporaryDirectory } from "../../test-server.ts";
 import type { Fault } from "./plan.ts";
+import type { Point, When } from "./traps.ts";
 import type { Check } from "./violation.ts";
 
 /** A promise taken out of the code on purpose: with it gone, the suite must turn red. */
@@ -119,7 +120,30 @@ export const controls: Control[] = [
 		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],
 		red: ["alarm"],
 	},
+	{
+		name: "manifests don't follow compaction records",
+		file: "ingest/archive/manifest/manifest-objects.ts",
+		find: "visibleObjects(objects, nameOf, record);",
+		replace: "visibleObjects(objects, nameOf, undefined);",
+		faults: [killed("record", "after")],
+		red: ["objects"],
+	},
+	{
+		name: "what a compaction replaces goes before its record stands",
+		file: "ingest/archive/compaction/date-compaction.ts",
+		find: "		return { name, rows, bytes, sha256, inputs };\n",
+		replace: `		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
+		return { name, rows, bytes, sha256, inputs };
+`,
+		faults: [killed("record", "before")],
+		// There is no manifest any more that has all events.
+		red: ["table"],
+	},
 ];
+
+function killed(point: Point, when: When): Fault {
+	return { kind: "kill", part: "self", forMs: 0, at: { point, when, nth: 1 } };
+}
 
 /** The code with the control's edit, in a folder to be removed. Throws when the edit doesn't fit the code any more. */
 export async function codeWith(control: Control): Promise<string> {

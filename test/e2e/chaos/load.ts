@@ -3,7 +3,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { jobEnv, type LoadInput } from "../../../contracts/job.ts";
-import type { ManifestAnswer } from "../../../contracts/manifest.ts";
+import type {
+	ManifestAnswer,
+	ManifestQuestion,
+} from "../../../contracts/manifest.ts";
 import { manifestSubject } from "../../../contracts/nats.ts";
 import type { Route } from "../../../contracts/route.ts";
 import type { PlainRow } from "../../persistent-sender.ts";
@@ -18,7 +21,7 @@ export async function loadTable(
 	project: string,
 ): Promise<PlainRow[]> {
 	const run = randomUUID();
-	const { account, source, sourceKey } = route;
+	const { account, source } = route;
 	const directory = join(scene.scratch, run);
 	await mkdir(directory);
 	const input: LoadInput = {
@@ -37,7 +40,7 @@ export async function loadTable(
 		},
 		strategy: "Incremental",
 		rebuild: false,
-		manifestURL: await manifestURL(scene, { run, account, sourceKey }),
+		manifestURL: await manifestURL(scene, route, run),
 	};
 	const file = join(directory, "input.json");
 	await writeFile(file, JSON.stringify(input));
@@ -56,10 +59,13 @@ export async function loadTable(
 	return rowsOf(join(directory, "table.duckdb"));
 }
 
-async function manifestURL(
+/** Where the manifest of a Run is that would load all of a Source. */
+export async function manifestURL(
 	{ admin }: Scene,
-	question: { run: string; account: string; sourceKey: string },
+	{ account, sourceKey }: Route,
+	run: string = randomUUID(),
 ): Promise<string> {
+	const question: ManifestQuestion = { run, account, sourceKey };
 	let url = "";
 	await eventually("table", async () => {
 		const reply = await admin.request(

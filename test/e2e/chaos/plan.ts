@@ -1,4 +1,9 @@
-import type { Point, When } from "./traps.ts";
+import {
+	type CompactionPoint,
+	compactionPoints,
+	type Point,
+	type When,
+} from "./traps.ts";
 
 /** What can be killed and stopped; `self` is the one that stepped on the trap. */
 export type Part =
@@ -51,6 +56,17 @@ const archiveSteps: [Point, When][] = [
 	["purge", "before"],
 	["purge", "after"],
 ];
+const compactionSteps: [CompactionPoint, When][] = [
+	["input", "before"],
+	["input", "after"],
+	["output", "before"],
+	["output", "during"],
+	["output", "after"],
+	["record", "before"],
+	["record", "after"],
+	["superseded", "before"],
+	["superseded", "after"],
+];
 const lasting: Part[] = ["receive", "archive-a", "archive-b", "nats", "s3"];
 
 /**
@@ -58,13 +74,7 @@ const lasting: Part[] = ["receive", "archive-a", "archive-b", "nats", "s3"];
  * that as many seeds as there are entries have them all.
  */
 export const catalogue: ((random: Random) => Fault)[] = [
-	// Named points: the part dies there, or sleeps there while the other archive goes on.
-	...archiveSteps.flatMap(([point, when]) => [
-		(random: Random) => kill("self", at(point, when, random), random),
-		...(when === "during" || when === "between"
-			? []
-			: [(random: Random) => sleep(at(point, when, random), random)]),
-	]),
+	...strikesAt(archiveSteps),
 	(random) => kill("self", at("publish", "before", random), random),
 	(random) => kill("self", at("publish", "after", random), random),
 	(random) => stop("self", at("publish", "after", random), random),
@@ -103,6 +113,17 @@ export const catalogue: ((random: Random) => Fault)[] = [
 		acknowledged: upTo(40, random),
 		isOvertaken: random() < 0.5,
 	}),
+	// While closed dates are compacted.
+	...strikesAt(compactionSteps),
+	(random) => kill("s3", at("output", "during", random), random),
+	(random) => kill("s3", at("record", "after", random), random),
+	(random) => kill("nats", at("output", "after", random), random),
+	(random) => ({ kind: "lose", at: at("output", "after", random) }),
+	(random) => ({ kind: "lose", at: at("record", "after", random) }),
+	(random) => ({ kind: "lose", at: at("superseded", "after", random) }),
+	(random) => refuse(503, at("output", "before", random), random),
+	(random) => refuse(409, at("record", "before", random), random),
+	(random) => refuse(500, at("superseded", "before", random), random),
 ];
 
 const faultsOfSeed = 3;
@@ -114,18 +135,43 @@ export function planOf(seed: number, random: Random): Fault[] {
 	const faults = [catalogue[seed % catalogue.length]!(random)];
 	while (faults.length < faultsOfSeed) {
 		const fault = pick(catalogue, random)(random);
-		const isTwice = faults.some(({ kind }) => kind === fault.kind);
-		if (!(isTwice && onlyOnce.has(fault.kind)))
+		if (!faults.some((other) => excludes(other, fault)))
 			faults.splice(Math.floor(random() * (faults.length + 1)), 0, fault);
 	}
 	return faults.sort((a, b) => phase(a) - phase(b));
 }
 
+/** Whether one plan has no place for both. */
+function excludes(one: Fault, other: Fault): boolean {
+	if (one.kind === other.kind && onlyOnce.has(one.kind)) return true;
+	// So few dates are compacted that one trap would have all that comes to a step.
+	return (
+		isOfCompaction(one) &&
+		isOfCompaction(other) &&
+		stepOf(one) === stepOf(other)
+	);
+}
+
+function stepOf(fault: Fault): string | undefined {
+	return "at" in fault && "point" in fault.at
+		? `${fault.at.point} ${fault.at.when}`
+		: undefined;
+}
+
 /** The order in which a plan's faults can be had: from a clock to be moved, to a run, to the end of all. */
 function phase(fault: Fault): number {
 	if (fault.kind === "midnight") return 0;
-	if (fault.kind === "restore") return 3;
-	return isOfLoad(fault) ? 2 : 1;
+	if (fault.kind === "restore") return 4;
+	if (isOfCompaction(fault)) return 2;
+	return isOfLoad(fault) ? 3 : 1;
+}
+
+/** Whether it strikes while closed dates are compacted. */
+export function isOfCompaction(fault: Fault): boolean {
+	const points: readonly Point[] = compactionPoints;
+	return (
+		"at" in fault && "point" in fault.at && points.includes(fault.at.point)
+	);
 }
 
 /** Whether it strikes while a Run loads. */
@@ -179,8 +225,25 @@ function fill(part: "nats" | "s3", random: Random): Fault {
 	return { kind: "fill", part, forMs, at: anywhere(random) };
 }
 
+/** The part dies at each of these steps, or sleeps there while the other archive goes on. */
+function strikesAt(steps: readonly [Point, When][]) {
+	return steps.flatMap(([point, when]) => [
+		(random: Random) => kill("self", at(point, when, random), random),
+		...(when === "during" || when === "between"
+			? []
+			: [(random: Random) => sleep(at(point, when, random), random)]),
+	]);
+}
+
 function at(point: Point, when: When, random: Random): PointMoment {
-	return { point, when, nth: upTo(point === "publish" ? 40 : 3, random) };
+	return { point, when, nth: upTo(mostTimes(point), random) };
+}
+
+/** How often a step is come to for certain; two dates are compacted at least. */
+function mostTimes(point: Point): number {
+	if (point === "publish") return 40;
+	const points: readonly Point[] = compactionPoints;
+	return points.includes(point) ? 2 : 3;
 }
 
 function anywhere(random: Random): Moment {

@@ -55,7 +55,7 @@ export class S3Proxy {
 	async #take(incoming: IncomingMessage, outgoing: ServerResponse) {
 		const body = Buffer.concat(await incoming.toArray());
 		const { method = "", url = "" } = incoming;
-		const point = pointOf(method, url);
+		const point = pointOf(method, url, body);
 		if (!point) return this.#forward(incoming, body, outgoing);
 		if (point === "object" && this.#traps.isSet("object", "between"))
 			return this.#inTurn(() => this.#pass(point, incoming, body, outgoing));
@@ -176,16 +176,19 @@ function refuse(outgoing: ServerResponse, status: number): void {
 	);
 }
 
-function pointOf(method: string, url: string): Point | undefined {
+function pointOf(method: string, url: string, body: Buffer): Point | undefined {
 	const [path = "", query = ""] = url.split("?");
+	// No other object is deleted in a seed: all are too young for retention, and no Source is deleted.
+	if (method === "POST" && /(^|&)delete\b/.test(query))
+		return body.includes("/events/") ? "superseded" : undefined;
 	if (method === "PUT" && path.includes("/cuts/")) return "cut";
-	if (method === "PUT" && path.includes("/events/")) return "object";
+	if (method === "PUT" && path.includes("/compactions/")) return "record";
+	const isEvents = path.includes("/events/");
+	if (method === "PUT" && isEvents)
+		return path.includes("/compacted-") ? "output" : "object";
+	if (method !== "GET" || !isEvents) return undefined;
 	// Presigned: archive's own requests have their signature in a header.
-	return method === "GET" &&
-		path.includes("/events/") &&
-		query.includes("X-Amz-Signature=")
-		? "load"
-		: undefined;
+	return query.includes("X-Amz-Signature=") ? "load" : "input";
 }
 
 /** `<stream>-<first>`, of `…/cuts/<stream>/<first>.json` and of `…/<stream>-<first>.parquet`. */

@@ -31,6 +31,8 @@ import { eventually } from "./violation.ts";
 
 export const archiveNames = ["archive-a", "archive-b"] as const;
 const senders = 4;
+/** Objects that a closed date must have to be compacted. */
+export const minCompactedObjects = 2;
 const pauseMs = 4;
 
 export interface Part extends Omit<TestServer, "logFile"> {
@@ -65,6 +67,8 @@ export class Scene {
 	archives!: RoleServer[];
 	#urls: string[] = [];
 	#isOver = false;
+	/** How often sending has begun: no body is sent twice. */
+	#turns = 0;
 	#sending: Promise<void> = Promise.resolve();
 	/** Undone in the opposite order. */
 	readonly #undo: (() => unknown)[] = [];
@@ -183,6 +187,8 @@ export class Scene {
 				AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
 				ARCHIVE_SHARDS: "0",
 				ARCHIVE_MAX_AGE_MS: "100",
+				ARCHIVE_COMPACTION_MIN_OBJECTS: String(minCompactedObjects),
+				ARCHIVE_COMPACTION_INTERVAL_MS: "300",
 				ARCHIVE_SCRATCH: join(directory, "scratch"),
 				STREAM_MAX_BYTES: String(64 * 1024 ** 2),
 			},
@@ -213,6 +219,7 @@ export class Scene {
 	/** Senders begin, until {@link stopSending}. */
 	send(): void {
 		this.#isOver = false;
+		const turn = ++this.#turns;
 		this.#sending = sendPersistently({
 			urls: this.#urls,
 			senders,
@@ -220,7 +227,7 @@ export class Scene {
 			body: (n) => {
 				const length = n % 100 === 99 ? 5_000 : n % 7;
 				const text = Array.from({ length }, randomUUID).join("");
-				return JSON.stringify({ n, at: this.#urls.length, text });
+				return JSON.stringify({ n, turn, text });
 			},
 			isDone: () => this.#isOver,
 			sent: this.sent,

@@ -1,8 +1,15 @@
 import { project } from "../../role-server.ts";
 import { randomOf } from "../../seeded-random.ts";
 import { verifyTable } from "./checks.ts";
+import { compact, untilCompactable } from "./compaction.ts";
 import { loadTable } from "./load.ts";
-import { describe, type Fault, isOfLoad, planOf } from "./plan.ts";
+import {
+	describe,
+	type Fault,
+	isOfCompaction,
+	isOfLoad,
+	planOf,
+} from "./plan.ts";
 import { copyNats, restoreAndExpectAlarm } from "./restore.ts";
 import type { Scene } from "./scene.ts";
 import type { Stack } from "./stack.ts";
@@ -42,11 +49,13 @@ export async function runSeed(
 		evidence,
 	}: { root?: string; faults?: Fault[]; evidence?: string } = {},
 ): Promise<SeedResult> {
+	// Dates of earlier seeds would be compacted, too.
+	if (faults.some(isOfCompaction)) await stack.leaveScene();
 	const scene = await stack.scene(root);
 	try {
 		const result = await run(scene, seed, faults, root);
 		// Whose clock was moved or whose stream is an old one is of no more use.
-		if (faults.some(({ kind }) => kind === "midnight" || kind === "restore"))
+		if (faults.some((fault) => movesClock(fault) || fault.kind === "restore"))
 			await stack.leaveScene();
 		return result;
 	} catch (error) {
@@ -56,6 +65,10 @@ export async function runSeed(
 	} finally {
 		scene.traps.clear();
 	}
+}
+
+function movesClock(fault: Fault): boolean {
+	return fault.kind === "midnight" || isOfCompaction(fault);
 }
 
 async function run(
@@ -72,7 +85,7 @@ async function run(
 	const restore = faults.find((fault) => fault.kind === "restore");
 	const copying = restore && copyAfter(scene, restore.acknowledged);
 	const sudden = faults.filter(
-		(fault) => fault !== midnight && !isOfLoad(fault),
+		(fault) => fault !== midnight && !isOfLoad(fault) && !isOfCompaction(fault),
 	);
 	// In every other seed they may come at once.
 	if (seed % 2 === 0) for (const fault of sudden) await strike(scene, fault);
@@ -80,15 +93,20 @@ async function run(
 	if (midnight) await untilAnotherDay(scene, startedAtMs);
 	const copy = await copying;
 	await scene.untilMore(eventsAfter);
+	const ofCompaction = faults.filter(isOfCompaction);
+	const isCompacted = ofCompaction.length > 0;
+	if (isCompacted) await untilCompactable(scene);
 	await scene.stopSending();
 	await untilArchived(scene);
-	const rows = await verifyArchive(scene);
+	let rows = await verifyArchive(scene);
+	if (isCompacted) rows = await compact(scene, ofCompaction);
 
 	const ofLoad = faults.filter(isOfLoad);
 	const striking = Promise.all(ofLoad.map((fault) => strike(scene, fault)));
 	striking.catch(() => undefined);
 	// A load is what costs most, so not of each Source and not of each seed.
-	const isLoaded = ofLoad.length > 0 || seed % seedsPerLoad === 0;
+	const isLoaded =
+		ofLoad.length > 0 || isCompacted || seed % seedsPerLoad === 0;
 	if (isLoaded) {
 		const route = scene.routes[seed % 2]!;
 		const own = rows.filter(({ sourceKey }) => sourceKey === route.sourceKey);

@@ -7,6 +7,10 @@
  * - objects-done: the KV write of how far objects are there
  * - purge: the purge of the stream
  * - load: load's GET of a data object
+ * - input: a compaction's GET of an object
+ * - output: the PUT of an object that a compaction makes
+ * - record: the PUT of a compaction's record
+ * - superseded: the deletion of what a compaction replaced
  */
 export type Point =
 	| "publish"
@@ -14,7 +18,16 @@ export type Point =
 	| "object"
 	| "objects-done"
 	| "purge"
-	| "load";
+	| "load"
+	| CompactionPoint;
+
+export const compactionPoints = [
+	"input",
+	"output",
+	"record",
+	"superseded",
+] as const;
+export type CompactionPoint = (typeof compactionPoints)[number];
 
 /**
  * - before: the request has left the client and not reached the server

@@ -5,7 +5,9 @@ import { Kvm } from "@nats-io/kv";
 import type { SourceLedger } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
 import type { CutRecord } from "../../../ingest/archive/shard/cut.ts";
+import { quoteText } from "../../../ingest/duckdb/quoting.ts";
 import { faultOfLedger, type ObjectRow, verifyRemains } from "./checks.ts";
+import { recordsOf } from "./compaction.ts";
 import type { Scene } from "./scene.ts";
 import { eventually, Violation } from "./violation.ts";
 
@@ -31,11 +33,24 @@ export async function untilArchived(scene: Scene): Promise<void> {
 
 /** Throws the first {@link Violation} found among cut records, objects and ledger. Returns the rows. */
 export async function verifyArchive(scene: Scene): Promise<ObjectRow[]> {
+	const objects = scene.routes.map(
+		({ sourceKey }) =>
+			`${scene.directory}/events/*/source=${sourceKey}/*/*.parquet`,
+	);
+	return verifyRows(scene, objects);
+}
+
+/** The same of some objects, which may be all: their files, or patterns of such. */
+export async function verifyRows(
+	scene: Scene,
+	objects: string[],
+): Promise<ObjectRow[]> {
 	const { sent, base } = scene;
-	const rows = await rowsOf(scene);
+	const rows = await rowsOf(scene, objects);
 	const cuts = await cutsOf(scene);
+	const compactions = await recordsOf(scene);
 	const { last_seq: lastSequence } = (await scene.stream()).state;
-	verifyRemains({ sent, rows, cuts, base, lastSequence });
+	verifyRemains({ sent, rows, cuts, compactions, base, lastSequence });
 	await verifyLedgers(scene, rows);
 	return rows;
 }
@@ -66,18 +81,17 @@ async function cutsOf(scene: Scene): Promise<CutRecord[]> {
 	);
 }
 
-async function rowsOf({ directory, routes }: Scene): Promise<ObjectRow[]> {
-	const objects = routes.map(
-		({ sourceKey }) =>
-			`'${directory}/events/*/source=${sourceKey}/*/*.parquet'`,
-	);
+async function rowsOf(
+	{ directory }: Scene,
+	objects: string[],
+): Promise<ObjectRow[]> {
 	const instance = await DuckDBInstance.create(":memory:");
 	const connection = await instance.connect();
 	try {
 		const reader = await connection.runAndReadAll(
 			`SELECT event_id, md5(body) AS digest, source AS "sourceKey", e.date::VARCHAR AS date,
 				epoch_ms(timestamp)::DOUBLE AS "timestampMs", filename[${directory.length + 2}:] AS object
-			FROM read_parquet([${objects.join()}], filename = true, hive_partitioning = true, hive_types = {'source': VARCHAR, 'account': VARCHAR, 'date': DATE}) e`,
+			FROM read_parquet([${objects.map(quoteText).join()}], filename = true, hive_partitioning = true, hive_types = {'source': VARCHAR, 'account': VARCHAR, 'date': DATE}) e`,
 		);
 		return reader.getRowObjectsJson() as unknown as ObjectRow[];
 	} finally {

@@ -21,6 +21,8 @@ export type Check =
 	| "objects"
 	/** The ledger counts what is in the objects. */
 	| "ledger"
+	/** Closed dates are compacted, and what that replaced is gone a day later. */
+	| "compacted"
 	/** The table has what the objects have. */
 	| "table";
 

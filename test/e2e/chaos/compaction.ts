@@ -1,0 +1,168 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import type { Route } from "../../../contracts/route.ts";
+import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import {
+	type CompactionRecord,
+	isOutput,
+	visibleObjects,
+} from "../../../ingest/archive/compaction/record.ts";
+import type { ObjectRow } from "./checks.ts";
+import { manifestURL } from "./load.ts";
+import type { Fault } from "./plan.ts";
+import { minCompactedObjects, type Scene } from "./scene.ts";
+import { strike } from "./strike.ts";
+import { untilArchived, verifyArchive, verifyRows } from "./verify.ts";
+import { eventually, Violation } from "./violation.ts";
+
+/** Longer than anybody may read what a compaction replaced (compaction/superseded.ts). */
+const outdatedMs = 26 * 3_600_000;
+
+/** A date of one of the seed's Sources, and the names of its objects. */
+interface DateObjects {
+	route: Route;
+	date: UtcDate;
+	names: string[];
+}
+
+/** Settles when each Source has a date that is worth a compaction, once it is closed. */
+export async function untilCompactable(scene: Scene): Promise<void> {
+	await eventually("progress", async () => {
+		const dates = await datesOf(scene);
+		const waiting = scene.routes.find(
+			(route) => !dates.some((each) => each.route === route && isDue(each)),
+		);
+		return waiting && `${waiting.source} has too few objects to be compacted`;
+	});
+}
+
+/**
+ * Closes the seed's dates, and has the faults strike while they are compacted and, a day later, what that replaced is
+ * removed. Looks at what manifests name before and after the removal. Returns the rows that are left.
+ */
+export async function compact(
+	scene: Scene,
+	faults: Fault[],
+): Promise<ObjectRow[]> {
+	const isLate = (fault: Fault) =>
+		"at" in fault && "point" in fault.at && fault.at.point === "superseded";
+	const strikes = (which: Fault[]) => {
+		const striking = Promise.all(which.map((fault) => strike(scene, fault)));
+		striking.catch(() => undefined);
+		return striking;
+	};
+	const early = strikes(faults.filter((fault) => !isLate(fault)));
+	scene.clock.closeDate();
+	// Stream time is that of frames; and an archive is only relieved by the other while there is something to do.
+	scene.send();
+	await untilCompacted(scene);
+	await early;
+	await scene.stopSending();
+	await untilArchived(scene);
+	await verifyRows(scene, await namedObjects(scene));
+
+	const late = strikes(faults.filter(isLate));
+	await untilRemoved(scene);
+	await late;
+	await verifyRows(scene, await namedObjects(scene));
+	// With whatever else there is in the bucket.
+	return verifyArchive(scene);
+}
+
+function untilCompacted(scene: Scene): Promise<void> {
+	const today = utcDate(scene.clock.now());
+	return eventually("compacted", async () => {
+		for (const each of await datesOf(scene))
+			if (each.date < today && isDue(each) && !(await recordOf(scene, each)))
+				return `${each.date} of ${each.route.source} has ${each.names.length} objects and no compaction record`;
+		return undefined;
+	});
+}
+
+/** The records are made to look a day old, and nothing stays of what they replaced. */
+function untilRemoved(scene: Scene): Promise<void> {
+	const seconds = (Date.now() - outdatedMs) / 1000;
+	return eventually("compacted", async () => {
+		for (const each of await datesOf(scene)) {
+			const record = await recordOf(scene, each);
+			if (!record) continue;
+			await utimes(recordFile(scene, each), seconds, seconds);
+			const { originals, outputs } = visibleObjects(
+				each.names.filter((name) => !isOutput(name)),
+				(name) => name,
+				record,
+			);
+			const left = each.names.length - originals.length - outputs.length;
+			if (left !== 0)
+				return `${each.date} of ${each.route.source} still has ${left} of the objects that were replaced`;
+		}
+		return undefined;
+	});
+}
+
+function isDue({ names }: DateObjects): boolean {
+	const originals = names.filter((name) => !isOutput(name));
+	return originals.length >= minCompactedObjects;
+}
+
+async function datesOf(scene: Scene): Promise<DateObjects[]> {
+	const dates = scene.routes.map(async (route) => {
+		const folder = join(scene.directory, "events", folderOf(route));
+		const names = await readdir(folder).catch(() => []);
+		return names.map(async (name) => ({
+			route,
+			date: name.replace(/^date=/, ""),
+			names: (await readdir(join(folder, name))).filter((file) =>
+				file.endsWith(".parquet"),
+			),
+		}));
+	});
+	return Promise.all((await Promise.all(dates)).flat());
+}
+
+/** The compaction records of the seed. */
+export async function recordsOf(scene: Scene): Promise<CompactionRecord[]> {
+	const records = (await datesOf(scene)).map((each) => recordOf(scene, each));
+	return (await Promise.all(records)).filter((record) => record !== undefined);
+}
+
+async function recordOf(
+	scene: Scene,
+	date: DateObjects,
+): Promise<CompactionRecord | undefined> {
+	const file = recordFile(scene, date);
+	return existsSync(file)
+		? JSON.parse(await readFile(file, "utf8"))
+		: undefined;
+}
+
+function recordFile(scene: Scene, { route, date }: DateObjects): string {
+	const folder = join(scene.directory, "compactions", folderOf(route));
+	return join(folder, `date=${date}.json`);
+}
+
+function folderOf({ account, sourceKey }: Route): string {
+	return `account=${account}/source=${sourceKey}`;
+}
+
+/** Files of all that new Runs would load. Throws a {@link Violation} when one isn't there. */
+async function namedObjects(scene: Scene): Promise<string[]> {
+	const files: string[] = [];
+	for (const route of scene.routes) {
+		const manifest = (await (
+			await fetch(await manifestURL(scene, route))
+		).json()) as Manifest;
+		for (const { key } of manifest.dates.flatMap(({ objects }) => objects)) {
+			const file = join(scene.stack.s3.bucketDirectory, key);
+			if (!existsSync(file))
+				throw new Violation(
+					"objects",
+					`a manifest names ${key}, which is not there`,
+				);
+			files.push(file);
+		}
+	}
+	return files;
+}
