@@ -227,7 +227,7 @@ export class Committer {
 		const bytes = frame.data.length;
 		if (outcome === "stored") this.#identity!.voided = [];
 		else this.#identity!.voided.push(frame.number);
-		// At once: the next frame is on its way while these senders are answered.
+		// Made before the answers. The NATS client writes it in a microtask, so it goes out after them.
 		this.#seal();
 		if (outcome === "stored")
 			for (const event of unanswered) event.answerStored();
