@@ -1,4 +1,4 @@
-import { archiveNodeOptions } from "../local/roles.ts";
+import { archiveEnvironment } from "../local/roles.ts";
 import type { TestNats, TestS3 } from "../test/servers.ts";
 import {
 	startTidemill,
@@ -18,7 +18,7 @@ export async function startArchive(
 		AWS_REGION: s3.region,
 		AWS_ACCESS_KEY_ID: s3.accessKeyId,
 		AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-		NODE_OPTIONS: archiveNodeOptions,
+		...archiveEnvironment,
 		...env,
 	});
 	await new Promise<void>((resolve, reject) => {

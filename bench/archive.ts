@@ -1,19 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
-import { framesSubject, maxFrameBytes } from "../contracts/nats.ts";
 import { ParquetWriter } from "../ingest/archive/shard/parquet.ts";
 import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
-import {
-	encodeEvent,
-	encodeFrameHead,
-	type FrameEvent,
-	frameId,
-} from "../ingest/frame.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
 import {
@@ -24,16 +16,16 @@ import {
 } from "../test/servers.ts";
 import { temporaryDirectory } from "../test/test-server.ts";
 import { startArchive } from "./archive-process.ts";
+import {
+	bodyBytes,
+	eventsOfFrame,
+	fillStream,
+	newEvents,
+} from "./full-stream.ts";
 import type { Bench, Measurement } from "./measurement.ts";
 import { cpuMs, memory } from "./process-cost.ts";
 
 const pollMs = 20;
-const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
-/** As many as receive would put into one that is half full, at most. */
-const eventsOfFrame = Math.min(
-	200,
-	Math.ceil(maxFrameBytes / 2 / (bodyBytes + 100)),
-);
 const frames = Math.ceil(
 	Number(process.env.BENCH_EVENTS ?? 400_000) / eventsOfFrame,
 );
@@ -59,7 +51,7 @@ export const bench: Bench = {
 		);
 		try {
 			const stream = await openShardStream(connection, 0, streamSettings, log);
-			await fill(connection);
+			await fillStream(connection, frames);
 			say(`stored ${frames} frames of ${eventsOfFrame} events`);
 			const alone = await writeAlone();
 			say(`Parquet alone: ${Math.round(alone.eventsPerSecond)} events/s`);
@@ -112,48 +104,6 @@ function compare(
 		baseline: other[key],
 		ratio: one[key] / other[key],
 	};
-}
-
-/** Orders of a shop, each with ids of its own. */
-function newEvents(count: number): FrameEvent[] {
-	return Array.from({ length: count }, (_, index) => ({
-		id: randomBytes(16),
-		receivedAtMs: Date.now(),
-		sourceKey: "5a".repeat(16),
-		account: "bench",
-		kind: "json" as const,
-		headers: "",
-		violations: "",
-		body: Buffer.from(
-			JSON.stringify({
-				type: "order.created",
-				id: randomBytes(12).toString("hex"),
-				customer: { name: "Ada Lovelace", email: `ada${index}@example.com` },
-				token: randomBytes(60).toString("base64"),
-				items: Array.from({ length: 5 }, (_, item) => ({
-					sku: `SKU-${(index * 7 + item) % 1000}`,
-					quantity: item + 1,
-					price: (index % 50) * 12.5,
-				})),
-			}).padEnd(bodyBytes),
-		),
-	}));
-}
-
-async function fill(connection: NatsConnection): Promise<void> {
-	const process = randomBytes(16).toString("hex");
-	const client = jetstream(connection);
-	// Frames that differ in their numbers alone would do for archive, but not for zstd.
-	const bodies = Array.from({ length: Math.min(100, frames) }, () =>
-		Buffer.concat(newEvents(eventsOfFrame).flatMap(encodeEvent)),
-	);
-	for (let number = 1; number <= frames; number++) {
-		const head = encodeFrameHead(process, number, [], eventsOfFrame);
-		const data = Buffer.concat([head, bodies[number % bodies.length]!]);
-		await client.publish(framesSubject(0), data, {
-			msgID: frameId(process, number),
-		});
-	}
 }
 
 /** The Parquet writer, in files of the size that archive's cuts have. */

@@ -7,6 +7,7 @@ import type { Bench, Measurement } from "./measurement.ts";
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive.ts"),
 	archive: () => import("./archive.ts"),
+	"archive-memory": () => import("./archive-memory.ts"),
 	flush: () => import("./flush.ts"),
 	load: () => import("./load.ts"),
 	compaction: () => import("./compaction.ts"),

@@ -28,8 +28,15 @@ export const receiveEnvironment = {
 	MALLOC_ARENA_MAX: "2",
 };
 
-/** V8's default of 16 lets strings on their way to Parquet pile up: 70 MiB more, and no faster. */
-export const archiveNodeOptions = "--max-semi-space-size=4";
+/** What keeps archive's memory small (bench/README.md has the figures); a deployment sets the same. */
+export const archiveEnvironment = {
+	// V8's default of 16 lets strings on their way to Parquet pile up: 70 MiB more, and no faster.
+	NODE_OPTIONS: "--max-semi-space-size=4",
+	// Frames and files are large; glibc would keep what they leave, beside what a compaction needs.
+	MALLOC_ARENA_MAX: "1",
+	MALLOC_MMAP_THRESHOLD_: "131072",
+	MALLOC_TRIM_THRESHOLD_: "131072",
+};
 
 /**
  * V8 lets garbage pile up to several times what is in use where memory seems plenty; told of a bound, it collects in
@@ -63,7 +70,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			AWS_REGION: s3Region,
 			AWS_ACCESS_KEY_ID: settings.s3.accessKeyId,
 			AWS_SECRET_ACCESS_KEY: settings.s3.secretAccessKey,
-			NODE_OPTIONS: archiveNodeOptions,
+			...archiveEnvironment,
 			ARCHIVE_SHARDS: "0",
 			// A person is waiting for the row.
 			ARCHIVE_MAX_AGE_MS: "2000",

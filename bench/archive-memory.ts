@@ -1,0 +1,132 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import pino from "pino";
+import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
+import { LedgerSnapshots } from "../ingest/archive/ledger/ledger-snapshots.ts";
+import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
+import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
+import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+import { connectNats } from "../service/nats.ts";
+import { Settings } from "../service/settings.ts";
+import { startNats, startS3, type TestS3 } from "../test/servers.ts";
+import { accessStore } from "../test/store-access.ts";
+import { startArchive } from "./archive-process.ts";
+import {
+	closedDates,
+	stream as formerStream,
+	objectsOf,
+	objectsOfDay,
+	source,
+	writeObjects,
+} from "./closed-dates.ts";
+import { eventsOfFrame, fillStream } from "./full-stream.ts";
+import type { Bench, Measurement } from "./measurement.ts";
+import { memory } from "./process-cost.ts";
+
+const dates = closedDates(3);
+/** Archive takes about four seconds for one. */
+const framesOfBurst = 2_000;
+const pauseMs = 2_000;
+const pollMs = 20;
+const log = pino({ level: "silent" });
+const streamSettings = { maxBytes: 2 * 1024 ** 3, replicas: 1 };
+
+/** Archive with all its work at once: bursts to be archived come while closed dates are being compacted. */
+export const bench: Bench = {
+	about: `archive's memory: bursts of ${framesOfBurst * eventsOfFrame} events while ${dates.length} dates of ${objectsOfDay} objects are compacted`,
+	async run(say) {
+		const [nats, s3] = await Promise.all([startNats(), startS3()]);
+		const connection = await connectNats(
+			new Settings({ NATS_URL: nats.url }),
+			"bench",
+			log,
+		);
+		try {
+			await openShardStream(connection, 0, streamSettings, log);
+			await writeClosedDates(s3);
+			await fillStream(connection, framesOfBurst);
+			say("stored the dates' objects and a backlog");
+			const archive = await startArchive(nats, s3, {
+				ARCHIVE_COMPACTION_INTERVAL_MS: "1",
+			});
+			try {
+				const compacted = { count: 0 };
+				archive.onLine = (line) => {
+					if (JSON.parse(line).msg === "compacted a date") compacted.count++;
+				};
+				const startMs = performance.now();
+				const bursts: number[] = [];
+				do {
+					bursts.push(await secondsToArchive(connection));
+					say(
+						`burst ${bursts.length}: ${bursts.at(-1)!.toFixed(1)} s; ${compacted.count} dates compacted`,
+					);
+					await delay(pauseMs);
+					if (compacted.count < dates.length)
+						await fillStream(connection, framesOfBurst);
+				} while (compacted.count < dates.length);
+				const { peakBytes } = await memory(archive.child.pid!);
+				return [
+					figure("peak memory", peakBytes / 1024 ** 2, "MiB"),
+					figure("bursts", bursts.length, ""),
+					figure("longest burst", Math.max(...bursts), "s"),
+					figure(
+						"until all was compacted",
+						(performance.now() - startMs) / 1000,
+						"s",
+					),
+				];
+			} finally {
+				archive.child.kill();
+				await archive.ended;
+			}
+		} finally {
+			await connection.close();
+			await Promise.all([nats.stop(), s3.stop()]);
+		}
+	},
+};
+
+function figure(metric: string, value: number, unit: string): Measurement {
+	return { metric, value, unit };
+}
+
+/** As an archive leaves them that had another stream. */
+async function writeClosedDates(s3: TestS3): Promise<void> {
+	const keys = new ObjectKeys("");
+	await writeObjects(s3, keys, dates);
+	const { signal } = new AbortController();
+	const store = new S3ObjectStore(accessStore(s3), signal);
+	const now = new Date().toISOString();
+	const last = objectsOfDay - 1;
+	const index = LedgerIndex.of(
+		[[formerStream, { first: last, last }]],
+		[
+			{
+				...source,
+				firstEventDate: dates[0]!,
+				lastEventTime: now,
+				archivedThrough: now,
+				objects: new Map(dates.map((date) => [date, objectsOf()])),
+			},
+		],
+	);
+	await new LedgerSnapshots(store, keys, log).write(0, index);
+	store.close();
+}
+
+/** The last cut isn't full, and waits for its age. */
+async function secondsToArchive(connection: NatsConnection): Promise<number> {
+	const { streams } = await jetstreamManager(connection);
+	const startMs = performance.now();
+	for await (const { config } of streams.list()) {
+		if (!config.name.startsWith("tidemill-frames-0-")) continue;
+		for (;;) {
+			const { messages } = (await streams.info(config.name)).state;
+			if (messages < framesOfBurst / 10) break;
+			await delay(pollMs);
+		}
+	}
+	return (performance.now() - startMs) / 1000;
+}

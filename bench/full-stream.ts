@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { jetstream } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { framesSubject, maxFrameBytes } from "../contracts/nats.ts";
+import {
+	encodeEvent,
+	encodeFrameHead,
+	type FrameEvent,
+	frameId,
+} from "../ingest/frame.ts";
+
+export const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
+/** As many as receive would put into one that is half full, at most. */
+export const eventsOfFrame = Math.min(
+	200,
+	Math.ceil(maxFrameBytes / 2 / (bodyBytes + 100)),
+);
+
+/** Orders of a shop, each with ids of its own. */
+export function newEvents(count: number): FrameEvent[] {
+	return Array.from({ length: count }, (_, index) => ({
+		id: randomBytes(16),
+		receivedAtMs: Date.now(),
+		sourceKey: "5a".repeat(16),
+		account: "bench",
+		kind: "json" as const,
+		headers: "",
+		violations: "",
+		body: Buffer.from(
+			JSON.stringify({
+				type: "order.created",
+				id: randomBytes(12).toString("hex"),
+				customer: { name: "Ada Lovelace", email: `ada${index}@example.com` },
+				token: randomBytes(60).toString("base64"),
+				items: Array.from({ length: 5 }, (_, item) => ({
+					sku: `SKU-${(index * 7 + item) % 1000}`,
+					quantity: item + 1,
+					price: (index % 50) * 12.5,
+				})),
+			}).padEnd(bodyBytes),
+		),
+	}));
+}
+
+/** Publishes so many frames, one after the other. */
+export async function fillStream(
+	connection: NatsConnection,
+	frames: number,
+): Promise<void> {
+	const process = randomBytes(16).toString("hex");
+	const client = jetstream(connection);
+	// Frames that differ in their numbers alone would do for archive, but not for zstd.
+	const bodies = Array.from({ length: Math.min(100, frames) }, () =>
+		Buffer.concat(newEvents(eventsOfFrame).flatMap(encodeEvent)),
+	);
+	for (let number = 1; number <= frames; number++) {
+		const head = encodeFrameHead(process, number, [], eventsOfFrame);
+		const data = Buffer.concat([head, bodies[number % bodies.length]!]);
+		await client.publish(framesSubject(0), data, {
+			msgID: frameId(process, number),
+		});
+	}
+}
