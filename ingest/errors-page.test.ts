@@ -89,17 +89,18 @@ may be found missing a second time, by their numbers. Should an accepted frame n
 
 ### Where nothing can be accepted
 
-The other alarms don't know what is lost, so there is nothing to accept before something else is done. Stop archive for it.
+The other alarms don't know what is lost, so there is nothing to accept before something else is done. Stop archive for it. What NATS is asked
+below are requests of JetStream's API, which NATS's own command-line tool and every client library make.
 
 - \`FrameUnreadable\`: what came before the message is archived. If no version of archive can read it, it is damaged, or somebody else
-  published it. Keep a copy (\`nats stream get <stream> <sequence>\`), purge the stream through it
-  (\`nats stream purge <stream> --seq <sequence + 1>\`) and start archive. It now misses exactly this sequence (\`FramesMissing\`), and that can
-  be accepted.
+  published it. Keep a copy (\`$JS.API.STREAM.MSG.GET.<stream>\` with \`{"seq": <sequence>}\`), purge the stream through it
+  (\`$JS.API.STREAM.PURGE.<stream>\` with \`{"seq": <sequence + 1>}\`) and start archive. It now misses exactly this sequence
+  (\`FramesMissing\`), and that can be accepted.
 - \`StreamBehind\`, and \`CutMismatch\` after a restore: put a backup in place that reaches at least to the newest cut. If there is none, give the
-  stream up: keep a copy of it (\`nats stream backup\`), delete it, and start archive, which makes a new one. What the backup held is
-  archived; should its newest cut not have been finished, a Run says \`ObjectMissing\`. What receive stored after the restore went with the
-  stream. \`FrameGap\` names it, process by process, and it can be accepted. Only of a receive process that had ended before does nobody
-  know: its log says what it published.
+  stream up: keep a copy of it (\`$JS.API.STREAM.SNAPSHOT.<stream>\`), delete it (\`$JS.API.STREAM.DELETE.<stream>\`), and start archive, which
+  makes a new one. What the backup held is archived; should its newest cut not have been finished, a Run says \`ObjectMissing\`. What receive
+  stored after the restore went with the stream. \`FrameGap\` names it, process by process, and it can be accepted. Only of a receive process
+  that had ended before does nobody know: its log says what it published.
 - \`CutMismatch\` where nobody touched the stream, and \`CutUnreadable\`: put back the cut record as it was written, from the bucket's older
   versions or a backup. Nothing else will do. Never delete or write one: its objects bear its number, so those of another cut in its place
   would be taken for written.
