@@ -139,7 +139,8 @@ test("a list that breaks in the middle, since etcd has forgotten its version, is
 		await controlPlane.start();
 	};
 	const { informer, stop } = await follow(
-		KubeClient.fromConfig(between.kubeConfig),
+		// It waits for as long as the apiserver is away in the middle.
+		KubeClient.fromConfig(between.kubeConfig, { requestTimeoutMs: 600_000 }),
 	);
 	expect(between.requests.map(({ status }) => status)).toContain(410);
 	expect(
