@@ -1,4 +1,8 @@
-import { createServer, type RequestListener } from "node:http";
+import {
+	createServer,
+	type RequestListener,
+	type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import {
 	afterEach,
@@ -74,6 +78,17 @@ describe("an apiserver that", () => {
 		);
 		proxy.stall();
 		const { status, body } = await ask("GET", "/v1/runs");
+		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
+	});
+
+	test.each<[string, (response: ServerResponse) => unknown]>([
+		["breaks off in", (response) => response.destroy()],
+		["says no more in", () => undefined],
+	])("%s the middle of an answer is a 503", async (_, fail) => {
+		const ask = await askBefore((_request, response) => {
+			response.write('{"items":[', () => fail(response));
+		}, 1_000);
+		const { status, body } = await ask("GET", "/v1/sources");
 		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
 	});
 
@@ -180,7 +195,10 @@ async function askThroughProxy(requestTimeoutMs?: number) {
 }
 
 /** The API before an apiserver that knows who asks and answers all else as told. */
-async function askBefore(answer: RequestListener): Promise<ApiClient> {
+async function askBefore(
+	answer: RequestListener,
+	requestTimeoutMs?: number,
+): Promise<ApiClient> {
 	const server = createServer((request, response) => {
 		if (!request.url?.includes("selfsubjectreviews"))
 			return answer(request, response);
@@ -192,7 +210,8 @@ async function askBefore(answer: RequestListener): Promise<ApiClient> {
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	cleanups.push(async () => server.close());
-	return askAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+	const { port } = server.address() as AddressInfo;
+	return askAt(`http://127.0.0.1:${port}`, requestTimeoutMs);
 }
 
 async function askAt(
