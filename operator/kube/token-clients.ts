@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
+import { createSecureContext } from "node:tls";
 // Its types only: see access.ts.
 import type { Cluster } from "@kubernetes/client-node";
 import type { Access } from "./access.ts";
@@ -44,7 +45,10 @@ function agentFor(
 		...options,
 		rejectUnauthorized: !skipTLSVerify,
 		...(tlsServerName && { servername: tlsServerName }),
-		...(caData && { ca: Buffer.from(caData, "base64") }),
+		// Read once: an agent would put the text of a `ca` into the name by which it finds a connection, with each request.
+		...(caData && {
+			secureContext: createSecureContext({ ca: Buffer.from(caData, "base64") }),
+		}),
 	});
 	if (caFile) readAuthorityAnew(agent, caFile);
 	return agent;
