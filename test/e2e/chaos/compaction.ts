@@ -1,15 +1,14 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile, utimes } from "node:fs/promises";
+import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import type { Route } from "../../../contracts/route.ts";
-import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import { utcDate } from "../../../contracts/utc-date.ts";
 import {
-	type CompactionRecord,
 	isOutput,
 	visibleObjects,
 } from "../../../ingest/archive/compaction/record.ts";
 import type { ObjectRow } from "./checks.ts";
+import { type DateObjects, datesOf, recordFile, recordOf } from "./dates.ts";
 import { manifestURL } from "./load.ts";
 import type { Fault } from "./plan.ts";
 import { minCompactedObjects, type Scene } from "./scene.ts";
@@ -19,13 +18,6 @@ import { eventually, Violation } from "./violation.ts";
 
 /** Longer than anybody may read what a compaction replaced (compaction/superseded.ts). */
 const outdatedMs = 26 * 3_600_000;
-
-/** A date of one of the seed's Sources, and the names of its objects. */
-interface DateObjects {
-	route: Route;
-	date: UtcDate;
-	names: string[];
-}
 
 /** Settles when each Source has a date that is worth a compaction, once it is closed. */
 export async function untilCompactable(scene: Scene): Promise<void> {
@@ -105,46 +97,6 @@ function untilRemoved(scene: Scene): Promise<void> {
 function isDue({ names }: DateObjects): boolean {
 	const originals = names.filter((name) => !isOutput(name));
 	return originals.length >= minCompactedObjects;
-}
-
-async function datesOf(scene: Scene): Promise<DateObjects[]> {
-	const dates = scene.routes.map(async (route) => {
-		const folder = join(scene.directory, "events", folderOf(route));
-		const names = await readdir(folder).catch(() => []);
-		return names.map(async (name) => ({
-			route,
-			date: name.replace(/^date=/, ""),
-			names: (await readdir(join(folder, name))).filter((file) =>
-				file.endsWith(".parquet"),
-			),
-		}));
-	});
-	return Promise.all((await Promise.all(dates)).flat());
-}
-
-/** The compaction records of the seed. */
-export async function recordsOf(scene: Scene): Promise<CompactionRecord[]> {
-	const records = (await datesOf(scene)).map((each) => recordOf(scene, each));
-	return (await Promise.all(records)).filter((record) => record !== undefined);
-}
-
-async function recordOf(
-	scene: Scene,
-	date: DateObjects,
-): Promise<CompactionRecord | undefined> {
-	const file = recordFile(scene, date);
-	return existsSync(file)
-		? JSON.parse(await readFile(file, "utf8"))
-		: undefined;
-}
-
-function recordFile(scene: Scene, { route, date }: DateObjects): string {
-	const folder = join(scene.directory, "compactions", folderOf(route));
-	return join(folder, `date=${date}.json`);
-}
-
-function folderOf({ account, sourceKey }: Route): string {
-	return `account=${account}/source=${sourceKey}`;
 }
 
 /** Files of all that new Runs would load. Throws a {@link Violation} when one isn't there. */

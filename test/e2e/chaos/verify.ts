@@ -7,7 +7,7 @@ import { bucket } from "../../../contracts/nats.ts";
 import type { CutRecord } from "../../../ingest/archive/shard/cut.ts";
 import { quoteText } from "../../../ingest/duckdb/quoting.ts";
 import { faultOfLedger, type ObjectRow, verifyRemains } from "./checks.ts";
-import { recordsOf } from "./compaction.ts";
+import { recordsOf } from "./dates.ts";
 import type { Scene } from "./scene.ts";
 import { eventually, Violation } from "./violation.ts";
 
