@@ -1,15 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import pino from "pino";
 import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ingest/archive/ledger/ledger-snapshots.ts";
-import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
 import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
 import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
-import { connectNats } from "../service/nats.ts";
-import { Settings } from "../service/settings.ts";
-import { startNats, startS3, type TestS3 } from "../test/servers.ts";
+import type { TestS3 } from "../test/servers.ts";
 import { accessStore } from "../test/store-access.ts";
 import { startArchive } from "./archive-process.ts";
 import {
@@ -20,6 +16,7 @@ import {
 	source,
 	writeObjects,
 } from "./closed-dates.ts";
+import { log, withDataPlane } from "./data-plane.ts";
 import { eventsOfFrame, fillStream } from "./full-stream.ts";
 import type { Bench, Measurement } from "./measurement.ts";
 import { memory } from "./process-cost.ts";
@@ -29,21 +26,13 @@ const dates = closedDates(3);
 const framesOfBurst = 2_000;
 const pauseMs = 2_000;
 const pollMs = 20;
-const log = pino({ level: "silent" });
-const streamSettings = { maxBytes: 2 * 1024 ** 3, replicas: 1 };
+const maxBytes = 2 * 1024 ** 3;
 
 /** Archive with all its work at once: bursts to be archived come while closed dates are being compacted. */
 export const bench: Bench = {
 	about: `archive's memory: bursts of ${framesOfBurst * eventsOfFrame} events while ${dates.length} dates of ${objectsOfDay} objects are compacted`,
 	async run(say) {
-		const [nats, s3] = await Promise.all([startNats(), startS3()]);
-		const connection = await connectNats(
-			new Settings({ NATS_URL: nats.url }),
-			"bench",
-			log,
-		);
-		try {
-			await openShardStream(connection, 0, streamSettings, log);
+		return withDataPlane(maxBytes, async ({ connection, nats, s3 }) => {
 			await writeClosedDates(s3);
 			await fillStream(connection, framesOfBurst);
 			say("stored the dates' objects and a backlog");
@@ -81,10 +70,7 @@ export const bench: Bench = {
 				archive.child.kill();
 				await archive.ended;
 			}
-		} finally {
-			await connection.close();
-			await Promise.all([nats.stop(), s3.stop()]);
-		}
+		});
 	},
 };
 

@@ -3,19 +3,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import pino from "pino";
 import { ParquetWriter } from "../ingest/archive/shard/parquet.ts";
-import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
-import { connectNats } from "../service/nats.ts";
-import { Settings } from "../service/settings.ts";
-import {
-	startNats,
-	startS3,
-	type TestNats,
-	type TestS3,
-} from "../test/servers.ts";
+import type { TestNats, TestS3 } from "../test/servers.ts";
 import { temporaryDirectory } from "../test/test-server.ts";
 import { startArchive } from "./archive-process.ts";
+import { withDataPlane } from "./data-plane.ts";
 import {
 	bodyBytes,
 	eventsOfFrame,
@@ -33,24 +25,13 @@ const events = frames * eventsOfFrame;
 /** What the Parquet writer is given at once by itself: a cut. */
 const eventsOfFile = Math.ceil((8 * 1024 * 1024) / (bodyBytes + 65));
 const filesAlone = 8;
-const log = pino({ level: "silent" });
-const streamSettings = {
-	maxBytes: Math.max(1024 ** 3, 2 * events * bodyBytes),
-	replicas: 1,
-};
+const maxBytes = Math.max(1024 ** 3, 2 * events * bodyBytes);
 
 /** A full stream until all of it is in S3, against the Parquet writer alone on the same events. */
 export const bench: Bench = {
 	about: `events/s from JetStream to S3, ${events} events of ${bodyBytes} bytes; baseline: writing the Parquet files alone`,
 	async run(say) {
-		const [nats, s3] = await Promise.all([startNats(), startS3()]);
-		const connection = await connectNats(
-			new Settings({ NATS_URL: nats.url }),
-			"bench",
-			log,
-		);
-		try {
-			const stream = await openShardStream(connection, 0, streamSettings, log);
+		return withDataPlane(maxBytes, async ({ connection, nats, s3, stream }) => {
 			await fillStream(connection, frames);
 			say(`stored ${frames} frames of ${eventsOfFrame} events`);
 			const alone = await writeAlone();
@@ -77,10 +58,7 @@ export const bench: Bench = {
 					unit: "bytes/event",
 				},
 			];
-		} finally {
-			await connection.close();
-			await Promise.all([nats.stop(), s3.stop()]);
-		}
+		});
 	},
 };
 

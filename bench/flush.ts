@@ -2,69 +2,57 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import pino from "pino";
 import type { ManifestAnswer } from "../contracts/manifest.ts";
 import { framesSubject, manifestSubject } from "../contracts/nats.ts";
-import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
 import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
 import { encodeEvent, encodeFrameHead, frameId } from "../ingest/frame.ts";
-import { connectNats } from "../service/nats.ts";
-import { Settings } from "../service/settings.ts";
-import { startNats, startS3 } from "../test/servers.ts";
 import { accessStore } from "../test/store-access.ts";
 import { startArchive } from "./archive-process.ts";
+import { withDataPlane } from "./data-plane.ts";
 import { type Bench, median } from "./measurement.ts";
 
 const eventsPerSecond = 10;
 const flushes = 20;
 const source = { account: "bench", sourceKey: "5a".repeat(16) };
-const log = pino({ level: "silent" });
-const streamSettings = { maxBytes: 64 * 1024 ** 2, replicas: 1 };
+const maxBytes = 64 * 1024 ** 2;
 
 /** How long a Run waits until all that was answered before it is in S3, and has its manifest. */
 export const bench: Bench = {
 	about: `flush on demand at ${eventsPerSecond} events/s: from the question for a Run's manifest to the answer, ${flushes} times; baseline: one conditional PUT of as much as a cut's object`,
 	async run(say) {
-		const [nats, s3] = await Promise.all([startNats(), startS3()]);
-		const connection = await connectNats(
-			new Settings({ NATS_URL: nats.url }),
-			"bench",
-			log,
-		);
-		const { signal } = new AbortController();
-		const store = new S3ObjectStore(accessStore(s3), signal);
-		await openShardStream(connection, 0, streamSettings, log);
-		const archive = await startArchive(nats, s3);
-		const over = new AbortController();
-		try {
-			const publishing = publish(connection, over.signal);
-			publishing.catch(() => undefined);
-			const [flushed, put]: [number[], number[]] = [[], []];
-			const body = randomBytes(4_096);
-			for (let n = 0; n < flushes; n++) {
-				// Frames wait in archive, for a cut of a minute's age.
-				await delay(500 + Math.random() * 500);
-				flushed.push(await secondsOf(() => ask(connection)));
-				put.push(
-					await secondsOf(() =>
-						store.putNew(`baseline/${randomUUID()}`, body, "text/plain"),
-					),
-				);
+		return withDataPlane(maxBytes, async ({ connection, nats, s3 }) => {
+			const { signal } = new AbortController();
+			const store = new S3ObjectStore(accessStore(s3), signal);
+			const archive = await startArchive(nats, s3);
+			const over = new AbortController();
+			try {
+				const publishing = publish(connection, over.signal);
+				publishing.catch(() => undefined);
+				const [flushed, put]: [number[], number[]] = [[], []];
+				const body = randomBytes(4_096);
+				for (let n = 0; n < flushes; n++) {
+					// Frames wait in archive, for a cut of a minute's age.
+					await delay(500 + Math.random() * 500);
+					flushed.push(await secondsOf(() => ask(connection)));
+					put.push(
+						await secondsOf(() =>
+							store.putNew(`baseline/${randomUUID()}`, body, "text/plain"),
+						),
+					);
+				}
+				over.abort();
+				say(`${await publishing} events, ${flushes} flushes`);
+				return [
+					against("flush, median", median(flushed), median(put)),
+					against("flush, longest", Math.max(...flushed), Math.max(...put)),
+				];
+			} finally {
+				over.abort();
+				archive.child.kill();
+				await archive.ended;
+				store.close();
 			}
-			over.abort();
-			say(`${await publishing} events, ${flushes} flushes`);
-			return [
-				against("flush, median", median(flushed), median(put)),
-				against("flush, longest", Math.max(...flushed), Math.max(...put)),
-			];
-		} finally {
-			over.abort();
-			archive.child.kill();
-			await archive.ended;
-			store.close();
-			await connection.close();
-			await Promise.all([nats.stop(), s3.stop()]);
-		}
+		});
 	},
 };
 

@@ -1,0 +1,41 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import pino from "pino";
+import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
+import { connectNats } from "../service/nats.ts";
+import { Settings } from "../service/settings.ts";
+import {
+	startNats,
+	startS3,
+	type TestNats,
+	type TestS3,
+} from "../test/servers.ts";
+
+export const log = pino({ level: "silent" });
+
+/** What archive stands between. */
+export interface DataPlane {
+	nats: TestNats;
+	s3: TestS3;
+	/** As the user who may do everything. */
+	connection: NatsConnection;
+	/** Name of shard 0's stream, which is empty. */
+	stream: string;
+}
+
+/** NATS with shard 0's stream and an S3 gateway, for as long as `use` takes. */
+export async function withDataPlane<T>(
+	maxBytes: number,
+	use: (plane: DataPlane) => Promise<T>,
+): Promise<T> {
+	const [nats, s3] = await Promise.all([startNats(), startS3()]);
+	const settings = new Settings({ NATS_URL: nats.url });
+	const connection = await connectNats(settings, "bench", log);
+	try {
+		const options = { maxBytes, replicas: 1 };
+		const stream = await openShardStream(connection, 0, options, log);
+		return await use({ nats, s3, connection, stream });
+	} finally {
+		await connection.close();
+		await Promise.all([nats.stop(), s3.stop()]);
+	}
+}
