@@ -174,9 +174,10 @@ test("a watch on which nothing is heard is given up", async () => {
 	});
 	await admin.create(kinds.configMap, configMap("a"));
 	expect((await watch.next()).value).toMatchObject({ type: "ADDED" });
-	const next = watch.next();
+	// Kubernetes' own ConfigMap may come before or after this one.
+	const rest = Array.fromAsync(watch);
 	proxy.stall();
-	await expect(next).rejects.toThrow("nothing was heard for 10000 ms");
+	await expect(rest).rejects.toThrow("nothing was heard for 10000 ms");
 	proxy.reset();
 });
 
