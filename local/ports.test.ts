@@ -52,3 +52,10 @@ test("a port can be claimed once, so that two starts at the same moment get diff
 	expect(await claimPort(port, claims)).toBe(true);
 	expect(await claimPort(port, claims)).toBe(false);
 });
+
+test("no port is given twice, nor one that the system may give to anybody meanwhile", async () => {
+	const ports: number[] = [];
+	for (let n = 0; n < 500; n++) ports.push(await freePort());
+	expect(new Set(ports).size).toBe(ports.length);
+	expect(Math.max(...ports)).toBeLessThan(30_000);
+});

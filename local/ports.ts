@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer } from "node:net";
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { problem } from "./errors.ts";
 import { tryLock } from "./lock.ts";
@@ -56,10 +57,11 @@ export async function choosePorts(
 
 /** True when nothing listens on the port of the loopback address. */
 export function isFree(port: number): Promise<boolean> {
-	return listen(port).then(
-		() => true,
-		() => false,
-	);
+	return new Promise((resolve) => {
+		const server = createServer();
+		server.once("error", () => resolve(false));
+		server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+	});
 }
 
 /**
@@ -74,9 +76,22 @@ export async function claimPort(
 	return "release" in (await tryLock(join(directory, String(port))));
 }
 
-/** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
-	return listen(0);
+/**
+ * Above the usual ports, and below those that a system gives to whoever asks for any: from 32768 on in Linux, which has
+ * 7,000 of them for servers, so that one that is named now and listened on in a second would often be another's by then.
+ * Nor is it one that a Kubernetes Service may have on this machine (30000 to 32767).
+ */
+const free = { from: 16_384, below: 30_000 };
+const given = new Set<number>();
+
+/** A port that nothing listened on a moment ago, and that this process hasn't been given before. */
+export async function freePort(): Promise<number> {
+	for (;;) {
+		const port = randomInt(free.from, free.below);
+		if (given.has(port) || !(await isFree(port))) continue;
+		given.add(port);
+		return port;
+	}
 }
 
 async function unusedPort(
@@ -87,15 +102,4 @@ async function unusedPort(
 		const port = await freePort();
 		if (!chosen.includes(port)) return port;
 	}
-}
-
-function listen(port: number): Promise<number> {
-	return new Promise((resolve, reject) => {
-		const server = createServer();
-		server.once("error", reject);
-		server.listen(port, "127.0.0.1", () => {
-			const chosen = (server.address() as AddressInfo).port;
-			server.close(() => resolve(chosen));
-		});
-	});
 }
