@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { passingDirectory } from "../test/passing-directory.ts";
 import { readSealKey, SealKey } from "./seal-key.ts";
 import { SettingError, Settings } from "./settings.ts";
 
@@ -41,9 +41,9 @@ test("the same sealed again is the same text; anything else has a nonce of its o
 	expect(new Set(nonces).size).toBe(3);
 });
 
-test("the key is read from a file; one that is short or missing is named", () => {
+test("the key is read from a file; one that is short or missing is named", async () => {
 	expect(readSealKey(new Settings({}))).toBeUndefined();
-	const file = join(tmpdir(), `seal-key-${process.pid}`);
+	const file = join(await passingDirectory("seal-key"), "key");
 	const settings = new Settings({ TIDEMILL_SEAL_KEY: file });
 	expect(() => readSealKey(settings)).toThrow(SettingError);
 	writeFileSync(file, "short\n");
