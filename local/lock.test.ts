@@ -27,6 +27,20 @@ test.each([
 	expect(await tryLock(path)).toHaveProperty("release");
 });
 
+test("of many that find the lock of a dead process one has it, and its release frees it", async () => {
+	for (let round = 0; round < 30; round++) {
+		const path = file();
+		writeFileSync(path, '{"pid":4194304,"startedAt":"x"}');
+		const all = await Promise.all(
+			Array.from({ length: 10 }, () => tryLock(path)),
+		);
+		const [mine, ...others] = all.filter((lock) => "release" in lock);
+		expect(others).toEqual([]);
+		await mine!.release();
+		expect(await tryLock(path)).toHaveProperty("release");
+	}
+});
+
 test("actions under one lock never overlap", async () => {
 	const path = file();
 	let inside = 0;

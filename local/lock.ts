@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -30,9 +30,12 @@ export async function tryLock(
 			} catch (error) {
 				if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
 			}
-			const owner = await readOwner(path);
+			const content = await readLock(path);
+			// Released in the meantime.
+			if (content === undefined) continue;
+			const owner = ownerOf(content);
 			if (owner && isRunning(owner)) return { heldBy: owner };
-			await removeLeftover(path, owner);
+			await removeLeftover(path, content);
 		}
 	} finally {
 		await rm(draft, { force: true });
@@ -60,31 +63,44 @@ export async function withLock<T>(
 	}
 }
 
-/** Removes the lock of a dead process, and no other: somebody may have taken it since we looked. */
-async function removeLeftover(
-	path: string,
-	owner: ProcessIdentity | undefined,
-): Promise<void> {
-	const aside = `${path}.${randomUUID()}`;
-	try {
-		await rename(path, aside);
-	} catch {
+/**
+ * Removes the lock of a dead process, and no other: one at a time looks again and removes it, so that what is removed is
+ * what was seen. Who finds another at it waits for its end.
+ */
+async function removeLeftover(path: string, content: string): Promise<void> {
+	const turn = await tryLock(`${path}.leftover`);
+	if ("heldBy" in turn) {
+		await delay(10);
 		return;
 	}
-	const moved = await readOwner(aside);
-	if (moved?.startedAt !== owner?.startedAt)
-		await link(aside, path).catch(() => {});
-	await rm(aside, { force: true });
+	try {
+		if ((await readLock(path)) === content) await rm(path, { force: true });
+	} finally {
+		await turn.release();
+	}
 }
 
 /** Whom a lock file names; undefined when there is none. Whether that process still runs is another question. */
 export async function readOwner(
 	path: string,
 ): Promise<ProcessIdentity | undefined> {
+	return ownerOf((await readLock(path)) ?? "");
+}
+
+async function readLock(path: string): Promise<string | undefined> {
 	try {
-		return JSON.parse(await readFile(path, "utf8"));
+		return await readFile(path, "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
+	}
+}
+
+/** Undefined for what isn't ours to understand, which is nobody's. */
+function ownerOf(content: string): ProcessIdentity | undefined {
+	try {
+		return JSON.parse(content);
 	} catch {
-		// Gone in the meantime, or not ours to understand: either way nobody's.
 		return undefined;
 	}
 }
