@@ -92,7 +92,7 @@ async function publisher(answer: RequestListener) {
 }
 
 /** A Go that "builds" the program with a shell script, and writes a line into `builds` each time. */
-function fakeGo(directory: string, builds: string, body?: string): void {
+function fakeGo(directory: string, builds: string, body?: string): string {
 	const go = join(directory, "go");
 	writeFileSync(
 		go,
@@ -110,6 +110,7 @@ chmod +x "$2"`
 `,
 	);
 	chmodSync(go, 0o755);
+	return go;
 }
 
 test("TIDEMILL_BIN comes first, in any version", async () => {
@@ -210,6 +211,14 @@ const brokenDownloads: [string, RequestListener, string][] = [
 		"broke off after 0.0 MB of 1.0 MB",
 	],
 	[
+		"breaks off in its checksums",
+		(_request, response) => {
+			response.writeHead(200, { "content-length": "1000" });
+			response.write("the beginning", () => response.destroy());
+		},
+		"SHA256SUMS broke off",
+	],
+	[
 		"has no checksum",
 		(_request, response) => response.end("nothing of the kind"),
 		"has no SHA-256",
@@ -273,6 +282,18 @@ test("a build that fails says Go's own words", async () => {
 	const { directory, place, resolve } = machine();
 	fakeGo(place("path"), join(directory, "builds"), "echo boom >&2; exit 1");
 	await expect(resolve()).rejects.toThrow(/go build .*ended with 1: boom/);
+});
+
+test("a network that fails while Go downloads modules is asked again", async () => {
+	const { directory, place, resolve, cached } = machine();
+	const builds = join(directory, "builds");
+	const go = fakeGo(place("path"), builds);
+	const text = readFileSync(go, "utf8");
+	const failed = join(directory, "failed");
+	const once = `[ -e ${failed} ] || { touch ${failed}; echo 502 >&2; exit 1; }`;
+	writeFileSync(go, text.replace("list) ", `list) ${once}; `));
+	expect(await resolve()).toBe(cached);
+	expect(readFileSync(builds, "utf8")).toBe("built in nats-server\n");
 });
 
 test("a disk that fills up while building is named", async () => {

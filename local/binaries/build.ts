@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { problem } from "../errors.ts";
 import { type BinaryName, pinnedBinaries } from "./pinned.ts";
 
@@ -10,12 +11,18 @@ export class BuildFailure extends Error {
 	override name = "BuildFailure";
 }
 
+/** Go ran, and ended with an error. */
+class GoFailure extends BuildFailure {}
+
 export interface BuildSurroundings {
 	env: NodeJS.ProcessEnv;
 	signal: AbortSignal;
 	/** Hears how far it is. */
 	report: (text: string) => void;
 }
+
+const listTries = 3;
+const listPauseMs = 1_000;
 
 const modules = join(import.meta.dirname, "../modules");
 
@@ -60,8 +67,22 @@ class Go {
 		this.#report = report;
 	}
 
-	/** How many packages are to be compiled: those that Go's build cache doesn't have. Downloads modules as needed. */
+	/**
+	 * How many packages are to be compiled: those that Go's build cache doesn't have. Downloads modules as needed, some
+	 * hundred files, of which Go asks for none a second time; what it has it keeps.
+	 */
 	async countStale(packages: string[]): Promise<number> {
+		for (let tries = 1; ; tries++)
+			try {
+				return await this.#list(packages);
+			} catch (error) {
+				if (!(error instanceof GoFailure) || tries === listTries) throw error;
+				this.#report(`once more, since ${error.message}`);
+				await delay(tries * listPauseMs, undefined, { signal: this.#signal });
+			}
+	}
+
+	async #list(packages: string[]): Promise<number> {
 		const format = "{{if .Stale}}{{.ImportPath}}{{end}}";
 		let stale = 0;
 		let downloaded = 0;
@@ -143,7 +164,7 @@ class Go {
 		if (code === 0) return;
 		const full = /(\/[^\s:]+): no space left on device/.exec(words.join("\n"));
 		if (full) throw problem.diskFull(full[1]!);
-		throw new BuildFailure(
+		throw new GoFailure(
 			`go ${args[0]} in ${this.#directory} ended with ${code}: ${words.slice(-3).join(" / ")}`,
 		);
 	}

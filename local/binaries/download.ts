@@ -70,8 +70,19 @@ export class Downloader {
 	}
 
 	async #text(url: string): Promise<string> {
-		const { response } = await this.#open(url);
-		return response.text();
+		const { response, abort } = await this.#open(url);
+		const timer = setTimeout(
+			() => abort.abort(new Error("it stopped sending")),
+			stallTimeoutMs,
+		);
+		try {
+			return await response.text();
+		} catch (error) {
+			this.#signal.throwIfAborted();
+			throw new DownloadFailure(`${url} broke off: ${reason(error)}`);
+		} finally {
+			clearTimeout(timer);
+		}
 	}
 
 	/** Streams a file to disk; returns its SHA-256 in hex. */
