@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { inject } from "vitest";
+import { expect, inject, vi } from "vitest";
 import { type ApiOptions, createApi } from "../operator/api/server.ts";
 import { loadCluster } from "../operator/kube/cluster.ts";
 import { tokenClients } from "../operator/kube/token-clients.ts";
@@ -52,7 +52,7 @@ export async function tokenOf(
 ): Promise<string> {
 	const inNamespace = `--namespace=${namespace}`;
 	await kubectl(["create", "serviceaccount", name, inNamespace]);
-	if (clusterRole)
+	if (clusterRole) {
 		await kubectl([
 			"create",
 			"rolebinding",
@@ -61,8 +61,25 @@ export async function tokenOf(
 			`--serviceaccount=${namespace}:${name}`,
 			inNamespace,
 		]);
+		await untilMayList(namespace, name);
+	}
 	const { stdout } = await kubectl(["create", "token", name, inNamespace]);
 	return stdout.trim();
+}
+
+/** The apiserver judges by what it has in memory, where a binding comes a moment later. Each of our roles lists runs. */
+async function untilMayList(namespace: string, name: string): Promise<void> {
+	await vi.waitFor(
+		async () => {
+			const { stdout } = await kubectl([
+				...["auth", "can-i", "list", "runs.tidemill.dev"],
+				`--as=system:serviceaccount:${namespace}:${name}`,
+				`--namespace=${namespace}`,
+			]);
+			expect(stdout).toBe("yes\n");
+		},
+		{ timeout: 120_000 },
+	);
 }
 
 export interface ApiAnswer {

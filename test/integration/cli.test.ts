@@ -123,7 +123,11 @@ test.each([{ options: [] }, { options: ["--long-lived"] }])(
 		expect(exitCode).toBe(0);
 		const { api, url } = await startApi();
 		const ask = apiClient(url, stdout.trim());
-		expect((await ask("GET", "/v1/runs")).status).toBe(200);
+		// A binding is in force a moment after it is stored.
+		await vi.waitFor(
+			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
+			{ timeout: 120_000 },
+		);
 		expect((await ask("GET", "/v1/sources")).status).toBe(403);
 		await api.close();
 	},
