@@ -8,6 +8,7 @@ import { KubeClient } from "../operator/kube/client.ts";
 import { type Job, kinds, type Pod } from "../operator/kube/kinds.ts";
 import { loadKubeConfig } from "../operator/kube/kube-config.ts";
 import { kubectl } from "./kubectl.ts";
+import { newNamespace } from "./new-namespace.ts";
 import { startProcessNode, type TestProcessNode } from "./process-node.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
@@ -34,8 +35,7 @@ export class ProcessNodeFixture {
 		await chmod(command, 0o755);
 		const node = await startProcessNode({ image, tidemill: command });
 		const fixture = new ProcessNodeFixture(scratch, node);
-		const metadata = { name: fixture.namespace };
-		await fixture.client.create(kinds.namespace, { metadata });
+		await newNamespace(fixture.client, fixture.namespace);
 		return fixture;
 	}
 

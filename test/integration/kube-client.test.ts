@@ -12,14 +12,13 @@ import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import { writeStatus } from "../../operator/kube/status-writer.ts";
 import { tokenClients } from "../../operator/kube/token-clients.ts";
 import { createLog } from "../../service/log.ts";
+import { newNamespace } from "../new-namespace.ts";
 
 const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const log = createLog("test");
 const namespace = `kube-client-${randomBytes(4).toString("hex")}`;
 
-beforeAll(async () => {
-	await client.create(kinds.namespace, { metadata: { name: namespace } });
-});
+beforeAll(() => newNamespace(client, namespace));
 
 function configMap(name: string, data: Record<string, string>): ConfigMap {
 	return { metadata: { name, namespace }, data };

@@ -33,8 +33,9 @@ test("a deleted Pod's process is asked to end, and whoever follows its log reads
 		read += bytes;
 	});
 	await vi.waitFor(() => expect(read).toBe(`running ${pid}\n`), wait);
+	const closed = once(follower, "close");
 	await fixture.deletePod("asked");
-	const [exitCode] = await once(follower, "close");
+	const [exitCode] = await closed;
 	expect(exitCode).toBe(0);
 	expect(read).toBe(`running ${pid}\nasked to end\n`);
 	await fixture.untilGone("asked");

@@ -223,11 +223,13 @@ test("a Pod of another image stays pending and says that local mode runs only ou
 		]);
 		expect(stdout).toMatch(/FailedScheduling .*runs only the image/);
 	}, wait);
-	const pod = await fixture.pod("foreign");
-	expect(pod?.status).toMatchObject({
-		phase: "Pending",
-		conditions: [{ type: "PodScheduled", status: "False" }],
-	});
+	await vi.waitFor(async () => {
+		const pod = await fixture.pod("foreign");
+		expect(pod?.status).toMatchObject({
+			phase: "Pending",
+			conditions: [{ type: "PodScheduled", status: "False" }],
+		});
+	}, wait);
 });
 
 test("a shell in a Pod is refused with the reason", async () => {
