@@ -20,6 +20,7 @@ import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
 import { ApiserverProxy } from "./apiserver-proxy.ts";
+import { dailySlot } from "./daily-slot.ts";
 import { answerManifests } from "./instant-archive.ts";
 import { runInstantNode } from "./instant-node.ts";
 import { applyYaml, longLease } from "./operator-fixture.ts";
@@ -30,7 +31,7 @@ const log = createLog("test");
 const dayMs = 86_400_000;
 const wait = { timeout: 120_000, interval: 20 };
 
-/** A Source "orders", a Destination "lake" and a Pipeline "load" from one to the other, every day at midnight UTC. */
+/** A Source "orders", a Destination "lake" and a Pipeline "load" from one to the other, every day at the {@link dailySlot}. */
 export const dailyLoad = `
 apiVersion: tidemill.dev/v1alpha1
 kind: Source
@@ -48,7 +49,7 @@ metadata: { name: load }
 spec:
   sourceRef: { name: orders }
   destinationRef: { name: lake }
-  schedule: { type: Daily, updateTime: "00:00" }
+  schedule: { type: Daily, updateTime: "${dailySlot.updateTime}" }
 `;
 
 /**
@@ -196,7 +197,7 @@ export class OperatorWorld {
 			"merge",
 			{ subresource: "status" },
 		);
-		return `load-${(Math.floor(Date.now() / dayMs) * dayMs) / 60_000}`;
+		return `load-${dailySlot.lastMs / 60_000}`;
 	}
 
 	/** All Runs and load Jobs that are made in a namespace from now on. */

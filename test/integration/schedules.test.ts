@@ -8,26 +8,27 @@ import {
 } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../operator/kube/conditions.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
+import { dailySlot } from "../daily-slot.ts";
 import { client, RunScene, succeeded, wait } from "../run-scene.ts";
 
 /* What becomes of the times of a schedule, which passed while no operator was there. */
 
 const scene = RunScene.use();
 const dayMs = 86_400_000;
-const midnightMs = Math.floor(Date.now() / dayMs) * dayMs;
-/** Of the Run of the last midnight. */
-const name = `clock-${midnightMs / 60_000}`;
+const { updateTime, lastMs } = dailySlot;
+/** Of the Run of the last slot. */
+const name = `clock-${lastMs / 60_000}`;
 
-/** A Pipeline "clock" that runs at midnight, and did so for the last time some days ago. */
+/** A Pipeline "clock" that runs every day, and did so for the last time some days ago. */
 async function missSlots(spec: Partial<PipelineSpec> = {}): Promise<void> {
 	await scene.createPipeline("clock", {
-		schedule: { type: "Daily", updateTime: "00:00", timeZone: "UTC" },
+		schedule: { type: "Daily", updateTime, timeZone: "UTC" },
 		...spec,
 	});
 	await vi.waitFor(async () => {
 		expect((await statusOf())?.schedule?.hash).toBeDefined();
 	}, wait);
-	const since = rfc3339(midnightMs - 5 * dayMs);
+	const since = rfc3339(lastMs - 5 * dayMs);
 	await client.patch(
 		pipelineKind,
 		"clock",
@@ -70,8 +71,8 @@ test("of the slots that were missed the latest is made up for, once, by a Run na
 	await vi.waitFor(async () => {
 		expect(await statusOf()).toMatchObject({
 			phase: "Ready",
-			lastScheduleTime: rfc3339(midnightMs),
-			nextRunTime: rfc3339(midnightMs + dayMs),
+			lastScheduleTime: rfc3339(lastMs),
+			nextRunTime: rfc3339(lastMs + dayMs),
 			lastRun: { name, phase: "Succeeded" },
 		});
 	}, wait);
@@ -80,7 +81,7 @@ test("of the slots that were missed the latest is made up for, once, by a Run na
 
 test("a slot that is missed by more than startingDeadlineSeconds is left out, and that is told once", async () => {
 	await missSlots({ startingDeadlineSeconds: 1 });
-	const at = rfc3339(midnightMs);
+	const at = rfc3339(lastMs);
 	expect(await told("MissSchedule")).toEqual([
 		`The Run of ${at} could not start within spec.startingDeadlineSeconds (1) and is left out. The operator came to it too late.`,
 	]);
@@ -108,7 +109,7 @@ test("a slot for which another Pipeline's Run has the name is left out, and that
 	await told("RunNameTaken");
 	await vi.waitFor(async () => {
 		expect(await statusOf()).toMatchObject({
-			lastScheduleTime: rfc3339(midnightMs),
+			lastScheduleTime: rfc3339(lastMs),
 			phase: "Ready",
 		});
 	}, wait);
