@@ -11,6 +11,7 @@ export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
 
 import {
 	startServer,
+	storeDirectory,
 	type TestServer,
 	temporaryDirectory,
 } from "./test-server.ts";
@@ -30,7 +31,7 @@ export interface TestNats extends TestServer {
 export async function startNats(
 	edit: (config: ReturnType<typeof JSON.parse>) => void = () => undefined,
 ): Promise<TestNats> {
-	const directory = await temporaryDirectory("nats");
+	const directory = await storeDirectory("nats");
 	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
 	const settings = {
 		port: await freePort(),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Child, startChild, untilReady } from "../local/child.ts";
@@ -52,6 +52,21 @@ export async function startServer(
 
 export function temporaryDirectory(name: string): Promise<string> {
 	return mkdtemp(join(tmpdir(), `tidemill-test-${name}-`));
+}
+
+/** NATS sets aside what each stream may hold. */
+const storeBytes = 8 * 1024 ** 3;
+
+/**
+ * The same for a store that syncs every write: in memory where there is room, as a sync waits for whatever else is being
+ * written on the machine, and receive doesn't wait for long. Benches measure the disk.
+ */
+export async function storeDirectory(name: string): Promise<string> {
+	const memory = "/dev/shm";
+	const found = await statfs(memory).catch(() => undefined);
+	const hasRoom = found && found.bavail * found.bsize >= storeBytes;
+	if (!process.env.VITEST || !hasRoom) return temporaryDirectory(name);
+	return mkdtemp(join(memory, `tidemill-test-${name}-`));
 }
 
 /** No test run leaves a server behind, however it ends. */
