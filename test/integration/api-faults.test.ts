@@ -57,7 +57,7 @@ describe("an apiserver that", () => {
 				? ask("GET", "/v1/destinations/there")
 				: ask("PATCH", "/v1/destinations/there", { displayName: `${index}` }),
 		);
-		proxy.reset();
+		await Promise.race(asking);
 		await proxy.close();
 		for (const { status, body, headers } of await Promise.all(asking)) {
 			if (status === 200) continue;
