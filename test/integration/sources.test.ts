@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -21,11 +21,13 @@ import { temporaryDirectory } from "../test-server.ts";
 
 const sealKeyText = randomBytes(32).toString("hex");
 let fixture: OperatorFixture;
+let directory: string;
 let account: string;
 let other: string;
 
 beforeAll(async () => {
-	const sealKeyFile = join(await temporaryDirectory("operator"), "seal-key");
+	directory = await temporaryDirectory("operator");
+	const sealKeyFile = join(directory, "seal-key");
 	await writeFile(sealKeyFile, sealKeyText);
 	fixture = await startOperatorFixture({ TIDEMILL_SEAL_KEY: sealKeyFile });
 	[account, other] = fixture.namespaces;
@@ -34,7 +36,10 @@ beforeAll(async () => {
 	fixture.startOperator();
 });
 
-afterAll(() => fixture?.stop());
+afterAll(async () => {
+	await fixture?.stop();
+	await rm(directory, { recursive: true, force: true });
+});
 
 const soon = { timeout: 120_000, interval: 50 };
 
