@@ -16,6 +16,8 @@ import { startTidemill, type TidemillProcess } from "./tidemill-process.ts";
 
 /** No test's operator loses its lease because the machine is busy. */
 export const longLease = { LEASE_DURATION_SECONDS: "300" };
+/** For one that is to take over soon: it looks at the other's lease every eight seconds, and keeps its own for forty. */
+export const steadyLease = { LEASE_DURATION_SECONDS: "60" };
 
 /** The operator as a process of its own, with a NATS of its own, in namespaces that it has to itself. */
 export interface OperatorFixture {

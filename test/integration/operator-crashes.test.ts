@@ -12,7 +12,7 @@ import {
 import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import { kinds } from "../../operator/kube/kinds.ts";
 import { isWrite, type SeenRequest } from "../apiserver-proxy.ts";
-import { eventReasons } from "../operator-fixture.ts";
+import { eventReasons, steadyLease } from "../operator-fixture.ts";
 import { OperatorWorld } from "../operator-world.ts";
 import { passingDirectory } from "../passing-directory.ts";
 
@@ -94,12 +94,14 @@ test("a leader that was stopped for longer than its lease starts nothing when it
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
 	const { request: held, release } = holdInputOf(run);
-	const env = { LEASE_DURATION_SECONDS: "15" };
-	const first = world.startOperator([namespace], { throughProxy: true, env });
+	const first = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { LEASE_DURATION_SECONDS: "15" },
+	});
 	const request = await held;
 	first.child.kill("SIGSTOP");
 	// Takes over when the lease of the first has run out before its eyes.
-	world.startOperator([namespace], { env });
+	world.startOperator([namespace], { env: steadyLease });
 	await world.recorded(namespace, run);
 	release();
 	await vi.waitUntil(() => request.isAnswered, wait);

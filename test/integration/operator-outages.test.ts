@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import type { SeenRequest } from "../apiserver-proxy.ts";
+import { steadyLease } from "../operator-fixture.ts";
 import { type EverMade, OperatorWorld } from "../operator-world.ts";
 import { startControlPlane, type TestControlPlane } from "../servers.ts";
 import type { TidemillProcess } from "../tidemill-process.ts";
@@ -89,9 +90,11 @@ test("an apiserver that is away for longer than the lease: the operator ends and
 	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
-	const env = { LEASE_DURATION_SECONDS: "15" };
 	const dead = dieAfter(creates("jobs"));
-	const first = world.startOperator([namespace], { throughProxy: true, env });
+	const first = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { LEASE_DURATION_SECONDS: "15" },
+	});
 	await dead;
 	const { exitCode, stdout } = await first.ended;
 	expect(exitCode).toBe(1);
@@ -100,7 +103,7 @@ test("an apiserver that is away for longer than the lease: the operator ends and
 	);
 	const second = world.startOperator([namespace], {
 		throughProxy: true,
-		env: { ...env, LOG_LEVEL: "warn" },
+		env: { ...steadyLease, LOG_LEVEL: "warn" },
 	});
 	await says(second, "the lease can't be had");
 	await comeBack(made);
