@@ -57,8 +57,8 @@ export interface RunningArchive {
 	registry: Registry;
 	/** Settles when everything that is in the stream now is in the store. */
 	flush(): Promise<void>;
-	/** Takes no more questions, as when it has fallen asleep. */
-	closeDesks(): void;
+	/** Takes no more questions, as when it has fallen asleep: NATS knows it. */
+	closeDesks(): Promise<void>;
 	stop(): Promise<void>;
 }
 
@@ -268,7 +268,10 @@ export class ArchiveFixture {
 					await this.lastSequence(),
 					AbortSignal.timeout(120_000),
 				),
-			closeDesks,
+			closeDesks: () => {
+				closeDesks();
+				return own.flush();
+			},
 			stop: end,
 		};
 	}

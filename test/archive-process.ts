@@ -14,7 +14,10 @@ export async function startArchiveProcess(
 	const port = await new Promise<number>((resolve) => {
 		process.onLine = (line) => {
 			const { healthPort } = JSON.parse(line);
-			if (healthPort) resolve(healthPort);
+			if (!healthPort) return;
+			// The last line of a process that is killed may end anywhere.
+			process.onLine = () => undefined;
+			resolve(healthPort);
 		};
 	});
 	const get = (path: string) => async () =>

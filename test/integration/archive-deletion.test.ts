@@ -160,7 +160,7 @@ test("what an archiver writes that slept through the deletion is swept", async (
 	});
 	await publishBoth(archive, "1");
 	await asleep.promise;
-	zombie.closeDesks();
+	await zombie.closeDesks();
 	await archive.start();
 	expect(await archive.askDeletion()).toMatchObject(done);
 	expect(await archive.bodies()).toEqual(["~1"]);

@@ -32,7 +32,8 @@ async function request(
 	question?: object,
 ) {
 	const text = question && JSON.stringify(question);
-	const answer = await connection.request(`$JS.API.${what}.${stream}`, text);
+	const subject = `$JS.API.${what}.${stream}`;
+	const answer = await connection.request(subject, text, { timeout: 120_000 });
 	const found = answer.json<{ error?: object; message: { data: string } }>();
 	expect(found.error).toBeUndefined();
 	return found;

@@ -35,7 +35,8 @@ test("events stand in objects by account, source and date, sorted, byte for byte
 			sourceKey: "0b".repeat(16),
 		}),
 	]);
-	const { flush } = await archive.start();
+	// Both frames in one cut.
+	const { flush } = await archive.start({ maxAgeMs: 600_000 });
 	await flush();
 
 	const rows = await archive.rows();
@@ -73,7 +74,7 @@ test("events stand in objects by account, source and date, sorted, byte for byte
 test("what is archived is purged from the stream, and only that", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.publish([newEvent("1")]);
-	const { flush } = await archive.start({ maxAgeMs: 60_000 });
+	const { flush } = await archive.start({ maxAgeMs: 600_000 });
 	await flush();
 	const last = await archive.publish([newEvent("2")]);
 	await eventually(async () =>
