@@ -19,14 +19,15 @@ beforeAll(async () => {
 });
 afterAll(() => servers?.stop());
 
-const today = utcDate(Date.now());
+const receivedAtMs = Date.now();
+const today = utcDate(receivedAtMs);
 
 async function archiveWith(...bodies: string[]) {
 	const archive = await ArchiveFixture.open(servers);
 	const running = await archive.start();
 	const { sourceKey } = archive;
 	for (const body of bodies) {
-		await archive.publish([newEvent(body, { sourceKey })]);
+		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
 		await running.flush();
 	}
 	return { archive, running };
@@ -44,7 +45,8 @@ test("what a restarted archive knows needs no cut record that a snapshot has tak
 	for (const first of [1, 2]) await archive.tamper(keys.cut(stream, first));
 
 	const again = await archive.start();
-	await archive.publish([newEvent("4", { sourceKey: archive.sourceKey })]);
+	const { sourceKey } = archive;
+	await archive.publish([newEvent("4", { sourceKey, receivedAtMs })]);
 	await again.flush();
 	const source = again.shard.index.source("shop", archive.sourceKey)!;
 	expect(source.objects.get(today)!.map(({ first }) => first)).toEqual([

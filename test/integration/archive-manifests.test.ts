@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
-import { addDays, closedThrough, utcDate } from "../../contracts/utc-date.ts";
+import {
+	addDays,
+	closedThrough,
+	datesBetween,
+	dayMs,
+	utcDate,
+} from "../../contracts/utc-date.ts";
 import { ArchiveFixture, eventually, newEvent } from "../archive-fixture.ts";
 import { type Servers, startServers } from "../archive-servers.ts";
 
@@ -11,8 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => servers?.stop());
 
-const today = utcDate(Date.now());
-const dayMs = 86_400_000;
+/** Of all events: midnight may come at any moment. */
+const receivedAtMs = Date.now();
+const today = utcDate(receivedAtMs);
 
 function questionOf(archive: ArchiveFixture, more: object = {}) {
 	const { sourceKey } = archive;
@@ -36,31 +43,32 @@ test("a manifest names every event acknowledged before the question, by date", a
 	// Nothing would be archived for ten minutes if the question didn't flush.
 	await archive.start({ maxAgeMs: 600_000 });
 	const { sourceKey } = archive;
-	const now = Date.now();
 	const before = new Date().toISOString();
 	await archive.publish([
-		newEvent("1", { sourceKey, receivedAtMs: now - 2 * dayMs }),
-		newEvent("2", { sourceKey, receivedAtMs: now }),
+		newEvent("1", { sourceKey, receivedAtMs: receivedAtMs - 2 * dayMs }),
+		newEvent("2", { sourceKey, receivedAtMs }),
 	]);
 	await archive.publish([
-		newEvent("3", { sourceKey, receivedAtMs: now }),
-		newEvent("other source", { receivedAtMs: now }),
+		newEvent("3", { sourceKey, receivedAtMs }),
+		newEvent("other source", { receivedAtMs }),
 	]);
 	const { answer, manifest } = await ask(archive);
 
-	const first = utcDate(now - 2 * dayMs);
-	const last = utcDate(now);
+	const first = addDays(today, -2);
+	const last = utcDate(Date.parse(answer.snapshotTime));
 	expect(answer).toMatchObject({
 		dates: { start: first, end: last },
 		firstEventDate: first,
 		closedThrough: closedThrough(Date.parse(answer.snapshotTime)),
 	});
 	expect(answer.snapshotTime >= before).toBe(true);
-	expect(manifest.dates.map(({ date, rows }) => [date, rows])).toEqual([
+	const rowsOf = new Map([
 		[first, 1],
-		[addDays(first, 1), 0],
-		[last, 2],
+		[today, 2],
 	]);
+	expect(manifest.dates.map(({ date, rows }) => [date, rows])).toEqual(
+		datesBetween(first, last).map((date) => [date, rowsOf.get(date) ?? 0]),
+	);
 	const [object] = manifest.dates[2]!.objects;
 	const bytes = await (await fetch(object!.url)).arrayBuffer();
 	expect(object).toMatchObject({ rows: 2, bytes: bytes.byteLength });
@@ -76,10 +84,10 @@ test("a question asked again for the same Run gets the same manifest, whatever c
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	const first = await archive.start();
-	await archive.publish([newEvent("1", { sourceKey })]);
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
 	const question = questionOf(archive);
 	const before = await ask(archive, question);
-	await archive.publish([newEvent("2", { sourceKey })]);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
 	await first.stop();
 	await archive.start();
 	const again = await ask(archive, question);
@@ -91,7 +99,9 @@ test("a question asked again for the same Run gets the same manifest, whatever c
 test("questions for one Run at the same moment get one manifest", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await Promise.all([archive.start(), archive.start()]);
-	await archive.publish([newEvent("1", { sourceKey: archive.sourceKey })]);
+	await archive.publish([
+		newEvent("1", { sourceKey: archive.sourceKey, receivedAtMs }),
+	]);
 	const question = questionOf(archive);
 	const answers = await Promise.all(
 		Array.from({ length: 6 }, () => ask(archive, question)),
@@ -104,10 +114,10 @@ test("a manifest whose links no longer work names the same objects by new ones w
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await archive.start();
-	await archive.publish([newEvent("1", { sourceKey })]);
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
 	const question = questionOf(archive);
 	const before = await ask(archive, question);
-	await archive.publish([newEvent("2", { sourceKey })]);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
 	// A link tells the second in which it was signed.
 	await eventually(async () => {
 		const again = await ask(archive, { ...question, renew: true });
@@ -120,10 +130,10 @@ test("and by itself when they have expired", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await archive.start();
-	await archive.publish([newEvent("1", { sourceKey })]);
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
 	const question = questionOf(archive);
 	const before = await ask(archive, question);
-	await archive.publish([newEvent("2", { sourceKey })]);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
 	const expired = { ...before.manifest, expiresAt: "2026-01-01T00:00:00Z" };
 	const [link] = linksOf(before.manifest);
 	await archive.tamper(
@@ -167,7 +177,9 @@ test("a source without events has an empty manifest", async () => {
 test("another account sees nothing of a source", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
-	await archive.publish([newEvent("1", { sourceKey: archive.sourceKey })]);
+	await archive.publish([
+		newEvent("1", { sourceKey: archive.sourceKey, receivedAtMs }),
+	]);
 	const run = randomUUID();
 	const { manifest } = await ask(archive, { run, account: "bank" });
 	expect(manifest.dates).toEqual([]);
@@ -182,13 +194,13 @@ test("what a restarted archive answers follows from the cut records alone", asyn
 	const { sourceKey } = archive;
 	const first = await archive.start();
 	for (const body of ["1", "2", "3"]) {
-		await archive.publish([newEvent(body, { sourceKey })]);
+		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
 		await first.flush();
 	}
 	await first.stop();
 	await archive.start();
 	const { manifest } = await ask(archive);
-	expect(manifest.dates).toMatchObject([{ date: today, rows: 3 }]);
+	expect(manifest.dates[0]).toMatchObject({ date: today, rows: 3 });
 	expect(manifest.dates[0]!.objects).toHaveLength(3);
 });
 
@@ -206,7 +218,9 @@ test("a question that can't be understood is answered, too", async () => {
 test("an object that was deleted from the bucket is named, not left out", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { flush } = await archive.start();
-	await archive.publish([newEvent("1", { sourceKey: archive.sourceKey })]);
+	await archive.publish([
+		newEvent("1", { sourceKey: archive.sourceKey, receivedAtMs }),
+	]);
 	await flush();
 	const { key } = (await archive.rows())[0]!;
 	await archive.tamper(key);

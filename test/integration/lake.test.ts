@@ -15,15 +15,16 @@ test("the queries of docs/lake.md give the events that were archived", async () 
 	const { flush } = await archive.start();
 	const { sourceKey } = archive;
 	const order = '{"type":"order.created","data":{"amount":12.5}}';
-	const of = { account: "default", sourceKey };
+	const receivedAtMs = Date.now();
+	const of = { account: "default", sourceKey, receivedAtMs };
 	await archive.publish([newEvent(order, of), newEvent('{"type":"x"}', of)]);
 	await flush();
-	await archive.publish([newEvent("[]", of), newEvent("1")]);
+	await archive.publish([newEvent("[]", of), newEvent("1", { receivedAtMs })]);
 	await flush();
 
 	const lake = await openLake(archive);
 	const [perDay, fields] = lake.queries;
-	const date = utcDate(Date.now());
+	const date = utcDate(receivedAtMs);
 	expect(await lake.rows(perDay!)).toEqual([
 		{ account: "default", source: sourceKey, date, events: "3" },
 		{ account: "shop", source: "5a".repeat(16), date, events: "1" },

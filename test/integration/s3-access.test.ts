@@ -22,6 +22,7 @@ import { temporaryDirectory } from "../test-server.ts";
 import { startTidemill } from "../tidemill-process.ts";
 
 const account = "shop";
+const receivedAtMs = Date.now();
 
 let servers: Servers;
 let directory: string;
@@ -50,7 +51,7 @@ test("with S3_CA_FILE, events reach a store of a private authority, and a Run's 
 		S3_ENDPOINT: proxy.endpoint,
 		S3_CA_FILE: caFile,
 	});
-	await archive.publish([newEvent("1", { account, sourceKey })]);
+	await archive.publish([newEvent("1", { account, sourceKey, receivedAtMs })]);
 	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
 
 	const run = randomUUID();
@@ -70,7 +71,7 @@ test("with S3_CA_FILE, events reach a store of a private authority, and a Run's 
 	});
 	expect(exitCode, log).toBe(0);
 	expect(await fixture.rows("select body, date from orders")).toEqual([
-		["1", utcDate(Date.now())],
+		["1", utcDate(receivedAtMs)],
 	]);
 });
 
@@ -86,7 +87,7 @@ test("with S3_FORCE_PATH_STYLE=false the bucket stands in the host's name, for a
 		S3_ENDPOINT: `http://${s3Domain}:${port}`,
 		S3_FORCE_PATH_STYLE: "false",
 	});
-	await archive.publish([newEvent("1", { account, sourceKey })]);
+	await archive.publish([newEvent("1", { account, sourceKey, receivedAtMs })]);
 	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
 
 	const run = randomUUID();
@@ -102,7 +103,7 @@ test("with S3_FORCE_PATH_STYLE=false the bucket stands in the host's name, for a
 	});
 	expect(exitCode, log).toBe(0);
 	expect(await fixture.rows("select body, date from orders")).toEqual([
-		["1", utcDate(Date.now())],
+		["1", utcDate(receivedAtMs)],
 	]);
 });
 
@@ -143,7 +144,7 @@ test("temporary credentials are sent with their session token", async () => {
 		AWS_SESSION_TOKEN: "a-session",
 		AWS_CREDENTIAL_EXPIRATION: new Date(expiresAt).toISOString(),
 	});
-	await archive.publish([newEvent("1", { account, sourceKey })]);
+	await archive.publish([newEvent("1", { account, sourceKey, receivedAtMs })]);
 	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
 	for (const { headers } of proxy.requests)
 		expect(headers["x-amz-security-token"]).toBe("a-session");
