@@ -18,7 +18,10 @@ export async function startSts(
 ): Promise<Sts> {
 	const tokens: string[] = [];
 	const server = createServer(tls, async (request, response) => {
-		const form = new URLSearchParams(await text(request));
+		// Who asks may be killed before all of it is said.
+		const body = await text(request).catch(() => undefined);
+		if (body === undefined) return;
+		const form = new URLSearchParams(body);
 		tokens.push(form.get("WebIdentityToken") ?? "");
 		const expiration = new Date(Date.now() + seconds * 1000).toISOString();
 		response.setHeader("content-type", "text/xml");

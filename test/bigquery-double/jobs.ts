@@ -95,7 +95,9 @@ export class Jobs {
 		};
 		this.#jobs.set(job.jobReference.jobId, started);
 		if (!this.held)
-			this.#tail = this.#tail.then(() => this.#end(started, data));
+			this.#tail = this.#tail.then(() =>
+				this.#warehouse.alone(() => this.#end(started, data)),
+			);
 		return structuredClone(started);
 	}
 
@@ -109,6 +111,8 @@ export class Jobs {
 	}
 
 	async #end(job: Job, data: Uint8Array | undefined): Promise<void> {
+		// Cancelled before its turn came.
+		if (job.status?.state === "DONE") return;
 		try {
 			const failure = this.#failures.shift() ?? this.failure;
 			if (failure) throw failure;

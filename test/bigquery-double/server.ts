@@ -3,7 +3,7 @@ import {
 	type IncomingMessage,
 	type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Json } from "@duckdb/node-api";
 import type { Job, TableReference } from "../../ingest/load/bigquery/api.ts";
 import { Fault, invalid, notFound } from "./fault.ts";
@@ -35,6 +35,8 @@ export interface BigQueryDouble {
 	onRequest: (request: DoubleRequest) => Fault | "drop" | undefined;
 	/** Rows of `dataset.table`. */
 	sql(text: string): Promise<Json[][]>;
+	/** When all who asked are gone, and all that they asked for is done. */
+	settled(): Promise<void>;
 	close(): Promise<void>;
 }
 
@@ -46,8 +48,17 @@ export async function startBigQueryDouble(
 	const uploads = new Uploads();
 	const { keyJson, accepts } = newServiceAccount(projectId);
 	const api = { warehouse, jobs, uploads };
+	const underWay = new Set<Promise<void>>();
 	const server = createServer((request, response) => {
-		void answer(request, response);
+		const answered = answer(request, response).finally(() =>
+			underWay.delete(answered),
+		);
+		underWay.add(answered);
+	});
+	const sockets = new Set<Socket>();
+	server.on("connection", (socket) => {
+		sockets.add(socket);
+		socket.on("close", () => sockets.delete(socket));
 	});
 	const answer = async (
 		request: IncomingMessage,
@@ -55,7 +66,9 @@ export async function startBigQueryDouble(
 	): Promise<void> => {
 		const url = new URL(request.url ?? "/", double.endpoint);
 		const seen = { method: request.method ?? "", path: url.pathname };
-		const body = await bodyOf(request);
+		const body = await bodyOf(request).catch(() => undefined);
+		// Who asked was killed before all of it was said.
+		if (!body) return;
 		double.requests.push(seen);
 		const instead = double.onRequest(seen);
 		if (instead === "drop") {
@@ -83,12 +96,20 @@ export async function startBigQueryDouble(
 		...api,
 		requests: [],
 		onRequest: () => undefined,
-		sql: (text) => warehouse.sql(text),
+		sql: (text) => warehouse.alone(() => warehouse.sql(text)),
+		settled: async () => {
+			// What a killed process has sent may still be on its way in.
+			for (const socket of sockets)
+				await new Promise((resolve) => socket.once("close", resolve));
+			await Promise.all(underWay);
+			await jobs.settled();
+		},
 		close: async () => {
 			await new Promise((resolve) => {
 				server.close(resolve);
 				server.closeAllConnections();
 			});
+			await double.settled();
 			warehouse.close();
 		},
 	};

@@ -32,6 +32,7 @@ export class Warehouse {
 	readonly #connection: DuckDBConnection;
 	readonly #instance: DuckDBInstance;
 	#changes = 0;
+	#turn: Promise<unknown> = Promise.resolve();
 
 	static async open(projectId: string): Promise<Warehouse> {
 		const instance = await DuckDBInstance.create(":memory:");
@@ -55,12 +56,19 @@ export class Warehouse {
 		this.#instance.closeSync();
 	}
 
-	/** Asks or changes rows by hand; tables are named `dataset.table`. */
+	/** Does work on the rows that nobody else sees the half of: all have one connection, and so one transaction. */
+	alone<T>(work: () => Promise<T>): Promise<T> {
+		const turn = this.#turn.then(work);
+		this.#turn = turn.catch(() => undefined);
+		return turn;
+	}
+
+	/** Asks or changes rows by hand, within {@link alone}; tables are named `dataset.table`. */
 	async sql(text: string): Promise<Json[][]> {
 		return (await this.#connection.run(text)).getRowsJson();
 	}
 
-	/** Throws DuckDB's error. */
+	/** Within {@link alone}. Throws DuckDB's error. */
 	async run(text: string): Promise<number> {
 		return (await this.#connection.run(text)).rowsChanged;
 	}
@@ -71,7 +79,7 @@ export class Warehouse {
 		if (this.datasets.has(name))
 			throw duplicate(`Dataset ${this.projectId}:${name}`);
 		this.datasets.set(name, location);
-		await this.run(`CREATE SCHEMA ${quoteName(name)}`);
+		await this.alone(() => this.run(`CREATE SCHEMA ${quoteName(name)}`));
 	}
 
 	requireDataset(name: string): string {
@@ -100,7 +108,11 @@ export class Warehouse {
 		return [...this.#tables.keys()];
 	}
 
-	async createTable(table: Table): Promise<Table> {
+	createTable(table: Table): Promise<Table> {
+		return this.alone(() => this.#create(table));
+	}
+
+	async #create(table: Table): Promise<Table> {
 		requireKnown(table, creatable, "table");
 		const reference = table.tableReference;
 		this.requireDataset(reference.datasetId);
@@ -141,7 +153,11 @@ export class Warehouse {
 		return this.require(reference);
 	}
 
-	async deleteTable(reference: TableReference): Promise<void> {
+	deleteTable(reference: TableReference): Promise<void> {
+		return this.alone(() => this.#delete(reference));
+	}
+
+	async #delete(reference: TableReference): Promise<void> {
 		const table = this.require(reference);
 		const date = partitionOf(reference.tableId);
 		if (date === undefined) {

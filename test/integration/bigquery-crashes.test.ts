@@ -66,7 +66,7 @@ test.each(["Incremental", "FullReload"] as const)(
 			};
 			const { exitCode } = await finish();
 			double.onRequest = () => undefined;
-			await double.jobs.settled();
+			await double.settled();
 			if (exitCode === 0) break;
 			points++;
 			expect(wholeDays).toContainEqual(await rows(days));
