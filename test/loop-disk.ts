@@ -4,6 +4,7 @@ import { open, rm, statfs, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freeze } from "./frozen-process.ts";
 import { type TestServer, temporaryDirectory } from "./test-server.ts";
 
 const execute = promisify(execFile);
@@ -83,7 +84,7 @@ export class LoopDisk {
 
 	/** The power fails: the server that writes to the disk dies, and with it all that it hasn't synced. */
 	async losePower(server: TestServer): Promise<void> {
-		process.kill(server.pid, "SIGSTOP");
+		await freeze(server.pid);
 		const left = `${this.#image.replace(/-\d+\.img$/, "")}-${Date.now()}.img`;
 		await execute("cp", ["--sparse=always", this.#image, left]);
 		await server.kill();

@@ -85,14 +85,12 @@ async function messagesOf(
 	connection: NatsConnection,
 	stream: string,
 ): Promise<Set<string>> {
-	const manager = await jetstreamManager(connection, { checkAPI: false });
-	const { messages } = (await manager.streams.info(stream)).state;
-	const consumer = await jetstream(connection).consumers.get(stream);
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	const { first_seq, last_seq } = (await streams.info(stream)).state;
 	const stored = new Set<string>();
-	if (messages > 0)
-		for await (const message of await consumer.fetch({
-			max_messages: messages,
-		}))
-			stored.add(message.string());
+	for (let seq = first_seq; seq <= last_seq; seq++) {
+		const message = await streams.getMessage(stream, { seq });
+		if (message) stored.add(message.string());
+	}
 	return stored;
 }

@@ -1,5 +1,6 @@
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { freeze } from "../../frozen-process.ts";
 import type { Scene } from "./scene.ts";
 import { eventually, Violation } from "./violation.ts";
 
@@ -8,7 +9,7 @@ export async function copyNats(scene: Scene): Promise<string> {
 	const { nats, natsStore, scratch, locks } = scene;
 	const release = await locks.take("nats");
 	const copy = join(scratch, "nats-copy");
-	process.kill(nats.pid, "SIGSTOP");
+	await freeze(nats.pid);
 	await cp(natsStore, copy, { recursive: true });
 	process.kill(nats.pid, "SIGCONT");
 	release();
