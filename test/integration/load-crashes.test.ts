@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
-import { eventsOf, type LoadFixture, loadFixture } from "../load-fixture.ts";
-import type { TidemillProcess } from "../tidemill-process.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
+import {
+	eventsOf,
+	type LoadEnd,
+	type LoadFixture,
+	loadFixture,
+} from "../load-fixture.ts";
 
 const days = ["2026-03-01", "2026-03-02", "2026-03-03"];
 const tags =
@@ -21,27 +26,32 @@ async function replacement() {
 	return { ...fixture, next: await generation("new", 20_000) };
 }
 
+/** Strikes once, at a moment that doesn't rest on who is faster. */
 type Strike = (
-	fixture: LoadFixture,
-	process: TidemillProcess,
+	fixture: LoadFixture & { next: Manifest },
 	signal: NodeJS.Signals,
-) => void;
+) => Promise<LoadEnd>;
 
 const onLine =
 	(words: string): Strike =>
-	(_, process, signal) => {
-		process.onLine = (line) => {
-			if (line.includes(words)) process.child.kill(signal);
-		};
-	};
+	({ load, next }, signal) =>
+		load(next, {
+			env: {
+				NODE_OPTIONS: `--import ${new URL("../strike-at-line.ts", import.meta.url).href}`,
+				TEST_WORDS: words,
+				TEST_SIGNAL: signal,
+			},
+		});
 
 const onRequest =
 	(count: number): Strike =>
-	({ store }, process, signal) => {
+	async ({ store, start, next }, signal) => {
+		const { process, finish } = await start(next);
 		let asked = 0;
 		store.onRequest = () => {
 			if (++asked === count) process.child.kill(signal);
 		};
+		return finish();
 	};
 
 const moments: [string, Strike][] = [
@@ -50,25 +60,13 @@ const moments: [string, Strike][] = [
 	["inside the transaction", onLine('"daysDone":0')],
 ];
 
-/** What a load says before it commits. */
-const allIn = '"daysDone":3';
-
-/** Strikes at a load, a new one if it may have committed before the signal came. */
-async function struck(strike: Strike, signal: NodeJS.Signals) {
-	for (let attempt = 1; ; attempt++) {
-		const fixture = await replacement();
-		const { process, finish } = await fixture.start(fixture.next);
-		strike(fixture, process, signal);
-		const end = await finish();
-		fixture.store.onRequest = () => undefined;
-		if (!end.log.includes(allIn) || attempt === 10) return { ...fixture, end };
-	}
-}
-
 test.each(moments)(
 	"killed while %s, a load leaves the old table, and the next attempt the new one",
 	async (_, strike) => {
-		const { end, rows, load, next } = await struck(strike, "SIGKILL");
+		const fixture = await replacement();
+		const { rows, load, next } = fixture;
+		const end = await strike(fixture, "SIGKILL");
+		expect(end.exitCode).toBeNull();
 		expect(end.result).toBeUndefined();
 		expect(await rows(tags)).toEqual(whole("old", 300));
 		const again = await load(next);
@@ -80,13 +78,14 @@ test.each(moments)(
 test.each(moments)(
 	"told to end while %s, a load ends in order and can be tried again",
 	async (_, strike) => {
-		const { end, rows } = await struck(strike, "SIGTERM");
+		const fixture = await replacement();
+		const end = await strike(fixture, "SIGTERM");
 		expect(end.exitCode, end.log).toBe(75);
 		expect(end.result).toMatchObject({
 			outcome: "Failed",
 			error: { code: "Stopped", retryable: true },
 		});
-		expect(await rows(tags)).toEqual(whole("old", 300));
+		expect(await fixture.rows(tags)).toEqual(whole("old", 300));
 	},
 );
 
@@ -94,7 +93,9 @@ test("killed about the commit, a load leaves the old table or the new one, never
 	const fixture = await replacement();
 	const { start, rows, next } = fixture;
 	const { process, finish } = await start(next);
-	onLine(allIn)(fixture, process, "SIGKILL");
+	process.onLine = (line) => {
+		if (line.includes('"daysDone":3')) process.child.kill("SIGKILL");
+	};
 	await finish();
 	expect([whole("old", 300), whole("new", 20_000)]).toContainEqual(
 		await rows(tags),
