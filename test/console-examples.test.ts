@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { consoleExamples, shownPattern } from "./console-examples.ts";
+import { consoleExamples, isShown } from "./console-examples.ts";
 
 test("the commands of a document come with what they print", () => {
 	const document = [
@@ -33,5 +33,12 @@ test.each([
 	["a", "a b", false],
 	["", "error", false],
 ])("%j printed as %j is a match: %s", (shown, printed, matches) => {
-	expect(shownPattern(shown).test(printed)).toBe(matches);
+	expect(isShown(printed, shown)).toBe(matches);
+});
+
+test("what a document with many gaps doesn't show is known as such in time", () => {
+	const shown = Array(60).fill("…   …").join("\n");
+	const printed = Array(200).fill("a b c d").join("\n");
+	expect(isShown(`${printed}!`, `${shown}!`, 500)).toBe(true);
+	expect(isShown(printed, `${shown}?`, 500)).toBe(false);
 });

@@ -1,3 +1,5 @@
+import { runInNewContext } from "node:vm";
+
 /** A command in a document and what it prints there. */
 export interface ConsoleExample {
 	command: string;
@@ -19,8 +21,30 @@ export function consoleExamples(markdown: string): ConsoleExample[] {
 	);
 }
 
-/** Matches what a command printed if it is what the document shows: `…` stands for anything, spaces and rulers for any number of them. */
-export function shownPattern(shown: string): RegExp {
+/**
+ * Whether a command printed what the document shows: `…` stands for anything, spaces and rulers for any number of them.
+ * Where it didn't, so many gaps can be filled in more ways than there is time for: then no way is found in time.
+ */
+export function isShown(
+	printed: string,
+	shown: string,
+	timeoutMs = 20_000,
+): boolean {
+	const match = { pattern: shownPattern(shown), printed };
+	try {
+		return runInNewContext("pattern.test(printed)", match, {
+			timeout: timeoutMs,
+		});
+	} catch (error) {
+		if (
+			(error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT"
+		)
+			throw error;
+		return false;
+	}
+}
+
+function shownPattern(shown: string): RegExp {
 	const parts = shown.split("…").map((part) =>
 		part
 			.split(/(\s+|-{3,})/)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { shownTimeMs, uuidTimeMs } from "../event-time.ts";
 import {
 	githubPayloads,
@@ -57,26 +57,31 @@ function form(body: string, object: object) {
 test("every webhook becomes one row: its body byte for byte, its id as answered, its time in UTC", async () => {
 	expect(requests).toHaveLength(329 + ways.length + 2);
 	const expected = new Map<string, string>();
-	const startMs = Date.now();
-	for (const { type, body, stored } of requests) {
+	// A disk that is slow at this moment is a 503; the event may be stored all the same.
+	let untold = 0;
+	const post = async ({ type, body, stored }: (typeof requests)[number]) => {
 		const { status, json } = await send(quickstart.webhookURL, {
 			headers: { "content-type": type },
 			body,
 		});
-		expect(json).toMatchObject({ is_success: true });
-		expect(status).toBe(200);
+		if (status === 503) untold++;
+		expect([status, json.is_success]).toEqual([200, true]);
 		expected.set(json.event_id, stored);
-	}
+	};
+	const startMs = Date.now();
+	for (const request of requests)
+		await vi.waitFor(() => post(request), { timeout: 120_000 });
 	const endMs = Date.now();
 	expect(expected.size).toBe(requests.length);
 
-	expect(await quickstart.runPipeline()).toBe(requests.length);
-	const rows = await quickstart.query<Row>("select * from $table");
+	const loaded = await quickstart.runPipeline();
+	const all = await quickstart.query<Row>("select * from $table");
+	expect(all).toHaveLength(loaded);
+	const rows = all.filter(({ event_id }) => expected.has(event_id));
 	expect(rows).toHaveLength(requests.length);
+	expect(all.length - rows.length).toBeLessThanOrEqual(untold);
 	for (const { event_id, timestamp, body, date } of rows) {
-		expect(Buffer.from(body)).toEqual(
-			Buffer.from(expected.get(event_id) ?? ""),
-		);
+		expect(Buffer.from(body)).toEqual(Buffer.from(expected.get(event_id)!));
 		expect(shownTimeMs(timestamp)).toBe(uuidTimeMs(event_id));
 		expect(timestamp.slice(0, 10)).toBe(date);
 		expect(uuidTimeMs(event_id)).toBeGreaterThanOrEqual(startMs);
