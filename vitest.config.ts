@@ -19,6 +19,7 @@ export default defineConfig({
 					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
 					// What takes a second alone may take ten beside others.
 					testTimeout: 300_000,
+					hookTimeout: 300_000,
 				},
 			},
 			{
