@@ -117,6 +117,9 @@ test("a webhook becomes a row in BigQuery", async () => {
 	await reason("Verified");
 	expect(double.warehouse.datasets.get("events")).toBe("EU");
 
+	// Its URL comes at its own time.
+	const isReady = ["--for=condition=Ready", "--timeout=120s"];
+	await local.run("kubectl", "wait", ...isReady, "source/shop");
 	const { status } = await local.resource<{ status: { webhookURL: string } }>(
 		"get",
 		"source",
