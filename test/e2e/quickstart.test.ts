@@ -100,10 +100,17 @@ test("a second Run gives the same table", async () => {
 });
 
 test("an event answered just before a Run is in the table when the Run ends", async () => {
-	const { json } = await send(quickstart.webhookURL, {
-		headers: { "content-type": "application/json" },
-		body: "[]",
-	});
+	const { json } = await vi.waitFor(
+		async () => {
+			const answer = await send(quickstart.webhookURL, {
+				headers: { "content-type": "application/json" },
+				body: "[]",
+			});
+			expect(answer.status).toBe(200);
+			return answer;
+		},
+		{ timeout: 120_000 },
+	);
 	await quickstart.runPipeline();
 	expect(
 		await quickstart.query(
