@@ -1,5 +1,12 @@
-import type { KubeClient } from "../kube/client.ts";
+import { ApiError, type KubeClient } from "../kube/client.ts";
 import type { KubeObject, ResourceKind } from "../kube/resource.ts";
+
+/** What is known of an object, and the version of the apiserver's state from which it is followed on. */
+interface Sighting<T> {
+	/** undefined when it was deleted. */
+	latest: T | undefined;
+	version: string;
+}
 
 /**
  * Follows an object until it `isSettled` or `signal` fires, and returns it as last seen; undefined when it was deleted.
@@ -12,9 +19,18 @@ export async function awaitObject<T extends KubeObject>(
 	isSettled: (object: T) => boolean,
 	signal: AbortSignal,
 ): Promise<T | undefined> {
-	let latest: T | undefined = object;
+	let { latest, version }: Sighting<T> = {
+		latest: object,
+		version: object.metadata.resourceVersion!,
+	};
 	while (latest && !isSettled(latest) && !signal.aborted)
-		latest = await follow(client, kind, latest, isSettled, signal);
+		({ latest, version } = await follow(
+			client,
+			kind,
+			{ latest, version },
+			isSettled,
+			signal,
+		));
 	return latest;
 }
 
@@ -22,30 +38,52 @@ export async function awaitObject<T extends KubeObject>(
 async function follow<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
-	object: T,
+	{ latest, version }: { latest: T; version: string },
 	isSettled: (object: T) => boolean,
 	signal: AbortSignal,
-): Promise<T | undefined> {
-	const { name, namespace, resourceVersion } = object.metadata;
-	let latest = object;
+): Promise<Sighting<T>> {
 	const events = client.watch<T>(kind, {
-		namespace,
-		fieldSelector: `metadata.name=${name}`,
-		resourceVersion: resourceVersion!,
+		...scopeOf(latest),
+		resourceVersion: version,
 		timeoutSeconds: 60,
 		silenceMs: 70_000,
 		signal,
 	});
 	try {
 		for await (const { type, object } of events) {
-			if (type === "DELETED") return undefined;
-			// The resourceVersion is too old to go on from (410): start from now.
-			if (type === "ERROR") return await client.get<T>(kind, name, namespace);
+			if (type === "DELETED") return { latest: undefined, version };
+			if (type === "ERROR") {
+				const status = object as { code?: number };
+				throw new ApiError(status.code ?? 500, status);
+			}
+			version = (object as T).metadata.resourceVersion!;
 			if (type !== "BOOKMARK") latest = object as T;
 			if (isSettled(latest)) break;
 		}
 	} catch (error) {
+		if (error instanceof ApiError && error.status === 410)
+			return lookAnew(client, kind, latest);
 		if (!signal.aborted) throw error;
 	}
-	return latest;
+	return { latest, version };
+}
+
+/**
+ * The apiserver doesn't know the version any more. The object's own is of its last change, which may be long ago, and
+ * would be refused again and again: it is the list's that is of now.
+ */
+async function lookAnew<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	object: T,
+): Promise<Sighting<T>> {
+	const { items, metadata } = await client.list<T>(kind, scopeOf(object));
+	return {
+		latest: items.find(({ metadata: { uid } }) => uid === object.metadata.uid),
+		version: metadata.resourceVersion!,
+	};
+}
+
+function scopeOf({ metadata: { name, namespace } }: KubeObject) {
+	return { namespace, fieldSelector: `metadata.name=${name}` };
 }

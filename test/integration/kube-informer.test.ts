@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { awaitObject } from "../../operator/api/object-wait.ts";
 import { ApiError, KubeClient } from "../../operator/kube/client.ts";
 import { Informer } from "../../operator/kube/informer.ts";
 import { type ConfigMap, kinds } from "../../operator/kube/kinds.ts";
@@ -160,6 +161,35 @@ test("an apiserver that was killed is followed again when it is back", async () 
 	await admin.create(kinds.configMap, configMap("after", "1"));
 	await vi.waitFor(() => expect(seen).toEqual(["+after=1"]), wait);
 	await stop();
+});
+
+test("who waits for an object that was last changed before the apiserver's start hears of its next change, and asks once more for that", async () => {
+	await admin.create(kinds.configMap, configMap("awaited", "old"));
+	const before = await admin.get(kinds.configMap, "awaited", namespace);
+	await admin.create(kinds.configMap, configMap("later"));
+	await controlPlane.kill();
+	await controlPlane.start();
+	const { seen, stop } = await follow(admin);
+	// Watches are served from here on.
+	await admin.create(kinds.configMap, configMap("seen"));
+	await vi.waitFor(() => expect(seen).toContain("+seen="), wait);
+	await stop();
+
+	const watch = vi.spyOn(admin, "watch");
+	const waiting = awaitObject(
+		admin,
+		kinds.configMap,
+		before!,
+		({ data }) => data?.value === "new",
+		AbortSignal.timeout(120_000),
+	);
+	await vi.waitUntil(() => watch.mock.calls.length >= 2, wait);
+	// Time for as many questions as it has.
+	for (let time = 0; time < 100; time++)
+		await admin.get(kinds.configMap, "seen", namespace);
+	expect(watch.mock.calls.length).toBeLessThan(5);
+	await admin.replace(kinds.configMap, configMap("awaited", "new"));
+	expect((await waiting)?.data).toEqual({ value: "new" });
 });
 
 test("a watch on which nothing is heard is given up", async () => {
