@@ -8,6 +8,7 @@ import {
 } from "../operator/api/run-log.ts";
 import { hasEnded } from "../operator/api/runs.ts";
 import { ApiError } from "../operator/kube/client.ts";
+import { TransportError } from "../operator/kube/transport.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError } from "./command.ts";
 import { progressBar } from "./progress-bar.ts";
@@ -64,14 +65,15 @@ async function showProgress(
 	if (isTTY) process.stderr.write("\r\x1b[K");
 }
 
-/** Who may not read logs sees the phase alone, and so it is while the Pod comes and goes. */
+/** Who may not read logs sees the phase alone, and so it is while the Pod comes and goes or a request for it breaks off. */
 async function progressOf(
 	readLog: () => Promise<string | undefined>,
 ): Promise<Progress | undefined> {
 	try {
 		return progressIn((await readLog()) ?? "");
 	} catch (error) {
-		if (error instanceof ApiError) return undefined;
+		if (error instanceof ApiError || error instanceof TransportError)
+			return undefined;
 		throw error;
 	}
 }

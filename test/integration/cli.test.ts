@@ -1,9 +1,18 @@
 import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { json, text } from "node:stream/consumers";
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	expect,
+	inject,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -16,6 +25,8 @@ import { resolveBinaries } from "../../local/binaries.ts";
 import { KubeClient } from "../../operator/kube/client.ts";
 import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
 import { apiClient, newAccount, startApi } from "../api-fixture.ts";
+import { ApiserverProxy } from "../apiserver-proxy.ts";
+import { passingDirectory } from "../passing-directory.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const bin = join(import.meta.dirname, "../../bin");
@@ -68,6 +79,30 @@ test("a run is followed to its end", async () => {
 	expect(stdout).toBe(`${name}\n`);
 	expect(stderr).toContain("Loaded 1,234 rows of 2026-01-01 to 2026-01-02.");
 	expect(exitCode).toBe(0);
+	await admin.delete(runKind, name, account);
+});
+
+test("a run is followed to its end also where its log can't be had", async () => {
+	const proxy = await ApiserverProxy.start(
+		loadKubeConfig(inject("kubeconfig")),
+	);
+	onTestFinished(() => proxy.close());
+	let refused = 0;
+	proxy.onRequest = async ({ path }) => {
+		if (!path.endsWith("/pods")) return;
+		refused++;
+		throw new Error("the connection breaks");
+	};
+	const kubeconfig = join(await passingDirectory("cli"), "kubeconfig");
+	await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
+	const waiting = tidemill(
+		...["pipelines", "run", "orders", "--wait", "--kubeconfig", kubeconfig],
+	);
+	await vi.waitUntil(() => refused > 1, { timeout: 120_000 });
+	const { items } = await admin.list(runKind, { namespace: account });
+	const { name } = items[0]!.metadata;
+	await setStatus(name, { phase: "Succeeded", rows: 1 });
+	expect(await waiting).toMatchObject({ exitCode: 0, stdout: `${name}\n` });
 	await admin.delete(runKind, name, account);
 });
 
