@@ -59,8 +59,8 @@ export function sendJSON(
 	return send(url, { ...options, headers, body });
 }
 
-/** Returns when receive knows the URL: it learns of a Source a moment after the Source is Ready. */
+/** Returns when receive knows the URL: it learns of a Source a moment after the Source is Ready, and of any after its start. */
 export async function untilKnown(url: string): Promise<void> {
 	// Without a body there is no event in it.
-	while ((await send(url)).status === 404);
+	while ([404, 503].includes((await send(url)).status));
 }
