@@ -20,6 +20,8 @@ const released: KeyEntry = {
 const stored: KeyEntry = { ...released, state: "stored", frame: "p.1" };
 
 const afterDeadline = claim.deadlineMs + 1;
+/** The stream is empty, but for what is said of it. */
+const far = { firstStoredAtMs: Number.NaN };
 
 test.each<[string, KeyEntry, ShardProgress | undefined, string]>([
 	["a stored event", stored, undefined, "repeat"],
@@ -28,31 +30,53 @@ test.each<[string, KeyEntry, ShardProgress | undefined, string]>([
 	[
 		"a claim at its deadline",
 		claim,
-		{ nowMs: claim.deadlineMs, lastSequence: 7, objectsDone: 7 },
+		{ ...far, nowMs: claim.deadlineMs, lastSequence: 7, objectsDone: 7 },
 		"wait",
 	],
 	[
 		"a claim past its deadline, with a frame that archive hasn't seen",
 		claim,
-		{ nowMs: afterDeadline, lastSequence: 7, objectsDone: 6 },
+		{ ...far, nowMs: afterDeadline, lastSequence: 7, objectsDone: 6 },
 		"wait",
 	],
 	[
 		"a claim past its deadline, with all frames seen",
 		claim,
-		{ nowMs: afterDeadline, lastSequence: 7, objectsDone: 7 },
+		{ ...far, nowMs: afterDeadline, lastSequence: 7, objectsDone: 7 },
 		"take over",
+	],
+	[
+		"a claim past its deadline, with none but later frames to be seen",
+		claim,
+		{
+			nowMs: afterDeadline,
+			lastSequence: 7,
+			firstStoredAtMs: afterDeadline,
+			objectsDone: 5,
+		},
+		"take over",
+	],
+	[
+		"a claim past its deadline, with a frame of that very moment to be seen",
+		claim,
+		{
+			nowMs: afterDeadline,
+			lastSequence: 7,
+			firstStoredAtMs: claim.deadlineMs,
+			objectsDone: 5,
+		},
+		"wait",
 	],
 	[
 		"a claim on a stream that was made anew",
 		claim,
-		{ nowMs: afterDeadline, lastSequence: 0, objectsDone: 0 },
+		{ ...far, nowMs: afterDeadline, lastSequence: 0, objectsDone: 0 },
 		"take over",
 	],
 	[
 		"a server that doesn't tell its time",
 		claim,
-		{ nowMs: Number.NaN, lastSequence: 0, objectsDone: 0 },
+		{ ...far, nowMs: Number.NaN, lastSequence: 0, objectsDone: 0 },
 		"wait",
 	],
 ])("%s", (_, entry, progress, expected) => {

@@ -49,6 +49,8 @@ export interface ShardProgress {
 	nowMs: number;
 	/** The stream's last sequence at that time. */
 	lastSequence: number;
+	/** When the oldest message that it had at that time was stored, on the same clock; NaN when it had none. */
+	firstStoredAtMs: number;
 	/** Archive has settled the keys of all events through this sequence. */
 	objectsDone: number;
 }
@@ -69,14 +71,18 @@ export function reactionTo(
 }
 
 /**
- * The claim's event isn't stored and won't be. When the stream ended at `lastSequence` the claimant published no more,
- * and archive has seen all through there: it would have made the entry `stored`.
+ * The claim's event isn't stored and won't be: the claimant publishes no more, and archive has seen all that was stored
+ * by the deadline, so that it would have made the entry `stored`. It has when it has seen all there is; or, as events
+ * mostly go on coming, when it has purged all that is older than the deadline.
  */
 function isAbandoned(
 	{ deadlineMs }: Claimed,
-	{ nowMs, lastSequence, objectsDone }: ShardProgress,
+	{ nowMs, lastSequence, firstStoredAtMs, objectsDone }: ShardProgress,
 ): boolean {
-	return nowMs > deadlineMs && objectsDone >= lastSequence;
+	return (
+		nowMs > deadlineMs &&
+		(objectsDone >= lastSequence || firstStoredAtMs > deadlineMs)
+	);
 }
 
 /** The entry of a claim: of a new event, or of the one whose id `before` has. */

@@ -16,12 +16,14 @@ const timely: Scenario = {
 	receivers: 2,
 	archivers: 1,
 	requests: 2,
+	others: 0,
 	crashes: 1,
 	expiries: 1,
 	isLate: false,
 };
 const late: Scenario = { ...timely, expiries: 0, isLate: true };
 const twoArchivers: Scenario = { ...late, archivers: 2, crashes: 0 };
+const busy: Scenario = { ...timely, others: 1 };
 const threeRequests: Scenario = {
 	...timely,
 	requests: 3,
@@ -38,6 +40,7 @@ test.each<[string, Scenario, number]>([
 		20_000,
 	],
 	["with three requests", threeRequests, 10_000],
+	["with a crash, and events of others", busy, 20_000],
 ])(
 	"a key is one row, and nobody is told otherwise, in every way %s",
 	(_, scenario, atLeast) => {
@@ -64,6 +67,18 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 		{
 			reactionTo: (entry, progress) =>
 				reactionTo(entry, progress && { ...progress, objectsDone: Infinity }),
+		},
+		/two rows/,
+	],
+	[
+		"an id is taken over when archive has yet to see what is older than the deadline",
+		busy,
+		{
+			reactionTo: (entry, progress) =>
+				reactionTo(
+					entry,
+					progress && { ...progress, firstStoredAtMs: Infinity },
+				),
 		},
 		/two rows/,
 	],

@@ -2,17 +2,20 @@ import { claimMs, reactionTo } from "../../ingest/idempotency/key-entry.ts";
 import type { Search } from "../cut-protocol/exhaustive-search.ts";
 import {
 	archiverSteps,
+	lookAt,
 	type Protocol,
 	protocol,
 	receiverSteps,
 } from "./steps.ts";
-import type { World } from "./world.ts";
+import type { ModelFrame, World } from "./world.ts";
 
 export interface Scenario {
 	receivers: number;
 	archivers: number;
 	/** Each is one request with the key, to any receiver at any moment. */
 	requests: number;
+	/** Events without the key, in frames of their own, at any moment. */
+	others: number;
 	/** How often any process dies, at any moment. */
 	crashes: number;
 	/** How often the key expires, at any moment. */
@@ -44,6 +47,7 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 			events: 0,
 			frames: 0,
 			requestsLeft: scenario.requests,
+			othersLeft: scenario.others,
 			crashesLeft: scenario.crashes,
 			expiriesLeft: scenario.expiries,
 			expiries: 0,
@@ -51,10 +55,11 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 		next: (world) => [
 			...processSteps(world, rules),
 			...frameSteps(world),
+			...otherSteps(world),
 			...timeSteps(world, scenario.isLate),
 		],
 		isOptional: (name) =>
-			/^(request|crash|lose|refuse|expire|deadlines)/.test(name),
+			/^(request|other|crash|lose|refuse|expire|deadlines)/.test(name),
 		fault: faultOf,
 	};
 }
@@ -120,7 +125,7 @@ function frameSteps(world: World) {
 		const steps: { name: string; state: World }[] = [
 			{
 				name: `store ${frame.frame}`,
-				state: { ...world, onTheWay, stream: [...world.stream, frame] },
+				state: { ...world, onTheWay, ...stored(world, frame) },
 			},
 			{ name: `lose ${frame.frame}`, state: { ...world, onTheWay } },
 		];
@@ -141,6 +146,21 @@ function frameSteps(world: World) {
 		}
 		return steps;
 	});
+}
+
+const other = "other";
+
+/** What other senders send. */
+function otherSteps(world: World) {
+	if (world.othersLeft === 0) return [];
+	const othersLeft = world.othersLeft - 1;
+	const frame = { event: other, frame: `${other}${othersLeft}` };
+	const state = { ...world, othersLeft, ...stored(world, frame) };
+	return [{ name: "other event", state }];
+}
+
+function stored({ stream, nowMs }: World, frame: ModelFrame): Partial<World> {
+	return { stream: [...stream, { ...frame, atMs: nowMs }] };
 }
 
 function timeSteps(world: World, isLate: boolean) {
@@ -178,7 +198,7 @@ function faultOf(world: World, isAtRest: boolean): string | undefined {
 	const isKept = (sequence: number) => !dropped.has(sequence);
 	const rows = stream
 		.slice(0, cuts.at(-1)?.last ?? 0)
-		.filter((_, index) => isKept(index + 1))
+		.filter(({ event }, index) => event !== other && isKept(index + 1))
 		.map(({ event }) => event);
 	if (new Set(rows).size < rows.length)
 		return `an event has two rows: ${rows.join(" ")}`;
@@ -191,11 +211,8 @@ function faultOf(world: World, isAtRest: boolean): string | undefined {
 		if (!isStored) return `${event} was told to be stored, and isn't`;
 	}
 	if (!isAtRest || !kept) return undefined;
-	const progress = {
-		nowMs: Infinity,
-		lastSequence: stream.length,
-		objectsDone: world.objectsDone,
-	};
+	const { objectsDone } = world;
+	const progress = { ...lookAt(world), nowMs: Infinity, objectsDone };
 	return reactionTo(kept.entry, progress) === "wait"
 		? "repeats wait for ever"
 		: undefined;

@@ -82,7 +82,7 @@ export function receiverSteps(
 					{
 						...receiver,
 						at: "look at archive",
-						stream: { nowMs, lastSequence: stream.length },
+						stream: lookAt(world),
 					},
 				],
 			];
@@ -147,6 +147,12 @@ export function receiverSteps(
 			return [[again]];
 		}
 	}
+}
+
+/** What NATS tells of the stream, of which archive has purged what is done. */
+export function lookAt({ nowMs, stream, objectsDone }: World) {
+	const firstStoredAtMs = stream[objectsDone]?.atMs ?? Number.NaN;
+	return { nowMs, lastSequence: stream.length, firstStoredAtMs };
 }
 
 function react(

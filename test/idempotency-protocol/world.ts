@@ -13,8 +13,8 @@ export interface World {
 	lastRevision: number;
 	/** Published, and neither stored nor lost. */
 	onTheWay: ModelFrame[];
-	/** Sequence 1 first. A purge changes nothing for anybody here. */
-	stream: ModelFrame[];
+	/** Sequence 1 first. What objects-done has reached is purged, which changes nothing for archivers here. */
+	stream: StoredFrame[];
 	/** In order; each begins after the one before. */
 	cuts: { last: number; copies: number[] }[];
 	objectsDone: number;
@@ -25,6 +25,8 @@ export interface World {
 	events: number;
 	frames: number;
 	requestsLeft: number;
+	/** Frames with an event under another key, or none. */
+	othersLeft: number;
 	crashesLeft: number;
 	expiriesLeft: number;
 	expiries: number;
@@ -34,6 +36,10 @@ export interface World {
 export interface ModelFrame {
 	event: string;
 	frame: string;
+}
+
+export interface StoredFrame extends ModelFrame {
+	atMs: number;
 }
 
 export interface Kept {

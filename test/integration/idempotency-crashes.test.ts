@@ -77,6 +77,24 @@ test.each<[string, ...Parameters<TcpProxy["stallAt"]>]>([
 	},
 );
 
+test("a receiver killed as its claim was written: others' events, which archive is always behind, don't keep its key", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const source = await fixture.source();
+	const other = await killedWhen(fixture, source, [claimWritten, "after"]);
+	const claim = await source.entry("k");
+	const { flush, stop } = await fixture.archiveAll();
+	await source.stored(other);
+	const storedBy = Date.now() + 1;
+	await eventually(() => expect(Date.now()).toBeGreaterThan(storedBy));
+	await source.passDeadline("k");
+	// What was stored by the deadline is not all archived.
+	expect(await answerOf(source, other)).toBe("503 KeyInUse");
+	await flush();
+	await stop();
+	await source.stored(other);
+	expect(await answerOf(source, other)).toBe(`200 ${claim!.event}`);
+});
+
 test("a receiver killed after its frame was published: repeats wait for archive, which marks the event stored", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const source = await fixture.source();

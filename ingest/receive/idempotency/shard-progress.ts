@@ -22,6 +22,7 @@ export async function readShardProgress(
 	return {
 		nowMs: Date.parse(ts ?? ""),
 		lastSequence: state.last_seq,
+		firstStoredAtMs: state.messages > 0 ? Date.parse(state.first_ts) : NaN,
 		objectsDone: done?.operation === "PUT" ? Number(done.string()) : 0,
 	};
 }
