@@ -61,6 +61,9 @@ export function sendJSON(
 
 /** Returns when receive knows the URL: it learns of a Source a moment after the Source is Ready, and of any after its start. */
 export async function untilKnown(url: string): Promise<void> {
-	// Without a body there is no event in it.
-	while ([404, 503].includes((await send(url)).status));
+	for (;;) {
+		// Without a body there is no event in it.
+		const { json } = await send(url);
+		if (!["UnknownURL", "NotReady"].includes(json?.error?.code)) return;
+	}
 }
