@@ -52,10 +52,6 @@ async function follow<T extends KubeObject>(
 	try {
 		for await (const { type, object } of events) {
 			if (type === "DELETED") return { latest: undefined, version };
-			if (type === "ERROR") {
-				const status = object as { code?: number };
-				throw new ApiError(status.code ?? 500, status);
-			}
 			version = (object as T).metadata.resourceVersion!;
 			if (type !== "BOOKMARK") latest = object as T;
 			if (isSettled(latest)) break;

@@ -40,7 +40,7 @@ export interface WatchOptions extends Scope {
 }
 
 export interface WatchEvent {
-	type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+	type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
 	object: unknown;
 }
 

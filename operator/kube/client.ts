@@ -193,7 +193,7 @@ export class KubeClient {
 		}
 	}
 
-	/** The events of a watch until the apiserver ends it. An event of type ERROR has a Status as its object. */
+	/** The events of a watch until the apiserver ends it; its event of type ERROR is thrown as {@link ApiError}. */
 	async *watch<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		{ namespace, metadataOnly, signal, silenceMs, ...query }: WatchOptions,
@@ -211,7 +211,7 @@ export class KubeClient {
 		for await (const chunk of response as AsyncIterable<string>) {
 			const lines = (rest + chunk).split("\n");
 			rest = lines.pop()!;
-			for (const line of lines) yield JSON.parse(line) as WatchEvent;
+			for (const line of lines) yield watchEvent(line);
 		}
 	}
 
@@ -268,6 +268,13 @@ const patchContentTypes: Record<PatchType, string> = {
 
 function metadataAs(kind: string): string {
 	return `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+}
+
+function watchEvent(line: string): WatchEvent {
+	const event = JSON.parse(line);
+	if (event.type === "ERROR")
+		throw new ApiError(event.object.code ?? 500, event.object);
+	return event;
 }
 
 function typed<T extends KubeObject>(kind: ResourceKind<T>, object: object) {

@@ -121,10 +121,6 @@ async function* watchFrom<T extends KubeObject>(
 	let heard = false;
 	for await (const { type, object } of events) {
 		heard = true;
-		if (type === "ERROR") {
-			const status = object as { code?: number };
-			throw new ApiError(status.code ?? 500, status);
-		}
 		if (type === "DELETED") sink.remove(object as T);
 		else if (type !== "BOOKMARK") sink.put(trimmed(object as T));
 		yield (object as T).metadata.resourceVersion!;
