@@ -86,16 +86,33 @@ class LoadGenerator {
 
 	#open(index: number): Promise<Socket> {
 		return new Promise((resolve, reject) => {
-			const socket = connect(this.#order.port, this.#order.host, () => {
-				socket.setNoDelay(true);
-				this.#loop(socket, index);
+			let onData = (_bytes: number, _answer: Buffer): void => undefined;
+			const socket = connect({
+				port: this.#order.port,
+				host: this.#order.host,
+				noDelay: true,
+				// One buffer for all: what is read is looked at in the same moment, and kept nowhere.
+				onread: {
+					buffer: answerBuffer,
+					callback: (bytes) => {
+						onData(bytes, answerBuffer);
+						return true;
+					},
+				},
+			});
+			socket.once("connect", () => {
+				onData = this.#loop(socket, index);
 				resolve(socket);
 			});
 			socket.once("error", reject);
 		});
 	}
 
-	#loop(socket: Socket, index: number): void {
+	/** Sends, and tells what to do with the answers. */
+	#loop(
+		socket: Socket,
+		index: number,
+	): (bytes: number, answer: Buffer) => void {
 		const { paths, bodyBytes, connections, requestsPerSecond } = this.#order;
 		const body = bodyOf(bodyBytes);
 		let dueMs = 0;
@@ -115,17 +132,17 @@ class LoadGenerator {
 			else if (this.#due.length > 0) send(this.#due.shift()!);
 			else this.#free.push(send);
 		};
-		socket.on("data", (chunk: Buffer) => {
+		sendNext();
+		return (bytes, answer) => {
 			if (received === 0) {
-				if (chunk.toString("latin1", 9, 12) !== "200") this.#failures++;
-				answerLength ||= lengthOf(chunk.toString("latin1"));
+				if (!isOK(answer)) this.#failures++;
+				answerLength ||= lengthOf(answer.toString("latin1", 0, bytes));
 			}
-			received += chunk.length;
+			received += bytes;
 			if (received < answerLength) return;
 			if (this.#isMeasuring) this.#latenciesMs.push(performance.now() - dueMs);
 			sendNext();
-		});
-		sendNext();
+		};
 	}
 }
 
@@ -154,6 +171,14 @@ function requestOf(path: string, body: string): Buffer {
 		requests.set(path, request);
 	}
 	return request;
+}
+
+/** Longer than an answer. */
+const answerBuffer = Buffer.alloc(64 * 1024);
+
+/** Whether its status is 200. */
+function isOK(answer: Buffer): boolean {
+	return answer[9] === 0x32 && answer[10] === 0x30 && answer[11] === 0x30;
 }
 
 function lengthOf(answer: string): number {
