@@ -29,6 +29,8 @@ export async function load(
 		...change,
 	};
 	const { stdout } = await promisify(execFile)(process.execPath, [
+		// The collector's own threads would take the cores from the servers, each time for longer than an answer takes.
+		"--single-threaded-gc",
 		new URL("load-generator.ts", import.meta.url).pathname,
 		JSON.stringify(order),
 	]);
