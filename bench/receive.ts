@@ -17,7 +17,8 @@ const connectionCounts = [128, 512];
 const memoryMinutes = Number(process.env.BENCH_MINUTES || 0.5);
 const memoryLegMs = 5_000;
 const sourceCounts = [1, 100, 1_000];
-const sizeRounds = 3;
+/** Of what has no goal. */
+const shortRounds = 3;
 /** Fewer connections for large bodies: what is in flight is bounded. */
 const sizes = [
 	{ name: "1 KB", bytes: 1_000, connections: 128 },
@@ -139,13 +140,13 @@ async function bySize(
 		const plain: LoadReport[] = [];
 		const each: LoadReport[] = [];
 		const stored: LoadReport[] = [];
-		for (let round = 1; round <= sizeRounds; round++) {
+		for (let round = 1; round <= shortRounds; round++) {
 			plain.push(await load(fastify, order));
 			each.push(await load(publishPerEvent, order));
 			stored.push(await load(receive, order));
 			await emptyStream();
 			say(
-				`${name}, round ${round} of ${sizeRounds}: fastify ${perSecond(plain.at(-1)!)}, a publish per event ${perSecond(each.at(-1)!)}, receive ${perSecond(stored.at(-1)!)}`,
+				`${name}, round ${round} of ${shortRounds}: fastify ${perSecond(plain.at(-1)!)}, a publish per event ${perSecond(each.at(-1)!)}, receive ${perSecond(stored.at(-1)!)}`,
 			);
 		}
 		const against = (whom: string, baseline: readonly LoadReport[]) =>
@@ -168,23 +169,28 @@ async function bySources(
 	{ receive }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
-	const measurements: Measurement[] = [];
-	let one: number | undefined;
-	for (const count of sourceCounts) {
-		const paths = receive.paths.slice(0, count);
-		const { requestsPerSecond } = await load(receive, { paths });
-		one ??= requestsPerSecond;
-		say(`${count} sources: ${Math.round(requestsPerSecond)}/s`);
-		measurements.push(
-			compared(
-				`throughput with ${count} sources`,
-				"events/s",
-				requestsPerSecond,
-				one,
-			),
+	const reports = sourceCounts.map((): LoadReport[] => []);
+	for (let round = 1; round <= shortRounds; round++) {
+		for (const [i, count] of sourceCounts.entries())
+			reports[i]!.push(
+				await load(receive, { paths: receive.paths.slice(0, count) }),
+			);
+		const each = reports.map((all) => perSecond(all.at(-1)!));
+		say(
+			`${sourceCounts.join(", ")} sources, round ${round} of ${shortRounds}: ${each.join(", ")}`,
 		);
 	}
-	return measurements;
+	const [one, ...others] = reports.map((all) =>
+		middle(all, "requestsPerSecond"),
+	);
+	return others.map((value, i) =>
+		compared(
+			`throughput with ${sourceCounts[i + 1]} sources, against one`,
+			"events/s",
+			value,
+			one!,
+		),
+	);
 }
 
 /** What full load for a while leaves. */
