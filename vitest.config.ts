@@ -1,7 +1,17 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const report = process.env.TEST_REPORT;
 const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];
+
+// What tests and their processes leave in the temporary directory goes with the run.
+const temporary = mkdtempSync(join(tmpdir(), "tidemill-test-"));
+process.env.TMPDIR = temporary;
+process.on("exit", () =>
+	rmSync(temporary, { recursive: true, force: true, maxRetries: 10 }),
+);
 
 export default defineConfig({
 	test: {
