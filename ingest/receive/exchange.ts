@@ -63,6 +63,7 @@ export class Exchange implements PendingEvent, Waiter {
 	#expectsContinue = false;
 	#body = new BodyParts();
 	#heldBytes = 0;
+	#hasTurn = false;
 	#waitedMs = 0;
 	#eventId: Uint8Array | undefined;
 	#claim: Claim | undefined;
@@ -124,6 +125,7 @@ export class Exchange implements PendingEvent, Waiter {
 	}
 
 	begin(): void {
+		this.#hasTurn = true;
 		this.#waitedMs = performance.now() - this.waitsSinceMs;
 		if (this.#expectsContinue) this.#response.writeContinue();
 		this.#request.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -290,7 +292,9 @@ export class Exchange implements PendingEvent, Waiter {
 	/** The request is as good as answered: it makes room for the next. */
 	#goOn(): void {
 		this.#share?.leave();
-		this.#intake.turnstile.leave(this.source, this);
+		const { turnstile } = this.#intake;
+		if (this.#hasTurn) turnstile.leave(this.source);
+		else turnstile.withdraw(this.source, this);
 	}
 
 	#reply(refusal: Refusal): void {

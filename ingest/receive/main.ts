@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
@@ -33,6 +34,9 @@ const inspectClosedMs = 500;
 
 /** `tidemill receive`: accepts events until SIGTERM, then finishes what it accepted and returns 0. */
 export async function main(): Promise<number> {
+	// V8 allocates what has outlived a collection once, as all requests of a first burst do, among what is old from then on:
+	// each later request would live until a major collection, at a fifth of the throughput (docs/decisions/0001-receive-on-node-http.md).
+	setFlagsFromString("--no-allocation-site-pretenuring");
 	const log = createLog("receive");
 	const settings = new Settings();
 	const port = (name: string, fallback: number) =>

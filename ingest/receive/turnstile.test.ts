@@ -1,4 +1,6 @@
-import { beforeEach, expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { beforeEach, expect, test, vi } from "vitest";
 import { Turnstile, type Waiter } from "./turnstile.ts";
 
 let turnstile: Turnstile;
@@ -14,7 +16,7 @@ function enter(source: string, count: number, waitsSinceMs = 0): Waiter[] {
 		const waiter: Waiter = {
 			waitsSinceMs,
 			begin: () => begun.push(source),
-			giveUp: () => turnstile.leave(source, waiter),
+			giveUp: () => turnstile.withdraw(source, waiter),
 		};
 		turnstile.enter(source, waiter);
 		return waiter;
@@ -34,28 +36,28 @@ test("a source that is alone is never held back", () => {
 
 test("beside another, a flood has so many at once, and each that is done lets the next in", () => {
 	enter("b", 1);
-	const flood = enter("flood", 500);
+	enter("flood", 500);
 	expect(begunOf("flood")).toBe(32);
 	enter("b", 1);
 	expect(begunOf("b")).toBe(2);
-	turnstile.leave("flood", flood[0]!);
+	turnstile.leave("flood");
 	expect(begunOf("flood")).toBe(33);
 });
 
 test("one that goes away while it waits takes no turn", () => {
 	enter("b", 1);
 	const flood = enter("flood", 34);
-	turnstile.leave("flood", flood[32]!);
-	turnstile.leave("flood", flood[0]!);
-	turnstile.leave("flood", flood[1]!);
+	turnstile.withdraw("flood", flood[32]!);
+	turnstile.leave("flood");
+	turnstile.leave("flood");
 	expect(begunOf("flood")).toBe(33);
 });
 
 test("when the others have gone, all that wait are let in", () => {
 	enter("b", 1);
-	const flood = enter("flood", 500, 1_500);
+	enter("flood", 500, 1_500);
 	for (const nowMs of [1_000, 2_000]) turnstile.tick(nowMs);
-	turnstile.leave("flood", flood[0]!);
+	turnstile.leave("flood");
 	expect(begunOf("flood")).toBe(500);
 });
 
@@ -79,4 +81,30 @@ test("one that has waited too long gives up, and only that one", () => {
 	turnstile.tick(1_300);
 	expect(gaveUp).toEqual([early, late]);
 	expect(begunOf("flood")).toBe(32);
+});
+
+test("who has had a turn is left to a minor collection, however old those are who waited before", async () => {
+	// As receive does.
+	setFlagsFromString("--no-allocation-site-pretenuring");
+	setFlagsFromString("--expose-gc");
+	const collect: (options: { type: "minor" }) => void = runInNewContext("gc");
+	enter("b", 1);
+	enter("flood", 500);
+	// What is there now is old after two of them.
+	for (let n = 0; n < 2; n++) collect({ type: "minor" });
+	const before = process.memoryUsage().arrayBuffers;
+	const bodyBytes = 1_000;
+	const requests = 20_000;
+	for (let n = 1; n <= requests; n++) {
+		const body = new ArrayBuffer(bodyBytes);
+		const begin = () => void body;
+		turnstile.enter("flood", { waitsSinceMs: 0, begin, giveUp: begin });
+		turnstile.leave("flood");
+		if (n % 1_000 === 0) collect({ type: "minor" });
+	}
+	await vi.waitFor(() => {
+		collect({ type: "minor" });
+		const kept = process.memoryUsage().arrayBuffers - before;
+		expect(kept / bodyBytes).toBeLessThan(0.2 * requests);
+	});
 });

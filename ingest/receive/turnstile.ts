@@ -4,7 +4,7 @@ export interface Waiter {
 	waitsSinceMs: number;
 	/** It is its turn. */
 	begin(): void;
-	/** It has waited too long. Whoever waits must leave by itself then. */
+	/** It has waited too long. It must withdraw by itself then. */
 	giveUp(): void;
 }
 
@@ -21,8 +21,11 @@ const memoryMs = 1_000;
 
 interface Lane {
 	working: number;
-	/** In the order in which they came. */
-	waiting: Set<Waiter>;
+	/**
+	 * In the order in which they came. Not a Set: when its table is full of what was deleted it takes a new one, to which the
+	 * old one points. Once one of them has grown old, all later ones, with who waited in them, live until the next major collection.
+	 */
+	waiting: Waiter[];
 }
 
 /**
@@ -41,29 +44,34 @@ export class Turnstile {
 		this.#recent.add(source);
 		let lane = this.#lanes.get(source);
 		if (!lane) {
-			lane = { working: 0, waiting: new Set() };
+			lane = { working: 0, waiting: [] };
 			this.#lanes.set(source, lane);
 		}
 		if (this.#isFull(lane)) {
-			lane.waiting.add(waiter);
+			lane.waiting.push(waiter);
 			return;
 		}
 		lane.working++;
 		waiter.begin();
 	}
 
-	/** A waiter is done or has gone away, whether it had its turn or not. */
-	leave(source: string, waiter: Waiter): void {
+	/** One that had its turn is done. */
+	leave(source: string): void {
 		const lane = this.#lanes.get(source);
-		if (!lane || lane.waiting.delete(waiter)) return;
+		if (!lane) return;
 		lane.working--;
-		for (const next of lane.waiting) {
-			if (this.#isFull(lane)) break;
-			lane.waiting.delete(next);
+		while (lane.waiting.length > 0 && !this.#isFull(lane)) {
 			lane.working++;
-			next.begin();
+			lane.waiting.shift()!.begin();
 		}
 		if (lane.working === 0) this.#lanes.delete(source);
+	}
+
+	/** One that waits for its turn goes away. */
+	withdraw(source: string, waiter: Waiter): void {
+		const waiting = this.#lanes.get(source)?.waiting ?? [];
+		const at = waiting.indexOf(waiter);
+		if (at >= 0) waiting.splice(at, 1);
 	}
 
 	/** To be called a few times a second, by a clock that never jumps. */
@@ -73,11 +81,10 @@ export class Turnstile {
 			this.#recent = new Set();
 			this.#recentSinceMs = nowMs;
 		}
+		const isLate = ({ waitsSinceMs }: Waiter) =>
+			nowMs - waitsSinceMs >= maxWaitMs;
 		for (const { waiting } of this.#lanes.values())
-			for (const waiter of waiting) {
-				if (nowMs - waiter.waitsSinceMs < maxWaitMs) break;
-				waiter.giveUp();
-			}
+			for (const waiter of waiting.filter(isLate)) waiter.giveUp();
 	}
 
 	#isFull(lane: Lane): boolean {
