@@ -35,7 +35,7 @@ const inspectClosedMs = 500;
 /** `tidemill receive`: accepts events until SIGTERM, then finishes what it accepted and returns 0. */
 export async function main(): Promise<number> {
 	// V8 allocates what has outlived a collection once, as all requests of a first burst do, among what is old from then on:
-	// each later request would live until a major collection, at a fifth of the throughput (docs/decisions/0001-receive-on-node-http.md).
+	// each later request would live until a major collection, which costs a fifth of the throughput (docs/decisions/0001-receive-on-node-http.md).
 	setFlagsFromString("--no-allocation-site-pretenuring");
 	const log = createLog("receive");
 	const settings = new Settings();
