@@ -19,7 +19,7 @@ export interface Contenders {
 	receive: Contender;
 	/** Process id of receive. */
 	receivePid: number;
-	/** Deletes what receive stored. */
+	/** Deletes what receive stored, as archive would, so that no round pays for those before it. */
 	emptyStream(): Promise<void>;
 	/** Answers the same, and stores nothing. */
 	fastify: Contender;

@@ -56,7 +56,7 @@ export const bench: Bench = {
 
 /** Alternating runs, so that a machine that slows down slows both. */
 async function closedLoop(
-	{ fastify, receive }: Contenders,
+	{ fastify, receive, emptyStream }: Contenders,
 	connections: number,
 	say: Say,
 ): Promise<Measurement[]> {
@@ -65,6 +65,7 @@ async function closedLoop(
 	for (let round = 1; round <= rounds; round++) {
 		plain.push(await load(fastify, { connections }));
 		stored.push(await load(receive, { connections }));
+		await emptyStream();
 		say(
 			`${connections} connections, round ${round} of ${rounds}: fastify ${perSecond(plain.at(-1)!)}, receive ${perSecond(stored.at(-1)!)}`,
 		);
@@ -105,7 +106,7 @@ async function againstPublishPerEvent(
  * could be nearly all by now, or half.
  */
 async function openModel(
-	{ fastify, receive }: Contenders,
+	{ fastify, receive, emptyStream }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
 	const connections = 512;
@@ -117,6 +118,7 @@ async function openModel(
 		const order = { connections, requestsPerSecond, ...openModelLeg };
 		plain.push(await load(fastify, order));
 		stored.push(await load(receive, order));
+		await emptyStream();
 		say(
 			`${Math.round(requestsPerSecond)}/s arriving of ${perSecond(maximum)}, round ${round} of ${rounds}: 99th percentile ${plain.at(-1)!.p99Ms.toFixed(1)} ms of fastify, ${stored.at(-1)!.p99Ms.toFixed(1)} ms of receive`,
 		);
@@ -168,7 +170,7 @@ async function bySize(
 
 /** Against one source. */
 async function bySources(
-	{ receive }: Contenders,
+	{ receive, emptyStream }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
 	const reports = sourceCounts.map((): LoadReport[] => []);
@@ -177,6 +179,7 @@ async function bySources(
 			reports[i]!.push(
 				await load(receive, { paths: receive.paths.slice(0, count) }),
 			);
+		await emptyStream();
 		const each = reports.map((all) => perSecond(all.at(-1)!));
 		say(
 			`${sourceCounts.join(", ")} sources, round ${round} of ${shortRounds}: ${each.join(", ")}`,
