@@ -19,7 +19,7 @@ export interface Contenders {
 	receive: Contender;
 	/** Process id of receive. */
 	receivePid: number;
-	/** Deletes what receive stored, as archive would, so that no round pays for those before it. */
+	/** Deletes what receive stored, as archive would: a round that begins with it doesn't pay for those before. */
 	emptyStream(): Promise<void>;
 	/** Answers the same, and stores nothing. */
 	fastify: Contender;
