@@ -30,11 +30,11 @@ test: lint servers ## Minutes: all of check, then tests with the real servers
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)
-	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project e2e test/e2e/chaos/chaos
+	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project promises test/faults/chaos/chaos
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Take promises out of the code, one at a time: the same tests must turn red each time
-	CHAOS_CONTROLS=1 $(node) $(bin)/vitest run --project e2e test/e2e/chaos/controls
+	CHAOS_CONTROLS=1 $(node) $(bin)/vitest run --project promises test/faults/chaos/controls
 
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)

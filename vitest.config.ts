@@ -13,6 +13,12 @@ process.on("exit", () =>
 	rmSync(temporary, { recursive: true, force: true, maxRetries: 10 }),
 );
 
+const realServers = {
+	fileParallelism: false,
+	testTimeout: 1_200_000,
+	hookTimeout: 600_000,
+};
+
 export default defineConfig({
 	test: {
 		// TEST_REPORT names a file for machines to read (.ci/run counts by it).
@@ -26,7 +32,10 @@ export default defineConfig({
 					// One project after the other: on two cores, neighbours only make servers late.
 					sequence: { groupOrder: 0 },
 					include: ["**/*.test.ts"],
-					exclude: ["test/integration/**", "test/e2e/**", ...elsewhere],
+					exclude: [
+						"test/{control-plane,data-plane,faults,promises}/**",
+						...elsewhere,
+					],
 					// What takes a second alone may take ten beside others.
 					testTimeout: 300_000,
 					hookTimeout: 300_000,
@@ -34,26 +43,35 @@ export default defineConfig({
 			},
 			{
 				test: {
-					name: "integration",
+					name: "control-plane",
 					sequence: { groupOrder: 1 },
-					include: ["test/integration/**/*.test.ts"],
+					include: ["test/{,faults/}control-plane/**/*.test.ts"],
 					exclude: elsewhere,
 					// One control plane for all files: an apiserver costs 5 s and 250 MB.
-					globalSetup: "test/integration/setup.ts",
-					fileParallelism: false,
-					testTimeout: 1_200_000,
-					hookTimeout: 600_000,
+					globalSetup: "test/control-plane/setup.ts",
+					...realServers,
 				},
 			},
 			{
 				test: {
-					name: "e2e",
+					name: "data-plane",
 					sequence: { groupOrder: 2 },
-					include: ["test/e2e/**/*.test.ts"],
+					include: ["test/{,faults/}data-plane/**/*.test.ts"],
 					exclude: elsewhere,
-					fileParallelism: false,
-					testTimeout: 1_200_000,
-					hookTimeout: 600_000,
+					...realServers,
+				},
+			},
+			{
+				test: {
+					name: "promises",
+					sequence: { groupOrder: 3 },
+					include: [
+						"test/promises/**/*.test.ts",
+						"test/faults/*.test.ts",
+						"test/faults/chaos/**/*.test.ts",
+					],
+					exclude: elsewhere,
+					...realServers,
 				},
 			},
 		],

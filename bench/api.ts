@@ -2,13 +2,19 @@ import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadKubeConfig } from "../kube/client/kube-config.ts";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
 import { apiNodeOptions } from "../local/roles.ts";
-import { KubeClient } from "../operator/kube/client.ts";
-import { loadKubeConfig } from "../operator/kube/kube-config.ts";
-import { startControlPlane, startNats } from "../test/servers.ts";
-import { startServer, temporaryDirectory } from "../test/test-server.ts";
+import {
+	startControlPlane,
+	startNats,
+} from "../test/support/servers/servers.ts";
+import {
+	startServer,
+	temporaryDirectory,
+} from "../test/support/servers/test-server.ts";
 import { type Bench, type Measurement, median } from "./measurement.ts";
 import { memory } from "./process-cost.ts";
 
@@ -143,7 +149,7 @@ export const bench: Bench = {
 async function prepare(
 	kubectl: Awaited<ReturnType<typeof startControlPlane>>["kubectl"],
 ): Promise<string> {
-	const roles = join(import.meta.dirname, "../operator/roles.yaml");
+	const roles = join(import.meta.dirname, "../deploy/roles.yaml");
 	await kubectl("apply", `--filename=${roles}`);
 	await kubectl("create", "namespace", account);
 	await kubectl("create", "serviceaccount", "bench", "-n", account);

@@ -3,10 +3,10 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ingest/archive/ledger/ledger-snapshots.ts";
-import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
-import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
-import type { TestS3 } from "../test/servers.ts";
-import { accessStore } from "../test/store-access.ts";
+import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
+import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
+import type { TestS3 } from "../test/support/servers/servers.ts";
+import { accessStore } from "../test/support/servers/store-access.ts";
 import { startArchive } from "./archive-process.ts";
 import {
 	closedDates,

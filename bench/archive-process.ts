@@ -1,9 +1,9 @@
 import { archiveEnvironment } from "../local/roles.ts";
-import type { TestNats, TestS3 } from "../test/servers.ts";
+import type { TestNats, TestS3 } from "../test/support/servers/servers.ts";
 import {
 	startTidemill,
 	type TidemillProcess,
-} from "../test/tidemill-process.ts";
+} from "../test/support/servers/tidemill-process.ts";
 
 /** Starts archive as its container has it, with these variables besides; settles when it archives its shard. */
 export async function startArchive(

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { ParquetWriter } from "../ingest/archive/shard/parquet.ts";
-import type { TestNats, TestS3 } from "../test/servers.ts";
-import { temporaryDirectory } from "../test/test-server.ts";
+import { ParquetWriter } from "../ingest/archive/write/parquet.ts";
+import type { TestNats, TestS3 } from "../test/support/servers/servers.ts";
+import { temporaryDirectory } from "../test/support/servers/test-server.ts";
 import { startArchive } from "./archive-process.ts";
 import { withDataPlane } from "./data-plane.ts";
 import {

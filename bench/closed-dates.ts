@@ -10,8 +10,8 @@ import {
 } from "../contracts/utc-date.ts";
 import { rowGroupSize } from "../ingest/archive/compaction/output-size.ts";
 import type { IndexedObject } from "../ingest/archive/ledger/ledger-index.ts";
-import type { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
-import type { TestS3 } from "../test/servers.ts";
+import type { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
+import type { TestS3 } from "../test/support/servers/servers.ts";
 
 /** As a cut a minute makes them. */
 export const objectsOfDay = 24 * 60;

@@ -7,9 +7,9 @@ import type { DueDate } from "../ingest/archive/compaction/due-dates.ts";
 import { Tombstones } from "../ingest/archive/deletion/tombstones.ts";
 import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
 import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
-import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
-import type { ObjectStoreSettings } from "../ingest/archive/store/s3-client.ts";
-import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
+import type { ObjectStoreSettings } from "../ingest/archive/s3/s3-client.ts";
+import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
 
 /** What is compacted, and where. */
 export interface CompactionWork {

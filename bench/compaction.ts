@@ -3,13 +3,13 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest, ManifestDate } from "../contracts/manifest.ts";
 import { ManifestObjects } from "../ingest/archive/manifest/manifest-objects.ts";
-import { ObjectKeys } from "../ingest/archive/store/object-keys.ts";
-import type { ObjectStoreSettings } from "../ingest/archive/store/s3-client.ts";
-import { S3ObjectStore } from "../ingest/archive/store/s3-object-store.ts";
+import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
+import type { ObjectStoreSettings } from "../ingest/archive/s3/s3-client.ts";
+import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
 import { archiveEnvironment } from "../local/roles.ts";
-import { startS3 } from "../test/servers.ts";
-import { accessStore } from "../test/store-access.ts";
-import { temporaryDirectory } from "../test/test-server.ts";
+import { startS3 } from "../test/support/servers/servers.ts";
+import { accessStore } from "../test/support/servers/store-access.ts";
+import { temporaryDirectory } from "../test/support/servers/test-server.ts";
 import {
 	bodyBytes,
 	closedDates,

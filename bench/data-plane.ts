@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
-import { openShardStream } from "../ingest/archive/shard/shard-stream.ts";
+import { openShardStream } from "../ingest/archive/read/shard-stream.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
 import {
@@ -8,7 +8,7 @@ import {
 	startS3,
 	type TestNats,
 	type TestS3,
-} from "../test/servers.ts";
+} from "../test/support/servers/servers.ts";
 
 export const log = pino({ level: "silent" });
 

@@ -7,7 +7,7 @@ import {
 	encodeFrameHead,
 	type FrameEvent,
 	frameId,
-} from "../ingest/frame.ts";
+} from "../ingest/wire/frame.ts";
 
 export const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
 /** As many as receive would put into one that is half full, at most. */

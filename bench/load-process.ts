@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationInput, LoadInput } from "../contracts/job.ts";
 import type { Manifest } from "../contracts/manifest.ts";
-import { startTidemill } from "../test/tidemill-process.ts";
+import { startTidemill } from "../test/support/servers/tidemill-process.ts";
 import { memory } from "./process-cost.ts";
 
 const pollMs = 20;

@@ -11,9 +11,9 @@ import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Manifest, ManifestDate } from "../contracts/manifest.ts";
 import { addDays } from "../contracts/utc-date.ts";
-import { startBigQueryDouble } from "../test/bigquery-double/server.ts";
-import { startS3, type TestS3 } from "../test/servers.ts";
-import { temporaryDirectory } from "../test/test-server.ts";
+import { startBigQueryDouble } from "../test/support/doubles/bigquery/server.ts";
+import { startS3, type TestS3 } from "../test/support/servers/servers.ts";
+import { temporaryDirectory } from "../test/support/servers/test-server.ts";
 import { type Cost, costOf, load } from "./load-process.ts";
 import { type Bench, type Measurement, median } from "./measurement.ts";
 

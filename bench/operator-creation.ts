@@ -4,8 +4,8 @@ import {
 	pipelineKind,
 	sourceKind,
 } from "../crds/generated/types.ts";
-import type { KubeClient } from "../operator/kube/client.ts";
-import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { KubeObject, ResourceKind } from "../kube/resource.ts";
 import {
 	counts,
 	cronAt,

@@ -4,7 +4,7 @@ import type {
 	PipelineSpec,
 	SourceSpec,
 } from "../crds/generated/types.ts";
-import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../kube/resource.ts";
 
 export interface CronJob extends KubeObject {
 	spec: { schedule: string };

@@ -1,4 +1,4 @@
-import { startTidemill } from "../test/tidemill-process.ts";
+import { startTidemill } from "../test/support/servers/tidemill-process.ts";
 import { namespace } from "./operator-objects.ts";
 
 /** The operator under measurement, and what it says of itself. */

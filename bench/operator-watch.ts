@@ -4,11 +4,11 @@ import {
 	runKind,
 	sourceKind,
 } from "../crds/generated/types.ts";
-import type { KubeClient } from "../operator/kube/client.ts";
-import { type Condition, findCondition } from "../operator/kube/conditions.ts";
-import { Informer } from "../operator/kube/informer.ts";
-import { kinds } from "../operator/kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../operator/kube/resource.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { type Condition, findCondition } from "../kube/conditions.ts";
+import { kinds } from "../kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../kube/resource.ts";
+import { Informer } from "../kube/watch/informer.ts";
 import type { Logger } from "../service/log.ts";
 import { counts, namespace } from "./operator-objects.ts";
 

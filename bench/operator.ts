@@ -3,15 +3,18 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../contracts/nats.ts";
 import { pipelineKind, sourceKind } from "../crds/generated/types.ts";
-import { KubeClient } from "../operator/kube/client.ts";
-import { kinds } from "../operator/kube/kinds.ts";
-import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadKubeConfig } from "../kube/client/kube-config.ts";
+import { kinds } from "../kube/kinds.ts";
 import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
-import { answerManifests } from "../test/instant-archive.ts";
-import { runInstantNode } from "../test/instant-node.ts";
-import { startControlPlane, startNats } from "../test/servers.ts";
+import { answerManifests } from "../test/support/doubles/instant-archive.ts";
+import { runInstantNode } from "../test/support/doubles/instant-node.ts";
+import {
+	startControlPlane,
+	startNats,
+} from "../test/support/servers/servers.ts";
 import { type Bench, type Measurement, percentile } from "./measurement.ts";
 import { apply, createAll, makeDue } from "./operator-creation.ts";
 import { counts, namespace, pipeline, source } from "./operator-objects.ts";

@@ -3,8 +3,14 @@ import { rm } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { freePort } from "../local/ports.ts";
 import { answersOk } from "../local/probe.ts";
-import { startReceiveFixture, untilReady } from "../test/receiver.ts";
-import { startServer, temporaryDirectory } from "../test/test-server.ts";
+import {
+	startReceiveFixture,
+	untilReady,
+} from "../test/support/fixtures/receiver.ts";
+import {
+	startServer,
+	temporaryDirectory,
+} from "../test/support/servers/test-server.ts";
 
 /** A server under load. */
 export interface Contender {

@@ -17,11 +17,11 @@ const commands: Record<
 	},
 	ledger: {
 		about: "count archived events anew: tidemill ledger rebuild",
-		load: () => import("../ingest/archive/ledger/ledger-command.ts"),
+		load: () => import("../ingest/archive/command/ledger-command.ts"),
 	},
 	shard: {
 		about: "see what archive misses, and go on without: tidemill shard losses",
-		load: () => import("../ingest/archive/shard/shard-command.ts"),
+		load: () => import("../ingest/archive/command/shard-command.ts"),
 	},
 	load: {
 		about: "carry out one Run: load its days into the destination",
@@ -37,7 +37,7 @@ const commands: Record<
 	},
 	api: {
 		about: "serve the REST API",
-		load: () => import("../operator/api/main.ts"),
+		load: () => import("../api/main.ts"),
 	},
 	sources: {
 		about: "see the sources: tidemill sources list",

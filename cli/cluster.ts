@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { KubeClient } from "../operator/kube/client.ts";
-import { loadKubeConfig } from "../operator/kube/kube-config.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadKubeConfig } from "../kube/client/kube-config.ts";
 
 /** The cluster and namespace that a command is about, as kubectl would choose them. */
 export interface Cluster {

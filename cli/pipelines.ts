@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
 import {
 	type Pipeline,
 	pipelineKind,
 	type Run,
 	runKind,
 } from "../crds/generated/types.ts";
-import { hasReason } from "../operator/kube/client.ts";
+import { newRun, startedRunName } from "../crds/run.ts";
+import { hasReason } from "../kube/client/client.ts";
 import { chooseCluster } from "./cluster.ts";
 import { CommandError, command } from "./command.ts";
 import { readArguments, UsageError } from "./command-line.ts";
@@ -36,18 +36,11 @@ async function start(args: string[]): Promise<number> {
 	await requirePipeline(cluster, name);
 	const run = await client.create<Run>(
 		runKind,
-		{
-			apiVersion: "tidemill.dev/v1alpha1",
-			kind: "Run",
-			metadata: {
-				name: `${name}-${randomBytes(5).toString("hex")}`,
-				namespace,
-			},
-			spec: {
-				pipelineRef: { name },
-				...(from && to && { dates: { start: from, end: to } }),
-			},
-		},
+		newRun(
+			name,
+			{ name: startedRunName(name), namespace },
+			from && to ? { dates: { start: from, end: to } } : {},
+		),
 		{ fieldManager: "tidemill" },
 	);
 	process.stdout.write(`${run.metadata.name}\n`);

@@ -1,4 +1,4 @@
-import type { Progress } from "../operator/api/run-log.ts";
+import type { Progress } from "../api/runs/run-log.ts";
 
 /** One line that says how far a run is, at most `columns` wide. */
 export function progressBar(

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { awaitObject } from "../api/resources/object-wait.ts";
+import { type Progress, progressIn, readRunLog } from "../api/runs/run-log.ts";
 import { type Run, runKind } from "../crds/generated/types.ts";
-import { awaitObject } from "../operator/api/object-wait.ts";
-import {
-	type Progress,
-	progressIn,
-	readRunLog,
-} from "../operator/api/run-log.ts";
-import { hasEnded } from "../operator/api/runs.ts";
-import { ApiError } from "../operator/kube/client.ts";
-import { TransportError } from "../operator/kube/transport.ts";
+import { hasEnded } from "../crds/run.ts";
+import { ApiError } from "../kube/client/client.ts";
+import { TransportError } from "../kube/client/transport.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError } from "./command.ts";
 import { progressBar } from "./progress-bar.ts";

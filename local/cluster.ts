@@ -32,11 +32,7 @@ export function kubectlOf(command: string, kubeconfig: string): Kubectl {
 /** Makes the cluster one for Tidemill: its kinds, namespace and roles. Can be repeated; what a person added stays. */
 export async function installResources(kubectl: Kubectl): Promise<void> {
 	const crds = await crdFiles();
-	const roles = [
-		"local/cluster.yaml",
-		"operator/rbac.yaml",
-		"operator/roles.yaml",
-	];
+	const roles = ["local/cluster.yaml", "deploy/rbac.yaml", "deploy/roles.yaml"];
 	await kubectl(
 		"apply",
 		"--server-side",

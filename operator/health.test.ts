@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { kinds } from "../kube/kinds.ts";
 import {
 	type OperatorParts,
 	reasonNotAlive,
 	reasonNotReady,
 } from "./health.ts";
-import { kinds } from "./kube/kinds.ts";
 
 const minuteMs = 60_000;
 

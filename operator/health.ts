@@ -1,7 +1,7 @@
-import type { ControllerLoop } from "./kube/controller.ts";
-import type { Informer } from "./kube/informer.ts";
-import type { LeaderElection } from "./kube/lease.ts";
-import type { KubeObject } from "./kube/resource.ts";
+import type { LeaderElection } from "../kube/lease/lease.ts";
+import type { ControllerLoop } from "../kube/reconcile/controller.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import type { Informer } from "../kube/watch/informer.ts";
 
 /** What the operator's health rests on. */
 export interface OperatorParts {

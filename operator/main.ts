@@ -3,34 +3,37 @@ import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadKubeConfig } from "../kube/client/kube-config.ts";
+import { LeaderElection } from "../kube/lease/lease.ts";
+import { registerKubeMetrics } from "../kube/metrics.ts";
+import type { ControllerLoop } from "../kube/reconcile/controller.ts";
+import { EventRecorder } from "../kube/reconcile/events.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
+import { type Part, runInOrder } from "../service/start-order.ts";
 import { stopSignal } from "../service/stop-signal.ts";
-import type { ControllerFactory, OperatorContext } from "./context.ts";
+import { LedgerView } from "./archive/ledger.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {
 	type OperatorParts,
 	reasonNotAlive,
 	reasonNotReady,
 } from "./health.ts";
-import { createInformers } from "./informers.ts";
-import { KubeClient } from "./kube/client.ts";
-import type { ControllerLoop } from "./kube/controller.ts";
-import { EventRecorder } from "./kube/events.ts";
-import { loadKubeConfig } from "./kube/kube-config.ts";
-import { LeaderElection } from "./kube/lease.ts";
-import { registerKubeMetrics } from "./kube/metrics.ts";
-import { type Part, runInOrder } from "./kube/start-order.ts";
-import { LedgerView } from "./ledger-view.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
-import { RouteTable } from "./routes.ts";
+import type {
+	ControllerFactory,
+	OperatorContext,
+} from "./reconcile/context.ts";
+import { createInformers } from "./reconcile/informers.ts";
 import { createRunController } from "./run/controller.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
-import { createSourceDeletionController } from "./source/deletion-controller.ts";
-import { createRoutePublisher } from "./source/publisher.ts";
+import { createSourceDeletionController } from "./source/deletion/controller.ts";
+import { createRoutePublisher } from "./source/routes/controller.ts";
+import { RouteTable } from "./source/routes/table.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 
 /** Every controller of the operator. */

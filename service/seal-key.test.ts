@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { passingDirectory } from "../test/passing-directory.ts";
+import { passingDirectory } from "../test/support/faults/passing-directory.ts";
 import { readSealKey, SealKey } from "./seal-key.ts";
 import { SettingError, Settings } from "./settings.ts";
 

@@ -9,25 +9,25 @@ import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { Compactor } from "./compaction/compactor.ts";
-import { DeletionDesk } from "./deletion/deletion-desk.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
+import { DeletionDesk } from "./deletion/responder.ts";
 import { Tombstones } from "./deletion/tombstones.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
-import { ManifestDesk } from "./manifest/manifest-desk.ts";
+import { ManifestDesk } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics.ts";
+import { readBacklogs } from "./read/backlog.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { RetentionKeys } from "./retention/retention-keys.ts";
+import { ObjectKeys } from "./s3/object-keys.ts";
+import { S3ObjectStore } from "./s3/s3-object-store.ts";
+import { probeStore } from "./s3/store-probe.ts";
 import { readArchiveSettings } from "./settings.ts";
-import { readBacklogs } from "./shard/backlog.ts";
-import { CutStore } from "./shard/cut-store.ts";
-import { CutWriter } from "./shard/cut-writer.ts";
-import { LossStore } from "./shard/loss-store.ts";
-import { ParquetWriter } from "./shard/parquet.ts";
-import { Publication } from "./shard/publication.ts";
-import { Shard } from "./shard/shard.ts";
-import { ObjectKeys } from "./store/object-keys.ts";
-import { S3ObjectStore } from "./store/s3-object-store.ts";
-import { probeStore } from "./store/store-probe.ts";
+import { Shard } from "./shard.ts";
+import { CutStore } from "./write/cut-store.ts";
+import { CutWriter } from "./write/cut-writer.ts";
+import { LossStore } from "./write/loss-store.ts";
+import { Publication } from "./write/nats-progress.ts";
+import { ParquetWriter } from "./write/parquet.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM, then returns 0. */
 export async function main(): Promise<number> {

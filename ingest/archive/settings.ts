@@ -1,11 +1,11 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingError, type Settings } from "../../service/settings.ts";
-import type { CutLimits } from "./shard/cut-due.ts";
-import type { KeySettings } from "./shard/key-bucket-creation.ts";
-import type { StreamSettings } from "./shard/shard-stream.ts";
-import type { ObjectStoreSettings } from "./store/s3-client.ts";
-import { readStoreSettings } from "./store/store-settings.ts";
+import type { CutLimits } from "./decide/cut-due.ts";
+import type { StreamSettings } from "./read/shard-stream.ts";
+import type { ObjectStoreSettings } from "./s3/s3-client.ts";
+import { readStoreSettings } from "./s3/store-settings.ts";
+import type { KeySettings } from "./write/key-bucket-creation.ts";
 
 export interface ArchiveSettings {
 	shards: number[];

@@ -8,11 +8,11 @@ import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
 import { type LoadDay, planDays } from "./days.ts";
 import { openDestination } from "./destination.ts";
-import { downloadObjects } from "./download.ts";
+import { downloadObjects } from "./fetch/download.ts";
+import { parseManifest } from "./fetch/manifest.ts";
+import { checkObjects } from "./fetch/object-check.ts";
+import { ObjectStore } from "./fetch/object-store.ts";
 import type { JobContext } from "./job.ts";
-import { parseManifest } from "./manifest.ts";
-import { checkObjects } from "./object-check.ts";
-import { ObjectStore } from "./object-store.ts";
 
 /**
  * Carries out one Run: manifest → objects → checks → destination, which is touched only by the last step. Any step can

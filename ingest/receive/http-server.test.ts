@@ -4,13 +4,13 @@ import { gzipSync } from "node:zlib";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { routeKey, syncedKey } from "../../contracts/route.ts";
-import { routeWith } from "../../test/route-example.ts";
-import { Budget } from "./budget.ts";
-import type { PendingEvent } from "./committer.ts";
+import { routeWith } from "../../test/support/examples/route-example.ts";
+import { Budget } from "./admission/budget.ts";
+import { Turnstile } from "./admission/concurrency-limit.ts";
+import type { PendingEvent } from "./commit/committer.ts";
 import { type Deadlines, HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
-import { RouteTable } from "./route-table.ts";
-import { Turnstile } from "./turnstile.ts";
+import { RouteTable } from "./url/route-table.ts";
 
 /** On a busy machine a socket takes its time. */
 const eventually = (check: () => unknown) =>

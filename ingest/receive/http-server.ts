@@ -8,9 +8,9 @@ import {
 } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { Exchange, type Intake } from "./exchange.ts";
 import { type Refusal, refusals } from "./refusal.ts";
 import { rawReply } from "./reply.ts";
+import { Exchange, type Intake } from "./webhook-request.ts";
 
 /** Long enough for what is under way when a sender learns by `Connection: close` that it should go elsewhere. */
 const goodbyeMs = 2_000;

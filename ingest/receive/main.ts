@@ -10,18 +10,18 @@ import { connectNats } from "../../service/nats.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { KeyBucket } from "../idempotency/key-bucket.ts";
-import { Budget } from "./budget.ts";
-import type { Committer } from "./committer.ts";
-import type { Intake } from "./exchange.ts";
+import { KeyBucket } from "../wire/key-bucket.ts";
+import { Budget } from "./admission/budget.ts";
+import { Turnstile } from "./admission/concurrency-limit.ts";
+import { Claims } from "./commit/claims.ts";
+import type { Committer } from "./commit/committer.ts";
+import { Shard } from "./commit/shard.ts";
+import { readShardProgress } from "./commit/shard-progress.ts";
 import { HttpServer } from "./http-server.ts";
-import { Claims } from "./idempotency/claims.ts";
-import { readShardProgress } from "./idempotency/shard-progress.ts";
 import { ReceiveMetrics } from "./metrics.ts";
-import { RouteTable } from "./route-table.ts";
-import { RouteWatch } from "./route-watch.ts";
-import { Shard } from "./shard.ts";
-import { Turnstile } from "./turnstile.ts";
+import { RouteTable } from "./url/route-table.ts";
+import { RouteWatch } from "./url/route-watch.ts";
+import type { Intake } from "./webhook-request.ts";
 
 const maxRequestsInFlight = 20_000;
 /** Twice this is held while frames are put together. */

@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Route } from "../../contracts/route.ts";
-import type { Budget } from "./budget.ts";
-import type { PublishOutcome } from "./committer.ts";
-import type { KeyOutcome } from "./idempotency/claims.ts";
-import type { RouteTable } from "./route-table.ts";
+import type { Budget } from "./admission/budget.ts";
+import type { KeyOutcome } from "./commit/claims.ts";
+import type { PublishOutcome } from "./commit/committer.ts";
+import type { RouteTable } from "./url/route-table.ts";
 
 /** Each is some series for Prometheus, for as long as receive runs. */
 const maxSources = 1_000;

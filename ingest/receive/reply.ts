@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Greeting } from "./handshake.ts";
 import type { Refusal } from "./refusal.ts";
+import type { Greeting } from "./url/url-challenge.ts";
 
 const type = ["content-type", "application/json"];
 

@@ -1,4 +1,4 @@
-import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import { type Failure, failures } from "./container-state.ts";
 
 /** What this node process knows of a Pod; undefined when it hasn't touched it yet. */

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { KubeClient } from "../../operator/kube/client.ts";
-import { ControllerLoop } from "../../operator/kube/controller.ts";
-import { EventRecorder } from "../../operator/kube/events.ts";
-import { Informer } from "../../operator/kube/informer.ts";
-import { kinds, type Pod } from "../../operator/kube/kinds.ts";
-import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { kinds, type Pod } from "../../kube/kinds.ts";
+import { ControllerLoop } from "../../kube/reconcile/controller.ts";
+import { EventRecorder } from "../../kube/reconcile/events.ts";
+import { Informer } from "../../kube/watch/informer.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { SettingError, Settings } from "../../service/settings.ts";

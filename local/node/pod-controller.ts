@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
-import { backoffMs } from "../../operator/kube/backoff.ts";
-import { hasReason, type KubeClient } from "../../operator/kube/client.ts";
-import type { Controller, Result } from "../../operator/kube/controller.ts";
-import type { EventRecorder } from "../../operator/kube/events.ts";
-import type { Informer } from "../../operator/kube/informer.ts";
-import { kinds, type Pod } from "../../operator/kube/kinds.ts";
-import type { ObjectKey } from "../../operator/kube/resource.ts";
+import { backoffMs } from "../../kube/backoff.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import { kinds, type Pod } from "../../kube/kinds.ts";
+import type { Controller, Result } from "../../kube/reconcile/controller.ts";
+import type { EventRecorder } from "../../kube/reconcile/events.ts";
+import type { ObjectKey } from "../../kube/resource.ts";
+import type { Informer } from "../../kube/watch/informer.ts";
 import type { Logger } from "../../service/log.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Failure, failures } from "./container-state.ts";

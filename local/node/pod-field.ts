@@ -1,4 +1,4 @@
-import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Pod } from "../../kube/kinds.ts";
 
 /** Everything on this machine is reached by its loopback address. */
 export const hostAddress = "127.0.0.1";

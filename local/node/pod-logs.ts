@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import type { LogSource } from "./log-server.ts";
 import {
 	identityOf,

@@ -1,5 +1,5 @@
-import { findCondition, rfc3339 } from "../../operator/kube/conditions.ts";
-import type { Pod } from "../../operator/kube/kinds.ts";
+import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import type { ContainerState, Failure } from "./container-state.ts";
 import { hostAddress } from "./pod-field.ts";
 import type { ContainerStatus, PodCondition, PodStatus } from "./pod-spec.ts";

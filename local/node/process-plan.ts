@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import { containerEnv, expandVariables } from "./container-env.ts";
 import type { ProcessSpec } from "./container-process.ts";
 import { type Mount, toHostPath } from "./host-path.ts";

@@ -1,10 +1,10 @@
-import { hasReason, type KubeClient } from "../../operator/kube/client.ts";
-import { findCondition, rfc3339 } from "../../operator/kube/conditions.ts";
-import type { Controller } from "../../operator/kube/controller.ts";
-import type { EventRecorder } from "../../operator/kube/events.ts";
-import type { Informer } from "../../operator/kube/informer.ts";
-import { kinds, type Pod } from "../../operator/kube/kinds.ts";
-import { type ObjectKey, resourcePath } from "../../operator/kube/resource.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { kinds, type Pod } from "../../kube/kinds.ts";
+import type { Controller } from "../../kube/reconcile/controller.ts";
+import type { EventRecorder } from "../../kube/reconcile/events.ts";
+import { type ObjectKey, resourcePath } from "../../kube/resource.ts";
+import type { Informer } from "../../kube/watch/informer.ts";
 import { unsupported } from "./unsupported.ts";
 
 export interface SchedulerOptions {

@@ -1,5 +1,5 @@
-import { ApiError, type KubeClient } from "../../operator/kube/client.ts";
-import { kinds, type Pod } from "../../operator/kube/kinds.ts";
+import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import { kinds, type Pod } from "../../kube/kinds.ts";
 import { ConfigError } from "./config-error.ts";
 
 /** What the containers of one Pod may refer to, in the Pod's namespace. Each is read at most once per start. */

@@ -1,4 +1,4 @@
-import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import { ConfigError } from "./config-error.ts";
 import { missingObject } from "./container-env.ts";
 import { podField } from "./pod-field.ts";

@@ -1,6 +1,6 @@
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Pod } from "../../operator/kube/kinds.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import { ConfigError } from "./config-error.ts";
 import type { NodeDirectories, PodDirectory } from "./pod-directory.ts";
 import type { Volume } from "./pod-spec.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DestinationInput } from "../../contracts/job.ts";
 import type { Destination } from "../../crds/generated/types.ts";
-import type { SecretKey, Warehouse } from "../job-template.ts";
+import type { SecretKey, Warehouse } from "../job/template.ts";
 
 /** What a Job gets to work with a Destination. */
 export interface Access {

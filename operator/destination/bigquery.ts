@@ -1,7 +1,7 @@
 import type { Destination } from "../../crds/generated/types.ts";
-import type { Secret } from "../kube/kinds.ts";
-import { label } from "../labels.ts";
-import type { Reason } from "../reasons.ts";
+import { label } from "../../crds/labels.ts";
+import type { Secret } from "../../kube/kinds.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 
 export interface DestinationProblem {
 	reason: Reason<"Destination">;

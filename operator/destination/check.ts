@@ -5,10 +5,10 @@ import {
 	type DestinationSpec,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { jobSpec } from "../job-template.ts";
-import type { Job, Secret } from "../kube/kinds.ts";
-import { controllerReference } from "../kube/resource.ts";
-import { label, managedByTidemill } from "../labels.ts";
+import { label, managedByTidemill } from "../../crds/labels.ts";
+import type { Job, Secret } from "../../kube/kinds.ts";
+import { controllerReference } from "../../kube/resource.ts";
+import { jobSpec } from "../job/template.ts";
 import type { Access } from "./access.ts";
 
 /** A check that takes longer waits for something that doesn't come, such as a volume. */

@@ -2,14 +2,20 @@ import {
 	type Destination,
 	destinationKind,
 } from "../../crds/generated/types.ts";
-import { applyActions } from "../apply-actions.ts";
-import type { ControllerFactory, OperatorContext } from "../context.ts";
-import { secretOf } from "../informers.ts";
-import { ApiError, hasReason } from "../kube/client.ts";
-import { ControllerLoop, type Result } from "../kube/controller.ts";
-import { type Job, kinds } from "../kube/kinds.ts";
-import { keyOf } from "../kube/resource.ts";
-import { fieldManager, label } from "../labels.ts";
+import { fieldManager, label } from "../../crds/labels.ts";
+import { ApiError, hasReason } from "../../kube/client/client.ts";
+import { type Job, kinds } from "../../kube/kinds.ts";
+import {
+	ControllerLoop,
+	type Result,
+} from "../../kube/reconcile/controller.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { applyActions } from "../reconcile/actions.ts";
+import type {
+	ControllerFactory,
+	OperatorContext,
+} from "../reconcile/context.ts";
+import { secretOf } from "../reconcile/informers.ts";
 import type { Check } from "./check.ts";
 import {
 	type DestinationAction,

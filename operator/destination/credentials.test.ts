@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { DestinationStatus } from "../../crds/generated/types.ts";
+import type { Secret } from "../../kube/kinds.ts";
 import {
 	at,
 	bigQuery,
@@ -8,8 +9,7 @@ import {
 	secretRef,
 	stateWith,
 	statusIn,
-} from "../../test/destination-examples.ts";
-import type { Secret } from "../kube/kinds.ts";
+} from "../../test/support/examples/destination-examples.ts";
 import { checkHash } from "./check.ts";
 import { decide } from "./decide.ts";
 

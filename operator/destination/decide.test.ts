@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { DestinationSpec } from "../../crds/generated/types.ts";
+import type { Pod } from "../../kube/kinds.ts";
 import {
 	at,
 	bigQuery,
@@ -16,8 +17,7 @@ import {
 	stateWith,
 	statusIn,
 	succeeded,
-} from "../../test/destination-examples.ts";
-import type { Pod } from "../kube/kinds.ts";
+} from "../../test/support/examples/destination-examples.ts";
 import { backoffMs, decide, decideRefused } from "./decide.ts";
 
 test("a new Destination is checked by a Job of its own that carries the spec's digest", () => {

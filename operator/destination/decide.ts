@@ -4,18 +4,18 @@ import type {
 	DestinationLastCheck,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
-import type { CommonAction } from "../apply-actions.ts";
-import type { EventReason } from "../event-reasons.ts";
-import { jobOutcome } from "../job-outcome.ts";
 import {
 	type ConditionStatus,
 	findCondition,
 	rfc3339,
 	setCondition,
-} from "../kube/conditions.ts";
-import type { Job, Pod, Secret } from "../kube/kinds.ts";
-import type { Reason } from "../reasons.ts";
-import { settlingMs } from "../settling.ts";
+} from "../../kube/conditions.ts";
+import type { Job, Pod, Secret } from "../../kube/kinds.ts";
+import { jobOutcome } from "../job/outcome.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
+import { settlingMs } from "../reconcile/grace.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 import { accessTo } from "./access.ts";
 import { bigQueryProblem, type DestinationProblem } from "./bigquery.ts";
 import {

@@ -6,25 +6,29 @@ import {
 	runKind,
 	type Source,
 } from "../../crds/generated/types.ts";
-import { applyActions } from "../apply-actions.ts";
-import type { ControllerFactory, OperatorContext } from "../context.ts";
-import { hasReason, type KubeClient } from "../kube/client.ts";
-import {
-	ControllerLoop,
-	type Result,
-	specChanged,
-} from "../kube/controller.ts";
-import {
-	controllerReference,
-	keyOf,
-	type ObjectKey,
-} from "../kube/resource.ts";
 import {
 	annotation,
 	fieldManager,
 	label,
 	managedByTidemill,
-} from "../labels.ts";
+} from "../../crds/labels.ts";
+import { newRun } from "../../crds/run.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import {
+	ControllerLoop,
+	type Result,
+	specChanged,
+} from "../../kube/reconcile/controller.ts";
+import {
+	controllerReference,
+	keyOf,
+	type ObjectKey,
+} from "../../kube/resource.ts";
+import { applyActions } from "../reconcile/actions.ts";
+import type {
+	ControllerFactory,
+	OperatorContext,
+} from "../reconcile/context.ts";
 import { decide, type PipelineAction } from "./decide.ts";
 import { withoutRun } from "./events.ts";
 import { referencesOf } from "./references.ts";
@@ -136,19 +140,14 @@ async function createRun(
 }
 
 function scheduledRun(pipeline: Pipeline, name: string): Run {
-	return {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Run",
-		metadata: {
-			name,
-			namespace: pipeline.metadata.namespace!,
-			labels: {
-				...managedByTidemill,
-				[label.pipeline]: pipeline.metadata.name,
-			},
-			annotations: { [annotation.trigger]: "Schedule" },
-			ownerReferences: [controllerReference(pipelineKind, pipeline)],
+	return newRun(pipeline.metadata.name, {
+		name,
+		namespace: pipeline.metadata.namespace!,
+		labels: {
+			...managedByTidemill,
+			[label.pipeline]: pipeline.metadata.name,
 		},
-		spec: { pipelineRef: { name: pipeline.metadata.name } },
-	};
+		annotations: { [annotation.trigger]: "Schedule" },
+		ownerReferences: [controllerReference(pipelineKind, pipeline)],
+	});
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { findCondition } from "../../kube/conditions.ts";
 import {
 	created,
 	ended,
@@ -7,7 +8,7 @@ import {
 	scheduled,
 	stateOf,
 	statusAfter,
-} from "../../test/pipeline-examples.ts";
+} from "../../test/support/examples/pipeline-examples.ts";
 import {
 	bigQueryOf,
 	destinationOf,
@@ -15,8 +16,7 @@ import {
 	pipelineOf,
 	runOf,
 	sourceOf,
-} from "../../test/resource-examples.ts";
-import { findCondition } from "../kube/conditions.ts";
+} from "../../test/support/examples/resource-examples.ts";
 import { decide, type PipelineState } from "./decide.ts";
 
 const now = nowMs;

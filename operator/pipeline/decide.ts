@@ -7,22 +7,23 @@ import type {
 	PipelineStatus,
 	Run,
 } from "../../crds/generated/types.ts";
-import type { CommonAction } from "../apply-actions.ts";
-import type { EventReason } from "../event-reasons.ts";
+import { rowsText } from "../../crds/rows-text.ts";
+import { scheduledRunName } from "../../crds/run.ts";
+import { tableNameOf } from "../../crds/table-name.ts";
 import {
 	type Condition,
 	type ConditionStatus,
 	rfc3339,
 	setCondition,
-} from "../kube/conditions.ts";
-import type { Reason } from "../reasons.ts";
-import { rowsText } from "../rows-text.ts";
-import { settlingMs } from "../settling.ts";
+} from "../../kube/conditions.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
+import { settlingMs } from "../reconcile/grace.ts";
+import type { Reason } from "../reconcile/reasons.ts";
+import { loadJobsProblem } from "./bigquery-quota.ts";
 import { eventsOf } from "./events.ts";
-import { loadJobsProblem } from "./load-jobs.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
 import { parseSchedule } from "./schedule.ts";
-import { tableNameOf } from "./table-name.ts";
 import {
 	type References,
 	resolveTarget,
@@ -77,7 +78,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			: [
 					{
 						type: "createRun",
-						name: runNameOf(pipeline, timing.dueMs),
+						name: scheduledRunName(pipeline.metadata.name, timing.dueMs),
 						slotMs: timing.dueMs,
 					} as const,
 				]),
@@ -119,11 +120,6 @@ function lookAgain(delaysMs: (number | undefined)[]): PipelineAction[] {
 
 /** A timer doesn't notice that the clock is set, or that the machine slept. */
 const longestWaitMs = 5 * 60_000;
-
-/** The name is the lock: whoever wants to make the Run of this minute comes to the same one. */
-export function runNameOf({ metadata }: Pipeline, slotMs: number): string {
-	return `${metadata.name}-${slotMs / 60_000}`;
-}
 
 /**
  * What the latest Run found that can't be loaded into the table: a Run that finds the same again would fail the same.
@@ -172,7 +168,7 @@ function statusOf(
 		history.active?.metadata.name ??
 		(timing.dueMs === undefined
 			? undefined
-			: runNameOf(pipeline, timing.dueMs));
+			: scheduledRunName(pipeline.metadata.name, timing.dueMs));
 	const ready = setCondition(
 		before?.conditions,
 		{

@@ -5,8 +5,11 @@ import {
 	scheduled,
 	stateOf,
 	statusAfter,
-} from "../../test/pipeline-examples.ts";
-import { pipelineOf, runOf } from "../../test/resource-examples.ts";
+} from "../../test/support/examples/pipeline-examples.ts";
+import {
+	pipelineOf,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
 import { decide, type PipelineState } from "./decide.ts";
 import { withoutRun } from "./events.ts";
 

@@ -1,6 +1,6 @@
 import type { Run } from "../../crds/generated/types.ts";
-import type { EventReason } from "../event-reasons.ts";
-import { findCondition, rfc3339 } from "../kube/conditions.ts";
+import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
 import type { Findings, PipelineAction, PipelineState } from "./decide.ts";
 
 /** The Events that tell what is new about a Pipeline. */

@@ -1,6 +1,6 @@
 import type { Pipeline } from "../../crds/generated/types.ts";
-import type { OperatorContext } from "../context.ts";
-import type { KubeObject } from "../kube/resource.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
 import type { References } from "./target.ts";
 
 /** Looks up what a Pipeline refers to. What is being deleted is gone. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
-import { ended } from "../../test/pipeline-examples.ts";
-import { pipelineOf } from "../../test/resource-examples.ts";
+import { ended } from "../../test/support/examples/pipeline-examples.ts";
+import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import { runHistory } from "./run-history.ts";
 
 const second = "2026-03-10T01:00:00Z";

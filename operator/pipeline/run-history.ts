@@ -4,6 +4,8 @@ import type {
 	PipelineLastSuccess,
 	Run,
 } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/run.ts";
+import { ageOf } from "../../kube/resource.ts";
 
 /** What a Pipeline's Runs say about it. */
 export interface RunHistory {
@@ -49,15 +51,6 @@ function beyond(kept: number, latestFirst: Run[]): Run[] {
 	if (kept === 0) return latestFirst;
 	const since = latestFirst[kept - 1]?.status?.completionTime ?? "";
 	return latestFirst.filter((run) => run.status!.completionTime! < since);
-}
-
-export function hasEnded({ status }: Run): boolean {
-	return status?.completionTime !== undefined;
-}
-
-/** Sorts the older first; of the same second, by name. */
-export function ageOf({ metadata }: Run): string {
-	return `${metadata.creationTimestamp} ${metadata.name}`;
 }
 
 /** Runs take their turns by age, so of two that ended in the same second the younger was the later. */

@@ -1,7 +1,7 @@
 // cron-parser: cron's grammar. It is only ever asked in UTC, where its daylight-saving bugs (issues 378, 404) can't show.
 import { CronExpressionParser } from "cron-parser";
 import type { PipelineSchedule } from "../../crds/generated/types.ts";
-import type { Reason } from "../reasons.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 import { instantOfWallTime, isTimeZone, wallTimeAt } from "./wall-clock.ts";
 
 /** When a Pipeline runs by the clock. A slot is an instant on a whole minute, in milliseconds since the epoch. */

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
+import { tableNameOf } from "../../crds/table-name.ts";
 import {
 	bigQueryOf,
 	destinationOf,
 	layout,
 	pipelineOf,
 	sourceOf,
-} from "../../test/resource-examples.ts";
-import { tableNameOf } from "./table-name.ts";
+} from "../../test/support/examples/resource-examples.ts";
 import { type References, resolveTarget } from "./target.ts";
 
 const settled: References = {

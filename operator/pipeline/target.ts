@@ -5,10 +5,11 @@ import type {
 	Pipeline,
 	Source,
 } from "../../crds/generated/types.ts";
+import { tableNameOf } from "../../crds/table-name.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { ageOf } from "../../kube/resource.ts";
 import { type Access, accessTo } from "../destination/access.ts";
-import { findCondition } from "../kube/conditions.ts";
-import type { Reason } from "../reasons.ts";
-import { tableNameOf } from "./table-name.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 
 /** What a Pipeline loads from and into, with every reference resolved. */
 export interface Target {
@@ -172,11 +173,6 @@ function hasTheTableBefore(
 			warehouseName(destination, tableName) &&
 		ageOf(other.pipeline) < ageOf(pipeline)
 	);
-}
-
-/** Sorts the older first; of the same second, by name. */
-function ageOf({ metadata }: Pipeline): string {
-	return `${metadata.creationTimestamp} ${metadata.name}`;
 }
 
 function readyWords({ status }: Source | Destination): string {

@@ -3,8 +3,8 @@ import type {
 	PipelineSpec,
 	PipelineStatus,
 } from "../../crds/generated/types.ts";
-import { pipelineOf } from "../../test/resource-examples.ts";
-import { rfc3339 } from "../kube/conditions.ts";
+import { rfc3339 } from "../../kube/conditions.ts";
+import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import { parseSchedule } from "./schedule.ts";
 import { decideTiming } from "./timing.ts";
 

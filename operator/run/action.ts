@@ -1,8 +1,8 @@
 import type { ManifestQuestion } from "../../contracts/manifest.ts";
 import type { Run } from "../../crds/generated/types.ts";
-import type { CommonAction } from "../apply-actions.ts";
-import type { EventReason } from "../event-reasons.ts";
 import type { Target } from "../pipeline/target.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
 import type { RunJob } from "./job.ts";
 
 /** What is done about a Run. */

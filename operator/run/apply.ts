@@ -4,14 +4,18 @@ import type {
 } from "../../contracts/manifest.ts";
 import { manifestSubject } from "../../contracts/nats.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
-import { applyActions } from "../apply-actions.ts";
-import { askArchive } from "../archive-request.ts";
-import type { OperatorContext } from "../context.ts";
-import { ApiError, hasReason, type KubeClient } from "../kube/client.ts";
-import type { Result } from "../kube/controller.ts";
-import { kinds, type Secret } from "../kube/kinds.ts";
-import { controllerReference } from "../kube/resource.ts";
-import { fieldManager } from "../labels.ts";
+import { fieldManager } from "../../crds/labels.ts";
+import {
+	ApiError,
+	hasReason,
+	type KubeClient,
+} from "../../kube/client/client.ts";
+import { kinds, type Secret } from "../../kube/kinds.ts";
+import type { Result } from "../../kube/reconcile/controller.ts";
+import { controllerReference } from "../../kube/resource.ts";
+import { askArchive } from "../archive/ask.ts";
+import { applyActions } from "../reconcile/actions.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
 import { keysSecretName, readKeys } from "../source/keys.ts";
 import type { RunAction } from "./action.ts";
 import { decideRefused, decideStart, type RunState } from "./decide.ts";

@@ -1,13 +1,16 @@
 import type { Run } from "../../crds/generated/types.ts";
-import type { ControllerFactory } from "../context.ts";
-import { ControllerLoop, specChanged } from "../kube/controller.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../kube/resource.ts";
-import { label } from "../labels.ts";
-import { hasEnded } from "../pipeline/run-history.ts";
+import { label } from "../../crds/labels.ts";
+import { hasEnded } from "../../crds/run.ts";
+import {
+	ControllerLoop,
+	specChanged,
+} from "../../kube/reconcile/controller.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
+import type { ControllerFactory } from "../reconcile/context.ts";
 import { applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
-import { isGone, isOver, readRun, warehouseOfRun } from "./read.ts";
+import { isGone, isOver, readRun, warehouseOfRun } from "./state.ts";
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records what it brought. */
 export const createRunController: ControllerFactory = (context) => {

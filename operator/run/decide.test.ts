@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import { layout, runOf } from "../../test/resource-examples.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import {
+	layout,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
 import {
 	jobWith,
 	loaded,
@@ -11,8 +15,7 @@ import {
 	stateOf,
 	statusOf,
 	types,
-} from "../../test/run-examples.ts";
-import { findCondition } from "../kube/conditions.ts";
+} from "../../test/support/examples/run-examples.ts";
 import { decide, decideStart, type RunState } from "./decide.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");

@@ -5,10 +5,10 @@ import {
 	type Run,
 	type RunStatus,
 } from "../../crds/generated/types.ts";
-import { endedAs } from "../job-endings.ts";
-import { findCondition, rfc3339 } from "../kube/conditions.ts";
-import type { Job, Pod } from "../kube/kinds.ts";
-import { hasEnded } from "../pipeline/run-history.ts";
+import { hasEnded } from "../../crds/run.ts";
+import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import type { Job, Pod } from "../../kube/kinds.ts";
+import { endedAs } from "../job/endings.ts";
 import {
 	type References,
 	resolveTarget,

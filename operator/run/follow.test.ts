@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import type { JobResult } from "../../contracts/job.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { RunStatus } from "../../crds/generated/types.ts";
-import { runOf } from "../../test/resource-examples.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import type { Job, Pod } from "../../kube/kinds.ts";
+import { runOf } from "../../test/support/examples/resource-examples.ts";
 import {
 	jobWith,
 	loaded,
@@ -12,9 +14,7 @@ import {
 	stateOf,
 	statusOf,
 	types,
-} from "../../test/run-examples.ts";
-import { findCondition } from "../kube/conditions.ts";
-import type { Job, Pod } from "../kube/kinds.ts";
+} from "../../test/support/examples/run-examples.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");

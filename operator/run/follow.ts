@@ -1,8 +1,8 @@
 import type { JobError, JobResult } from "../../contracts/job.ts";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
-import { jobOutcome } from "../job-outcome.ts";
-import { findCondition } from "../kube/conditions.ts";
-import type { Job } from "../kube/kinds.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import type { Job } from "../../kube/kinds.ts";
+import { jobOutcome } from "../job/outcome.ts";
 import type { RunAction } from "./action.ts";
 import type { RunState } from "./decide.ts";
 import { transition, without } from "./transition.ts";

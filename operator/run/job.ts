@@ -5,10 +5,10 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { jobSpec } from "../job-template.ts";
-import type { Job, Secret } from "../kube/kinds.ts";
-import { controllerReference } from "../kube/resource.ts";
-import { label, managedByTidemill } from "../labels.ts";
+import { label, managedByTidemill } from "../../crds/labels.ts";
+import type { Job, Secret } from "../../kube/kinds.ts";
+import { controllerReference } from "../../kube/resource.ts";
+import { jobSpec } from "../job/template.ts";
 import type { Target } from "../pipeline/target.ts";
 
 /** What carries out a Run: its Job, and the Secret that is mounted as the Job's input. The Run owns both. */

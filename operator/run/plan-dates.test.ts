@@ -4,7 +4,11 @@ import {
 	closedThrough,
 	datesBetween,
 } from "../../contracts/utc-date.ts";
-import { layout, pipelineOf, runOf } from "../../test/resource-examples.ts";
+import {
+	layout,
+	pipelineOf,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
 import { runHistory } from "../pipeline/run-history.ts";
 import { planDates } from "./plan-dates.ts";
 

@@ -1,9 +1,13 @@
 import type { Run, RunError, RunStatus } from "../../crds/generated/types.ts";
-import type { EventReason } from "../event-reasons.ts";
-import { type Condition, rfc3339, setCondition } from "../kube/conditions.ts";
-import { annotation } from "../labels.ts";
-import type { Reason } from "../reasons.ts";
-import { rowsText } from "../rows-text.ts";
+import { annotation } from "../../crds/labels.ts";
+import { rowsText } from "../../crds/rows-text.ts";
+import {
+	type Condition,
+	rfc3339,
+	setCondition,
+} from "../../kube/conditions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 import type { RunAction } from "./action.ts";
 
 /**

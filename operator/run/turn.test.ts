@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runOf } from "../../test/resource-examples.ts";
+import { runOf } from "../../test/support/examples/resource-examples.ts";
 import { obstacle, type Rival, type Writer } from "./turn.ts";
 
 const warehouse = { name: "DuckDB:a", label: "aaaa" };

@@ -1,5 +1,5 @@
 import type { Run } from "../../crds/generated/types.ts";
-import { ageOf } from "../pipeline/run-history.ts";
+import { ageOf } from "../../kube/resource.ts";
 
 /** Another Run of the namespace that hasn't ended. */
 export interface Rival {

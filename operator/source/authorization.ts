@@ -1,8 +1,8 @@
 import type { Route, SignatureAuthorization } from "../../contracts/route.ts";
 import type { Source } from "../../crds/generated/types.ts";
-import type { Secret } from "../kube/kinds.ts";
-import { label } from "../labels.ts";
-import type { Reason } from "../reasons.ts";
+import { label } from "../../crds/labels.ts";
+import type { Secret } from "../../kube/kinds.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 import { digest } from "./keys.ts";
 
 /** Why a Source can't be served as it asks; becomes its Ready condition. */

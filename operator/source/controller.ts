@@ -1,15 +1,20 @@
 import { retentionKey } from "../../contracts/ledger.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
-import { applyActions } from "../apply-actions.ts";
-import type { ControllerFactory, OperatorContext } from "../context.ts";
-import type { EventReason } from "../event-reasons.ts";
-import { secretOf } from "../informers.ts";
-import { hasReason } from "../kube/client.ts";
-import { ControllerLoop, type Result } from "../kube/controller.ts";
-import { kinds, type Secret } from "../kube/kinds.ts";
-import { keyOf, type ObjectKey } from "../kube/resource.ts";
-import { fieldManager } from "../labels.ts";
-import { buried } from "../routes.ts";
+import { fieldManager } from "../../crds/labels.ts";
+import { hasReason } from "../../kube/client/client.ts";
+import { kinds, type Secret } from "../../kube/kinds.ts";
+import {
+	ControllerLoop,
+	type Result,
+} from "../../kube/reconcile/controller.ts";
+import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { applyActions } from "../reconcile/actions.ts";
+import type {
+	ControllerFactory,
+	OperatorContext,
+} from "../reconcile/context.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
+import { secretOf } from "../reconcile/informers.ts";
 import { secretNames } from "./authorization.ts";
 import {
 	decide,
@@ -25,10 +30,11 @@ import {
 	readKeys,
 	urlRotation,
 } from "./keys.ts";
+import { buried } from "./routes/table.ts";
 
 /**
- * Issues a Source's keys and keeps its status; the routes are {@link file://./publisher.ts the publisher's}, and one that
- * is being deleted is {@link file://./deletion-controller.ts the deletion's}.
+ * Issues a Source's keys and keeps its status; the routes are {@link file://./routes/controller.ts the publisher's}, and one that
+ * is being deleted is {@link file://./deletion/controller.ts the deletion's}.
  */
 export const createSourceController: ControllerFactory = (context) => {
 	const { informers, ledgers, routes, log } = context;

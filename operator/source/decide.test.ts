@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Source, SourceSpec } from "../../crds/generated/types.ts";
-import type { Secret } from "../kube/kinds.ts";
-import { finalizer, label } from "../labels.ts";
-import { buried } from "../routes.ts";
+import { finalizer, label } from "../../crds/labels.ts";
+import type { Secret } from "../../kube/kinds.ts";
 import { decide, type SourceAction, type SourceState } from "./decide.ts";
 import { digest, type SourceKeys } from "./keys.ts";
-import { routeOf } from "./route.ts";
+import { routeOf } from "./routes/route.ts";
+import { buried } from "./routes/table.ts";
 
 const now = Date.parse("2026-03-01T12:00:00Z");
 const keys: SourceKeys = {

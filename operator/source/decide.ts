@@ -3,22 +3,22 @@ import type { RetentionState, SourceLedger } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
-import type { SealKey } from "../../service/seal-key.ts";
-import type { CommonAction } from "../apply-actions.ts";
-import type { EventReason } from "../event-reasons.ts";
+import { annotation, finalizer } from "../../crds/labels.ts";
 import {
 	type ConditionStatus,
 	findCondition,
 	setCondition,
-} from "../kube/conditions.ts";
-import type { Secret } from "../kube/kinds.ts";
-import { annotation, finalizer } from "../labels.ts";
-import type { Reason } from "../reasons.ts";
-import { buried } from "../routes.ts";
-import { settlingMs } from "../settling.ts";
+} from "../../kube/conditions.ts";
+import type { Secret } from "../../kube/kinds.ts";
+import type { SealKey } from "../../service/seal-key.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
+import { settlingMs } from "../reconcile/grace.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 import { authorize } from "./authorization.ts";
 import { keysSecretName, type SourceKeys } from "./keys.ts";
-import { routeOf } from "./route.ts";
+import { routeOf } from "./routes/route.ts";
+import { buried } from "./routes/table.ts";
 
 /** All that a decision about one Source rests on. */
 export interface SourceState {

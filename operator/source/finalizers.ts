@@ -1,5 +1,5 @@
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
-import type { KubeClient } from "../kube/client.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
 
 /** Only over the version that was read: others may have finalizers there, too. Throws `Conflict` otherwise. */
 export async function setFinalizers(

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Secret } from "../kube/kinds.ts";
-import { annotation, label, managedByTidemill } from "../labels.ts";
+import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
+import type { Secret } from "../../kube/kinds.ts";
 
 /** What a Source's URL is made of. */
 export interface SourceKeys {

@@ -2,9 +2,12 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { applyActions } from "../apply-actions.ts";
-import type { ControllerFactory } from "../context.ts";
-import { ControllerLoop, specChanged } from "../kube/controller.ts";
+import {
+	ControllerLoop,
+	specChanged,
+} from "../../kube/reconcile/controller.ts";
+import { applyActions } from "../reconcile/actions.ts";
+import type { ControllerFactory } from "../reconcile/context.ts";
 import { decide, type TrackingPlanAction } from "./decide.ts";
 import { schemaFault } from "./schema-fault.ts";
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
-import type { CommonAction } from "../apply-actions.ts";
-import type { EventReason } from "../event-reasons.ts";
-import { findCondition, setCondition } from "../kube/conditions.ts";
-import type { Reason } from "../reasons.ts";
+import { findCondition, setCondition } from "../../kube/conditions.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { EventReason } from "../reconcile/event-reasons.ts";
+import type { Reason } from "../reconcile/reasons.ts";
 
 export type TrackingPlanAction = CommonAction<
 	TrackingPlan,

@@ -1,23 +1,23 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
+import { createApi } from "../../api/server.ts";
+import { SharedState } from "../../api/shared-state.ts";
 import {
 	type Run,
 	runKind,
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { createApi } from "../../operator/api/server.ts";
-import { SharedState } from "../../operator/api/shared-state.ts";
-import { KubeClient } from "../../operator/kube/client.ts";
-import { loadCluster } from "../../operator/kube/cluster.ts";
-import { Informer } from "../../operator/kube/informer.ts";
-import { loadKubeConfig } from "../../operator/kube/kube-config.ts";
-import type { ResourceKind } from "../../operator/kube/resource.ts";
-import { tokenClients } from "../../operator/kube/token-clients.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadCluster } from "../../kube/client/cluster.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { tokenClients } from "../../kube/client/token-clients.ts";
+import type { ResourceKind } from "../../kube/resource.ts";
+import { Informer } from "../../kube/watch/informer.ts";
 import { createLog } from "../../service/log.ts";
-import { pythonEnvironment } from "../python.ts";
-import { startControlPlane, startNats } from "../servers.ts";
+import { pythonEnvironment } from "../support/servers/python.ts";
+import { startControlPlane, startNats } from "../support/servers/servers.ts";
 
 /*
  * `make schemathesis`: requests made from the OpenAPI document, and answers judged by it, against the real apiserver with
@@ -48,7 +48,7 @@ process.exit();
 
 async function serve(): Promise<{ url: string; token: string }> {
 	const { kubectl } = controlPlane;
-	const roles = join(import.meta.dirname, "../../operator/roles.yaml");
+	const roles = join(import.meta.dirname, "../../deploy/roles.yaml");
 	await kubectl("apply", `--filename=${roles}`);
 	await kubectl("create", "namespace", account);
 	await kubectl("create", "serviceaccount", "editor", "-n", account);

@@ -1,5 +1,5 @@
-import type { ObjectKeys } from "../store/object-keys.ts";
-import type { ListedObject, ObjectStore } from "../store/object-store.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 import {
 	type CompactionRecord,
 	readRecord,

@@ -3,14 +3,14 @@ import { closedThrough } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import type { Tombstones } from "../deletion/tombstones.ts";
 import type { ArchiveMetrics } from "../metrics.ts";
-import type { Shard } from "../shard/shard.ts";
-import type { ObjectKeys } from "../store/object-keys.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
 import type {
 	FileStore,
 	ListedObject,
 	ObjectStore,
-} from "../store/object-store.ts";
-import { pause } from "../store/pause.ts";
+} from "../s3/object-store.ts";
+import { pause } from "../s3/pause.ts";
+import type { Shard } from "../shard.ts";
 import { CompactionStore } from "./compaction-store.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";

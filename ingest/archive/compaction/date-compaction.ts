@@ -1,7 +1,7 @@
 import { rm, stat } from "node:fs/promises";
 import type { IndexedObject } from "../ledger/ledger-index.ts";
-import type { ObjectKeys } from "../store/object-keys.ts";
-import type { FileStore } from "../store/object-store.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { FileStore } from "../s3/object-store.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
 import {

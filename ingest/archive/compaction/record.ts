@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import type { SourceName } from "../store/object-keys.ts";
+import type { SourceName } from "../s3/object-keys.ts";
 
 /** The objects of one source and date: a folder of the bucket (see object-keys.ts, eventsOfDate). */
 export interface SourceDate extends SourceName {

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import {
 	type ObjectEvent,
 	parquetObject,
-} from "../../../test/parquet-object.ts";
-import { passingDirectory } from "../../../test/passing-directory.ts";
+} from "../../../test/support/examples/parquet-object.ts";
+import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { Rewriter } from "./rewriter.ts";
 
 const date = "2026-03-01";

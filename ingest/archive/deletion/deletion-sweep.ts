@@ -1,10 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import { Publication } from "../shard/publication.ts";
-import type { ObjectKeys } from "../store/object-keys.ts";
-import type { ObjectStore } from "../store/object-store.ts";
-import { pause } from "../store/pause.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import { pause } from "../s3/pause.ts";
+import { Publication } from "../write/nats-progress.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 import type { Tombstones } from "./tombstones.ts";
 

@@ -1,6 +1,6 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import type { ObjectKeys, SourceName } from "../store/object-keys.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
 
 /** As many as one request deletes, and one lists. */
 const removedAtOnce = 1_000;

@@ -1,5 +1,5 @@
-import type { ObjectKeys, SourceName } from "../store/object-keys.ts";
-import type { ListedObject, ObjectStore } from "../store/object-store.ts";
+import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
+import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
 /** A source that is deleted for good, by its tombstone. */
 export interface Tombstone extends SourceName {

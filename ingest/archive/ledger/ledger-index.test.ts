@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CutRecord } from "../shard/cut.ts";
+import type { CutRecord } from "../decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 
 const sourceKey = "ffeeddccbbaa99887766554433221100";

@@ -1,9 +1,9 @@
 import pino from "pino";
 import { expect, test } from "vitest";
-import { MemoryStore } from "../../../test/memory-store.ts";
-import type { CutRecord } from "../shard/cut.ts";
-import { CutStore } from "../shard/cut-store.ts";
-import { ObjectKeys } from "../store/object-keys.ts";
+import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import type { CutRecord } from "../decide/cut.ts";
+import { ObjectKeys } from "../s3/object-keys.ts";
+import { CutStore } from "../write/cut-store.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import { LedgerSnapshots } from "./ledger-snapshots.ts";
 

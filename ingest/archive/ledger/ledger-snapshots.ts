@@ -1,7 +1,7 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import type { ObjectKeys } from "../store/object-keys.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
 import {
 	type CutEnds,
 	type IndexedSource,

@@ -1,7 +1,7 @@
 import { mapConcurrently } from "../concurrency.ts";
+import type { CutRecord } from "../decide/cut.ts";
 import type { Tombstones } from "../deletion/tombstones.ts";
-import type { CutRecord } from "../shard/cut.ts";
-import type { Publication } from "../shard/publication.ts";
+import type { Publication } from "../write/nats-progress.ts";
 import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 

@@ -7,9 +7,9 @@ import {
 } from "../compaction/record.ts";
 import { mapConcurrently } from "../concurrency.ts";
 import { type IndexedObject, rowsOf } from "../ledger/ledger-index.ts";
-import { QuestionFailure } from "../question/question-errors.ts";
-import type { ObjectKeys } from "../store/object-keys.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import { QuestionFailure } from "../request/errors.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
 
 /** Finds the objects of a date that a manifest names: each event in one of them. */
 export class ManifestObjects {

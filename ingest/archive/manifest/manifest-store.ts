@@ -1,7 +1,7 @@
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { mapConcurrently } from "../concurrency.ts";
-import type { ObjectKeys } from "../store/object-keys.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** A manifest as it stands in the store. */

@@ -6,8 +6,8 @@ import type {
 	LifecycleStore,
 	ListedObject,
 	ObjectStore,
-} from "../store/object-store.ts";
-import { pause } from "../store/pause.ts";
+} from "../s3/object-store.ts";
+import { pause } from "../s3/pause.ts";
 import { withRetentionRule } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,

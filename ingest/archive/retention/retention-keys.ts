@@ -1,6 +1,6 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 
-/** What retention looks through in the bucket, and its own notes there; see {@link file://./object-keys.ts ObjectKeys}. */
+/** What retention looks through in the bucket, and its own notes there; see {@link file://../s3/object-keys.ts ObjectKeys}. */
 export class RetentionKeys {
 	readonly #prefix: string;
 

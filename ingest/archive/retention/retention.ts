@@ -5,7 +5,7 @@ import {
 	utcDate,
 } from "../../../contracts/utc-date.ts";
 import { retainedDays } from "../ledger/ledger-index.ts";
-import type { ListedObject } from "../store/object-store.ts";
+import type { ListedObject } from "../s3/object-store.ts";
 
 /** Loads reach back to today − 30; a Run that began yesterday still reads the day before that (design §5). */
 export const keptDays = retainedDays + 1;

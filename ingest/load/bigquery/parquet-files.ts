@@ -7,7 +7,7 @@ import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
 import { columnSql } from "../columns.ts";
 import { JobFailure } from "../errors.ts";
-import { objectRows } from "../object-rows.ts";
+import { objectRows } from "../fetch/object-rows.ts";
 import type { PlannedLoad } from "./plan.ts";
 
 /**

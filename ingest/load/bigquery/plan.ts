@@ -2,7 +2,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { LoadDay } from "../days.ts";
 import { JobFailure } from "../errors.ts";
-import { misfit } from "../misfit.ts";
+import { misfit } from "../incompatibility.ts";
 import type { Table } from "./api.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { columnSql } from "../columns.ts";
-import type { ExistingColumn, WantedColumn } from "../misfit.ts";
+import type { ExistingColumn, WantedColumn } from "../incompatibility.ts";
 import type { Field, Table } from "./api.ts";
 
 /** BigQuery's types for DuckDB's; Parquet carries them over. Body is a STRING: BigQuery takes no JSON from Parquet. */

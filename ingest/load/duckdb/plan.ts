@@ -3,7 +3,7 @@ import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { columnSql } from "../columns.ts";
 import type { LoadDay } from "../days.ts";
 import { JobFailure } from "../errors.ts";
-import { type ExistingColumn, misfit } from "../misfit.ts";
+import { type ExistingColumn, misfit } from "../incompatibility.ts";
 
 /** What one transaction does to the table, in order. */
 export type LoadStep =

@@ -1,7 +1,7 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import { columnSql } from "../columns.ts";
-import { objectRows } from "../object-rows.ts";
+import { objectRows } from "../fetch/object-rows.ts";
 import type { LoadStep } from "./plan.ts";
 
 /** The SQL of a step that changes the table: its statements in order. */

@@ -1,0 +1,301 @@
+import { type JsonSchema, jsonSchema } from "../../crds/json-schema.ts";
+import {
+	type ResourceSchema,
+	readResourceSchemas,
+	type Schema,
+} from "../../crds/resource-schema.ts";
+import { errorCodes } from "../errors.ts";
+import { type ApiResource, apiResources } from "../resources/api-resource.ts";
+import { resourceNamePattern } from "../resources/resource-name.ts";
+import type { SecretField } from "../resources/secret-fields.ts";
+import { ruleSchema } from "./rule-schema.ts";
+
+/** The schemas of all bodies, by name: from the CRDs' own, with spec and status on one level as the views have them. */
+export function openApiSchemas(): Record<string, JsonSchema> {
+	const crds = new Map(readResourceSchemas().map((crd) => [crd.kind, crd]));
+	return {
+		...Object.assign(
+			{},
+			...apiResources.map((resource) =>
+				resourceSchemas(resource, crds.get(resource.kind.kind)!),
+			),
+		),
+		...runSchemas(crds.get("Run")!),
+		Error: errorSchema,
+	};
+}
+
+const head = {
+	name: {
+		description: "Name of the resource. It can't change.",
+		type: "string",
+		maxLength: 63,
+		readOnly: true,
+	},
+	creationTimestamp: {
+		description: "When it was made.",
+		type: "string",
+		format: "date-time",
+		readOnly: true,
+	},
+	managedBy: {
+		description:
+			"What keeps the resource in step with a repository and will undo changes made here. Absent when nothing does.",
+		type: "string",
+		enum: ["ArgoCD", "Flux", "Helm"],
+		readOnly: true,
+	},
+};
+
+function resourceSchemas(
+	resource: ApiResource,
+	{ kind, schema }: ResourceSchema,
+): Record<string, JsonSchema> {
+	const { spec, status } = partsOf(schema);
+	const wanted = resource.secretFields.reduce(withInlineSecret, spec);
+	const shown = tolerant({
+		properties: { ...head, ...status.properties, ...spec.properties },
+	});
+	return {
+		[kind]: {
+			description: schema.description,
+			type: "object",
+			required: ["name", "creationTimestamp", ...(spec.required ?? [])],
+			...shown,
+		},
+		[`${kind}List`]: listSchema(kind),
+		[`${kind}Create`]: {
+			...wanted,
+			description: `A new ${kind}. Without a name one is made from the display name.`,
+			properties: {
+				name: {
+					description: "Name of the resource. It can't change.",
+					type: "string",
+					pattern: resourceNamePattern,
+				},
+				...wanted.properties,
+			},
+			examples: [resource.example],
+		},
+		[`${kind}Update`]: {
+			...patchSchema({ ...wanted, type: "object" }),
+			type: "object",
+			description: `A JSON Merge Patch (RFC 7396): null removes a field, lists are replaced as a whole.`,
+			examples: [{ displayName: "Another label" }],
+		},
+	};
+}
+
+function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
+	const { spec, status } = partsOf(schema);
+	const { pipelineRef: _, cancel, dates } = spec.properties;
+	const { phase, ...found } = status.properties;
+	const phases = (phase as { enum: string[] }).enum;
+	const statuses = {
+		description: "The state in one word.",
+		type: "string",
+		enum: phases.map((name) => name.toLowerCase()),
+	};
+	const rows = { type: "integer", minimum: 0 };
+	return {
+		Run: {
+			description: schema.description,
+			type: "object",
+			required: ["name", "creationTimestamp", "pipeline", "status"],
+			...tolerant({
+				properties: {
+					...head,
+					pipeline: { description: "Name of the Pipeline.", type: "string" },
+					status: statuses,
+					cancel,
+					...found,
+				},
+			}),
+		},
+		RunList: listSchema("Run"),
+		RunStart: {
+			description:
+				"Which days to load. By the pipeline's own rules when empty.",
+			type: "object",
+			properties: { dates },
+			additionalProperties: false,
+			examples: [{}, { dates: { start: "2026-01-01", end: "2026-01-02" } }],
+		},
+		RunProgress: {
+			description:
+				"How far a run is. Fields are absent as long as they aren't known.",
+			type: "object",
+			required: ["status"],
+			properties: {
+				status: statuses,
+				daysDone: { description: "Days that are loaded.", ...rows },
+				daysTotal: { description: "Days to load.", ...rows },
+				rowsDone: { description: "Rows that are loaded.", ...rows },
+				rowsTotal: { description: "Rows to load.", ...rows },
+			},
+		},
+	};
+}
+
+const errorSchema: JsonSchema = {
+	description: "What went wrong, and what to do next.",
+	type: "object",
+	required: ["is_success", "error"],
+	properties: {
+		is_success: { type: "boolean", const: false },
+		error: {
+			type: "object",
+			required: ["code", "message", "details"],
+			properties: {
+				code: {
+					description: "For machines. A code never changes its name.",
+					type: "string",
+					enum: Object.keys(errorCodes),
+				},
+				message: { description: "For people.", type: "string" },
+				details: {
+					description: "Everything that is wrong, where fields are to blame.",
+					type: "array",
+					items: {
+						type: "object",
+						required: ["path", "message"],
+						properties: {
+							path: {
+								description:
+									"The field as in the request's body, such as `dates.start`; else the query parameter or header.",
+								type: "string",
+							},
+							message: { type: "string" },
+						},
+					},
+				},
+			},
+		},
+	},
+};
+
+function listSchema(kind: string): JsonSchema {
+	return {
+		description: "A page of a list.",
+		type: "object",
+		required: ["items"],
+		properties: {
+			items: {
+				type: "array",
+				items: { $ref: `#/components/schemas/${kind}` },
+			},
+			cursor: {
+				description: "Ask for the next page with it. Absent on the last page.",
+				type: "string",
+			},
+		},
+	};
+}
+
+type ObjectSchema = JsonSchema & {
+	properties: Record<string, JsonSchema>;
+	required?: string[];
+};
+
+function partsOf(schema: Schema): { spec: ObjectSchema; status: ObjectSchema } {
+	const { spec, status } = schema.properties!;
+	const found = withRules(status!) as ObjectSchema;
+	delete found.properties.observedGeneration;
+	return { spec: withRules(spec!) as ObjectSchema, status: found };
+}
+
+/** The CRD's schema with its rules, as far as JSON Schema can say them. */
+function withRules(crd: Schema): JsonSchema {
+	const result = jsonSchema(crd);
+	if (crd.properties)
+		result.properties = Object.fromEntries(
+			Object.entries(crd.properties).map(([name, field]) => [
+				name,
+				withRules(field),
+			]),
+		);
+	if (crd.items) result.items = withRules(crd.items);
+	const rules = (crd["x-kubernetes-validations"] ?? []).map(ruleSchema);
+	if (rules.length > 0) result.allOf = rules;
+	return result;
+}
+
+/** Where a Secret can be referred to, what is secret can be given instead. */
+function withInlineSecret(
+	schema: ObjectSchema,
+	{ at, inline, ref, description }: SecretField,
+): ObjectSchema {
+	const [first, ...rest] = at;
+	if (first === undefined) {
+		const text = { type: "string", minLength: 1, maxLength: 65_536 };
+		const value =
+			ref === "secretRefs"
+				? { type: "array", minItems: 1, maxItems: 5, items: text }
+				: text;
+		return {
+			...schema,
+			required: (schema.required ?? []).filter((name) => name !== ref),
+			oneOf: [{ required: [ref] }, { required: [inline] }],
+			properties: {
+				...schema.properties,
+				[inline]: { description, writeOnly: true, ...value },
+			},
+		};
+	}
+	const inner = schema.properties[first] as ObjectSchema;
+	const field = { at: rest, inline, ref, description };
+	return {
+		...schema,
+		properties: {
+			...schema.properties,
+			[first]: withInlineSecret(inner, field),
+		},
+	};
+}
+
+/** Of an answer: fields may be added to the API, so that clients mustn't refuse unknown ones. */
+function tolerant(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, (part) => {
+		const { additionalProperties, allOf: _, ...rest } = part;
+		return additionalProperties === undefined || additionalProperties === false
+			? rest
+			: { ...rest, additionalProperties };
+	});
+}
+
+/** Of a JSON Merge Patch: nothing is required, and null removes. */
+function patchSchema(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, (part, isItem) => {
+		// A list is replaced as a whole: what stands in it is whole, too.
+		if (isItem) return part;
+		const {
+			required: _,
+			allOf: _rules,
+			oneOf: _one,
+			default: _d,
+			...rest
+		} = part;
+		return {
+			...rest,
+			...(rest.type !== undefined && { type: [rest.type, "null"].flat() }),
+			...(Array.isArray(rest.enum) && { enum: [...rest.enum, null] }),
+		};
+	});
+}
+
+function mapSchema(
+	schema: JsonSchema,
+	change: (schema: JsonSchema, isItem: boolean) => JsonSchema,
+	isItem = false,
+): JsonSchema {
+	const result = { ...schema };
+	if (result.properties)
+		result.properties = Object.fromEntries(
+			Object.entries(result.properties as Record<string, JsonSchema>).map(
+				([name, field]) => [name, mapSchema(field, change, isItem)],
+			),
+		);
+	if (result.items)
+		result.items = mapSchema(result.items as JsonSchema, change, true);
+	return change(result, isItem);
+}

@@ -1,0 +1,294 @@
+import { type ErrorCode, errorCodes } from "../errors.ts";
+import { defaultPageSize, maxPageSize } from "../resources/page.ts";
+import { resourceNamePattern } from "../resources/resource-name.ts";
+import { defaultLogLines, maxLogLines } from "../runs/run-progress.ts";
+import { openApiSchemas } from "./openapi-schemas.ts";
+import { type Operation, operations } from "./operations.ts";
+
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
+
+/** The OpenAPI 3.1 document of the whole API. */
+export function openApiDocument() {
+	return {
+		openapi: "3.1.0",
+		info: {
+			title: "Tidemill",
+			version: "v1",
+			summary: "Webhooks into your data warehouse, day by day.",
+			description:
+				"The resources of Tidemill for who doesn't speak Kubernetes. Whatever is done here, `kubectl` shows, and the other way round.",
+			license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+		},
+		servers: [{ url: "/" }],
+		security: [{ token: [] }],
+		tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+			name,
+		})),
+		paths: Object.fromEntries(
+			[...new Set(operations.map(({ path }) => path))].map((path) => [
+				path,
+				pathItem(path),
+			]),
+		),
+		components: {
+			schemas: openApiSchemas(),
+			parameters,
+			headers,
+			responses: errorResponses(),
+			securitySchemes: {
+				token: {
+					type: "http",
+					scheme: "bearer",
+					description:
+						"A Kubernetes token: `kubectl create token <service account>`, or `tidemill tokens create`. A service account's token is about its own namespace; another names one in `Tidemill-Account`.",
+				},
+			},
+		},
+	};
+}
+
+/** Statuses of errors that every operation can have. */
+const commonErrors = [400, 401, 403, 406, 429, 500, 503];
+
+const parameters = {
+	name: {
+		name: "name",
+		in: "path",
+		required: true,
+		schema: { type: "string", pattern: resourceNamePattern },
+	},
+	run: {
+		name: "name",
+		in: "path",
+		required: true,
+		schema: {
+			type: "string",
+			pattern: "^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$",
+		},
+	},
+	limit: {
+		name: "limit",
+		in: "query",
+		description: "How many a page has at most.",
+		schema: {
+			type: "integer",
+			minimum: 1,
+			maximum: maxPageSize,
+			default: defaultPageSize,
+		},
+	},
+	cursor: {
+		name: "cursor",
+		in: "query",
+		description: "What the page before says. Without it, the first page.",
+		schema: { type: "string" },
+	},
+	pipeline: {
+		name: "pipeline",
+		in: "query",
+		description: "Only the runs of this pipeline.",
+		schema: { type: "string", pattern: resourceNamePattern },
+	},
+	wait: {
+		name: "wait",
+		in: "query",
+		description:
+			"Answer when the run has ended, or after so many seconds, 60 at most.",
+		schema: { type: "string", pattern: "^([0-9]|[1-5][0-9]|60)s?$" },
+		example: "30s",
+	},
+	tail: {
+		name: "tail",
+		in: "query",
+		description: "How many lines.",
+		schema: {
+			type: "integer",
+			minimum: 1,
+			maximum: maxLogLines,
+			default: defaultLogLines,
+		},
+	},
+	follow: {
+		name: "follow",
+		in: "query",
+		description: "Go on with what is written from now on, until the run ends.",
+		schema: { type: "boolean", default: false },
+	},
+	account: {
+		name: "Tidemill-Account",
+		in: "header",
+		description:
+			"The account (namespace) that the request is about. Only for tokens that aren't of a service account.",
+		schema: { type: "string" },
+	},
+	ifMatch: {
+		name: "If-Match",
+		in: "header",
+		description: "Only if this is still its ETag; 412 otherwise.",
+		schema: { type: "string" },
+		example: '"1"',
+	},
+	idempotencyKey: {
+		name: "Idempotency-Key",
+		in: "header",
+		description:
+			"Carried out once for 24 hours, however often it is sent with this key.",
+		schema: { type: "string", pattern: "^[ -~]{1,255}$" },
+	},
+};
+
+const headers = {
+	"X-Request-Id": header("Names the request in the API's log.", "string"),
+	"X-RateLimit-Limit": header("Requests that one has in a minute."),
+	"X-RateLimit-Remaining": header("Requests that are left of them."),
+	"X-RateLimit-Reset": header("Seconds until there are all of them again."),
+	ETag: header("Rises with every change of the resource's spec.", "string"),
+	Location: header("Where the new resource is.", "string"),
+	"Retry-After": header("Seconds to wait before the request is sent again."),
+};
+
+function pathItem(path: string) {
+	return Object.fromEntries(
+		operations
+			.filter((operation) => operation.path === path)
+			.map((operation) => [
+				operation.method.toLowerCase(),
+				describe(operation),
+			]),
+	);
+}
+
+function describe(operation: Operation) {
+	const { id, method, path, summary, tag, body, answers, errors } = operation;
+	return {
+		operationId: id,
+		summary,
+		tags: [tag],
+		parameters: parametersOf(operation).map((name) => ({
+			$ref: `#/components/parameters/${name}`,
+		})),
+		...(body && {
+			requestBody: {
+				required: body.isRequired,
+				content: {
+					[method === "PATCH"
+						? "application/merge-patch+json"
+						: "application/json"]: {
+						schema: { $ref: `#/components/schemas/${body.schema}` },
+					},
+				},
+			},
+		}),
+		responses: {
+			...Object.fromEntries(
+				Object.entries(answers).map(([status, { about, schema }]) => [
+					status,
+					{
+						description: about,
+						headers: headersOf(operation, schema),
+						...contentOf(operation, schema),
+						...linksOf(operation, schema),
+					},
+				]),
+			),
+			...Object.fromEntries(
+				[...commonErrors, ...errors, ...(path.includes("{") ? [404] : [])].map(
+					(status) => [
+						status,
+						{ $ref: `#/components/responses/Error${status}` },
+					],
+				),
+			),
+		},
+	};
+}
+
+function parametersOf({ method, path, query = [] }: Operation): string[] {
+	const names = ["account", ...query];
+	if (path.includes("{name}"))
+		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
+	if (method === "PATCH" || method === "DELETE") names.push("ifMatch");
+	if (method === "POST") names.push("idempotencyKey");
+	return names;
+}
+
+function headersOf({ id }: Operation, schema: string | undefined) {
+	const names = Object.keys(headers).slice(0, 4);
+	if (schema && /^(Source|Destination|Pipeline|TrackingPlan)$/.test(schema))
+		names.push("ETag");
+	if (id === "startRun" || id.startsWith("create")) names.push("Location");
+	return headerRefs(names);
+}
+
+function headerRefs(names: string[]) {
+	return Object.fromEntries(
+		names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+	);
+}
+
+function contentOf(
+	{ produces }: Operation,
+	schema: string | undefined,
+): object {
+	if (produces)
+		return { content: { [produces]: { schema: { type: "string" } } } };
+	if (!schema) return {};
+	return {
+		content: {
+			"application/json": {
+				schema: { $ref: `#/components/schemas/${schema}` },
+			},
+		},
+	};
+}
+
+/** What can be done next with what was made: for readers, and for tests that follow them. */
+function linksOf({ method, path }: Operation, schema: string | undefined) {
+	if (method !== "POST" || !schema) return {};
+	const collection = schema === "Run" ? "/v1/runs" : path;
+	return {
+		links: Object.fromEntries(
+			operations
+				.filter((next) => next.path.startsWith(`${collection}/{name}`))
+				.map(({ id }) => [
+					id,
+					{ operationId: id, parameters: { name: "$response.body#/name" } },
+				]),
+		),
+	};
+}
+
+function errorResponses() {
+	const statuses = [
+		...new Set(Object.values(errorCodes).map(({ status }) => status)),
+	];
+	return Object.fromEntries(
+		statuses.map((status) => [
+			`Error${status}`,
+			{
+				description: codesOf(status)
+					.map((code) => `\`${code}\``)
+					.join(" or "),
+				headers: headerRefs([
+					...Object.keys(headers).slice(0, 4),
+					...(status === 429 || status === 503 ? ["Retry-After"] : []),
+				]),
+				content: {
+					"application/json": {
+						schema: { $ref: "#/components/schemas/Error" },
+					},
+				},
+			},
+		]),
+	);
+}
+
+function codesOf(status: number): ErrorCode[] {
+	return (Object.keys(errorCodes) as ErrorCode[]).filter(
+		(code) => errorCodes[code].status === status,
+	);
+}
+
+function header(description: string, type: "string" | "integer" = "integer") {
+	return { description, schema: { type } };
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { ApiError } from "../kube/client/client.ts";
+import { TransportError } from "../kube/client/transport.ts";
+import { requestErrorOf, unauthorized } from "./errors.ts";
+
+test.each([
+	[400, "InvalidRequest"],
+	[401, "Unauthorized"],
+	[403, "Forbidden"],
+	[404, "NotFound"],
+	[409, "Conflict"],
+	[410, "CursorExpired"],
+	[422, "InvalidRequest"],
+	[429, "Unavailable"],
+	[500, "Internal"],
+	[503, "Unavailable"],
+])("the apiserver's %d becomes %s", (status, code) => {
+	expect(requestErrorOf(new ApiError(status, {})).code).toBe(code);
+});
+
+test("an apiserver that doesn't answer is a 503 that says when to come back", () => {
+	const error = requestErrorOf(
+		new TransportError({ method: "GET", path: "/" }, new Error("refused"), {
+			staleConnection: false,
+		}),
+	);
+	expect(error.status).toBe(503);
+	expect(error.headers).toEqual({ "retry-after": "2" });
+	expect(error.message).not.toContain("refused");
+});
+
+test("fields that the apiserver refuses are named", () => {
+	const error = requestErrorOf(
+		new ApiError(422, {
+			reason: "Invalid",
+			message: 'Run "x" is invalid',
+			details: {
+				causes: [
+					{
+						reason: "FieldValueInvalid",
+						field: "spec.dates.start",
+						message: 'Invalid value: "object": start must not be after end',
+					},
+				],
+			},
+		}),
+	);
+	expect(error.toJSON()).toEqual({
+		is_success: false,
+		error: {
+			code: "InvalidRequest",
+			message: "Not all of this can be so. Correct the fields in details.",
+			details: [
+				{ path: "dates.start", message: "start must not be after end" },
+			],
+		},
+	});
+});
+
+test("nothing of an error inside is shown", () => {
+	const error = requestErrorOf(new Error("password=secret"));
+	expect(error.code).toBe("Internal");
+	expect(JSON.stringify(error)).not.toContain("secret");
+});
+
+test("only a token that was presented is called invalid", () => {
+	expect(unauthorized("missing").headers["www-authenticate"]).toBe(
+		'Bearer realm="tidemill"',
+	);
+	expect(unauthorized("invalid").headers["www-authenticate"]).toContain(
+		'error="invalid_token"',
+	);
+});

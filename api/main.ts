@@ -1,0 +1,107 @@
+import { once } from "node:events";
+// prom-client: the field's metrics library, with the text format and defaults for Node.
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { loadCluster } from "../kube/client/cluster.ts";
+import { tokenClients } from "../kube/client/token-clients.ts";
+import { startHealthServer } from "../service/health-server.ts";
+import { createLog } from "../service/log.ts";
+import { connectNats } from "../service/nats.ts";
+import { SettingError, Settings } from "../service/settings.ts";
+import { stopSignal } from "../service/stop-signal.ts";
+import { createApi } from "./server.ts";
+import { SharedState } from "./shared-state.ts";
+
+/** A caller is told sooner than this that the apiserver doesn't answer. */
+const requestTimeoutMs = 10_000;
+
+/** `tidemill api`: serves the REST API until SIGTERM, then answers what it accepted and returns 0. */
+export async function main(): Promise<number> {
+	const log = createLog("api");
+	const settings = new Settings();
+	const port = { min: 0, max: 65_535 };
+	const cluster = loadCluster(settings.optional("KUBECONFIG"));
+	const stopping = stopSignal();
+
+	const registry = new Registry();
+	collectDefaultMetrics({ register: registry });
+	let isListening = false;
+	const health = await startHealthServer({
+		port: settings.integer("HEALTH_PORT", { ...port, fallback: 0 }),
+		host: settings.text("HEALTH_HOST", "127.0.0.1"),
+		live: () => undefined,
+		ready: () =>
+			stopping.aborted
+				? "stopping"
+				: isListening
+					? undefined
+					: "not listening yet",
+		registry,
+	});
+
+	const shared = new SharedState({
+		replicas: settings.integer("STREAM_REPLICAS", {
+			min: 1,
+			max: 5,
+			fallback: 1,
+		}),
+	});
+	// In the background: without NATS the API does all that needs none.
+	const connecting = connectNats(settings, "api", log, stopping).then(
+		(connection) => {
+			shared.connected(connection);
+			return connection;
+		},
+		(error) => {
+			if (!stopping.aborted) throw error;
+			return undefined;
+		},
+	);
+	const api = createApi({
+		clientFor: tokenClients(cluster, {
+			userAgent: "tidemill-api",
+			requestTimeoutMs,
+		}),
+		rateLimit: {
+			limit: settings.integer("API_RATE_LIMIT", {
+				min: 1,
+				max: 1_000_000,
+				fallback: 120,
+			}),
+			windowMs: 60_000,
+			shared,
+		},
+		requests: shared,
+		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
+		log,
+		stopping,
+	});
+	try {
+		const address = await api
+			.listen({
+				host: settings.text("API_HOST", "127.0.0.1"),
+				port: settings.integer("API_PORT", { ...port, fallback: 8_090 }),
+			})
+			.catch(explainTakenPort);
+		isListening = true;
+		log.info({ address }, "serving the REST API");
+		const [connection] = await Promise.all([connecting, fired(stopping)]);
+		await api.close();
+		await connection?.close();
+	} finally {
+		await api.close();
+		await health.close();
+	}
+	log.info("stopped");
+	return 0;
+}
+
+function explainTakenPort(error: NodeJS.ErrnoException): never {
+	if (error.code !== "EADDRINUSE") throw error;
+	throw new SettingError(
+		`${error.message}: another process has that port. Set API_PORT to a free one.`,
+	);
+}
+
+async function fired(signal: AbortSignal): Promise<void> {
+	if (!signal.aborted) await once(signal, "abort");
+}

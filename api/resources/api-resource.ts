@@ -1,0 +1,128 @@
+import {
+	type Destination,
+	destinationKind,
+	type Pipeline,
+	pipelineKind,
+	type Source,
+	sourceKind,
+	type TrackingPlan,
+	trackingPlanKind,
+} from "../../crds/generated/types.ts";
+import type { Kind } from "../../crds/spec-validator.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { SecretField } from "./secret-fields.ts";
+
+/** A custom resource that people make, as the API offers it. */
+export interface ApiResource<T extends Resource = Resource> {
+	/** The last part of its collection's path. */
+	collection: string;
+	/** What messages call one of it; a name begins with it when nothing better is known. */
+	noun: string;
+	kind: ResourceKind<T> & { kind: Kind };
+	secretFields: SecretField[];
+	/** A body that makes one. */
+	example: object;
+	/** The answer to POST waits for this, for a few seconds. */
+	isReadyToShow(resource: T): boolean;
+}
+
+export interface Resource extends KubeObject {
+	spec: object;
+	status?: { observedGeneration?: number };
+}
+
+const atOnce = () => true;
+
+const sources: ApiResource<Source> = {
+	collection: "sources",
+	noun: "source",
+	example: {
+		displayName: "The shop",
+		type: "Webhook",
+		webhook: {
+			authorization: {
+				type: "CustomToken",
+				customToken: { token: "choose-a-long-one" },
+			},
+		},
+	},
+	kind: sourceKind,
+	secretFields: [
+		{
+			at: ["webhook", "authorization", "customToken"],
+			inline: "token",
+			ref: "secretRef",
+			description:
+				"The token itself, instead of `secretRef`. It goes into a Secret and is never shown.",
+		},
+		{
+			at: ["webhook", "authorization", "signature"],
+			inline: "secrets",
+			ref: "secretRefs",
+			description:
+				"The signing secrets themselves, instead of `secretRefs`. They go into a Secret and are never shown.",
+		},
+	],
+	isReadyToShow: ({ status }) =>
+		status?.webhookURL !== undefined && status.phase !== undefined,
+};
+
+const destinations: ApiResource<Destination> = {
+	collection: "destinations",
+	noun: "destination",
+	example: {
+		displayName: "Warehouse",
+		type: "DuckDB",
+		duckDB: { path: "analytics/events.duckdb", volumeClaimName: "warehouse" },
+	},
+	kind: destinationKind,
+	secretFields: [
+		{
+			at: ["bigQuery", "credentials"],
+			inline: "key",
+			ref: "secretRef",
+			description:
+				"The service account's JSON key as text, instead of `secretRef`. It goes into a Secret and is never shown.",
+		},
+	],
+	isReadyToShow: atOnce,
+};
+
+const pipelines: ApiResource<Pipeline> = {
+	collection: "pipelines",
+	noun: "pipeline",
+	example: {
+		displayName: "Orders, every morning",
+		sourceRef: { name: "the-shop" },
+		destinationRef: { name: "warehouse" },
+		schedule: {
+			type: "Daily",
+			updateTime: "06:30",
+			timeZone: "Europe/Berlin",
+		},
+	},
+	kind: pipelineKind,
+	secretFields: [],
+	isReadyToShow: atOnce,
+};
+
+const trackingPlans: ApiResource<TrackingPlan> = {
+	collection: "tracking-plans",
+	noun: "tracking-plan",
+	example: {
+		displayName: "Shop events",
+		eventType: { bodyPointer: "/event" },
+		events: [{ type: "order.paid", schema: { required: ["order"] } }],
+	},
+	kind: trackingPlanKind,
+	secretFields: [],
+	isReadyToShow: atOnce,
+};
+
+/** Those that can be made, changed and deleted; Runs are started and cancelled instead. */
+export const apiResources: ApiResource[] = [
+	sources,
+	destinations,
+	pipelines,
+	trackingPlans,
+];

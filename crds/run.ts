@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import type { Run, RunSpec } from "./generated/types.ts";
+
+/** Whether a Run has come to its end. The operator writes `completionTime` together with the final phase. */
+export function hasEnded({ status }: Run): boolean {
+	return status?.completionTime !== undefined;
+}
+
+/** The name of a Run that a person or a program starts. @param suffix random letters, or what makes a repeat the same Run. */
+export function startedRunName(
+	pipeline: string,
+	suffix: string = randomBytes(5).toString("hex"),
+): string {
+	return `${pipeline}-${suffix}`;
+}
+
+/** The name of the Run of a scheduled minute. It is the lock: everybody who wants to make that Run uses the same name. */
+export function scheduledRunName(pipeline: string, slotMs: number): string {
+	return `${pipeline}-${slotMs / 60_000}`;
+}
+
+/** A Run of a Pipeline, to be created. */
+export function newRun(
+	pipeline: string,
+	metadata: Run["metadata"],
+	spec: Omit<RunSpec, "pipelineRef"> = {},
+): Run {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Run",
+		metadata,
+		spec: { ...spec, pipelineRef: { name: pipeline } },
+	};
+}

@@ -1,0 +1,98 @@
+import type { ResourceSchema, Schema } from "../crds/resource-schema.ts";
+
+/** The text of docs/reference/resources.md: every field with its type, default, bounds and rules. */
+export function referenceText(resources: ResourceSchema[]): string {
+	return `${header}\n${resources.map(section).join("\n")}`;
+}
+
+const header = `# Resources
+
+<!-- Generated from crds/*.yaml by "npm run generate". Change those instead. -->
+
+The API group is \`tidemill.dev/v1alpha1\`; all resources are namespaced. \`kubectl get tidemill\` lists them all.
+A field with a \\* is required. \`kubectl explain source.spec\` says the same on the command line.
+`;
+
+function section(resource: ResourceSchema): string {
+	const { kind, plural, shortNames, schema } = resource;
+	const { spec, status } = schema.properties!;
+	const rules = [...rulesOf("", schema)].map((rule) => `- ${rule}\n`).join("");
+	return `## ${kind}
+
+${schema.description} (\`${plural}\`, \`${shortNames.join("`, `")}\`)
+
+${spec!.description}
+
+${table(spec!)}
+Rules, judged at admission:
+
+${rules}
+### Status of a ${kind}
+
+${table(status!)}`;
+}
+
+function table(schema: Schema): string {
+	const rows = [...fieldsOf("", schema)].map(
+		({ path, required, field }) =>
+			`| \`${path}\`${required ? " \\*" : ""} | ${typeName(field)} | ${bounds(field)} | ${field.description ?? ""} |\n`,
+	);
+	return `| field | type | bounds and default | meaning |\n| --- | --- | --- | --- |\n${rows.join("")}`;
+}
+
+function* fieldsOf(
+	prefix: string,
+	schema: Schema,
+): Generator<{ path: string; required: boolean; field: Schema }> {
+	for (const [name, field] of Object.entries(schema.properties ?? {})) {
+		const path = `${prefix}${name}${field.type === "array" ? "[]" : ""}`;
+		yield { path, required: schema.required?.includes(name) ?? false, field };
+		// A condition has the fields of every Kubernetes condition.
+		if (name !== "conditions")
+			yield* fieldsOf(`${path}.`, field.items ?? field);
+	}
+}
+
+function* rulesOf(path: string, schema: Schema): Generator<string> {
+	for (const { message } of schema["x-kubernetes-validations"] ?? [])
+		yield path ? `\`${path}\`: ${message}` : message;
+	for (const [name, field] of Object.entries(schema.properties ?? {}))
+		yield* rulesOf(path ? `${path}.${name}` : name, field);
+	if (schema.items) yield* rulesOf(`${path}[]`, schema.items);
+}
+
+function typeName(field: Schema): string {
+	if (field.enum) return field.enum.map((value) => `\`${value}\``).join(" or ");
+	if (field.additionalProperties) return "map of quantities";
+	if (field.items) return `list of ${field.items.type}s`;
+	return field.format?.startsWith("date") ? field.format : field.type!;
+}
+
+function bounds(field: Schema): string {
+	const texts: string[] = [];
+	const range = (
+		least: number | undefined,
+		most: number | undefined,
+		unit: string,
+	) => {
+		if (least !== undefined && most !== undefined)
+			texts.push(`${least} to ${most}${unit}`);
+		else if (least !== undefined) texts.push(`at least ${least}${unit}`);
+		else if (most !== undefined) texts.push(`at most ${most}${unit}`);
+	};
+	range(field.minimum, field.maximum, "");
+	range(field.minLength, field.maxLength, " characters");
+	range(field.minItems, field.maxItems, " items");
+	if (field.items?.enum)
+		texts.push(`of ${field.items.enum.map((v) => `\`${v}\``).join(", ")}`);
+	const pattern = field.pattern ?? field.items?.pattern;
+	if (pattern) texts.push(`\`${pattern.replaceAll("|", "\\|")}\``);
+	if (field.default !== undefined && !isEmptyObject(field.default))
+		texts.push(`default \`${JSON.stringify(field.default)}\``);
+	return texts.join("; ");
+}
+
+/** `{}` only lets the defaults of the fields within apply. */
+function isEmptyObject(value: unknown): boolean {
+	return JSON.stringify(value) === "{}";
+}

@@ -1,0 +1,89 @@
+import { createLog } from "../../../service/log.ts";
+import { connectNats } from "../../../service/nats.ts";
+import { Settings } from "../../../service/settings.ts";
+import { CompactionStore } from "../compaction/compaction-store.ts";
+import type { CompactionRecord } from "../compaction/record.ts";
+import type { CutGroup, CutRecord } from "../decide/cut.ts";
+import { Tombstones } from "../deletion/tombstones.ts";
+import { LedgerIndex, ledgerOf } from "../ledger/ledger-index.ts";
+import { LedgerSnapshots } from "../ledger/ledger-snapshots.ts";
+import { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import { S3ObjectStore } from "../s3/s3-object-store.ts";
+import { readArchiveSettings } from "../settings.ts";
+import { CutStore } from "../write/cut-store.ts";
+import { Publication } from "../write/nats-progress.ts";
+
+/**
+ * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
+ * replaces the snapshots. Takes archive's own settings, and may run beside it. Prints events per source and date.
+ */
+export async function main(args: string[]): Promise<number> {
+	if (args.join(" ") !== "rebuild") {
+		process.stderr.write("Usage: tidemill ledger rebuild\n");
+		return 2;
+	}
+	const log = createLog("ledger");
+	const settings = new Settings();
+	const archive = readArchiveSettings(settings);
+	const connection = await connectNats(settings, "archive", log);
+	const store = new S3ObjectStore(archive.store, new AbortController().signal);
+	const keys = new ObjectKeys(archive.prefix);
+	try {
+		const { replicas } = archive.stream;
+		const publication = await Publication.open(connection, replicas);
+		const snapshots = new LedgerSnapshots(store, keys, log);
+		const tombstones = new Tombstones(store, keys);
+		await tombstones.refresh();
+		for (const shard of archive.shards) {
+			const index = new LedgerIndex();
+			const cuts = await new CutStore(store, keys).ofShard(shard);
+			for (const [number, cut] of cuts.entries()) {
+				const isNewest = cuts[number + 1]?.stream !== cut.stream;
+				const kept = cut.groups.filter((group) => !tombstones.has(group));
+				if (!isNewest || (await isComplete(cut, kept, store, keys)))
+					index.add({ ...cut, groups: kept });
+			}
+			await snapshots.clear(shard);
+			await snapshots.write(shard, index);
+			for (const source of index.sources()) {
+				const ledger = ledgerOf(source);
+				await publication.setLedger(ledger);
+				for (const [date, events] of Object.entries(ledger.archived))
+					console.log(
+						[ledger.account, ledger.sourceKey, date, events].join("\t"),
+					);
+			}
+		}
+	} finally {
+		await connection.close();
+		store.close();
+	}
+	return 0;
+}
+
+/**
+ * Whether these objects of a cut are in the store, or were until a compaction replaced them; of all but a stream's newest
+ * cut that is so.
+ */
+async function isComplete(
+	cut: CutRecord,
+	groups: readonly CutGroup[],
+	store: ObjectStore,
+	keys: ObjectKeys,
+): Promise<boolean> {
+	const compactions = new CompactionStore(store, keys);
+	for (const group of groups) {
+		const key = keys.events(group, cut.stream, cut.first);
+		const objects = store.list(key);
+		if (!(await objects[Symbol.asyncIterator]().next()).done) continue;
+		const record = await compactions.of(group);
+		if (!record || !isReplaced(key, record)) return false;
+	}
+	return true;
+}
+
+function isReplaced(key: string, { outputs }: CompactionRecord): boolean {
+	const name = key.slice(key.lastIndexOf("/") + 1);
+	return outputs.some(({ inputs }) => inputs.includes(name));
+}

@@ -1,0 +1,180 @@
+import { expect, test } from "vitest";
+import type { FrameEvent } from "../../wire/frame.ts";
+import {
+	type CutRecord,
+	decideCut,
+	eventsOfCut,
+	inheritNumbers,
+	type StoredFrame,
+	withoutCopies,
+} from "./cut.ts";
+import { holeMs, memoryMs } from "./frame-numbers.ts";
+
+const noon = Date.UTC(2026, 2, 1, 12);
+const midnight = Date.UTC(2026, 2, 2);
+
+function event(
+	body: string,
+	receivedAtMs = noon,
+	account = "shop",
+	sourceKey = "aa".repeat(16),
+): FrameEvent {
+	return {
+		id: Buffer.alloc(16),
+		receivedAtMs,
+		account,
+		sourceKey,
+		kind: "json",
+		headers: "",
+		violations: "",
+		body: Buffer.from(body),
+	};
+}
+
+function frame(
+	sequence: number,
+	number: number,
+	events: FrameEvent[],
+	more: { timeMs?: number; process?: string; voided?: number[] } = {},
+): StoredFrame {
+	const { timeMs = noon, process = "p", voided = [] } = more;
+	return {
+		sequence,
+		timeMs,
+		bytes: 1,
+		frame: { process, number, voided, events },
+	};
+}
+
+function bodies(cut: CutRecord, frames: StoredFrame[]): string[][] {
+	return eventsOfCut(cut, frames).map(({ events }) =>
+		events.map(({ body }) => Buffer.from(body).toString()),
+	);
+}
+
+test("events are grouped by account, source and date of receipt", () => {
+	const frames = [
+		frame(1, 1, [event("1"), event("2", midnight), event("3", midnight - 1)]),
+		frame(2, 2, [
+			event("4", noon, "bank"),
+			event("5", noon, "shop", "bb".repeat(16)),
+		]),
+	];
+	const cut = decideCut("s", {}, frames);
+	expect(cut).toMatchObject({
+		first: 1,
+		last: 2,
+		firstFrame: { id: "p.1", time: "2026-03-01T12:00:00.000Z" },
+		lastFrame: { id: "p.2" },
+		repeated: [],
+	});
+	expect(
+		cut.groups.map((g) => [g.account, g.sourceKey.slice(0, 2), g.date, g.rows]),
+	).toEqual([
+		["bank", "aa", "2026-03-01", 1],
+		["shop", "aa", "2026-03-01", 2],
+		["shop", "aa", "2026-03-02", 1],
+		["shop", "bb", "2026-03-01", 1],
+	]);
+	expect(cut.groups[1]!.lastEventTime).toBe("2026-03-01T23:59:59.999Z");
+	expect(bodies(cut, frames)).toEqual([["4"], ["1", "3"], ["2"], ["5"]]);
+});
+
+test("a frame stored again, in the same cut or a later one, is taken once", () => {
+	const one = [frame(1, 1, [event("1")]), frame(2, 1, [event("1")])];
+	const first = decideCut("s", {}, one);
+	expect(first.repeated).toEqual([2]);
+	expect(bodies(first, one)).toEqual([["1"]]);
+
+	const two = [frame(3, 1, [event("1")]), frame(4, 2, [event("2")])];
+	const second = decideCut("s", first.processes, two);
+	expect(second.repeated).toEqual([3]);
+	expect(bodies(second, two)).toEqual([["2"]]);
+});
+
+test("a frame that is repeated into the stream after its own is taken once", () => {
+	const old = [frame(1, 1, [event("1")]), frame(2, 2, [event("2")])];
+	const one = decideCut("old", {}, [old[0]!]);
+	const two = decideCut("old", one.processes, [old[1]!]);
+	const next = [frame(1, 2, [event("2")]), frame(2, 3, [event("3")])];
+	const cut = decideCut("new", inheritNumbers([one, two]), next);
+	expect(cut.repeated).toEqual([1]);
+	expect(bodies(cut, next)).toEqual([["3"]]);
+});
+
+test("a cut of nothing but repeated frames has no objects", () => {
+	const first = decideCut("s", {}, [frame(1, 1, [event("1")])]);
+	const frames = [frame(2, 1, [event("1")])];
+	const cut = decideCut("s", first.processes, frames);
+	expect(cut.groups).toEqual([]);
+	expect(bodies(cut, frames)).toEqual([]);
+});
+
+test("a number that its process leaves out is an alarm, also over cuts", () => {
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
+	const late = { timeMs: noon + holeMs + 1 };
+	expect(() =>
+		decideCut("s", first.processes, [frame(3, 4, [], late)]),
+	).toThrow(
+		expect.objectContaining({
+			code: "FrameGap",
+			message: expect.stringContaining("frames 2 to 2"),
+		}),
+	);
+	expect(() =>
+		decideCut("s", first.processes, [
+			frame(3, 4, [], { ...late, voided: [2] }),
+		]),
+	).not.toThrow();
+});
+
+test("a process that went silent with an open number is no alarm", () => {
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
+	const other = { timeMs: noon + memoryMs, process: "q" };
+	const second = decideCut("s", first.processes, [frame(3, 1, [], other)]);
+	expect(Object.keys(second.processes)).toEqual(["p", "q"]);
+	const later = { ...other, timeMs: noon + memoryMs + 1 };
+	const third = decideCut("s", second.processes, [frame(4, 2, [], later)]);
+	expect(Object.keys(third.processes)).toEqual(["q"]);
+});
+
+test("a record survives JSON", () => {
+	const frames = [frame(1, 5, [event("1")])];
+	const cut = decideCut("s", {}, frames);
+	expect(bodies(JSON.parse(JSON.stringify(cut)), frames)).toEqual([["1"]]);
+});
+
+test.each<[string, StoredFrame]>([
+	["another frame", frame(2, 9, [event("2")])],
+	[
+		"the frame at another time",
+		frame(2, 2, [event("2")], { timeMs: noon + 1 }),
+	],
+	["more events", frame(2, 2, [event("2"), event("3")])],
+	["events of another date", frame(2, 2, [event("2", midnight)])],
+])("a stream that holds %s than the cut says is an alarm", (_, other) => {
+	const first = frame(1, 1, [event("1")]);
+	const cut = decideCut("s", {}, [first, frame(2, 2, [event("2")])]);
+	expect(() => eventsOfCut(cut, [first, other])).toThrow(
+		expect.objectContaining({ code: "CutMismatch" }),
+	);
+});
+
+test("copies of events that other frames stored are left out, as the record says", () => {
+	const frames = [
+		frame(1, 1, [event("a"), event("copy"), event("b")]),
+		frame(2, 2, [event("copy", noon, "bank")]),
+		frame(3, 3, [event("c")]),
+	];
+	const cut = decideCut("s", {}, frames);
+	expect(withoutCopies(cut, frames, [])).toBe(cut);
+	const without = withoutCopies(cut, frames, [
+		[1, 1],
+		[2, 0],
+	]);
+	expect(bodies(without, frames)).toEqual([["a", "b", "c"]]);
+	// Whoever adopts the record must not take them either.
+	expect(() => eventsOfCut({ ...without, copies: [] }, frames)).toThrow(
+		/CutMismatch|groups/,
+	);
+});

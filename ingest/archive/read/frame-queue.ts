@@ -1,0 +1,221 @@
+import { isUtf8 } from "node:buffer";
+import {
+	type Consumer,
+	type ConsumerMessages,
+	DeliverPolicy,
+	type JetStreamClient,
+	JetStreamError,
+	type JsMsg,
+} from "@nats-io/jetstream";
+import { maxFrameBytes } from "../../../contracts/nats.ts";
+import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
+import { Alarm } from "../alarm.ts";
+import type { StoredFrame } from "../decide/cut.ts";
+import type { Backlog } from "../decide/cut-due.ts";
+
+/** Asked for at once: one frame of the largest size with its head must fit, or JetStream would never send it. */
+const fetchBytes = maxFrameBytes + 64 * 1024;
+const fetchExpiresMs = 10_000;
+
+/**
+ * The frames are no longer where they were expected, as a second archiver has purged them or NATS was restarted.
+ * Nothing is wrong yet: reading begins again at the newest cut.
+ */
+export class PositionLost extends Error {
+	override name = "PositionLost";
+}
+
+/** A stream's frames from one sequence on, read ahead up to a bound of bytes. */
+export class FrameQueue {
+	readonly #consumer: Consumer;
+	readonly #stream: string;
+	readonly #maxBytes: number;
+	readonly #onChange: () => void;
+	#frames: (StoredFrame & { readAtMs: number })[] = [];
+	#bytes = 0;
+	#lastSequence: number;
+	/** Read at least through here, whatever the bound. */
+	#wanted = 0;
+	#batch: ConsumerMessages | undefined;
+	#room: (() => void) | undefined;
+	#failure: unknown;
+	#isClosed = false;
+
+	private constructor(
+		consumer: Consumer,
+		options: Parameters<typeof FrameQueue.open>[1],
+	) {
+		this.#consumer = consumer;
+		this.#stream = options.stream;
+		this.#maxBytes = options.maxBytes;
+		this.#onChange = options.onChange;
+		this.#lastSequence = options.from - 1;
+	}
+
+	/** `onChange` is called after each frame that came, and after a failure. */
+	static async open(
+		jetstream: JetStreamClient,
+		options: {
+			stream: string;
+			from: number;
+			maxBytes: number;
+			onChange: () => void;
+		},
+	): Promise<FrameQueue> {
+		const consumer = await jetstream.consumers.get(options.stream, {
+			deliver_policy: DeliverPolicy.StartSequence,
+			opt_start_seq: options.from,
+		});
+		const queue = new FrameQueue(consumer, options);
+		void queue.#read();
+		return queue;
+	}
+
+	get backlog(): Backlog {
+		return {
+			frames: this.#frames.length,
+			bytes: this.#bytes,
+			sinceMs: this.#frames[0]?.readAtMs ?? NaN,
+			lastSequence: this.#lastSequence,
+		};
+	}
+
+	/** Stream time of the oldest frame that stands in no cut. */
+	get oldestTimeMs(): number | undefined {
+		return this.#frames[0]?.timeMs;
+	}
+
+	/** Throws what ended the reading: {@link Alarm}, {@link PositionLost}, or what NATS said. */
+	throwIfFailed(): void {
+		if (this.#failure !== undefined) throw this.#failure;
+	}
+
+	/** Whether reading ended at a message that stops the shard. */
+	get hasAlarm(): boolean {
+		return this.#failure instanceof Alarm;
+	}
+
+	/** The frames read so far, in order and without a gap. */
+	peek(): readonly StoredFrame[] {
+		return this.#frames;
+	}
+
+	/** Has the queue read on through this sequence, also beyond its bound of bytes. */
+	want(sequence: number): void {
+		this.#wanted = Math.max(this.#wanted, sequence);
+		this.#room?.();
+	}
+
+	/** Removes and returns the frames through this sequence, which has been read. */
+	take(last: number): StoredFrame[] {
+		const count = this.#frames.findLastIndex(
+			({ sequence }) => sequence <= last,
+		);
+		const taken = this.#frames.splice(0, count + 1);
+		for (const { bytes } of taken) this.#bytes -= bytes;
+		this.#room?.();
+		return taken;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		this.#room?.();
+		this.#batch?.stop();
+		// The server forgets it by itself in five minutes.
+		await this.#consumer.delete().catch(() => undefined);
+	}
+
+	async #read(): Promise<void> {
+		try {
+			while (!this.#isClosed) await this.#readBatch();
+		} catch (error) {
+			if (this.#isClosed) return;
+			this.#failure = error;
+			this.#onChange();
+		}
+	}
+
+	async #readBatch(): Promise<void> {
+		await this.#untilRoom();
+		if (this.#isClosed) return;
+		// Not consume(): its bounds are messages or 100 messages' bytes, and it stalls for seconds where they meet.
+		this.#batch = await this.#consumer.fetch({
+			max_bytes: fetchBytes,
+			expires: fetchExpiresMs,
+		});
+		let count = 0;
+		try {
+			for await (const message of this.#batch) {
+				count++;
+				this.#push(message);
+				await this.#untilRoom();
+				if (this.#isClosed) return;
+			}
+		} catch (error) {
+			if (!isEndOfBatch(error)) throw error;
+			if (count === 0)
+				throw new Alarm(
+					"FrameUnreadable",
+					`stream ${this.#stream}, sequence ${this.#lastSequence + 1}: the message is larger than a frame may be`,
+				);
+		}
+	}
+
+	#push(message: JsMsg): void {
+		const { streamSequence: sequence, timestampNanos } = message.info;
+		if (sequence !== this.#lastSequence + 1)
+			throw new PositionLost(
+				`stream ${this.#stream} went on at sequence ${sequence} after ${this.#lastSequence}`,
+			);
+		const bytes = message.data.length;
+		this.#frames.push({
+			sequence,
+			timeMs: Math.floor(timestampNanos / 1e6),
+			bytes,
+			readAtMs: performance.now(),
+			frame: readFrame(message.data, this.#stream, sequence),
+		});
+		this.#lastSequence = sequence;
+		this.#bytes += bytes;
+		this.#onChange();
+	}
+
+	async #untilRoom(): Promise<void> {
+		while (
+			this.#bytes >= this.#maxBytes &&
+			this.#lastSequence >= this.#wanted &&
+			!this.#isClosed
+		)
+			await new Promise<void>((resolve) => {
+				this.#room = resolve;
+			});
+		this.#room = undefined;
+	}
+}
+
+function readFrame(data: Uint8Array, stream: string, sequence: number): Frame {
+	try {
+		const frame = decodeFrame(data);
+		for (const { body } of frame.events)
+			if (!isUtf8(body)) throw new FrameError("a body is not UTF-8");
+		return frame;
+	} catch (error) {
+		if (!(error instanceof FrameError)) throw error;
+		throw new Alarm(
+			"FrameUnreadable",
+			`stream ${stream}, sequence ${sequence}: ${error.message}`,
+			{ cause: error },
+		);
+	}
+}
+
+/**
+ * The batch is over and nothing is lost: it had as many messages as one may, or the next is larger than what was left
+ * of its bytes (ADR-13, status 409). The client gives these ends as errors.
+ */
+function isEndOfBatch(error: unknown): boolean {
+	return (
+		error instanceof JetStreamError &&
+		/^(batch completed|message size exceeds maxbytes)$/i.test(error.message)
+	);
+}

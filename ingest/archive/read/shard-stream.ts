@@ -1,0 +1,129 @@
+import {
+	DiscardPolicy,
+	JetStreamApiError,
+	jetstreamManager,
+	RetentionPolicy,
+	StorageType,
+	type StreamAPI,
+	type StreamConfig,
+} from "@nats-io/jetstream";
+import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import {
+	duplicateWindowMs,
+	framesSubject,
+	streamName,
+} from "../../../contracts/nats.ts";
+import type { Logger } from "../../../service/log.ts";
+import { decodeFrame, frameId } from "../../wire/frame.ts";
+import { inspectShardStream } from "../../wire/stream-safety.ts";
+import { NextStreamName } from "./next-stream-name.ts";
+import type { StreamAtCut } from "./stream-identity.ts";
+
+export interface StreamSettings {
+	/** What the stream may hold before receive is refused; well below the disk. */
+	maxBytes: number;
+	replicas: number;
+}
+
+/**
+ * Another archiver made the stream first. nats-server's JSStreamSubjectOverlapErr, and JSStreamNameExistErr: with other
+ * settings than this one's.
+ */
+const alreadyMade = new Set([10065, 10058]);
+
+/**
+ * The name of the stream that takes the shard's frames; made here when there is none.
+ * Throws when its settings, or its servers', could lose an acknowledged event.
+ */
+export async function openShardStream(
+	connection: NatsConnection,
+	shard: number,
+	settings: StreamSettings,
+	log: Logger,
+): Promise<string> {
+	const nextName = await NextStreamName.open(
+		connection,
+		shard,
+		settings.replicas,
+	);
+	let stream = await inspectShardStream(connection, shard);
+	if (!stream) {
+		const name = await nextName.get();
+		await createStream(connection, shard, name, settings, log);
+		stream = await inspectShardStream(connection, shard);
+	}
+	if (!stream)
+		throw new Error(`shard ${shard}: its stream vanished as it was made`);
+	const faults = [...stream.faults, ...strangeness(shard, stream.info.config)];
+	if (faults.length > 0)
+		throw new Error(
+			`shard ${shard}: its stream could lose events. ${faults.join("; ")}`,
+		);
+	await nextName.use(stream.name);
+	return stream.name;
+}
+
+/** What the stream holds at this sequence, the last of a cut. */
+export async function readStreamAt(
+	streams: StreamAPI,
+	stream: string,
+	sequence: number | undefined,
+): Promise<StreamAtCut> {
+	// In this order: of a stream that ends before the sequence, nothing can be said later.
+	const { last_seq: lastSequence } = (await streams.info(stream)).state;
+	const message =
+		sequence && (await streams.getMessage(stream, { seq: sequence }));
+	if (!message) return { lastSequence, lastFrame: undefined };
+	const { process, number } = decodeFrame(message.data);
+	const time = message.time.toISOString();
+	return { lastSequence, lastFrame: { id: frameId(process, number), time } };
+}
+
+async function createStream(
+	connection: NatsConnection,
+	shard: number,
+	name: string,
+	settings: StreamSettings,
+	log: Logger,
+): Promise<void> {
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	try {
+		await streams.add({
+			name,
+			description: `Frames of shard ${shard} on their way to S3`,
+			subjects: [framesSubject(shard)],
+			storage: StorageType.File,
+			retention: RetentionPolicy.Limits,
+			discard: DiscardPolicy.New,
+			max_bytes: settings.maxBytes,
+			duplicate_window: nanos(duplicateWindowMs),
+			num_replicas: settings.replicas,
+			allow_direct: true,
+			deny_delete: true,
+			deny_purge: false,
+		});
+		log.info({ shard, stream: name }, "made the shard's stream");
+	} catch (error) {
+		if (!(error instanceof JetStreamApiError) || !alreadyMade.has(error.code))
+			throw error;
+	}
+}
+
+/** What makes a stream unfit for archive, beyond what makes it unsafe for receive. */
+function strangeness(shard: number, config: StreamConfig): string[] {
+	const subject = framesSubject(shard);
+	const faults: string[] = [];
+	if (config.subjects.length !== 1 || config.subjects[0] !== subject)
+		faults.push(
+			`stream ${config.name}: subjects must be ${subject} alone, not ${config.subjects.join(", ")}`,
+		);
+	if (config.mirror || config.sources?.length)
+		faults.push(
+			`stream ${config.name}: it must not be fed by mirror or sources`,
+		);
+	if (!config.name.startsWith(streamName(shard, "")))
+		faults.push(
+			`stream ${config.name}: its name must be ${streamName(shard, "")} and an epoch that no other stream ever had`,
+		);
+	return faults;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { readDeletionQuestion, readManifestQuestion } from "./request.ts";
+
+const good = {
+	run: "0b6f0b5e-1111-4222-8333-444455556666",
+	account: "shop",
+	sourceKey: "ffeeddccbbaa99887766554433221100",
+	start: "2026-03-01",
+	renew: true,
+};
+
+test("a question is read as it was asked", () => {
+	expect(readManifestQuestion(JSON.stringify(good))).toEqual(good);
+});
+
+test.each([
+	["", "not JSON"],
+	["null", "run is undefined"],
+	[{ ...good, run: "../cuts/x" }, 'run is "../cuts/x"'],
+	[{ ...good, account: "a/b" }, 'account is "a/b"'],
+	[{ ...good, sourceKey: "" }, "sourceKey"],
+	[{ ...good, start: "yesterday" }, 'start is "yesterday"'],
+	[{ ...good, end: 5 }, "end is 5"],
+])("%j is refused", (question, reason) => {
+	const text =
+		typeof question === "string" ? question : JSON.stringify(question);
+	expect(() => readManifestQuestion(text)).toThrow(reason);
+});
+
+test("a deletion question names one source, in full", () => {
+	const { account, sourceKey } = good;
+	expect(readDeletionQuestion(JSON.stringify(good))).toEqual({
+		account,
+		sourceKey,
+	});
+	// Otherwise it would be the prefix of many sources' objects.
+	expect(() =>
+		readDeletionQuestion(JSON.stringify({ account, sourceKey: "f" })),
+	).toThrow('The deletion question\'s sourceKey is "f"');
+});

@@ -1,0 +1,68 @@
+import type {
+	Msg,
+	NatsConnection,
+	Subscription,
+} from "@nats-io/transport-node";
+import type { Logger } from "../../../service/log.ts";
+import { QuestionFailure } from "./errors.ts";
+
+/** Answers operator's questions on one subject. */
+export class QuestionDesk {
+	readonly #options: QuestionDeskOptions;
+	readonly #subscription: Subscription;
+	readonly #stopping = new AbortController();
+
+	constructor(options: QuestionDeskOptions) {
+		this.#options = options;
+		this.#subscription = options.connection.subscribe(options.subject, {
+			// Any archive of the shard can answer.
+			queue: "archive",
+			callback: (error, message) => {
+				if (error)
+					options.log.error({ err: error }, "no questions can be taken");
+				else void this.#respond(message);
+			},
+		});
+	}
+
+	/** Takes no more questions; those that wait are told to ask again. */
+	close(): void {
+		this.#subscription.unsubscribe();
+		this.#stopping.abort(
+			new QuestionFailure("ShardNotReady", "Archive is stopping"),
+		);
+	}
+
+	async #respond(message: Msg): Promise<void> {
+		const { answer, log, subject } = this.#options;
+		let words: object;
+		try {
+			words = await answer(message.string(), this.#stopping.signal);
+		} catch (error) {
+			const failure =
+				error instanceof QuestionFailure
+					? error
+					: new QuestionFailure("StoreUnavailable", reasonOf(error), {
+							cause: error,
+						});
+			log.warn({ err: failure, subject }, "a question could not be answered");
+			words = { ok: false, error: failure.toAnswer() };
+		}
+		message.respond(JSON.stringify(words));
+	}
+}
+
+export interface QuestionDeskOptions {
+	connection: NatsConnection;
+	subject: string;
+	/**
+	 * Answers one question, as JSON. {@link QuestionFailure} says why it can't be answered; any other error is the store's.
+	 * The signal fires when archive stops.
+	 */
+	answer(question: string, stopping: AbortSignal): Promise<object>;
+	log: Logger;
+}
+
+function reasonOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

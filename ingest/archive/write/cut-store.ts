@@ -1,0 +1,101 @@
+import { Alarm } from "../alarm.ts";
+import { mapConcurrently } from "../concurrency.ts";
+import type { CutRecord } from "../decide/cut.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+
+const readsAtOnce = 32;
+
+/** The cut records in the bucket. */
+export class CutStore {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+	}
+
+	/**
+	 * Writes a cut unless one with the same first sequence stands already, and returns the one that stands.
+	 * Throws {@link Alarm} CutUnreadable when that one can't be understood.
+	 */
+	async decide(cut: CutRecord): Promise<CutRecord> {
+		const key = this.#keys.cut(cut.stream, cut.first);
+		const written = await this.#store.putNew(
+			key,
+			JSON.stringify(cut),
+			"application/json",
+		);
+		return written === "created" ? cut : this.#read(key);
+	}
+
+	/**
+	 * All cuts of the shard's streams, each stream's in order of their sequences; of a stream in `known`, from the cut
+	 * with that first sequence on.
+	 */
+	async ofShard(
+		shard: number,
+		known: ReadonlyMap<string, { first: number }> = new Map(),
+	): Promise<CutRecord[]> {
+		const from = new Map<string, string>();
+		for (const [stream, { first }] of known)
+			from.set(this.#keys.cutsOfStream(stream), this.#keys.cut(stream, first));
+		const keys: string[] = [];
+		let after: string | undefined;
+		do after = await this.#listUntilKnown(shard, from, after, keys);
+		while (after !== undefined);
+		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
+	}
+
+	/** Lists into `keys` until a stream begins that is partly known; returns where to go on in it. */
+	async #listUntilKnown(
+		shard: number,
+		from: Map<string, string>,
+		after: string | undefined,
+		keys: string[],
+	): Promise<string | undefined> {
+		const prefix = this.#keys.cutsOfShard(shard);
+		for await (const { key } of this.#store.list(prefix, after)) {
+			const start = from.get(key.slice(0, key.lastIndexOf("/") + 1));
+			if (start === undefined || key > start) keys.push(key);
+			else {
+				keys.push(start);
+				return start;
+			}
+		}
+		return undefined;
+	}
+
+	/** A stream's cuts in order, all or those that follow one. */
+	async ofStream(stream: string, after?: CutRecord): Promise<CutRecord[]> {
+		return this.#readAll(
+			this.#keys.cutsOfStream(stream),
+			after && this.#keys.cut(stream, after.first),
+		);
+	}
+
+	async #readAll(prefix: string, after?: string): Promise<CutRecord[]> {
+		const keys: string[] = [];
+		for await (const { key } of this.#store.list(prefix, after)) keys.push(key);
+		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
+	}
+
+	async #read(key: string): Promise<CutRecord> {
+		const text = await this.#store.get(key);
+		if (text === undefined)
+			throw new Error(`S3: ${key} was there and is gone. Trying again.`);
+		let cut: CutRecord;
+		try {
+			cut = JSON.parse(text);
+		} catch (error) {
+			throw new Alarm("CutUnreadable", `${key} is not JSON`, { cause: error });
+		}
+		if (cut.version !== 1)
+			throw new Alarm(
+				"CutUnreadable",
+				`${key} has version ${cut.version}; this archive knows version 1`,
+			);
+		return cut;
+	}
+}

@@ -1,0 +1,63 @@
+import { mapConcurrently } from "../concurrency.ts";
+import {
+	type CutRecord,
+	eventsOfCut,
+	type StoredFrame,
+} from "../decide/cut.ts";
+import type { Tombstones } from "../deletion/tombstones.ts";
+import type { ArchiveMetrics } from "../metrics.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import type { ParquetWriter } from "./parquet.ts";
+
+const objectsAtOnce = 4;
+
+/** Writes the data objects of a decided cut. */
+export class CutWriter {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+	readonly #parquet: ParquetWriter;
+	readonly #tombstones: Tombstones;
+	readonly #metrics: ArchiveMetrics;
+
+	constructor(options: {
+		store: ObjectStore;
+		keys: ObjectKeys;
+		parquet: ParquetWriter;
+		tombstones: Tombstones;
+		metrics: ArchiveMetrics;
+	}) {
+		this.#store = options.store;
+		this.#keys = options.keys;
+		this.#parquet = options.parquet;
+		this.#tombstones = options.tombstones;
+		this.#metrics = options.metrics;
+	}
+
+	/**
+	 * Settles when all objects are in the store, no matter who wrote them, but for those of sources that are deleted.
+	 * `frames` are exactly the cut's.
+	 * Throws {@link Alarm} CutMismatch before anything is written when they aren't.
+	 */
+	async write(
+		shard: number,
+		cut: CutRecord,
+		frames: readonly StoredFrame[],
+	): Promise<void> {
+		const groups = eventsOfCut(cut, frames);
+		await mapConcurrently(groups, objectsAtOnce, async ({ group, events }) => {
+			if (this.#tombstones.has(group)) return;
+			const body = await this.#parquet.write(events);
+			const key = this.#keys.events(group, cut.stream, cut.first);
+			// "exists" is as good: whoever wrote it had the same cut and the same frames.
+			const written = await this.#store.putNew(
+				key,
+				body,
+				"application/vnd.apache.parquet",
+			);
+			if (written === "exists") return;
+			this.#metrics.objects.inc({ shard });
+			this.#metrics.objectBytes.inc({ shard }, body.length);
+		});
+	}
+}

@@ -1,0 +1,113 @@
+import { StorageType } from "@nats-io/jetstream";
+// @nats-io/kv: the NATS makers' own key-value client.
+import { type KV, Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	type DeletedLedger,
+	type RetentionState,
+	retentionKey,
+	type SourceLedger,
+} from "../../../contracts/ledger.ts";
+import { bucket } from "../../../contracts/nats.ts";
+import { isConflict } from "../../../service/nats-conflict.ts";
+import type { SourceName } from "../s3/object-keys.ts";
+
+const attempts = 10;
+
+/**
+ * What archive tells the others in NATS: how far objects are done, and the ledgers. Both only ever go forward, also
+ * with two archivers at work, one of them late.
+ */
+export class Publication {
+	readonly #objectsDone: KV;
+	readonly #ledger: KV;
+
+	private constructor(objectsDone: KV, ledger: KV) {
+		this.#objectsDone = objectsDone;
+		this.#ledger = ledger;
+	}
+
+	/** Makes the two buckets when they are missing. */
+	static async open(
+		connection: NatsConnection,
+		replicas: number,
+	): Promise<Publication> {
+		const kvm = new Kvm(connection);
+		const options = { replicas, history: 1, storage: StorageType.File };
+		return new Publication(
+			await kvm.create(bucket.objectsDone, options),
+			await kvm.create(bucket.ledger, options),
+		);
+	}
+
+	/** The last sequence of the stream whose objects are all in the store; 0 when none is. */
+	async objectsDone(stream: string): Promise<number> {
+		const entry = await this.#objectsDone.get(stream);
+		return entry?.operation === "PUT" ? Number(entry.string()) : 0;
+	}
+
+	async setObjectsDone(stream: string, sequence: number): Promise<void> {
+		await advance(
+			this.#objectsDone,
+			stream,
+			String(sequence),
+			(published) => Number(published) < sequence,
+		);
+	}
+
+	async setLedger(ledger: SourceLedger): Promise<void> {
+		const text = JSON.stringify(ledger);
+		await advance(this.#ledger, ledger.sourceKey, text, (published) => {
+			const stands: SourceLedger | DeletedLedger = JSON.parse(published);
+			return (
+				!("deletedTime" in stands) &&
+				stands.archivedThrough <= ledger.archivedThrough &&
+				published !== text
+			);
+		});
+	}
+
+	async setRetention(retention: RetentionState): Promise<void> {
+		const text = JSON.stringify(retention);
+		const differs = (published: string) => published !== text;
+		await advance(this.#ledger, retentionKey, text, differs);
+	}
+
+	/** Says in the place of a source's ledger, and for good, that its events are deleted. */
+	async setDeleted(source: SourceName, deletedMs: number): Promise<void> {
+		const { account, sourceKey } = source;
+		const deletedTime = new Date(deletedMs).toISOString();
+		const ledger: DeletedLedger = {
+			version: 1,
+			account,
+			sourceKey,
+			deletedTime,
+		};
+		await advance(
+			this.#ledger,
+			sourceKey,
+			JSON.stringify(ledger),
+			(published) => !("deletedTime" in JSON.parse(published)),
+		);
+	}
+}
+
+/** Puts a value unless the one that stands is as new, by compare-and-set on its revision. */
+async function advance(
+	kv: KV,
+	key: string,
+	value: string,
+	isOlder: (published: string) => boolean,
+): Promise<void> {
+	for (let attempt = 1; ; attempt++) {
+		const entry = await kv.get(key);
+		if (entry?.operation === "PUT" && !isOlder(entry.string())) return;
+		try {
+			if (entry) await kv.update(key, value, entry.revision);
+			else await kv.create(key, value);
+			return;
+		} catch (error) {
+			if (!isConflict(error) || attempt === attempts) throw error;
+		}
+	}
+}

@@ -1,0 +1,66 @@
+import {
+	brotliCompressSync,
+	deflateRawSync,
+	deflateSync,
+	gzipSync,
+	zstdCompressSync,
+} from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { refusals } from "../refusal.ts";
+import {
+	type ContentEncoding,
+	contentEncoding,
+	decompress,
+} from "./content-encoding.ts";
+
+const body = Buffer.from(JSON.stringify({ text: "Käse ".repeat(1_000) }));
+
+test("an encoding is known by its name in any case; several or others are refused", () => {
+	expect(contentEncoding(undefined)).toBeUndefined();
+	expect(contentEncoding("Identity")).toBeUndefined();
+	expect(contentEncoding(" GZip ")).toBe("gzip");
+	expect(contentEncoding("x-gzip")).toBe("gzip");
+	for (const name of ["gzip, br", "compress", "", "constructor"])
+		expect(contentEncoding(name)).toBe(refusals.UnsupportedContentEncoding);
+});
+
+describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
+	["gzip", "gzip", (bytes) => gzipSync(bytes)],
+	["deflate", "zlib", (bytes) => deflateSync(bytes)],
+	["deflate", "bare", (bytes) => deflateRawSync(bytes)],
+	["br", "brotli", (bytes) => brotliCompressSync(bytes)],
+	["zstd", "zstd", (bytes) => zstdCompressSync(bytes)],
+])("%s (%s)", (encoding, _, compress) => {
+	const compressed = compress(body);
+
+	test("gives back what was compressed, up to the limit exactly", async () => {
+		expect(await decompress(encoding, compressed, body.length)).toEqual(body);
+		expect(await decompress(encoding, compressed, body.length - 1)).toBe(
+			refusals.BodyTooLarge,
+		);
+	});
+
+	test("a bomb is too large, and is not blown up", async () => {
+		const bomb = compress(Buffer.alloc(16 * 1024 * 1024));
+		const before = process.memoryUsage().arrayBuffers;
+		expect(await decompress(encoding, bomb, 1_000_000)).toBe(
+			refusals.BodyTooLarge,
+		);
+		expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(
+			8 * 1024 * 1024,
+		);
+	});
+
+	test("what is cut off, goes on, or is something else is refused", async () => {
+		for (const bytes of [
+			compressed.subarray(0, -2),
+			compressed.subarray(0, 3),
+			Buffer.concat([compressed, Buffer.from("x!")]),
+			Buffer.from('{"plain":true}'),
+			Buffer.alloc(0),
+		])
+			expect(await decompress(encoding, bytes, 1_000_000)).toBe(
+				refusals.InvalidCompression,
+			);
+	});
+});

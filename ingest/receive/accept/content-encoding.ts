@@ -1,0 +1,82 @@
+import { promisify } from "node:util";
+import {
+	brotliDecompress,
+	constants,
+	gunzip,
+	inflate,
+	inflateRaw,
+	zstdDecompress,
+} from "node:zlib";
+import { type Refusal, refusals } from "../refusal.ts";
+
+export type ContentEncoding = "gzip" | "deflate" | "br" | "zstd";
+
+const encodings = new Map<string, ContentEncoding>([
+	["gzip", "gzip"],
+	// RFC 9110 §8.4.1.3: the same.
+	["x-gzip", "gzip"],
+	["deflate", "deflate"],
+	["br", "br"],
+	["zstd", "zstd"],
+]);
+
+/** How a body is compressed; undefined when it isn't. */
+export function contentEncoding(
+	header: string | undefined,
+): ContentEncoding | undefined | Refusal {
+	if (header === undefined) return undefined;
+	const name = header.trim().toLowerCase();
+	if (name === "identity") return undefined;
+	return encodings.get(name) ?? refusals.UnsupportedContentEncoding;
+}
+
+/** Decompresses off the event loop; never to more than `maxBytes`, however small the body is (a bomb). */
+export async function decompress(
+	encoding: ContentEncoding,
+	body: Buffer,
+	maxBytes: number,
+): Promise<Buffer | Refusal> {
+	const limits = { maxOutputLength: maxBytes, rejectGarbageAfterEnd: true };
+	try {
+		return await decompressors[encoding](body, limits);
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE"
+			? refusals.BodyTooLarge
+			: refusals.InvalidCompression;
+	}
+}
+
+interface Limits {
+	maxOutputLength: number;
+	rejectGarbageAfterEnd: boolean;
+}
+
+const unzlib = promisify(inflate);
+const inflateBare = promisify(inflateRaw);
+const unzstd = promisify(zstdDecompress);
+
+const decompressors: Record<
+	ContentEncoding,
+	(body: Buffer, limits: Limits) => Promise<Buffer>
+> = {
+	gzip: promisify(gunzip),
+	// RFC 9110 §8.4.1.2: a zlib stream, which some senders leave bare.
+	deflate: (body, limits) =>
+		hasZlibHeader(body) ? unzlib(body, limits) : inflateBare(body, limits),
+	br: promisify(brotliDecompress),
+	zstd: (body, limits) =>
+		unzstd(body, {
+			...limits,
+			// RFC 9659 §3: no window beyond 8 MB, which the decoder would have to hold.
+			params: { [constants.ZSTD_d_windowLogMax]: 23 },
+		}),
+};
+
+/** RFC 1950 §2.2: the method is deflate, and the first two bytes are a multiple of 31. */
+function hasZlibHeader(body: Buffer): boolean {
+	return (
+		body.length >= 2 &&
+		(body[0]! & 0x0f) === 8 &&
+		body.readUInt16BE(0) % 31 === 0
+	);
+}

@@ -1,0 +1,177 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type {
+	CustomSignature,
+	SignatureAuthorization,
+} from "../../../../contracts/route.ts";
+
+/** What a request's headers say about its signature. */
+export interface SignatureClaim {
+	/** Any of them may be the right one: senders sign with several keys while one is being replaced. */
+	signatures: ClaimedSignature[];
+	/** Of the HMAC. */
+	hash: "sha1" | "sha256" | "sha512";
+	/** How the signatures are written. */
+	encoding: "hex" | "base64";
+	/** What is signed: these bytes, with the raw body between one and the next. */
+	signed: readonly Buffer[];
+	/** When it was signed, Unix seconds; undefined in schemes that sign no time. */
+	signedAt?: number;
+}
+
+interface ClaimedSignature {
+	algorithm: "HMAC" | "Ed25519";
+	text: string;
+}
+
+/** Reads a request's headers by its source's scheme; undefined when they aren't those of a signed request. */
+export function readClaim(
+	{ scheme, custom }: SignatureAuthorization,
+	headers: IncomingHttpHeaders,
+): SignatureClaim | undefined {
+	const claim =
+		scheme === "Custom"
+			? readCustom(custom!, headers)
+			: schemes[scheme](headers);
+	return claim && claim.signatures.length > 0 ? claim : undefined;
+}
+
+type Scheme = (headers: IncomingHttpHeaders) => SignatureClaim | undefined;
+
+/** The providers' schemes, each as its own documentation has it. */
+const schemes: Record<
+	Exclude<SignatureAuthorization["scheme"], "Custom">,
+	Scheme
+> = {
+	// The specification at standardwebhooks.com; v1 is an HMAC, v1a an Ed25519 signature.
+	StandardWebhooks: (headers) => {
+		// Svix, whose headers became the standard's, sends them under its own name to this day.
+		const sender = "webhook-signature" in headers ? "webhook" : "svix";
+		const id = headers[`${sender}-id`];
+		const time = unixTime(headers[`${sender}-timestamp`]);
+		if (typeof id !== "string" || time === undefined) return undefined;
+		const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
+		return {
+			signatures: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
+			hash: "sha256",
+			encoding: "base64",
+			signed: [headerBytes(`${id}.${time}.`), nothing],
+			signedAt: Number(time),
+		};
+	},
+	// docs.github.com, "Validating webhook deliveries".
+	GitHub: (headers) => ({
+		signatures: named(
+			pairsOf(headers["x-hub-signature-256"], ",", "="),
+			"sha256",
+		),
+		hash: "sha256",
+		encoding: "hex",
+		signed: [nothing, nothing],
+	}),
+	// docs.stripe.com, "Verify webhook signatures manually".
+	Stripe: (headers) => {
+		const pairs = pairsOf(headers["stripe-signature"], ",", "=");
+		const time = unixTime(pairs.find(([name]) => name === "t")?.[1]);
+		return time === undefined
+			? undefined
+			: {
+					signatures: named(pairs, "v1"),
+					hash: "sha256",
+					encoding: "hex",
+					signed: [headerBytes(`${time}.`), nothing],
+					signedAt: Number(time),
+				};
+	},
+	// shopify.dev, "Verify webhook deliveries".
+	Shopify: (headers) => ({
+		signatures: whole(headers["x-shopify-hmac-sha256"]),
+		hash: "sha256",
+		encoding: "base64",
+		signed: [nothing, nothing],
+	}),
+	// docs.slack.dev, "Verifying requests from Slack".
+	Slack: (headers) => {
+		const time = unixTime(headers["x-slack-request-timestamp"]);
+		return time === undefined
+			? undefined
+			: {
+					signatures: named(
+						pairsOf(headers["x-slack-signature"], ",", "="),
+						"v0",
+					),
+					hash: "sha256",
+					encoding: "hex",
+					signed: [headerBytes(`v0:${time}:`), nothing],
+					signedAt: Number(time),
+				};
+	},
+};
+
+const hashes = { SHA1: "sha1", SHA256: "sha256", SHA512: "sha512" } as const;
+
+function readCustom(
+	custom: CustomSignature,
+	headers: IncomingHttpHeaders,
+): SignatureClaim | undefined {
+	const { prefix = "", timestampHeader } = custom;
+	const time = timestampHeader && unixTime(headers[timestampHeader]);
+	if (timestampHeader && !time) return undefined;
+	return {
+		signatures: whole(headers[custom.header])
+			.filter(({ text }) => text.startsWith(prefix))
+			.map(({ algorithm, text }) => ({
+				algorithm,
+				text: text.slice(prefix.length),
+			})),
+		hash: hashes[custom.algorithm],
+		encoding: custom.encoding === "Hex" ? "hex" : "base64",
+		signed: custom.signedString
+			.split("{body}")
+			.map((text) => Buffer.from(text.replaceAll("{timestamp}", time ?? ""))),
+		...(time && { signedAt: Number(time) }),
+	};
+}
+
+const nothing = Buffer.alloc(0);
+
+/** node:http gives header values as Latin-1, whatever their bytes mean. */
+function headerBytes(text: string): Buffer {
+	return Buffer.from(text, "latin1");
+}
+
+type Header = string | string[] | undefined;
+
+/** The digits, as they are signed. */
+function unixTime(header: Header): string | undefined {
+	return typeof header === "string" && /^\d{1,12}$/.test(header)
+		? header
+		: undefined;
+}
+
+function whole(header: Header): ClaimedSignature[] {
+	return typeof header === "string"
+		? [{ algorithm: "HMAC", text: header }]
+		: [];
+}
+
+function pairsOf(
+	header: Header,
+	between: string,
+	within: string,
+): [name: string, value: string][] {
+	if (typeof header !== "string") return [];
+	return header.split(between).map((pair) => {
+		const at = pair.indexOf(within);
+		return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+	});
+}
+
+function named(
+	pairs: readonly [name: string, value: string][],
+	wanted: string,
+	algorithm: ClaimedSignature["algorithm"] = "HMAC",
+): ClaimedSignature[] {
+	return pairs
+		.filter(([name]) => name === wanted)
+		.map(([, text]) => ({ algorithm, text }));
+}

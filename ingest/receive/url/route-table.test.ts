@@ -1,0 +1,145 @@
+import { beforeEach, expect, test } from "vitest";
+import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
+import { SealKey } from "../../../service/seal-key.ts";
+import { RouteTable } from "./route-table.ts";
+
+let table: RouteTable;
+const key = (name: string) => routeKey(name);
+const route = (source: string) =>
+	JSON.stringify({
+		version: 1,
+		source,
+		authorization: { type: "None" },
+	} as Route);
+const read = (...names: string[]) => {
+	table.begin();
+	for (const name of names)
+		table.set(name === syncedKey ? name : key(name), route(name));
+	table.complete();
+};
+
+beforeEach(() => {
+	table = new RouteTable();
+});
+
+test("nothing is known, and not all of it, before the bucket was read", () => {
+	expect(table.isSynced).toBe(false);
+	expect(table.find("a")).toBeUndefined();
+});
+
+test("routes are served before operator marks the bucket complete", () => {
+	read("a");
+	expect(table.find("a")?.source).toBe("a");
+	expect(table.isSynced).toBe(false);
+	table.set(syncedKey, "x");
+	expect(table.isSynced).toBe(true);
+});
+
+test("a change takes effect at once", () => {
+	read("a", syncedKey);
+	table.set(key("b"), route("b2"));
+	table.set(key("a"), undefined);
+	expect(table.find("b")?.source).toBe("b2");
+	expect(table.find("a")).toBeUndefined();
+});
+
+test("a new reading replaces the table when it is complete, and not before", () => {
+	read("a", "b", syncedKey);
+	table.begin();
+	table.set(syncedKey, "x");
+	table.set(key("b"), route("b2"));
+	expect(table.find("a")?.source).toBe("a");
+	expect(table.find("b")?.source).toBe("b");
+	table.complete();
+	expect(table.find("a")).toBeUndefined();
+	expect(table.find("b")?.source).toBe("b2");
+});
+
+test("a bucket that lost its content takes nothing away until it is marked complete again", () => {
+	read("a", syncedKey);
+	read();
+	expect(table.isSynced).toBe(true);
+	expect(table.find("a")?.source).toBe("a");
+	table.set(key("b"), route("b"));
+	expect(table.find("b")).toBeUndefined();
+	table.set(syncedKey, "x");
+	expect(table.find("a")).toBeUndefined();
+	expect(table.find("b")?.source).toBe("b");
+});
+
+test("a route of another version is not guessed at", () => {
+	table.begin();
+	expect(() => table.set(key("a"), '{"version":2}')).toThrow("version 2");
+});
+
+test("a Source whose signing secrets can't be opened is not served as it was before", () => {
+	const sealKey = new SealKey(Buffer.alloc(32, 1));
+	const sealedBy = (seal: SealKey) =>
+		JSON.stringify({
+			version: 1,
+			sourceKey: "a",
+			authorization: {
+				type: "Signature",
+				keys: [{ algorithm: "HMAC", sealed: seal.seal(Buffer.from("x"), "a") }],
+			},
+		});
+	for (const [own, other] of [
+		[undefined, sealKey],
+		[sealKey, new SealKey(Buffer.alloc(32, 2))],
+	] as const) {
+		table = new RouteTable(own);
+		read("a", syncedKey);
+		expect(() => table.set(key("a"), sealedBy(other))).toThrow();
+		expect(table.find("a")?.authorization.type).toBe("Signature");
+		expect(table.find("a")?.signingKeys).toBeUndefined();
+	}
+	table.set(key("a"), sealedBy(sealKey));
+	expect(table.find("a")?.signingKeys).toHaveLength(1);
+});
+
+/** Where a URL of Source "a" leads. */
+const destination = () => ({
+	route: table.find("a")!,
+	address: {
+		sourceKey: "a",
+		urlKey: "u",
+		token: undefined,
+		query: undefined,
+	},
+});
+
+test("where a URL leads is remembered until the routes change", () => {
+	read("a", syncedKey);
+	const remember = () => {
+		const known = destination();
+		table.remember("/a/u", known);
+		expect(table.remembered("/a/u")).toBe(known);
+	};
+	remember();
+	expect(table.remembered("/a/v")).toBeUndefined();
+	table.set(key("a"), route("a"));
+	expect(table.remembered("/a/u")).toBeUndefined();
+
+	remember();
+	table.set(key("a"), undefined);
+	expect(table.remembered("/a/u")).toBeUndefined();
+
+	// A reading that finds nothing new but that a Source is gone.
+	read("a", syncedKey);
+	table.begin();
+	table.set(syncedKey, "x");
+	remember();
+	table.complete();
+	expect(table.remembered("/a/u")).toBeUndefined();
+});
+
+test("no more URLs are remembered than there is memory for", () => {
+	read("a", syncedKey);
+	const known = destination();
+	const urls = Array.from({ length: 30_000 }, (_, number) => `/a/${number}`);
+	for (const url of urls) table.remember(url, known);
+	expect(table.remembered(urls.at(-1)!)).toBe(known);
+	expect(
+		urls.filter((url) => table.remembered(url)).length,
+	).toBeLessThanOrEqual(10_000);
+});

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import type { Route } from "../../../contracts/route.ts";
+import { greetByBody, greetByHead } from "./url-challenge.ts";
+
+type Verification = NonNullable<Route["verification"]>;
+
+const all: Verification = {
+	allowGet: true,
+	handshakes: ["Slack", "MicrosoftGraph", "EventGrid"],
+};
+const none: Verification = { allowGet: false, handshakes: [] };
+
+function byHead(
+	verification: Verification | undefined,
+	method: string,
+	{ query, headers = {} }: { query?: string; headers?: object } = {},
+) {
+	return greetByHead(verification ? { verification } : {}, {
+		method,
+		query,
+		headers: { ...headers },
+	});
+}
+
+function byBody(verification: Verification, body: string, headers = {}) {
+	return greetByBody({ verification }, headers, Buffer.from(body))?.body;
+}
+
+test("GET and HEAD are answered only where the source says so", () => {
+	for (const method of ["GET", "HEAD"]) {
+		expect(byHead(all, method)?.body).toBe('{"is_success":true}');
+		for (const verification of [none, undefined])
+			expect(byHead(verification, method)).toBeUndefined();
+	}
+	expect(byHead(all, "DELETE")).toBeUndefined();
+});
+
+test("Microsoft Graph has its validation token back, decoded, as text that no browser takes for a page", () => {
+	const query = "token=x&validationToken=Validation%3a+a%2Bb%20%3Cb%3E";
+	expect(byHead(all, "POST", { query })).toEqual({
+		contentType: "text/plain; charset=utf-8",
+		headers: ["x-content-type-options", "nosniff"],
+		body: "Validation: a+b <b>",
+	});
+	expect(byHead(none, "POST", { query })).toBeUndefined();
+	expect(byHead(all, "POST", { query: "token=x" })).toBeUndefined();
+	expect(byHead(all, "POST")).toBeUndefined();
+});
+
+test("Event Grid has its validation code back, or CloudEvents' origin allowed", () => {
+	const event = JSON.stringify([
+		{
+			eventType: "Microsoft.EventGrid.SubscriptionValidationEvent",
+			data: { validationCode: "512d38b6", validationUrl: "https://x" },
+		},
+	]);
+	const headers = { "aeg-event-type": "SubscriptionValidation" };
+	expect(byBody(all, event, headers)).toBe('{"validationResponse":"512d38b6"}');
+	expect(byBody(all, event)).toBeUndefined();
+	expect(byBody(none, event, headers)).toBeUndefined();
+	for (const other of ["[]", "null", "[null]", '[{"data":1}]', "x"])
+		expect(byBody(all, other, headers)).toBeUndefined();
+
+	const origin = { "webhook-request-origin": "eventgrid.azure.net" };
+	expect(byHead(all, "OPTIONS", { headers: origin })?.headers).toEqual([
+		"webhook-allowed-origin",
+		"eventgrid.azure.net",
+		"webhook-allowed-rate",
+		"*",
+	]);
+	expect(byHead(none, "OPTIONS", { headers: origin })).toBeUndefined();
+	expect(byHead(all, "OPTIONS")).toBeUndefined();
+});
+
+test("Slack has its challenge back; an event that only speaks of it is an event", () => {
+	const check = (type: string, challenge: unknown) =>
+		byBody(all, JSON.stringify({ token: "t", type, challenge }));
+	expect(check("url_verification", "3eZbrw1a")).toBe("3eZbrw1a");
+	expect(check("event_callback", "url_verification")).toBeUndefined();
+	expect(check("url_verification", 5)).toBeUndefined();
+	expect(byBody(all, '{"type":"url_verification"')).toBeUndefined();
+	expect(
+		byBody(none, '{"type":"url_verification","challenge":"x"}'),
+	).toBeUndefined();
+});

@@ -1,0 +1,300 @@
+import type { IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeConfig } from "@kubernetes/client-node";
+import {
+	apiVersionOf,
+	type Draft,
+	type KubeObject,
+	type ResourceKind,
+	resourcePath,
+} from "../resource.ts";
+import { configAccess } from "./access.ts";
+import { ApiError, hasReason } from "./api-error.ts";
+import type {
+	KubeClientOptions,
+	KubeList,
+	ListOptions,
+	PatchType,
+	RawOptions,
+	WatchEvent,
+	WatchOptions,
+	WriteOptions,
+} from "./client-options.ts";
+import {
+	type KubeRequest,
+	parseJson,
+	type Query,
+	Transport,
+	TransportError,
+} from "./transport.ts";
+
+export { ApiError, hasReason } from "./api-error.ts";
+export type * from "./client-options.ts";
+
+/**
+ * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver
+ * refuses and {@link TransportError} when it doesn't answer. Reads are repeated when the apiserver is overloaded and
+ * says when to come back.
+ */
+export class KubeClient {
+	readonly #transport: Transport;
+	readonly #requestTimeoutMs: number;
+	readonly #guard: (() => void) | undefined;
+
+	constructor(
+		transport: Transport,
+		{ requestTimeoutMs = 30_000, guard }: KubeClientOptions = {},
+	) {
+		this.#transport = transport;
+		this.#requestTimeoutMs = requestTimeoutMs;
+		this.#guard = guard;
+	}
+
+	static fromConfig(
+		kubeConfig: KubeConfig,
+		options: KubeClientOptions = {},
+	): KubeClient {
+		const access = configAccess(kubeConfig);
+		return new KubeClient(new Transport(access, options.userAgent), options);
+	}
+
+	/** undefined when there is no such object. */
+	async get<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		name: string,
+		namespace?: string,
+	): Promise<T | undefined> {
+		try {
+			return (await this.raw("GET", resourcePath(kind, namespace, name))) as T;
+		} catch (error) {
+			if (hasReason(error, "NotFound")) return undefined;
+			throw error;
+		}
+	}
+
+	/** One page when there is a limit: go on with `metadata.continue`. */
+	async list<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		{ namespace, metadataOnly, ...query }: ListOptions = {},
+	): Promise<KubeList<T>> {
+		const list = (await this.raw("GET", resourcePath(kind, namespace), {
+			query,
+			...(metadataOnly && { accept: metadataAs("PartialObjectMetadataList") }),
+		})) as Omit<KubeList<T>, "items"> & { items: T[] | null };
+		// An empty list of metadata comes as null.
+		return { ...list, items: list.items ?? [] };
+	}
+
+	async create<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: Draft<T>,
+		options: WriteOptions = {},
+	): Promise<T> {
+		const path = resourcePath(
+			kind,
+			object.metadata.namespace,
+			undefined,
+			options.subresource,
+		);
+		return (await this.raw("POST", path, {
+			query: writeQuery(options),
+			body: typed(kind, object),
+		})) as T;
+	}
+
+	/** Writes the whole object; with a resourceVersion in it, only over that version (else `Conflict`). */
+	async replace<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: T,
+		options: WriteOptions = {},
+	): Promise<T> {
+		const { name, namespace } = object.metadata;
+		return (await this.raw(
+			"PUT",
+			resourcePath(kind, namespace, name, options.subresource),
+			{ query: writeQuery(options), body: typed(kind, object) },
+		)) as T;
+	}
+
+	async patch<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		name: string,
+		namespace: string | undefined,
+		body: unknown,
+		type: PatchType,
+		options: WriteOptions = {},
+	): Promise<T> {
+		return (await this.raw(
+			"PATCH",
+			resourcePath(kind, namespace, name, options.subresource),
+			{
+				query: writeQuery(options),
+				body,
+				contentType: patchContentTypes[type],
+			},
+		)) as T;
+	}
+
+	/** Server-side apply: these fields, and of this manager no others. `Conflict` when another manager has one of them. */
+	async apply<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: KubeObject,
+		options: WriteOptions & { fieldManager: string },
+	): Promise<T> {
+		const { name, namespace } = object.metadata;
+		const body = typed(kind, object);
+		return this.patch(kind, name, namespace, body, "apply", options);
+	}
+
+	/** Server-side apply of the status, over whoever wrote it before: a status has one writer. */
+	async applyStatus<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		object: KubeObject & { status: unknown },
+		options: { fieldManager: string },
+	): Promise<T> {
+		return this.apply(kind, object, {
+			...options,
+			force: true,
+			subresource: "status",
+		});
+	}
+
+	/**
+	 * Returns false when it was gone already, or when another object has its name by now (`uid`).
+	 * Without a propagation policy dependants go in the background.
+	 */
+	async delete<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		name: string,
+		namespace?: string,
+		options: {
+			uid?: string | undefined;
+			resourceVersion?: string | undefined;
+			propagationPolicy?: "Background" | "Foreground" | "Orphan";
+			gracePeriodSeconds?: number;
+		} = {},
+	): Promise<boolean> {
+		const { uid, resourceVersion, ...deleteOptions } = options;
+		try {
+			await this.raw("DELETE", resourcePath(kind, namespace, name), {
+				body: {
+					apiVersion: "v1",
+					kind: "DeleteOptions",
+					propagationPolicy: "Background",
+					...deleteOptions,
+					preconditions: { uid, resourceVersion },
+				},
+			});
+			return true;
+		} catch (error) {
+			if (hasReason(error, "NotFound")) return false;
+			if (uid && !resourceVersion && hasReason(error, "Conflict")) return false;
+			throw error;
+		}
+	}
+
+	/** The events of a watch until the apiserver ends it; its event of type ERROR is thrown as {@link ApiError}. */
+	async *watch<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		{ namespace, metadataOnly, signal, silenceMs, ...query }: WatchOptions,
+	): AsyncGenerator<WatchEvent> {
+		const response = await this.#transport.open({
+			method: "GET",
+			path: resourcePath(kind, namespace),
+			query: { ...query, watch: true, allowWatchBookmarks: true },
+			...(metadataOnly && { accept: metadataAs("PartialObjectMetadata") }),
+			signal,
+			silenceMs,
+		});
+		response.setEncoding("utf8");
+		let rest = "";
+		for await (const chunk of response as AsyncIterable<string>) {
+			const lines = (rest + chunk).split("\n");
+			rest = lines.pop()!;
+			for (const line of lines) yield watchEvent(line);
+		}
+	}
+
+	/** Any request; the answer is parsed JSON, or text when it isn't JSON. */
+	async raw(
+		method: string,
+		path: string,
+		options: RawOptions = {},
+	): Promise<unknown> {
+		return parseJson(await this.rawText(method, path, options));
+	}
+
+	/** Any request; the answer as it came, such as a container's log. */
+	async rawText(
+		method: string,
+		path: string,
+		options: RawOptions = {},
+	): Promise<string> {
+		for (let attempt = 1; ; attempt++) {
+			try {
+				return await this.#answer({ method, path, ...options });
+			} catch (error) {
+				const waitMs = retryWaitMs(method, error, attempt);
+				if (waitMs === undefined) throw error;
+				await sleep(waitMs);
+			}
+		}
+	}
+
+	/** The answer to a GET as it comes, such as a log that is followed: it may be silent, and takes as long as it takes. */
+	async rawStream(
+		path: string,
+		query: Query,
+		signal: AbortSignal,
+	): Promise<IncomingMessage> {
+		return this.#transport.open({ method: "GET", path, query, signal });
+	}
+
+	#answer(request: KubeRequest): Promise<string> {
+		if (request.method !== "GET") this.#guard?.();
+		return this.#transport.answer({
+			...request,
+			timeoutMs: this.#requestTimeoutMs,
+		});
+	}
+}
+
+const patchContentTypes: Record<PatchType, string> = {
+	merge: "application/merge-patch+json",
+	json: "application/json-patch+json",
+	// JSON is YAML.
+	apply: "application/apply-patch+yaml",
+};
+
+function metadataAs(kind: string): string {
+	return `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+}
+
+function watchEvent(line: string): WatchEvent {
+	const event = JSON.parse(line);
+	if (event.type === "ERROR")
+		throw new ApiError(event.object.code ?? 500, event.object);
+	return event;
+}
+
+function typed<T extends KubeObject>(kind: ResourceKind<T>, object: object) {
+	return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
+}
+
+function writeQuery({ fieldManager, force, dryRun }: WriteOptions): Query {
+	return { fieldManager, force, ...(dryRun && { dryRun: "All" }) };
+}
+
+/** How long to wait before a read is repeated; undefined when it isn't. Writes are the caller's to repeat. */
+function retryWaitMs(
+	method: string,
+	error: unknown,
+	attempt: number,
+): number | undefined {
+	if (method !== "GET" || attempt > 3) return undefined;
+	if (error instanceof TransportError && error.staleConnection) return 0;
+	// 429 and 503 with Retry-After: API Priority and Fairness, or an apiserver that is starting.
+	if (error instanceof ApiError && [429, 503].includes(error.status))
+		return error.retryAfterMs && Math.min(error.retryAfterMs, 10_000);
+	return undefined;
+}

@@ -1,0 +1,179 @@
+import http from "node:http";
+import https from "node:https";
+import { metrics } from "../metrics.ts";
+import type { Access } from "./access.ts";
+import { ApiError } from "./api-error.ts";
+
+export interface KubeRequest {
+	method: string;
+	/** Starts with `/`. */
+	path: string;
+	query?: Query;
+	/** Sent as JSON. */
+	body?: unknown;
+	/** `application/json` unless said. */
+	contentType?: string;
+	/** `application/json` unless said. */
+	accept?: string;
+	signal?: AbortSignal | undefined;
+	/** Nothing was read or written for so long: the connection is taken for dead. */
+	silenceMs?: number;
+	/** The answer isn't there as a whole after so long: it is given up. */
+	timeoutMs?: number;
+}
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+/** HTTP to one apiserver, over connections that are kept. */
+export class Transport {
+	readonly #access: Access;
+	readonly #userAgent: string;
+
+	constructor(access: Access, userAgent = "node") {
+		this.#access = access;
+		this.#userAgent = userAgent;
+	}
+
+	/** Sends the request and returns the whole answer. Throws as {@link open}. */
+	async answer(request: KubeRequest): Promise<string> {
+		return textOf(request, await this.open(request));
+	}
+
+	/**
+	 * Sends the request and returns the answer's stream once its status is known to be 2xx.
+	 * Throws {@link ApiError} for any other status, else {@link TransportError}.
+	 */
+	async open(request: KubeRequest): Promise<http.IncomingMessage> {
+		const response = await this.#send(request);
+		const status = response.statusCode!;
+		if (status >= 200 && status < 300) return response;
+		const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
+		throw new ApiError(
+			status,
+			parseJson(await textOf(request, response)),
+			Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
+		);
+	}
+
+	async #send(request: KubeRequest): Promise<http.IncomingMessage> {
+		const { server } = this.#access;
+		const secure = server.protocol === "https:";
+		const body =
+			request.body === undefined ? undefined : JSON.stringify(request.body);
+		const options: https.RequestOptions = {
+			hostname: server.hostname.replace(/^\[|\]$/g, ""),
+			port: server.port,
+			path: pathOf(server, request),
+			method: request.method,
+			headers: {
+				accept: request.accept ?? "application/json",
+				"user-agent": this.#userAgent,
+				...(body !== undefined && {
+					"content-type": request.contentType ?? "application/json",
+					"content-length": Buffer.byteLength(body),
+				}),
+			},
+			...(request.signal && { signal: request.signal }),
+			...(request.silenceMs && { timeout: request.silenceMs }),
+		};
+		await this.#access.sign(options);
+		options.agent ??= secure ? httpsAgent : httpAgent;
+
+		const count = (code: string) =>
+			metrics.requests.inc({ code, method: request.method, host: server.host });
+		return new Promise((resolve, reject) => {
+			let answer: http.IncomingMessage | undefined;
+			const outgoing = (secure ? https : http).request(options, (got) => {
+				answer = got;
+				count(String(got.statusCode));
+				resolve(got);
+			});
+			// Once there is an answer, its reader is who must hear of it.
+			const giveUp = (why: string) =>
+				(answer ?? outgoing).destroy(new Error(`${request.path}: ${why}`));
+			outgoing.on("timeout", () =>
+				giveUp(`nothing was heard for ${request.silenceMs} ms`),
+			);
+			const { timeoutMs } = request;
+			if (timeoutMs) {
+				// Cheaper than an AbortSignal, which listens to the request and to its answer.
+				const timer = setTimeout(
+					() => giveUp(`no answer in ${timeoutMs} ms`),
+					timeoutMs,
+				);
+				outgoing.on("close", () => clearTimeout(timer));
+			}
+			outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+				if (!answer) count("<error>");
+				reject(
+					new TransportError(request, cause, {
+						staleConnection:
+							outgoing.reusedSocket && cause.code === "ECONNRESET",
+					}),
+				);
+			});
+			outgoing.end(body);
+		});
+	}
+}
+
+/** There was no answer: the apiserver can't be reached, or the request was given up. */
+export class TransportError extends Error {
+	override name = "TransportError";
+	/** A kept connection turned out to be closed: the apiserver didn't read the request. */
+	readonly staleConnection: boolean;
+
+	constructor(
+		request: KubeRequest,
+		cause: NodeJS.ErrnoException,
+		options: { staleConnection: boolean },
+	) {
+		// Node gives several refused addresses as an AggregateError with an empty message.
+		super(`${request.method} ${request.path}: ${cause.message || cause.code}`, {
+			cause,
+		});
+		this.staleConnection = options.staleConnection;
+	}
+}
+
+/** By events: `node:stream/consumers` makes an iterator and a dozen listeners of each answer. */
+function textOf(
+	request: KubeRequest,
+	response: http.IncomingMessage,
+): Promise<string> {
+	return new Promise((resolve, reject) => {
+		let text = "";
+		response.setEncoding("utf8");
+		response.on("data", (chunk: string) => {
+			text += chunk;
+		});
+		response.on("end", () => resolve(text));
+		response.on("error", (cause) =>
+			reject(new TransportError(request, cause, { staleConnection: false })),
+		);
+	});
+}
+
+export function parseJson(body: string): unknown {
+	try {
+		return JSON.parse(body);
+	} catch {
+		return body;
+	}
+}
+
+// Probes from 30 s of silence on find a dead peer (libuv: 10 probes, 1 s apart). Agents keep connections apart by TLS
+// credentials, so that one for all clients is safe.
+export const keepAlive = { keepAlive: true, keepAliveMsecs: 30_000 };
+const httpAgent = new http.Agent(keepAlive);
+const httpsAgent = new https.Agent(keepAlive);
+
+function pathOf(server: URL, { path, query = {} }: KubeRequest): string {
+	// A cluster behind a proxy can have a path of its own.
+	const prefix = server.pathname.replace(/\/+$/, "");
+	const parameters = new URLSearchParams();
+	for (const [name, value] of Object.entries(query))
+		if (value !== undefined) parameters.set(name, String(value));
+	const search = parameters.toString();
+	return prefix + path + (search && `?${search}`);
+}

@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "../../service/log.ts";
+import { hasReason, type KubeClient } from "../client/client.ts";
+import { kinds, type Lease } from "../kinds.ts";
+import { metrics } from "../metrics.ts";
+import { microTime } from "../micro-time.ts";
+import { decideLease, type LeaseSighting, sight } from "./decide.ts";
+
+export interface LeaseOptions {
+	namespace: string;
+	name: string;
+	/** Different for every process: host name and random bits. */
+	identity: string;
+	/**
+	 * How long others wait after the last renewal that they saw, 15 s unless said. A leader that couldn't renew for two
+	 * thirds of it stops, so before another starts. (The times of kube-controller-manager, in its proportions.)
+	 */
+	durationMs?: number;
+}
+
+/**
+ * One of several processes leads, by a Lease (coordination.k8s.io/v1).
+ *
+ *     const outcome = await new LeaderElection(client, options, log).run(signal, lead);
+ *     if (outcome === "lost") process.exit(1);
+ */
+export class LeaderElection {
+	readonly #client: KubeClient;
+	readonly #options: Required<LeaseOptions>;
+	readonly #renewDeadlineMs: number;
+	readonly #retryMs: number;
+	readonly #log: Logger;
+	#sighting: LeaseSighting | undefined;
+	#renewedMs = Number.NEGATIVE_INFINITY;
+	#leads = false;
+
+	constructor(client: KubeClient, options: LeaseOptions, log: Logger) {
+		this.#client = client;
+		this.#log = log;
+		this.#options = { durationMs: 15_000, ...options };
+		const { durationMs } = this.#options;
+		this.#renewDeadlineMs = (durationMs * 2) / 3;
+		this.#retryMs = (durationMs * 2) / 15;
+	}
+
+	/**
+	 * The lease of this process has run out before the eyes of all others, and yet it leads on: something here hangs
+	 * (as client-go's leaderelection.HealthzAdaptor).
+	 */
+	get isOverdue(): boolean {
+		const sinceMs = performance.now() - this.#renewedMs;
+		return this.#leads && sinceMs > this.#options.durationMs;
+	}
+
+	/**
+	 * Throws when another process may lead, by the clock of this one: a process that was stopped for a while goes on where
+	 * it was, before it looks at the lease again.
+	 */
+	assertHeld(): void {
+		if (this.#leads && this.#isCurrent()) return;
+		throw new Error("the lease may be another's by now: nothing is written");
+	}
+
+	/**
+	 * Waits for the lease, calls `lead`, and renews while that works. The signal of `lead` aborts when the outer one does,
+	 * or when the lease is lost; in the first case the lease is given back after `lead` has ended. After "lost" another
+	 * process may be leading already, so this one must end without writing more.
+	 */
+	async run(
+		signal: AbortSignal,
+		lead: (signal: AbortSignal) => Promise<void>,
+	): Promise<"released" | "lost"> {
+		await this.#acquire(signal);
+		if (signal.aborted) {
+			await this.#release();
+			return "released";
+		}
+		const lost = new AbortController();
+		const ended = new AbortController();
+		const renewing = this.#keep(ended.signal, () => lost.abort());
+		this.#setLeads(true);
+		try {
+			await lead(AbortSignal.any([signal, lost.signal]));
+		} finally {
+			this.#setLeads(false);
+			ended.abort();
+			await renewing;
+			if (!lost.signal.aborted) await this.#release();
+		}
+		return lost.signal.aborted ? "lost" : "released";
+	}
+
+	#setLeads(leads: boolean): void {
+		this.#leads = leads;
+		metrics.leading.set({ name: this.#options.name }, leads ? 1 : 0);
+	}
+
+	async #acquire(signal: AbortSignal): Promise<void> {
+		let waitingFor: string | undefined;
+		while (!signal.aborted) {
+			const holder = await this.#attempt().catch((err) => {
+				this.#log.warn({ err }, "the lease can't be had");
+				return waitingFor;
+			});
+			if (this.#isCurrent()) {
+				this.#log.info({ identity: this.#options.identity }, "leading");
+				return;
+			}
+			if (holder !== waitingFor) this.#log.info({ holder }, "standing by");
+			waitingFor = holder;
+			await this.#pause(signal);
+		}
+	}
+
+	/** Renews until the signal, and calls `onLost` once when that fails for too long. */
+	async #keep(signal: AbortSignal, onLost: () => void): Promise<void> {
+		for (;;) {
+			await this.#pause(signal);
+			if (signal.aborted) return;
+			const leftMs =
+				this.#renewDeadlineMs - (performance.now() - this.#renewedMs);
+			// A request that hangs must not outlast the deadline.
+			await Promise.race([
+				this.#attempt().catch((err) =>
+					this.#log.warn({ err }, "the lease couldn't be renewed"),
+				),
+				sleep(Math.max(leftMs, 0), undefined, { ref: false }),
+			]);
+			if (!this.#isCurrent() || !this.#isOurs()) {
+				this.#log.error(
+					this.#isOurs()
+						? `lost the lease: it could not be renewed for ${this.#renewDeadlineMs / 1000} s. This process ends; started again, it waits for the apiserver and goes on`
+						: `lost the lease to ${this.#sighting?.lease.spec?.holderIdentity}. This process ends; started again, it stands by`,
+				);
+				onLost();
+				return;
+			}
+		}
+	}
+
+	/** One look and what follows from it. Returns who holds the lease. Throws when the apiserver can't be asked. */
+	async #attempt(): Promise<string | undefined> {
+		const { namespace, name, identity } = this.#options;
+		const lease = await this.#client.get(kinds.lease, name, namespace);
+		const startMs = performance.now();
+		this.#sighting = sight(this.#sighting, lease, startMs);
+		const decision = decideLease(this.#sighting, identity, startMs);
+		if (decision.action === "wait") return decision.holder;
+		try {
+			const written = await this.#write(lease, identity);
+			// From before the request: others may have seen it as early as that.
+			this.#renewedMs = startMs;
+			this.#sighting = { lease: written, sinceMs: startMs };
+		} catch (error) {
+			// Another candidate was faster.
+			if (!hasReason(error, "Conflict", "AlreadyExists")) throw error;
+		}
+		return undefined;
+	}
+
+	async #write(lease: Lease | undefined, holder: string): Promise<Lease> {
+		const { namespace, name, durationMs } = this.#options;
+		const now = microTime(Date.now());
+		const before = lease?.spec;
+		const same = before?.holderIdentity === holder;
+		const taken = before && holder && !same;
+		const spec = {
+			holderIdentity: holder,
+			leaseDurationSeconds: Math.max(1, Math.ceil(durationMs / 1000)),
+			acquireTime: (same && before.acquireTime) || now,
+			renewTime: now,
+			leaseTransitions: (before?.leaseTransitions ?? 0) + (taken ? 1 : 0),
+		};
+		return lease
+			? this.#client.replace(kinds.lease, { ...lease, spec })
+			: this.#client.create(kinds.lease, {
+					metadata: { namespace, name },
+					spec,
+				});
+	}
+
+	#isCurrent(): boolean {
+		return performance.now() - this.#renewedMs < this.#renewDeadlineMs;
+	}
+
+	#isOurs(): boolean {
+		return (
+			this.#sighting?.lease.spec?.holderIdentity === this.#options.identity
+		);
+	}
+
+	/** Gives the lease back, so that the next leader needn't wait for it to expire. */
+	async #release(): Promise<void> {
+		if (!this.#isOurs()) return;
+		await this.#write(this.#sighting!.lease, "").catch((err) =>
+			this.#log.warn({ err }, "the lease couldn't be given back"),
+		);
+	}
+
+	async #pause(signal: AbortSignal): Promise<void> {
+		// Candidates that started together don't stay in step.
+		const waitMs = this.#retryMs * (1 + Math.random() / 5);
+		await sleep(waitMs, undefined, { signal }).catch(() => {});
+	}
+}

@@ -1,0 +1,130 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { createLog } from "../../service/log.ts";
+import { ApiError } from "../client/api-error.ts";
+import { metrics } from "../metrics.ts";
+import type { KubeObject } from "../resource.ts";
+import { Store } from "../watch/store.ts";
+import { type Controller, ControllerLoop, specChanged } from "./controller.ts";
+
+const log = createLog("test");
+log.level = "silent";
+const key = { namespace: "n", name: "a" };
+const wait = { timeout: 60_000 };
+
+afterEach(() => {
+	vi.useRealTimers();
+	vi.restoreAllMocks();
+});
+
+function started(reconcile: Controller["reconcile"]) {
+	const stop = new AbortController();
+	const loop = new ControllerLoop({ name: "test", reconcile }, { log });
+	return { loop, stop, running: loop.run(stop.signal) };
+}
+
+test("what throws is tried again until it works", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValueOnce(new Error("1"));
+	reconcile.mockRejectedValueOnce(new Error("2"));
+	const { loop, stop, running } = started(reconcile);
+	loop.enqueue(key);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 3, wait);
+	expect(reconcile.mock.calls[2]![0]).toEqual(key);
+	stop.abort();
+	await running;
+});
+
+test("what can't be helped by trying again waits for the next change", async () => {
+	vi.useFakeTimers();
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockResolvedValueOnce({ terminal: new Error("never") });
+	const { loop, stop, running } = started(reconcile);
+	loop.enqueue(key);
+	await vi.advanceTimersByTimeAsync(3_600_000);
+	expect(reconcile).toHaveBeenCalledTimes(1);
+	loop.enqueue(key);
+	await vi.advanceTimersByTimeAsync(1);
+	expect(reconcile).toHaveBeenCalledTimes(2);
+	stop.abort();
+	await running;
+});
+
+test("after conflicts what memory lacked is looked at as soon as it comes, whatever it is, and later only what matters", async () => {
+	vi.useFakeTimers();
+	// The backoff isn't over by chance when the change comes.
+	vi.spyOn(Math, "random").mockReturnValue(0);
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValue(new ApiError(409, { reason: "Conflict" }));
+	const stop = new AbortController();
+	const loop = new ControllerLoop({ name: "test", reconcile }, { log });
+	const store = new Store<KubeObject>(() => undefined);
+	loop.watch(
+		{ synced: Promise.resolve(), onChange: (heard) => store.onChange(heard) },
+		undefined,
+		specChanged,
+	);
+	const running = loop.run(stop.signal);
+	const change = async (resourceVersion: string, waitMs: number) => {
+		const metadata = { ...key, uid: "1", generation: 1, resourceVersion };
+		store.put({ metadata });
+		await vi.advanceTimersByTimeAsync(waitMs);
+	};
+	await change("1", 60_000);
+	const failed = reconcile.mock.calls.length;
+	reconcile.mockResolvedValue(undefined);
+	await change("2", 1);
+	expect(reconcile).toHaveBeenCalledTimes(failed + 1);
+	await change("3", 1);
+	expect(reconcile).toHaveBeenCalledTimes(failed + 1);
+	stop.abort();
+	await running;
+});
+
+test("what wants to be looked at again is", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });
+	const { loop, stop, running } = started(reconcile);
+	loop.enqueue(key);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 2, wait);
+	stop.abort();
+	await running;
+});
+
+test("stopping waits for what is under way", async () => {
+	const { promise, resolve } = Promise.withResolvers<undefined>();
+	const reconcile = vi.fn(() => promise);
+	const { loop, stop, running } = started(reconcile);
+	loop.enqueue(key);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 1, wait);
+	let ended = false;
+	void running.then(() => {
+		ended = true;
+	});
+	stop.abort();
+	await new Promise(setImmediate);
+	expect(ended).toBe(false);
+	resolve(undefined);
+	await running;
+});
+
+test("what a loop did is counted under controller-runtime's names", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockRejectedValueOnce(new Error("1"));
+	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });
+	const before = await counts();
+	const { loop, stop, running } = started(reconcile);
+	loop.enqueue(key);
+	await vi.waitUntil(() => reconcile.mock.calls.length === 3, wait);
+	stop.abort();
+	await running;
+	const after = await counts();
+	for (const result of ["error", "requeue_after", "success"])
+		expect(after[result]! - (before[result] ?? 0)).toBe(1);
+});
+
+async function counts(): Promise<Record<string, number>> {
+	const { values } = await metrics.reconciles.get();
+	return Object.fromEntries(
+		values.map(({ labels, value }) => [labels.result, value]),
+	);
+}

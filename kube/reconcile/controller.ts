@@ -1,0 +1,165 @@
+import type { Logger } from "../../service/log.ts";
+import { hasReason } from "../client/api-error.ts";
+import { metrics } from "../metrics.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
+import type { Informer } from "../watch/informer.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+/** Brings the world in line with one object, from what is there now, whatever happened before. */
+export interface Controller {
+	/** For logs and metrics: what it takes care of. */
+	name: string;
+	/** Is never called twice at once for one key. When it throws, it is called again with growing delay. */
+	reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result | undefined>;
+}
+
+/** When a key is looked at again; without one, after the next change. */
+export type Result =
+	/** After this time, also without a change. */
+	| { requeueAfterMs: number }
+	/** It failed in a way that trying again can't help: after the next change alone. */
+	| { terminal: Error };
+
+/** Somebody changed what they want; a new status alone is none of it. */
+export function specChanged(object: KubeObject, previous: KubeObject): boolean {
+	return object.metadata.generation !== previous.metadata.generation;
+}
+
+/**
+ * Calls a controller for every key that changed, with several workers, after its informers have listed everything.
+ *
+ *     const loop = new ControllerLoop(controller, { log });
+ *     loop.watch(pods, (pod) => [keyOf(pod)]);
+ *     await loop.run(signal);
+ */
+export class ControllerLoop {
+	readonly #controller: Controller;
+	readonly #log: Logger;
+	readonly #workers: number;
+	readonly #queue: WorkQueue;
+	readonly #synced: Promise<void>[] = [];
+	/** Keys that were worked on with what memory had of them, and the apiserver had something newer. */
+	readonly #outdated = new Set<string>();
+
+	constructor(
+		controller: Controller,
+		options: { log: Logger; workers?: number },
+	) {
+		this.#controller = controller;
+		this.#log = options.log.child({ controller: controller.name });
+		this.#workers = options.workers ?? 2;
+		this.#queue = new WorkQueue(controller.name);
+		metrics.maxConcurrentReconciles.set(
+			{ controller: controller.name },
+			this.#workers,
+		);
+	}
+
+	/** For how long the worker that is longest at one key has been, in milliseconds; 0 when none works. */
+	get longestWorkMs(): number {
+		return Math.max(0, ...this.#queue.workingMs);
+	}
+
+	get name(): string {
+		return this.#controller.name;
+	}
+
+	/**
+	 * A change of these objects is a reason to look at the keys that it concerns, by default its own.
+	 * @param matters tells which changes are. Those that make or delete an object always are; and each is for a key whose
+	 * last write was a `Conflict`, since it may be what memory lacked: the backoff of those would be waited out otherwise.
+	 */
+	watch<T extends KubeObject>(
+		informer: Pick<Informer<T>, "synced" | "onChange">,
+		keysFor: (object: T) => ObjectKey[] = (object) => [keyOf(object)],
+		matters: (object: T, previous: T) => boolean = () => true,
+	): void {
+		this.#synced.push(informer.synced);
+		informer.onChange((object, previous, deleted) => {
+			const isReason = deleted || !previous || matters(object, previous);
+			if (!isReason && this.#outdated.size === 0) return;
+			// What the object referred to before is concerned as well.
+			const states = previous ? [previous, object] : [object];
+			for (const text of new Set(states.flatMap(keysFor).map(textOf)))
+				if (isReason || this.#outdated.has(text)) this.#queue.add(text);
+		});
+	}
+
+	enqueue(key: ObjectKey): void {
+		this.#queue.add(textOf(key));
+	}
+
+	/** Works until the signal; then finishes what is under way. */
+	async run(signal: AbortSignal): Promise<void> {
+		const stopped = new Promise<void>((resolve) => {
+			if (signal.aborted) resolve();
+			signal.addEventListener("abort", () => resolve(), { once: true });
+		});
+		void stopped.then(() => this.#queue.stop());
+		await Promise.race([Promise.all(this.#synced), stopped]);
+		await Promise.all(
+			Array.from({ length: this.#workers }, () => this.#work(signal)),
+		);
+	}
+
+	async #work(signal: AbortSignal): Promise<void> {
+		const controller = this.#controller.name;
+		for (;;) {
+			const text = await this.#queue.take();
+			if (text === undefined) return;
+			metrics.activeWorkers.inc({ controller });
+			const observe = metrics.reconcileSeconds.startTimer({ controller });
+			try {
+				const result = await this.#reconcile(text, signal);
+				metrics.reconciles.inc({ controller, result });
+			} finally {
+				observe();
+				metrics.activeWorkers.dec({ controller });
+				this.#queue.done(text);
+			}
+		}
+	}
+
+	async #reconcile(
+		text: string,
+		signal: AbortSignal,
+	): Promise<"success" | "requeue_after" | "error"> {
+		const controller = this.#controller.name;
+		const slash = text.indexOf("/");
+		const key = {
+			namespace: text.slice(0, slash),
+			name: text.slice(slash + 1),
+		};
+		try {
+			const result = await this.#controller.reconcile(key, signal);
+			this.#outdated.delete(text);
+			this.#queue.forget(text);
+			if (!result) return "success";
+			if ("requeueAfterMs" in result) {
+				this.#queue.addAfter(text, result.requeueAfterMs);
+				return "requeue_after";
+			}
+			metrics.terminalErrors.inc({ controller });
+			this.#log.error(
+				{ ...key, err: result.terminal },
+				"can't be reconciled as it is",
+			);
+		} catch (err) {
+			const isOutdated = hasReason(err, "Conflict");
+			this.#outdated[isOutdated ? "add" : "delete"](text);
+			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
+			// What was read was old already, or we stop: no trouble, but the order of the day.
+			const isOrdinary = isOutdated || signal.aborted;
+			this.#log[isOrdinary ? "debug" : "warn"](
+				{ ...key, err, retryInMs },
+				"reconciling failed",
+			);
+		}
+		metrics.reconcileErrors.inc({ controller });
+		return "error";
+	}
+}
+
+function textOf({ namespace, name }: ObjectKey): string {
+	return `${namespace}/${name}`;
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { Logger } from "../../service/log.ts";
+import type { KubeClient } from "../client/client.ts";
+import { type Event, kinds } from "../kinds.ts";
+import { microTime } from "../micro-time.ts";
+import {
+	apiVersionOf,
+	type KubeObject,
+	type ResourceKind,
+} from "../resource.ts";
+
+/** Something that a person who runs `kubectl describe` wants to know. */
+export interface EventNote {
+	type: "Normal" | "Warning";
+	/** Why, in one word for machines, such as `RunFailed`. */
+	reason: string;
+	/** What was done or tried, in one word for machines, such as `StartJob`. */
+	action: string;
+	/** For people; what is over 1,024 bytes is cut. */
+	note: string;
+}
+
+/**
+ * Records Events (events.k8s.io/v1) about objects. The same event again within six minutes becomes a series: one Event
+ * that counts. Recording never fails its caller: what can't be written is logged.
+ */
+export class EventRecorder {
+	readonly #client: KubeClient;
+	readonly #controller: string;
+	readonly #log: Logger;
+	readonly #series = new Map<string, Series>();
+
+	/** @param controller who reports, such as `example.com/operator`. */
+	constructor(client: KubeClient, controller: string, log: Logger) {
+		this.#client = client;
+		this.#controller = controller;
+		this.#log = log;
+	}
+
+	record<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		regarding: T,
+		event: EventNote,
+	): void {
+		void this.#write(kind, regarding, event).catch((err) =>
+			this.#log.warn(
+				{ err, reason: event.reason },
+				"an Event was not recorded",
+			),
+		);
+	}
+
+	async #write<T extends KubeObject>(
+		kind: ResourceKind<T>,
+		{ metadata }: T,
+		{ type, reason, action, note }: EventNote,
+	): Promise<void> {
+		const nowMs = Date.now();
+		this.#forgetEnded(nowMs);
+		const key = JSON.stringify([metadata.uid, type, reason, action, note]);
+		const series = this.#series.get(key);
+		if (series) return this.#count(series, nowMs);
+
+		const started: Series = {
+			namespace: metadata.namespace ?? "default",
+			name: `${metadata.name}.${randomBytes(8).toString("hex")}`,
+			count: 1,
+			lastMs: nowMs,
+			writtenMs: nowMs,
+		};
+		this.#series.set(key, started);
+		const event: Event = {
+			metadata: { namespace: started.namespace, name: started.name },
+			eventTime: microTime(nowMs),
+			reportingController: this.#controller,
+			reportingInstance: hostname(),
+			type,
+			reason,
+			action,
+			note: cutToBytes(note, 1024),
+			regarding: {
+				apiVersion: apiVersionOf(kind),
+				kind: kind.kind,
+				...(metadata.namespace && { namespace: metadata.namespace }),
+				name: metadata.name,
+				...(metadata.uid && { uid: metadata.uid }),
+			},
+		};
+		started.created = this.#client.create(kinds.event, event);
+		await started.created.catch((error) => {
+			this.#series.delete(key);
+			throw error;
+		});
+	}
+
+	async #count(series: Series, nowMs: number): Promise<void> {
+		series.count++;
+		series.lastMs = nowMs;
+		// The first repeat shows at once that it is one; then the count is brought up to date now and then.
+		if (series.count > 2 && nowMs - series.writtenMs < 10_000) return;
+		series.writtenMs = nowMs;
+		await series.created;
+		await this.#client.patch(
+			kinds.event,
+			series.name,
+			series.namespace,
+			{ series: { count: series.count, lastObservedTime: microTime(nowMs) } },
+			"merge",
+		);
+	}
+
+	#forgetEnded(nowMs: number): void {
+		for (const [key, series] of this.#series)
+			if (nowMs - series.lastMs > seriesGapMs) this.#series.delete(key);
+	}
+}
+
+interface Series {
+	namespace: string;
+	name: string;
+	count: number;
+	lastMs: number;
+	writtenMs: number;
+	created?: Promise<Event>;
+}
+
+/** KEP-383: a series ends when nothing came for six minutes. */
+const seriesGapMs = 6 * 60_000;
+
+function cutToBytes(text: string, maxBytes: number): string {
+	const bytes = Buffer.from(text);
+	if (bytes.length <= maxBytes) return text;
+	// A character that was cut in two becomes U+FFFD, which is dropped.
+	return `${bytes.toString("utf8", 0, maxBytes - 3).replace(/\uFFFD$/, "")}…`;
+}

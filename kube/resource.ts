@@ -1,0 +1,100 @@
+/** What every object of Kubernetes has. Timestamps are RFC 3339 text, as on the wire. */
+export interface KubeObject {
+	apiVersion?: string;
+	kind?: string;
+	metadata: ObjectMeta;
+}
+
+export interface ObjectMeta {
+	name: string;
+	/** Absent for cluster-scoped kinds. */
+	namespace?: string;
+	uid?: string;
+	resourceVersion?: string;
+	generation?: number;
+	creationTimestamp?: string;
+	deletionTimestamp?: string;
+	deletionGracePeriodSeconds?: number;
+	labels?: Record<string, string>;
+	annotations?: Record<string, string>;
+	ownerReferences?: OwnerReference[];
+	finalizers?: string[];
+}
+
+export interface OwnerReference {
+	apiVersion: string;
+	kind: string;
+	name: string;
+	uid: string;
+	controller?: boolean;
+	blockOwnerDeletion?: boolean;
+}
+
+/** Where the objects of one type are found in the API. */
+export interface ResourceKind<T extends KubeObject> {
+	/** Empty for the core group. */
+	group: string;
+	version: string;
+	kind: string;
+	plural: string;
+	namespaced: boolean;
+	/** Never set: it ties the kind to the type of its objects. */
+	readonly object?: T;
+}
+
+/** An object that isn't stored yet: what a caller writes, before the apiserver fills in the rest. */
+export type Draft<T extends KubeObject> = Omit<T, "metadata"> & {
+	metadata: Omit<ObjectMeta, "name"> &
+		({ name: string } | { generateName: string });
+};
+
+/** A name within a kind; the namespace is empty for cluster-scoped kinds. */
+export interface ObjectKey {
+	namespace: string;
+	name: string;
+}
+
+export function keyOf({ metadata }: KubeObject): ObjectKey {
+	return { namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+/** Sorts the older first; of the same second, by name. */
+export function ageOf({ metadata }: KubeObject): string {
+	return `${metadata.creationTimestamp} ${metadata.name}`;
+}
+
+export function apiVersionOf(
+	kind: Pick<ResourceKind<KubeObject>, "group" | "version">,
+): string {
+	return kind.group ? `${kind.group}/${kind.version}` : kind.version;
+}
+
+/** The reference that makes `object` the controller of what carries it: garbage collection deletes that with it. */
+export function controllerReference<T extends KubeObject>(
+	kind: ResourceKind<T>,
+	object: T,
+): OwnerReference {
+	return {
+		apiVersion: apiVersionOf(kind),
+		kind: kind.kind,
+		name: object.metadata.name,
+		uid: object.metadata.uid!,
+		controller: true,
+		blockOwnerDeletion: true,
+	};
+}
+
+/** The path of a collection, or of one object in it. */
+export function resourcePath<T extends KubeObject>(
+	kind: ResourceKind<T>,
+	namespace?: string,
+	name?: string,
+	subresource?: string,
+): string {
+	const parts = [kind.group ? "apis" : "api", apiVersionOf(kind)];
+	if (kind.namespaced && namespace) parts.push("namespaces", namespace);
+	parts.push(kind.plural);
+	if (name !== undefined) parts.push(encodeURIComponent(name));
+	if (subresource !== undefined) parts.push(subresource);
+	return `/${parts.join("/")}`;
+}

@@ -1,0 +1,111 @@
+import type { Logger } from "../../service/log.ts";
+import type { KubeClient, Scope } from "../client/client.ts";
+import type { KubeObject, ResourceKind } from "../resource.ts";
+import { reflect } from "./reflector.ts";
+import { type ChangeHandler, Store } from "./store.ts";
+
+export interface InformerOptions extends Omit<Scope, "namespace"> {
+	/** All namespaces when absent. */
+	namespaces?: readonly string[] | undefined;
+	log: Logger;
+}
+
+/**
+ * The objects of one kind, kept in memory as the apiserver has them. Objects are shared: never change one.
+ *
+ *     const pods = new Informer(client, kinds.pod, { log });
+ *     pods.onChange((pod, previous, deleted) => …);
+ *     void pods.run(signal);
+ *     await pods.synced;
+ *     pods.get("default", "web-0");
+ */
+export class Informer<T extends KubeObject> {
+	readonly kind: ResourceKind<T>;
+	/** Fulfilled when everything has been listed once. */
+	readonly synced: Promise<void>;
+	hasSynced = false;
+	readonly #client: KubeClient;
+	readonly #options: InformerOptions;
+	readonly #store: Store<T>;
+	readonly #setSynced: () => void;
+	/** When the apiserver last spoke of each scope. */
+	readonly #heardMs = new Map<string | undefined, number>();
+
+	constructor(
+		client: KubeClient,
+		kind: ResourceKind<T>,
+		options: InformerOptions,
+	) {
+		this.kind = kind;
+		this.#client = client;
+		this.#options = options;
+		this.#store = new Store((err) =>
+			options.log.error({ err, kind: kind.kind }, "a change handler failed"),
+		);
+		const { promise, resolve } = Promise.withResolvers<void>();
+		this.synced = promise;
+		this.#setSynced = resolve;
+	}
+
+	/** Follows the apiserver until the signal; never throws. */
+	async run(signal: AbortSignal): Promise<void> {
+		const { namespaces, log, ...scope } = this.#options;
+		const scopes = namespaces?.length ? namespaces : [undefined];
+		const unlisted = new Set(scopes);
+		for (const scope of scopes) this.#heardMs.set(scope, performance.now());
+		await Promise.all(
+			scopes.map((namespace) =>
+				reflect(
+					this.#client,
+					this.kind,
+					{ ...scope, namespace },
+					this.#store,
+					{
+						heard: () => this.#heardMs.set(namespace, performance.now()),
+						listed: () => {
+							unlisted.delete(namespace);
+							if (unlisted.size > 0 || this.hasSynced) return;
+							this.hasSynced = true;
+							this.#setSynced();
+						},
+					},
+					log,
+					signal,
+				),
+			),
+		);
+	}
+
+	/**
+	 * For how long the apiserver has said nothing of these objects, in milliseconds: so old may be what is in memory. While
+	 * it can be reached it speaks about once a minute, by bookmarks.
+	 */
+	get silentMs(): number {
+		const heardMs = Math.min(...this.#heardMs.values());
+		return this.#heardMs.size === 0 ? 0 : performance.now() - heardMs;
+	}
+
+	/** @param namespace empty for cluster-scoped kinds. */
+	get(namespace: string, name: string): T | undefined {
+		return this.#store.get({ namespace, name });
+	}
+
+	list(namespace?: string): T[] {
+		return this.#store.list(namespace);
+	}
+
+	/** Called for every change after it is in memory, and when something is deleted. What a handler throws is logged. */
+	onChange(handler: ChangeHandler<T>): void {
+		this.#store.onChange(handler);
+	}
+
+	/**
+	 * Returns a lookup by key.
+	 *
+	 *     const podsOfNode = pods.index((pod) => [pod.spec.nodeName]);
+	 *     podsOfNode("node-1");
+	 */
+	index(keysOf: (object: T) => string[]): (key: string) => T[] {
+		return this.#store.index(keysOf);
+	}
+}

@@ -1,0 +1,124 @@
+import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
+
+/**
+ * Hears of every change of a store, after it is in there: `previous` is absent for an object that is new, and
+ * `deleted` tells that `object` is its last known state.
+ */
+export type ChangeHandler<T extends KubeObject> = (
+	object: T,
+	previous: T | undefined,
+	deleted: boolean,
+) => void;
+
+/** The objects of one kind in memory, with indexes, telling of changes. */
+export class Store<T extends KubeObject> {
+	readonly #objects = new Map<string, T>();
+	readonly #handlers: ChangeHandler<T>[] = [];
+	readonly #indexes: Index<T>[] = [];
+	readonly #onHandlerError: (error: unknown) => void;
+
+	/** @param onHandlerError gets what a handler threw: the other handlers and the store go on. */
+	constructor(onHandlerError: (error: unknown) => void) {
+		this.#onHandlerError = onHandlerError;
+	}
+
+	get({ namespace, name }: ObjectKey): T | undefined {
+		return this.#objects.get(`${namespace}/${name}`);
+	}
+
+	list(namespace?: string): T[] {
+		const all = [...this.#objects.values()];
+		return namespace === undefined
+			? all
+			: all.filter((object) => object.metadata.namespace === namespace);
+	}
+
+	onChange(handler: ChangeHandler<T>): void {
+		this.#handlers.push(handler);
+	}
+
+	/** Returns the lookup of an index: the objects for which `keysOf` gave the key. */
+	index(keysOf: (object: T) => string[]): (key: string) => T[] {
+		const index = new Index(keysOf);
+		for (const object of this.#objects.values()) index.add(object);
+		this.#indexes.push(index);
+		return (key) => index.get(key);
+	}
+
+	put(object: T): void {
+		const key = storeKey(object);
+		const namesake = this.#objects.get(key);
+		// A name that was given to another object: what was there is gone, with all that hangs on it.
+		if (namesake && namesake.metadata.uid !== object.metadata.uid)
+			this.remove(namesake);
+		const previous = this.#objects.get(key);
+		if (
+			previous &&
+			previous.metadata.resourceVersion === object.metadata.resourceVersion
+		)
+			return;
+		if (previous) for (const index of this.#indexes) index.delete(previous);
+		this.#objects.set(key, object);
+		for (const index of this.#indexes) index.add(object);
+		this.#tell(object, previous, false);
+	}
+
+	/** @param object its last state, which an event of deletion carries. */
+	remove(object: T): void {
+		const previous = this.#objects.get(storeKey(object));
+		if (!previous) return;
+		this.#objects.delete(storeKey(object));
+		for (const index of this.#indexes) index.delete(previous);
+		this.#tell(object, previous, true);
+	}
+
+	/** Makes the store hold exactly these objects of the namespace (of all, when undefined). */
+	replace(namespace: string | undefined, objects: T[]): void {
+		const kept = new Set(objects.map(storeKey));
+		for (const object of this.list(namespace))
+			if (!kept.has(storeKey(object))) this.remove(object);
+		for (const object of objects) this.put(object);
+	}
+
+	#tell(object: T, previous: T | undefined, deleted: boolean): void {
+		for (const handler of this.#handlers)
+			try {
+				handler(object, previous, deleted);
+			} catch (error) {
+				this.#onHandlerError(error);
+			}
+	}
+}
+
+class Index<T extends KubeObject> {
+	readonly #keysOf: (object: T) => string[];
+	readonly #objects = new Map<string, Set<T>>();
+
+	constructor(keysOf: (object: T) => string[]) {
+		this.#keysOf = keysOf;
+	}
+
+	get(key: string): T[] {
+		return [...(this.#objects.get(key) ?? [])];
+	}
+
+	add(object: T): void {
+		for (const key of this.#keysOf(object)) {
+			const objects = this.#objects.get(key) ?? new Set();
+			this.#objects.set(key, objects.add(object));
+		}
+	}
+
+	delete(object: T): void {
+		for (const key of this.#keysOf(object)) {
+			const objects = this.#objects.get(key);
+			objects?.delete(object);
+			if (objects?.size === 0) this.#objects.delete(key);
+		}
+	}
+}
+
+function storeKey(object: KubeObject): string {
+	const { namespace, name } = keyOf(object);
+	return `${namespace}/${name}`;
+}

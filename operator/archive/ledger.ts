@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type KV, Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import type {
+	DeletedLedger,
+	RetentionState,
+	SourceLedger,
+} from "../../contracts/ledger.ts";
+import { bucket } from "../../contracts/nats.ts";
+import type { Logger } from "../../service/log.ts";
+import { onReconnect } from "../../service/reconnects.ts";
+
+/** What archive says of each Source, as of the last word from NATS. */
+export class LedgerView {
+	readonly #nats: NatsConnection;
+	readonly #log: Logger;
+	readonly #ledgers = new Map<string, SourceLedger>();
+	readonly #deleted = new Set<string>();
+	#retention: RetentionState | undefined;
+	readonly #handlers: ((sourceKey: string) => void)[] = [];
+
+	constructor(nats: NatsConnection, log: Logger) {
+		this.#nats = nats;
+		this.#log = log;
+	}
+
+	get(sourceKey: string): SourceLedger | undefined {
+		return this.#ledgers.get(sourceKey);
+	}
+
+	/** Whether archive has deleted the Source's events for good. */
+	isDeleted(sourceKey: string): boolean {
+		return this.#deleted.has(sourceKey);
+	}
+
+	/** How long events stay, and who sees to it; undefined while archive hasn't said so. */
+	get retention(): RetentionState | undefined {
+		return this.#retention;
+	}
+
+	/** Called for every change after it can be read here, with the source key, or `retentionKey` of contracts/ledger.ts. */
+	onChange(handler: (sourceKey: string) => void): void {
+		this.#handlers.push(handler);
+	}
+
+	/** Follows the bucket until the signal; never throws. The bucket comes with archive's first start. */
+	async run(signal: AbortSignal): Promise<void> {
+		let entries: Awaited<ReturnType<KV["watch"]>> | undefined;
+		const stop = () => entries?.stop();
+		signal.addEventListener("abort", stop, { once: true });
+		// The bucket may be another one then.
+		void onReconnect(this.#nats, stop);
+		while (!signal.aborted) {
+			try {
+				const kv = await new Kvm(this.#nats).open(bucket.ledger);
+				entries = await kv.watch();
+				for await (const entry of entries)
+					if (entry.operation === "PUT") this.#take(entry.key, entry.json());
+			} catch (err) {
+				this.#log.debug({ err }, "the ledger can't be read yet");
+			}
+			await sleep(1_000, undefined, { signal }).catch(() => {});
+		}
+	}
+
+	#take(
+		key: string,
+		entry: SourceLedger | DeletedLedger | RetentionState,
+	): void {
+		if ("enforcedBy" in entry) this.#retention = entry;
+		else if ("deletedTime" in entry) {
+			this.#deleted.add(key);
+			this.#ledgers.delete(key);
+		} else this.#ledgers.set(key, entry);
+		for (const handler of this.#handlers) handler(key);
+	}
+}

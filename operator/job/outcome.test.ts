@@ -1,0 +1,182 @@
+import { expect, test } from "vitest";
+import type { JobResult } from "../../contracts/job.ts";
+import type { Job, Pod } from "../../kube/kinds.ts";
+import { terminated } from "../../test/support/doubles/terminated-pod.ts";
+import { jobOutcome } from "./outcome.ts";
+
+const at = "2026-03-01T12:00:00Z";
+const ended = (type: "Complete" | "Failed", message = ""): Job => ({
+	metadata: { name: "job" },
+	status: {
+		conditions: [{ type, status: "True", message, lastTransitionTime: at }],
+	},
+});
+const pod = (second: number, status: NonNullable<Pod["status"]>): Pod => ({
+	metadata: {
+		name: `pod-${second}`,
+		creationTimestamp: new Date(Date.parse(at) + second * 1000).toISOString(),
+	},
+	status,
+});
+const exited = (exitCode: number, message: string, reason = "Error") =>
+	terminated({ exitCode, message, reason });
+const succeeded: JobResult = {
+	version: 1,
+	outcome: "Succeeded",
+	rows: 3,
+	bytes: 9,
+	objects: 1,
+};
+const busy: JobResult = {
+	version: 1,
+	outcome: "Failed",
+	error: { code: "DestinationBusy", message: "in use", retryable: true },
+};
+
+test("a Job without an end has no result", () => {
+	expect(jobOutcome({ metadata: { name: "job" } }, [])).toEqual({
+		finished: false,
+	});
+});
+
+test("a Pod that can't start says what it waits for", () => {
+	const message = 'persistentvolumeclaim "files" not found';
+	expect(
+		jobOutcome({ metadata: { name: "job" } }, [
+			pod(0, {
+				conditions: [{ type: "PodScheduled", status: "False", message }],
+			}),
+		]),
+	).toEqual({ finished: false, waitingFor: message });
+});
+
+test("the result is the termination message of the last Pod", () => {
+	const pods = [
+		pod(9, exited(75, JSON.stringify(busy))),
+		pod(0, exited(1, "boom")),
+	];
+	expect(jobOutcome(ended("Failed"), pods)).toEqual({
+		finished: true,
+		at,
+		result: busy,
+	});
+});
+
+test("a success counts wherever it stands", () => {
+	const pods = [
+		pod(0, exited(0, JSON.stringify(succeeded), "Completed")),
+		pod(9, { phase: "Pending" }),
+	];
+	expect(jobOutcome(ended("Complete"), pods)).toMatchObject({
+		result: succeeded,
+	});
+});
+
+test.each<[string, Pod["status"], string, string]>([
+	[
+		"a process that was killed for its memory",
+		exited(137, "", "OOMKilled"),
+		"OOMKilled",
+		"The process took more memory than it may. Raise the memory in the Pipeline's spec.runTemplate.resources. The process ended with exit code 137.",
+	],
+	[
+		"a Pod that was evicted",
+		{ phase: "Failed", reason: "Evicted", message: "Node had no memory left" },
+		"Evicted",
+		"The node needed the room. Give the Pod what it needs by the requests in the Pipeline's spec.runTemplate.resources. Node had no memory left.",
+	],
+	[
+		"a Pod whose node was lost",
+		{ phase: "Failed", reason: "NodeLost", message: "Node n is gone" },
+		"NodeLost",
+		"Job has reached the specified backoff limit. Node n is gone.",
+	],
+	[
+		"a process that could not be started",
+		exited(128, "exec: tidemill: not found", "StartError"),
+		"StartError",
+		"The process ended with exit code 128. exec: tidemill: not found.",
+	],
+	[
+		"a process that left nothing",
+		exited(1, ""),
+		"ResultMissing",
+		"The process ended with exit code 1.",
+	],
+	[
+		"a process that left something else",
+		exited(139, "Segmentation fault"),
+		"ResultMissing",
+		"The process ended with exit code 139. It left: Segmentation fault.",
+	],
+	[
+		"a result that was cut off",
+		exited(75, JSON.stringify(busy).slice(0, 40)),
+		"ResultMissing",
+		'It left: {"version":1,"outcome":"Failed","error":.',
+	],
+	[
+		"a result of another version",
+		exited(0, '{"version":2}', "Completed"),
+		"ResultMissing",
+		'It left: {"version":2}.',
+	],
+	[
+		"a result without its error",
+		exited(65, '{"version":1}'),
+		"ResultMissing",
+		"exit code 65",
+	],
+	[
+		"a failure without its code",
+		exited(65, '{"version":1,"outcome":"Failed","error":{}}'),
+		"ResultMissing",
+		"exit code 65",
+	],
+	[
+		"a success that doesn't say of how many rows",
+		exited(0, '{"version":1,"outcome":"Succeeded"}', "Completed"),
+		"ResultMissing",
+		"exit code 0",
+	],
+	["a result that is nothing", exited(65, "null"), "ResultMissing", "null"],
+])("%s is told as what it is", (_, status, code, words) => {
+	const job = ended("Failed", "Job has reached the specified backoff limit");
+	const outcome = jobOutcome(job, [pod(0, status!)]);
+	if (!outcome.finished || outcome.result.outcome !== "Failed")
+		throw new Error(JSON.stringify(outcome));
+	expect(outcome.result.error.code).toBe(code);
+	expect(outcome.result.error.message).toContain(words);
+});
+
+test("a process that ended well without a result did not succeed", () => {
+	const pods = [pod(0, exited(0, "", "Completed"))];
+	expect(jobOutcome(ended("Complete"), pods)).toMatchObject({
+		result: { outcome: "Failed", error: { code: "ResultMissing" } },
+	});
+});
+
+test("a Job that ran out of time says so, whatever its process left when it was told to end", () => {
+	const stopped = { code: "Stopped", message: "Told to end.", retryable: true };
+	const left = { version: 1, outcome: "Failed", error: stopped };
+	const job = ended("Failed", "Job was active longer than specified deadline");
+	job.status!.conditions![0]!.reason = "DeadlineExceeded";
+	const pods = [pod(0, exited(75, JSON.stringify(left)))];
+	expect(jobOutcome(job, pods)).toMatchObject({
+		result: {
+			error: {
+				code: "DeadlineExceeded",
+				message: expect.stringContaining("said Stopped: Told to end."),
+			},
+		},
+	});
+	expect(jobOutcome(job, [])).toMatchObject({
+		result: { error: { code: "DeadlineExceeded" } },
+	});
+});
+
+test("a Job that never had a Pod says where to look", () => {
+	expect(jobOutcome(ended("Failed", "quota"), [])).toMatchObject({
+		result: { error: { message: expect.stringContaining("Job's Events") } },
+	});
+});

@@ -1,0 +1,116 @@
+import type { JobError, JobResult } from "../../contracts/job.ts";
+import { rfc3339 } from "../../kube/conditions.ts";
+import type { Job, Pod } from "../../kube/kinds.ts";
+import { endedAs, unexplained } from "./endings.ts";
+import { containerName } from "./template.ts";
+
+export type JobOutcome =
+	/** `waitingFor`: why no process runs yet, in Kubernetes' own words; absent once one runs. */
+	| { finished: false; waitingFor?: string }
+	/** `at`: when the Job ended, RFC 3339. A Job that ended without a result has a Failed one that says what is known. */
+	| { finished: true; at: string; result: JobResult };
+
+/**
+ * How far a Tidemill Job is and what it brought.
+ * @param pods all Pods of the Job.
+ */
+export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
+	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
+	const ended = job.status?.conditions?.find(
+		({ type, status }) =>
+			(type === "Complete" || type === "Failed") && status === "True",
+	);
+	if (!ended) {
+		const waitingFor = latest && waitingReason(latest);
+		return { finished: false, ...(waitingFor && { waitingFor }) };
+	}
+	const at = ended.lastTransitionTime ?? rfc3339(0);
+	const results = pods.map(resultOf);
+	return {
+		finished: true,
+		at,
+		result: results.find((result) => result?.outcome === "Succeeded") ?? {
+			version: 1,
+			outcome: "Failed",
+			error: errorOf(ended, latest),
+		},
+	};
+}
+
+type JobCondition = NonNullable<
+	NonNullable<Job["status"]>["conditions"]
+>[number];
+
+function errorOf(ended: JobCondition, latest: Pod | undefined): JobError {
+	const result = latest && resultOf(latest);
+	const said = result?.outcome === "Failed" ? result.error : undefined;
+	// Its process was told to end, and may have left that as its result.
+	if (ended.reason === "DeadlineExceeded") {
+		const last = said && `Its last attempt said ${said.code}: ${said.message}`;
+		return endedAs("DeadlineExceeded", last, latest && waitingReason(latest));
+	}
+	return said ?? silentEnd(ended, latest);
+}
+
+/** The process left no result: it was killed, or never started. */
+function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
+	if (!pod)
+		return unexplained(
+			ended.reason ?? ended.type,
+			ended.message,
+			"No Pod is left to ask: see the Job's Events for why none was made or what removed it.",
+		);
+	const { reason, message } = pod.status ?? {};
+	if (reason === "Evicted") return endedAs("Evicted", message);
+	const process = terminated(pod);
+	if (!process)
+		return unexplained(
+			reason ?? ended.reason ?? ended.type,
+			ended.message,
+			message,
+			waitingReason(pod),
+		);
+	const end = `The process ended with exit code ${process.exitCode}`;
+	if (process.reason === "OOMKilled") return endedAs("OOMKilled", end);
+	// With any other word, such as StartError, Kubernetes explains in its message why there was no process.
+	if (process.reason && !["Completed", "Error"].includes(process.reason))
+		return unexplained(process.reason, end, process.message);
+	const left = process.message?.trim().slice(0, 500);
+	return endedAs("ResultMissing", end, left && `It left: ${left}`);
+}
+
+/** Undefined when there is none, or none that can be read. */
+function resultOf(pod: Pod): JobResult | undefined {
+	const message = terminated(pod)?.message;
+	try {
+		const result = JSON.parse(message ?? "") as JobResult | null;
+		if (result?.version !== 1) return undefined;
+		const whole =
+			result.outcome === "Succeeded"
+				? Number.isSafeInteger(result.rows)
+				: typeof result.error?.code === "string";
+		return whole ? result : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function terminated(pod: Pod) {
+	return pod.status?.containerStatuses?.find(
+		({ name }) => name === containerName,
+	)?.state?.terminated;
+}
+
+function waitingReason(pod: Pod): string | undefined {
+	const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting;
+	if (waiting && waiting.reason !== "ContainerCreating")
+		return [waiting.reason, waiting.message].filter(Boolean).join(": ");
+	const unscheduled = pod.status?.conditions?.find(
+		({ type, status }) => type === "PodScheduled" && status === "False",
+	);
+	return unscheduled?.message;
+}
+
+function startOf(pod: Pod): number {
+	return new Date(pod.metadata.creationTimestamp ?? 0).getTime();
+}

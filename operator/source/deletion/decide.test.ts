@@ -1,0 +1,218 @@
+import { expect, test } from "vitest";
+import type { DeletionAnswer } from "../../../contracts/deletion.ts";
+import type { Source, SourceStatus } from "../../../crds/generated/types.ts";
+import { finalizer } from "../../../crds/labels.ts";
+import {
+	type DeletionState,
+	decideAnswered,
+	decideBuried,
+	decideDeletion,
+} from "./decide.ts";
+
+const deletedMs = Date.parse("2026-03-01T12:00:00Z");
+const keys = { sourceKey: "a".repeat(32), urlKey: "b".repeat(32), shard: 3 };
+const letGo = { type: "setFinalizers", finalizers: ["other"] };
+
+function sourceWith(
+	status: SourceStatus = {},
+	deletionPolicy: "Delete" | "Retain" = "Delete",
+): Source {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Source",
+		metadata: {
+			name: "orders",
+			namespace: "shop",
+			generation: 4,
+			finalizers: ["other", finalizer],
+			deletionTimestamp: "2026-03-01T12:00:00Z",
+		},
+		spec: {
+			type: "Webhook",
+			webhook: { authorization: { type: "None" }, maxBodyBytes: 1024 },
+			suspend: false,
+			deletionPolicy,
+		},
+		status,
+	};
+}
+
+function stateWith(part: Partial<DeletionState> = {}): DeletionState {
+	return {
+		source: sourceWith(),
+		keys,
+		hasRival: false,
+		runs: [],
+		statusWrittenMs: 0,
+		...part,
+	};
+}
+
+function waiting(reason: string, message: string): SourceStatus {
+	return {
+		observedGeneration: 4,
+		phase: "Deleting",
+		conditions: [
+			{
+				type: "Ready",
+				status: "False",
+				reason,
+				message,
+				observedGeneration: 4,
+				lastTransitionTime: "2026-03-01T12:00:00Z",
+			},
+		],
+	};
+}
+
+const away: DeletionAnswer = {
+	ok: false,
+	error: { code: "x", message: "Archive is away.", retryable: true },
+};
+
+test("a Source that isn't being deleted, or whose finalizer is gone, is left alone", () => {
+	const alive = sourceWith();
+	delete alive.metadata.deletionTimestamp;
+	expect(decideDeletion(stateWith({ source: alive }))).toEqual([]);
+	const free = sourceWith();
+	free.metadata.finalizers = ["other"];
+	expect(decideDeletion(stateWith({ source: free }))).toEqual([]);
+});
+
+test("with Retain, also by a change of mind, the Source goes and all else stays", () => {
+	const source = sourceWith({}, "Retain");
+	expect(decideDeletion(stateWith({ source }))).toEqual([letGo]);
+});
+
+test("first of all the key goes out of use", () => {
+	expect(decideDeletion(stateWith())).toEqual([
+		{ type: "buryKey", stored: keys },
+	]);
+});
+
+test("should the Secret be gone already, the status says what to delete", () => {
+	const { sourceKey } = keys;
+	const source = sourceWith({ sourceKey, shard: 3 });
+	for (const keys of ["absent", "invalid"] as const)
+		expect(decideDeletion(stateWith({ source, keys }))).toEqual([
+			{ type: "buryKey", stored: { sourceKey, shard: 3 } },
+		]);
+});
+
+test("a Source that never had keys just goes", () => {
+	expect(decideDeletion(stateWith({ keys: "absent" }))).toEqual([letGo]);
+});
+
+test("events that are another's are not deleted", () => {
+	const finished = [{ type: "deleteKeys" }, letGo];
+	expect(decideDeletion(stateWith({ hasRival: true }))).toEqual(finished);
+	expect(decideBuried(stateWith(), keys, "foreign", deletedMs)).toEqual(
+		finished,
+	);
+});
+
+test.each([
+	[
+		"the receivers",
+		{},
+		{ trouble: "NATS: TIMEOUT" },
+		"DeletionWaitsForRoute",
+		"TIMEOUT",
+		"Warning",
+	],
+	[
+		"a Run that loads the events",
+		{ runs: ["load-1", "load-2"] },
+		"buried",
+		"DeletionWaitsForRun",
+		'Run "load-1"',
+		"Normal",
+	],
+] as const)(
+	"it waits for %s, and says so",
+	(_, part, burial, reason, words, severity) => {
+		const state = stateWith({
+			...part,
+			runs: [...("runs" in part ? part.runs : [])],
+		});
+		expect(decideBuried(state, keys, burial, deletedMs)).toMatchObject([
+			{
+				type: "writeStatus",
+				status: {
+					phase: "Deleting",
+					conditions: [{ reason, message: expect.stringContaining(words) }],
+				},
+			},
+			{ type: "recordEvent", severity, reason },
+			{ type: "lookAgain", afterMs: 2_000 },
+		]);
+	},
+);
+
+test("then archive is asked, and what it said last stays in view", () => {
+	const ask = {
+		type: "askArchive",
+		shard: 3,
+		question: { account: "shop", sourceKey: keys.sourceKey },
+	};
+	expect(
+		decideBuried(stateWith(), keys, "buried", deletedMs).map(
+			({ type }) => type,
+		),
+	).toEqual(["writeStatus", "recordEvent", "askArchive"]);
+	const source = sourceWith(waiting("DeletionWaitsForArchive", "It is away."));
+	expect(
+		decideBuried(stateWith({ source }), keys, "buried", deletedMs),
+	).toEqual([ask]);
+});
+
+test("an archive that can't is asked again, less and less often", () => {
+	const source = sourceWith(
+		waiting("DeletionWaitsForArchive", "Archive is away."),
+	);
+	const again = (afterMs: number) =>
+		decideAnswered(stateWith({ source }), away, deletedMs + afterMs);
+	expect(decideAnswered(stateWith(), away, deletedMs)).toMatchObject([
+		{ type: "writeStatus" },
+		{ type: "recordEvent", severity: "Warning" },
+		{ type: "lookAgain", afterMs: 2_000 },
+	]);
+	expect(again(80_000)).toEqual([{ type: "lookAgain", afterMs: 10_000 }]);
+	expect(again(86_400_000)).toEqual([{ type: "lookAgain", afterMs: 60_000 }]);
+});
+
+test("progress is written at most once in 10 s, and the rest is asked for at once", () => {
+	const source = sourceWith(waiting("DeletingEvents", "Archive deletes."));
+	const answer: DeletionAnswer = {
+		ok: true,
+		isDone: false,
+		objects: 5_000,
+		remainsFrom: "2026-02-20",
+	};
+	const after = (ms: number) =>
+		decideAnswered(
+			stateWith({ source, statusWrittenMs: deletedMs }),
+			answer,
+			deletedMs + ms,
+		);
+	const soon = { type: "lookAgain", afterMs: 0 };
+	expect(after(9_999)).toEqual([soon]);
+	expect(after(10_000)).toMatchObject([
+		{
+			type: "writeStatus",
+			status: {
+				conditions: [{ message: expect.stringContaining("2026-02-20") }],
+			},
+		},
+		soon,
+	]);
+});
+
+test("when nothing is left the Secret goes, and then the Source", () => {
+	const answer: DeletionAnswer = { ok: true, isDone: true, objects: 1 };
+	expect(decideAnswered(stateWith(), answer, deletedMs)).toEqual([
+		expect.objectContaining({ type: "recordEvent", reason: "EventsDeleted" }),
+		{ type: "deleteKeys" },
+		letGo,
+	]);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import type { Source } from "../../../crds/generated/types.ts";
+import { label } from "../../../crds/labels.ts";
+import type { Secret } from "../../../kube/kinds.ts";
+import { keysSecret, newKeys, readKeys } from "../keys.ts";
+import { desiredRoutes } from "./desired.ts";
+
+function source(name: string, created: string): Source {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Source",
+		metadata: { name, namespace: "shop", creationTimestamp: created },
+		spec: {
+			type: "Webhook",
+			webhook: { authorization: { type: "None" }, maxBodyBytes: 1 },
+			suspend: false,
+			deletionPolicy: "Retain",
+		},
+	};
+}
+
+/** As the apiserver gives it back: text has become base64. */
+function stored({ stringData, ...secret }: Secret): Secret {
+	const data = Object.fromEntries(
+		Object.entries(stringData ?? {}).map(([key, text]) => [
+			key,
+			Buffer.from(text).toString("base64"),
+		]),
+	);
+	return { ...secret, data };
+}
+
+function issuedFor(name: string): Secret {
+	return stored(keysSecret({ namespace: "shop", name }, newKeys(4)));
+}
+
+function namesOf(sources: Source[], secrets: Secret[]): string[] {
+	return desiredRoutes(
+		sources,
+		(_, name) => secrets.find(({ metadata }) => metadata.name === name),
+		undefined,
+	).map((route) => route.source);
+}
+
+test("the oldest Source is first; one without keys waits, one that goes wants no route", () => {
+	const going = source("going", "2026-01-01T00:00:00Z");
+	going.metadata.deletionTimestamp = "2026-03-01T00:00:00Z";
+	const sources = [
+		source("young", "2026-02-01T00:00:00Z"),
+		source("old", "2026-01-01T00:00:00Z"),
+		source("keyless", "2026-01-01T00:00:00Z"),
+		going,
+	];
+	const secrets = ["young", "old", "going"].map(issuedFor);
+	expect(namesOf(sources, secrets)).toEqual(["old", "young"]);
+});
+
+test("a Source whose authorization can't be resolved is closed, never open", () => {
+	const closed = source("closed", "2026-01-01T00:00:00Z");
+	closed.spec.webhook.authorization = {
+		type: "CustomToken",
+		customToken: { secretRef: { name: "token", key: "value" } },
+	};
+	const issued = issuedFor("closed");
+	const unlabelled: Secret = {
+		metadata: { name: "token" },
+		data: { value: "czNjcmV0" },
+	};
+	for (const token of [undefined, unlabelled]) {
+		const [route] = desiredRoutes(
+			[closed],
+			(_, name) => (name === "token" ? token : issued),
+			undefined,
+		);
+		expect(route?.authorization).toEqual({ type: "Unavailable" });
+	}
+});
+
+test("keys are read back as they were issued, from the Source's own Secret alone", () => {
+	const keys = newKeys(4);
+	expect(keys.sourceKey).toMatch(/^[0-9a-f]{32}$/);
+	const secret = stored(keysSecret({ namespace: "shop", name: "a" }, keys));
+	expect(readKeys(secret, "a")).toEqual(keys);
+	expect(readKeys(secret, "b")).toBeUndefined();
+
+	const { labels } = secret.metadata;
+	const unlabelled = { ...labels, [label.use]: "false" };
+	expect(
+		readKeys({ ...secret, metadata: { name: "a", labels: unlabelled } }, "a"),
+	).toBeUndefined();
+	for (const damage of [{ sourceKey: "" }, { urlKey: "eA==" }, { shard: "" }])
+		expect(
+			readKeys({ ...secret, data: { ...secret.data, ...damage } }, "a"),
+		).toBeUndefined();
+});

@@ -1,0 +1,39 @@
+import type { Route } from "../../../contracts/route.ts";
+import type { Source } from "../../../crds/generated/types.ts";
+import type { Secret } from "../../../kube/kinds.ts";
+import type { SealKey } from "../../../service/seal-key.ts";
+import { authorize } from "../authorization.ts";
+import { keysSecretName, readKeys } from "../keys.ts";
+import { routeOf } from "./route.ts";
+
+/**
+ * The routes that all Sources together want, oldest Source first. One without keys waits for them; one that is being
+ * deleted wants none.
+ * @param secretOf a labelled Secret by namespace and name.
+ */
+export function desiredRoutes(
+	sources: Source[],
+	secretOf: (namespace: string, name: string) => Secret | undefined,
+	sealKey: SealKey | undefined,
+): Route[] {
+	return sources
+		.filter(({ metadata }) => !metadata.deletionTimestamp)
+		.toSorted(byAge)
+		.flatMap((source) => {
+			const { name, namespace } = source.metadata;
+			const issued = secretOf(namespace!, keysSecretName(name));
+			const keys = issued && readKeys(issued, name);
+			if (!keys) return [];
+			const { authorization } = authorize(source, {
+				secretOf: (name) => secretOf(namespace!, name),
+				seal: sealKey && ((secret) => sealKey.seal(secret, keys.sourceKey)),
+			});
+			return [routeOf(source, keys, authorization)];
+		});
+}
+
+function byAge({ metadata: a }: Source, { metadata: b }: Source): number {
+	const text = ({ creationTimestamp, namespace, name }: Source["metadata"]) =>
+		`${creationTimestamp} ${namespace}/${name}`;
+	return text(a) < text(b) ? -1 : 1;
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { sourceOf } from "../../../test/support/examples/resource-examples.ts";
+import { newKeys } from "../keys.ts";
+import { routeOf } from "./route.ts";
+
+const keys = newKeys(1);
+
+test.each([
+	[{ preset: "StandardWebhooks" as const }, { header: "webhook-id" }],
+	[{ preset: "Stripe" as const }, { bodyPointer: "/id" }],
+	[{ preset: "GitHub" as const }, { header: "x-github-delivery" }],
+	[{ preset: "Shopify" as const }, { header: "x-shopify-webhook-id" }],
+	[{ header: "idempotency-key" }, { header: "idempotency-key" }],
+	[{ bodyPointer: "/event/id" }, { bodyPointer: "/event/id" }],
+])("a Source with the key %o has receivers look at %o", (asked, place) => {
+	const source = sourceOf();
+	source.spec.webhook.idempotency = { key: asked, windowSeconds: 300 };
+	expect(routeOf(source, keys, { type: "None" }).idempotency).toEqual({
+		key: place,
+		windowSeconds: 300,
+	});
+});
+
+test("a Source without idempotency says nothing of it", () => {
+	expect(routeOf(sourceOf(), keys, { type: "None" })).not.toHaveProperty(
+		"idempotency",
+	);
+});

@@ -1,0 +1,57 @@
+import type { Route } from "../../../contracts/route.ts";
+import type { Source } from "../../../crds/generated/types.ts";
+import { digest, type SourceKeys } from "../keys.ts";
+
+/** What receivers must know to serve a Source. */
+export function routeOf(
+	source: Source,
+	keys: SourceKeys,
+	authorization: Route["authorization"],
+): Route {
+	const { webhook, suspend } = source.spec;
+	const { verification, idempotency } = webhook;
+	return {
+		version: 1,
+		account: source.metadata.namespace!,
+		source: source.metadata.name,
+		sourceKey: keys.sourceKey,
+		urlKeyDigest: digest(keys.urlKey),
+		shard: keys.shard,
+		suspended: suspend,
+		authorization,
+		maxBodyBytes: webhook.maxBodyBytes,
+		...(verification && {
+			verification: {
+				allowGet: verification.allowGet,
+				handshakes: verification.handshakes ?? [],
+			},
+		}),
+		...(idempotency && {
+			idempotency: {
+				key: placeOf(idempotency.key),
+				windowSeconds: idempotency.windowSeconds,
+			},
+		}),
+		capturedHeaders: webhook.capturedHeaders ?? [],
+	};
+}
+
+type Asked = NonNullable<Source["spec"]["webhook"]["idempotency"]>["key"];
+type Place = NonNullable<Route["idempotency"]>["key"];
+
+/** The CRD sees to it that exactly one is set. */
+function placeOf({ preset, header, bodyPointer }: Asked): Place {
+	if (preset) return presets[preset];
+	return header === undefined ? { bodyPointer: bodyPointer! } : { header };
+}
+
+const presets: Record<NonNullable<Asked["preset"]>, Place> = {
+	// github.com/standard-webhooks/standard-webhooks, spec: "a unique identifier for the webhook message".
+	StandardWebhooks: { header: "webhook-id" },
+	// docs.stripe.com/webhooks, "Handle duplicate events": the event object's id.
+	Stripe: { bodyPointer: "/id" },
+	// docs.github.com, "Delivery headers": the same when a delivery is sent again.
+	GitHub: { header: "x-github-delivery" },
+	// shopify.dev, "Ignore duplicates": the same for all tries of one delivery.
+	Shopify: { header: "x-shopify-webhook-id" },
+};

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Operation, operations } from "../../api/document/operations.ts";
+import { apiResources } from "../../api/resources/api-resource.ts";
+import { answerValidator } from "../support/examples/openapi-answers.ts";
+import {
+	type ApiAnswer,
+	type ApiClient,
+	apiClient,
+	ask,
+	newAccount,
+	startApi,
+	type TestApi,
+} from "../support/fixtures/api-fixture.ts";
+
+let api: TestApi;
+let editor: ApiClient;
+let nobody: ApiClient;
+let misfits: Awaited<ReturnType<typeof answerValidator>>;
+
+beforeAll(async () => {
+	api = await startApi();
+	const { tokens } = await newAccount();
+	editor = apiClient(api.url, tokens.editor);
+	nobody = apiClient(api.url, tokens.nobody);
+	misfits = await answerValidator(api.url);
+});
+
+afterAll(() => api.api.close());
+
+test.each(operations.map((operation) => [operation.id, operation] as const))(
+	"%s answers as the document says who may, who may not, and who is unknown",
+	async (_, operation) => {
+		const name = await prepare(operation);
+		const path = operation.path.replace("{name}", name);
+		const body = bodyOf(operation);
+
+		const unknown = await ask(api.url + path, { method: operation.method });
+		expect(unknown.status).toBe(401);
+		expect(unknown.headers.get("www-authenticate")).toContain("Bearer");
+		expectContract(operation, unknown);
+
+		const refused = await nobody(operation.method, path, body);
+		expect(refused.status).toBe(403);
+		expectContract(operation, refused);
+
+		const { status, ...answered } = await editor(operation.method, path, body);
+		// This Run has no Pod: api-run-logs.test.ts reads a log.
+		const expected =
+			operation.id === "getRunLogs" ? ["404"] : Object.keys(operation.answers);
+		expect(expected).toContain(String(status));
+		expectContract(operation, { status, ...answered });
+	},
+);
+
+test.each(
+	operations
+		.filter(({ path }) => path.includes("{name}"))
+		.map((operation) => [operation.id, operation] as const),
+)("%s is 404 for what isn't there", async (_, operation) => {
+	const path = operation.path.replace("{name}", "not-there");
+	const answer = await editor(operation.method, path, bodyOf(operation));
+	expect(answer.status).toBe(404);
+	expectContract(operation, answer);
+});
+
+function expectContract(operation: Operation, answer: ApiAnswer): void {
+	for (const header of [
+		"x-request-id",
+		"x-ratelimit-limit",
+		"x-ratelimit-remaining",
+		"x-ratelimit-reset",
+	])
+		expect(answer.headers.get(header), header).toBeTruthy();
+	expect(misfits(operation, answer)).toEqual([]);
+}
+
+/** Makes what the operation is about, and returns its name. */
+async function prepare({ id, path }: Operation): Promise<string> {
+	if (!path.includes("{name}")) return "";
+	const name = `for-${id.toLowerCase()}`;
+	const resource = apiResources.find(({ collection }) =>
+		path.startsWith(`/v1/${collection}`),
+	);
+	const { collection, example } =
+		resource ??
+		apiResources.find(({ collection }) => collection === "pipelines")!;
+	const made = await editor("POST", `/v1/${collection}`, { ...example, name });
+	expect(made.status).toBe(201);
+	if (resource) return name;
+	const run = await editor("POST", `/v1/pipelines/${name}/run`);
+	return run.body.name;
+}
+
+function bodyOf({ id, method, path }: Operation): unknown {
+	if (method === "PATCH") return { displayName: "Changed" };
+	if (!id.startsWith("create")) return undefined;
+	return apiResources.find(({ collection }) => path === `/v1/${collection}`)!
+		.example;
+}

@@ -1,0 +1,435 @@
+import {
+	afterAll,
+	beforeAll,
+	describe,
+	expect,
+	inject,
+	test,
+	vi,
+} from "vitest";
+import {
+	type Destination,
+	destinationKind,
+	type Source,
+	sourceKind,
+} from "../../crds/generated/types.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { kinds } from "../../kube/kinds.ts";
+import {
+	type ApiClient,
+	apiClient,
+	newAccount,
+	startApi,
+	type TestApi,
+} from "../support/fixtures/api-fixture.ts";
+import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
+
+const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+const duckDB = { type: "DuckDB", duckDB: { path: "a.duckdb" } };
+
+let api: TestApi;
+let account: string;
+let editor: ApiClient;
+let viewer: ApiClient;
+
+beforeAll(async () => {
+	api = await startApi();
+	const made = await newAccount();
+	account = made.account;
+	editor = apiClient(api.url, made.tokens.editor);
+	viewer = apiClient(api.url, made.tokens.viewer);
+});
+
+afterAll(() => api.api.close());
+
+describe.each([
+	["destinations", duckDB, { duckDB: { path: "b.duckdb" } }],
+	[
+		"pipelines",
+		{ sourceRef: { name: "s" }, destinationRef: { name: "d" } },
+		{ schedule: { type: "Interval", interval: "15m" } },
+	],
+	[
+		"tracking-plans",
+		{
+			eventType: { constant: "order" },
+			common: { properties: { any: { $comment: "schema" } } },
+		},
+		{ onViolation: "Reject", common: { properties: { other: {} } } },
+	],
+] as const)("%s", (collection, fields, changes) => {
+	const path = `/v1/${collection}`;
+
+	test("are made, shown, changed and deleted", async () => {
+		const created = await editor("POST", path, { name: "one", ...fields });
+		expect(created.status).toBe(201);
+		expect(created.headers.get("location")).toBe(`${path}/one`);
+		expect(created.headers.get("etag")).toBe('"1"');
+		expect(created.body).toMatchObject({ name: "one", ...fields });
+
+		const shown = await viewer("GET", `${path}/one`);
+		expect(shown.body).toEqual(created.body);
+		expect((await viewer("GET", path)).body.items).toEqual([shown.body]);
+
+		const changed = await editor("PATCH", `${path}/one`, changes);
+		expect(changed.status).toBe(200);
+		expect(changed.headers.get("etag")).toBe('"2"');
+		expect(changed.body).toMatchObject(changes);
+
+		const deleted = await editor("DELETE", `${path}/one`);
+		expect(deleted.status).toBe(204);
+		expect(deleted.body.text).toBe("");
+		expect((await viewer("GET", `${path}/one`)).status).toBe(404);
+		expect((await editor("DELETE", `${path}/one`)).status).toBe(404);
+		expect((await editor("PATCH", `${path}/one`, {})).status).toBe(404);
+	});
+
+	test("are not for viewers to change", async () => {
+		await editor("POST", path, { name: "two", ...fields });
+		const answers = [
+			await viewer("POST", path, { name: "three", ...fields }),
+			await viewer("PATCH", `${path}/two`, changes),
+			await viewer("DELETE", `${path}/two`),
+		];
+		expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+	});
+
+	test("get a name that people recognise", async () => {
+		const body = { displayName: "Öffentlicher Name!", ...fields };
+		const first = await editor("POST", path, body);
+		expect(first.body.name).toBe("offentlicher-name");
+		const second = await editor("POST", path, body);
+		expect(second.body.name).toMatch(/^offentlicher-name-[0-9a-f]{6}$/);
+		const third = await editor("POST", path, fields);
+		expect(third.body.name).toBe(collection.slice(0, -1));
+	});
+
+	test("keep their name", async () => {
+		const taken = await editor("POST", path, { name: "kept", ...fields });
+		expect(taken.status).toBe(201);
+		const again = await editor("POST", path, { name: "kept", ...fields });
+		expect([again.status, again.body.error.code]).toEqual([409, "Conflict"]);
+		const renamed = await editor("PATCH", `${path}/kept`, { name: "other" });
+		expect(renamed.body.error.details).toEqual([
+			{ path: "name", message: "can't be changed" },
+		]);
+	});
+});
+
+test("a new source is answered with its URL as soon as the operator has issued it", async () => {
+	let attempts = 0;
+	// It waits for five seconds, in which a busy machine may not come to be the operator.
+	await vi.waitFor(
+		async () => {
+			const name = `the-shop-${++attempts}`;
+			const displayName = `The shop ${attempts}`;
+			const body = { displayName, type: "Webhook" };
+			const answer = editor("POST", "/v1/sources", body);
+			await vi.waitFor(
+				async () =>
+					expect(await admin.get(sourceKind, name, account)).toBeDefined(),
+				{ timeout: 120_000 },
+			);
+			const webhookURL = "https://hooks.example/1/2";
+			await admin.applyStatus<Source>(
+				sourceKind,
+				{
+					metadata: { name, namespace: account },
+					status: { phase: "Active", webhookURL },
+				},
+				{ fieldManager: "test" },
+			);
+			expect((await answer).status).toBe(201);
+			const issued = { name, phase: "Active", webhookURL };
+			expect((await answer).body).toMatchObject(issued);
+		},
+		{ timeout: 120_000 },
+	);
+});
+
+describe("what is wrong", () => {
+	test("is named all at once, by the paths of the request", async () => {
+		const { status, body } = await editor("POST", "/v1/destinations", {
+			name: "No Name",
+			type: "DuckDb",
+			bigQuery: { credentials: { key: 1 } },
+			phase: "Ready",
+		});
+		expect(status).toBe(400);
+		expect(body.error.details.map(({ path }) => path).sort()).toEqual([
+			"bigQuery.credentials.key",
+			"bigQuery.dataset",
+			"bigQuery.projectId",
+			"name",
+			"phase",
+			"type",
+		]);
+	});
+
+	test("by a rule that only the apiserver judges is named with its path", async () => {
+		const { status, body } = await editor("POST", "/v1/destinations", {
+			type: "BigQuery",
+			duckDB: { path: "../x" },
+		});
+		expect(status).toBe(400);
+		expect(body.error.details).toEqual(
+			expect.arrayContaining([
+				{
+					path: "bigQuery",
+					message: "bigQuery must be set if type is BigQuery, and only then",
+				},
+				{
+					path: "duckDB.path",
+					message: expect.stringContaining("path must be relative"),
+				},
+			]),
+		);
+	});
+
+	test("in a change is named and changes nothing", async () => {
+		await editor("POST", "/v1/destinations", { name: "whole", ...duckDB });
+		const byRule = await editor("PATCH", "/v1/destinations/whole", {
+			duckDB: null,
+		});
+		expect(byRule.body.error.details).toMatchObject([{ path: "duckDB" }]);
+		const bySchema = await editor("PATCH", "/v1/destinations/whole", {
+			duckDB: { path: null },
+		});
+		expect(bySchema.body.error.details).toEqual([
+			{ path: "duckDB.path", message: "is required" },
+		]);
+		expect((await viewer("GET", "/v1/destinations/whole")).body).toMatchObject(
+			duckDB,
+		);
+	});
+
+	test.each([[], "text", 1, null])("a body of %j is 400", async (body) => {
+		for (const [method, path] of [
+			["POST", "/v1/destinations"],
+			["PATCH", "/v1/destinations/whole"],
+		] as const)
+			expect((await editor(method, path, body)).status).toBe(400);
+	});
+});
+
+describe("secrets", () => {
+	const token = "s3cret-token";
+
+	test("go into a labelled Secret, never come back, and are removed with their source", async () => {
+		const created = await editor("POST", "/v1/destinations", {
+			name: "with-key",
+			type: "BigQuery",
+			bigQuery: {
+				projectId: "project-1",
+				dataset: "events",
+				credentials: { key: token },
+			},
+		});
+		expect(created.status).toBe(201);
+		const { name, key } = refOf(created.body);
+		const secret = await admin.get(kinds.secret, name, account);
+		expect(secret?.metadata.labels).toEqual({ "tidemill.dev/use": "true" });
+		expect(atob(secret!.data![key]!)).toBe(token);
+		for (const answer of [
+			created,
+			await viewer("GET", "/v1/destinations/with-key"),
+			await viewer("GET", "/v1/destinations"),
+		])
+			expect(JSON.stringify(answer.body)).not.toContain(token);
+
+		const changed = await editor("PATCH", "/v1/destinations/with-key", {
+			bigQuery: { credentials: { key: "other" } },
+		});
+		const next = refOf(changed.body);
+		expect(next.name).not.toBe(name);
+		expect(await admin.get(kinds.secret, name, account)).toBeUndefined();
+		await editor("DELETE", "/v1/destinations/with-key");
+		expect(await admin.get(kinds.secret, next.name, account)).toBeUndefined();
+	});
+
+	test("are not left behind by a request that is refused", async () => {
+		const before = await secretsOfUse();
+		const { status } = await editor("POST", "/v1/destinations", {
+			name: "refused",
+			...duckDB,
+			bigQuery: {
+				projectId: "project-1",
+				dataset: "events",
+				credentials: { key: token },
+			},
+		});
+		expect(status).toBe(400);
+		expect(await secretsOfUse()).toEqual(before);
+	});
+
+	test("of others are not removed", async () => {
+		await kubectlDone([
+			"create",
+			"secret",
+			"generic",
+			"mine",
+			"--from-literal=key=x",
+			`--namespace=${account}`,
+		]);
+		await editor("POST", "/v1/destinations", {
+			name: "borrower",
+			type: "BigQuery",
+			bigQuery: {
+				projectId: "project-1",
+				dataset: "events",
+				credentials: { secretRef: { name: "mine", key: "key" } },
+			},
+		});
+		await editor("DELETE", "/v1/destinations/borrower");
+		expect(await admin.get(kinds.secret, "mine", account)).toBeDefined();
+	});
+
+	function refOf(body: Record<string, unknown>): { name: string; key: string } {
+		const { spec } = { spec: body } as unknown as Destination;
+		return spec.bigQuery!.credentials!.secretRef;
+	}
+
+	async function secretsOfUse(): Promise<string[]> {
+		const { items } = await admin.list(kinds.secret, {
+			namespace: account,
+			labelSelector: "tidemill.dev/use",
+		});
+		return items.map(({ metadata }) => metadata.name);
+	}
+});
+
+describe("changes at the same time", () => {
+	test("are refused when If-Match names another state", async () => {
+		await editor("POST", "/v1/destinations", { name: "etag", ...duckDB });
+		const path = "/v1/destinations/etag";
+		const patch = (etag: string) =>
+			editor("PATCH", path, { displayName: etag }, { "if-match": etag });
+		expect((await patch('"1"')).status).toBe(200);
+		const late = await patch('"1"');
+		expect([late.status, late.body.error.code]).toEqual([
+			412,
+			"PreconditionFailed",
+		]);
+		const remove = (etag: string) =>
+			editor("DELETE", path, undefined, { "if-match": etag });
+		expect((await remove('"1"')).status).toBe(412);
+		expect((await remove('"2"')).status).toBe(204);
+	});
+
+	test("of a status are none", async () => {
+		await editor("POST", "/v1/destinations", { name: "quiet", ...duckDB });
+		await admin.applyStatus<Destination>(
+			destinationKind,
+			{
+				metadata: { name: "quiet", namespace: account },
+				status: { phase: "Ready" },
+			},
+			{ fieldManager: "test" },
+		);
+		const { headers, body } = await viewer("GET", "/v1/destinations/quiet");
+		expect(headers.get("etag")).toBe('"1"');
+		expect(body.phase).toBe("Ready");
+	});
+
+	test("by REST and kubectl lose nothing", async () => {
+		await editor("POST", "/v1/tracking-plans", {
+			name: "shared",
+			eventType: { constant: "x" },
+			common: {},
+		});
+		const byRest = async (index: number) => {
+			const { status } = await editor("PATCH", "/v1/tracking-plans/shared", {
+				common: { [`rest${index}`]: true },
+			});
+			return status === 200 ? `rest${index}` : undefined;
+		};
+		const byKubectl = async (index: number) => {
+			const { exitCode } = await kubectl([
+				"patch",
+				"trackingplan",
+				"shared",
+				"--type=merge",
+				`--namespace=${account}`,
+				`--patch={"spec":{"common":{"kubectl${index}":true}}}`,
+			]);
+			return exitCode === 0 ? `kubectl${index}` : undefined;
+		};
+		const indexes = Array.from({ length: 8 }, (_, index) => index);
+		const done = await Promise.all([
+			...indexes.map(byRest),
+			...indexes.map(byKubectl),
+		]);
+		const answered = done.filter((name) => name !== undefined);
+		expect(answered.length).toBeGreaterThan(8);
+		const { body } = await viewer("GET", "/v1/tracking-plans/shared");
+		expect(Object.keys(body.common as object).sort()).toEqual(answered.sort());
+	});
+});
+
+test.each([
+	["sources", { type: "Webhook", webhook: { maxBodyBytes: 2048 } }],
+	["destinations", { ...duckDB, displayName: "Dateien" }],
+	[
+		"pipelines",
+		{
+			displayName: "Täglich",
+			sourceRef: { name: "s" },
+			destinationRef: { name: "d" },
+			schedule: { type: "Daily", updateTime: "06:30" },
+		},
+	],
+	[
+		"tracking-plans",
+		{ eventType: { constant: "order" }, common: { properties: { a: true } } },
+	],
+])(
+	"of %s, what was made by REST, exported, deleted and applied again is shown the same",
+	async (collection, fields) => {
+		const path = `/v1/${collection}`;
+		const created = await editor("POST", path, { name: "exported", ...fields });
+		expect(created.status).toBe(201);
+		const object = [collection.replace("-", ""), "exported"];
+		const inAccount = `--namespace=${account}`;
+		const yaml = await kubectlDone(["get", ...object, inAccount, "-o=yaml"]);
+		await kubectlDone(["delete", ...object, inAccount]);
+		await kubectlDone(["apply", "--filename=-"], yaml);
+		const { body } = await viewer("GET", `${path}/exported`);
+		expect({ ...body, creationTimestamp: "" }).toEqual({
+			...created.body,
+			creationTimestamp: "",
+		});
+	},
+);
+
+test("who keeps a resource in step with a repository is named", async () => {
+	await kubectlDone(
+		["apply", "--filename=-"],
+		JSON.stringify({
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "Destination",
+			metadata: {
+				name: "by-argo",
+				namespace: account,
+				annotations: { "argocd.argoproj.io/tracking-id": "x" },
+			},
+			spec: duckDB,
+		}),
+	);
+	const { body } = await viewer("GET", "/v1/destinations/by-argo");
+	expect(body.managedBy).toBe("ArgoCD");
+});
+
+test("a deletion that the operator holds up is 202 and shows what is left", async () => {
+	await editor("POST", "/v1/destinations", { name: "held", ...duckDB });
+	const path = "/v1/destinations/held";
+	await finalizers(["tidemill.dev/cleanup"]);
+	expect((await editor("DELETE", path)).status).toBe(202);
+	await finalizers([]);
+	expect((await editor("GET", path)).status).toBe(404);
+
+	function finalizers(list: string[]) {
+		const metadata = { finalizers: list };
+		return admin.patch(destinationKind, "held", account, { metadata }, "merge");
+	}
+});

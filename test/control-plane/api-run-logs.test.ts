@@ -1,0 +1,121 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Run, runKind } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import {
+	type ApiClient,
+	apiClient,
+	startApi,
+	type TestApi,
+	tokenOf,
+} from "../support/fixtures/api-fixture.ts";
+import {
+	ProcessNodeFixture,
+	podSpec,
+	wait,
+} from "../support/fixtures/process-node-fixture.ts";
+import { kubectl } from "../support/servers/kubectl.ts";
+
+const progress = (daysDone: number, rowsDone: number) =>
+	JSON.stringify({ daysDone, daysTotal: 3, rowsDone, rowsTotal: 30 });
+
+let node: ProcessNodeFixture;
+let api: TestApi;
+let token: string;
+let viewer: ApiClient;
+
+beforeAll(async () => {
+	node = await ProcessNodeFixture.start();
+	api = await startApi();
+	const roles = join(import.meta.dirname, "../../deploy/roles.yaml");
+	await kubectl(["apply", `--filename=${roles}`]);
+	token = await tokenOf(node.namespace, "viewer", "tidemill-viewer");
+	viewer = apiClient(api.url, token);
+});
+
+afterAll(async () => {
+	await api?.api.close();
+	await node?.stop();
+});
+
+test("a run that is loading tells its progress and its log, and is followed to its end", async () => {
+	const finish = await startLoading("loading");
+	await vi.waitFor(async () => {
+		const { body } = await viewer("GET", "/v1/runs/loading/progress");
+		expect(body).toEqual({
+			status: "running",
+			...JSON.parse(progress(1, 10)),
+		});
+	}, wait);
+	const { body } = await viewer("GET", "/v1/runs/loading/logs?tail=5");
+	expect(body).toEqual({ text: `${progress(1, 10)}\n` });
+
+	const following = await follow("loading");
+	expect(following.headers.get("content-type")).toBe(
+		"text/plain; charset=utf-8",
+	);
+	const reader = following.body!.pipeThrough(new TextDecoderStream());
+	let log = "";
+	for await (const chunk of reader) {
+		log += chunk;
+		// Only now may the Pod go on: what stands above came while it ran.
+		if (log === `${progress(1, 10)}\n`) await finish();
+	}
+	expect(log).toBe(`${progress(1, 10)}\n${progress(3, 30)}\n`);
+});
+
+test("who follows a log is let go when the API stops, and sees that it is not the end", async () => {
+	const finish = await startLoading("cut-off");
+	const stopped = await startApi();
+	const following = await vi.waitFor(async () => {
+		const answer = await follow("cut-off", stopped.url);
+		expect(answer.status).toBe(200);
+		return answer;
+	}, wait);
+	const log = following.text();
+	stopped.stop.abort();
+	await expect(log).rejects.toThrow("terminated");
+	await stopped.api.close();
+	await finish();
+});
+
+test("follow is true or false", async () => {
+	const { status, body } = await viewer(
+		"GET",
+		"/v1/runs/loading/logs?follow=1",
+	);
+	expect(status).toBe(400);
+	expect(body.error.details).toEqual([
+		{ path: "follow", message: "must be true or false" },
+	]);
+});
+
+function follow(run: string, url = api.url): Promise<Response> {
+	return fetch(`${url}/v1/runs/${run}/logs?follow=true`, {
+		headers: { authorization: `Bearer ${token}` },
+	});
+}
+
+/** A Run whose Pod writes one line of progress, and another when what is returned is called. */
+async function startLoading(name: string): Promise<() => Promise<void>> {
+	const finishFile = join(node.scratch, name);
+	const metadata = { name, namespace: node.namespace };
+	await node.client.create<Run>(runKind, {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Run",
+		metadata,
+		spec: { pipelineRef: { name: "orders" } },
+	});
+	await node.client.applyStatus<Run>(
+		runKind,
+		{ metadata, status: { phase: "Running" } },
+		{ fieldManager: "test" },
+	);
+	await node.createPod(
+		name,
+		podSpec(["load"], { env: [{ name: "FINISH", value: finishFile }] }),
+		{ [label.run]: name },
+	);
+	return () => writeFile(finishFile, "");
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { type Run, runKind } from "../../crds/generated/types.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import {
+	type ApiClient,
+	apiClient,
+	newAccount,
+	startApi,
+	type TestApi,
+} from "../support/fixtures/api-fixture.ts";
+import { kubectlDone } from "../support/servers/kubectl.ts";
+
+const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+
+let api: TestApi;
+let account: string;
+let runner: ApiClient;
+let viewer: ApiClient;
+
+beforeAll(async () => {
+	api = await startApi();
+	const made = await newAccount();
+	account = made.account;
+	runner = apiClient(api.url, made.tokens.runner);
+	viewer = apiClient(api.url, made.tokens.viewer);
+});
+
+afterAll(() => api.api.close());
+
+test("runs are listed, those of one pipeline alone as well, whoever made them", async () => {
+	await byKubectl("of-a", "a");
+	const { body } = await runner("POST", "/v1/pipelines/b/run");
+	const all = await runner("GET", "/v1/runs");
+	expect(all.body.items.map(({ name }) => name)).toEqual([body.name, "of-a"]);
+	const ofA = await viewer("GET", "/v1/runs?pipeline=a");
+	expect(ofA.body.items).toEqual([
+		expect.objectContaining({ name: "of-a", pipeline: "a", status: "pending" }),
+	]);
+	const first = await viewer("GET", "/v1/runs?limit=1");
+	const cursor = encodeURIComponent(first.body.cursor!);
+	const second = await viewer("GET", `/v1/runs?limit=1&cursor=${cursor}`);
+	expect(second.body.items.map(({ name }) => name)).toEqual(["of-a"]);
+});
+
+test.each(["a,b", "A", "a b", "", "a%2Cspec.x%3Dy"])(
+	"a list of the pipeline %j is refused",
+	async (pipeline) => {
+		const answer = await viewer("GET", `/v1/runs?pipeline=${pipeline}`);
+		expect(answer.status).toBe(400);
+		expect(answer.body.error.details).toMatchObject([{ path: "pipeline" }]);
+	},
+);
+
+test("a run is cancelled, twice as well, and not by who may only look", async () => {
+	await byKubectl("to-cancel", "a");
+	const path = "/v1/runs/to-cancel/cancel";
+	expect((await viewer("POST", path)).status).toBe(403);
+	for (const attempt of [1, 2]) {
+		const { status, body } = await runner("POST", path);
+		expect({ attempt, status }).toEqual({ attempt, status: 202 });
+		expect(body).toMatchObject({ status: "pending", cancel: true });
+	}
+	const run = await admin.get<Run>(runKind, "to-cancel", account);
+	expect(run?.spec.cancel).toBe(true);
+	await setPhase("to-cancel", "Cancelled");
+	expect((await runner("POST", path)).body.status).toBe("cancelled");
+});
+
+test("a run that has ended can't be cancelled", async () => {
+	await byKubectl("ended", "a");
+	await setPhase("ended", "Succeeded");
+	const { status, body } = await runner("POST", "/v1/runs/ended/cancel");
+	expect([status, body.error.code]).toEqual([409, "Conflict"]);
+	expect((await runner("POST", "/v1/runs/none/cancel")).status).toBe(404);
+});
+
+test("a run without a Pod has no log, and its progress is its status", async () => {
+	await byKubectl("no-pod", "a");
+	const log = await viewer("GET", "/v1/runs/no-pod/logs");
+	expect(log.status).toBe(404);
+	expect(log.body.error.message).toContain("has no log");
+	const progress = await viewer("GET", "/v1/runs/no-pod/progress");
+	expect(progress.body).toEqual({ status: "pending" });
+	expect((await viewer("GET", "/v1/runs/none/logs")).status).toBe(404);
+	expect((await viewer("GET", "/v1/runs/no-pod/logs?tail=0")).status).toBe(400);
+});
+
+test("logs are for who may read Pods' logs", async () => {
+	await byKubectl("private", "a");
+	for (const part of ["logs", "progress"]) {
+		const { status, body } = await runner("GET", `/v1/runs/private/${part}`);
+		expect(status).toBe(403);
+		expect(body.error.message).toContain('cannot list resource "pods"');
+	}
+});
+
+test("what a run has loaded is its progress when it has ended", async () => {
+	await byKubectl("whole", "a");
+	await setPhase("whole", "Succeeded", { rows: 329 });
+	const { body } = await viewer("GET", "/v1/runs/whole/progress");
+	expect(body).toEqual({ status: "succeeded", rowsDone: 329, rowsTotal: 329 });
+});
+
+function byKubectl(name: string, pipeline: string) {
+	return kubectlDone(
+		["create", "--filename=-"],
+		JSON.stringify({
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "Run",
+			metadata: { name, namespace: account },
+			spec: { pipelineRef: { name: pipeline } },
+		}),
+	);
+}
+
+function setPhase(
+	name: string,
+	phase: NonNullable<Run["status"]>["phase"] & string,
+	rest: Run["status"] = {},
+) {
+	return admin.applyStatus<Run>(
+		runKind,
+		{
+			metadata: { name, namespace: account },
+			status: { phase, ...rest },
+		},
+		{ fieldManager: "test" },
+	);
+}

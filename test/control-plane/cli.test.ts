@@ -1,0 +1,234 @@
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { delimiter, dirname, join } from "node:path";
+import { json, text } from "node:stream/consumers";
+import {
+	afterAll,
+	beforeAll,
+	expect,
+	inject,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+	type Source,
+	sourceKind,
+} from "../../crds/generated/types.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { resolveBinaries } from "../../local/binaries.ts";
+import { passingDirectory } from "../support/faults/passing-directory.ts";
+import {
+	apiClient,
+	newAccount,
+	startApi,
+} from "../support/fixtures/api-fixture.ts";
+import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
+
+const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+const bin = join(import.meta.dirname, "../../bin");
+
+let account: string;
+
+beforeAll(async () => {
+	({ account } = await newAccount());
+	await admin.create<Pipeline>(pipelineKind, {
+		metadata: { name: "orders", namespace: account },
+		spec: { sourceRef: { name: "shop" }, destinationRef: { name: "d" } },
+	} as Pipeline);
+});
+
+test("sources are listed with what a person asks first", async () => {
+	const empty = await tidemill("sources", "list");
+	expect(empty.stderr).toBe(`There are no sources in ${account}.\n`);
+	await newSource("shop", "https://hooks.example/1/2");
+	const { stdout, exitCode } = await tidemill("sources", "list");
+	expect(exitCode).toBe(0);
+	expect(stdout.split("\n")[0]).toMatch(/^NAME +PHASE +EVENTS +LAST EVENT/);
+	expect(stdout).toMatch(/^shop +Active +0 +https:\/\/hooks.example\/1\/2$/m);
+});
+
+test("the same works as a plugin of kubectl", async () => {
+	const { kubectl } = await resolveBinaries(["kubectl"]);
+	const asPlugin = await run(kubectl, ["tidemill", "tokens"], {
+		PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
+	});
+	expect(asPlugin.exitCode).toBe(2);
+	expect(asPlugin.stderr).toContain("tidemill tokens: say what to do");
+});
+
+test("a run is followed to its end", async () => {
+	const waiting = tidemill("pipelines", "run", "orders", "--wait");
+	const name = await vi.waitFor(
+		async () => {
+			const { items } = await admin.list(runKind, { namespace: account });
+			expect(items).toHaveLength(1);
+			return items[0]!.metadata.name;
+		},
+		{ timeout: 120_000 },
+	);
+	await setStatus(name, {
+		phase: "Succeeded",
+		rows: 1234,
+		dates: { start: "2026-01-01", end: "2026-01-02" },
+	});
+	const { exitCode, stdout, stderr } = await waiting;
+	expect(stdout).toBe(`${name}\n`);
+	expect(stderr).toContain("Loaded 1,234 rows of 2026-01-01 to 2026-01-02.");
+	expect(exitCode).toBe(0);
+	await admin.delete(runKind, name, account);
+});
+
+test("a run is followed to its end also where its log can't be had", async () => {
+	const proxy = await ApiserverProxy.start(
+		loadKubeConfig(inject("kubeconfig")),
+	);
+	onTestFinished(() => proxy.close());
+	let refused = 0;
+	proxy.onRequest = async ({ path }) => {
+		if (!path.endsWith("/pods")) return;
+		refused++;
+		throw new Error("the connection breaks");
+	};
+	const kubeconfig = join(await passingDirectory("cli"), "kubeconfig");
+	await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
+	const waiting = tidemill(
+		...["pipelines", "run", "orders", "--wait", "--kubeconfig", kubeconfig],
+	);
+	await vi.waitUntil(() => refused > 1, { timeout: 120_000 });
+	const { items } = await admin.list(runKind, { namespace: account });
+	const { name } = items[0]!.metadata;
+	await setStatus(name, { phase: "Succeeded", rows: 1 });
+	expect(await waiting).toMatchObject({ exitCode: 0, stdout: `${name}\n` });
+	await admin.delete(runKind, name, account);
+});
+
+test("a run that fails says why, and so does the exit code", async () => {
+	const waiting = tidemill(
+		...["pipelines", "run", "orders", "--wait"],
+		...["--from", "2026-01-01", "--to", "2026-01-02"],
+	);
+	const name = await vi.waitFor(
+		async () => {
+			const { items } = await admin.list<Run>(runKind, { namespace: account });
+			expect(items[0]?.spec.dates).toEqual({
+				start: "2026-01-01",
+				end: "2026-01-02",
+			});
+			return items[0]!.metadata.name;
+		},
+		{ timeout: 120_000 },
+	);
+	const error = { code: "DestinationBusy", message: "busy", retryable: true };
+	await setStatus(name, { phase: "Failed", error });
+	const { exitCode, stderr } = await waiting;
+	expect(stderr).toContain(`${name} failed: busy (DestinationBusy)`);
+	expect(exitCode).toBe(1);
+});
+
+test("an event is sent to its source, with its token", async () => {
+	const received: unknown[] = [];
+	const receiver = createServer(async (request, response) => {
+		received.push(request.headers.authorization, await json(request));
+		response.end('{"is_success":true,"event_id":"0190"}');
+	});
+	await new Promise<void>((resolve) =>
+		receiver.listen(0, "127.0.0.1", resolve),
+	);
+	afterAll(() => receiver.close());
+	const { port } = receiver.address() as AddressInfo;
+	await newSource("local", `http://127.0.0.1:${port}/hooks/1/2`);
+	const sent = await tidemill(
+		...["events", "send", "local", "--data", '{"a":1}', "--token", "t"],
+	);
+	expect(sent).toEqual({ exitCode: 0, stdout: "0190\n", stderr: "" });
+	expect(received).toEqual(["Bearer t", { a: 1 }]);
+});
+
+test.each([{ options: [] }, { options: ["--long-lived"] }])(
+	"a token is good for the REST API, and for its role alone: $options",
+	async ({ options }) => {
+		const name = `machine${options.length}`;
+		const { stdout, exitCode } = await tidemill(
+			...["tokens", "create", name, "--role", "runner", ...options],
+		);
+		expect(exitCode).toBe(0);
+		const { api, url } = await startApi();
+		const ask = apiClient(url, stdout.trim());
+		// A binding is in force a moment after it is stored.
+		await vi.waitFor(
+			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
+			{ timeout: 120_000 },
+		);
+		expect((await ask("GET", "/v1/sources")).status).toBe(403);
+		await api.close();
+	},
+);
+
+test.each([
+	[["sources", "list", "x"], 2, '"x" is too much'],
+	[["sources", "lst"], 2, 'there is no "lst"'],
+	[["pipelines", "run"], 2, "<pipeline> is missing"],
+	[["pipelines", "run", "none"], 1, 'there is no pipeline "none"'],
+	[["pipelines", "run", "orders", "--from", "x"], 2, "go together"],
+	[["events", "send", "none", "--data", "{}"], 1, 'there is no source "none"'],
+	[["events", "send", "shop"], 2, "either as --data or as --file"],
+	[["tokens", "create", "x", "--role", "admin"], 2, "must be one of viewer"],
+	[["sources", "list", "--kubeconfig", "/none"], 1, "there is no such file"],
+])("%j says what is wrong", async (args, code, message) => {
+	const { exitCode, stderr } = await tidemill(...args);
+	expect(stderr).toContain(message);
+	expect(exitCode).toBe(code);
+});
+
+async function newSource(name: string, webhookURL: string): Promise<void> {
+	const source = {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Source",
+		metadata: { name, namespace: account },
+		spec: { type: "Webhook" },
+	} as Source;
+	await admin.create<Source>(sourceKind, source);
+	const status = { phase: "Active", webhookURL } as const;
+	await admin.applyStatus<Source>(
+		sourceKind,
+		{ metadata: source.metadata, status },
+		{ fieldManager: "test" },
+	);
+}
+
+function setStatus(name: string, status: Run["status"]) {
+	return admin.applyStatus<Run>(
+		runKind,
+		{ metadata: { name, namespace: account }, status },
+		{ fieldManager: "test" },
+	);
+}
+
+function tidemill(...args: string[]) {
+	return run(join(bin, "tidemill"), [...args, "--namespace", account]);
+}
+
+async function run(
+	command: string,
+	args: string[],
+	env: Record<string, string> = {},
+) {
+	const child = spawn(command, args, {
+		env: { ...process.env, KUBECONFIG: inject("kubeconfig"), ...env },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const [stdout, stderr, exitCode] = await Promise.all([
+		text(child.stdout),
+		text(child.stderr),
+		new Promise<number | null>((resolve) => child.once("close", resolve)),
+	]);
+	return { exitCode, stdout, stderr };
+}

@@ -1,0 +1,230 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+	type ResourceSchema,
+	type Rule,
+	readResourceSchemas,
+	type Schema,
+} from "../../crds/resource-schema.ts";
+import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
+import { brokenBounds } from "../support/manifests/broken-bounds.ts";
+import {
+	type Manifest,
+	manifestOf,
+	readManifests,
+} from "../support/manifests/manifest.ts";
+import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
+
+const resources = readResourceSchemas();
+const accepted = readManifests("accepted.yaml");
+const refused = readManifests("refused.yaml");
+const namespace = `crds-${randomUUID().slice(0, 8)}`;
+const inNamespace = ["--namespace", namespace];
+
+beforeAll(async () => {
+	await kubectlDone(["create", "namespace", namespace]);
+});
+
+test("manifests that use every field are accepted", async () => {
+	const answer = await dryRun(accepted);
+	expect(answer.stderr).toBe("");
+	expect(answer.stdout.trim().split("\n")).toHaveLength(accepted.length);
+});
+
+test("they pass the validator that asks no apiserver, too", () => {
+	const errors = accepted.flatMap(({ kind, spec }) =>
+		validateSpec(kind as Kind, spec),
+	);
+	expect(errors).toEqual([]);
+});
+
+describe("a manifest that breaks a rule is refused with what would be right", () => {
+	let answers: string[];
+	beforeAll(async () => {
+		answers = (await dryRun(refused)).stderr.trim().split("\n");
+	});
+
+	test.each(refused.map((manifest, i) => ({ manifest, i })))(
+		"$manifest.kind $manifest.metadata.name",
+		({ manifest, i }) => {
+			const answer = withoutIntroduction(answers[i]!);
+			expect(answer).toBe(manifest.metadata.annotations?.refused);
+		},
+	);
+});
+
+test("every rule that judges a new manifest has one that breaks it", () => {
+	const unbroken = resources.flatMap(({ kind, schema }) =>
+		[...rulesOf(schema)]
+			.filter(({ rule }) => !rule.includes("oldSelf"))
+			.filter(
+				({ message }) =>
+					!refused.some(
+						(manifest) =>
+							manifest.kind === kind &&
+							manifest.metadata.annotations?.refused?.includes(message),
+					),
+			)
+			.map(({ message }) => `${kind}: ${message}`),
+	);
+	expect(unbroken).toEqual([]);
+});
+
+test("a manifest beyond any bound of any field is refused, naming the field", async () => {
+	const broken = brokenBounds(resources, accepted).map((each, i) => ({
+		...each,
+		name: `bound-${i}`,
+	}));
+	const { stderr } = await dryRun(
+		broken.map(({ manifest, name }) => ({
+			...manifest,
+			metadata: { name },
+		})),
+	);
+	const answers = stderr.split("\n");
+	const wrong = broken.flatMap(({ bound, refused, name }) => {
+		const answer = answers.find((line) =>
+			line.includes(`"${name}" is invalid`),
+		);
+		return answer?.includes(refused) ? [] : [{ bound, refused, answer }];
+	});
+	expect(wrong).toEqual([]);
+});
+
+describe("what a Run was made for can't change", () => {
+	beforeAll(async () => {
+		await create(
+			manifestOf("Run", "fixed", {
+				pipelineRef: { name: "orders" },
+				dates: { start: "2026-01-01", end: "2026-01-02" },
+				cancel: true,
+			}),
+		);
+	});
+
+	const changes: [string, object, string][] = [
+		[
+			"its Pipeline",
+			{ pipelineRef: { name: "other" } },
+			"spec.pipelineRef: Invalid value: pipelineRef can't change; create another Run",
+		],
+		[
+			"its dates",
+			{ dates: { end: "2026-01-03" } },
+			"spec.dates: Invalid value: dates can't change; create another Run",
+		],
+		[
+			"that it has dates",
+			{ dates: null },
+			"spec.dates: Invalid value: dates can't change; create another Run",
+		],
+		[
+			"that it is cancelled",
+			{ cancel: false },
+			"spec.cancel: Invalid value: a cancelled Run can't be taken up again; create another Run",
+		],
+	];
+
+	test.each(changes)("%s", async (_, spec, message) => {
+		const { stderr } = await patchSpec("run/fixed", spec);
+		expect(stderr).toContain(message);
+	});
+
+	test("every rule about changes is among these", () => {
+		const unbroken = resources.flatMap(({ schema }) =>
+			[...rulesOf(schema)]
+				.filter(({ rule }) => rule.includes("oldSelf"))
+				.filter(
+					({ message }) =>
+						!changes.some(([, , answer]) => answer.includes(message)),
+				),
+		);
+		expect(unbroken).toEqual([]);
+	});
+});
+
+test("a Run can be cancelled", async () => {
+	await create(
+		manifestOf("Run", "cancelled", { pipelineRef: { name: "orders" } }),
+	);
+	expect((await patchSpec("run/cancelled", { cancel: true })).exitCode).toBe(0);
+});
+
+test("a manifest with nothing but what is required gets the defaults", async () => {
+	const stored = await Promise.all(
+		["Source", "Pipeline"].map(async (kind) => {
+			const manifest = accepted.find(
+				(each) => each.kind === kind && each.metadata.name === "least",
+			)!;
+			await create(manifest);
+			return await read(`${kind}/least`);
+		}),
+	);
+	expect(stored.map(({ spec }) => spec)).toEqual([
+		{
+			type: "Webhook",
+			webhook: { authorization: { type: "None" }, maxBodyBytes: 1_048_576 },
+			suspend: false,
+			deletionPolicy: "Retain",
+		},
+		{
+			sourceRef: { name: "shop" },
+			destinationRef: { name: "duckdb" },
+			table: {
+				columns: ["EventID", "Timestamp", "Body", "Date"],
+				onIncompatible: "Fail",
+			},
+			dateRange: { end: "Today" },
+			overwritePeriodDays: 1,
+			schedule: { type: "Manual", timeZone: "UTC" },
+			suspend: false,
+			runHistory: { succeeded: 3, failed: 1 },
+			runTemplate: { activeDeadlineSeconds: 21_600, retries: 3 },
+		},
+	]);
+});
+
+function dryRun(manifests: Manifest[]) {
+	return kubectl(
+		[...inNamespace, "create", "--dry-run=server", "--filename=-"],
+		manifests.map((each) => JSON.stringify(each)).join("\n---\n"),
+	);
+}
+
+async function create(manifest: Manifest): Promise<void> {
+	await kubectlDone(
+		[...inNamespace, "create", "--filename=-"],
+		JSON.stringify(manifest),
+	);
+}
+
+async function read(name: string): Promise<{ spec: unknown }> {
+	return JSON.parse(
+		await kubectlDone([...inNamespace, "get", name, "--output=json"]),
+	);
+}
+
+function patchSpec(name: string, spec: object) {
+	return kubectl([
+		...inNamespace,
+		"patch",
+		name,
+		"--type=merge",
+		"--patch",
+		JSON.stringify({ spec }),
+	]);
+}
+
+/** What the apiserver said, without kubectl's words before it and without the name, which stands in the manifest. */
+function withoutIntroduction(answer: string): string {
+	return answer
+		.replace(/^Error from server \(\w+\): error when creating "STDIN": /, "")
+		.replace(/^\w+\.tidemill\.dev "[^"]*" is invalid: /, "");
+}
+
+function* rulesOf(schema: ResourceSchema["schema"]): Generator<Rule> {
+	yield* schema["x-kubernetes-validations"] ?? [];
+	const within: Schema[] = Object.values(schema.properties ?? {});
+	if (schema.items) within.push(schema.items);
+	for (const field of within) yield* rulesOf(field);
+}

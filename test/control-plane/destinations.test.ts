@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { JobResult } from "../../contracts/job.ts";
+import {
+	type Destination,
+	destinationKind,
+} from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { kinds, type Pod } from "../../kube/kinds.ts";
+import { terminated } from "../support/doubles/terminated-pod.ts";
+import {
+	applyYaml,
+	eventReasons,
+	type OperatorFixture,
+	startOperatorFixture,
+} from "../support/fixtures/operator-fixture.ts";
+
+let fixture: OperatorFixture;
+let account: string;
+
+beforeAll(async () => {
+	fixture = await startOperatorFixture();
+	[account] = fixture.namespaces;
+	fixture.startOperator();
+});
+
+afterAll(() => fixture?.stop());
+
+const soon = { timeout: 120_000, interval: 50 };
+
+const succeeded: JobResult = {
+	version: 1,
+	outcome: "Succeeded",
+	rows: 0,
+	bytes: 0,
+	objects: 0,
+};
+
+const failed: JobResult = {
+	version: 1,
+	outcome: "Failed",
+	error: {
+		code: "DestinationUnwritable",
+		message: "The volume is full.",
+		retryable: true,
+	},
+};
+
+function duckDB(name: string, path = "events.duckdb"): string {
+	return `apiVersion: tidemill.dev/v1alpha1
+kind: Destination
+metadata: { name: ${name} }
+spec: { type: DuckDB, duckDB: { path: ${path}, volumeClaimName: files } }`;
+}
+
+/** Waits until the Destination's Ready condition has this reason. */
+async function destinationWith(
+	reason: string,
+	name: string,
+): Promise<Destination> {
+	return vi.waitFor(async () => {
+		const destination = await fixture.client.get<Destination>(
+			destinationKind,
+			name,
+			account,
+		);
+		const ready = findCondition(destination?.status?.conditions, "Ready");
+		expect(ready?.reason).toBe(reason);
+		return destination!;
+	}, soon);
+}
+
+async function podsOf(destination: string): Promise<Pod[]> {
+	const labelSelector = `tidemill.dev/destination=${destination}`;
+	return (
+		await fixture.client.list(kinds.pod, { namespace: account, labelSelector })
+	).items;
+}
+
+/** The Pod that the Job controller made for a check, other than for this one or its repetition. */
+async function checkPod(destination: string, known?: Pod): Promise<Pod> {
+	return vi.waitFor(async () => {
+		const pod = (await podsOf(destination)).find(
+			(pod) => !known || jobOf(pod) !== jobOf(known),
+		);
+		expect(pod).toBeDefined();
+		return pod!;
+	}, soon);
+}
+
+function jobOf({ metadata: { labels } }: Pod): string | undefined {
+	return labels?.["batch.kubernetes.io/job-name"];
+}
+
+/** There is no node here: what a kubelet would report is written by hand. */
+async function endPod(pod: Pod, result: JobResult): Promise<void> {
+	const exitCode = result.outcome === "Succeeded" ? 0 : 75;
+	await fixture.client.patch(
+		kinds.pod,
+		pod.metadata.name,
+		account,
+		{
+			status: {
+				phase: exitCode === 0 ? "Succeeded" : "Failed",
+				...terminated({ exitCode, message: JSON.stringify(result) }),
+			},
+		},
+		"merge",
+		{ subresource: "status" },
+	);
+}
+
+async function expectNoCheckLeft(destination: string): Promise<void> {
+	await vi.waitFor(async () => {
+		const labelSelector = `tidemill.dev/destination=${destination}`;
+		for (const kind of [kinds.job, kinds.secret, kinds.pod])
+			expect(
+				(
+					await fixture.client.list(kind as typeof kinds.pod, {
+						namespace: account,
+						labelSelector,
+					})
+				).items,
+			).toEqual([]);
+	}, soon);
+}
+
+test("a Destination is checked by a Job and is Ready when that succeeds", async () => {
+	await applyYaml(account, duckDB("lake"));
+	const { status } = await destinationWith("Checking", "lake");
+	expect(status?.phase).toBe("Checking");
+	const pod = await checkPod("lake");
+	expect(pod.spec?.containers[0]?.args?.[0]).toBe("check");
+	expect(pod.spec?.volumes).toContainEqual({
+		name: "warehouse",
+		persistentVolumeClaim: { claimName: "files" },
+	});
+
+	await endPod(pod, succeeded);
+	const ready = await destinationWith("Verified", "lake");
+	expect(ready.status).toMatchObject({
+		phase: "Ready",
+		lastCheck: { failures: 0 },
+	});
+	await expectNoCheckLeft("lake");
+	expect(
+		(await destinationWith("Verified", "lake")).metadata.resourceVersion,
+	).toBe(ready.metadata.resourceVersion);
+});
+
+test("a failed check says so in the destination's own words, and an edit is checked at once", async () => {
+	await applyYaml(account, duckDB("full"));
+	const first = await checkPod("full");
+	await endPod(first, failed);
+	const { status } = await destinationWith("CheckFailed", "full");
+	expect(status?.phase).toBe("Error");
+	expect(status?.conditions?.[0]?.message).toBe(
+		"DestinationUnwritable: The volume is full.",
+	);
+	await vi.waitFor(
+		async () =>
+			expect(
+				await eventReasons(fixture.client, destinationKind, account, "full"),
+			).toContain("CheckFailed"),
+		soon,
+	);
+	await expectNoCheckLeft("full");
+
+	await applyYaml(account, duckDB("full", "other.duckdb"));
+	const second = await checkPod("full", first);
+	await endPod(second, succeeded);
+	await destinationWith("Verified", "full");
+});
+
+test("a check that Kubernetes refuses is reported in its words", async () => {
+	await applyYaml(
+		account,
+		`apiVersion: v1
+kind: ResourceQuota
+metadata: { name: no-jobs }
+spec: { hard: { count/jobs.batch: "0" } }`,
+	);
+	// The quota controller has to have counted, and the apiserver to have heard of it, before the quota is enforced.
+	const job = {
+		metadata: { name: "none", namespace: account },
+		spec: {
+			template: {
+				spec: {
+					restartPolicy: "Never",
+					containers: [{ name: "none", image: "none" }],
+				},
+			},
+		},
+	};
+	await vi.waitFor(
+		() =>
+			expect(
+				fixture.client.create(kinds.job, job, { dryRun: true }),
+			).rejects.toThrow("exceeded quota"),
+		soon,
+	);
+	try {
+		await applyYaml(account, duckDB("refused"));
+		const { status } = await destinationWith("CheckNotStarted", "refused");
+		expect(status?.conditions?.[0]?.message).toContain("exceeded quota");
+	} finally {
+		await fixture.client.raw(
+			"DELETE",
+			`/api/v1/namespaces/${account}/resourcequotas/no-jobs`,
+		);
+	}
+});
+
+test.each([
+	[
+		"EndpointNotAllowed",
+		"bigquery",
+		'type: BigQuery, bigQuery: { projectId: my-project, dataset: events, apiEndpoint: "https://elsewhere" }',
+	],
+	[
+		"SecretNotFound",
+		"keyless",
+		"type: BigQuery, bigQuery: { projectId: my-project, dataset: events, credentials: { secretRef: { name: google, key: k } } }",
+	],
+	[
+		"VolumeClaimRequired",
+		"homeless",
+		"type: DuckDB, duckDB: { path: events.duckdb }",
+	],
+])("%s is said at once", async (reason, name, spec) => {
+	await applyYaml(
+		account,
+		`apiVersion: tidemill.dev/v1alpha1
+kind: Destination
+metadata: { name: ${name} }
+spec: { ${spec} }`,
+	);
+	const { status } = await destinationWith(reason, name);
+	// A Secret may be on its way.
+	const phase = reason === "SecretNotFound" ? "Checking" : "Error";
+	expect(status?.phase).toBe(phase);
+	expect(await podsOf(name)).toEqual([]);
+});

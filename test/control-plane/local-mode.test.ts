@@ -1,0 +1,134 @@
+import { execFile, spawn } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import {
+	isRunning,
+	type ProcessIdentity,
+} from "../../local/process-identity.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+
+const project = join(import.meta.dirname, "../..");
+const readyTimeoutMs = 240_000;
+
+let home: string;
+let current: ReturnType<typeof up>;
+
+beforeAll(async () => {
+	home = await temporaryDirectory("home");
+	current = up();
+	await current.says("Tidemill is ready");
+});
+
+afterAll(async () => {
+	await make("down");
+	await rm(home, { recursive: true, force: true });
+});
+
+test("the shell exports reach Kubernetes and the REST API, and are for their owner alone", async () => {
+	expect(statSync(join(home, "env")).mode & 0o077).toBe(0);
+	expect(
+		await shell("kubectl auth whoami -o name && kubectl get crds"),
+	).toContain("sources.tidemill.dev");
+	const status = await shell(
+		'curl -s -o /dev/null -w "%{http_code}" -H "Authorization: Bearer $TIDEMILL_API_TOKEN" "$TIDEMILL_API_URL/sources"',
+	);
+	expect(status).toBe("200");
+});
+
+test("a second start on the same state says that the first is running", async () => {
+	const second = up();
+	await second.says("already running");
+	expect(await second.exitCode).toBe(1);
+});
+
+test("a child that was killed is started again, and said so", async () => {
+	for (const name of ["nats", "receive"]) {
+		process.kill(child(name).pid, "SIGKILL");
+		await current.says(`${name} ended with SIGKILL`);
+		await current.says(`${name} is ready again`);
+	}
+});
+
+test("after a supervisor's sudden death the next start removes what it left, and has all data on the same ports", async () => {
+	await shell("kubectl create configmap kept --from-literal=a=b");
+	const before = { children: children(), ports: read("ports.json") };
+	current.process.kill("SIGKILL");
+	await current.exitCode;
+	expect(before.children.filter(isRunning)).not.toEqual([]);
+
+	current = up();
+	await current.says("An earlier Tidemill was killed");
+	await current.says("Tidemill is ready");
+	expect(before.children.filter(isRunning)).toEqual([]);
+	expect(read("ports.json")).toBe(before.ports);
+	expect(
+		await shell("kubectl get configmap kept -o jsonpath='{.data.a}'"),
+	).toBe("b");
+});
+
+test("make down stops every child, and a second one says that nothing runs", async () => {
+	const running = children();
+	expect(running.filter(isRunning)).toHaveLength(running.length);
+	expect(await make("down")).toContain("Stopped.");
+	expect(running.filter(isRunning)).toEqual([]);
+	expect(await current.exitCode).toBe(0);
+	expect(await make("down")).toContain("No Tidemill is running");
+});
+
+/** Starts the supervisor as `make up` does. */
+function up() {
+	const child = spawn(process.execPath, ["local/up.ts"], {
+		cwd: project,
+		env: { ...process.env, TIDEMILL_HOME: home },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let output = "";
+	for (const stream of [child.stdout, child.stderr])
+		stream.on("data", (chunk: Buffer) => {
+			output += chunk;
+		});
+	return {
+		process: child,
+		exitCode: new Promise<number | null>((resolve) =>
+			child.on("exit", (code) => resolve(code)),
+		),
+		says: (text: string) =>
+			vi.waitFor(() => expect(output).toContain(text), {
+				timeout: readyTimeoutMs,
+				interval: 100,
+			}),
+	};
+}
+
+async function make(target: "down"): Promise<string> {
+	const { stdout } = await promisify(execFile)(
+		process.execPath,
+		[`local/${target}.ts`],
+		{ cwd: project, env: { ...process.env, TIDEMILL_HOME: home } },
+	);
+	return stdout;
+}
+
+/** Runs a command line in a shell that has sourced the exports. */
+async function shell(command: string): Promise<string> {
+	const { stdout } = await promisify(execFile)("sh", [
+		"-ec",
+		`. ${home}/env; ${command}`,
+	]);
+	return stdout;
+}
+
+function children(): (ProcessIdentity & { name: string })[] {
+	return JSON.parse(read("children.json"));
+}
+
+function child(name: string): ProcessIdentity {
+	return children().find((record) => record.name === name)!;
+}
+
+function read(file: string): string {
+	return readFileSync(join(home, file), "utf8");
+}

@@ -1,0 +1,212 @@
+import { expect, test, vi } from "vitest";
+import {
+	type Pipeline,
+	pipelineKind,
+	runKind,
+} from "../../crds/generated/types.ts";
+import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { kinds } from "../../kube/kinds.ts";
+import { eventReasons } from "../support/fixtures/operator-fixture.ts";
+import {
+	client,
+	container,
+	RunScene,
+	succeeded,
+	wait,
+} from "../support/fixtures/run-scene.ts";
+
+/*
+ * What people and nodes do to a Run under way, with the real Job controller: each ends in a status that says what
+ * happened.
+ */
+
+const scene = RunScene.use();
+
+async function startRun(name: string): Promise<string> {
+	await scene.createPipeline("p", {
+		runTemplate: { activeDeadlineSeconds: 3600, retries: 0 },
+	});
+	await scene.createRun(name, "p");
+	await scene.phaseBecomes(name, "Running");
+	const { metadata } = await vi.waitFor(() => scene.podOf(name), wait);
+	return metadata.name;
+}
+
+function ended(state: object) {
+	return { containerStatuses: [{ ...container, state }] };
+}
+
+test.each<[string, object, string]>([
+	[
+		"was killed for its memory",
+		{
+			phase: "Failed",
+			...ended({ terminated: { exitCode: 137, reason: "OOMKilled" } }),
+		},
+		"OOMKilled",
+	],
+	[
+		"left something else than a result",
+		{
+			phase: "Failed",
+			...ended({
+				terminated: { exitCode: 134, reason: "Error", message: "Aborted" },
+			}),
+		},
+		"ResultMissing",
+	],
+	[
+		"ended well and left nothing",
+		{
+			phase: "Succeeded",
+			...ended({ terminated: { exitCode: 0, reason: "Completed" } }),
+		},
+		"ResultMissing",
+	],
+])("a Run whose process %s fails and says so", async (_, status, code) => {
+	const pod = await startRun("ends");
+	await scene.setPodStatus(pod, status);
+	await scene.phaseBecomes("ends", "Failed");
+	const { error } = await scene.statusOfRun("ends");
+	expect(error?.code).toBe(code);
+	const pipeline = await vi.waitFor(async () => {
+		const found = await client.get<Pipeline>(
+			pipelineKind,
+			"p",
+			scene.namespace,
+		);
+		expect(found?.status?.lastRun?.phase).toBe("Failed");
+		return found!;
+	}, wait);
+	const { conditions } = pipeline.status!;
+	expect(findCondition(conditions, "RunSucceeded")?.message).toContain(code);
+});
+
+test("an image that can't be pulled is named while the Run waits, and when its time is over", async () => {
+	const pod = await startRun("pulls");
+	const waiting = { reason: "ImagePullBackOff", message: "No such image." };
+	await scene.setPodStatus(pod, { phase: "Pending", ...ended({ waiting }) });
+	await vi.waitFor(async () => {
+		expect(await scene.completeOf("pulls")).toMatchObject({
+			reason: "PodWaiting",
+			message: "ImagePullBackOff: No such image.",
+		});
+	}, wait);
+	const shorter = { spec: { activeDeadlineSeconds: 1 } };
+	await client.patch(kinds.job, "pulls", scene.namespace, shorter, "merge");
+	await scene.phaseBecomes("pulls", "Failed");
+	const { error } = await scene.statusOfRun("pulls");
+	expect(error?.code).toBe("DeadlineExceeded");
+	expect(error?.message).toContain("ImagePullBackOff: No such image.");
+});
+
+test("an evicted Pod is replaced, without taking a retry", async () => {
+	const pod = await startRun("moves");
+	await scene.setPodStatus(pod, {
+		phase: "Failed",
+		reason: "Evicted",
+		message: "The node was low on resource: memory.",
+		conditions: [
+			{
+				type: "DisruptionTarget",
+				status: "True",
+				lastTransitionTime: rfc3339(Date.now()),
+			},
+		],
+		...ended({ terminated: { exitCode: 137, reason: "Error" } }),
+	});
+	const labelSelector = "tidemill.dev/run=moves";
+	const { namespace } = scene;
+	const next = await vi.waitFor(async () => {
+		const { items } = await client.list(kinds.pod, {
+			namespace,
+			labelSelector,
+		});
+		const [other] = items.filter(({ metadata }) => metadata.name !== pod);
+		expect(other).toBeDefined();
+		return other!;
+	}, wait);
+	await scene.setPodStatus(next.metadata.name, {
+		phase: "Succeeded",
+		...ended({
+			terminated: { exitCode: 0, message: JSON.stringify(succeeded) },
+		}),
+	});
+	await scene.phaseBecomes("moves", "Succeeded");
+	expect((await scene.statusOfRun("moves")).attempts).toBe(2);
+});
+
+test("a Job that somebody deletes ends its Run, and doesn't come back", async () => {
+	await startRun("loses");
+	await vi.waitFor(async () => {
+		expect((await scene.statusOfRun("loses")).attempts).toBe(1);
+	}, wait);
+	await client.delete(kinds.job, "loses", scene.namespace);
+	await scene.phaseBecomes("loses", "Failed");
+	expect((await scene.statusOfRun("loses")).error?.code).toBe("JobDeleted");
+	expect(scene.questions).toHaveLength(1);
+});
+
+test("a Run that somebody deletes is an Event of its Pipeline, which goes on", async () => {
+	await startRun("goes");
+	const statusOf = async () =>
+		(await client.get<Pipeline>(pipelineKind, "p", scene.namespace))!.status;
+	await vi.waitFor(async () => {
+		expect((await statusOf())?.activeRun).toBe("goes");
+	}, wait);
+	await client.delete(runKind, "goes", scene.namespace);
+	await vi.waitFor(async () => {
+		expect((await statusOf())?.activeRun).toBeUndefined();
+		expect(
+			await eventReasons(client, pipelineKind, scene.namespace, "p"),
+		).toContain("RunDeleted");
+	}, wait);
+	// With it went its Job, and so the file is free.
+	await scene.createRun("next", "p");
+	await scene.phaseBecomes("next", "Running");
+});
+
+test("links that have expired are renewed by a new Job of the same Run", async () => {
+	await startRun("long");
+	const error = { code: "ManifestExpired", message: "", retryable: false };
+	await scene.endPod("long", 65, { version: 1, outcome: "Failed", error });
+	await vi.waitFor(() => expect(scene.questions).toHaveLength(2), wait);
+	expect(scene.questions.map(({ renew = false }) => renew)).toEqual([
+		false,
+		true,
+	]);
+	await scene.phaseBecomes("long", "Running");
+	await vi.waitFor(async () => {
+		const { status } = await scene.podOf("long");
+		expect(status?.phase).toBe("Pending");
+	}, wait);
+	await scene.endPod("long", 0, succeeded);
+	await scene.phaseBecomes("long", "Succeeded");
+});
+
+test("a Secret of a person is neither overwritten nor deleted", async () => {
+	const { namespace } = scene;
+	const name = "clashes-input";
+	await client.create(kinds.secret, {
+		metadata: { name, namespace },
+		stringData: { mine: "yes" },
+	});
+	await scene.createPipeline("p");
+	await scene.createRun("clashes", "p");
+	await vi.waitFor(async () => {
+		expect(await scene.completeOf("clashes")).toMatchObject({
+			reason: "JobNotStarted",
+			message: expect.stringContaining(`Secret "${name}"`),
+		});
+	}, wait);
+	await client.patch(
+		runKind,
+		"clashes",
+		namespace,
+		{ spec: { cancel: true } },
+		"merge",
+	);
+	await scene.phaseBecomes("clashes", "Cancelled");
+	const secret = await client.get(kinds.secret, name, namespace);
+	expect(Object.keys(secret?.data ?? {})).toEqual(["mine"]);
+});

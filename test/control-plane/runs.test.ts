@@ -1,0 +1,239 @@
+import { expect, test, vi } from "vitest";
+import type { LoadInput } from "../../contracts/job.ts";
+import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { kinds } from "../../kube/kinds.ts";
+import { eventReasons } from "../support/fixtures/operator-fixture.ts";
+import {
+	client,
+	container,
+	manifest,
+	RunScene,
+	succeeded,
+	today,
+	wait,
+} from "../support/fixtures/run-scene.ts";
+
+const scene = RunScene.use();
+
+test("a Run that a person creates becomes a Job, and its result the status of Run and Pipeline", async () => {
+	const pipeline = await scene.createPipeline("load-orders");
+	await scene.createRun("first", "load-orders");
+	await scene.phaseBecomes("first", "Running");
+
+	// The status speaks of the Job before it is there.
+	const { metadata, spec } = await vi.waitFor(async () => {
+		const job = await client.get(kinds.job, "first", scene.namespace);
+		expect(job).toBeDefined();
+		return job!;
+	}, wait);
+	const run = (await client.get<Run>(runKind, "first", scene.namespace))!;
+	expect(metadata.ownerReferences).toMatchObject([{ uid: run.metadata.uid }]);
+	expect(run.metadata.ownerReferences).toMatchObject([
+		{ kind: "Pipeline", uid: pipeline.metadata.uid, controller: true },
+	]);
+	expect(spec?.template.spec?.volumes?.[0]?.secret?.secretName).toBe(
+		"first-input",
+	);
+	const secret = await client.get(kinds.secret, "first-input", scene.namespace);
+	const input = JSON.parse(
+		Buffer.from(secret!.data!["input.json"]!, "base64").toString(),
+	) as LoadInput;
+	expect(input).toMatchObject({
+		run: { name: "first", uid: run.metadata.uid, account: scene.namespace },
+		destination: { type: "DuckDB", path: "events.duckdb" },
+		table: { name: "load_orders" },
+		strategy: "Incremental",
+		manifestURL: `http://s3/runs/${run.metadata.uid}.json?signature=secret`,
+	});
+	expect(input.table.columns.map(({ name }) => name)).toEqual([
+		"event_id",
+		"timestamp",
+		"body",
+		"date",
+		"header_x_event",
+	]);
+
+	await scene.endPod("first", 0, succeeded);
+	await scene.phaseBecomes("first", "Succeeded");
+	const status = await scene.statusOfRun("first");
+	expect(status).toMatchObject({
+		trigger: "Manual",
+		strategy: "Incremental",
+		rows: 329,
+		bytes: 4096,
+		objects: 2,
+		attempts: 1,
+		dates: { start: addDays(today, -2), end: today },
+	});
+	expect(findCondition(status.conditions, "Complete")?.status).toBe("True");
+	expect(JSON.stringify(status)).not.toContain("signature");
+
+	await vi.waitFor(async () => {
+		const { status } = (await client.get<Pipeline>(
+			pipelineKind,
+			"load-orders",
+			scene.namespace,
+		))!;
+		expect(status).toMatchObject({
+			phase: "Ready",
+			tableName: "load_orders",
+			lastRun: { name: "first", phase: "Succeeded", rows: 329 },
+			lastSuccess: { closedThrough: addDays(today, -1) },
+		});
+		expect(status!.activeRun).toBeUndefined();
+		expect(findCondition(status!.conditions, "RunSucceeded")?.status).toBe(
+			"True",
+		);
+		// Recorded, so that nothing is kept of it but the Run.
+		expect(
+			await client.get(kinds.job, "first", scene.namespace),
+		).toBeUndefined();
+		expect(
+			await client.get(kinds.secret, "first-input", scene.namespace),
+		).toBeUndefined();
+	}, wait);
+	await vi.waitFor(async () => {
+		const { namespace } = scene;
+		const told = await eventReasons(client, runKind, namespace, "first");
+		expect(told.sort()).toEqual(["RunStarted", "RunSucceeded"]);
+	}, wait);
+});
+
+test("the next Run loads from the first day that wasn't closed, less the overwrite period", async () => {
+	await scene.createPipeline("p", { overwritePeriodDays: 1 });
+	await scene.createRun("one", "p");
+	await scene.endPod("one", 0, succeeded);
+	await vi.waitFor(async () => {
+		const pipeline = await client.get<Pipeline>(
+			pipelineKind,
+			"p",
+			scene.namespace,
+		);
+		expect(pipeline?.status?.lastSuccess).toBeDefined();
+	}, wait);
+	await scene.createRun("two", "p");
+	await vi.waitFor(() => expect(scene.questions).toHaveLength(2), wait);
+	// `today` was when this file began.
+	const days = [today, utcDate(Date.now())];
+	for (const { end } of scene.questions) expect(days).toContain(end);
+	const [one, two] = scene.questions;
+	expect(one?.start).toBe(addDays(one!.end!, -30));
+	expect(two?.start).toBe(addDays(today, -1));
+});
+
+test("a permanent error fails the Run with the words of the load", async () => {
+	await scene.createPipeline("p");
+	await scene.createRun("doomed", "p");
+	const error = {
+		code: "TableIncompatible",
+		message: "Table p can't take this load.",
+		retryable: false,
+	};
+	await scene.endPod("doomed", 65, { version: 1, outcome: "Failed", error });
+	await scene.phaseBecomes("doomed", "Failed");
+	const status = await scene.statusOfRun("doomed");
+	expect(status.error).toEqual(error);
+	expect(findCondition(status.conditions, "Failed")?.status).toBe("True");
+	await vi.waitFor(async () => {
+		const pipeline = await client.get<Pipeline>(
+			pipelineKind,
+			"p",
+			scene.namespace,
+		);
+		expect(findCondition(pipeline?.status?.conditions, "Ready")).toMatchObject({
+			status: "False",
+			reason: "TableIncompatible",
+		});
+	}, wait);
+});
+
+test("no flush, no run: a Run waits for archive, says so, and asks again at its own pace", async () => {
+	const askedMs: number[] = [];
+	scene.answer = () => {
+		askedMs.push(performance.now());
+		const message = `S3 is away, ${askedMs.length} times.`;
+		return { ok: false, error: { code: "Away", message, retryable: true } };
+	};
+	await scene.createPipeline("p");
+	await scene.createRun("waits", "p");
+	await vi.waitFor(async () => {
+		expect(await scene.completeOf("waits")).toMatchObject({
+			status: "False",
+			reason: "ManifestUnavailable",
+			message: expect.stringMatching(/^S3 is away, \d+ times\.$/),
+		});
+		expect(askedMs.length).toBeGreaterThan(3);
+	}, wait);
+	// What changes around it may make it ask at once, but not what it says itself.
+	expect(askedMs[3]! - askedMs[0]!).toBeGreaterThan(900);
+	expect(await client.get(kinds.job, "waits", scene.namespace)).toBeUndefined();
+	scene.answer = manifest;
+	await scene.phaseBecomes("waits", "Running");
+});
+
+test("a Run that comes before its Pipeline waits for it", async () => {
+	await scene.createRun("early", "late");
+	await vi.waitFor(async () => {
+		expect((await scene.completeOf("early"))?.reason).toBe("PipelineNotFound");
+	}, wait);
+	await scene.createPipeline("late");
+	await scene.phaseBecomes("early", "Running");
+});
+
+test("of two Runs into one file the second starts when the first one's Pods are gone", async () => {
+	await scene.createPipeline("p");
+	await scene.createPipeline("q");
+	await scene.createRun("a-first", "p");
+	await scene.phaseBecomes("a-first", "Running");
+	const { metadata } = await vi.waitFor(() => scene.podOf("a-first"), wait);
+	await scene.setPodStatus(metadata.name, {
+		phase: "Running",
+		containerStatuses: [{ ...container, state: { running: {} } }],
+	});
+	// Its process takes its time to end: the Pod is there until the finalizer goes.
+	await client.patch(
+		kinds.pod,
+		metadata.name,
+		scene.namespace,
+		{ metadata: { finalizers: [...metadata.finalizers!, "test.dev/hold"] } },
+		"merge",
+	);
+	await scene.createRun("b-second", "q");
+	await vi.waitFor(async () => {
+		expect((await scene.completeOf("b-second"))?.reason).toBe("WaitingForTurn");
+	}, wait);
+	await client.patch(
+		runKind,
+		"a-first",
+		scene.namespace,
+		{ spec: { cancel: true } },
+		"merge",
+	);
+	await scene.phaseBecomes("a-first", "Cancelled");
+	await vi.waitFor(async () => {
+		expect((await scene.completeOf("b-second"))?.message).toContain(
+			"Pods of Run",
+		);
+	}, wait);
+	expect(
+		await client.get(kinds.job, "b-second", scene.namespace),
+	).toBeUndefined();
+	await client.patch(
+		kinds.pod,
+		metadata.name,
+		scene.namespace,
+		{ metadata: { finalizers: null } },
+		"merge",
+	);
+	await client.delete(kinds.pod, metadata.name, scene.namespace, {
+		gracePeriodSeconds: 0,
+	});
+	await scene.phaseBecomes("b-second", "Running");
+});

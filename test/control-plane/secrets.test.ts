@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import {
+	type Destination,
+	destinationKind,
+	type Source,
+	sourceKind,
+} from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { kinds } from "../../kube/kinds.ts";
+import { OperatorWorld } from "../support/fixtures/operator-world.ts";
+
+/* A Secret comes to whoever refers to it by its label alone: when it gets one is noticed, and what to do is said. */
+
+// Less than the half minute after which a missing Secret is looked for again.
+const soon = { timeout: 120_000, interval: 20 };
+let world: OperatorWorld;
+let namespace: string;
+
+beforeAll(async () => {
+	world = await OperatorWorld.start(inject("kubeconfig"));
+	[namespace = ""] = await world.namespaces(1);
+	world.startOperator([namespace], { throughProxy: true });
+});
+
+afterAll(() => world?.stop());
+
+const serviceAccount = JSON.stringify({
+	type: "service_account",
+	client_email: "loader@my-project.iam.gserviceaccount.com",
+	private_key: "-----BEGIN PRIVATE KEY-----",
+});
+
+const specs = {
+	Source: (secret: string) => `
+  type: Webhook
+  webhook:
+    authorization:
+      type: CustomToken
+      customToken: { secretRef: { name: ${secret}, key: value } }`,
+	Destination: (secret: string) => `
+  type: BigQuery
+  bigQuery:
+    projectId: my-project
+    dataset: events
+    credentials: { secretRef: { name: ${secret}, key: value } }`,
+};
+
+const resourceYaml = (kind: keyof typeof specs, name: string) => `
+apiVersion: tidemill.dev/v1alpha1
+kind: ${kind}
+metadata: { name: ${name} }
+spec:${specs[kind](name)}
+`;
+
+const secretYaml = (name: string) => `
+apiVersion: v1
+kind: Secret
+metadata: { name: ${name} }
+stringData: { value: '${serviceAccount}' }
+`;
+
+function change(name: string, patch: object) {
+	return world.client.patch(kinds.secret, name, namespace, patch, "merge");
+}
+
+function label(name: string, value: string | null) {
+	return change(name, { metadata: { labels: { "tidemill.dev/use": value } } });
+}
+
+function readyOf(kind: keyof typeof specs, name: string) {
+	return kind === "Source"
+		? world.client.get<Source>(sourceKind, name, namespace)
+		: world.client.get<Destination>(destinationKind, name, namespace);
+}
+
+async function becomes(kind: keyof typeof specs, name: string, reason: string) {
+	return vi.waitFor(async () => {
+		const object = await readyOf(kind, name);
+		const ready = findCondition(object?.status?.conditions, "Ready");
+		expect(ready?.reason).toBe(reason);
+		return ready!;
+	}, soon);
+}
+
+const usable = { Source: "Active", Destination: "Verified" };
+/** What a value of one control character is called. */
+const unusable = { Source: "TokenInvalid", Destination: "CredentialsInvalid" };
+
+test.each(["Source", "Destination"] as const)(
+	"a Secret that has the label is used by a %s",
+	async (kind) => {
+		const name = `labelled-${kind.toLowerCase()}`;
+		await world.apply(namespace, secretYaml(name));
+		await label(name, "true");
+		await world.apply(namespace, resourceYaml(kind, name));
+		await becomes(kind, name, usable[kind]);
+	},
+);
+
+test.each(["Source", "Destination"] as const)(
+	"a Secret that lacks the label when a %s refers to it is not read; labelled it is, and unlabelled not any more",
+	async (kind) => {
+		const name = `before-${kind.toLowerCase()}`;
+		await world.apply(namespace, secretYaml(name));
+		await world.apply(namespace, resourceYaml(kind, name));
+		const { status, message } = await becomes(kind, name, "SecretNotLabelled");
+		expect(status).toBe("False");
+		expect(message).toContain(
+			`kubectl label secret ${name} tidemill.dev/use=true -n ${namespace}`,
+		);
+		await label(name, "true");
+		await becomes(kind, name, usable[kind]);
+		await label(name, null);
+		await becomes(kind, name, "SecretNotLabelled");
+	},
+);
+
+test.each(["Source", "Destination"] as const)(
+	"a Secret that comes after the %s without the label, and gets it then, is noticed each time",
+	async (kind) => {
+		const name = `after-${kind.toLowerCase()}`;
+		await world.apply(namespace, resourceYaml(kind, name));
+		await becomes(kind, name, "SecretNotFound");
+		await world.apply(namespace, secretYaml(name));
+		await becomes(kind, name, "SecretNotLabelled");
+		await label(name, "true");
+		await becomes(kind, name, usable[kind]);
+		await world.client.delete(kinds.secret, name, namespace);
+		await becomes(kind, name, "SecretNotFound");
+	},
+);
+
+test.each(["Source", "Destination"] as const)(
+	"a Secret that is changed under a %s, long after that was looked at, is noticed",
+	async (kind) => {
+		const name = `labelled-${kind.toLowerCase()}`;
+		await change(name, { stringData: { value: "\u0001" } });
+		await becomes(kind, name, unusable[kind]);
+		await change(name, { data: { value: null } });
+		await becomes(kind, name, "SecretKeyNotFound");
+	},
+);
+
+test("of Secrets without the label nothing but metadata is asked for", () => {
+	const asked = world.proxy.requests.filter(
+		({ method, path, query }) =>
+			method === "GET" &&
+			path === `/api/v1/namespaces/${namespace}/secrets` &&
+			query.get("labelSelector") !== "tidemill.dev/use=true",
+	);
+	expect(asked.length).toBeGreaterThanOrEqual(2);
+	for (const { accept } of asked)
+		expect(accept).toMatch(/;as=PartialObjectMetadata(List)?;/);
+});

@@ -1,0 +1,22 @@
+import type { TestProject } from "vitest/node";
+import type { Pki } from "../../local/pki.ts";
+import { startControlPlane } from "../support/servers/control-plane.ts";
+
+declare module "vitest" {
+	export interface ProvidedContext {
+		/** Path of an administrator's kubeconfig for the control plane that all integration tests share. */
+		kubeconfig: string;
+		/** All its keys, for a test that acts as another user. */
+		pki: Pki;
+	}
+}
+
+/** Starts one control plane for all integration tests; each test makes a namespace of its own. */
+export default async function setup(
+	project: TestProject,
+): Promise<() => Promise<void>> {
+	const controlPlane = await startControlPlane();
+	project.provide("kubeconfig", controlPlane.kubeconfig);
+	project.provide("pki", controlPlane.pki);
+	return () => controlPlane.stop();
+}

@@ -1,0 +1,371 @@
+import { createHash, randomBytes } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Kvm } from "@nats-io/kv";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { retentionKey } from "../../contracts/ledger.ts";
+import { bucket } from "../../contracts/nats.ts";
+import { routeKey } from "../../contracts/route.ts";
+import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { kinds } from "../../kube/kinds.ts";
+import { SealKey } from "../../service/seal-key.ts";
+import {
+	applyYaml,
+	eventReasons,
+	type OperatorFixture,
+	routesIn,
+	startOperatorFixture,
+} from "../support/fixtures/operator-fixture.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+
+const sealKeyText = randomBytes(32).toString("hex");
+let fixture: OperatorFixture;
+let directory: string;
+let account: string;
+let other: string;
+
+beforeAll(async () => {
+	directory = await temporaryDirectory("operator");
+	const sealKeyFile = join(directory, "seal-key");
+	await writeFile(sealKeyFile, sealKeyText);
+	fixture = await startOperatorFixture({ TIDEMILL_SEAL_KEY: sealKeyFile });
+	[account, other] = fixture.namespaces;
+	const routes = await new Kvm(fixture.connection).create(bucket.routes);
+	await routes.put(routeKey("f".repeat(32)), '{"source":"stray"}');
+	fixture.startOperator();
+});
+
+afterAll(async () => {
+	await fixture?.stop();
+	await rm(directory, { recursive: true, force: true });
+});
+
+const soon = { timeout: 120_000, interval: 50 };
+
+function sourceYaml(name: string, spec = ""): string {
+	return `apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: ${name} }
+spec: { type: Webhook${spec && `, ${spec}`} }`;
+}
+
+function tokenYaml(name: string, token: string, labels = ""): string {
+	return `apiVersion: v1
+kind: Secret
+metadata: { name: ${name}, labels: { ${labels} } }
+stringData: { token: ${token} }`;
+}
+
+const customToken = (secret: string) =>
+	`webhook: { authorization: { type: CustomToken, customToken: { secretRef: { name: ${secret}, key: token } } } }`;
+
+/** Waits until the Source's Ready condition has this reason. */
+async function sourceWith(
+	reason: string,
+	name: string,
+	namespace = account,
+): Promise<Source> {
+	return vi.waitFor(async () => {
+		const source = await fixture.client.get<Source>(
+			sourceKind,
+			name,
+			namespace,
+		);
+		const ready = findCondition(source?.status?.conditions, "Ready");
+		expect(ready?.reason).toBe(reason);
+		return source!;
+	}, soon);
+}
+
+function routeOf(source: string) {
+	return routesIn(fixture.connection).then(({ routes }) => routes[source]);
+}
+
+function sha256(text: string): string {
+	return createHash("sha256").update(text).digest("hex");
+}
+
+test("a bucket with strays is cleaned before it is marked as synced", async () => {
+	await vi.waitFor(
+		async () =>
+			expect(await routesIn(fixture.connection)).toEqual({
+				synced: true,
+				routes: {},
+			}),
+		soon,
+	);
+});
+
+test("an applied Source is Active, with a URL whose route receivers have", async () => {
+	await applyYaml(account, sourceYaml("orders"));
+	const { status } = await sourceWith("Active", "orders");
+	expect(status?.phase).toBe("Active");
+	const [, sourceKey, urlKey] =
+		/^https:\/\/in\.example\/hooks\/([0-9a-f]{32})\/([0-9a-f]{32})$/.exec(
+			status?.webhookURL ?? "",
+		) ?? [];
+	expect(await routeOf("orders")).toEqual({
+		version: 1,
+		account,
+		source: "orders",
+		sourceKey,
+		urlKeyDigest: sha256(urlKey!),
+		shard: 0,
+		suspended: false,
+		authorization: { type: "None" },
+		maxBodyBytes: 1_048_576,
+		capturedHeaders: [],
+	});
+	await vi.waitFor(
+		async () =>
+			expect(
+				await eventReasons(fixture.client, sourceKind, account, "orders"),
+			).toEqual(expect.arrayContaining(["URLIssued", "Active"])),
+		soon,
+	);
+});
+
+test("a Source that needs nothing is not written again", async () => {
+	await applyYaml(account, sourceYaml("quiet"));
+	const before = await sourceWith("Active", "quiet");
+	// Any other Source's change makes the operator look at everything that routes are made of.
+	await applyYaml(account, sourceYaml("loud"));
+	await sourceWith("Active", "loud");
+	const after = await sourceWith("Active", "quiet");
+	expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});
+
+test("a Source that is deleted and applied again has its URL back", async () => {
+	await applyYaml(account, sourceYaml("again"));
+	const before = await sourceWith("Active", "again");
+	await fixture.client.delete(sourceKind, "again", account);
+	await vi.waitFor(
+		async () => expect(await routeOf("again")).toBeUndefined(),
+		soon,
+	);
+	await applyYaml(account, sourceYaml("again"));
+	const after = await sourceWith("Active", "again");
+	expect(after.metadata.uid).not.toBe(before.metadata.uid);
+	expect(after.status?.webhookURL).toBe(before.status?.webhookURL);
+	expect(await routeOf("again")).toBeDefined();
+});
+
+test("suspending a Source suspends its route", async () => {
+	await applyYaml(account, sourceYaml("pausing"));
+	await sourceWith("Active", "pausing");
+	await applyYaml(account, sourceYaml("pausing", "suspend: true"));
+	const { status } = await sourceWith("Suspended", "pausing");
+	expect(status?.phase).toBe("Suspended");
+	expect((await routeOf("pausing"))?.suspended).toBe(true);
+});
+
+test("a token is in the route as a digest, and follows its Secret", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	await applyYaml(account, tokenYaml("token", "first", labels));
+	await applyYaml(account, sourceYaml("guarded", customToken("token")));
+	await sourceWith("Active", "guarded");
+	expect((await routeOf("guarded"))?.authorization).toEqual({
+		type: "CustomToken",
+		digests: [sha256("first")],
+	});
+
+	await applyYaml(account, tokenYaml("token", "second", labels));
+	await vi.waitFor(
+		async () =>
+			expect((await routeOf("guarded"))?.authorization).toEqual({
+				type: "CustomToken",
+				digests: [sha256("second")],
+			}),
+		soon,
+	);
+});
+
+test("signing secrets are in the route sealed, follow their Secrets, and rest while nothing changes", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	await applyYaml(account, tokenYaml("signing", "first", labels));
+	await applyYaml(account, tokenYaml("signing-next", "second", labels));
+	await applyYaml(
+		account,
+		sourceYaml(
+			"signed",
+			"webhook: { authorization: { type: Signature, signature: { scheme: GitHub, secretRefs: [{ name: signing, key: token }, { name: signing-next, key: token }] } } }",
+		),
+	);
+	const { status } = await sourceWith("Active", "signed");
+	const sealKey = new SealKey(Buffer.from(sealKeyText));
+	const opened = async () => {
+		const authorization = (await routeOf("signed"))?.authorization;
+		if (authorization?.type !== "Signature") return undefined;
+		expect(authorization.toleranceSeconds).toBe(300);
+		return authorization.keys.map(({ sealed }) =>
+			sealKey.open(sealed, status!.sourceKey!).toString(),
+		);
+	};
+	expect(await opened()).toEqual(["first", "second"]);
+	expect(JSON.stringify(await routeOf("signed"))).not.toContain("first");
+
+	const kv = await new Kvm(fixture.connection).open(bucket.routes);
+	const key = routeKey(status!.sourceKey!);
+	const { revision } = (await kv.get(key))!;
+	await applyYaml(account, sourceYaml("other-change"));
+	await sourceWith("Active", "other-change");
+	expect((await kv.get(key))?.revision).toBe(revision);
+
+	await applyYaml(account, tokenYaml("signing", "third", labels));
+	await vi.waitFor(
+		async () => expect(await opened()).toEqual(["third", "second"]),
+		soon,
+	);
+});
+
+test("a Secret that changes is in the route, with nobody touching the Source", async () => {
+	const labels = 'tidemill.dev/use: "true"';
+	await applyYaml(account, tokenYaml("quick", "first", labels));
+	await applyYaml(account, sourceYaml("watched", customToken("quick")));
+	await sourceWith("Active", "watched");
+	const data = { token: Buffer.from("second").toString("base64") };
+	await fixture.client.patch(kinds.secret, "quick", account, { data }, "merge");
+	await vi.waitFor(
+		async () =>
+			expect((await routeOf("watched"))?.authorization).toEqual({
+				type: "CustomToken",
+				digests: [sha256("second")],
+			}),
+		soon,
+	);
+});
+
+test("each new value of the annotation rotate-url gives a Source another url key, once", async () => {
+	await applyYaml(account, sourceYaml("rotating"));
+	const before = await sourceWith("Active", "rotating");
+	const annotate = (value: string | null) =>
+		fixture.client.patch(
+			sourceKind,
+			"rotating",
+			account,
+			{ metadata: { annotations: { "tidemill.dev/rotate-url": value } } },
+			"merge",
+		);
+	await annotate("2026-03-01");
+	const after = await vi.waitFor(async () => {
+		const source = await sourceWith("Active", "rotating");
+		expect(source.status?.webhookURL).not.toBe(before.status?.webhookURL);
+		return source;
+	}, soon);
+	expect(after.status?.sourceKey).toBe(before.status?.sourceKey);
+	const urlKey = after.status!.webhookURL!.split("/").at(-1)!;
+	expect((await routeOf("rotating"))?.urlKeyDigest).toBe(sha256(urlKey));
+
+	// What is deleted and applied again without the annotation keeps the URL; the Event tells of one rotation.
+	await annotate(null);
+	await applyYaml(account, sourceYaml("rotating", "suspend: true"));
+	const { status } = await sourceWith("Suspended", "rotating");
+	expect(status?.webhookURL).toBe(after.status?.webhookURL);
+	await vi.waitFor(async () => {
+		const told = await eventReasons(
+			fixture.client,
+			sourceKind,
+			account,
+			"rotating",
+		);
+		expect(told.filter((reason) => reason === "URLRotated")).toHaveLength(1);
+	}, soon);
+});
+
+test("a key that another account has claimed is not served", async () => {
+	await applyYaml(account, sourceYaml("mine"));
+	const mine = await sourceWith("Active", "mine");
+	const secret = (await fixture.client.get(
+		kinds.secret,
+		"mine-webhook-url",
+		account,
+	))!;
+	const { labels, name } = secret.metadata;
+	await fixture.client.create(kinds.secret, {
+		metadata: { name, namespace: other, labels: labels! },
+		data: secret.data!,
+	});
+	await applyYaml(other, sourceYaml("mine"));
+	const copy = await sourceWith("KeyTaken", "mine", other);
+	expect(copy.status?.webhookURL).toBeUndefined();
+	expect((await routeOf("mine"))?.account).toBe(account);
+	expect(mine.status?.webhookURL).toBeDefined();
+});
+
+test("a claim that was made behind the operator's back counts as well", async () => {
+	const sourceKey = randomBytes(16).toString("hex");
+	const claims = await new Kvm(fixture.connection).create(bucket.claims);
+	await claims.create(sourceKey, "elsewhere");
+	const labels = `tidemill.dev/use: "true", tidemill.dev/issued-for: copied`;
+	await applyYaml(
+		account,
+		`apiVersion: v1
+kind: Secret
+metadata: { name: copied-webhook-url, labels: { ${labels} } }
+stringData: { sourceKey: "${sourceKey}", urlKey: "${sourceKey}", shard: "0" }`,
+	);
+	await applyYaml(account, sourceYaml("copied"));
+	await sourceWith("KeyTaken", "copied");
+	expect(await routeOf("copied")).toBeUndefined();
+	expect((await claims.get(sourceKey))?.string()).toBe("elsewhere");
+});
+
+test("what archive says of a Source is in its status", async () => {
+	await applyYaml(account, sourceYaml("counted"));
+	const { status } = await sourceWith("Active", "counted");
+	const ledger = await new Kvm(fixture.connection).create(bucket.ledger);
+	await ledger.put(
+		status!.sourceKey!,
+		JSON.stringify({
+			version: 1,
+			account,
+			sourceKey: status!.sourceKey,
+			firstEventDate: "2026-02-28",
+			lastEventTime: "2026-03-01T11:59:59Z",
+			archivedThrough: "2026-03-01T12:00:00Z",
+			archived: { "2026-02-28": 2, "2026-03-01": 3 },
+		}),
+	);
+	await ledger.put(
+		retentionKey,
+		JSON.stringify({ version: 1, days: 31, enforcedBy: "Sweep" }),
+	);
+	await vi.waitFor(async () => {
+		const counted = await sourceWith("Active", "counted");
+		expect(counted.status).toMatchObject({
+			firstEventDate: "2026-02-28",
+			counts: { accepted: 5, archived: 5, quarantined: 0 },
+			retention: { days: 31, enforcedBy: "Sweep" },
+		});
+	}, soon);
+});
+
+test("a NATS that was built anew gets everything again", async () => {
+	const before = await routesIn(fixture.connection);
+	expect(Object.keys(before.routes)).toContain("orders");
+	const kvm = new Kvm(fixture.connection);
+	for (const name of [bucket.routes, bucket.claims])
+		await (await kvm.open(name)).destroy();
+	await fixture.nats.kill();
+	await fixture.nats.start();
+	await vi.waitFor(
+		async () =>
+			expect(await routesIn(fixture.connection)).toMatchObject(before),
+		soon,
+	);
+});
+
+test("it stops in order, and a later start finds everything as it was", async () => {
+	const before = await sourceWith("Active", "orders");
+	expect(await fixture.stopOperator()).toBe(0);
+	await fixture.client.delete(sourceKind, "loud", account);
+	fixture.startOperator();
+	// What changed while nobody looked is seen.
+	await vi.waitFor(
+		async () => expect(await routeOf("loud")).toBeUndefined(),
+		soon,
+	);
+	const after = await sourceWith("Active", "orders");
+	expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});

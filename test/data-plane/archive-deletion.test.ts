@@ -1,0 +1,252 @@
+import { randomUUID } from "node:crypto";
+import { Kvm } from "@nats-io/kv";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { DeletedLedger } from "../../contracts/ledger.ts";
+import { bucket } from "../../contracts/nats.ts";
+import { utcDate } from "../../contracts/utc-date.ts";
+import { mapConcurrently } from "../../ingest/archive/concurrency.ts";
+import { DeletionSweep } from "../../ingest/archive/deletion/deletion-sweep.ts";
+import { Tombstones } from "../../ingest/archive/deletion/tombstones.ts";
+import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
+import { Publication } from "../../ingest/archive/write/nats-progress.ts";
+import { encodeFrameHead } from "../../ingest/wire/frame.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	log,
+	newEvent,
+} from "../support/fixtures/archive-fixture.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const done = { ok: true, isDone: true };
+
+/** Events of the fixture's source and of another one, in one frame. */
+async function publishBoth(archive: ArchiveFixture, name: string) {
+	const { sourceKey } = archive;
+	await archive.publish([newEvent(name, { sourceKey }), newEvent(`~${name}`)]);
+}
+
+async function publishedLedger({ connection, sourceKey }: ArchiveFixture) {
+	const kv = await new Kvm(connection).open(bucket.ledger);
+	return (await kv.get(sourceKey))?.json<DeletedLedger>();
+}
+
+function manifestOf(archive: ArchiveFixture, sourceKey = archive.sourceKey) {
+	return archive.ask({ run: randomUUID(), account: "shop", sourceKey });
+}
+
+/** What every archive does once an hour. */
+function sweep({ connection, store, keys }: ArchiveFixture): Promise<number> {
+	const tombstones = new Tombstones(store, keys);
+	const all = { connection, replicas: 1, store, keys, tombstones, log };
+	return new DeletionSweep(all).sweep(new AbortController().signal);
+}
+
+async function objectsOf({ store, keys, sourceKey }: ArchiveFixture) {
+	const found: string[] = [];
+	const prefix = keys.eventsOfSource({ account: "shop", sourceKey });
+	for await (const { key } of store.list(prefix)) found.push(key);
+	return found;
+}
+
+/** As many objects of the source as this, with nothing in them. */
+async function fill(archive: ArchiveFixture, count: number): Promise<void> {
+	const { store, keys, sourceKey } = archive;
+	const group = { account: "shop", sourceKey, date: utcDate(Date.now()) };
+	await mapConcurrently(
+		Array.from({ length: count }, (_, i) => keys.events(group, "filling", i)),
+		32,
+		(key) => store.putNew(key, "x", "text/plain"),
+	);
+}
+
+test("all events of a deleted source go, also those in the stream, and no others", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush } = await archive.start({ maxAgeMs: 600_000 });
+	await publishBoth(archive, "archived");
+	await flush();
+	await publishBoth(archive, "in the stream");
+	expect(await archive.askDeletion()).toEqual({ ...done, objects: 1 });
+	expect(await archive.bodies()).toEqual(["~archived", "~in the stream"]);
+	await eventually(async () =>
+		expect(await archive.streamState()).toMatchObject({ messages: 0 }),
+	);
+	// Asked again, as after a crash of who asked.
+	expect(await archive.askDeletion()).toEqual({ ...done, objects: 0 });
+});
+
+test("what comes of a deleted source later is not stored, and its number counts", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush, shard } = await archive.start();
+	await publishBoth(archive, "1");
+	await archive.askDeletion();
+	await publishBoth(archive, "2");
+	await archive.publish([newEvent("3", { sourceKey: archive.sourceKey })]);
+	await publishBoth(archive, "4");
+	await flush();
+	expect(await archive.bodies()).toEqual(["~1", "~2", "~4"]);
+	expect(shard.alarm).toBeUndefined();
+});
+
+test("a deleted source stays forgotten: by the ledger, by manifests, by an archive that starts again", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const first = await archive.start();
+	await publishBoth(archive, "1");
+	await first.flush();
+	const run = randomUUID();
+	const { sourceKey } = archive;
+	const question = { run, account: "shop", sourceKey };
+	expect(await archive.ask(question)).toMatchObject({ ok: true });
+	await archive.askDeletion();
+	const refused = {
+		ok: false,
+		error: { code: "SourceDeleted", retryable: false },
+	};
+	// Also to a Run that has a manifest.
+	expect(await archive.ask(question)).toMatchObject(refused);
+	expect(await publishedLedger(archive)).toMatchObject({
+		sourceKey,
+		deletedTime: expect.any(String),
+	});
+	await first.stop();
+
+	const second = await archive.start();
+	await publishBoth(archive, "2");
+	await second.flush();
+	expect(second.shard.index.source("shop", sourceKey)).toBeUndefined();
+	expect(await manifestOf(archive)).toMatchObject(refused);
+	expect(await manifestOf(archive, "5a".repeat(16))).toMatchObject({
+		ok: true,
+	});
+	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
+
+	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
+	const { exitCode, stdout } = await ended;
+	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+	expect(stdout).not.toContain(sourceKey);
+	expect(stdout).toContain("5a".repeat(16));
+	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
+});
+
+test("what an archiver writes that slept through the deletion is swept", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const isOfSource = (key: string) => key.includes(`source=${sourceKey}/`);
+	const asleep = Promise.withResolvers<void>();
+	const awake = Promise.withResolvers<void>();
+	const zombie = await archive.start({
+		maxAgeMs: 20,
+		wrapStore: (store) => ({
+			putNew: async (key, body, type) => {
+				if (isOfSource(key)) {
+					asleep.resolve();
+					await awake.promise;
+				}
+				return store.putNew(key, body, type);
+			},
+			get: (key) => store.get(key),
+			list: (prefix, after) => store.list(prefix, after),
+			linkSeconds: (wanted) => store.linkSeconds(wanted),
+			presign: (key, seconds) => store.presign(key, seconds),
+			remove: (keys) => store.remove(keys),
+		}),
+	});
+	await publishBoth(archive, "1");
+	await asleep.promise;
+	await zombie.closeDesks();
+	await archive.start();
+	expect(await archive.askDeletion()).toMatchObject(done);
+	expect(await archive.bodies()).toEqual(["~1"]);
+
+	awake.resolve();
+	await eventually(async () =>
+		expect(await objectsOf(archive)).toHaveLength(1),
+	);
+	expect(await sweep(archive)).toBe(1);
+	expect(await archive.bodies()).toEqual(["~1"]);
+	expect(await sweep(archive)).toBe(0);
+});
+
+test("the ledger of an archiver that hasn't heard of the deletion is not published", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush, shard } = await archive.start();
+	await publishBoth(archive, "1");
+	await flush();
+	const ledger = ledgerOf(shard.index.source("shop", archive.sourceKey)!);
+	await archive.askDeletion();
+	const publication = await Publication.open(archive.connection, 1);
+	await publication.setLedger(ledger);
+	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
+});
+
+test("a NATS that was built anew hears again that the source key is dead", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	await archive.askDeletion();
+	const kv = await new Kvm(archive.connection).open(bucket.ledger);
+	await kv.purge(archive.sourceKey);
+	await sweep(archive);
+	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
+});
+
+test("an archive that is killed amid many objects leaves the rest to the next", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await fill(archive, 1_500);
+	const { child, ended } = startTidemill(["archive"], archive.env());
+	onTestFinished(() => void child.kill("SIGKILL"));
+	// Nobody takes questions before archive has subscribed.
+	const asked = eventually(() => archive.askDeletion()).catch(() => undefined);
+	await eventually(async () =>
+		expect((await objectsOf(archive)).length).toBeLessThan(1_500),
+	);
+	child.kill("SIGKILL");
+	await ended;
+	void asked;
+	await archive.start();
+	// The gateway may be at what it was last asked for still.
+	await eventually(async () =>
+		expect(await archive.askDeletion()).toMatchObject(done),
+	);
+	expect(await objectsOf(archive)).toEqual([]);
+});
+
+test("a shard that has stopped is named as what the deletion waits for", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const frame = encodeFrameHead(archive.process, 1, [], 0);
+	frame[3] = 9;
+	await archive.publishBytes(frame, "x");
+	const { shard } = await archive.start();
+	await eventually(() => expect(shard.alarm).toBeDefined());
+	expect(await archive.askDeletion()).toMatchObject({
+		ok: false,
+		error: {
+			code: "ShardStopped",
+			message: expect.stringContaining(shard.alarm!.message),
+		},
+	});
+});
+
+test("a store that is away is said so, and the deletion goes on once it is back", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush } = await archive.start();
+	await publishBoth(archive, "1");
+	await flush();
+	await servers.s3.kill();
+	expect(await archive.askDeletion()).toMatchObject({
+		ok: false,
+		error: { code: "StoreUnavailable", retryable: true },
+	});
+	await servers.s3.start();
+	expect(await archive.askDeletion()).toEqual({ ...done, objects: 1 });
+	expect(await archive.bodies()).toEqual(["~1"]);
+});

@@ -1,0 +1,94 @@
+import { Kvm } from "@nats-io/kv";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SourceLedger } from "../../contracts/ledger.ts";
+import { bucket } from "../../contracts/nats.ts";
+import { utcDate } from "../../contracts/utc-date.ts";
+import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	log,
+	newEvent,
+} from "../support/fixtures/archive-fixture.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const receivedAtMs = Date.now();
+const today = utcDate(receivedAtMs);
+
+async function archiveWith(...bodies: string[]) {
+	const archive = await ArchiveFixture.open(servers);
+	const running = await archive.start();
+	const { sourceKey } = archive;
+	for (const body of bodies) {
+		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
+		await running.flush();
+	}
+	return { archive, running };
+}
+
+async function ledgers(archive: ArchiveFixture) {
+	return new Kvm(archive.connection).open(bucket.ledger);
+}
+
+test("what a restarted archive knows needs no cut record that a snapshot has taken", async () => {
+	const { archive, running } = await archiveWith("1", "2", "3");
+	const { keys, store, shard, stream } = archive;
+	await new LedgerSnapshots(store, keys, log).write(shard, running.shard.index);
+	await running.stop();
+	for (const first of [1, 2]) await archive.tamper(keys.cut(stream, first));
+
+	const again = await archive.start();
+	const { sourceKey } = archive;
+	await archive.publish([newEvent("4", { sourceKey, receivedAtMs })]);
+	await again.flush();
+	const source = again.shard.index.source("shop", archive.sourceKey)!;
+	expect(source.objects.get(today)!.map(({ first }) => first)).toEqual([
+		1, 2, 3, 4,
+	]);
+});
+
+test("`tidemill ledger rebuild` counts anew from the cut records, whatever the ledger and the snapshot say", async () => {
+	const { archive, running } = await archiveWith("1", "2");
+	const { index } = running.shard;
+	const source = index.source("shop", archive.sourceKey)!;
+	source.objects.get(today)![0]!.rows = 99;
+	const { keys, store, shard } = archive;
+	await new LedgerSnapshots(store, keys, log).write(shard, index);
+	const kv = await ledgers(archive);
+	const stood = await eventually(async () =>
+		(await kv.get(archive.sourceKey))!.json<SourceLedger>(),
+	);
+	await kv.put(
+		archive.sourceKey,
+		JSON.stringify({ ...stood, archived: { [today]: 100 } }),
+	);
+	await running.stop();
+
+	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
+	const { exitCode, stdout } = await ended;
+	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${today}\t2\n`);
+	expect(
+		(await kv.get(archive.sourceKey))!.json<SourceLedger>().archived,
+	).toEqual({ [today]: 2 });
+	const snapshot = await new LedgerSnapshots(store, keys, log).newest(shard);
+	expect(
+		snapshot!.source("shop", archive.sourceKey)!.objects.get(today)![0]!.rows,
+	).toBe(1);
+});
+
+test("`tidemill ledger` without `rebuild` says what there is", async () => {
+	const { exitCode, stderr } = await startTidemill(["ledger"]).ended;
+	expect(exitCode).toBe(2);
+	expect(stderr).toContain("tidemill ledger rebuild");
+});

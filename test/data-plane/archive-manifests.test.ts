@@ -1,0 +1,237 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
+import {
+	addDays,
+	closedThrough,
+	datesBetween,
+	dayMs,
+	utcDate,
+} from "../../contracts/utc-date.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	newEvent,
+} from "../support/fixtures/archive-fixture.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+/** Of all events: midnight may come at any moment. */
+const receivedAtMs = Date.now();
+const today = utcDate(receivedAtMs);
+
+function questionOf(archive: ArchiveFixture, more: object = {}) {
+	const { sourceKey } = archive;
+	return { run: randomUUID(), account: "shop", sourceKey, ...more };
+}
+
+type Good = Extract<ManifestAnswer, { ok: true }>;
+
+async function ask(archive: ArchiveFixture, more: object = {}) {
+	const answer = await archive.ask(questionOf(archive, more));
+	if (!answer.ok) throw new Error(answer.error.message);
+	return { answer, manifest: await read(answer) };
+}
+
+async function read({ url }: Good): Promise<Manifest> {
+	return (await fetch(url)).json() as Promise<Manifest>;
+}
+
+test("a manifest names every event acknowledged before the question, by date", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	// Nothing would be archived for ten minutes if the question didn't flush.
+	await archive.start({ maxAgeMs: 600_000 });
+	const { sourceKey } = archive;
+	const before = new Date().toISOString();
+	await archive.publish([
+		newEvent("1", { sourceKey, receivedAtMs: receivedAtMs - 2 * dayMs }),
+		newEvent("2", { sourceKey, receivedAtMs }),
+	]);
+	await archive.publish([
+		newEvent("3", { sourceKey, receivedAtMs }),
+		newEvent("other source", { receivedAtMs }),
+	]);
+	const { answer, manifest } = await ask(archive);
+
+	const first = addDays(today, -2);
+	const last = utcDate(Date.parse(answer.snapshotTime));
+	expect(answer).toMatchObject({
+		dates: { start: first, end: last },
+		firstEventDate: first,
+		closedThrough: closedThrough(Date.parse(answer.snapshotTime)),
+	});
+	expect(answer.snapshotTime >= before).toBe(true);
+	const rowsOf = new Map([
+		[first, 1],
+		[today, 2],
+	]);
+	expect(manifest.dates.map(({ date, rows }) => [date, rows])).toEqual(
+		datesBetween(first, last).map((date) => [date, rowsOf.get(date) ?? 0]),
+	);
+	const [object] = manifest.dates[2]!.objects;
+	const bytes = await (await fetch(object!.url)).arrayBuffer();
+	expect(object).toMatchObject({ rows: 2, bytes: bytes.byteLength });
+	expect(
+		(await archive.rows())
+			.filter(({ key }) => key === object!.key)
+			.map(({ body }) => body)
+			.sort(),
+	).toEqual(["2", "3"]);
+});
+
+test("a question asked again for the same Run gets the same manifest, whatever came since", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const first = await archive.start();
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
+	const question = questionOf(archive);
+	const before = await ask(archive, question);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
+	await first.stop();
+	await archive.start();
+	const again = await ask(archive, question);
+	expect(again.manifest).toEqual(before.manifest);
+	expect(again.answer.snapshotTime).toBe(before.answer.snapshotTime);
+	expect((await ask(archive)).manifest.dates[0]!.rows).toBe(2);
+});
+
+test("questions for one Run at the same moment get one manifest", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await Promise.all([archive.start(), archive.start()]);
+	await archive.publish([
+		newEvent("1", { sourceKey: archive.sourceKey, receivedAtMs }),
+	]);
+	const question = questionOf(archive);
+	const answers = await Promise.all(
+		Array.from({ length: 6 }, () => ask(archive, question)),
+	);
+	for (const { manifest } of answers)
+		expect(manifest).toEqual(answers[0]!.manifest);
+});
+
+test("a manifest whose links no longer work names the same objects by new ones when that is said", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
+	const question = questionOf(archive);
+	const before = await ask(archive, question);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
+	// A link tells the second in which it was signed.
+	await eventually(async () => {
+		const again = await ask(archive, { ...question, renew: true });
+		expect(linksOf(again.manifest)).not.toEqual(linksOf(before.manifest));
+		await expectRenewed(again, before);
+	});
+});
+
+test("and by itself when they have expired", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
+	const question = questionOf(archive);
+	const before = await ask(archive, question);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
+	const expired = { ...before.manifest, expiresAt: "2026-01-01T00:00:00Z" };
+	const [link] = linksOf(before.manifest);
+	await archive.tamper(
+		archive.keys.run(question.run),
+		JSON.stringify(expired).replace(link!, "http://expired.invalid/"),
+	);
+	await expectRenewed(await ask(archive, question), before);
+});
+
+type Asked = Awaited<ReturnType<typeof ask>>;
+
+async function expectRenewed(after: Asked, before: Asked): Promise<void> {
+	expect(withoutLinks(after.manifest)).toEqual(withoutLinks(before.manifest));
+	expect(after.answer.snapshotTime).toBe(before.answer.snapshotTime);
+	expect(Date.parse(after.answer.expiresAt)).toBeGreaterThan(Date.now());
+	const [link] = linksOf(after.manifest);
+	expect((await fetch(link!)).status).toBe(200);
+}
+
+function linksOf({ dates }: Manifest): string[] {
+	return dates.flatMap(({ objects }) => objects.map(({ url }) => url));
+}
+
+function withoutLinks({ expiresAt: _, ...manifest }: Manifest) {
+	const text = JSON.stringify(manifest);
+	return linksOf(manifest as Manifest).reduce(
+		(rest, link) => rest.replace(link, ""),
+		text,
+	);
+}
+
+test("a source without events has an empty manifest", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { answer, manifest } = await ask(archive);
+	expect(manifest.dates).toEqual([]);
+	expect(answer.dates).toBeUndefined();
+	expect(answer.firstEventDate).toBeUndefined();
+});
+
+test("another account sees nothing of a source", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	await archive.publish([
+		newEvent("1", { sourceKey: archive.sourceKey, receivedAtMs }),
+	]);
+	const run = randomUUID();
+	const { manifest } = await ask(archive, { run, account: "bank" });
+	expect(manifest.dates).toEqual([]);
+	expect(await archive.ask(questionOf(archive, { run }))).toMatchObject({
+		ok: false,
+		error: { code: "ManifestTaken", retryable: false },
+	});
+});
+
+test("what a restarted archive answers follows from the cut records alone", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const first = await archive.start();
+	for (const body of ["1", "2", "3"]) {
+		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
+		await first.flush();
+	}
+	await first.stop();
+	await archive.start();
+	const { manifest } = await ask(archive);
+	expect(manifest.dates[0]).toMatchObject({ date: today, rows: 3 });
+	expect(manifest.dates[0]!.objects).toHaveLength(3);
+});
+
+test("a question that can't be understood is answered, too", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	expect(
+		await archive.ask(questionOf(archive, { run: "../../cuts/x" })),
+	).toMatchObject({
+		ok: false,
+		error: { code: "QuestionInvalid", retryable: false },
+	});
+});
+
+test("an object that was deleted from the bucket is named, not left out", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { flush } = await archive.start();
+	await archive.publish([
+		newEvent("1", { sourceKey: archive.sourceKey, receivedAtMs }),
+	]);
+	await flush();
+	const { key } = (await archive.rows())[0]!;
+	await archive.tamper(key);
+	const answer = await archive.ask(questionOf(archive));
+	expect(answer).toMatchObject({ ok: false, error: { code: "ObjectMissing" } });
+	expect(!answer.ok && answer.error.message).toContain(key);
+});

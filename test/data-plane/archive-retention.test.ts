@@ -1,0 +1,169 @@
+import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { LifecycleRule } from "@aws-sdk/client-s3";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	addDays,
+	dayMs,
+	startOfDate,
+	utcDate,
+} from "../../contracts/utc-date.ts";
+import { ArchiveMetrics } from "../../ingest/archive/metrics.ts";
+import { RetentionKeeper } from "../../ingest/archive/retention/retention-keeper.ts";
+import { RetentionKeys } from "../../ingest/archive/retention/retention-keys.ts";
+import type {
+	LifecycleStore,
+	ObjectStore,
+} from "../../ingest/archive/s3/object-store.ts";
+import {
+	ArchiveFixture,
+	log,
+	newEvent,
+} from "../support/fixtures/archive-fixture.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const nowMs = Date.now();
+const today = utcDate(nowMs);
+
+/** An archive with a cut for each of these ages in days, each as old in the store as the events in it. */
+async function archiveOfAges(...ages: number[]): Promise<ArchiveFixture> {
+	const archive = await ArchiveFixture.open(servers);
+	const running = await archive.start();
+	for (const age of ages) {
+		const receivedAtMs = nowMs - age * dayMs;
+		const seen = new Set(await keysOf(archive, ""));
+		await archive.publish([newEvent(String(age), { receivedAtMs })]);
+		await running.flush();
+		for (const key of await keysOf(archive, ""))
+			if (!seen.has(key)) await setAge(key, receivedAtMs);
+	}
+	await running.stop();
+	return archive;
+}
+
+async function setAge(key: string, ms: number) {
+	const file = join(servers.s3.bucketDirectory, key);
+	await utimes(file, ms / 1000, ms / 1000);
+}
+
+/** As if archive had been at work on that day. */
+async function noteDay(archive: ArchiveFixture, day: string) {
+	const key = new RetentionKeys(archive.prefix).day(day);
+	await mkdir(join(servers.s3.bucketDirectory, archive.prefix, "days"), {
+		recursive: true,
+	});
+	await writeFile(join(servers.s3.bucketDirectory, key), "");
+	await setAge(key, startOfDate(day) + dayMs / 2);
+}
+
+async function keysOf(archive: ArchiveFixture, folder: string) {
+	const keys: string[] = [];
+	const prefix = `${archive.prefix}/${folder}`;
+	for await (const { key } of archive.store.list(prefix)) keys.push(key);
+	return keys;
+}
+
+function keeperOf(
+	archive: ArchiveFixture,
+	store: ObjectStore & LifecycleStore = archive.store,
+) {
+	const registry = new Registry();
+	const metrics = new ArchiveMetrics(
+		registry,
+		() => [],
+		async () => [],
+	);
+	const keys = new RetentionKeys(archive.prefix);
+	return {
+		registry,
+		keeper: new RetentionKeeper({ store, keys, metrics, log }),
+	};
+}
+
+test("dates before today − 31 go, where the store has no lifecycle rules; a stream's newest cut stays", async () => {
+	const archive = await archiveOfAges(40, 35, 31, 0);
+	for (let ago = 60; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	const { keeper, registry } = keeperOf(archive);
+	expect(await keeper.keep(nowMs)).toBe("sweep");
+	expect(await archive.bodies()).toEqual(["0", "31"]);
+	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
+	expect(
+		await registry.getSingleMetricAsString("tidemill_archive_retention"),
+	).toContain('{enforced_by="sweep"} 1');
+});
+
+test("an idle stream keeps its newest cut, and goes on from it", async () => {
+	const archive = await archiveOfAges(50, 40);
+	for (let ago = 60; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	await keeperOf(archive).keeper.keep(nowMs);
+	expect(await archive.bodies()).toEqual([]);
+	expect(await keysOf(archive, "cuts/")).toHaveLength(1);
+	const { flush } = await archive.start();
+	await archive.publish([newEvent("new")]);
+	await flush();
+	expect(await archive.bodies()).toEqual(["new"]);
+});
+
+test("a clock that jumps by a year deletes nothing", async () => {
+	const archive = await archiveOfAges(20, 0);
+	for (let ago = 60; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	const { keeper } = keeperOf(archive);
+	await keeper.keep(nowMs + 365 * dayMs);
+	expect(await archive.bodies()).toEqual(["0", "20"]);
+	// The store's clock, too.
+	await noteDay(archive, addDays(today, 365));
+	await keeper.keep(nowMs + 365 * dayMs);
+	expect(await archive.bodies()).toEqual(["0", "20"]);
+	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
+});
+
+test("a store with lifecycle rules gets one for the events, beside the user's own, and removes them itself", async () => {
+	const archive = await archiveOfAges(40, 0);
+	for (let ago = 60; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	let rules: LifecycleRule[] = [
+		{
+			ID: "logs",
+			Status: "Enabled",
+			Filter: { Prefix: "logs/" },
+			Expiration: { Days: 7 },
+		},
+	];
+	const { store } = archive;
+	const { keeper } = keeperOf(archive, {
+		list: (...which) => store.list(...which),
+		putNew: (...what) => store.putNew(...what),
+		get: (key) => store.get(key),
+		presign: (...what) => store.presign(...what),
+		remove: (keys) => store.remove(keys),
+		lifecycleRules: async () => rules,
+		abortUploads: async () => 0,
+		linkSeconds: async (wanted) => wanted,
+		setLifecycleRules: async (changed) => {
+			rules = changed;
+			return true;
+		},
+	});
+	expect(await keeper.keep(nowMs)).toBe("lifecycle");
+	expect(rules).toMatchObject([
+		{ ID: "logs" },
+		{
+			Filter: { Prefix: `${archive.prefix}/events/` },
+			Expiration: { Days: 32 },
+		},
+	]);
+	expect(await archive.bodies()).toEqual(["0", "40"]);
+});

@@ -1,0 +1,146 @@
+import type { Registry } from "prom-client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { maxFrameBytes } from "../../contracts/nats.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	newEvent,
+} from "../support/fixtures/archive-fixture.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+test("events stand in objects by account, source and date, sorted, byte for byte", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const noon = Date.UTC(2026, 10, 20, 12);
+	const bodies = [
+		'{ "indented" :  1 }',
+		'{"escaped":"\\u00fc\\n"}',
+		'"raw ü ☃ 🦀"',
+		"null",
+		"[]",
+		`"${"x".repeat(900_000)}"`,
+	];
+	const events = bodies.map((body, index) =>
+		newEvent(body, { receivedAtMs: noon - index * 1000 }),
+	);
+	await archive.publish(events);
+	await archive.publish([
+		newEvent('{"a":"form"}', {
+			kind: "form",
+			headers: '{"x-a":"ß"}',
+			violations: "[1]",
+			receivedAtMs: Date.UTC(2026, 10, 21),
+			account: "bank",
+			sourceKey: "0b".repeat(16),
+		}),
+	]);
+	// Both frames in one cut.
+	const { flush } = await archive.start({ maxAgeMs: 600_000 });
+	await flush();
+
+	const rows = await archive.rows();
+	const [form, ...others] = rows;
+	const end = `${archive.stream}-${"1".padStart(20, "0")}.parquet`;
+	expect(form).toEqual({
+		key: `${archive.prefix}/events/account=bank/source=${"0b".repeat(16)}/date=2026-11-21/${end}`,
+		event_id: expect.stringMatching(
+			/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+		),
+		timestamp: "2026-11-21T00:00:00.000Z",
+		date: "2026-11-21",
+		body: '{"a":"form"}',
+		kind: "form",
+		headers: '{"x-a":"ß"}',
+		violations: "[1]",
+	});
+	expect(new Set(others.map(({ key }) => key))).toEqual(
+		new Set([
+			`${archive.prefix}/events/account=shop/source=${"5a".repeat(16)}/date=2026-11-20/${end}`,
+		]),
+	);
+	expect(others.map(({ body }) => body)).toEqual(bodies.toReversed());
+	expect(others[0]).toMatchObject({
+		kind: "json",
+		headers: null,
+		violations: null,
+	});
+	expect(others.at(-1)!.timestamp).toBe("2026-11-20T12:00:00.000Z");
+	expect(others.map(({ event_id }) => event_id.replaceAll("-", ""))).toEqual(
+		events.map(({ id }) => Buffer.from(id).toString("hex")).toReversed(),
+	);
+});
+
+test("what is archived is purged from the stream, and only that", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.publish([newEvent("1")]);
+	const { flush } = await archive.start({ maxAgeMs: 600_000 });
+	await flush();
+	const last = await archive.publish([newEvent("2")]);
+	await eventually(async () =>
+		expect(await archive.streamState()).toMatchObject({
+			messages: 1,
+			first_seq: last,
+		}),
+	);
+	expect(await archive.bodies()).toEqual(["1"]);
+});
+
+test("events are archived by age without anybody asking", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start({ maxAgeMs: 200 });
+	await archive.publish([newEvent("1")]);
+	await eventually(async () => expect(await archive.bodies()).toEqual(["1"]));
+});
+
+test("a large backlog is cut by size", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const body = `"${"x".repeat(1_000)}"`;
+	for (let frame = 0; frame < 250; frame++)
+		await archive.publish([newEvent(body), newEvent(body)]);
+	const { flush, registry } = await archive.start({
+		maxAgeMs: 600_000,
+		maxBytes: 50_000,
+	});
+	await flush();
+	expect(await archive.rows()).toHaveLength(500);
+	expect(await cuts(registry)).toBeGreaterThanOrEqual(10);
+});
+
+test("frames of the largest size are archived, more of them than are read at once", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const body = `"${"x".repeat(maxFrameBytes - 10_000)}"`;
+	for (let frame = 0; frame < 5; frame++)
+		await archive.publish([newEvent(body)]);
+	const { flush } = await archive.start();
+	await flush();
+	expect(await archive.bodies()).toEqual([body, body, body, body, body]);
+});
+
+async function cuts(registry: Registry): Promise<number> {
+	const metric = registry.getSingleMetric("tidemill_archive_cuts_total")!;
+	return (await metric.get()).values[0]!.value;
+}
+
+test("a frame stored again, under another message id or after a restart, yields no second row", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const frame = [newEvent("1")];
+	await archive.publish(frame, { number: 1 });
+	await archive.publish(frame, { number: 1, messageId: "again" });
+	const first = await archive.start();
+	await first.flush();
+	await first.stop();
+	// As after the server's duplicate window.
+	await archive.publish(frame, { number: 1, messageId: "and again" });
+	await archive.publish([newEvent("2")], { number: 2 });
+	const second = await archive.start();
+	await second.flush();
+	expect(await archive.bodies()).toEqual(["1", "2"]);
+});

@@ -1,0 +1,285 @@
+import { expect, test } from "vitest";
+import { Fault } from "../support/doubles/bigquery/fault.ts";
+import {
+	type BigQueryFixture,
+	bigQueryFixture,
+} from "../support/fixtures/bigquery-fixture.ts";
+import { checkDestination } from "../support/fixtures/check-fixture.ts";
+import { columns, eventsOf } from "../support/fixtures/load-fixture.ts";
+
+const perDay =
+	"select date::text, count(*)::int, count(distinct event_id)::int from shop.orders group by date order by date";
+const day = (date: string, count: number, tag: string) => ({
+	[date]: [eventsOf(date, count, tag)],
+});
+const full = {
+	input: {
+		strategy: "FullReload",
+		table: {
+			name: "orders",
+			description: "Events of shop",
+			columns: columns.slice(0, 3),
+		},
+	},
+} as const;
+
+function ordersOf({ double }: BigQueryFixture) {
+	return double.warehouse.find({
+		projectId: double.projectId,
+		datasetId: "shop",
+		tableId: "orders",
+	});
+}
+
+test("the first load makes a table partitioned by date; a second one gives the same table", async () => {
+	const fixture = await bigQueryFixture();
+	const { manifest, load, rows } = fixture;
+	const march = await manifest({
+		"2026-03-01": [
+			eventsOf("2026-03-01", 3, "a"),
+			eventsOf("2026-03-01", 2, "b"),
+		],
+		"2026-03-02": [],
+		...day("2026-03-03", 4, "a"),
+	});
+	const first = await load(march);
+	expect(first.exitCode, first.log).toBe(0);
+	expect(first.result).toMatchObject({
+		outcome: "Succeeded",
+		rows: 9,
+		objects: 3,
+		dates: { start: "2026-03-01", end: "2026-03-03" },
+	});
+	expect(ordersOf(fixture)).toMatchObject({
+		description: "Events of shop",
+		labels: { "tidemill-run": march.run },
+		timePartitioning: { type: "DAY", field: "date" },
+		schema: {
+			fields: [
+				{ name: "event_id", type: "STRING" },
+				{ name: "timestamp", type: "TIMESTAMP" },
+				{ name: "body", type: "STRING" },
+				{ name: "date", type: "DATE" },
+			],
+		},
+	});
+	const table = await rows("select * from shop.orders order by all");
+	expect(table).toHaveLength(9);
+	expect(table[0]).toEqual([
+		"2026-03-01-a-0",
+		"2026-03-01 00:00:00+00",
+		'{"tag":"a","index":0}',
+		"2026-03-01",
+	]);
+	const again = await load({ ...march, run: "later" });
+	expect(again.exitCode, again.log).toBe(0);
+	expect(await rows("select * from shop.orders order by all")).toEqual(table);
+});
+
+test("a load replaces its days, empties empty ones, and touches no other", async () => {
+	const { manifest, load, rows } = await bigQueryFixture();
+	await load(
+		await manifest({
+			...day("2026-03-01", 3, "old"),
+			...day("2026-03-02", 3, "old"),
+			...day("2026-03-03", 3, "old"),
+		}),
+	);
+	await rows(
+		"insert into shop.orders by name select 'marker' as event_id, date '2026-03-01' as date union all select 'marker', date '2026-03-02'",
+	);
+	const { exitCode, log } = await load(
+		await manifest({ ...day("2026-03-02", 5, "new"), "2026-03-03": [] }),
+	);
+	expect(exitCode, log).toBe(0);
+	expect(await rows(perDay)).toEqual([
+		["2026-03-01", 4, 4],
+		["2026-03-02", 5, 5],
+	]);
+	expect(
+		await rows("select date::text from shop.orders where event_id = 'marker'"),
+	).toEqual([["2026-03-01"]]);
+});
+
+test("a full reload replaces the table whole, by a copy, and leaves no staging table", async () => {
+	const fixture = await bigQueryFixture();
+	const { manifest, load, rows, double } = fixture;
+	const days = { ...day("2026-03-01", 3, "a"), ...day("2026-03-02", 2, "a") };
+	const first = await load(await manifest(days), full);
+	expect(first.exitCode, first.log).toBe(0);
+	await rows("insert into shop.orders by name select 'marker' as event_id");
+	expect((await load(await manifest(days), full)).exitCode).toBe(0);
+	expect(await rows("select count(*)::int from shop.orders")).toEqual([[5]]);
+	expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
+	expect(ordersOf(fixture)).toMatchObject({ description: "Events of shop" });
+	expect(ordersOf(fixture)).not.toHaveProperty("timePartitioning");
+});
+
+test("a header that is captured from now on becomes a column, empty for older days", async () => {
+	const { manifest, load, rows } = await bigQueryFixture();
+	await load(await manifest(day("2026-03-01", 1, "a")));
+	const header = { name: "header_x_a", from: { header: "x-a" } };
+	const events = eventsOf("2026-03-02", 1, "b").map((event) => ({
+		...event,
+		headers: { "x-a": 'ü"1"' },
+	}));
+	const { exitCode, log } = await load(
+		await manifest({ "2026-03-02": [events] }),
+		{
+			input: {
+				table: {
+					name: "orders",
+					description: "",
+					columns: [...columns, header],
+				},
+			},
+		},
+	);
+	expect(exitCode, log).toBe(0);
+	expect(
+		await rows("select header_x_a from shop.orders order by date"),
+	).toEqual([[null], ['ü"1"']]);
+});
+
+test("a table of somebody else is left alone unless it may be rebuilt", async () => {
+	const { manifest, load, rows, double } = await bigQueryFixture();
+	await double.warehouse.createTable({
+		tableReference: {
+			projectId: double.projectId,
+			datasetId: "shop",
+			tableId: "orders",
+		},
+		schema: {
+			fields: [
+				{ name: "event_id", type: "STRING" },
+				{ name: "timestamp", type: "TIMESTAMP" },
+				{ name: "body", type: "JSON" },
+				{ name: "date", type: "DATE" },
+			],
+		},
+	});
+	await rows("insert into shop.orders by name select 'theirs' as event_id");
+	const days = await manifest(day("2026-03-01", 3, "a"));
+	const refused = await load(days);
+	expect(refused.exitCode).toBe(65);
+	expect(refused.result).toMatchObject({
+		error: {
+			code: "TableIncompatible",
+			message: expect.stringContaining(
+				'its column "body" is JSON where STRING is loaded',
+			),
+		},
+	});
+	expect(await rows("select event_id from shop.orders")).toEqual([["theirs"]]);
+	const rebuilt = await load(days, { input: { rebuild: true } });
+	expect(rebuilt.exitCode, rebuilt.log).toBe(0);
+	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
+});
+
+test("the dataset is made where it is asked for", async () => {
+	const { manifest, load, double, destination } = await bigQueryFixture();
+	const days = await manifest(day("2026-03-01", 1, "a"));
+	const elsewhere = { ...destination, dataset: "fresh", location: "US" };
+	const refused = await load(days, { input: { destination: elsewhere } });
+	expect(refused.result).toMatchObject({ error: { code: "DatasetMissing" } });
+	const { exitCode, log } = await load(days, {
+		input: { destination: { ...elsewhere, createDataset: true } },
+	});
+	expect(exitCode, log).toBe(0);
+	expect(double.warehouse.datasets.get("fresh")).toBe("US");
+});
+
+test("a Run that slept past its successor's end changes nothing", async () => {
+	const fixture = await bigQueryFixture();
+	const { manifest, load, start, rows, double } = fixture;
+	await load(await manifest(day("2026-03-01", 1, "first")));
+	const early = await manifest(day("2026-03-01", 2, "early"));
+	const late = await manifest(day("2026-03-01", 3, "late"));
+	late.snapshotTime = new Date(Date.now() + 60_000).toISOString();
+	const sleeper = await start(early);
+	// It falls asleep where its upload begins.
+	const asleep = new Promise<void>((resolve) => {
+		double.onRequest = ({ path }) => {
+			if (!path.startsWith("/upload")) return undefined;
+			sleeper.process.child.kill("SIGSTOP");
+			double.onRequest = () => undefined;
+			resolve();
+			return "drop";
+		};
+	});
+	await asleep;
+	const successor = await load(late);
+	expect(successor.exitCode, successor.log).toBe(0);
+	sleeper.process.child.kill("SIGCONT");
+	const woken = await sleeper.finish();
+	expect(woken.result).toMatchObject({
+		error: { code: "Superseded", retryable: false },
+	});
+	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
+});
+
+test("an earlier Run's job that still runs is cancelled before anything is replaced", async () => {
+	const { manifest, load, rows, double, start } = await bigQueryFixture();
+	await load(await manifest(day("2026-03-01", 1, "first")));
+	double.jobs.held = true;
+	const killed = await start(await manifest(day("2026-03-01", 2, "early")));
+	await expect
+		.poll(() => double.jobs.inStates(["running"]).length, { timeout: 120_000 })
+		.toBe(1);
+	killed.process.child.kill("SIGKILL");
+	await killed.finish();
+	const [left] = double.jobs.inStates(["running"]);
+	double.jobs.held = false;
+	const { exitCode, log } = await load(
+		await manifest(day("2026-03-01", 3, "late")),
+	);
+	expect(exitCode, log).toBe(0);
+	expect(left?.status?.errorResult?.reason).toBe("stopped");
+	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
+});
+
+test("an upload that breaks off goes on where it was, also in a new session", async () => {
+	const { manifest, load, rows, double } = await bigQueryFixture();
+	let puts = 0;
+	double.onRequest = ({ method }) => {
+		if (method !== "PUT") return undefined;
+		puts++;
+		if (puts === 1) return "drop";
+		if (puts === 2) return new Fault(503, "backendError", "Try again");
+		if (puts === 3) double.uploads.forgetAll();
+		return undefined;
+	};
+	const { exitCode, log } = await load(
+		await manifest(day("2026-03-01", 5, "a")),
+	);
+	expect(exitCode, log).toBe(0);
+	expect(puts).toBeGreaterThan(3);
+	expect(await rows(perDay)).toEqual([["2026-03-01", 5, 5]]);
+});
+
+test("what BigQuery stumbles over is asked again; a job that failed by chance gets a successor", async () => {
+	const { manifest, load, rows, double } = await bigQueryFixture();
+	const days = await manifest(day("2026-03-01", 5, "a"));
+	let requests = 0;
+	double.onRequest = () =>
+		++requests % 5 === 0
+			? new Fault(503, "backendError", "Try again")
+			: undefined;
+	double.jobs.failNext("backendError", "Try again");
+	const { exitCode, log } = await load(days);
+	expect(exitCode, log).toBe(0);
+	expect(await rows(perDay)).toEqual([["2026-03-01", 5, 5]]);
+	expect(
+		double.jobs.all().map(({ jobReference }) => jobReference.jobId),
+	).toEqual(
+		[1, 2].map((attempt) => `tidemill_${days.run}_20260301_${attempt}`),
+	);
+});
+
+test("a check makes a table, loads into it and leaves nothing", async () => {
+	const { double, destination, env } = await bigQueryFixture();
+	const { exitCode, log } = await checkDestination(destination, env);
+	expect(exitCode, log).toBe(0);
+	expect(double.jobs.all()).toHaveLength(1);
+	expect(double.warehouse.tableNames()).toEqual([]);
+});

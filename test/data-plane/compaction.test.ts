@@ -1,0 +1,255 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { dayMs, utcDate } from "../../contracts/utc-date.ts";
+import { CompactionStore } from "../../ingest/archive/compaction/compaction-store.ts";
+import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
+import { Tombstones } from "../../ingest/archive/deletion/tombstones.ts";
+import { passingDirectory } from "../support/faults/passing-directory.ts";
+import { eventually, newEvent } from "../support/fixtures/archive-fixture.ts";
+import {
+	CompactionFixture,
+	closedDate,
+	dateOf,
+	loadedBodies,
+	watched,
+} from "../support/fixtures/compaction-fixture.ts";
+import { openLake } from "../support/fixtures/lake.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+/** When readers of what a compaction replaced are gone, by this process's clock. */
+const laterMs = () => Date.now() + 2 * dayMs;
+
+test("a closed date becomes one object with the same rows in order; others stay as they are", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { archive, bodies, signal, running, registry } = fixture;
+	const { sourceKey } = archive;
+	const receivedAtMs = Date.now();
+	for (const body of ["1", "2", "3"])
+		await archive.publish([newEvent(body, { sourceKey, receivedAtMs })]);
+	await running.flush();
+	const before = await archive.rows();
+	await fixture.compactor().look(Date.now(), signal);
+
+	const record = (await fixture.record())!;
+	expect(record.outputs).toHaveLength(1);
+	const [output] = record.outputs;
+	expect(output).toMatchObject({ rows: 36 });
+	expect(output!.inputs).toHaveLength(12);
+	const folder = archive.keys.eventsOfDate(record);
+	const after = (await archive.rows()).filter(
+		({ key }) => key === folder + output!.name,
+	);
+	expect(after.map(({ key: _, ...row }) => row)).toEqual(
+		before
+			.filter(({ date }) => date === closedDate)
+			.map(({ key: _, ...row }) => row)
+			.sort((a, b) =>
+				a.timestamp + a.event_id < b.timestamp + b.event_id ? -1 : 1,
+			),
+	);
+	const manifest = await fixture.manifest();
+	expect(dateOf(manifest).objects.map(({ key }) => key)).toEqual([
+		folder + output!.name,
+	]);
+	expect(dateOf(manifest, utcDate(receivedAtMs)).objects).toHaveLength(3);
+	expect(await loadedBodies(manifest)).toEqual(bodies);
+	const metrics = await registry.metrics();
+	expect(metrics).toMatch(/archive_compactions_total\{shard="\d+"\} 1\n/);
+	expect(metrics).toMatch(/compacted_objects_total\{shard="\d+"\} 12\n/);
+	expect(metrics).toMatch(/compaction_outputs_total\{shard="\d+"\} 1\n/);
+});
+
+test("a Run whose manifest was made before reads on; what was replaced goes a day later, and every reader finds each event once", async () => {
+	const fixture = await CompactionFixture.open(servers);
+	const { bodies, signal } = fixture;
+	const run = randomUUID();
+	const before = await fixture.manifest(run);
+	expect(dateOf(before).objects).toHaveLength(12);
+	const lake = await openLake(fixture.archive);
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), signal);
+
+	expect(await loadedBodies(await fixture.manifest(run))).toEqual(bodies);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
+	expect(await lake.bodies()).toEqual(bodies);
+	await compactor.look(Date.now(), signal);
+	// The store's clock says that it isn't time yet.
+	await compactor.look(laterMs(), signal);
+	expect(await fixture.names()).toHaveLength(13);
+
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), signal);
+	expect(await fixture.names()).toHaveLength(1);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(bodies);
+	expect(await lake.bodies()).toEqual(bodies);
+	// The Run still goes on: it gets the same events by other objects.
+	const renewed = await fixture.manifest(run, { renew: true });
+	expect(await loadedBodies(renewed)).toEqual(bodies);
+	expect(dateOf(renewed)).toMatchObject({ rows: 36, objects: [{ rows: 36 }] });
+});
+
+test("a manifest that was made before the date was whole isn't renewed with events that it didn't have", async () => {
+	const fixture = await CompactionFixture.open(servers, 3);
+	const run = randomUUID();
+	await fixture.manifest(run);
+	await fixture.publish(7_000);
+	await fixture.running.flush();
+	await fixture.compactor().look(Date.now(), fixture.signal);
+	await expect(fixture.manifest(run, { renew: true })).rejects.toThrow(
+		"hold later events as well. Start a new Run.",
+	);
+});
+
+test("an object that comes after its date was compacted stands for itself", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.publish(9_000);
+	await fixture.running.flush();
+	const manifest = await fixture.manifest();
+	expect(dateOf(manifest).objects).toHaveLength(2);
+	expect(await loadedBodies(manifest)).toEqual(fixture.bodies);
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), fixture.signal);
+	expect(await fixture.names()).toHaveLength(2);
+	expect(await loadedBodies(await fixture.manifest())).toEqual(fixture.bodies);
+	const lake = await openLake(fixture.archive);
+	expect(await lake.bodies()).toEqual(fixture.bodies);
+	const metrics = await fixture.running.registry.metrics();
+	// All of its events are: they were stored two days after their receipt.
+	expect(metrics).toMatch(/archive_late_events_total\{shard="\d+"\} 13\n/);
+});
+
+test("`tidemill ledger rebuild` counts what was compacted and removed", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.running.stop();
+	const { archive } = fixture;
+	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
+	const { exitCode, stdout } = await ended;
+	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${closedDate}\t12\n`);
+});
+
+test.each<[string, (fixture: CompactionFixture) => Promise<void>]>([
+	[
+		"an object is missing",
+		async ({ archive, due }) => {
+			const { stream, first } = due().objects[1]!;
+			await archive.tamper(archive.keys.events(due(), stream, first));
+		},
+	],
+	[
+		"an object holds other rows than the ledger says",
+		async ({ due }) => {
+			due().objects[1]!.rows = 4;
+		},
+	],
+	[
+		"something else stands where an output must",
+		async ({ archive, due, outputKey }) => {
+			const { stream, first } = due().objects[0]!;
+			const url = await archive.store.presign(
+				archive.keys.events(due(), stream, first),
+				60,
+			);
+			const bytes = await (await fetch(url)).bytes();
+			await archive.store.putNew(outputKey(), bytes, "text/plain");
+		},
+	],
+])("nothing is replaced when %s", async (_, spoil) => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	await spoil(fixture);
+	const before = await fixture.names();
+	const compactor = fixture.compactor();
+	await compactor.look(Date.now(), fixture.signal);
+	expect(await fixture.record()).toBeUndefined();
+	expect(await fixture.registry.metrics()).toMatch(
+		/compaction_failures_total\{shard="\d+"\} 1\n/,
+	);
+	// It isn't tried again at once.
+	await compactor.look(Date.now(), fixture.signal);
+	await fixture.recordedDaysAgo(2);
+	await compactor.look(laterMs(), fixture.signal);
+	const originals = before.filter((name) => !name.startsWith("compacted-"));
+	expect(await fixture.names()).toEqual(expect.arrayContaining(originals));
+});
+
+test("compaction reads nothing while its shard is behind", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	let [lagSeconds, asked, reads] = [61, 0, 0];
+	const shard = {
+		number: 0,
+		index: fixture.running.shard.index,
+		notReady: undefined,
+		get lagSeconds() {
+			asked++;
+			return lagSeconds;
+		},
+	};
+	const compactor = fixture.compactor({
+		shards: [shard],
+		wrapStore: (store) =>
+			watched(store, async (_, step) => {
+				if (step === "getFile") reads++;
+			}),
+	});
+	const compacting = compactor.compact(0, fixture.due(), fixture.signal);
+	await eventually(() => expect(asked).toBeGreaterThan(1));
+	expect(reads).toBe(0);
+	lagSeconds = 0;
+	expect((await compacting).outputs).toHaveLength(1);
+});
+
+test("of a deleted source, records and outputs go too, and no more are written", async () => {
+	const fixture = await CompactionFixture.open(servers, 4);
+	const { store, keys } = fixture.archive;
+	const due = fixture.due();
+	await fixture.compactor().look(Date.now(), fixture.signal);
+	const tombstones = new Tombstones(store, keys);
+	await tombstones.add(due);
+	await deleteSourceObjects({ store, keys }, due, () => true);
+	expect(await fixture.record()).toBeUndefined();
+	expect(await fixture.names()).toEqual([]);
+	const late = fixture.compactor({ tombstones });
+	await expect(late.compact(0, due, fixture.signal)).rejects.toThrow(
+		"is deleted",
+	);
+	expect(await fixture.names()).toEqual([]);
+});
+
+test("`tidemill archive` compacts by itself", async () => {
+	const fixture = await CompactionFixture.open(servers, 8);
+	const { archive } = fixture;
+	const due = fixture.due();
+	await fixture.running.stop();
+	const process = startTidemill(["archive"], {
+		...archive.env(),
+		ARCHIVE_COMPACTION_INTERVAL_MS: "200",
+		ARCHIVE_SCRATCH: await passingDirectory("scratch"),
+	});
+	let isSaid = false;
+	process.onLine = (line) => {
+		isSaid ||= line.includes('"msg":"compacted a date"');
+	};
+	const records = new CompactionStore(archive.store, archive.keys);
+	await eventually(async () =>
+		expect((await records.of(due))?.outputs).toHaveLength(1),
+	);
+	await eventually(() => expect(isSaid).toBe(true));
+	process.child.kill("SIGTERM");
+	expect((await process.ended).exitCode).toBe(0);
+});

@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import { eventually } from "../support/fixtures/archive-fixture.ts";
+import { IdempotencyFixture } from "../support/fixtures/idempotency-fixture.ts";
+import { metric } from "../support/fixtures/receiver.ts";
+
+test("a repeat has the first event's id and no second row, at another receiver, after restarts and after archiving", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const [one, two] = [await fixture.receiver(), await fixture.receiver()];
+	const source = await fixture.source();
+	const first = await source.stored(one, "k", '{"n":1}');
+	expect(await source.stored(one, "k")).toBe(first);
+	expect(await source.stored(two, "k", '{"other":"body"}')).toBe(first);
+	const other = await source.stored(two, "another");
+	expect(other).not.toBe(first);
+
+	await two.kill();
+	await two.start();
+	expect(await source.stored(two, "k")).toBe(first);
+	await fixture.servers.nats.kill();
+	await fixture.servers.nats.start();
+	expect(await source.stored(one, "k")).toBe(first);
+	await fixture.archiveAll();
+	expect(await source.stored(two, "k")).toBe(first);
+	expect((await fixture.storedIds()).sort()).toEqual([first, other].sort());
+	// They are counted now and then, while keys come in.
+	await eventually(async () => {
+		await source.stored(two, "k");
+		expect(await metric(two, "tidemill_receive_idempotency_keys")).toBe(2);
+	});
+});
+
+test("requests without a key are events of their own, and Sources share no keys", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receiver = await fixture.receiver();
+	const source = await fixture.source();
+	const neighbour = await fixture.source();
+	const ids = [
+		await source.stored(receiver),
+		await source.stored(receiver),
+		await source.stored(receiver, "k"),
+		await neighbour.stored(receiver, "k"),
+	];
+	expect(new Set(ids).size).toBe(4);
+	await fixture.archiveAll();
+	expect((await fixture.storedIds()).sort()).toEqual(ids.sort());
+});
+
+test("of many requests at once with one key, one is stored and the others wait or have its id", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receivers = [await fixture.receiver(), await fixture.receiver()];
+	const source = await fixture.source();
+	await source.stored(receivers[0]!, "warm");
+	await source.stored(receivers[1]!, "warm");
+	const answers = await Promise.all(
+		Array.from({ length: 60 }, (_, n) => source.send(receivers[n % 2]!, "k")),
+	);
+	const id = await source.stored(receivers[0]!, "k");
+	for (const { status, json } of answers)
+		if (status === 200) expect(json.event_id).toBe(id);
+	for (const { status, json, headers } of answers)
+		if (status !== 200) {
+			expect(status).toBe(503);
+			// The second when NATS had no time to answer.
+			expect(["KeyInUse", "StorageUnavailable"]).toContain(json.error.code);
+			expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+		}
+	await fixture.archiveAll();
+	expect(await fixture.storedIds()).toHaveLength(2);
+});
+
+test("after the window the same key is another event's", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receiver = await fixture.receiver();
+	const source = await fixture.source({
+		idempotency: { key: { header: "idempotency-key" }, windowSeconds: 10 },
+	});
+	const first = await source.stored(receiver, "k");
+	// Also an entry that was written a second time ends with the window of the first.
+	await eventually(async () =>
+		expect(await source.entry("k")).toMatchObject({ state: "stored" }),
+	);
+	await eventually(async () => expect(await source.entry("k")).toBeUndefined());
+	const second = await source.stored(receiver, "k");
+	expect(second).not.toBe(first);
+	await fixture.archiveAll();
+	expect((await fixture.storedIds()).sort()).toEqual([first, second].sort());
+});
+
+test("beyond the bound new keys are refused and nothing else, until keys expire", async () => {
+	const fixture = await IdempotencyFixture.start(3);
+	const receiver = await fixture.receiver();
+	const source = await fixture.source();
+	const brief = await fixture.source({
+		source: "brief",
+		idempotency: { key: { header: "idempotency-key" }, windowSeconds: 10 },
+	});
+	const first = await source.stored(receiver, "0");
+	let n = 1;
+	await eventually(async () => {
+		const { status, json } = await brief.send(receiver, String(n++));
+		expect([status, json.error?.code]).toEqual([503, "TooManyKeys"]);
+	});
+	expect(await source.stored(receiver, "0")).toBe(first);
+	await source.stored(receiver);
+	expect(
+		await metric(
+			receiver,
+			'tidemill_receive_requests_total{account="shop",source="brief",code="TooManyKeys"}',
+		),
+	).toBeGreaterThan(0);
+	await brief.stored(receiver, "at last");
+});

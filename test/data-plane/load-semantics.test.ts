@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { LoadInput } from "../../contracts/job.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
+import {
+	addDays,
+	closedThrough,
+	datesBetween,
+	dayMs,
+	startOfDate,
+	type UtcDate,
+	utcDate,
+} from "../../contracts/utc-date.ts";
+import type {
+	Layout,
+	PipelineLastSuccess,
+} from "../../crds/generated/types.ts";
+import { planDates } from "../../operator/run/plan-dates.ts";
+import { pipelineOf } from "../support/examples/resource-examples.ts";
+import { MovedClock } from "../support/faults/receive-clock.ts";
+import { ArchiveFixture } from "../support/fixtures/archive-fixture.ts";
+import { bigQueryFixture } from "../support/fixtures/bigquery-fixture.ts";
+import { columns, loadFixture } from "../support/fixtures/load-fixture.ts";
+import {
+	startReceiver,
+	type TestReceiver,
+	TestRoutes,
+	untilReady,
+} from "../support/fixtures/receiver.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+/*
+ * Two Runs of a Pipeline with days and events in between, on the way that events really go: webhook, receive, NATS,
+ * archive, manifest, load, table. Receive's clock is moved, and the operator's part (which days to ask for) is its own
+ * function; test/e2e has the operator too.
+ */
+
+let servers: Servers;
+let archive: ArchiveFixture;
+let receiver: TestReceiver;
+let clock: MovedClock;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+	servers = await startServers();
+	clock = await MovedClock.make();
+	archive = await ArchiveFixture.open(servers, 0, (end) => ends.unshift(end));
+	await archive.start();
+	await new TestRoutes(archive.connection).markSynced();
+	receiver = await startReceiver(servers.nats, { env: clock.env });
+	await untilReady(receiver);
+});
+
+afterAll(async () => {
+	await receiver?.stop();
+	for (const end of ends) await end();
+	await servers?.stop();
+});
+
+interface Case {
+	overwritePeriodDays: number;
+	/** Days from the first Run to the second. */
+	gapDays: number;
+	/** The days before the second Run's that it replaces, when it is incremental. */
+	reloadedDaysBack: number;
+}
+
+const cases: [string, Case][] = [
+	["overwrite 0", { overwritePeriodDays: 0, gapDays: 0, reloadedDaysBack: 0 }],
+	["overwrite 1", { overwritePeriodDays: 1, gapDays: 0, reloadedDaysBack: 1 }],
+	["overwrite 7", { overwritePeriodDays: 7, gapDays: 0, reloadedDaysBack: 7 }],
+	[
+		"the next day, overwrite 0",
+		{ overwritePeriodDays: 0, gapDays: 1, reloadedDaysBack: 1 },
+	],
+	[
+		"a gap of 5 days, overwrite 1",
+		{ overwritePeriodDays: 1, gapDays: 5, reloadedDaysBack: 6 },
+	],
+	[
+		"a gap beyond what is retained",
+		{ overwritePeriodDays: 1, gapDays: 40, reloadedDaysBack: 30 },
+	],
+];
+
+const warehouses = {
+	DuckDB: async () => {
+		const { load, rows, change } = await loadFixture();
+		return { load, rows, change, table: "orders" };
+	},
+	BigQuery: async () => {
+		const { load, rows } = await bigQueryFixture();
+		const change = async (sql: string) => void (await rows(sql));
+		return { load, rows, change, table: "shop.orders" };
+	},
+};
+
+const strategies = {
+	Incremental: columns,
+	FullReload: columns.filter(({ from }) => from !== "Date"),
+};
+
+const matrix = (["DuckDB", "BigQuery"] as const).flatMap((warehouse) =>
+	(["Incremental", "FullReload"] as const).flatMap((strategy) =>
+		cases.map(([name, one]) => ({ warehouse, strategy, name, ...one })),
+	),
+);
+
+test.each(matrix)(
+	"$warehouse, $strategy, $name: the second Run replaces its days and no other",
+	async ({ warehouse, strategy, gapDays, ...expected }) => {
+		const { load, rows, change, table } = await warehouses[warehouse]();
+		const { path, route } = await new TestRoutes(archive.connection).add();
+		const { sourceKey, account } = route;
+		const input: Partial<LoadInput> = {
+			strategy,
+			table: { name: "orders", description: "", columns: strategies[strategy] },
+		};
+		const layout: Layout = {
+			sourceKey,
+			destination: warehouse,
+			table: "orders",
+			columns: strategies[strategy].map(({ name }) => name),
+			strategy,
+		};
+		/** Asks for the Run's days as the operator does, and loads them. Returns those that it replaced. */
+		const run = async (today: UtcDate, lastSuccess?: PipelineLastSuccess) => {
+			const { overwritePeriodDays } = expected;
+			const { spec } = pipelineOf({ overwritePeriodDays });
+			const plan = planDates(spec, layout, lastSuccess, undefined, today);
+			if ("problem" in plan) throw new Error(plan.problem.message);
+			const question = { run: randomUUID(), account, sourceKey, ...plan };
+			const answer = await archive.ask(question);
+			if (!answer.ok) throw new Error(answer.error.message);
+			const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+			const end = await load(manifest, {
+				input: { ...input, manifestURL: answer.url },
+			});
+			expect(end.exitCode, end.log).toBe(0);
+			return manifest.dates.map(({ date }) => date);
+		};
+		const sendOnEach = async (dates: UtcDate[]) => {
+			for (const date of dates)
+				await clock.sendOn(date, receiver.url + path, JSON.stringify(date));
+		};
+
+		const today = utcDate(Date.now());
+		// Events of a Run of 40 days ago would no longer be there.
+		const firstRun = addDays(today, -Math.min(gapDays, 25));
+		const firstEvent = addDays(firstRun, -(gapDays < 25 ? 9 : 5));
+		await sendOnEach(datesBetween(firstEvent, firstRun));
+		const first = await run(firstRun);
+		expect(first).toEqual(datesBetween(firstEvent, firstRun));
+
+		const older = addDays(today, -45);
+		const date = strategy === "Incremental" ? ", date" : "";
+		for (const day of [older, ...first])
+			await change(
+				`insert into ${table} by name select 'marker-${day}' as event_id, timestamptz '${day} 12:00:00+00' as timestamp${date && `, date '${day}' as date`}`,
+			);
+		// No day gets events when it is closed, but then it could not be told whether it was left alone.
+		await sendOnEach(datesBetween(firstEvent, today));
+
+		const before = addDays(today, -gapDays);
+		const second = await run(today, {
+			snapshotTime: `${before}T12:00:00Z`,
+			closedThrough: closedThrough(startOfDate(before) + dayMs / 2),
+			layout,
+		});
+		if (strategy === "Incremental")
+			expect(second[0]).toBe(addDays(today, -expected.reloadedDaysBack));
+		expect(
+			await rows(
+				`select timestamp::date::text, count(*) filter (event_id not like 'marker-%')::int, count(*) filter (event_id like 'marker-%')::int from ${table} group by all order by all`,
+			),
+		).toEqual([
+			...(strategy === "Incremental" ? [[older, 0, 1]] : []),
+			...datesBetween(firstEvent, today).map((day) => {
+				const sent = day <= firstRun ? 2 : 1;
+				return second.includes(day) ? [day, sent, 0] : [day, 1, 1];
+			}),
+		]);
+	},
+);

@@ -1,0 +1,200 @@
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	bucket,
+	deletionSubject,
+	framesSubject,
+	manifestSubject,
+	rates,
+	serverStateSubject,
+	streamName,
+} from "../../contracts/nats.ts";
+import { openKeyBucket } from "../../ingest/archive/write/key-bucket-creation.ts";
+import { KeyBucket } from "../../ingest/wire/key-bucket.ts";
+import { claimed } from "../../ingest/wire/key-entry.ts";
+import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";
+import { startNats, type TestNats } from "../support/servers/servers.ts";
+
+const frames = streamName(0, "0123456789abcdef");
+const refused = /Permissions Violation/i;
+const patient = { timeout: 120_000 };
+
+let server: TestNats;
+const as = {} as Record<NatsRole, NatsConnection>;
+
+beforeAll(async () => {
+	server = await startNats();
+	for (const role of natsRoles) {
+		const url = new URL(server.urlFor(role));
+		as[role] = await connect({
+			servers: url.host,
+			user: url.username,
+			pass: url.password,
+			inboxPrefix: `_INBOX_${role}`,
+			...patient,
+		});
+	}
+	await new Kvm(as.operator).create(bucket.routes);
+	await new Kvm(as.operator).create(bucket.claims);
+	await new Kvm(as.archive).create(bucket.ledger);
+	await new Kvm(as.archive).create(bucket.objectsDone);
+	const streams = (await jetstreamManager(as.archive)).streams;
+	await streams.add({ name: frames, subjects: [framesSubject(0)] });
+});
+
+afterAll(async () => {
+	for (const connection of Object.values(as)) await connection.close();
+	await server.stop();
+});
+
+test("operator writes routes and claims; receive reads routes", async () => {
+	const routes = await new Kvm(as.operator).open(bucket.routes);
+	await routes.put("source.x", "a route");
+	const claims = await new Kvm(as.operator).open(bucket.claims);
+	await claims.create("x", "default");
+
+	const seen = await (await new Kvm(as.receive).open(bucket.routes)).watch();
+	for await (const entry of seen) {
+		expect(entry.string()).toBe("a route");
+		break;
+	}
+});
+
+test("receive publishes frames, which archive reads and purges", async () => {
+	const { stream } = await jetstream(as.receive).publish(
+		framesSubject(0),
+		"frame",
+	);
+	expect(stream).toBe(frames);
+	const consumer = await jetstream(as.archive).consumers.get(frames);
+	expect((await consumer.next({ expires: 60_000 }))?.string()).toBe("frame");
+	const { streams } = await jetstreamManager(as.archive);
+	expect((await streams.purge(frames, { seq: 2 })).purged).toBe(1);
+});
+
+test("receive and archive write senders' keys, and receive reads how far objects are done", async () => {
+	await openKeyBucket(as.archive, { maxKeys: 1, replicas: 1 });
+	const entry = claimed("event", "claim", { nowMs: Date.now(), windowMs: 9e5 });
+	const ofReceive = await KeyBucket.open(as.receive, 120_000);
+	const revision = await ofReceive.write("x", entry, 0);
+	const ofArchive = await KeyBucket.open(as.archive, 120_000);
+	const kept = { entry, revision };
+	expect(await ofArchive.readMany(["y", "z"])).toEqual(new Map());
+	expect(await ofArchive.readMany(["x", "y"])).toEqual(new Map([["x", kept]]));
+	expect(await ofArchive.write("x", entry, revision!)).toBeGreaterThan(0);
+	expect(await ofReceive.read("x")).toMatchObject({ entry });
+	expect(await ofReceive.count()).toEqual({ keys: 1, maxKeys: 1 });
+	const done = await new Kvm(as.receive).open(bucket.objectsDone);
+	expect(await done.get("x")).toBeNull();
+});
+
+test("operator asks archive for manifests and deletions, and reads its ledger", async () => {
+	for (const subject of [manifestSubject(0), deletionSubject(0)]) {
+		as.archive.subscribe(subject, {
+			callback: (_error, question) => {
+				question.respond("answer");
+			},
+		});
+		await as.archive.flush();
+		const answer = await as.operator.request(subject, "question", patient);
+		expect(answer.string()).toBe("answer");
+	}
+
+	await (await new Kvm(as.archive).open(bucket.ledger)).put("x", "counts");
+	const ledger = await new Kvm(as.operator).open(bucket.ledger);
+	expect((await ledger.get("x"))?.string()).toBe("counts");
+});
+
+test.each(["receive", "archive"] as const)(
+	"%s can ask the server whether it syncs every write",
+	async (role) => {
+		const answer = await as[role].request(
+			serverStateSubject,
+			'{"config":true}',
+			patient,
+		);
+		expect(answer.json()).toMatchObject({
+			data: { config: { sync_always: true } },
+		});
+	},
+);
+
+test("api keeps requests and counts them", async () => {
+	const requests = await new Kvm(as.api).create(bucket.requests);
+	await requests.put("x", "a request");
+	expect((await requests.get("x"))?.string()).toBe("a request");
+	const { streams } = await jetstreamManager(as.api, { checkAPI: false });
+	await streams.add({
+		name: rates.stream,
+		subjects: [rates.subject("*", "*")],
+		allow_msg_counter: true,
+	});
+	const increment = headers();
+	increment.set("Nats-Incr", "+1");
+	const answer = await as.api.request(rates.subject(1, "x"), "", {
+		headers: increment,
+		...patient,
+	});
+	expect(answer.json()).toMatchObject({ val: "1" });
+});
+
+const forbidden: [string, () => Promise<unknown>][] = [
+	["receive writes a route", () => put("receive", bucket.routes)],
+	["archive writes a route", () => put("archive", bucket.routes)],
+	["receive writes objects-done", () => put("receive", bucket.objectsDone)],
+	["operator reads senders' keys", () => get("operator", bucket.idempotency)],
+	["archive takes a claim", () => put("archive", bucket.claims)],
+	["operator writes the ledger", () => put("operator", bucket.ledger)],
+	["api reads routes", () => get("api", bucket.routes)],
+	[
+		"api purges frames",
+		async () => (await jetstreamManager(as.api)).streams.purge(frames),
+	],
+	["archive writes a request", () => put("archive", bucket.requests)],
+	["receive reads claims", () => get("receive", bucket.claims)],
+	[
+		"operator publishes a frame",
+		() => jetstream(as.operator).publish(framesSubject(0), "forged"),
+	],
+	[
+		"receive purges frames",
+		async () => (await jetstreamManager(as.receive)).streams.purge(frames),
+	],
+	[
+		"archive deletes a stream",
+		async () => (await jetstreamManager(as.archive)).streams.delete(frames),
+	],
+	[
+		"receive deletes a source's events",
+		() => as.receive.request(deletionSubject(0), "question", patient),
+	],
+	[
+		"api deletes a source's events",
+		() => as.api.request(deletionSubject(0), "question", patient),
+	],
+	[
+		"receive asks for a manifest",
+		() => as.receive.request(manifestSubject(0), "question", patient),
+	],
+];
+
+test.each(forbidden)("%s: refused", async (_case, action) => {
+	await expect(action()).rejects.toThrow(refused);
+});
+
+test("no role can listen to another's answers", async () => {
+	const listening = as.receive.subscribe("_INBOX_operator.>");
+	expect(String(await listening.closed)).toMatch(refused);
+});
+
+async function put(role: NatsRole, name: string): Promise<unknown> {
+	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
+	return store.put("x", "forged");
+}
+
+async function get(role: NatsRole, name: string): Promise<unknown> {
+	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
+	return store.get("x");
+}

@@ -1,0 +1,109 @@
+import { execFile } from "node:child_process";
+import { Agent } from "node:http";
+import { promisify } from "node:util";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { LoadOrder, LoadReport } from "../../bench/load-generator.ts";
+import {
+	type ReceiveFixture,
+	readFrames,
+	startReceiveFixture,
+} from "../support/fixtures/receiver.ts";
+import { sendJSON, untilKnown } from "../support/http-client.ts";
+
+let fixture: ReceiveFixture;
+
+beforeAll(async () => {
+	fixture = await startReceiveFixture();
+});
+
+afterAll(() => fixture.stop());
+
+async function newPath(): Promise<string> {
+	const { path } = await fixture.routes.add();
+	await untilKnown(fixture.receiver.url + path);
+	return path;
+}
+
+/** 512 connections that send as fast as they are answered. */
+async function flood(path: string, measureMs: number): Promise<LoadReport> {
+	const { hostname, port } = new URL(fixture.receiver.url);
+	const order: LoadOrder = {
+		host: hostname,
+		port: Number(port),
+		paths: [path],
+		bodyBytes: 495,
+		connections: 512,
+		warmUpMs: 500,
+		measureMs,
+	};
+	const { stdout } = await promisify(execFile)(process.execPath, [
+		new URL("../../bench/load-generator.ts", import.meta.url).pathname,
+		JSON.stringify(order),
+	]);
+	return JSON.parse(stdout);
+}
+
+/** Sends on some connections, each its next when the last is answered, until told to stop. Returns the answers' statuses. */
+async function sendUntil(
+	url: string,
+	isOver: () => boolean,
+): Promise<number[]> {
+	const statuses: number[] = [];
+	const senders = Array.from({ length: 8 }, async () => {
+		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+		while (!isOver())
+			statuses.push((await sendJSON(url, "{}", { agent })).status);
+		agent.destroy();
+	});
+	await Promise.all(senders);
+	return statuses;
+}
+
+/**
+ * The most events of a source that floods, in what is committed together while another one sends. Of a machine that had no
+ * time for one of the two it says nothing: less than any, when the other didn't come to send, or 0, when some were sent away.
+ */
+async function mostTogether(): Promise<number> {
+	const { streams } = await jetstreamManager(fixture.admin);
+	await streams.purge(fixture.stream);
+	const floodPath = await newPath();
+	const path = await newPath();
+	const url = fixture.receiver.url + path;
+	let isOver = false;
+	// It counts as sending before the flood begins.
+	const { status } = await sendJSON(url, "{}");
+	const sending = sendUntil(url, () => isOver);
+	const { failures } = await flood(floodPath, 2_000).finally(() => {
+		isOver = true;
+	});
+	const statuses = [status, ...(await sending)];
+	expect(new Set(statuses).isSubsetOf(new Set([200, 503]))).toBe(true);
+	if (failures > 0 || statuses.includes(503)) return 0;
+
+	const frames = await readFrames(fixture.admin, fixture.stream);
+	const receivedMs = (path: string) =>
+		frames.map(({ events }) =>
+			events
+				.filter(({ sourceKey }) => path.includes(sourceKey))
+				.map(({ receivedAtMs }) => receivedAtMs),
+		);
+	const quietMs = receivedMs(path).flat();
+	expect(quietMs).toHaveLength(statuses.length);
+	// It counts as sending for a second after each request; on a machine that has no time for it the flood is alone then.
+	const last = quietMs.find((ms, i) => !(quietMs[i + 1]! - ms < 900))!;
+	const counts = receivedMs(floodPath)
+		.filter((each) => each.every((ms) => ms < last + 900))
+		.map(({ length }) => length);
+	return Math.max(...counts);
+}
+
+/** How long the other's latency is beside a flood is for `make bench ONLY=receive` to say. */
+test("beside another, a source that floods has no more than its share of what is committed together, and all are stored", async () => {
+	let most = 0;
+	for (let round = 0; round < 12 && !(most > 16 && most <= 32); round++)
+		most = await mostTogether();
+	// It was a flood.
+	expect(most).toBeGreaterThan(16);
+	expect(most).toBeLessThanOrEqual(32);
+});

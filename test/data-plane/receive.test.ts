@@ -1,0 +1,447 @@
+import { hash, randomBytes } from "node:crypto";
+import {
+	brotliCompressSync,
+	deflateSync,
+	gzipSync,
+	zstdCompressSync,
+} from "node:zlib";
+// The signer that GitHub publishes for its own webhooks.
+import { sign } from "@octokit/webhooks-methods";
+import { stringify, version } from "uuid";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { maxEventBodyBytes } from "../../ingest/receive/accept/content.ts";
+import type { FrameEvent } from "../../ingest/wire/frame.ts";
+import {
+	githubPayloads,
+	oddities,
+	serialisations,
+} from "../support/examples/github-payloads.ts";
+import {
+	type ReceiveFixture,
+	readFrames,
+	sealKey,
+	startReceiveFixture,
+} from "../support/fixtures/receiver.ts";
+import {
+	type HttpAnswer,
+	send,
+	sendJSON,
+	untilKnown,
+} from "../support/http-client.ts";
+
+let fixture: ReceiveFixture;
+
+beforeAll(async () => {
+	fixture = await startReceiveFixture();
+});
+
+afterAll(() => fixture.stop());
+
+const json = { "content-type": "application/json" };
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+async function newURL(
+	change: Parameters<ReceiveFixture["routes"]["add"]>[0] = {},
+): Promise<string> {
+	const { path } = await fixture.routes.add(change);
+	const url = fixture.receiver.url + path;
+	await untilKnown(url);
+	return url;
+}
+
+/** The events of a URL's source, by event id as the sender was told it. */
+async function stored(url: string): Promise<Map<string, FrameEvent>> {
+	const sourceKey = url.split("/").at(-2);
+	const frames = await readFrames(fixture.admin, fixture.stream);
+	return new Map(
+		frames
+			.flatMap(({ events }) => events)
+			.filter((event) => event.sourceKey === sourceKey)
+			.map((event) => [stringify(event.id), event]),
+	);
+}
+
+function text(event: FrameEvent | undefined): string {
+	return Buffer.from(event!.body).toString();
+}
+
+function expectRefused(answer: HttpAnswer, status: number, code: string) {
+	expect(answer).toMatchObject({
+		status,
+		headers: { "content-type": "application/json" },
+		json: {
+			is_success: false,
+			error: { code, message: expect.stringMatching(/\.$/), details: [] },
+		},
+	});
+}
+
+test("an event is answered with the id under which it is stored, as it came and when it came", async () => {
+	const url = await newURL({ account: "acme" });
+	const before = Date.now();
+	const body = '{ "b":1.0,\n"a":"\\u00fc" , "a": [] }\r\n';
+	const answer = await sendJSON(url, body);
+	const after = Date.now();
+
+	expect(answer).toMatchObject({
+		status: 200,
+		json: { is_success: true, event_id: expect.any(String) },
+	});
+	const [[id, event], ...others] = [...(await stored(url))] as [
+		[string, FrameEvent],
+	];
+	expect(others).toEqual([]);
+	expect(id).toBe(answer.json.event_id);
+	expect(version(id)).toBe(7);
+	expect(text(event)).toBe(body);
+	expect(event).toMatchObject({ account: "acme", kind: "json", headers: "" });
+	expect(event.receivedAtMs).toBeGreaterThanOrEqual(before);
+	expect(event.receivedAtMs).toBeLessThanOrEqual(after);
+	// RFC 9562 §5.7: the id's first 48 bits are its instant.
+	expect(Buffer.from(event.id).readUIntBE(0, 6)).toBe(event.receivedAtMs);
+});
+
+test("every one of GitHub's payloads is stored byte for byte, however it is written", async () => {
+	const url = await newURL();
+	const posted = new Map<string, string>();
+	const bodies = [...githubPayloads(), { name: "odd", value: oddities }]
+		.flatMap(({ value }) =>
+			Object.values(serialisations).map((serialise) => serialise(value)),
+		)
+		.values();
+	// A disk that is slow at this moment is a 503; the event may be stored all the same.
+	let untold = 0;
+	const post = async (body: string) => {
+		const { status, json } = await sendJSON(url, body);
+		if (status === 503) untold++;
+		expect(status).toBe(200);
+		posted.set(json.event_id, body);
+	};
+	const senders = Array.from({ length: 20 }, async () => {
+		for (const body of bodies)
+			await vi.waitFor(() => post(body), { timeout: 120_000 });
+	});
+	await Promise.all(senders);
+
+	const events = await stored(url);
+	expect(posted.size).toBe(330 * Object.keys(serialisations).length);
+	expect(events.size).toBeLessThanOrEqual(posted.size + untold);
+	for (const [id, body] of posted) expect(text(events.get(id))).toBe(body);
+});
+
+test("a form is stored as a JSON object in the order of its names", async () => {
+	const url = await newURL();
+	const answer = await send(url, {
+		headers: { "content-type": `${form["content-type"]}; charset=UTF-8` },
+		body: "2=b&1=a+b&2=%C3%BC&__proto__=x&empty=",
+	});
+	const event = (await stored(url)).get(answer.json.event_id);
+	expect(event?.kind).toBe("form");
+	expect(text(event)).toBe(
+		'{"2":["b","ü"],"1":"a b","__proto__":"x","empty":""}',
+	);
+});
+
+test("only the captured headers that were sent are stored", async () => {
+	const url = await newURL({
+		capturedHeaders: [
+			"x-github-event",
+			"x-repeated",
+			"x-absent",
+			"constructor",
+		],
+	});
+	const answer = await sendJSON(url, "{}", {
+		headers: {
+			"X-GitHub-Event": 'push "é"',
+			"X-Repeated": ["a", "b"],
+			"X-Other": "x",
+		},
+	});
+	const event = (await stored(url)).get(answer.json.event_id);
+	expect(JSON.parse(event!.headers)).toEqual({
+		"x-github-event": 'push "é"',
+		"x-repeated": "a, b",
+	});
+});
+
+test("a body nested as deep as its size allows is stored", async () => {
+	const url = await newURL();
+	const body = "[".repeat(500_000) + "]".repeat(500_000);
+	const answer = await sendJSON(url, body);
+	expect(text((await stored(url)).get(answer.json.event_id))).toBe(body);
+});
+
+test("the largest body that there can be is stored, also beside others", async () => {
+	const url = await newURL({ maxBodyBytes: 16 * 1024 * 1024 });
+	const largest = `"${"x".repeat(maxEventBodyBytes - 2)}"`;
+	const small = Array.from({ length: 20 }, (_, n) => `${n}`);
+	const bodies = [...small, largest];
+	// A disk that is slow at this moment is a 503.
+	const answers = await Promise.all(
+		bodies.map((body) =>
+			vi.waitFor(
+				async () => {
+					const answer = await sendJSON(url, body);
+					expect(answer.status).toBe(200);
+					return answer;
+				},
+				{ timeout: 120_000 },
+			),
+		),
+	);
+	const events = await stored(url);
+	expect(answers.map(({ json }) => text(events.get(json.event_id)))).toEqual(
+		bodies,
+	);
+	expectRefused(await sendJSON(url, `${largest} `), 413, "BodyTooLarge");
+});
+
+test("what can't be an event is refused with the reason, and nothing of it is stored", async () => {
+	const url = await newURL({ maxBodyBytes: 100 });
+	const big = `"${"x".repeat(99)}"`;
+	const cases: [
+		options: Parameters<typeof send>[1],
+		status: number,
+		code: string,
+	][] = [
+		[{ body: "{}" }, 400, "UnsupportedContentType"],
+		[
+			{ body: "{}", headers: { "content-type": "text/plain" } },
+			400,
+			"UnsupportedContentType",
+		],
+		[
+			{
+				body: "{}",
+				headers: { "content-type": "application/json; charset=latin1" },
+			},
+			400,
+			"UnsupportedCharset",
+		],
+		[{ headers: json }, 400, "EmptyBody"],
+		[{ headers: form }, 400, "EmptyBody"],
+		[{ headers: json, body: "{" }, 400, "InvalidJSON"],
+		[{ headers: json, body: "{} {}" }, 400, "InvalidJSON"],
+		[{ headers: json, body: "\ufeff{}" }, 400, "InvalidJSON"],
+		[{ headers: json, body: '"\0"' }, 400, "InvalidJSON"],
+		[
+			{ headers: json, body: Buffer.from("22ff22", "hex") },
+			400,
+			"InvalidEncoding",
+		],
+		[{ headers: json, body: big }, 413, "BodyTooLarge"],
+		[
+			{ headers: { ...json, "content-encoding": "compress" }, body: "{}" },
+			415,
+			"UnsupportedContentEncoding",
+		],
+		[
+			{ headers: { ...json, "content-encoding": "gzip" }, body: "{}" },
+			400,
+			"InvalidCompression",
+		],
+		[
+			{
+				headers: { ...json, "content-encoding": "gzip" },
+				body: gzipSync(big),
+			},
+			413,
+			"BodyTooLarge",
+		],
+	];
+	for (const [options, status, code] of cases)
+		expectRefused(await send(url, options), status, code);
+	const atTheLimit = await sendJSON(url, big.replace("x", ""));
+	expect([...(await stored(url)).keys()]).toEqual([atTheLimit.json.event_id]);
+});
+
+test("a compressed body is stored as what was compressed", async () => {
+	const url = await newURL();
+	const body = JSON.stringify({ text: "Käse ".repeat(10_000) });
+	const compressed = {
+		gzip: gzipSync(body),
+		deflate: deflateSync(body),
+		br: brotliCompressSync(body),
+		zstd: zstdCompressSync(body),
+	};
+	const ids: string[] = [];
+	for (const [encoding, bytes] of Object.entries(compressed)) {
+		const headers = { "content-encoding": encoding };
+		const answer = await sendJSON(url, bytes, { headers });
+		expect(answer.status).toBe(200);
+		ids.push(answer.json.event_id);
+	}
+	const events = await stored(url);
+	expect([...events.keys()].toSorted()).toEqual(ids.toSorted());
+	for (const id of ids) expect(text(events.get(id))).toBe(body);
+});
+
+test("a form of ten thousand fields, and one that is hardly one, become JSON as the standard has it", async () => {
+	const url = await newURL();
+	const many = Array.from({ length: 10_000 }, (_, n) => `field${n}=${n}`);
+	const odd = "=nameless&&a&a=&%=%zz&b=%ff%C3&c=1+1%2B&a=b=c";
+	const answers = [];
+	for (const body of [many.join("&"), odd])
+		answers.push(await send(url, { headers: form, body }));
+	const events = await stored(url);
+	const [first, second] = answers.map(({ json }) =>
+		JSON.parse(text(events.get(json.event_id))),
+	);
+	expect(Object.keys(first)).toHaveLength(10_000);
+	expect(first.field9999).toBe("9999");
+	expect(second).toEqual({
+		"": "nameless",
+		a: ["", "", "b=c"],
+		"%": "%zz",
+		b: "\ufffd\ufffd",
+		c: "1 1+",
+	});
+});
+
+test("senders' checks of the URL are answered where the source says so, and stored nowhere", async () => {
+	const url = await newURL({
+		verification: {
+			allowGet: true,
+			handshakes: ["Slack", "MicrosoftGraph", "EventGrid"],
+		},
+	});
+	expect(await send(url, { method: "GET" })).toMatchObject({
+		status: 200,
+		json: { is_success: true },
+	});
+	expect(await send(url, { method: "HEAD" })).toMatchObject({ status: 200 });
+	const graph = await fetch(`${url}?validationToken=a%20b`, { method: "POST" });
+	expect(graph.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+	expect(await graph.text()).toBe("a b");
+	const slack = await fetch(url, {
+		method: "POST",
+		headers: json,
+		body: '{"type":"url_verification","challenge":"3eZbrw1a"}',
+	});
+	expect(await slack.text()).toBe("3eZbrw1a");
+	const grid = await sendJSON(url, '[{"data":{"validationCode":"512d38b6"}}]', {
+		headers: { "aeg-event-type": "SubscriptionValidation" },
+	});
+	expect(grid.json).toEqual({ validationResponse: "512d38b6" });
+	const cloudEvents = await send(url, {
+		method: "OPTIONS",
+		headers: { "webhook-request-origin": "eventgrid.azure.net" },
+	});
+	expect(cloudEvents.headers["webhook-allowed-origin"]).toBe(
+		"eventgrid.azure.net",
+	);
+	expect(await stored(url)).toEqual(new Map());
+	expect((await sendJSON(url, "{}")).status).toBe(200);
+	expect((await stored(url)).size).toBe(1);
+});
+
+test("a URL that isn't one is 404, also with a wrong url key or a wrong path", async () => {
+	const url = await newURL();
+	for (const other of [
+		url.replace(/.$/, (digit) => (digit === "0" ? "1" : "0")),
+		url.replace(/hooks\/./, (start) =>
+			start.endsWith("0") ? "hooks/1" : "hooks/0",
+		),
+		`${url}/`,
+		`${fixture.receiver.url}/`,
+	])
+		expectRefused(await sendJSON(other, "{}"), 404, "UnknownURL");
+});
+
+test("events come by POST alone", async () => {
+	const url = await newURL();
+	for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
+		const answer = await send(url, { method });
+		expectRefused(answer, 405, "MethodNotAllowed");
+		expect(answer.headers.allow).toBe("POST");
+	}
+	expect(await send(url, { method: "HEAD" })).toMatchObject({ status: 405 });
+	const checked = await newURL({
+		verification: { allowGet: true, handshakes: ["EventGrid"] },
+	});
+	expect(await send(checked, { method: "PUT" })).toMatchObject({
+		status: 405,
+		headers: { allow: "POST, GET, HEAD, OPTIONS" },
+	});
+});
+
+test("a source with a token takes events with the token, wherever it stands, and no others", async () => {
+	const url = await newURL({
+		authorization: {
+			type: "CustomToken",
+			digests: [hash("sha256", "s3cret+"), hash("sha256", "older")],
+		},
+	});
+	const answers = await Promise.all([
+		sendJSON(url, "1", { headers: { authorization: "Bearer s3cret+" } }),
+		sendJSON(url, "2", { headers: { "x-webhook-token": "older" } }),
+		sendJSON(`${url}?x=y&token=s3cret%2B`, "3"),
+	]);
+	expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+
+	for (const answer of await Promise.all([
+		sendJSON(url, "4"),
+		sendJSON(url, "5", { headers: { authorization: "Bearer s3cret" } }),
+		sendJSON(`${url}?token=`, "6"),
+	])) {
+		expectRefused(answer, 401, "Unauthorized");
+		expect(answer.headers["www-authenticate"]).toContain("Bearer");
+	}
+	expect((await stored(url)).size).toBe(3);
+});
+
+test("a suspended source refuses events, but tells so only to who may send them", async () => {
+	const url = await newURL({
+		suspended: true,
+		authorization: { type: "CustomToken", digests: [hash("sha256", "t")] },
+	});
+	expectRefused(await sendJSON(`${url}?token=t`, "1"), 403, "SourceSuspended");
+	expectRefused(await sendJSON(url, "1"), 401, "Unauthorized");
+});
+
+test("a source that wants signatures takes what is signed over the bytes as they came, and nothing else", async () => {
+	const sourceKey = randomBytes(16).toString("hex");
+	const url = await newURL({
+		sourceKey,
+		authorization: {
+			type: "Signature",
+			scheme: "GitHub",
+			keys: ["new", "old"].map((secret) => ({
+				algorithm: "HMAC",
+				sealed: sealKey.seal(Buffer.from(secret), sourceKey),
+			})),
+			toleranceSeconds: 300,
+		},
+	});
+	const body = '{ "b" : 1.0 }\n';
+	const signedBy = async (secret: string, text = body) => ({
+		headers: { "x-hub-signature-256": await sign(secret, text) },
+	});
+	for (const secret of ["new", "old"])
+		expect(await sendJSON(url, body, await signedBy(secret))).toMatchObject({
+			status: 200,
+		});
+	for (const options of [
+		{},
+		await signedBy("other"),
+		await signedBy("new", JSON.stringify(JSON.parse(body))),
+	])
+		expectRefused(await sendJSON(url, body, options), 401, "SignatureInvalid");
+	expect((await stored(url)).size).toBe(2);
+});
+
+test("signing secrets that were sealed for another source open nothing: 503 until they are right", async () => {
+	const url = await newURL({
+		authorization: {
+			type: "Signature",
+			scheme: "GitHub",
+			keys: [
+				{ algorithm: "HMAC", sealed: sealKey.seal(Buffer.from("x"), "other") },
+			],
+			toleranceSeconds: 300,
+		},
+	});
+	const headers = { "x-hub-signature-256": await sign("x", "{}") };
+	expectRefused(await sendJSON(url, "{}", { headers }), 503, "KeyUnavailable");
+});

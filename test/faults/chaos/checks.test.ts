@@ -1,0 +1,237 @@
+import { expect, test } from "vitest";
+import { outputName } from "../../../ingest/archive/compaction/record.ts";
+import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
+import type { PlainRow } from "../../support/servers/persistent-sender.ts";
+import {
+	faultOfLedger,
+	type ObjectRow,
+	type Remains,
+	verifyRemains,
+	verifyTable,
+} from "./checks.ts";
+import { type Check, Violation } from "./violation.ts";
+
+const stream = "tidemill-frames-0-a";
+const [date, nextDate] = ["2026-11-20", "2026-11-21"];
+const lastMs = Date.parse("2026-11-20T23:59:59.999Z");
+
+function idAt(timestampMs: number, n: number): string {
+	const hex = timestampMs.toString(16).padStart(12, "0");
+	return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(n).padStart(12, "0")}`;
+}
+
+function objectOf(day: string, first: number): string {
+	return `events/account=shop/source=5a/date=${day}/${stream}-${String(first).padStart(20, "0")}.parquet`;
+}
+
+function rowAt(timestampMs: number, n: number, object: string): ObjectRow {
+	const [, day] = /date=([\d-]+)/.exec(object)!;
+	return {
+		event_id: idAt(timestampMs, n),
+		digest: `digest ${n}`,
+		object,
+		sourceKey: "5a",
+		date: day!,
+		timestampMs,
+	};
+}
+
+function cutOf(first: number, last: number, rows: Record<string, number>) {
+	const groups = Object.entries(rows).map(([day, count]) => ({
+		account: "shop",
+		sourceKey: "5a",
+		date: day,
+		rows: count,
+		lastEventTime: "",
+	}));
+	return { stream, first, last, groups } as unknown as CutRecord;
+}
+
+/** A world that keeps all promises: four events, the last of unknown outcome, in two cuts across midnight. */
+function whole(): Remains {
+	const rows = [
+		rowAt(lastMs - 1, 1, objectOf(date, 8)),
+		rowAt(lastMs, 2, objectOf(date, 8)),
+		rowAt(lastMs + 1, 3, objectOf(nextDate, 8)),
+		rowAt(lastMs + 2, 4, objectOf(nextDate, 10)),
+	];
+	const acknowledged = new Map(
+		rows.slice(0, 3).map(({ event_id, digest, timestampMs: sentAtMs }) => {
+			const answeredAtMs = sentAtMs + 5;
+			return [event_id, { digest, sentAtMs, answeredAtMs }];
+		}),
+	);
+	const cuts = [
+		cutOf(8, 9, { [date]: 2, [nextDate]: 1 }),
+		cutOf(10, 10, { [nextDate]: 1 }),
+	];
+	const sent = { acknowledged, unknown: new Set(["digest 4", "digest 5"]) };
+	return { sent, rows, cuts, compactions: [], base: 7, lastSequence: 10 };
+}
+
+/** The same after the compaction of the later date. */
+function compacted(): Remains {
+	const world = whole();
+	const folder = `events/account=shop/source=5a/date=${nextDate}/`;
+	const inputs = [8, 10].map((first) =>
+		objectOf(nextDate, first).slice(folder.length),
+	);
+	const name = outputName(inputs);
+	const output = { name, rows: 2, bytes: 1, sha256: "", inputs };
+	const of = { account: "shop", sourceKey: "5a", date: nextDate };
+	world.compactions.push({ version: 1, ...of, outputs: [output] });
+	for (const row of world.rows.slice(2)) row.object = folder + name;
+	return world;
+}
+
+function found(look: () => void): Check | undefined {
+	try {
+		look();
+	} catch (error) {
+		expect(error).toBeInstanceOf(Violation);
+		return (error as Violation).check;
+	}
+	return undefined;
+}
+
+test("nothing is found in a world that keeps all promises", () => {
+	const { rows } = whole();
+	expect(found(() => verifyRemains(whole()))).toBeUndefined();
+	expect(found(() => verifyRemains(compacted()))).toBeUndefined();
+	expect(faultOfLedger({ [date]: 2, [nextDate]: 2 }, rows)).toBeUndefined();
+	expect(faultOfLedger({}, [])).toBeUndefined();
+	expect(found(() => verifyTable("shop", rows, rows.toReversed()))).toBe(
+		undefined,
+	);
+});
+
+test.each<[Check, string, (world: Remains) => unknown]>([
+	["once", "an acknowledged event is missing", ({ rows }) => rows.shift()],
+	["once", "an event is there twice", ({ rows }) => rows.push(rows[0]!)],
+	[
+		"once",
+		"an event has another's id, too",
+		({ rows }) => rows.push({ ...rows[0]!, event_id: idAt(lastMs, 9) }),
+	],
+	[
+		"once",
+		"an acknowledged event has another body",
+		({ rows }) => Object.assign(rows[0]!, { digest: "digest 5" }),
+	],
+	[
+		"once",
+		"an event was never sent",
+		({ rows }) => Object.assign(rows[3]!, { digest: "digest 6" }),
+	],
+	[
+		"date",
+		"an event stands in the date before",
+		({ rows }) => Object.assign(rows[2]!, { date, object: objectOf(date, 8) }),
+	],
+	[
+		"date",
+		"an event has the time at which it was archived",
+		({ rows }) => Object.assign(rows[1]!, { timestampMs: lastMs - 1 }),
+	],
+	[
+		"date",
+		"an event's id is of another time",
+		({ rows }) => Object.assign(rows[3]!, { timestampMs: lastMs + 3 }),
+	],
+	[
+		"date",
+		"an event was received before it was sent",
+		({ rows, sent }) => {
+			sent.acknowledged.get(rows[0]!.event_id)!.sentAtMs = lastMs;
+		},
+	],
+	[
+		"date",
+		"an event was received after it was answered",
+		({ rows, sent }) => {
+			sent.acknowledged.get(rows[0]!.event_id)!.answeredAtMs = lastMs - 2;
+		},
+	],
+	["cuts", "the first cut is missing", ({ cuts }) => cuts.shift()],
+	["cuts", "the last cut is missing", ({ cuts }) => cuts.pop()],
+	[
+		"cuts",
+		"two cuts share a sequence",
+		({ cuts }) => Object.assign(cuts[1]!, { first: 9 }),
+	],
+	[
+		"cuts",
+		"a sequence is in no cut",
+		({ cuts }) => Object.assign(cuts[0]!, { last: 8 }),
+	],
+	[
+		"cuts",
+		"the cuts go beyond the stream",
+		(world) => Object.assign(world, { lastSequence: 9 }),
+	],
+	[
+		"objects",
+		"an object of an unknown event is missing",
+		({ rows }) => rows.pop(),
+	],
+	[
+		"objects",
+		"an object has a row less than its cut says",
+		({ cuts }) => Object.assign(cuts[0]!.groups[0]!, { rows: 3 }),
+	],
+	["objects", "an object is of no cut", ({ cuts }) => cuts[1]!.groups.pop()],
+	[
+		"objects",
+		"an event of the next cut stands in this one's object",
+		({ rows }) => Object.assign(rows[3]!, { object: objectOf(nextDate, 8) }),
+	],
+])("%s is found broken when %s", (check, _, spoil) => {
+	const world = whole();
+	spoil(world);
+	expect(found(() => verifyRemains(world))).toBe(check);
+});
+
+test.each<[Check, string, (world: Remains) => unknown]>([
+	[
+		"once",
+		"an object that was replaced counts, too",
+		({ rows }) => rows.push({ ...rows[3]!, object: objectOf(nextDate, 10) }),
+	],
+	[
+		"objects",
+		"an object stands that has a record's place",
+		({ rows }) => Object.assign(rows[3]!, { object: objectOf(nextDate, 10) }),
+	],
+	["objects", "there is no record", ({ compactions }) => compactions.pop()],
+	[
+		"objects",
+		"a record leaves an object out",
+		({ compactions }) => compactions[0]!.outputs[0]!.inputs.pop(),
+	],
+])("after a compaction, %s is found broken when %s", (check, _, spoil) => {
+	const world = compacted();
+	spoil(world);
+	expect(found(() => verifyRemains(world))).toBe(check);
+});
+
+test.each<[string, Record<string, number>]>([
+	["a date is missing", { [date]: 2 }],
+	["a date has one less", { [date]: 1, [nextDate]: 2 }],
+	["a date is there that has no objects", { [date]: 2, [nextDate]: 2, x: 1 }],
+])("ledger is found broken when %s", (_, archived) => {
+	expect(faultOfLedger(archived, whole().rows)).toContain("the ledger says");
+});
+
+test.each<[string, (table: PlainRow[]) => unknown]>([
+	["a row is missing", (table) => table.pop()],
+	["a row is there twice", (table) => table.push(table[0]!)],
+	[
+		"a row has another's body",
+		(table) => Object.assign(table[0]!, { digest: "digest 5" }),
+	],
+])("table is found broken when %s", (_, spoil) => {
+	const { rows } = whole();
+	const table = rows.map((row) => ({ ...row }));
+	spoil(table);
+	expect(found(() => verifyTable("shop", rows, table))).toBe("table");
+});

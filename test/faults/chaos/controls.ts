@@ -1,0 +1,178 @@
+import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { project } from "../../support/servers/role-server.ts";
+import { temporaryDirectory } from "../../support/servers/test-server.ts";
+import type { Fault } from "./plan.ts";
+import type { Point, When } from "./traps.ts";
+import type { Check } from "./violation.ts";
+
+/** A promise taken out of the code on purpose: with it gone, the suite must turn red. */
+export interface Control {
+	name: string;
+	/** From the repository's root. */
+	file: string;
+	/** Stands in the file exactly once. */
+	find: string;
+	replace: string;
+	/** What shows it: all of them come at once. */
+	faults: Fault[];
+	/** The checks that may find it. */
+	red: Check[];
+}
+
+/** An archive dies before its objects are there, while the other is away. */
+const bothArchivesDie: Fault[] = [
+	{ kind: "kill", part: "archive-b", forMs: 1_500, at: { acknowledged: 1 } },
+	{
+		kind: "kill",
+		part: "self",
+		forMs: 0,
+		at: { point: "object", when: "before", nth: 4 },
+	},
+];
+
+const writeObjects = `		await writer.write(shard, cut, wait.queue.take(cut.last));
+`;
+const setObjectsDone = `		await publication.setObjectsDone(cut.stream, cut.last);
+`;
+
+export const controls: Control[] = [
+	{
+		name: "receive answers before the PubAck",
+		file: "ingest/receive/commit/committer.ts",
+		find: "		const outcome = await this.#options.publish(frame);\n",
+		replace: `		for (const event of frame.isAnswered ? [] : frame.events) event.answerStored();
+		frame.isAnswered = true;
+		const outcome = await this.#options.publish(frame);
+`,
+		faults: [
+			{
+				kind: "kill",
+				part: "self",
+				forMs: 0,
+				at: { point: "publish", when: "before", nth: 10 },
+			},
+		],
+		red: ["once"],
+	},
+	{
+		name: "archive says that objects are done before it PUTs them",
+		file: "ingest/archive/shard.ts",
+		find: writeObjects + setObjectsDone,
+		replace: setObjectsDone + writeObjects,
+		faults: bothArchivesDie,
+		red: ["once"],
+	},
+	{
+		name: "archive purges before the objects are there",
+		file: "ingest/archive/shard.ts",
+		find: writeObjects,
+		replace: `		const frames = wait.queue.take(cut.last);
+		const manager = await jetstreamManager(connection, { checkAPI: false });
+		await manager.streams.purge(cut.stream, { seq: cut.last + 1 });
+		await writer.write(shard, cut, frames);
+`,
+		faults: bothArchivesDie,
+		red: ["once"],
+	},
+	{
+		name: "objects have random names",
+		file: "ingest/archive/write/cut-writer.ts",
+		find: "this.#keys.events(group, cut.stream, cut.first);",
+		replace:
+			'this.#keys.events(group, cut.stream + "-" + Math.random(), cut.first);',
+		faults: [
+			{
+				kind: "kill",
+				part: "self",
+				forMs: 0,
+				at: { point: "object", when: "after", nth: 2 },
+			},
+		],
+		red: ["once"],
+	},
+	{
+		name: "there is no cut record",
+		file: "ingest/archive/write/cut-store.ts",
+		find: `		const written = await this.#store.putNew(
+			key,
+			JSON.stringify(cut),
+			"application/json",
+		);
+`,
+		replace: '		const written = key ? "created" : "exists";\n',
+		faults: bothArchivesDie,
+		red: ["once", "alarm", "cuts"],
+	},
+	{
+		name: "the cut record has no frame numbers",
+		file: "ingest/archive/decide/cut.ts",
+		find: "		processes: forgetSilent(processes, lastFrame.timeMs),\n",
+		replace: "		processes: {},\n",
+		faults: [{ kind: "forgotten", nth: 5 }],
+		red: ["once"],
+	},
+	{
+		name: "the stream is taken for the one that was cut",
+		file: "ingest/archive/read/stream-identity.ts",
+		find: "	if (lastSequence < cut.last)\n",
+		replace: "	if (lastSequence < 0)\n",
+		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],
+		red: ["alarm"],
+	},
+	{
+		name: "manifests don't follow compaction records",
+		file: "ingest/archive/manifest/manifest-objects.ts",
+		find: "visibleObjects(objects, nameOf, record);",
+		replace: "visibleObjects(objects, nameOf, undefined);",
+		faults: [killed("record", "after")],
+		red: ["objects"],
+	},
+	{
+		name: "what a compaction replaces goes before its record stands",
+		file: "ingest/archive/compaction/date-compaction.ts",
+		find: "		return { name, rows, bytes, sha256, inputs };\n",
+		replace: `		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
+		return { name, rows, bytes, sha256, inputs };
+`,
+		faults: [killed("record", "before")],
+		// There is no manifest any more that has all events.
+		red: ["table"],
+	},
+];
+
+function killed(point: Point, when: When): Fault {
+	return { kind: "kill", part: "self", forMs: 0, at: { point, when, nth: 1 } };
+}
+
+/** The code with the control's edit, in a folder to be removed. Throws when the edit doesn't fit the code any more. */
+export async function codeWith(control: Control): Promise<string> {
+	const text = await edited(control);
+	const directory = await temporaryDirectory("control");
+	await mkdir(directory, { recursive: true });
+	for (const room of ["bin", "contracts", "crds", "ingest", "service"])
+		await cp(join(project, room), join(directory, room), { recursive: true });
+	for (const each of ["node_modules", "package.json"])
+		await symlink(join(project, each), join(directory, each));
+	await writeFile(join(directory, control.file), text);
+	return directory;
+}
+
+export async function removeCode(directory: string): Promise<void> {
+	await rm(directory, { recursive: true });
+}
+
+/** The file's text after the edit. */
+export async function edited({
+	name,
+	file,
+	find,
+	replace,
+}: Control): Promise<string> {
+	const parts = (await readFile(join(project, file), "utf8")).split(find);
+	if (parts.length !== 2)
+		throw new Error(
+			`control "${name}": ${file} has ${parts.length - 1} times what is to be replaced. Make the control fit the code again.`,
+		);
+	return parts.join(replace);
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { jobEnv, type LoadInput } from "../../../contracts/job.ts";
+import type {
+	ManifestAnswer,
+	ManifestQuestion,
+} from "../../../contracts/manifest.ts";
+import { manifestSubject } from "../../../contracts/nats.ts";
+import type { Route } from "../../../contracts/route.ts";
+import type { PlainRow } from "../../support/servers/persistent-sender.ts";
+import {
+	startTidemill,
+	type TidemillProcess,
+} from "../../support/servers/tidemill-process.ts";
+import type { Part, Scene } from "./scene.ts";
+import { eventually, Violation } from "./violation.ts";
+
+/** Loads a Source's events into a table as operator and a Job would, with a new try after each that failed. Its rows. */
+export async function loadTable(
+	scene: Scene,
+	route: Route,
+	project: string,
+): Promise<PlainRow[]> {
+	const run = randomUUID();
+	const { account, source } = route;
+	const directory = join(scene.scratch, run);
+	await mkdir(directory);
+	const input: LoadInput = {
+		version: 1,
+		run: { name: source, uid: run, account, pipeline: source },
+		destination: { type: "DuckDB", path: "table.duckdb" },
+		table: {
+			name: "events",
+			columns: [
+				{ name: "event_id", from: "EventID" },
+				{ name: "timestamp", from: "Timestamp" },
+				{ name: "body", from: "Body" },
+				{ name: "date", from: "Date" },
+			],
+			description: "",
+		},
+		strategy: "Incremental",
+		rebuild: false,
+		manifestURL: await manifestURL(scene, route, run),
+	};
+	const file = join(directory, "input.json");
+	await writeFile(file, JSON.stringify(input));
+	const env = {
+		NODE_COMPILE_CACHE: scene.stack.compileCache,
+		[jobEnv.scratch]: directory,
+		[jobEnv.warehouse]: directory,
+	};
+	await eventually("table", async () => {
+		const load = startTidemill(["load", "--input", file], env, project);
+		scene.parts.load = asPart(load);
+		const { exitCode, stdout } = await load.ended;
+		if (exitCode === 65) throw new Violation("table", stdout);
+		return exitCode === 0 ? undefined : stdout;
+	});
+	return rowsOf(join(directory, "table.duckdb"));
+}
+
+/** Where the manifest of a Run is that would load all of a Source. */
+export async function manifestURL(
+	{ admin }: Scene,
+	{ account, sourceKey }: Route,
+	run: string = randomUUID(),
+): Promise<string> {
+	const question: ManifestQuestion = { run, account, sourceKey };
+	let url = "";
+	await eventually("table", async () => {
+		const reply = await admin.request(
+			manifestSubject(0),
+			JSON.stringify(question),
+			{ timeout: 10_000 },
+		);
+		const answer = reply.json<ManifestAnswer>();
+		if (!answer.ok) return answer.error.message;
+		url = answer.url;
+		return undefined;
+	});
+	return url;
+}
+
+/** A Job's process: once killed, its next try is another. */
+function asPart({ child, ended }: TidemillProcess): Part {
+	const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
+		child.kill(signal);
+		await ended;
+	};
+	return {
+		pid: child.pid!,
+		logFile: undefined,
+		ended: ended.then(({ exitCode, signal }) => signal ?? String(exitCode)),
+		kill,
+		start: async () => undefined,
+		stop: kill,
+	};
+}
+
+async function rowsOf(file: string): Promise<PlainRow[]> {
+	const instance = await DuckDBInstance.create(file, {
+		access_mode: "READ_ONLY",
+	});
+	const connection = await instance.connect();
+	try {
+		const reader = await connection.runAndReadAll(
+			"SELECT event_id, md5(body) AS digest FROM events",
+		);
+		return reader.getRowObjectsJson() as unknown as PlainRow[];
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+	}
+}

@@ -1,0 +1,70 @@
+import { cp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { freeze } from "../../support/faults/frozen-process.ts";
+import type { Scene } from "./scene.ts";
+import { eventually, Violation } from "./violation.ts";
+
+/** A copy of NATS's files as they are at this instant, to be had back later. */
+export async function copyNats(scene: Scene): Promise<string> {
+	const { nats, natsStore, scratch, locks } = scene;
+	const release = await locks.take("nats");
+	const copy = join(scratch, "nats-copy");
+	await freeze(nats.pid);
+	await cp(natsStore, copy, { recursive: true });
+	process.kill(nats.pid, "SIGCONT");
+	release();
+	return copy;
+}
+
+/**
+ * NATS gets its files back from a copy that lacks what was archived since: both archives must alarm, and leave store and
+ * stream as they are. `isOvertaken`: only after receive has written beyond where the cuts end.
+ */
+export async function restoreAndExpectAlarm(
+	scene: Scene,
+	copy: string,
+	isOvertaken: boolean,
+): Promise<void> {
+	const { nats, natsStore, archives } = scene;
+	const { last_seq: archivedThrough } = (await scene.stream()).state;
+	const stored = await filesOf(scene);
+	if (isOvertaken) for (const archive of archives) await archive.kill();
+	await nats.kill();
+	await rm(natsStore, { recursive: true });
+	await cp(copy, natsStore, { recursive: true });
+	await nats.start();
+	if (isOvertaken) {
+		scene.send();
+		await eventually("progress", async () => {
+			const { last_seq } = (await scene.stream()).state;
+			return last_seq > archivedThrough
+				? undefined
+				: `the restored stream ends at ${last_seq}, the cuts at ${archivedThrough}`;
+		});
+		await scene.stopSending();
+		for (const archive of archives) await archive.start();
+	}
+	const { first_seq } = (await scene.stream()).state;
+	for (const { healthUrl } of archives)
+		await eventually("alarm", async () => {
+			const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
+			return metrics.includes('tidemill_archive_alarm{shard="0"} 1')
+				? undefined
+				: `an archive goes on with a stream that was restored from an old copy: ${await (await fetch(`${healthUrl}/readyz`)).text()}`;
+		});
+	const { state } = await scene.stream();
+	if (state.first_seq !== first_seq)
+		throw new Violation("alarm", "the restored stream was purged");
+	const added = (await filesOf(scene)).difference(stored);
+	if (added.size > 0)
+		throw new Violation(
+			"alarm",
+			`of the restored stream was written ${[...added].join(", ")}`,
+		);
+}
+
+/** Cut records and data objects. */
+async function filesOf({ directory }: Scene): Promise<Set<string>> {
+	const files = await readdir(directory, { recursive: true });
+	return new Set(files.filter((file) => /^(cuts|events)\//.test(file)));
+}

@@ -1,0 +1,307 @@
+import { randomUUID } from "node:crypto";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { jetstreamManager, type StreamState } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { bucket, framesSubject } from "../../../contracts/nats.ts";
+import type { Route } from "../../../contracts/route.ts";
+import { LoopDisk } from "../../support/faults/loop-disk.ts";
+import {
+	connectAdmin,
+	startReceiver,
+	type TestReceiver,
+	TestRoutes,
+} from "../../support/fixtures/receiver.ts";
+import {
+	newSent,
+	type Sent,
+	sendPersistently,
+} from "../../support/servers/persistent-sender.ts";
+import {
+	type RoleServer,
+	startRole,
+} from "../../support/servers/role-server.ts";
+import { startNats, type TestNats } from "../../support/servers/servers.ts";
+import {
+	type TestServer,
+	temporaryDirectory,
+} from "../../support/servers/test-server.ts";
+import { Clock } from "./clock.ts";
+import { Locks } from "./locks.ts";
+import { NatsProxy } from "./nats-proxy.ts";
+import { type ObjectCounts, S3Proxy } from "./s3-proxy.ts";
+import type { Stack } from "./stack.ts";
+import { Traps } from "./traps.ts";
+import { eventually } from "./violation.ts";
+
+export const archiveNames = ["archive-a", "archive-b"] as const;
+const senders = 4;
+/** Objects that a closed date must have to be compacted. */
+export const minCompactedObjects = 2;
+const pauseMs = 4;
+
+export interface Part extends Omit<TestServer, "logFile"> {
+	logFile: string | undefined;
+}
+
+/** One seed's data plane: receive and two archives of one shard, with a proxy on each of their wires, and senders. */
+export class Scene {
+	readonly stack: Stack;
+	readonly prefix = `chaos-${randomUUID()}`;
+	readonly traps = new Traps();
+	/** Who does something to a part keeps others from it. */
+	readonly locks = new Locks();
+	sent: Sent = newSent();
+	/** Two Sources: most cuts have two objects. */
+	routes: Route[] = [];
+	/** Where the stream ended before the seed. */
+	base = 0;
+	/** Seeds that it has been used for. */
+	uses = 0;
+	/** What can be killed, stopped and started. */
+	readonly parts: Record<string, Part> = {};
+	clock!: Clock;
+	/** A folder for whatever there is. */
+	scratch!: string;
+	nats!: TestNats;
+	natsDisk: LoopDisk | undefined;
+	/** Where NATS has its files. */
+	natsStore!: string;
+	admin!: NatsConnection;
+	receive!: TestReceiver;
+	archives!: RoleServer[];
+	#urls: string[] = [];
+	#isOver = false;
+	/** How often sending has begun: no body is sent twice. */
+	#turns = 0;
+	#sending: Promise<void> = Promise.resolve();
+	/** Undone in the opposite order. */
+	readonly #undo: (() => unknown)[] = [];
+
+	private constructor(stack: Stack) {
+		this.stack = stack;
+	}
+
+	/** @param project root of the code that runs. */
+	static async open(stack: Stack, project: string): Promise<Scene> {
+		const scene = new Scene(stack);
+		scene.scratch = await temporaryDirectory("chaos");
+		try {
+			await scene.#start(project);
+			return scene;
+		} catch (error) {
+			await scene.close();
+			throw error;
+		}
+	}
+
+	async #start(project: string): Promise<void> {
+		const { stack } = this;
+		const { scratch } = this;
+		this.#undo.push(() => rm(scratch, { recursive: true, force: true }));
+		this.clock = new Clock(scratch);
+		if (!stack.noDisks) {
+			this.natsDisk = await LoopDisk.make(512);
+			this.#undo.push(() => this.natsDisk?.remove());
+		}
+		const store = join(this.natsDisk?.directory ?? scratch, "nats");
+		this.natsStore = store;
+		this.nats = await startNats((config) => {
+			config.jetstream.store_dir = store;
+		});
+		this.#undo.push(
+			() => this.nats.kill(),
+			() => this.nats.stop(),
+		);
+		this.admin = await connectAdmin(this.nats);
+		this.#undo.push(() => this.admin.close());
+		await new TestRoutes(this.admin).markSynced();
+		const env = { NODE_COMPILE_CACHE: stack.compileCache };
+		const counts: ObjectCounts = new Map();
+		const [receive, ...archives] = await Promise.all([
+			this.#startReceive(project, env),
+			...archiveNames.map((name) =>
+				this.#startArchive(name, project, env, counts),
+			),
+		]);
+		this.receive = receive;
+		this.archives = archives;
+		Object.assign(this.parts, {
+			receive,
+			"archive-a": archives[0],
+			"archive-b": archives[1],
+			nats: this.nats,
+			s3: stack.s3,
+		});
+		for (const role of [receive, ...archives]) await this.#untilReady(role);
+	}
+
+	/** Makes it ready for a seed: with Sources of its own, and everything archived that was before. */
+	async renew(): Promise<void> {
+		this.uses++;
+		this.sent = newSent();
+		this.base = (await this.stream()).state.last_seq;
+		const routes = new TestRoutes(this.admin);
+		const made = await Promise.all(
+			["orders", "returns"].map((source) => routes.add({ source })),
+		);
+		this.routes = made.map(({ route }) => route);
+		this.#urls = made.map(({ path }) => this.receive.url + path);
+	}
+
+	async #startReceive(project: string, env: Record<string, string>) {
+		const urlFor = await this.#natsProxy("receive");
+		const receive = await startReceiver(
+			{ urlFor },
+			{
+				project,
+				nodeArgs: ["--import", join(import.meta.dirname, "clock-preload.ts")],
+				env: { ...env, CHAOS_CLOCK: this.clock.file },
+			},
+		);
+		this.#undo.push(
+			() => receive.kill(),
+			() => receive.stop(),
+		);
+		return receive;
+	}
+
+	async #startArchive(
+		name: string,
+		project: string,
+		env: Record<string, string>,
+		counts: ObjectCounts,
+	): Promise<RoleServer> {
+		const { s3 } = this.stack;
+		const urlFor = await this.#natsProxy(name);
+		const proxy = new S3Proxy(name, portOf(s3.endpoint), this.traps, counts);
+		this.#undo.push(() => proxy.close());
+		const directory = await temporaryDirectory(name);
+		const archive = await startRole("archive", {
+			project,
+			name,
+			directory,
+			env: {
+				...env,
+				NATS_URL: urlFor("archive"),
+				S3_ENDPOINT: `http://127.0.0.1:${await proxy.listen()}`,
+				S3_BUCKET: s3.bucket,
+				S3_PREFIX: this.prefix,
+				AWS_REGION: s3.region,
+				AWS_ACCESS_KEY_ID: s3.accessKeyId,
+				AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+				ARCHIVE_SHARDS: "0",
+				ARCHIVE_MAX_AGE_MS: "100",
+				ARCHIVE_COMPACTION_MIN_OBJECTS: String(minCompactedObjects),
+				ARCHIVE_COMPACTION_INTERVAL_MS: "300",
+				ARCHIVE_SCRATCH: join(directory, "scratch"),
+				STREAM_MAX_BYTES: String(64 * 1024 ** 2),
+			},
+		});
+		this.#undo.push(
+			() => archive.kill(),
+			() => archive.stop(),
+		);
+		return archive;
+	}
+
+	async #natsProxy(part: string): Promise<TestNats["urlFor"]> {
+		const target = portOf(this.nats.url);
+		const proxy = new NatsProxy(part, target, this.traps, this.clock);
+		this.#undo.push(() => proxy.close());
+		const port = await proxy.listen();
+		return (role) => this.nats.urlFor(role).replace(`:${target}`, `:${port}`);
+	}
+
+	#untilReady({ healthUrl }: RoleServer): Promise<void> {
+		return eventually("ready", async () => {
+			const answer = await fetch(`${healthUrl}/readyz`);
+			const text = await answer.text();
+			return answer.ok ? undefined : text;
+		});
+	}
+
+	/** Senders begin, until {@link stopSending}. */
+	send(): void {
+		this.#isOver = false;
+		const turn = ++this.#turns;
+		this.#sending = sendPersistently({
+			urls: this.#urls,
+			senders,
+			// Some of them long, none of them easy to compress.
+			body: (n) => {
+				const length = n % 100 === 99 ? 5_000 : n % 7;
+				const text = Array.from({ length }, randomUUID).join("");
+				return JSON.stringify({ n, turn, text });
+			},
+			isDone: () => this.#isOver,
+			sent: this.sent,
+			pauseMs,
+			now: () => this.clock.now(),
+		});
+	}
+
+	async stopSending(): Promise<void> {
+		this.#isOver = true;
+		await this.#sending;
+	}
+
+	/** Settles when so many more events have been acknowledged. */
+	untilMore(events: number): Promise<void> {
+		const { acknowledged } = this.sent;
+		const enough = acknowledged.size + events;
+		return eventually("progress", () =>
+			acknowledged.size >= enough
+				? undefined
+				: `${acknowledged.size} events are acknowledged, ${enough} are waited for`,
+		);
+	}
+
+	/** The shard's stream, also while NATS is just coming back. */
+	async stream(): Promise<{ name: string; state: StreamState }> {
+		const { streams } = await jetstreamManager(this.admin, { checkAPI: false });
+		let stream: { name: string; state: StreamState } | undefined;
+		await eventually("ready", async () => {
+			const [name] = await streams.names(framesSubject(0)).next();
+			if (!name) return "the shard has no stream";
+			stream = { name, state: (await streams.info(name)).state };
+			return undefined;
+		});
+		return stream!;
+	}
+
+	async objectsDone(stream: string): Promise<number> {
+		const kv = await new Kvm(this.admin).open(bucket.objectsDone);
+		return Number((await kv.get(stream))?.string() ?? 0);
+	}
+
+	/** Folder of what archive wrote. */
+	get directory(): string {
+		return join(this.stack.s3.bucketDirectory, this.prefix);
+	}
+
+	/** Copies the logs of all parts, and NATS's files, to where they outlive the scene. */
+	async keepEvidence(directory: string): Promise<void> {
+		await rm(directory, { recursive: true, force: true });
+		for (const [name, { logFile }] of Object.entries(this.parts))
+			if (logFile) await cp(logFile, join(directory, `${name}.log`));
+		await cp(this.natsStore, join(directory, "nats"), { recursive: true });
+		await cp(this.directory, join(directory, "bucket"), { recursive: true });
+	}
+
+	async close(): Promise<void> {
+		this.traps.clear();
+		this.#isOver = true;
+		// Nothing of theirs is needed any more.
+		const { s3, ...own } = this.parts;
+		await Promise.allSettled(Object.values(own).map((part) => part.kill()));
+		for (const undo of this.#undo.reverse())
+			await Promise.resolve(undo()).catch(() => undefined);
+		await rm(this.directory, { recursive: true, force: true });
+	}
+}
+
+function portOf(url: string): number {
+	return Number(new URL(url).port);
+}

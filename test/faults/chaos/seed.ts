@@ -1,0 +1,136 @@
+import { randomOf } from "../../support/seeded-random.ts";
+import { project } from "../../support/servers/role-server.ts";
+import { verifyTable } from "./checks.ts";
+import { compact, untilCompactable } from "./compaction.ts";
+import { loadTable } from "./load.ts";
+import {
+	describe,
+	type Fault,
+	isOfCompaction,
+	isOfLoad,
+	planOf,
+} from "./plan.ts";
+import { copyNats, restoreAndExpectAlarm } from "./restore.ts";
+import type { Scene } from "./scene.ts";
+import type { Stack } from "./stack.ts";
+import { strike } from "./strike.ts";
+import { untilArchived, verifyArchive } from "./verify.ts";
+import { eventually } from "./violation.ts";
+
+/** What one seed did, if it kept all promises. */
+export interface SeedResult {
+	acknowledged: number;
+	unknown: number;
+	rows: number;
+	/** Whether a table was compared, too. */
+	isLoaded: boolean;
+}
+
+const eventsBefore = 20;
+const eventsAfter = 30;
+const seedsPerLoad = 3;
+
+/** A seed's faults as a person reads them. */
+export function planText(seed: number): string {
+	return planOf(seed, randomOf(seed)).map(describe).join("; ");
+}
+
+/**
+ * Has the seed's faults strike a data plane, and looks at what is left. Throws the first {@link Violation}.
+ * @param root of the code that runs, this repository's unless given. @param faults others than the seed's.
+ * @param evidence folder for logs and files of one that failed.
+ */
+export async function runSeed(
+	stack: Stack,
+	seed: number,
+	{
+		root = project,
+		faults = planOf(seed, randomOf(seed)),
+		evidence,
+	}: { root?: string; faults?: Fault[]; evidence?: string } = {},
+): Promise<SeedResult> {
+	// Dates of earlier seeds would be compacted, too.
+	if (faults.some(isOfCompaction)) await stack.leaveScene();
+	const scene = await stack.scene(root);
+	try {
+		const result = await run(scene, seed, faults, root);
+		// Whose clock was moved or whose stream is an old one is of no more use.
+		if (faults.some((fault) => movesClock(fault) || fault.kind === "restore"))
+			await stack.leaveScene();
+		return result;
+	} catch (error) {
+		if (evidence) await scene.keepEvidence(evidence).catch(() => undefined);
+		await stack.leaveScene();
+		throw error;
+	} finally {
+		scene.traps.clear();
+	}
+}
+
+function movesClock(fault: Fault): boolean {
+	return fault.kind === "midnight" || isOfCompaction(fault);
+}
+
+async function run(
+	scene: Scene,
+	seed: number,
+	faults: Fault[],
+	root: string,
+): Promise<SeedResult> {
+	const midnight = faults.find(({ kind }) => kind === "midnight");
+	if (midnight) await strike(scene, midnight);
+	const startedAtMs = scene.clock.now();
+	scene.send();
+	await scene.untilMore(eventsBefore);
+	const restore = faults.find((fault) => fault.kind === "restore");
+	const copying = restore && copyAfter(scene, restore.acknowledged);
+	const sudden = faults.filter(
+		(fault) => fault !== midnight && !isOfLoad(fault) && !isOfCompaction(fault),
+	);
+	// In every other seed they may come at once.
+	if (seed % 2 === 0) for (const fault of sudden) await strike(scene, fault);
+	else await Promise.all(sudden.map((fault) => strike(scene, fault)));
+	if (midnight) await untilAnotherDay(scene, startedAtMs);
+	const copy = await copying;
+	await scene.untilMore(eventsAfter);
+	const ofCompaction = faults.filter(isOfCompaction);
+	const isCompacted = ofCompaction.length > 0;
+	if (isCompacted) await untilCompactable(scene);
+	await scene.stopSending();
+	await untilArchived(scene);
+	let rows = await verifyArchive(scene);
+	if (isCompacted) rows = await compact(scene, ofCompaction);
+
+	const ofLoad = faults.filter(isOfLoad);
+	const striking = Promise.all(ofLoad.map((fault) => strike(scene, fault)));
+	striking.catch(() => undefined);
+	// A load is what costs most, so not of each Source and not of each seed.
+	const isLoaded =
+		ofLoad.length > 0 || isCompacted || seed % seedsPerLoad === 0;
+	if (isLoaded) {
+		const route = scene.routes[seed % 2]!;
+		const own = rows.filter(({ sourceKey }) => sourceKey === route.sourceKey);
+		verifyTable(route.source, own, await loadTable(scene, route, root));
+	}
+	scene.traps.clear();
+	if (restore && copy)
+		await restoreAndExpectAlarm(scene, copy, restore.isOvertaken);
+	return {
+		acknowledged: scene.sent.acknowledged.size,
+		unknown: scene.sent.unknown.size,
+		rows: rows.length,
+		isLoaded,
+	};
+}
+
+async function copyAfter(scene: Scene, events: number): Promise<string> {
+	await scene.untilMore(events);
+	return copyNats(scene);
+}
+
+async function untilAnotherDay({ clock }: Scene, startedAtMs: number) {
+	const day = (ms: number) => Math.floor(ms / 86_400_000);
+	await eventually("fault", () =>
+		day(clock.now()) > day(startedAtMs) ? undefined : "midnight hasn't come",
+	);
+}

@@ -1,0 +1,61 @@
+import { rm } from "node:fs/promises";
+import { LoopDisk } from "../../support/faults/loop-disk.ts";
+import { startS3, type TestS3 } from "../../support/servers/servers.ts";
+import { temporaryDirectory } from "../../support/servers/test-server.ts";
+import { Scene } from "./scene.ts";
+
+/** What all seeds of a test run share. */
+export interface Stack {
+	s3: TestS3;
+	/** The S3 gateway's; undefined where no such disk can be made. */
+	s3Disk: LoopDisk | undefined;
+	/** Why there are no disks that can be full or lose power; undefined when there are. */
+	noDisks: string | undefined;
+	/** Where Node keeps what it has compiled, which halves the start of a role. */
+	compileCache: string;
+	/** A data plane that runs the code below `root`: the one of the last seed where that will do. */
+	scene(root: string): Promise<Scene>;
+	/** The next seed needs another data plane. */
+	leaveScene(): Promise<void>;
+	stop(): Promise<void>;
+}
+
+/** After these an archive that starts has too much to read. */
+const seedsOfScene = 8;
+
+export async function startStack(): Promise<Stack> {
+	const noDisks = await LoopDisk.reasonForNone();
+	if (noDisks)
+		console.log(`no disk is full and no power is lost, since ${noDisks}`);
+	const s3Disk = noDisks ? undefined : await LoopDisk.make(1_024);
+	const s3 = await startS3(s3Disk?.directory);
+	const compileCache = await temporaryDirectory("compiled");
+	let scene: Scene | undefined;
+	let rootOfScene: string | undefined;
+	const leaveScene = async () => {
+		await scene?.close();
+		scene = undefined;
+	};
+	const stack: Stack = {
+		s3,
+		s3Disk,
+		noDisks,
+		compileCache,
+		scene: async (root) => {
+			const isWorn = scene && scene.uses >= seedsOfScene;
+			if (isWorn || root !== rootOfScene) await leaveScene();
+			rootOfScene = root;
+			scene ??= await Scene.open(stack, root);
+			await scene.renew();
+			return scene;
+		},
+		leaveScene,
+		stop: async () => {
+			await leaveScene();
+			await s3.stop();
+			await s3Disk?.remove();
+			await rm(compileCache, { recursive: true, force: true });
+		},
+	};
+	return stack;
+}

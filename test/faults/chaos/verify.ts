@@ -1,0 +1,101 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { Kvm } from "@nats-io/kv";
+import type { SourceLedger } from "../../../contracts/ledger.ts";
+import { bucket } from "../../../contracts/nats.ts";
+import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
+import { quoteText } from "../../../ingest/duckdb/quoting.ts";
+import { faultOfLedger, type ObjectRow, verifyRemains } from "./checks.ts";
+import { recordsOf } from "./dates.ts";
+import type { Scene } from "./scene.ts";
+import { eventually, Violation } from "./violation.ts";
+
+/** Settles when everything in the stream is archived and purged. */
+export async function untilArchived(scene: Scene): Promise<void> {
+	await eventually("archived", async () => {
+		for (const { healthUrl } of scene.archives) {
+			const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
+			if (metrics.includes('tidemill_archive_alarm{shard="0"} 1'))
+				throw new Violation(
+					"alarm",
+					await (await fetch(`${healthUrl}/readyz`)).text(),
+				);
+		}
+		const { name, state } = await scene.stream();
+		const done = await scene.objectsDone(name);
+		if (state.messages > 0) return `${state.messages} frames aren't purged`;
+		return done === state.last_seq
+			? undefined
+			: `objects-done is ${done}, the stream's last sequence ${state.last_seq}`;
+	});
+}
+
+/** Throws the first {@link Violation} found among cut records, objects and ledger. Returns the rows. */
+export async function verifyArchive(scene: Scene): Promise<ObjectRow[]> {
+	const objects = scene.routes.map(
+		({ sourceKey }) =>
+			`${scene.directory}/events/*/source=${sourceKey}/*/*.parquet`,
+	);
+	return verifyRows(scene, objects);
+}
+
+/** The same of some objects, which may be all: their files, or patterns of such. */
+export async function verifyRows(
+	scene: Scene,
+	objects: string[],
+): Promise<ObjectRow[]> {
+	const { sent, base } = scene;
+	const rows = await rowsOf(scene, objects);
+	const cuts = await cutsOf(scene);
+	const compactions = await recordsOf(scene);
+	const { last_seq: lastSequence } = (await scene.stream()).state;
+	verifyRemains({ sent, rows, cuts, compactions, base, lastSequence });
+	await verifyLedgers(scene, rows);
+	return rows;
+}
+
+async function verifyLedgers(scene: Scene, rows: ObjectRow[]): Promise<void> {
+	const kv = await new Kvm(scene.admin).open(bucket.ledger);
+	for (const { sourceKey } of scene.routes) {
+		const own = rows.filter((row) => row.sourceKey === sourceKey);
+		// Published after the purge.
+		await eventually("ledger", async () => {
+			const ledger = (await kv.get(sourceKey))?.json<SourceLedger>();
+			return faultOfLedger(ledger?.archived ?? {}, own);
+		});
+	}
+}
+
+/** The cut records of the seed, in order; none where there is no folder of them. */
+async function cutsOf(scene: Scene): Promise<CutRecord[]> {
+	const { name } = await scene.stream();
+	const directory = join(scene.directory, "cuts", name);
+	const files = (await readdir(directory).catch(() => [])).sort();
+	return Promise.all(
+		files
+			.filter((file) => Number.parseInt(file, 10) > scene.base)
+			.map(async (file) =>
+				JSON.parse(await readFile(join(directory, file), "utf8")),
+			),
+	);
+}
+
+async function rowsOf(
+	{ directory }: Scene,
+	objects: string[],
+): Promise<ObjectRow[]> {
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	try {
+		const reader = await connection.runAndReadAll(
+			`SELECT event_id, md5(body) AS digest, source AS "sourceKey", e.date::VARCHAR AS date,
+				epoch_ms(timestamp)::DOUBLE AS "timestampMs", filename[${directory.length + 2}:] AS object
+			FROM read_parquet([${objects.map(quoteText).join()}], filename = true, hive_partitioning = true, hive_types = {'source': VARCHAR, 'account': VARCHAR, 'date': DATE}) e`,
+		);
+		return reader.getRowObjectsJson() as unknown as ObjectRow[];
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+	}
+}

@@ -1,0 +1,254 @@
+import {
+	createServer,
+	type RequestListener,
+	type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+	afterEach,
+	beforeAll,
+	describe,
+	expect,
+	inject,
+	test,
+	vi,
+} from "vitest";
+import { runKind } from "../../../crds/generated/types.ts";
+import { KubeClient } from "../../../kube/client/client.ts";
+import { loadCluster } from "../../../kube/client/cluster.ts";
+import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
+import { tokenClients } from "../../../kube/client/token-clients.ts";
+import { freePort } from "../../../local/ports.ts";
+import { answersOk } from "../../../local/probe.ts";
+import {
+	type ApiClient,
+	apiClient,
+	newAccount,
+	startApi,
+} from "../../support/fixtures/api-fixture.ts";
+import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
+import { startNats } from "../../support/servers/servers.ts";
+import {
+	startServer,
+	temporaryDirectory,
+} from "../../support/servers/test-server.ts";
+
+const kubeConfig = loadKubeConfig(inject("kubeconfig"));
+const admin = KubeClient.fromConfig(kubeConfig);
+const duckDB = { type: "DuckDB", duckDB: { path: "a.duckdb" } };
+
+let account: string;
+let token: string;
+const cleanups: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+	const made = await newAccount();
+	account = made.account;
+	token = made.tokens.editor;
+});
+
+afterEach(async () => {
+	for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe("an apiserver that", () => {
+	test("breaks off in the middle of requests is a clear 503, and then all is well again", async () => {
+		const { ask, proxy } = await askThroughProxy();
+		await ask("POST", "/v1/destinations", { name: "there", ...duckDB });
+		const asking = Array.from({ length: 20 }, (_, index) =>
+			index % 2
+				? ask("GET", "/v1/destinations/there")
+				: ask("PATCH", "/v1/destinations/there", { displayName: `${index}` }),
+		);
+		await Promise.race(asking);
+		await proxy.close();
+		for (const { status, body, headers } of await Promise.all(asking)) {
+			if (status === 200) continue;
+			expect(status).toBe(503);
+			expect(body.error.code).toBe("Unavailable");
+			expect(headers.get("retry-after")).toBe("2");
+		}
+		expect((await ask("GET", "/v1/destinations")).status).toBe(503);
+		await proxy.open();
+		expect((await ask("GET", "/v1/destinations/there")).status).toBe(200);
+	});
+
+	test("doesn't answer is a 503 all the same", async () => {
+		const { ask, proxy } = await askThroughProxy(3_000);
+		await vi.waitFor(
+			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
+			{ timeout: 120_000 },
+		);
+		proxy.stall();
+		const { status, body } = await ask("GET", "/v1/runs");
+		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
+	});
+
+	test.each<[string, (response: ServerResponse) => unknown]>([
+		["breaks off in", (response) => response.destroy()],
+		["says no more in", () => undefined],
+	])("%s the middle of an answer is a 503", async (_, fail) => {
+		const ask = await askBefore((_request, response) => {
+			response.write('{"items":[', () => fail(response));
+		}, 1_000);
+		const { status, body } = await ask("GET", "/v1/sources");
+		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
+	});
+
+	test.each([
+		[409, "Conflict", 409],
+		[410, "CursorExpired", 410],
+		[429, "Unavailable", 503],
+		[500, "Internal", 500],
+		[503, "Unavailable", 503],
+	])("answers %d becomes %s", async (given, code, status) => {
+		const ask = await askBefore((_request, response) => {
+			response.writeHead(given, { "content-type": "application/json" });
+			response.end('{"message":"etcdserver: something inside"}');
+		});
+		const answer = await ask("GET", "/v1/sources");
+		expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+		expect(answer.headers.get("x-request-id")).toBeTruthy();
+		if (status >= 500)
+			expect(answer.body.error.message).not.toContain("etcdserver");
+	});
+
+	test("says when to come back is asked again", async () => {
+		let asked = 0;
+		const ask = await askBefore((_request, response) => {
+			asked++;
+			response.writeHead(asked < 3 ? 429 : 200, { "retry-after": "0" });
+			response.end('{"items":[],"metadata":{}}');
+		});
+		const { status, body } = await ask("GET", "/v1/sources");
+		expect({ status, body }).toEqual({ status: 200, body: { items: [] } });
+	});
+
+	test("answers what can't be read is a 500 without a word of it", async () => {
+		const ask = await askBefore((_request, response) => {
+			response.end("<html>secret</html>");
+		});
+		const { status, body } = await ask("GET", "/v1/sources");
+		expect(status).toBe(500);
+		expect(JSON.stringify(body)).not.toContain("secret");
+	});
+});
+
+test("requests that are sent again with their key are carried out once while replicas are killed", async () => {
+	const nats = await startNats();
+	cleanups.push(() => nats.stop());
+	const replicas = [
+		await startReplica(nats.urlFor("api")),
+		await startReplica(nats.urlFor("api")),
+	];
+	const first = apiClient(replicas[0]!.url, token);
+	await first("POST", "/v1/pipelines", {
+		name: "orders",
+		sourceRef: { name: "s" },
+		destinationRef: { name: "d" },
+	});
+	let answered = 0;
+	let isOver = false;
+	const sendUntilAnswered = async (index: number): Promise<string> => {
+		for (let attempt = index; ; attempt++) {
+			const ask = apiClient(replicas[attempt % 2]!.url, token);
+			const key = { "idempotency-key": `run-${index}` };
+			const answer = await ask(
+				...(["POST", "/v1/pipelines/orders/run", undefined, key] as const),
+			).catch(() => undefined);
+			if (answer?.status === 202) {
+				answered++;
+				return answer.body.name;
+			}
+			if (answer) expect(answer.status).toBe(503);
+		}
+	};
+	const sending = (async () => {
+		const names: string[] = [];
+		for (let start = 0; !isOver; start += 10) {
+			const indexes = Array.from({ length: 10 }, (_, index) => start + index);
+			names.push(...(await Promise.all(indexes.map(sendUntilAnswered))));
+		}
+		return names;
+	})();
+	for (const replica of replicas) {
+		const before = answered;
+		await expect
+			.poll(() => answered, { timeout: 120_000, interval: 5 })
+			.toBeGreaterThan(before);
+		await replica.kill();
+		await replica.start();
+	}
+	isOver = true;
+	const names = await sending;
+	const { items } = await admin.list(runKind, { namespace: account });
+	expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(
+		names.sort(),
+	);
+	expect(new Set(names).size).toBe(names.length);
+});
+
+/** The API before the real apiserver, over a network that can fail. */
+async function askThroughProxy(requestTimeoutMs?: number) {
+	const { server } = kubeConfig.getCurrentCluster()!;
+	const proxy = await TcpProxy.start(Number(new URL(server).port));
+	const ask = await askAt(`https://127.0.0.1:${proxy.port}`, requestTimeoutMs);
+	cleanups.push(() => proxy.close().catch(() => undefined));
+	return { ask, proxy };
+}
+
+/** The API before an apiserver that knows who asks and answers all else as told. */
+async function askBefore(
+	answer: RequestListener,
+	requestTimeoutMs?: number,
+): Promise<ApiClient> {
+	const server = createServer((request, response) => {
+		if (!request.url?.includes("selfsubjectreviews"))
+			return answer(request, response);
+		const username = `system:serviceaccount:${account}:editor`;
+		const groups = ["system:serviceaccounts"];
+		response.end(
+			JSON.stringify({ status: { userInfo: { username, groups } } }),
+		);
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	cleanups.push(async () => server.close());
+	const { port } = server.address() as AddressInfo;
+	return askAt(`http://127.0.0.1:${port}`, requestTimeoutMs);
+}
+
+async function askAt(
+	server: string,
+	requestTimeoutMs = 120_000,
+): Promise<ApiClient> {
+	const cluster = { ...loadCluster(inject("kubeconfig")), server };
+	const { api, url } = await startApi(cluster, {
+		clientFor: tokenClients(cluster, { requestTimeoutMs }),
+	});
+	cleanups.push(() => api.close());
+	return apiClient(url, token);
+}
+
+async function startReplica(natsUrl: string) {
+	const [port, healthPort] = [await freePort(), await freePort()];
+	const program = {
+		name: "api",
+		command: process.execPath,
+		args: [
+			new URL("../../../bin/tidemill.ts", import.meta.url).pathname,
+			"api",
+		],
+		env: {
+			KUBECONFIG: inject("kubeconfig"),
+			NATS_URL: natsUrl,
+			API_PORT: String(port),
+			API_RATE_LIMIT: "100000",
+			HEALTH_PORT: String(healthPort),
+		},
+		isReady: () => answersOk(`http://127.0.0.1:${healthPort}/readyz`),
+		stopTimeoutMs: 5_000,
+	};
+	const server = await startServer(program, await temporaryDirectory("api"));
+	cleanups.push(() => server.stop());
+	return Object.assign(server, { url: `http://127.0.0.1:${port}` });
+}

@@ -1,0 +1,190 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+	afterAll,
+	afterEach,
+	beforeAll,
+	expect,
+	inject,
+	test,
+	vi,
+} from "vitest";
+import { type Pipeline, pipelineKind } from "../../../crds/generated/types.ts";
+import { kinds } from "../../../kube/kinds.ts";
+import { passingDirectory } from "../../support/faults/passing-directory.ts";
+import {
+	eventReasons,
+	steadyLease,
+} from "../../support/fixtures/operator-fixture.ts";
+import { OperatorWorld } from "../../support/fixtures/operator-world.ts";
+import {
+	isWrite,
+	type SeenRequest,
+} from "../../support/proxies/apiserver-proxy.ts";
+
+const wait = { timeout: 120_000, interval: 20 };
+/** More than an operator writes for one slot, however it falls into steps. */
+const mostWrites = 24;
+
+let world: OperatorWorld;
+
+beforeAll(async () => {
+	world = await OperatorWorld.start(inject("kubeconfig"));
+});
+
+afterEach(async () => {
+	world.proxy.onRequest = () => undefined;
+	world.proxy.onAnswer = () => undefined;
+	await world.killOperators();
+});
+
+afterAll(() => world?.stop());
+
+test("killed after any of its writes, the next operator ends with one Run and one Job for the slot", async () => {
+	const namespaces = await world.settledNamespaces(mostWrites);
+	let reached = 0;
+	for (const [index, namespace] of namespaces.entries()) {
+		const made = await world.everMade(namespace);
+		const run = await world.missSlots(namespace);
+		let writes = 0;
+		world.proxy.onAnswer = (request) => {
+			// A Lease is renewed the more often, the slower the machine is.
+			const isStep = isWrite(request) && !/\/leases\b/.test(request.path);
+			if (!isStep || writes++ < index) return undefined;
+			// Done, and nobody hears of it.
+			operator.child.kill("SIGKILL");
+			return new Promise(() => {});
+		};
+		const operator = world.startOperator([namespace], { throughProxy: true });
+		let isOver = false;
+		void operator.ended.then(({ signal }) => {
+			isOver = signal === "SIGKILL";
+		});
+		await vi.waitFor(
+			async () =>
+				expect(isOver || (await world.isRecorded(namespace, run))).toBe(true),
+			wait,
+		);
+		if (isOver) {
+			reached++;
+			// Instead of waiting until it has run out.
+			await world.client.delete(kinds.lease, "tidemill-operator", namespace);
+			world.startOperator([namespace]);
+			await world.recorded(namespace, run);
+		}
+		await made.wasOnly(run);
+		await world.killOperators();
+		if (!isOver) break;
+	}
+	// From the Run's creation to the removal of its Job.
+	expect(reached).toBeGreaterThanOrEqual(8);
+	expect(reached).toBeLessThan(mostWrites);
+});
+
+/** Holds back the answer to a Run's input: the next thing is its Job. */
+function holdInputOf(run: string) {
+	const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
+	const { promise: request, resolve: hold } =
+		Promise.withResolvers<SeenRequest>();
+	world.proxy.onAnswer = (request) => {
+		const isInput = request.path.endsWith(`${run}-input`);
+		if (request.method !== "PATCH" || !isInput) return undefined;
+		hold(request);
+		return goOn;
+	};
+	return { request, release };
+}
+
+test("a leader that was stopped for longer than its lease starts nothing when it goes on", async () => {
+	const [namespace = ""] = await world.settledNamespaces(1);
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const { request: held, release } = holdInputOf(run);
+	const first = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { LEASE_DURATION_SECONDS: "15" },
+	});
+	const request = await held;
+	first.child.kill("SIGSTOP");
+	// Takes over when the lease of the first has run out before its eyes.
+	world.startOperator([namespace], { env: steadyLease });
+	await world.recorded(namespace, run);
+	release();
+	await vi.waitUntil(() => request.isAnswered, wait);
+	// Another controller may have written just before the signal came.
+	const before = world.proxy.requests.length;
+	first.child.kill("SIGCONT");
+	expect((await first.ended).exitCode).toBe(1);
+	const late = world.proxy.requests.slice(before);
+	expect(late.filter(isWrite)).toEqual([]);
+	await made.wasOnly(run);
+});
+
+test("a leader whose lease has run out by its clock starts nothing, before it has looked at the lease", async () => {
+	const [namespace = ""] = await world.settledNamespaces(1);
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const { request, release } = holdInputOf(run);
+	const ahead = join(await passingDirectory("clock"), "ahead");
+	await writeFile(ahead, "0");
+	const first = world.startOperator([namespace], {
+		throughProxy: true,
+		env: {
+			LEASE_DURATION_SECONDS: "30",
+			TEST_AHEAD: ahead,
+			NODE_OPTIONS: `--import ${new URL("../../support/faults/ahead-clock.ts", import.meta.url).href}`,
+		},
+	});
+	await request;
+	// It doesn't look at the lease any more: a renewal by the new clock would be as good as any.
+	world.proxy.onRequest = ({ path }) =>
+		/\/leases\//.test(path) ? new Promise(() => {}) : undefined;
+	// More than the two thirds after which it may not write, and less than its timers need to tell.
+	await writeFile(ahead, "25000");
+	release();
+	expect((await first.ended).exitCode).toBe(1);
+	const jobs = world.proxy.requests.filter(
+		({ method, path }) =>
+			method === "POST" && path.endsWith(`/${namespace}/jobs`),
+	);
+	expect(jobs).toEqual([]);
+	await world.client.delete(kinds.lease, "tidemill-operator", namespace);
+	world.startOperator([namespace]);
+	await world.recorded(namespace, run);
+	await made.wasOnly(run);
+});
+
+test("a Run that was made and isn't in memory yet is not taken for deleted", async () => {
+	const [namespace = ""] = await world.settledNamespaces(1);
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
+	// What was listed at the start stays in memory.
+	world.proxy.onRequest = ({ path, query }) =>
+		path.endsWith("/runs") && query.has("watch") ? goOn : undefined;
+	world.startOperator([namespace], { throughProxy: true });
+	const becomes = (isMeant: (pipeline: Pipeline) => boolean) =>
+		vi.waitFor(async () => {
+			const pipeline = await world.pipelineIn(namespace);
+			expect(isMeant(pipeline)).toBe(true);
+			return pipeline;
+		}, wait);
+	await becomes(({ status }) => status?.activeRun === run);
+	const change = { spec: { displayName: "Looked at again" } };
+	await world.client.patch(pipelineKind, "load", namespace, change, "merge");
+	const { status } = await becomes(
+		({ metadata, status }) =>
+			status?.observedGeneration === metadata.generation,
+	);
+	expect(status?.activeRun).toBe(run);
+	release();
+	await world.recorded(namespace, run);
+	await made.wasOnly(run);
+	const told = await eventReasons(
+		world.client,
+		pipelineKind,
+		namespace,
+		"load",
+	);
+	expect(told).not.toContain("RunDeleted");
+});

@@ -1,0 +1,175 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { type Source, sourceKind } from "../../../crds/generated/types.ts";
+import { steadyLease } from "../../support/fixtures/operator-fixture.ts";
+import {
+	type EverMade,
+	OperatorWorld,
+} from "../../support/fixtures/operator-world.ts";
+import type { SeenRequest } from "../../support/proxies/apiserver-proxy.ts";
+import {
+	startControlPlane,
+	type TestControlPlane,
+} from "../../support/servers/servers.ts";
+import type { TidemillProcess } from "../../support/servers/tidemill-process.ts";
+
+/* The whole operator while its apiserver is away: a control plane of its own, since that is killed. */
+
+let controlPlane: TestControlPlane;
+let world: OperatorWorld;
+let settled: string[];
+const wait = { timeout: 120_000, interval: 20 };
+
+beforeAll(async () => {
+	controlPlane = await startControlPlane();
+	world = await OperatorWorld.start(controlPlane.kubeconfig);
+	settled = await world.settledNamespaces(4);
+});
+
+afterEach(async () => {
+	world.proxy.onAnswer = () => undefined;
+	await world.killOperators();
+});
+
+afterAll(async () => {
+	await world?.stop();
+	await controlPlane?.stop();
+});
+
+/** Kills the apiserver when it has done the first request that is meant, of which nobody hears then. */
+function dieAfter(isMeant: (request: SeenRequest) => boolean): Promise<void> {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	let isDone = false;
+	world.proxy.onAnswer = async (request) => {
+		if (isDone || !isMeant(request)) return;
+		isDone = true;
+		await controlPlane.kill();
+		resolve();
+		throw new Error("the apiserver is gone");
+	};
+	return promise;
+}
+
+/** Starts the apiserver again; operators hear of it when all that they make is seen. */
+async function comeBack(made: EverMade): Promise<void> {
+	const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
+	world.proxy.onRequest = () => isSeen;
+	await controlPlane.start();
+	await made.lookAgain();
+	goOn();
+	world.proxy.onRequest = () => undefined;
+}
+
+const creates = (kind: string) => (request: SeenRequest) =>
+	request.method === "POST" && request.path.endsWith(`/${kind}`);
+let statusWrites = 0;
+
+test.each<[string, (request: SeenRequest) => boolean]>([
+	["the Run", creates("runs")],
+	["the Job", creates("jobs")],
+	[
+		"the last status of the Run",
+		({ method, path }) =>
+			method === "PATCH" &&
+			/\/runs\/.*\/status$/.test(path) &&
+			++statusWrites > 2,
+	],
+])(
+	"an apiserver that dies when it has stored %s, and is back before the lease runs out: the operator goes on, and does nothing twice",
+	async (_, isMeant) => {
+		const namespace = settled.pop()!;
+		const made = await world.everMade(namespace);
+		const run = await world.missSlots(namespace);
+		statusWrites = 0;
+		const dead = dieAfter(isMeant);
+		const operator = world.startOperator([namespace], { throughProxy: true });
+		await dead;
+		await comeBack(made);
+		await world.recorded(namespace, run);
+		expect(operator.child.exitCode).toBeNull();
+		await made.wasOnly(run);
+		operator.child.kill("SIGTERM");
+		expect((await operator.ended).exitCode).toBe(0);
+	},
+);
+
+test("an apiserver that is away for longer than the lease: the operator ends and says why, and one that starts meanwhile goes on where it was", async () => {
+	const namespace = settled.pop()!;
+	const made = await world.everMade(namespace);
+	const run = await world.missSlots(namespace);
+	const dead = dieAfter(creates("jobs"));
+	const first = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { LEASE_DURATION_SECONDS: "15" },
+	});
+	await dead;
+	const { exitCode, stdout } = await first.ended;
+	expect(exitCode).toBe(1);
+	expect(lastWordsOf(stdout)).toBe(
+		"lost the lease: it could not be renewed for 10 s. This process ends; started again, it waits for the apiserver and goes on",
+	);
+	const second = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { ...steadyLease, LOG_LEVEL: "warn" },
+	});
+	await says(second, "the lease can't be had");
+	await comeBack(made);
+	await world.recorded(namespace, run);
+	expect(second.child.exitCode).toBeNull();
+	await made.wasOnly(run);
+});
+
+function lastWordsOf(stdout: string): string {
+	return JSON.parse(stdout.trim().split("\n").at(-1)!).msg;
+}
+
+async function says(operator: TidemillProcess, words: string): Promise<void> {
+	let said = "";
+	operator.onLine = (line) => {
+		said += line;
+	};
+	await vi.waitUntil(() => said.includes(words), wait);
+}
+
+test("an etcd that was compacted while the operator was cut off: it lists anew and finds what has changed", async () => {
+	const [namespace = ""] = await world.namespaces(1);
+	const source = (name: string) => `
+apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: ${name} }
+spec: { type: Webhook }
+`;
+	const becomesActive = (name: string) =>
+		vi.waitFor(async () => {
+			const { status } = (await world.client.get<Source>(
+				sourceKind,
+				name,
+				namespace,
+			))!;
+			expect(status?.phase).toBe("Active");
+		}, wait);
+	await world.apply(namespace, source("before"));
+	const operator = world.startOperator([namespace], { throughProxy: true });
+	await becomesActive("before");
+	const { promise: healed, resolve: heal } = Promise.withResolvers<void>();
+	world.proxy.onRequest = () => healed;
+	world.proxy.cut();
+	await world.apply(namespace, source("meanwhile"));
+	await controlPlane.kill();
+	await controlPlane.compact();
+	await controlPlane.start();
+	const seen = world.proxy.requests.length;
+	heal();
+	world.proxy.onRequest = () => undefined;
+	await becomesActive("meanwhile");
+	const lists = world.proxy.requests.slice(seen).filter(
+		({ method, path, query, status }) =>
+			method === "GET" &&
+			path.endsWith("/sources") &&
+			!query.has("watch") &&
+			// One that has just started may ask to come again.
+			status === 200,
+	);
+	// An apiserver whose cache comes after its first answers may have it begin once more.
+	expect(lists).not.toEqual([]);
+	expect(operator.child.exitCode).toBeNull();
+});

@@ -1,0 +1,70 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { sourceKind } from "../../../crds/generated/types.ts";
+import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
+import { kinds } from "../../../kube/kinds.ts";
+import { SourceScene } from "../../support/fixtures/source-scene.ts";
+import {
+	ApiserverProxy,
+	isWrite,
+} from "../../support/proxies/apiserver-proxy.ts";
+import { temporaryDirectory } from "../../support/servers/test-server.ts";
+
+let proxy: ApiserverProxy;
+let scene: SourceScene;
+let directory: string;
+
+beforeAll(async () => {
+	proxy = await ApiserverProxy.start(loadKubeConfig(inject("kubeconfig")));
+	directory = await temporaryDirectory("crashes");
+	const kubeconfig = join(directory, "kubeconfig");
+	await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
+	scene = await SourceScene.start({ KUBECONFIG: kubeconfig });
+});
+
+afterAll(async () => {
+	await scene?.stop();
+	await proxy?.close();
+	await rm(directory, { recursive: true, force: true });
+});
+
+/** More than an operator writes for one deletion. */
+const mostWrites = 24;
+
+test("an operator that is killed after any of its writes leaves the rest of a deletion to the next", async () => {
+	let reached = 0;
+	for (let index = 0; index < mostWrites; index++) {
+		const { sourceKey } = await scene.sourceWithEvent("gone");
+		let writes = 0;
+		let killed: Promise<void> | undefined;
+		proxy.onAnswer = (request) => {
+			const isOfSource = request.path.includes("/gone");
+			if (!isWrite(request) || !isOfSource || writes++ < index)
+				return undefined;
+			// Done, and nobody hears of it.
+			killed ??= scene.operator.killOperator();
+			return new Promise(() => {});
+		};
+		await scene.operator.client.delete(sourceKind, "gone", scene.account);
+		await Promise.race([scene.gone("gone"), scene.operator.operatorEnded()]);
+		proxy.onAnswer = () => undefined;
+		if (!killed) break;
+		reached++;
+		await killed;
+		scene.operator.startOperator();
+		await scene.gone("gone");
+		expect(await scene.objectsOf(sourceKey)).toEqual([]);
+		expect(await scene.claimant(sourceKey)).toBe("(deleted)");
+		expect(
+			await scene.operator.client.get(
+				kinds.secret,
+				"gone-webhook-url",
+				scene.account,
+			),
+		).toBeUndefined();
+	}
+	// The status, the Secret, and the finalizer.
+	expect(reached).toBeGreaterThanOrEqual(3);
+	expect(reached).toBeLessThan(mostWrites);
+});

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { startArchiveProcess } from "../../support/faults/archive-process.ts";
+import { passingDirectory } from "../../support/faults/passing-directory.ts";
+import { eventually } from "../../support/fixtures/archive-fixture.ts";
+import {
+	CompactionFixture,
+	dateOf,
+	loadedBodies,
+} from "../../support/fixtures/compaction-fixture.ts";
+import { openLake } from "../../support/fixtures/lake.ts";
+import { loadFixture } from "../../support/fixtures/load-fixture.ts";
+import { S3Proxy, type SeenRequest } from "../../support/proxies/s3-proxy.ts";
+import {
+	type Servers,
+	startServers,
+} from "../../support/servers/archive-servers.ts";
+import { startTidemill } from "../../support/servers/tidemill-process.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+/** What compaction asks of the store. */
+const steps = {
+	"reads an object": ({ method, path }: SeenRequest) =>
+		method === "GET" && path.includes("/events/") && !isOutput(path),
+	"stores the output": ({ method, path }: SeenRequest) =>
+		method === "PUT" && isOutput(path),
+	"reads the output": ({ method, path }: SeenRequest) =>
+		method === "GET" && isOutput(path),
+	"records it": ({ method, path }: SeenRequest) =>
+		method === "PUT" && path.includes("/compactions/"),
+	// Of many objects: an old snapshot of the ledger goes alone.
+	"removes what was replaced": ({ method, query, headers }: SeenRequest) =>
+		method === "POST" &&
+		query.has("delete") &&
+		Number(headers["content-length"]) > 1_000,
+};
+type Step = keyof typeof steps;
+
+function isOutput(path: string): boolean {
+	return path.includes("/compacted-");
+}
+
+const compactsAtOnce = { ARCHIVE_COMPACTION_INTERVAL_MS: "100" };
+
+/**
+ * Runs archive as a process of its own, which compacts, until SIGKILL ends it: before or after the store does what it
+ * is asked at the nth time that this step is come to.
+ */
+async function runUntilKilled(
+	{ archive }: CompactionFixture,
+	when: "before" | "after",
+	step: Step,
+	nth: number,
+): Promise<void> {
+	const proxy = await S3Proxy.start(servers.s3);
+	onTestFinished(() => proxy.close());
+	const { child, ended } = startTidemill(["archive"], {
+		...archive.env(),
+		...compactsAtOnce,
+		S3_ENDPOINT: proxy.endpoint,
+		ARCHIVE_SCRATCH: await passingDirectory("scratch"),
+	});
+	onTestFinished(() => void child.kill("SIGKILL"));
+	let [begun, done] = [0, 0];
+	proxy.disturb = (request) => {
+		if (!steps[step](request) || ++begun !== nth || when === "after")
+			return undefined;
+		child.kill("SIGKILL");
+		return { status: 503, code: "NobodyReadsThis" };
+	};
+	proxy.afterwards = (request) => {
+		if (steps[step](request) && ++done === nth && when === "after")
+			child.kill("SIGKILL");
+	};
+	expect(await ended).toMatchObject({ signal: "SIGKILL" });
+}
+
+test.each<
+	["before" | "after", Step, number, names: number, hasRecord: boolean]
+>([
+	["before", "reads an object", 6, 12, false],
+	["before", "stores the output", 1, 12, false],
+	["after", "stores the output", 1, 13, false],
+	["after", "reads the output", 2, 13, false],
+	["before", "records it", 1, 13, false],
+	["after", "records it", 1, 13, true],
+	["before", "removes what was replaced", 1, 13, true],
+	["after", "removes what was replaced", 1, 1, true],
+])(
+	"an archive killed with SIGKILL %s it %s (%i) and started again has each event once in manifests and in the table",
+	async (when, step, nth, names, hasRecord) => {
+		const fixture = await CompactionFixture.open(servers);
+		const { archive, bodies } = fixture;
+		await fixture.running.stop();
+		if (step === "removes what was replaced") {
+			await runUntilKilled(fixture, "after", "records it", 1);
+			await fixture.recordedDaysAgo(2);
+		}
+		await runUntilKilled(fixture, when, step, nth);
+		expect(await fixture.names()).toHaveLength(names);
+		expect((await fixture.record()) !== undefined).toBe(hasRecord);
+
+		const { readyz } = await startArchiveProcess(archive, {
+			...compactsAtOnce,
+			ARCHIVE_SCRATCH: await passingDirectory("scratch"),
+		});
+		await eventually(async () => expect(await readyz()).toBe("ok\n"));
+		// While it goes on with what the dead one began.
+		const early = await fixture.manifest();
+		expect(await loadedBodies(early)).toEqual(bodies);
+		await eventually(async () =>
+			expect((await fixture.record())?.outputs).toHaveLength(1),
+		);
+		const lake = await openLake(archive);
+		expect(await lake.bodies()).toEqual(bodies);
+		const warehouse = await loadFixture();
+		const table = async () => {
+			const { exitCode, log } = await warehouse.load(await fixture.manifest());
+			expect(exitCode, log).toBe(0);
+			const rows = await warehouse.rows("SELECT body FROM orders ORDER BY 1");
+			return rows.flat();
+		};
+		expect(await table()).toEqual(bodies);
+
+		await fixture.recordedDaysAgo(2);
+		await eventually(async () => expect(await fixture.names()).toHaveLength(1));
+		const late = await fixture.manifest();
+		expect(dateOf(late).objects).toHaveLength(1);
+		expect(await loadedBodies(late)).toEqual(bodies);
+		expect(await lake.bodies()).toEqual(bodies);
+		expect(await table()).toEqual(bodies);
+	},
+);

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import type { Manifest } from "../../../contracts/manifest.ts";
+import {
+	eventsOf,
+	type LoadEnd,
+	type LoadFixture,
+	loadFixture,
+} from "../../support/fixtures/load-fixture.ts";
+
+const days = ["2026-03-01", "2026-03-02", "2026-03-03"];
+const tags =
+	"select date::text, list(distinct body->>'tag')::text, count(*)::int from orders group by date order by date";
+const whole = (tag: string, count: number) =>
+	days.map((date) => [date, `[${tag}]`, count]);
+
+async function replacement() {
+	const fixture = await loadFixture();
+	const generation = (tag: string, count: number) =>
+		fixture.manifest(
+			Object.fromEntries(
+				days.map((date) => [date, [eventsOf(date, count, tag)]]),
+			),
+		);
+	const first = await fixture.load(await generation("old", 300));
+	expect(first.exitCode, first.log).toBe(0);
+	return { ...fixture, next: await generation("new", 20_000) };
+}
+
+/** Strikes once, at a moment that doesn't rest on who is faster. */
+type Strike = (
+	fixture: LoadFixture & { next: Manifest },
+	signal: NodeJS.Signals,
+) => Promise<LoadEnd>;
+
+const onLine =
+	(words: string): Strike =>
+	({ load, next }, signal) =>
+		load(next, {
+			env: {
+				NODE_OPTIONS: `--import ${new URL("../../support/faults/strike-at-line.ts", import.meta.url).href}`,
+				TEST_WORDS: words,
+				TEST_SIGNAL: signal,
+			},
+		});
+
+const onRequest =
+	(count: number): Strike =>
+	async ({ store, start, next }, signal) => {
+		const { process, finish } = await start(next);
+		let asked = 0;
+		store.onRequest = () => {
+			if (++asked === count) process.child.kill(signal);
+		};
+		return finish();
+	};
+
+const moments: [string, Strike][] = [
+	["asking for the manifest", onRequest(1)],
+	["downloading", onRequest(3)],
+	["inside the transaction", onLine('"daysDone":0')],
+];
+
+test.each(moments)(
+	"killed while %s, a load leaves the old table, and the next attempt the new one",
+	async (_, strike) => {
+		const fixture = await replacement();
+		const { rows, load, next } = fixture;
+		const end = await strike(fixture, "SIGKILL");
+		expect(end.exitCode).toBeNull();
+		expect(end.result).toBeUndefined();
+		expect(await rows(tags)).toEqual(whole("old", 300));
+		const again = await load(next);
+		expect(again.exitCode, again.log).toBe(0);
+		expect(await rows(tags)).toEqual(whole("new", 20_000));
+	},
+);
+
+test.each(moments)(
+	"told to end while %s, a load ends in order and can be tried again",
+	async (_, strike) => {
+		const fixture = await replacement();
+		const end = await strike(fixture, "SIGTERM");
+		expect(end.exitCode, end.log).toBe(75);
+		expect(end.result).toMatchObject({
+			outcome: "Failed",
+			error: { code: "Stopped", retryable: true },
+		});
+		expect(await fixture.rows(tags)).toEqual(whole("old", 300));
+	},
+);
+
+test("killed about the commit, a load leaves the old table or the new one, never a mixture", async () => {
+	const fixture = await replacement();
+	const { start, rows, next } = fixture;
+	const { process, finish } = await start(next);
+	process.onLine = (line) => {
+		if (line.includes('"daysDone":3')) process.child.kill("SIGKILL");
+	};
+	await finish();
+	expect([whole("old", 300), whole("new", 20_000)]).toContainEqual(
+		await rows(tags),
+	);
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Manifest } from "../../contracts/manifest.ts";
+import { ArchiveFixture } from "../support/fixtures/archive-fixture.ts";
+import {
+	CompactionFixture,
+	dateOf,
+} from "../support/fixtures/compaction-fixture.ts";
+import { openLake } from "../support/fixtures/lake.ts";
+import { loadFixture } from "../support/fixtures/load-fixture.ts";
+import {
+	startReceiver,
+	TestRoutes,
+	untilReady,
+} from "../support/fixtures/receiver.ts";
+import { send } from "../support/http-client.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const webhooks = 40;
+
+/** Sends webhooks one after the other, each of which becomes a cut; the ids and bodies that they must stand with. */
+async function sendWebhooks(archive: ArchiveFixture) {
+	const routes = new TestRoutes(archive.connection);
+	const { sourceKey, shard } = archive;
+	const { path } = await routes.add({ sourceKey, shard });
+	await routes.markSynced();
+	const receiver = await startReceiver(servers.nats);
+	await untilReady(receiver);
+	const sent: [string, string][] = [];
+	for (let n = 0; n < webhooks; n++) {
+		const body = JSON.stringify({ n, text: "ä".repeat(n * 10) });
+		const headers = { "content-type": "application/json" };
+		const { json } = await send(receiver.url + path, { headers, body });
+		sent.push([json.event_id, body]);
+	}
+	await receiver.stop();
+	return sent.sort();
+}
+
+test("webhooks of a day are the same table before its compaction, after it, and while what it replaced is removed", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const running = await archive.start({ maxBytes: 1 });
+	const sent = await sendWebhooks(archive);
+	await running.flush();
+	const source = running.shard.index.source("shop", archive.sourceKey)!;
+	// The day with the most, should midnight be among them.
+	const [date] = [...source.objects].sort(
+		(a, b) => b[1].length - a[1].length,
+	)[0]!;
+	const fixture = new CompactionFixture(archive, running, date);
+
+	const warehouse = await loadFixture();
+	const load = async (manifest: Manifest) => {
+		const { exitCode, log } = await warehouse.load(manifest);
+		expect(exitCode, log).toBe(0);
+		return warehouse.rows("select event_id, body from orders order by 1");
+	};
+	const before = await fixture.manifest();
+	expect(dateOf(before, date).objects.length).toBeGreaterThan(1);
+	expect(await load(before)).toEqual(sent);
+
+	const compactor = fixture.compactor();
+	// Nothing more will come: the day may be taken for closed.
+	await compactor.compact(0, fixture.due(), fixture.signal);
+	const after = await fixture.manifest();
+	expect(dateOf(after, date).objects).toHaveLength(1);
+	expect(await load(after)).toEqual(sent);
+	// A Run that began before.
+	expect(await load(before)).toEqual(sent);
+
+	await fixture.recordedDaysAgo(2);
+	const [, rows] = await Promise.all([
+		compactor.look(Date.now(), fixture.signal),
+		fixture.manifest().then(load),
+	]);
+	expect(rows).toEqual(sent);
+	expect(await fixture.names()).toHaveLength(1);
+	expect(await load(await fixture.manifest())).toEqual(sent);
+	const lake = await openLake(archive);
+	expect(await lake.bodies()).toEqual(sent.map(([, body]) => body).sort());
+});

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import {
+	applyQuickstart,
+	type Quickstart,
+} from "../support/examples/quickstart.ts";
+import { sendJSON } from "../support/http-client.ts";
+import {
+	type LocalMode,
+	startLocalMode,
+} from "../support/servers/local-mode.ts";
+
+const victims = ["receive", "nats", "archive", "receive"];
+const deliveries = 400;
+
+let local: LocalMode;
+let quickstart: Quickstart;
+let told: Map<string, Set<string>>;
+
+beforeAll(async () => {
+	told = new Map();
+	local = await startLocalMode();
+	quickstart = await applyQuickstart(local);
+	const idempotency = { key: { preset: "GitHub" } };
+	const patch = JSON.stringify({ spec: { webhook: { idempotency } } });
+	const args = ["source", "shop", "--type=merge", `--patch=${patch}`];
+	await local.run("kubectl", "patch", ...args);
+	let tries = 0;
+	// Until receive knows of it, the same delivery is two events.
+	await vi.waitFor(
+		async () => {
+			const delivery = `probe-${tries++}`;
+			await deliver(delivery);
+			const [first, second] = [told.get(delivery)!, await deliver(delivery)];
+			const isRepeat = first.size === 1 && first.has(second);
+			if (!isRepeat) told.delete(delivery);
+			expect(isRepeat).toBe(true);
+		},
+		{ timeout: 120_000, interval: 100 },
+	);
+});
+
+afterAll(() => local?.stop());
+
+/** As a provider delivers: again until it has an answer. Returns the event's id. */
+async function deliver(delivery: string): Promise<string> {
+	for (;;) {
+		const answer = await sendJSON(
+			quickstart.webhookURL,
+			JSON.stringify({ delivery, try: Math.random() }),
+			{ headers: { "x-github-delivery": delivery } },
+		).catch(() => undefined);
+		if (answer?.status === 200) {
+			const ids = told.get(delivery) ?? new Set();
+			told.set(delivery, ids.add(answer.json.event_id));
+			return answer.json.event_id;
+		}
+		await delay(500);
+	}
+}
+
+test("each delivery is one row, however often it is sent, though each part is killed meanwhile", async () => {
+	let next = 0;
+	const senders = Array.from({ length: 8 }, async () => {
+		while (next < deliveries) {
+			const delivery = `delivery-${next++}`;
+			await deliver(delivery);
+			await deliver(delivery);
+		}
+	});
+	for (const [index, victim] of victims.entries()) {
+		const target = ((index + 1) * deliveries) / (victims.length + 1);
+		// A receiver's death may leave every sender with a claim that is waited for.
+		await vi.waitFor(() => expect(next).toBeGreaterThan(target), {
+			timeout: 300_000,
+			interval: 1,
+		});
+		await local.killAndAwait(victim);
+	}
+	// Two minutes, and until archive has seen all.
+	await Promise.all(senders);
+
+	await quickstart.runPipeline();
+	const rows = await quickstart.query<{ event_id: string; delivery: string }>(
+		"select event_id, body::json->>'delivery' as delivery from $table",
+	);
+	const byDelivery = Map.groupBy(rows, ({ delivery }) => delivery);
+	for (const [delivery, ids] of told)
+		expect(
+			byDelivery.get(delivery)?.map(({ event_id }) => event_id),
+			delivery,
+		).toEqual([...ids]);
+});

@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+	consoleExamples,
+	isShown,
+} from "../support/examples/console-examples.ts";
+import { startLocalMode } from "../support/servers/local-mode.ts";
+
+const readme = readFileSync(
+	join(import.meta.dirname, "../../README.md"),
+	"utf8",
+);
+
+test("the README's commands print what the README shows", async () => {
+	// The first one loads the environment of the folder that make up uses unless it is told another.
+	const [environment, ...examples] = consoleExamples(readme);
+	expect(environment?.command).toBe("source .tidemill/env");
+	expect(examples.length).toBeGreaterThan(10);
+
+	const local = await startLocalMode();
+	try {
+		// One shell for all, as a person has; what each command prints ends with a NUL.
+		const script = examples.map(
+			({ command }) => `${untilSaid(command)}\nprintf '\\0'`,
+		);
+		const printed = (await local.run("bash", "-euc", script.join("\n"))).split(
+			"\0",
+		);
+		examples.forEach(({ command, shown }, index) => {
+			const text = printed[index]!;
+			if (!isShown(text, shown)) expect(text, command).toBe(shown);
+		});
+	} finally {
+		await local.stop();
+	}
+});
+
+/** The same, once the Pipeline says how its Run ended: it does so a moment after the Run, sooner than a person types. */
+function untilSaid(command: string): string {
+	if (!/^kubectl get .*pipelines/.test(command)) return command;
+	const said = "jsonpath='{.status.lastRun.phase}'=Succeeded";
+	return `kubectl wait pipelines --all --for=${said} --timeout=120s >&2\n${command}`;
+}

@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import type { Run } from "../../crds/generated/types.ts";
+import {
+	applyQuickstart,
+	type Quickstart,
+} from "../support/examples/quickstart.ts";
+import { send } from "../support/http-client.ts";
+import {
+	type LocalMode,
+	startLocalMode,
+} from "../support/servers/local-mode.ts";
+
+/* Runs as a person makes, waits for and cancels them with kubectl alone, carried out on the process node. */
+
+let local: LocalMode;
+let quickstart: Quickstart;
+/** The day on which the events come, unless it ends meanwhile: then also the next. */
+const today = utcDate(Date.now());
+const soon = { timeout: 120_000, interval: 100 };
+
+beforeAll(async () => {
+	local = await startLocalMode();
+	quickstart = await applyQuickstart(local);
+	await sendEvent(1);
+});
+
+afterAll(() => local?.stop());
+
+async function sendEvent(order: number): Promise<void> {
+	const { status } = await send(quickstart.webhookURL, {
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify({ order }),
+	});
+	expect(status).toBe(200);
+}
+
+const kubectl = (...args: string[]) => local.run("kubectl", ...args);
+
+/** `kubectl create` of a Run by its generateName; returns `run.tidemill.dev/<name>`. */
+async function createRun(spec = ""): Promise<string> {
+	const manifest = `{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { generateName: orders- }, spec: { pipelineRef: { name: orders }${spec} } }`;
+	const created = await local.run(
+		"sh",
+		"-c",
+		'printf "%s" "$0" | kubectl create -o name -f -',
+		manifest,
+	);
+	expect(created).toMatch(/^run\.tidemill\.dev\/orders-\w+\n$/);
+	return created.trim();
+}
+
+const condition = (name: string, type: string) =>
+	kubectl("wait", `--for=condition=${type}`, name, "--timeout=120s");
+
+async function statusOf(run: string) {
+	return (await local.resource<Run>("get", run)).status!;
+}
+
+function orders(): Promise<{ body: string }[]> {
+	return quickstart.query("select body from $table order by body");
+}
+
+test("kubectl wait sees Sources, Destinations, Pipelines and TrackingPlans become Ready", async () => {
+	const plan =
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: TrackingPlan, metadata: { name: orders }, spec: { eventType: { constant: order }, common: { type: object } } }";
+	await local.run("sh", "-c", 'printf "%s" "$0" | kubectl apply -f -', plan);
+	for (const name of [
+		"source/shop",
+		"destination/warehouse",
+		"pipeline/orders",
+		"trackingplan/orders",
+	])
+		expect(await condition(name, "Ready")).toContain("condition met");
+});
+
+test("a Run of kubectl create is Complete with what it loaded", async () => {
+	const run = await createRun();
+	expect(await condition(run, "Complete")).toBe(`${run} condition met\n`);
+	expect(await statusOf(run)).toMatchObject({
+		phase: "Succeeded",
+		trigger: "Manual",
+		rows: 1,
+	});
+	expect(await orders()).toEqual([{ body: '{"order":1}' }]);
+});
+
+test("spec.dates loads just these days", async () => {
+	await sendEvent(2);
+	const yesterday = addDays(today, -1);
+	const earlier = await createRun(
+		`, dates: { start: "${yesterday}", end: "${yesterday}" }`,
+	);
+	await condition(earlier, "Complete");
+	// Today's rows are as they were.
+	expect(await orders()).toHaveLength(1);
+	const end = utcDate(Date.now());
+	const current = await createRun(
+		`, dates: { start: "${today}", end: "${end}" }`,
+	);
+	await condition(current, "Complete");
+	expect(await statusOf(current)).toMatchObject({
+		rows: 2,
+		dates: { start: today, end },
+	});
+	expect(await orders()).toHaveLength(2);
+});
+
+test("spec.dates of which nothing is kept any more is Failed, and says which days are", async () => {
+	const run = await createRun(
+		', dates: { start: "2020-01-01", end: "2020-01-02" }',
+	);
+	await condition(run, "Failed");
+	const { phase, error } = await statusOf(run);
+	expect([phase, error?.code]).toEqual(["Failed", "DatesNotRetained"]);
+	const days = `(${today}|${utcDate(Date.now())})`;
+	expect(error?.message).toMatch(new RegExp(`to ${days}`));
+});
+
+test("spec.cancel ends a Run under way, its Job and its process; the next Run loads", async () => {
+	await sendEvent(3);
+	const { namespace } = (await local.resource<Run>("get", "source/shop"))
+		.metadata;
+	const file = join(local.home, "warehouse", namespace!, "warehouse.duckdb");
+	// As long as somebody reads the file, a load waits.
+	const reader = await DuckDBInstance.create(file, {
+		access_mode: "READ_ONLY",
+	});
+	const run = await createRun();
+	const pods = () =>
+		kubectl(
+			"get",
+			"pods",
+			"-l",
+			`tidemill.dev/run=${run.split("/")[1]}`,
+			"-o",
+			"jsonpath={.items[*].status.phase}",
+		);
+	await vi.waitFor(async () => expect(await pods()).toBe("Running"), soon);
+	await kubectl("patch", run, "--type=merge", '-p={"spec":{"cancel":true}}');
+	await condition(run, "Failed");
+	expect(await statusOf(run)).toMatchObject({ phase: "Cancelled" });
+	await vi.waitFor(async () => expect(await pods()).toBe(""), soon);
+	expect(await kubectl("get", "jobs", "-o", "name")).toBe("");
+	reader.closeSync();
+	expect(await orders()).toHaveLength(2);
+	await condition(await createRun(), "Complete");
+	expect(await orders()).toHaveLength(3);
+});

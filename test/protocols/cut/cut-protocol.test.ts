@@ -1,0 +1,211 @@
+import { expect, test } from "vitest";
+import { decideCut } from "../../../ingest/archive/decide/cut.ts";
+import { resume } from "../../../ingest/archive/decide/resume.ts";
+import { searchAll } from "./exhaustive-search.ts";
+import { everyWayOf, type Scenario } from "./model.ts";
+import type { Protocol } from "./protocol.ts";
+import type { ScriptFrame } from "./world.ts";
+
+/** The argument for all this: docs/decisions/0005-each-event-in-exactly-one-object.md. */
+const timeoutMs = 600_000;
+
+function frame(number: number, events: string): ScriptFrame {
+	return { process: "p", number, events };
+}
+
+const [one, two, three, four] = [
+	frame(1, "aB"),
+	frame(2, "c"),
+	frame(3, "d"),
+	frame(4, "e"),
+];
+
+const twoArchivers: Scenario = {
+	script: [one, two, two],
+	archivers: 2,
+	crashes: 1,
+	streamFault: "none",
+};
+const restored: Scenario = {
+	script: [one, two],
+	archivers: 2,
+	crashes: 0,
+	streamFault: "restored from an old copy",
+};
+const deleted: Scenario = {
+	script: [one, two, frame(3, "D")],
+	archivers: 1,
+	crashes: 1,
+	streamFault: "none",
+	isDeleted: true,
+};
+/** The second loss isn't accepted. */
+const purgedTwice: Scenario = {
+	script: [one, two, three],
+	archivers: 2,
+	crashes: 0,
+	streamFault: "purged",
+	faults: 2,
+	acceptances: 1,
+};
+/** Of two losses of one process one is accepted. */
+const forgetful: Scenario = {
+	script: [
+		one,
+		{ ...two, mayBeLost: true },
+		{ ...three, atMs: 300_000 },
+		{ ...four, atMs: 600_000, mayBeLost: true },
+		{ ...frame(5, "f"), atMs: 900_000 },
+		{ ...frame(6, "g"), atMs: 1_200_000 },
+	],
+	archivers: 1,
+	crashes: 0,
+	streamFault: "forgetful",
+	faults: 2,
+	acceptances: 1,
+};
+const recreated: Scenario = {
+	script: [one, two, two],
+	archivers: 2,
+	crashes: 0,
+	streamFault: "recreated",
+};
+
+test.each<[string, Scenario, number]>([
+	[
+		"with two archivers, a crash and a frame stored twice",
+		twoArchivers,
+		20_000,
+	],
+	[
+		"with two archivers and a stream restored from an old copy",
+		restored,
+		20_000,
+	],
+	[
+		"with an archiver that crashes, and a long stream restored from an old copy",
+		{ ...restored, script: [one, two, three, four], archivers: 1, crashes: 1 },
+		20_000,
+	],
+	[
+		"with two archivers and a stream made anew, into which a frame is repeated",
+		recreated,
+		20_000,
+	],
+	["with an archiver that crashes, and a source deleted", deleted, 2_000],
+	[
+		"with two archivers, and a source deleted",
+		{
+			...deleted,
+			script: [one],
+			archivers: 2,
+		},
+		5_000,
+	],
+	[
+		"with two archivers, and frames purged by somebody, of which one is accepted as lost",
+		purgedTwice,
+		10_000,
+	],
+	[
+		"with frames that NATS forgets, of which one is accepted as lost",
+		forgetful,
+		2_000,
+	],
+])(
+	"each event gets into exactly one object, or there is an alarm, in every way %s",
+	(_, scenario, atLeast) => {
+		const { fault, states } = searchAll(everyWayOf(scenario));
+		expect(fault).toBeUndefined();
+		expect(states).toBeGreaterThan(atLeast);
+	},
+	timeoutMs,
+);
+
+test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
+	[
+		"a cut record that stands isn't followed",
+		twoArchivers,
+		{ followsRecords: false },
+		/nowhere|in 2 objects/,
+	],
+	[
+		"objects have random names",
+		twoArchivers,
+		{ hasRandomNames: true },
+		/in 2 objects/,
+	],
+	[
+		"a cut knows nothing of the frames before it",
+		twoArchivers,
+		{ decideCut: (stream, _, frames) => decideCut(stream, {}, frames) },
+		/event c is in 2 objects/,
+	],
+	[
+		"the stream is purged before the objects are written",
+		twoArchivers,
+		{ purgesFirst: true },
+		/nowhere/,
+	],
+	[
+		"a new stream knows nothing of the one before",
+		recreated,
+		{ inheritNumbers: () => ({}) },
+		/event c is in 2 objects/,
+	],
+	[
+		"the stream isn't compared with the cut before it is purged",
+		restored,
+		{ verifyStream: () => undefined },
+		/nowhere/,
+	],
+	[
+		"a source is deleted without a tombstone",
+		deleted,
+		{ hasTombstones: false },
+		/D of the deleted source is in the bucket/,
+	],
+	[
+		"a source is deleted without a flush",
+		deleted,
+		{ flushesFirst: false },
+		/came back/,
+	],
+	[
+		"whatever the stream lacks counts as accepted, once anything is",
+		purgedTwice,
+		{
+			resume: (stream, head, state, objectsDone, accepted = []) => {
+				const [any] = accepted;
+				const to = state.firstSequence - 1;
+				const loss = any && { ...any, kind: "sequences" as const, to };
+				const from = (head?.last ?? 0) + 1;
+				return resume(stream, head, state, objectsDone, [
+					...(loss ? [{ ...loss, from }] : []),
+				]);
+			},
+		},
+		/nowhere|nobody was told/,
+	],
+	[
+		"an accepted loss covers all that its process misses",
+		forgetful,
+		{
+			decideCut: (stream, known, frames, accepted = []) =>
+				decideCut(
+					stream,
+					known,
+					frames,
+					accepted.map((loss) => ({ ...loss, from: 1, to: 99 })),
+				),
+		},
+		/nowhere|nobody was told/,
+	],
+])(
+	"the search finds the fault when %s",
+	(_, scenario, mutation, expected) => {
+		const { fault } = searchAll(everyWayOf({ ...scenario, mutation }));
+		expect(fault?.what).toMatch(expected);
+	},
+	timeoutMs,
+);

@@ -1,0 +1,286 @@
+import { Alarm } from "../../../ingest/archive/alarm.ts";
+import { lossId, parseLossId } from "../../../ingest/archive/decide/loss.ts";
+import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
+import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";
+import type { Search } from "./exhaustive-search.ts";
+import { type Protocol, protocol } from "./protocol.ts";
+import type { ModelArchiver, ModelFrame, ScriptFrame, World } from "./world.ts";
+
+/** What happens to the stream, once, at any moment. */
+export type StreamFault =
+	| "none"
+	| "restored from an old copy"
+	| "recreated"
+	/** Somebody purges its first frame, archived or not, while no cut is under way: the decision's page says why. */
+	| "purged"
+	/** NATS loses its last frame, archived or not, where the script says that it may. */
+	| "forgetful";
+
+export interface Scenario {
+	/** What receive sends, in this order, at any moments. */
+	script: ScriptFrame[];
+	archivers: number;
+	/** How often any of the archivers dies, at any moment. */
+	crashes: number;
+	streamFault: StreamFault;
+	/** How often the stream's fault happens; once by default. */
+	faults?: number;
+	/** Source B is deleted at any moment. */
+	isDeleted?: boolean;
+	/** How many losses a person accepts. */
+	acceptances?: number;
+	/** Deviations from archive's protocol. */
+	mutation?: Partial<Protocol>;
+}
+
+/**
+ * Every way in which a scenario can go, for {@link file://./exhaustive-search.ts searchAll}. An archiver may wait
+ * before each of its steps for as long as it likes, so each is a zombie as well.
+ */
+export function everyWayOf(scenario: Scenario): Search<World> {
+	const { script, streamFault } = scenario;
+	const rules = { ...protocol, ...scenario.mutation };
+	const steps = new ArchiverSteps(script, rules);
+	return {
+		start: {
+			stream: { name: "s0", first: 1, frames: [] },
+			published: 0,
+			objectsDone: {},
+			cuts: {},
+			objects: {},
+			archivers: Array.from({ length: scenario.archivers }, () => ({
+				at: "open",
+			})),
+			crashesLeft: scenario.crashes,
+			faultsLeft: streamFault === "none" ? 0 : (scenario.faults ?? 1),
+			lost: "",
+			alarms: [],
+			...(scenario.isDeleted && { deletion: { at: "wanted" } }),
+			gone: "",
+			found: [],
+			accepted: [],
+		},
+		next: (world) => [
+			...publish(world, script),
+			...(world.faultsLeft > 0 ? faults(world, script, streamFault) : []),
+			...deletionSteps(world, script, rules),
+			...(world.accepted.length < (scenario.acceptances ?? 0)
+				? acceptances(world)
+				: []),
+			...world.archivers.flatMap((archiver, index) => [
+				...act(world, archiver, steps).map((change) => ({
+					name: `${archiver.at} (archiver ${index})`,
+					state: withChange(world, index, change),
+				})),
+				...crash(world, archiver).map((change) => ({
+					name: `crash (archiver ${index})`,
+					state: withChange(world, index, change),
+				})),
+			]),
+		],
+		isOptional: (name) =>
+			/^(crash|copy|restore|recreate|lose|accept)/.test(name),
+		fault: (world, isAtRest) => faultOf(world, script, streamFault, isAtRest),
+	};
+}
+
+/**
+ * Each event in exactly one object, or an alarm; and at no moment an event that is nowhere, but of a source that is
+ * deleted, and those that were taken from the stream. Of these a person has been told, by an alarm that stands or that
+ * was accepted for this very frame.
+ */
+function faultOf(
+	world: World,
+	script: ScriptFrame[],
+	streamFault: StreamFault,
+	isAtRest: boolean,
+): string | undefined {
+	const archived = Object.values(world.objects).join("");
+	const inStream = eventsOf(world.stream.frames, script);
+	const published = script
+		.slice(0, world.published)
+		.map(({ events }) => events)
+		.join("");
+	for (const event of new Set(published)) {
+		const count = archived.split(event).length - 1;
+		if (count > 1) return `event ${event} is in ${count} objects`;
+		if (count === 1 || world.lost.includes(event)) continue;
+		if (isDeletionOn(world) && isOfDeleted(event)) continue;
+		if (world.gone.includes(event) && !isAtRest) continue;
+		if (world.gone.includes(event)) {
+			if (!isTold(world, event, script))
+				return `event ${event} is lost and nobody was told`;
+			continue;
+		}
+		if (!inStream.includes(event)) return `event ${event} is nowhere`;
+		if (isAtRest && !world.archivers.some(({ at }) => at === "stopped"))
+			return `event ${event} stays in the stream without an alarm`;
+	}
+	if (streamFault === "none" && world.alarms.length > 0)
+		return `alarm ${world.alarms} about nothing`;
+	return deletionFault(world, isAtRest);
+}
+
+function isDeletionOn({ deletion }: World): boolean {
+	return deletion !== undefined && deletion.at !== "wanted";
+}
+
+/** An archiver has stopped and waits, or exactly the event's frame was accepted as lost. */
+function isTold(world: World, event: string, script: ScriptFrame[]): boolean {
+	if (world.archivers.some(({ at }) => at === "stopped")) return true;
+	const frames = script.filter(({ events }) => events.includes(event));
+	return world.accepted.some((id) => {
+		const loss = parseLossId("s0", id)!;
+		return frames.some(
+			({ number }) =>
+				// Sequences are numbers here: each frame of the script is sent once.
+				loss.from <= number && number <= loss.to,
+		);
+	});
+}
+
+/** A person accepts a loss that an archiver has found. */
+function acceptances(world: World) {
+	return world.found
+		.filter((id) => !world.accepted.includes(id))
+		.map((id) => ({
+			name: `accept ${id}`,
+			state: { ...world, accepted: [...world.accepted, id].sort() },
+		}));
+}
+
+function publish(world: World, script: ScriptFrame[]) {
+	const { published, stream } = world;
+	if (published === script.length) return [];
+	const frame: ModelFrame = [
+		published,
+		script[published]!.atMs ?? published * 1000,
+	];
+	const state: World = {
+		...world,
+		published: published + 1,
+		stream: { ...stream, frames: [...stream.frames, frame] },
+	};
+	return [{ name: "publish", state }];
+}
+
+function faults(world: World, script: ScriptFrame[], streamFault: StreamFault) {
+	const { stream, copy, archivers } = world;
+	const goneWith = (kept: readonly ModelFrame[]) =>
+		eventsOf(
+			stream.frames.filter(
+				([frame]) => !kept.some(([other]) => other === frame),
+			),
+			script,
+		);
+	if (streamFault === "purged" || streamFault === "forgetful") {
+		const frames = [...stream.frames];
+		const taken = streamFault === "purged" ? frames.shift() : frames.pop();
+		const mayGo =
+			streamFault === "purged" || (taken && script[taken[0]]!.mayBeLost);
+		if (!taken || !mayGo) return [];
+		if (streamFault === "purged" && archivers.some(isAtCut)) return [];
+		const first = streamFault === "purged" ? stream.first + 1 : stream.first;
+		const archived = Object.values(world.objects).join("");
+		const events = [...eventsOf([taken], script)];
+		const state: World = {
+			...world,
+			stream: { ...stream, first, frames },
+			gone: world.gone + events.filter((e) => !archived.includes(e)).join(""),
+			faultsLeft: world.faultsLeft - 1,
+			archivers:
+				streamFault === "forgetful"
+					? readersGone(world)
+					: archivers.map((archiver) =>
+							archiver.at === "read ahead"
+								? beginAnew(archiver).archiver
+								: archiver,
+						),
+		};
+		return [{ name: "lose a frame", state }];
+	}
+	if (streamFault === "recreated") {
+		const state: World = {
+			...world,
+			stream: { name: "s1", first: 1, frames: [] },
+			lost: goneWith([]),
+			faultsLeft: 0,
+			// The decision's page says why nobody may be between reading and deciding then.
+			archivers: archivers.map((archiver) =>
+				archiver.at === "read ahead" || archiver.at === "decide"
+					? beginAnew(archiver).archiver
+					: archiver,
+			),
+		};
+		return [{ name: "recreate", state }];
+	}
+	if (!copy) return [{ name: "copy", state: { ...world, copy: stream } }];
+	const state: World = {
+		...world,
+		stream: copy,
+		lost: goneWith(copy.frames),
+		faultsLeft: 0,
+		archivers: readersGone(world),
+	};
+	return [{ name: "restore", state }];
+}
+
+function isAtCut({ at }: ModelArchiver): boolean {
+	return (
+		at === "decide" ||
+		at === "read the cut" ||
+		at === "write objects" ||
+		at === "publish objects-done" ||
+		at === "purge"
+	);
+}
+
+/** NATS was started anew: who has read frames has them, and can't read on. */
+function readersGone({ archivers }: World): ModelArchiver[] {
+	return archivers.map((archiver) =>
+		archiver.frames ? { ...archiver, isReaderGone: true } : archiver,
+	);
+}
+
+function act(
+	world: World,
+	archiver: ModelArchiver,
+	steps: ArchiverSteps,
+): Change[] {
+	try {
+		return steps.next(world, archiver);
+	} catch (error) {
+		if (!(error instanceof Alarm)) throw error;
+		const alarms = [...new Set([...world.alarms, error.code])].sort();
+		const loss = error.loss && lossId(error.loss);
+		if (loss === undefined) return [{ alarms, archiver: { at: "stopped" } }];
+		const found = [...new Set([...world.found, loss])].sort();
+		return [{ alarms, found, archiver: { at: "stopped", waitsFor: loss } }];
+	}
+}
+
+function crash(world: World, archiver: ModelArchiver): Change[] {
+	const { crashesLeft } = world;
+	if (crashesLeft === 0 || archiver.at === "open" || archiver.at === "stopped")
+		return [];
+	return [{ ...beginAnew(archiver), crashesLeft: crashesLeft - 1 }];
+}
+
+function withChange(
+	world: World,
+	index: number,
+	{ archiver, ...change }: Change,
+): World {
+	return {
+		...world,
+		...change,
+		archivers: world.archivers.with(index, archiver),
+	};
+}
+
+function eventsOf(
+	frames: readonly ModelFrame[],
+	script: ScriptFrame[],
+): string {
+	return frames.map(([frame]) => script[frame]!.events).join("");
+}

@@ -1,0 +1,280 @@
+import { randomUUID } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { quoteName, quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import type {
+	Field,
+	Job,
+	Table,
+} from "../../../../ingest/load/bigquery/api.ts";
+import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
+import {
+	bigQueryType,
+	onPartition,
+	partitionOf,
+	type Warehouse,
+} from "./warehouse.ts";
+
+type Load = NonNullable<Job["configuration"]["load"]>;
+type Copy = NonNullable<Job["configuration"]["copy"]>;
+
+/** BigQuery's limit on load jobs of a table in a day, failed ones included. */
+const loadsPerTable = 1_500;
+
+/** Jobs by their ids, which are taken for ever. They end one after the other, a moment after they began. */
+export class Jobs {
+	readonly #warehouse: Warehouse;
+	readonly #jobs = new Map<string, Job>();
+	/** What every job ends in. */
+	failure: Fault | undefined;
+	/** Errors that the next jobs end in. */
+	readonly #failures: Fault[] = [];
+	#tail: Promise<void> = Promise.resolve();
+	/** While true, jobs stay RUNNING. */
+	held = false;
+
+	constructor(warehouse: Warehouse) {
+		this.#warehouse = warehouse;
+	}
+
+	all(): Job[] {
+		return [...this.#jobs.values()];
+	}
+
+	inStates(states: string[]): Job[] {
+		return this.all().filter(({ status }) =>
+			states.includes(status!.state.toLowerCase()),
+		);
+	}
+
+	/** When every job that was started has ended. */
+	async settled(): Promise<void> {
+		await this.#tail;
+	}
+
+	failNext(reason: string, message: string): void {
+		this.#failures.push(new Fault(0, reason, message));
+	}
+
+	find(jobId: string, location: string | null): Job {
+		const job = this.#jobs.get(jobId);
+		// A job outside of US and EU is found only by its location; the double asks for it always.
+		if (!job || location !== job.jobReference.location)
+			throw notFound(`Job ${this.#warehouse.projectId}:${jobId}`);
+		return job;
+	}
+
+	/** Whether a job can begin; so that an upload is refused at its start. */
+	requireStartable(job: Job): void {
+		const { jobReference, configuration } = job;
+		requireKnown(job, ["jobReference", "configuration"], "job");
+		requireKnown(
+			configuration,
+			["labels", "load", "copy"],
+			"job.configuration",
+		);
+		if (!/^[\w-]{1,1024}$/.test(jobReference.jobId))
+			throw invalid(`Invalid job ID "${jobReference.jobId}".`);
+		if (this.#jobs.has(jobReference.jobId))
+			throw duplicate(`Job ${jobReference.projectId}:${jobReference.jobId}`);
+		const { datasetId } = (configuration.load ?? configuration.copy)!
+			.destinationTable;
+		const location = this.#warehouse.requireDataset(datasetId);
+		if (jobReference.location?.toLowerCase() !== location.toLowerCase())
+			throw notFound(
+				`Dataset ${jobReference.projectId}:${datasetId} was not found in location ${jobReference.location}`,
+			);
+		const { load } = configuration;
+		if (load) requireKnown(load, loadFields, "job.configuration.load");
+	}
+
+	/** @param data of a load job. */
+	start(job: Job, data?: Uint8Array): Job {
+		this.requireStartable(job);
+		const started: Job = {
+			...job,
+			status: { state: "RUNNING" },
+			statistics: { creationTime: String(Date.now()) },
+		};
+		this.#jobs.set(job.jobReference.jobId, started);
+		if (!this.held)
+			this.#tail = this.#tail.then(() =>
+				this.#warehouse.alone(() => this.#end(started, data)),
+			);
+		return structuredClone(started);
+	}
+
+	cancel(jobId: string, location: string | null): void {
+		const job = this.find(jobId, location);
+		if (job.status?.state === "DONE") return;
+		job.status = {
+			state: "DONE",
+			errorResult: { reason: "stopped", message: "Job was cancelled" },
+		};
+	}
+
+	async #end(job: Job, data: Uint8Array | undefined): Promise<void> {
+		// Cancelled before its turn came.
+		if (job.status?.state === "DONE") return;
+		try {
+			const failure = this.#failures.shift() ?? this.failure;
+			if (failure) throw failure;
+			const { load, copy } = job.configuration;
+			if (load) {
+				this.#requireQuota(load);
+				const outputRows = String(await this.#load(load, data!));
+				job.statistics = { ...job.statistics, load: { outputRows } };
+			} else await this.#copy(copy!);
+			job.status = { state: "DONE" };
+		} catch (error) {
+			const fault =
+				error instanceof Fault ? error : invalid((error as Error).message);
+			job.status = { state: "DONE", errorResult: fault.toErrorResult() };
+		}
+	}
+
+	#requireQuota({ destinationTable }: Load): void {
+		const name = (tableId: string) => tableId.split("$")[0];
+		const loads = this.all().filter(
+			({ configuration: { load } }) =>
+				load?.destinationTable.datasetId === destinationTable.datasetId &&
+				name(load.destinationTable.tableId) === name(destinationTable.tableId),
+		);
+		if (loads.length > loadsPerTable)
+			throw new Fault(
+				0,
+				"quotaExceeded",
+				"Quota exceeded: Your table exceeded quota for imports or query appends per table.",
+			);
+	}
+
+	/** One transaction, as BigQuery's: the rows are replaced, or nothing is. Returns how many were loaded. */
+	async #load(load: Load, data: Uint8Array): Promise<number> {
+		const table = this.#warehouse.require(load.destinationTable);
+		const file = join(tmpdir(), `tidemill-double-${randomUUID()}`);
+		await writeFile(file, data);
+		try {
+			const rows =
+				load.sourceFormat === "PARQUET"
+					? `read_parquet(${quoteText(file)})`
+					: `read_json(${quoteText(file)}, format = 'newline_delimited')`;
+			const isTyped = load.sourceFormat === "PARQUET";
+			const fields = await this.#fieldsOf(rows);
+			const schema = mergedSchema(table, fields, load, isTyped);
+			await this.#requireOnePartition(table, load, rows);
+			return await this.#replaceRows(table, load, schema, fields, rows);
+		} finally {
+			await rm(file, { force: true });
+		}
+	}
+
+	async #fieldsOf(rows: string): Promise<Field[]> {
+		const columns = await this.#warehouse.sql(
+			`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${rows})`,
+		);
+		return columns.map(([name, type]) => ({
+			name: String(name),
+			type: bigQueryType(String(type)),
+		}));
+	}
+
+	/** A load with a decorator fails on a row of another day. */
+	async #requireOnePartition(
+		table: Table,
+		{ destinationTable: { tableId } }: Load,
+		rows: string,
+	): Promise<void> {
+		const date = partitionOf(tableId);
+		if (date === undefined) return;
+		const [[strays] = []] = await this.#warehouse.sql(
+			`SELECT count(*) FILTER (NOT coalesce(${onPartition(table, date)}, false))::INT FROM ${rows}`,
+		);
+		if (strays)
+			throw invalid(
+				`Some rows belong to different partitions rather than destination partition ${date.replaceAll("-", "")}`,
+			);
+	}
+
+	async #replaceRows(
+		table: Table,
+		{ destinationTable }: Load,
+		schema: Field[],
+		fields: Field[],
+		rows: string,
+	): Promise<number> {
+		const name = this.#warehouse.sqlName(destinationTable);
+		const date = partitionOf(destinationTable.tableId);
+		await this.#warehouse.run("BEGIN");
+		try {
+			for (const { name: column, type } of schema)
+				if (!table.schema?.fields?.some((field) => sameName(field, column)))
+					await this.#warehouse.run(
+						`ALTER TABLE ${name} ADD COLUMN ${quoteName(column)} ${type === "STRING" ? "VARCHAR" : type}`,
+					);
+			await this.#warehouse.run(
+				`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,
+			);
+			const columns = fields.map((field) => quoteName(field.name)).join(", ");
+			const loaded = await this.#warehouse.run(
+				`INSERT INTO ${name} (${columns}) SELECT ${columns} FROM ${rows}`,
+			);
+			await this.#warehouse.run("COMMIT");
+			this.#warehouse.setFields(destinationTable, schema);
+			return loaded;
+		} catch (error) {
+			await this.#warehouse.run("ROLLBACK");
+			throw error;
+		}
+	}
+
+	async #copy({ sourceTable, destinationTable }: Copy): Promise<void> {
+		const source = this.#warehouse.require(sourceTable);
+		const target = this.#warehouse.require(destinationTable);
+		if (target.timePartitioning && !source.timePartitioning)
+			throw invalid(
+				"Incompatible table partitioning specification. Expects partitioning specification interval(type:DAY), but input partitioning specification is none",
+			);
+		await this.#warehouse.run(
+			`CREATE OR REPLACE TABLE ${this.#warehouse.sqlName(destinationTable)} AS FROM ${this.#warehouse.sqlName(sourceTable)}`,
+		);
+		this.#warehouse.setFields(destinationTable, source.schema?.fields ?? []);
+	}
+}
+
+const loadFields = [
+	"destinationTable",
+	"sourceFormat",
+	"writeDisposition",
+	"createDisposition",
+	"schemaUpdateOptions",
+];
+
+/** The table's columns after the load. A change that wasn't allowed is refused in BigQuery's words. */
+function mergedSchema(
+	table: Table,
+	loaded: Field[],
+	{ schemaUpdateOptions = [] }: Load,
+	isTyped: boolean,
+): Field[] {
+	const fields = [...(table.schema?.fields ?? [])];
+	for (const { name, type } of loaded) {
+		const present = fields.find((field) => sameName(field, name));
+		if (!present) {
+			if (!schemaUpdateOptions.includes("ALLOW_FIELD_ADDITION"))
+				throw invalid(
+					`Provided Schema does not match Table. Cannot add fields (field: ${name})`,
+				);
+			fields.push({ name, type });
+		} else if (isTyped && present.type !== type)
+			// JSON among them: Parquet has no such type for BigQuery.
+			throw invalid(
+				`Provided Schema does not match Table. Field ${name} has changed type from ${present.type} to ${type}`,
+			);
+	}
+	return fields;
+}
+
+function sameName(field: Field, name: string): boolean {
+	return field.name.toLowerCase() === name.toLowerCase();
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import type { Job } from "../../../../ingest/load/bigquery/api.ts";
+import { Fault, invalid } from "./fault.ts";
+
+export interface Session {
+	/** What was asked for at the beginning. */
+	job: Job;
+	size: number;
+	received: Buffer;
+	/** Of the data, once it was complete. */
+	started?: Job;
+}
+
+/** Sessions of resumable uploads (cloud.google.com/bigquery/docs/reference/api-uploads#resumable). */
+export class Uploads {
+	readonly #sessions = new Map<string, Session>();
+	/** The least that one chunk but the last may hold. */
+	static readonly granuleBytes = 256 * 1024;
+
+	begin(job: Job, size: number): string {
+		const id = randomUUID();
+		this.#sessions.set(id, { job, size, received: Buffer.alloc(0) });
+		return id;
+	}
+
+	/** A session is lost, as it may be at any time. */
+	forgetAll(): void {
+		this.#sessions.clear();
+	}
+
+	/** Takes a chunk, or (a range of `*`) none, and returns the session as it is then. */
+	put(id: string, range: string, body: Buffer): Session {
+		const session = this.#sessions.get(id);
+		if (!session) throw new Fault(410, "gone", "Upload session is gone");
+		const [, first, last, total] =
+			/^bytes (?:(\d+)-(\d+)|\*)\/(\d+)$/.exec(range) ?? [];
+		if (Number(total) !== session.size)
+			throw invalid(`Invalid Content-Range: ${range}`);
+		if (first !== undefined)
+			this.#append(session, Number(first), Number(last), body);
+		return session;
+	}
+
+	#append(session: Session, first: number, last: number, body: Buffer): void {
+		if (last - first + 1 !== body.length)
+			throw invalid("Content-Range and the body differ in length");
+		if (first > session.received.length)
+			throw invalid("Content-Range leaves a gap");
+		const isLast = last + 1 === session.size;
+		if (!isLast && body.length % Uploads.granuleBytes !== 0)
+			throw invalid("A chunk must be a multiple of 256 KiB");
+		const fresh = body.subarray(session.received.length - first);
+		session.received = Buffer.concat([session.received, fresh]);
+	}
+}
+
+/** The job and the data of a multipart/related upload. */
+export function parseMultipart(
+	contentType: string,
+	body: Buffer,
+): { job: Job; data: Buffer } {
+	const boundary = /boundary="?([^";]+)/.exec(contentType)?.[1];
+	if (!boundary) throw invalid("Missing multipart boundary");
+	const parts: Buffer[] = [];
+	const mark = Buffer.from(`--${boundary}`);
+	for (let at = body.indexOf(mark); at >= 0; ) {
+		const next = body.indexOf(mark, at + mark.length);
+		if (next < 0) break;
+		const part = body.subarray(at + mark.length, next);
+		const head = part.indexOf("\r\n\r\n");
+		parts.push(part.subarray(head + 4, part.length - 2));
+		at = next;
+	}
+	const [metadata, data] = parts;
+	if (!metadata || !data) throw invalid("Expected two parts");
+	return { job: JSON.parse(metadata.toString()) as Job, data };
+}

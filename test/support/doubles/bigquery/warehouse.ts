@@ -1,0 +1,268 @@
+import {
+	type DuckDBConnection,
+	DuckDBInstance,
+	type Json,
+} from "@duckdb/node-api";
+import { quoteName, quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import type {
+	Field,
+	Table,
+	TableReference,
+} from "../../../../ingest/load/bigquery/api.ts";
+import { duplicate, invalid, notFound, requireKnown } from "./fault.ts";
+
+/** Types of DuckDB for BigQuery's. */
+const types: Record<string, string> = {
+	STRING: "VARCHAR",
+	TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+	DATE: "DATE",
+	INTEGER: "BIGINT",
+	INT64: "BIGINT",
+	FLOAT: "DOUBLE",
+	BOOLEAN: "BOOLEAN",
+	JSON: "JSON",
+};
+
+/** Datasets and tables: their metadata as the API shows it, their rows in DuckDB. */
+export class Warehouse {
+	readonly projectId: string;
+	/** Dataset → location. */
+	readonly datasets = new Map<string, string>();
+	readonly #tables = new Map<string, Table>();
+	readonly #connection: DuckDBConnection;
+	readonly #instance: DuckDBInstance;
+	#changes = 0;
+	#turn: Promise<unknown> = Promise.resolve();
+
+	static async open(projectId: string): Promise<Warehouse> {
+		const instance = await DuckDBInstance.create(":memory:");
+		const connection = await instance.connect();
+		await connection.run("SET TimeZone = 'UTC'");
+		return new Warehouse(projectId, instance, connection);
+	}
+
+	private constructor(
+		projectId: string,
+		instance: DuckDBInstance,
+		connection: DuckDBConnection,
+	) {
+		this.projectId = projectId;
+		this.#instance = instance;
+		this.#connection = connection;
+	}
+
+	close(): void {
+		this.#connection.closeSync();
+		this.#instance.closeSync();
+	}
+
+	/** Does work on the rows that nobody else sees the half of: all have one connection, and so one transaction. */
+	alone<T>(work: () => Promise<T>): Promise<T> {
+		const turn = this.#turn.then(work);
+		this.#turn = turn.catch(() => undefined);
+		return turn;
+	}
+
+	/** Asks or changes rows by hand, within {@link alone}; tables are named `dataset.table`. */
+	async sql(text: string): Promise<Json[][]> {
+		return (await this.#connection.run(text)).getRowsJson();
+	}
+
+	/** Within {@link alone}. Throws DuckDB's error. */
+	async run(text: string): Promise<number> {
+		return (await this.#connection.run(text)).rowsChanged;
+	}
+
+	async createDataset(name: string, location: string): Promise<void> {
+		if (!/^\w{1,1024}$/.test(name))
+			throw invalid(`Invalid dataset ID "${name}"`);
+		if (this.datasets.has(name))
+			throw duplicate(`Dataset ${this.projectId}:${name}`);
+		this.datasets.set(name, location);
+		await this.alone(() => this.run(`CREATE SCHEMA ${quoteName(name)}`));
+	}
+
+	requireDataset(name: string): string {
+		const location = this.datasets.get(name);
+		if (location === undefined)
+			throw notFound(`Dataset ${this.projectId}:${name}`);
+		return location;
+	}
+
+	/** Without its decorator; undefined when there is none. */
+	find({ datasetId, tableId }: TableReference): Table | undefined {
+		return this.#tables.get(`${datasetId}.${tableOf(tableId)}`);
+	}
+
+	require(reference: TableReference): Table {
+		this.requireDataset(reference.datasetId);
+		const table = this.find(reference);
+		if (!table)
+			throw notFound(
+				`Table ${this.projectId}:${reference.datasetId}.${reference.tableId}`,
+			);
+		return table;
+	}
+
+	tableNames(): string[] {
+		return [...this.#tables.keys()];
+	}
+
+	createTable(table: Table): Promise<Table> {
+		return this.alone(() => this.#create(table));
+	}
+
+	async #create(table: Table): Promise<Table> {
+		requireKnown(table, creatable, "table");
+		const reference = table.tableReference;
+		this.requireDataset(reference.datasetId);
+		if (!/^[\w-]{1,1024}$/.test(reference.tableId))
+			throw invalid(`Invalid table ID "${reference.tableId}".`);
+		if (this.find(reference)) throw duplicate(`Table ${idOf(reference)}`);
+		requireLabels(table.labels);
+		requirePartitioning(table);
+		if (Number(table.expirationTime ?? Infinity) < Date.now())
+			throw invalid("Expiration time must be in the future");
+		const made: Table = {
+			...table,
+			type: "TABLE",
+			creationTime: String(Date.now()),
+			etag: this.#nextEtag(),
+		};
+		await this.makeRows(made);
+		this.#tables.set(idOf(reference), made);
+		return made;
+	}
+
+	patchTable(
+		reference: TableReference,
+		changes: Partial<Table>,
+		ifMatch: string | undefined,
+	): Table | undefined {
+		const table = this.require(reference);
+		if (ifMatch !== undefined && ifMatch !== table.etag) return undefined;
+		requireKnown(changes, patchable, "table");
+		requireLabels(changes.labels);
+		const labels = { ...table.labels, ...changes.labels };
+		this.#tables.set(idOf(reference), {
+			...table,
+			...changes,
+			...(Object.keys(labels).length > 0 && { labels }),
+			etag: this.#nextEtag(),
+		});
+		return this.require(reference);
+	}
+
+	deleteTable(reference: TableReference): Promise<void> {
+		return this.alone(() => this.#delete(reference));
+	}
+
+	async #delete(reference: TableReference): Promise<void> {
+		const table = this.require(reference);
+		const date = partitionOf(reference.tableId);
+		if (date === undefined) {
+			this.#tables.delete(idOf(reference));
+			await this.run(`DROP TABLE ${this.sqlName(reference)}`);
+			return;
+		}
+		const deleted = await this.run(
+			`DELETE FROM ${this.sqlName(reference)} WHERE ${onPartition(table, date)}`,
+		);
+		if (deleted === 0) throw notFound(`Table ${idOf(table.tableReference)}$`);
+	}
+
+	/** Gives a table other columns, keeping what the API says of it. */
+	setFields(reference: TableReference, fields: Field[]): void {
+		const table = this.require(reference);
+		table.schema = { fields };
+		table.etag = this.#nextEtag();
+	}
+
+	async makeRows({ tableReference, schema }: Table): Promise<void> {
+		const columns = (schema?.fields ?? []).map(
+			({ name, type }) => `${quoteName(name)} ${duckType(type)}`,
+		);
+		if (columns.length === 0) throw invalid("A table must have a schema here");
+		await this.run(
+			`CREATE OR REPLACE TABLE ${this.sqlName(tableReference)} (${columns.join(", ")})`,
+		);
+	}
+
+	sqlName({ datasetId, tableId }: TableReference): string {
+		return `${quoteName(datasetId)}.${quoteName(tableOf(tableId))}`;
+	}
+
+	#nextEtag(): string {
+		return `etag-${++this.#changes}`;
+	}
+}
+
+export function duckType(type: string): string {
+	const known = types[type];
+	if (!known) throw invalid(`Invalid value for type: ${type}`);
+	return known;
+}
+
+/** BigQuery's type for a column of DuckDB's. */
+export function bigQueryType(type: string): string {
+	return (
+		Object.entries(types).find(([, duck]) => duck === type)?.[0] ?? "BYTES"
+	);
+}
+
+/** The date of a decorator `$YYYYMMDD`, as YYYY-MM-DD. */
+export function partitionOf(tableId: string): string | undefined {
+	const [, decorator] = tableId.split("$");
+	if (decorator === undefined) return undefined;
+	const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(decorator) ?? [];
+	if (!year) throw invalid(`Invalid partition decorator "${decorator}"`);
+	return `${year}-${month}-${day}`;
+}
+
+/** A condition on a table's rows. */
+export function onPartition(table: Table, date: string): string {
+	const { type, field } = table.timePartitioning ?? {};
+	if (type !== "DAY" || field === undefined)
+		throw invalid(
+			`Cannot use a partition decorator with the table ${idOf(table.tableReference)}, which is not partitioned by day`,
+		);
+	return `${quoteName(field)} = DATE ${quoteText(date)}`;
+}
+
+function idOf({ datasetId, tableId }: TableReference): string {
+	return `${datasetId}.${tableOf(tableId)}`;
+}
+
+function tableOf(tableId: string): string {
+	return tableId.split("$")[0]!;
+}
+
+const creatable = [
+	"tableReference",
+	"description",
+	"labels",
+	"schema",
+	"timePartitioning",
+	"expirationTime",
+];
+const patchable = ["description", "labels", "schema", "expirationTime"];
+
+/** cloud.google.com/bigquery/docs/labels-intro#requirements */
+function requireLabels(labels: Record<string, string> = {}): void {
+	for (const [key, value] of Object.entries(labels))
+		if (
+			!/^[a-z][a-z0-9_-]{0,62}$/.test(key) ||
+			!/^[a-z0-9_-]{0,63}$/.test(value)
+		)
+			throw invalid(
+				`Label "${key}": "${value}" has characters that are not allowed`,
+			);
+}
+
+function requirePartitioning({ schema, timePartitioning }: Table): void {
+	if (!timePartitioning) return;
+	const { type, field } = timePartitioning;
+	const column = schema?.fields?.find(({ name }) => name === field);
+	if (type !== "DAY" || !["DATE", "TIMESTAMP"].includes(column?.type ?? ""))
+		throw invalid("The field specified for partitioning is not a DATE column");
+}

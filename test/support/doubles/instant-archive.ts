@@ -1,0 +1,25 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type {
+	ManifestAnswer,
+	ManifestQuestion,
+} from "../../../contracts/manifest.ts";
+import { manifestSubject } from "../../../contracts/nats.ts";
+import { utcDate } from "../../../contracts/utc-date.ts";
+
+/** Answers at once that no Source has events: an archive that costs nothing. */
+export function answerManifests(archive: NatsConnection): void {
+	archive.subscribe(manifestSubject(0), {
+		callback: (_, message) => {
+			const { run } = message.json<ManifestQuestion>();
+			const nowMs = Date.now();
+			const answer: ManifestAnswer = {
+				ok: true,
+				url: `http://127.0.0.1/runs/${run}.json`,
+				snapshotTime: new Date(nowMs).toISOString(),
+				closedThrough: utcDate(nowMs - 86_400_000),
+				expiresAt: new Date(nowMs + 3_600_000).toISOString(),
+			};
+			message.respond(JSON.stringify(answer));
+		},
+	});
+}

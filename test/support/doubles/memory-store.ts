@@ -1,0 +1,39 @@
+import type {
+	ListedObject,
+	ObjectStore,
+} from "../../../ingest/archive/s3/object-store.ts";
+
+/** A store in memory that counts what was read. */
+export class MemoryStore implements ObjectStore {
+	readonly objects = new Map<string, string>();
+	readonly reads: string[] = [];
+
+	async putNew(key: string, body: Uint8Array | string) {
+		if (this.objects.has(key)) return "exists" as const;
+		this.objects.set(key, Buffer.from(body).toString());
+		return "created" as const;
+	}
+
+	async get(key: string): Promise<string | undefined> {
+		this.reads.push(key);
+		return this.objects.get(key);
+	}
+
+	async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
+		for (const key of [...this.objects.keys()].sort())
+			if (key.startsWith(prefix) && key > after)
+				yield { key, bytes: 0, modifiedMs: 0 };
+	}
+
+	async presign(key: string): Promise<string> {
+		return `memory:${key}`;
+	}
+
+	async linkSeconds(wanted: number): Promise<number> {
+		return wanted;
+	}
+
+	async remove(keys: readonly string[]): Promise<void> {
+		for (const key of keys) this.objects.delete(key);
+	}
+}

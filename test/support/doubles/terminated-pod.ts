@@ -1,0 +1,21 @@
+import type { Pod } from "../../../kube/kinds.ts";
+
+/** The status of a Pod whose process has ended and left this message at its terminationMessagePath. */
+export function terminated(end: {
+	exitCode: number;
+	message?: string;
+	reason?: string;
+}): NonNullable<Pod["status"]> {
+	return {
+		containerStatuses: [
+			{
+				name: "tidemill",
+				image: "",
+				imageID: "",
+				ready: false,
+				restartCount: 0,
+				state: { terminated: end },
+			},
+		],
+	};
+}

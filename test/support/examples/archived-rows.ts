@@ -1,0 +1,37 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { temporaryDirectory } from "../servers/test-server.ts";
+
+/** A row as it stands in an object. */
+export interface ArchivedRow {
+	key: string;
+	event_id: string;
+	timestamp: string;
+	date: string;
+	body: string;
+	kind: string;
+	headers: string | null;
+	violations: string | null;
+}
+
+/** The rows of one object, in the order in which they stand there. */
+export async function readArchivedRows(
+	bytes: Buffer,
+): Promise<Omit<ArchivedRow, "key">[]> {
+	const directory = await temporaryDirectory("object");
+	const file = join(directory, "object.parquet");
+	await writeFile(file, bytes);
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	try {
+		const reader = await connection.runAndReadAll(
+			`SELECT event_id, strftime(timestamp AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS timestamp, date::VARCHAR AS date, body, kind, headers, violations FROM read_parquet('${file}', hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`,
+		);
+		return reader.getRowObjectsJson() as unknown as Omit<ArchivedRow, "key">[];
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+		await rm(directory, { recursive: true });
+	}
+}

@@ -1,0 +1,55 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import {
+	DuckDBDateValue,
+	DuckDBInstance,
+	DuckDBTimestampTZValue,
+} from "@duckdb/node-api";
+import { dayMs, startOfDate } from "../../../contracts/utc-date.ts";
+import { temporaryDirectory } from "../servers/test-server.ts";
+
+export interface ObjectEvent {
+	event_id: string;
+	/** Milliseconds since the epoch. */
+	timestampMs: number;
+	body: string;
+	headers?: Record<string, string>;
+}
+
+/** The bytes of one object as archive writes it (design §5). */
+export async function parquetObject(
+	date: string,
+	events: ObjectEvent[],
+): Promise<Buffer> {
+	const directory = await temporaryDirectory("parquet");
+	const instance = await DuckDBInstance.create(":memory:");
+	const connection = await instance.connect();
+	try {
+		await connection.run(
+			"CREATE TABLE e (event_id VARCHAR, timestamp TIMESTAMPTZ, date DATE, body VARCHAR, kind VARCHAR, headers VARCHAR, violations VARCHAR)",
+		);
+		const appender = await connection.createAppender("e");
+		for (const { event_id, timestampMs, body, headers } of events) {
+			appender.appendVarchar(event_id);
+			appender.appendTimestampTZ(
+				new DuckDBTimestampTZValue(BigInt(timestampMs) * 1000n),
+			);
+			appender.appendDate(new DuckDBDateValue(startOfDate(date) / dayMs));
+			appender.appendVarchar(body);
+			appender.appendVarchar("json");
+			appender.appendVarchar(headers ? JSON.stringify(headers) : "");
+			appender.appendVarchar("");
+			appender.endRow();
+		}
+		appender.closeSync();
+		const file = join(directory, "object.parquet");
+		await connection.run(
+			`COPY (FROM e ORDER BY timestamp, event_id) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`,
+		);
+		return await readFile(file);
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+		await rm(directory, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,165 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { resolveBinaries } from "../../../local/binaries.ts";
+import { crdFiles } from "../../../local/cluster.ts";
+import { kubeconfig } from "../../../local/kubeconfig.ts";
+import { ensurePki, type Pki } from "../../../local/pki.ts";
+import { freePort } from "../../../local/ports.ts";
+import { etcd } from "../../../local/servers/etcd.ts";
+import { kubeApiserver } from "../../../local/servers/kube-apiserver.ts";
+import { kubeControllerManager } from "../../../local/servers/kube-controller-manager.ts";
+import { startServer, temporaryDirectory } from "./test-server.ts";
+
+export interface TestControlPlane {
+	/** Path of an administrator's kubeconfig. */
+	kubeconfig: string;
+	/** All keys, for a kubeconfig of another user. */
+	pki: Pki;
+	server: string;
+	/** Process ids of the parts that a bench measures. */
+	pids: { apiserver: number; controllerManager: number };
+	/** Runs kubectl as administrator; resolves with its standard output. */
+	kubectl(...args: string[]): Promise<string>;
+	/** Kills the apiserver with SIGKILL; etcd and the controllers stay. */
+	kill(): Promise<void>;
+	/** Starts the apiserver again after `kill`. */
+	start(): Promise<void>;
+	/** Makes etcd forget all versions but the newest. */
+	compact(): Promise<void>;
+	/** Ends all and removes their data. */
+	stop(): Promise<void>;
+}
+
+/** A real etcd, kube-apiserver and kube-controller-manager, with Tidemill's CRDs installed. */
+export async function startControlPlane({
+	apiserverFlags,
+}: {
+	apiserverFlags?: string[];
+} = {}): Promise<TestControlPlane> {
+	const directory = await temporaryDirectory("control-plane");
+	const commands = await resolveBinaries([
+		"etcd",
+		"kube-apiserver",
+		"kube-controller-manager",
+		"kubectl",
+	]);
+	const pki = await ensurePki(join(directory, "pki"));
+	const [clientPort, peerPort, port] = [
+		await freePort(),
+		await freePort(),
+		await freePort(),
+	];
+	const storage = await startServer(
+		etcd({
+			command: commands.etcd,
+			dataDirectory: join(directory, "etcd", "data"),
+			clientPort,
+			peerPort,
+			pki,
+			fsync: false,
+		}),
+		join(directory, "etcd"),
+	);
+	const apiserver = await startServer(
+		kubeApiserver({
+			command: commands["kube-apiserver"],
+			port,
+			etcdPort: clientPort,
+			pki,
+			flags: apiserverFlags,
+		}),
+		join(directory, "apiserver"),
+	);
+	const server = `https://127.0.0.1:${port}`;
+	const kubeconfigOf = async (user: "admin" | "controllerManager") => {
+		const file = join(directory, `${user}.kubeconfig`);
+		const { cert, key } = pki[user];
+		await writeFile(
+			file,
+			kubeconfig({
+				name: "tidemill-test",
+				server,
+				ca: pki.ca.cert,
+				user: { name: user, cert, key },
+			}),
+			{ mode: 0o600 },
+		);
+		return file;
+	};
+	const admin = await kubeconfigOf("admin");
+	const kubectl = async (...args: string[]) => {
+		const { stdout } = await promisify(execFile)(
+			commands.kubectl,
+			["--kubeconfig", admin, ...args],
+			{ maxBuffer: 64 * 1024 * 1024 },
+		);
+		return stdout;
+	};
+	const [controllers] = await Promise.all([
+		startServer(
+			kubeControllerManager({
+				command: commands["kube-controller-manager"],
+				kubeconfigFile: await kubeconfigOf("controllerManager"),
+				apiserverPort: port,
+				pki,
+			}),
+			join(directory, "controller-manager"),
+		),
+		installCRDs(kubectl),
+	]);
+	return {
+		kubeconfig: admin,
+		pki,
+		server,
+		get pids() {
+			return { apiserver: apiserver.pid, controllerManager: controllers.pid };
+		},
+		kubectl,
+		kill: () => apiserver.kill(),
+		start: () => apiserver.start(),
+		compact: () => compactEtcd(`https://127.0.0.1:${clientPort}`, pki),
+		stop: async () => {
+			for (const part of [controllers, apiserver, storage]) await part.stop();
+			await rm(directory, { recursive: true, force: true });
+		},
+	};
+}
+
+/** By etcd's JSON gateway, whose numbers are text. */
+async function compactEtcd(url: string, pki: Pki): Promise<void> {
+	const ask = async (path: string, body: object) => {
+		const asking = request(new URL(path, url), {
+			method: "POST",
+			ca: pki.etcdCA.cert,
+			...pki.etcdClient,
+		});
+		const answered = once(asking, "response");
+		asking.end(JSON.stringify(body));
+		const [response] = (await answered) as [IncomingMessage];
+		const answer = await text(response);
+		if (response.statusCode !== 200) throw new Error(`etcd: ${answer}`);
+		return JSON.parse(answer);
+	};
+	const { header } = await ask("/v3/kv/range", { key: "AA==" });
+	await ask("/v3/kv/compaction", { revision: header.revision, physical: true });
+}
+
+async function installCRDs(
+	kubectl: TestControlPlane["kubectl"],
+): Promise<void> {
+	const files = (await crdFiles()).map((file) => `--filename=${file}`);
+	if (files.length === 0) return;
+	await kubectl("apply", "--server-side", ...files);
+	await kubectl(
+		"wait",
+		"--for=condition=Established",
+		"--timeout=120s",
+		...files,
+	);
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { resolveBinaries } from "../../../local/binaries.ts";
+import { freePort } from "../../../local/ports.ts";
+import { nats, natsConfig, natsUrl } from "../../../local/servers/nats.ts";
+import { type NatsRole, natsRoles } from "../../../local/servers/nats-users.ts";
+import { s3, s3Region } from "../../../local/servers/s3.ts";
+
+export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
+
+import {
+	startServer,
+	storeDirectory,
+	type TestServer,
+	temporaryDirectory,
+} from "./test-server.ts";
+
+export type { TestServer } from "./test-server.ts";
+
+export interface TestNats extends TestServer {
+	/** Of the user who may do everything. */
+	url: string;
+	/** Of a role's user: what a role may not do is refused as in production. */
+	urlFor(role: NatsRole): string;
+	/** HTTP: /healthz, /varz, /jsz. */
+	monitorUrl: string;
+}
+
+/** @param edit changes the configuration, to be one that Tidemill must refuse. */
+export async function startNats(
+	edit: (config: ReturnType<typeof JSON.parse>) => void = () => undefined,
+): Promise<TestNats> {
+	const directory = await storeDirectory("nats");
+	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
+	const settings = {
+		port: await freePort(),
+		monitorPort: await freePort(),
+		storeDirectory: join(directory, "store"),
+		passwords: Object.fromEntries(
+			[...natsRoles, "admin"].map((role) => [role, secret()]),
+		) as Record<NatsRole | "admin", string>,
+	};
+	const configFile = join(directory, "nats.conf");
+	const config = JSON.parse(natsConfig(settings));
+	edit(config);
+	await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
+	const program = nats({
+		command,
+		configFile,
+		monitorPort: settings.monitorPort,
+	});
+	return Object.assign(await startServer(program, directory), {
+		url: natsUrl(settings, "admin"),
+		urlFor: (role: NatsRole) => natsUrl(settings, role),
+		monitorUrl: `http://127.0.0.1:${settings.monitorPort}`,
+	});
+}
+
+export interface TestS3 extends TestServer {
+	endpoint: string;
+	bucket: string;
+	region: string;
+	accessKeyId: string;
+	secretAccessKey: string;
+	/** Where the bucket's objects lie as files; their times are the objects'. */
+	bucketDirectory: string;
+}
+
+/** Below it, each bucket of the gateway has a name of its own. */
+export const s3Domain = "s3.localhost";
+
+/** @param buckets folder of the buckets; one that goes with the server unless given. */
+export async function startS3(buckets?: string): Promise<TestS3> {
+	const directory = await temporaryDirectory("s3");
+	const folder = buckets ?? join(directory, "buckets");
+	const { versitygw } = await resolveBinaries(["versitygw"]);
+	const bucket = "tidemill";
+	await mkdir(join(folder, bucket), { recursive: true });
+	const settings = {
+		port: await freePort(),
+		accessKeyId: "test",
+		secretAccessKey: secret(),
+	};
+	const program = s3({
+		...settings,
+		command: versitygw,
+		directory: folder,
+		virtualDomain: s3Domain,
+	});
+	return Object.assign(await startServer(program, directory), {
+		endpoint: `http://127.0.0.1:${settings.port}`,
+		bucket,
+		region: s3Region,
+		accessKeyId: settings.accessKeyId,
+		secretAccessKey: settings.secretAccessKey,
+		bucketDirectory: join(folder, bucket),
+	});
+}
+
+function secret(): string {
+	return randomBytes(16).toString("hex");
+}
