@@ -2,24 +2,35 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { jsonSchema } from "../crds/json-schema.ts";
 import { readResourceSchemas } from "../crds/resource-schema.ts";
-import { referenceText } from "./reference-text.ts";
-import { typesText } from "./types-text.ts";
+import { apiPage } from "./api-page.ts";
+import { bigQueryErrorsPage } from "./bigquery-errors-page.ts";
+import { clientTypesText } from "./client-types.ts";
+import { conditionsPage } from "./conditions-page.ts";
+import { crdTypesText } from "./crd-types.ts";
+import { errorsPage } from "./errors-page.ts";
+import { eventsPage } from "./events-page.ts";
+import { metricsPage } from "./metrics-page.ts";
+import { resourcesPage } from "./resources-page.ts";
 
-/** What follows from crds/*.yaml: the text of each generated file, by its path in the repository. */
-export function generatedFiles(): Record<string, string> {
+/** Every generated file: its path in the repository and its text. */
+export function generatedFiles(): [path: string, text: string][] {
 	const resources = readResourceSchemas();
-	return {
-		"crds/generated/types.ts": typesText(resources),
-		"crds/generated/spec-schemas.json": json(
-			Object.fromEntries(
-				resources.map(({ kind, schema }) => [
-					kind,
-					jsonSchema(schema.properties!.spec!),
-				]),
-			),
-		),
-		"docs/reference/resources.md": referenceText(resources),
-	};
+	const specSchemas = resources.map(({ kind, schema }) => [
+		kind,
+		jsonSchema(schema.properties!.spec!),
+	]);
+	return [
+		["api/generated/client-types.ts", clientTypesText()],
+		["crds/generated/spec-schemas.json", json(Object.fromEntries(specSchemas))],
+		["crds/generated/types.ts", crdTypesText(resources)],
+		["docs/reference/api.md", apiPage()],
+		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
+		["docs/reference/conditions.md", conditionsPage()],
+		["docs/reference/errors.md", errorsPage()],
+		["docs/reference/events.md", eventsPage()],
+		["docs/reference/metrics.md", metricsPage()],
+		["docs/reference/resources.md", resourcesPage(resources)],
+	];
 }
 
 function json(value: unknown): string {
@@ -27,7 +38,7 @@ function json(value: unknown): string {
 }
 
 if (import.meta.main)
-	for (const [path, text] of Object.entries(generatedFiles())) {
+	for (const [path, text] of generatedFiles()) {
 		const file = join(import.meta.dirname, "..", path);
 		mkdirSync(dirname(file), { recursive: true });
 		writeFileSync(file, text);
