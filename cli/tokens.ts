@@ -1,8 +1,8 @@
-import { awaitObject } from "../api/resources/object-wait.ts";
 import { hasReason } from "../kube/client/client.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../kube/resource.ts";
 import { resourcePath } from "../kube/resource.ts";
+import { awaitObject } from "../kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./cluster.ts";
 import { CommandError, command } from "./command.ts";
 import { readArguments, UsageError } from "./command-line.ts";

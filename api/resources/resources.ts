@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { ApiError, hasReason } from "../../kube/client/client.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { RequestError } from "../errors.ts";
 import type { Caller, Handler } from "../handler.ts";
 import { madeOnce, requestMark } from "../once/made-once.ts";
@@ -9,7 +10,6 @@ import type { OnceRequest } from "../once/request-keys.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { etagOf, requireMatch } from "./etag.ts";
 import { removeSecrets, withSecrets } from "./inline-secrets.ts";
-import { awaitObject } from "./object-wait.ts";
 import { page } from "./page.ts";
 import {
 	changedSpec,

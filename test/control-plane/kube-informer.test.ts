@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { awaitObject } from "../../api/resources/object-wait.ts";
 import { ApiError, KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { type ConfigMap, kinds } from "../../kube/kinds.ts";
 import { Informer } from "../../kube/watch/informer.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { createLog } from "../../service/log.ts";
 import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
 import { TcpProxy } from "../support/proxies/tcp-proxy.ts";

@@ -1,15 +1,8 @@
-import { ApiError, type KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-
-/** What is known of an object, and the version of the apiserver's state from which it is followed on. */
-interface Sighting<T> {
-	/** undefined when it was deleted. */
-	latest: T | undefined;
-	version: string;
-}
+import { ApiError, type KubeClient } from "../client/client.ts";
+import type { KubeObject, ResourceKind } from "../resource.ts";
 
 /**
- * Follows an object until it `isSettled` or `signal` fires, and returns it as last seen; undefined when it was deleted.
+ * Watches one object until it `isSettled` or `signal` fires, and returns it as last seen, or undefined after a deletion.
  * Throws as the client does.
  */
 export async function awaitObject<T extends KubeObject>(
@@ -34,7 +27,14 @@ export async function awaitObject<T extends KubeObject>(
 	return latest;
 }
 
-/** One watch, which the apiserver may end at any time. */
+/** An object as last seen, and the resource version from which to watch on. */
+interface Sighting<T> {
+	/** undefined after a deletion. */
+	latest: T | undefined;
+	version: string;
+}
+
+/** One watch. The apiserver may end it at any time. */
 async function follow<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
@@ -58,17 +58,17 @@ async function follow<T extends KubeObject>(
 		}
 	} catch (error) {
 		if (error instanceof ApiError && error.status === 410)
-			return lookAnew(client, kind, latest);
+			return relist(client, kind, latest);
 		if (!signal.aborted) throw error;
 	}
 	return { latest, version };
 }
 
 /**
- * The apiserver doesn't know the version any more. The object's own is of its last change, which may be long ago, and
- * would be refused again and again: it is the list's that is of now.
+ * For a version that has expired (410). The object's own version dates from its last change and may have expired too;
+ * the list's version is current.
  */
-async function lookAnew<T extends KubeObject>(
+async function relist<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
 	object: T,
