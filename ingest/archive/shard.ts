@@ -1,7 +1,7 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
-import type { KeyBucket } from "../wire/key-bucket.ts";
+import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Alarm } from "./alarm.ts";
 import {
 	type CutRecord,
@@ -88,7 +88,7 @@ export class Shard {
 	#areCutsListed = false;
 	#accepted: AcceptedLoss[] = [];
 	#queue: FrameQueue | undefined;
-	#keys: KeyBucket | undefined;
+	#keys: IdempotencyBucket | undefined;
 	#failures = 0;
 
 	constructor(options: ShardOptions) {

@@ -10,7 +10,7 @@ import { connectNats } from "../../service/nats.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { KeyBucket } from "../wire/key-bucket.ts";
+import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Turnstile } from "./admission/concurrency-limit.ts";
 import { Claims } from "./commit/claims.ts";
@@ -100,7 +100,7 @@ export async function main(): Promise<number> {
 		committers.push(shard.committer);
 	}
 	const claims = new Claims({
-		bucket: await KeyBucket.open(connection, keyTimeoutMs),
+		bucket: await IdempotencyBucket.open(connection, keyTimeoutMs),
 		isOpen: (shard) => shards[shard]?.unavailable === undefined,
 		progress: (shard) => readShardProgress(connection, shard, keyTimeoutMs),
 		log,

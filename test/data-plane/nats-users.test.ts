@@ -12,8 +12,8 @@ import {
 	streamName,
 } from "../../contracts/nats.ts";
 import { openKeyBucket } from "../../ingest/archive/write/key-bucket-creation.ts";
-import { KeyBucket } from "../../ingest/wire/key-bucket.ts";
-import { claimed } from "../../ingest/wire/key-entry.ts";
+import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
+import { claimed } from "../../ingest/wire/idempotency-entry.ts";
 import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 
@@ -77,9 +77,9 @@ test("receive publishes frames, which archive reads and purges", async () => {
 test("receive and archive write senders' keys, and receive reads how far objects are done", async () => {
 	await openKeyBucket(as.archive, { maxKeys: 1, replicas: 1 });
 	const entry = claimed("event", "claim", { nowMs: Date.now(), windowMs: 9e5 });
-	const ofReceive = await KeyBucket.open(as.receive, 120_000);
+	const ofReceive = await IdempotencyBucket.open(as.receive, 120_000);
 	const revision = await ofReceive.write("x", entry, 0);
-	const ofArchive = await KeyBucket.open(as.archive, 120_000);
+	const ofArchive = await IdempotencyBucket.open(as.archive, 120_000);
 	const kept = { entry, revision };
 	expect(await ofArchive.readMany(["y", "z"])).toEqual(new Map());
 	expect(await ofArchive.readMany(["x", "y"])).toEqual(new Map([["x", kept]]));

@@ -15,7 +15,7 @@ import {
 } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
-import { inspectShardStream } from "../../wire/stream-safety.ts";
+import { inspectShardStream } from "../../wire/stream-inspection.ts";
 import { NextStreamName } from "./next-stream-name.ts";
 import type { StreamAtCut } from "./stream-identity.ts";
 

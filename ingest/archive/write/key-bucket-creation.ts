@@ -7,7 +7,11 @@ import {
 } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
-import { headroom, KeyBucket, keysStream } from "../../wire/key-bucket.ts";
+import {
+	IdempotencyBucket,
+	idempotencyStream,
+	keyHeadroom,
+} from "../../wire/idempotency-bucket.ts";
 
 export interface KeySettings {
 	/** How many idempotency keys are kept at most. */
@@ -26,12 +30,12 @@ const nameTaken = 10058;
 export async function openKeyBucket(
 	connection: NatsConnection,
 	{ maxKeys, replicas }: KeySettings,
-): Promise<KeyBucket> {
+): Promise<IdempotencyBucket> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
-	const bounds = { max_msgs: maxKeys + headroom, num_replicas: replicas };
+	const bounds = { max_msgs: maxKeys + keyHeadroom, num_replicas: replicas };
 	try {
 		await streams.add({
-			name: keysStream,
+			name: idempotencyStream,
 			description: "Idempotency keys of senders, by digest",
 			subjects: [`$KV.${bucket.idempotency}.>`],
 			storage: StorageType.File,
@@ -45,7 +49,7 @@ export async function openKeyBucket(
 	} catch (error) {
 		if (!(error instanceof JetStreamApiError) || error.code !== nameTaken)
 			throw error;
-		await streams.update(keysStream, bounds);
+		await streams.update(idempotencyStream, bounds);
 	}
-	return KeyBucket.open(connection, timeoutMs);
+	return IdempotencyBucket.open(connection, timeoutMs);
 }

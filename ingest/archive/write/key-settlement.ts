@@ -1,7 +1,10 @@
 import { stringify } from "uuid";
 import { frameId } from "../../wire/frame.ts";
-import type { KeptEntry, KeyBucket } from "../../wire/key-bucket.ts";
-import { onStored } from "../../wire/key-entry.ts";
+import type {
+	IdempotencyBucket,
+	KeptEntry,
+} from "../../wire/idempotency-bucket.ts";
+import { onStored } from "../../wire/idempotency-entry.ts";
 import { mapConcurrently } from "../concurrency.ts";
 import {
 	type CutRecord,
@@ -22,7 +25,7 @@ interface Copy {
 
 /** Settles the keys of the cut's frames, which are all read so far. Returns the cut without events that other frames stored. */
 export async function withoutRepeats(
-	bucket: KeyBucket,
+	bucket: IdempotencyBucket,
 	cut: CutRecord,
 	read: readonly StoredFrame[],
 ): Promise<CutRecord> {
@@ -38,7 +41,7 @@ export async function withoutRepeats(
  * its event. `repeated` are sequences of frames that aren't taken.
  */
 async function settleKeys(
-	bucket: KeyBucket,
+	bucket: IdempotencyBucket,
 	frames: readonly StoredFrame[],
 	repeated: readonly number[],
 ): Promise<EventPlace[]> {
@@ -65,7 +68,7 @@ async function settleKeys(
 
 /** What stands under the copy's key now, if the copy is to be kept. */
 async function settle(
-	bucket: KeyBucket,
+	bucket: IdempotencyBucket,
 	{ key, event, frame }: Copy,
 	kept: KeptEntry | undefined,
 ): Promise<KeptEntry | undefined | "drop" | "changed"> {

@@ -3,16 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Route } from "../../../contracts/route.ts";
 import type { Logger } from "../../../service/log.ts";
 import { frameId } from "../../wire/frame.ts";
-import { type KeyBucket, KeysFull } from "../../wire/key-bucket.ts";
+import {
+	type IdempotencyBucket,
+	IdempotencyBucketFull,
+} from "../../wire/idempotency-bucket.ts";
 import {
 	type Claimed,
 	claimed,
-	type KeyEntry,
+	type IdempotencyEntry,
 	onRefused,
 	onStored,
 	reactionTo,
 	type ShardProgress,
-} from "../../wire/key-entry.ts";
+} from "../../wire/idempotency-entry.ts";
 import { type Refusal, refusals } from "../refusal.ts";
 import type { OutgoingFrame, PublishOutcome } from "./committer.ts";
 
@@ -25,7 +28,7 @@ export interface Claim {
 }
 
 export interface ClaimsOptions {
-	bucket: Pick<KeyBucket, "read" | "write" | "count">;
+	bucket: Pick<IdempotencyBucket, "read" | "write" | "count">;
 	/** Events of the shard can be stored now. */
 	isOpen(shard: number): boolean;
 	progress(shard: number): Promise<ShardProgress>;
@@ -43,7 +46,7 @@ const maxBackoffMs = 5_000;
 const maxClaimMs = 10_000;
 const countEveryMs = 1_000;
 
-/** Receive's part in {@link file://../../wire/key-entry.ts}: it claims keys, and says what became of the events. */
+/** Receive's part in {@link file://../../wire/idempotency-entry.ts}: it claims keys, and says what became of the events. */
 export class Claims {
 	/** Entries in the bucket when it was last looked at. */
 	keys = 0;
@@ -88,7 +91,7 @@ export class Claims {
 		} catch (error) {
 			this.#options.log.debug({ err: error }, "a key couldn't be claimed");
 			this.outcomes.refused++;
-			return error instanceof KeysFull
+			return error instanceof IdempotencyBucketFull
 				? refusals.TooManyKeys
 				: refusals.StorageUnavailable;
 		}
@@ -145,7 +148,7 @@ export class Claims {
 			const revision = await this.#options.bucket.write(key, entry, before);
 			return revision === undefined ? undefined : { key, entry, revision };
 		} catch (error) {
-			if (!(error instanceof KeysFull))
+			if (!(error instanceof IdempotencyBucketFull))
 				this.#giveBack({ key, entry, revision: undefined });
 			throw error;
 		}
@@ -181,7 +184,7 @@ export class Claims {
 
 	#settleInBackground(
 		claim: Claim,
-		change: (entry: KeyEntry) => KeyEntry | undefined,
+		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): void {
 		if (this.#settling.size >= maxSettling) return;
 		const settling = this.#settle(claim, change).finally(() =>
@@ -193,11 +196,11 @@ export class Claims {
 	/** Gives up after a minute: then archive, or time, tells what became of the event. */
 	async #settle(
 		claim: Claim,
-		change: (entry: KeyEntry) => KeyEntry | undefined,
+		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): Promise<void> {
 		const { bucket } = this.#options;
 		const untilMs = performance.now() + settleForMs;
-		let kept: { entry: KeyEntry; revision: number } | undefined =
+		let kept: { entry: IdempotencyEntry; revision: number } | undefined =
 			claim.revision === undefined
 				? undefined
 				: { entry: claim.entry, revision: claim.revision };

@@ -3,7 +3,7 @@ import { jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket, framesSubject } from "../../../contracts/nats.ts";
-import type { ShardProgress } from "../../wire/key-entry.ts";
+import type { ShardProgress } from "../../wire/idempotency-entry.ts";
 
 /** Asks how far a shard's stream and its archiving are. Throws when NATS doesn't say; waits so long for each answer. */
 export async function readShardProgress(

@@ -4,7 +4,7 @@ import type { Logger } from "../../../service/log.ts";
 import {
 	inspectShardStream,
 	type ShardStream,
-} from "../../wire/stream-safety.ts";
+} from "../../wire/stream-inspection.ts";
 import type { ReceiveMetrics } from "../metrics.ts";
 import {
 	Committer,

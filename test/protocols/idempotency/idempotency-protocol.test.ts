@@ -4,7 +4,7 @@ import {
 	onRefused,
 	onStored,
 	reactionTo,
-} from "../../../ingest/wire/key-entry.ts";
+} from "../../../ingest/wire/idempotency-entry.ts";
 import { searchAll } from "../cut/exhaustive-search.ts";
 import { everyWayOf, type Scenario } from "./model.ts";
 import type { Protocol } from "./steps.ts";

@@ -1,4 +1,4 @@
-import { claimMs, reactionTo } from "../../../ingest/wire/key-entry.ts";
+import { claimMs, reactionTo } from "../../../ingest/wire/idempotency-entry.ts";
 import type { Search } from "../cut/exhaustive-search.ts";
 import {
 	archiverSteps,

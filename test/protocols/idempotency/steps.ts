@@ -1,11 +1,11 @@
 import {
 	claimed,
 	claimMs,
-	type KeyEntry,
+	type IdempotencyEntry,
 	onRefused,
 	onStored,
 	reactionTo,
-} from "../../../ingest/wire/key-entry.ts";
+} from "../../../ingest/wire/idempotency-entry.ts";
 import type { Archiver, Kept, Receiver, World } from "./world.ts";
 
 /** What a mutation of the protocol can change. */
@@ -173,11 +173,17 @@ function told(world: World, { entry }: Kept): Partial<World> {
 		: {};
 }
 
-function keptOf({ entry, revision }: { entry: KeyEntry; revision?: number }) {
+function keptOf({
+	entry,
+	revision,
+}: {
+	entry: IdempotencyEntry;
+	revision?: number;
+}) {
 	return revision === undefined ? {} : { kept: { entry, revision } };
 }
 
-function write(world: World, entry: KeyEntry): Partial<World> {
+function write(world: World, entry: IdempotencyEntry): Partial<World> {
 	const revision = world.lastRevision + 1;
 	return { kept: { entry, revision }, lastRevision: revision };
 }

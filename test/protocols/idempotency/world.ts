@@ -1,8 +1,8 @@
 import type {
 	Claimed,
-	KeyEntry,
+	IdempotencyEntry,
 	ShardProgress,
-} from "../../../ingest/wire/key-entry.ts";
+} from "../../../ingest/wire/idempotency-entry.ts";
 
 /** All there is in the simulation, as one plain value. All requests have one key and are in one window unless it expires. */
 export interface World {
@@ -43,7 +43,7 @@ export interface StoredFrame extends ModelFrame {
 }
 
 export interface Kept {
-	entry: KeyEntry;
+	entry: IdempotencyEntry;
 	revision: number;
 }
 
@@ -74,7 +74,7 @@ export type Receiver =
 export type Archiver =
 	| { at: "read" }
 	| ({ at: "look" | "decide" } & Draft)
-	| ({ at: "mark"; entry: KeyEntry; revision: number } & Draft)
+	| ({ at: "mark"; entry: IdempotencyEntry; revision: number } & Draft)
 	| { at: "finish"; last: number };
 
 /** A cut on its way: `next` is the sequence whose key is settled next. */

@@ -7,7 +7,7 @@
  *              claimed, released → claimed   a repeat takes the id over
  *              any → (none)              at the end of the window
  */
-export type KeyEntry = Claimed | Released | Stored;
+export type IdempotencyEntry = Claimed | Released | Stored;
 
 interface Known {
 	/** Event id, a UUID's text. The same in all states: who was told it may rely on it. */
@@ -57,7 +57,7 @@ export interface ShardProgress {
 
 /** What a request under this key is to do: nothing but say the event's id, wait for an outcome, or take the id over. */
 export function reactionTo(
-	entry: KeyEntry,
+	entry: IdempotencyEntry,
 	progress: ShardProgress | undefined,
 ): "repeat" | "wait" | "take over" {
 	switch (entry.state) {
@@ -90,7 +90,7 @@ export function claimed(
 	event: string,
 	claim: string,
 	{ nowMs, windowMs }: { nowMs: number; windowMs: number },
-	before?: KeyEntry,
+	before?: IdempotencyEntry,
 ): Claimed {
 	return {
 		state: "claimed",
@@ -106,7 +106,7 @@ export function claimed(
  * entry says so or knows nothing of the event. `drop`: it was stored before, by another frame.
  */
 export function onStored(
-	entry: KeyEntry | undefined,
+	entry: IdempotencyEntry | undefined,
 	event: string,
 	frame: string,
 ): Stored | "keep" | "drop" {
@@ -118,7 +118,7 @@ export function onStored(
 
 /** What becomes of the entry when the claimant knows that its event isn't stored; undefined when it is not its own. */
 export function onRefused(
-	entry: KeyEntry | undefined,
+	entry: IdempotencyEntry | undefined,
 	claim: string,
 ): Released | undefined {
 	if (entry?.state !== "claimed" || entry.claim !== claim) return undefined;

@@ -6,7 +6,7 @@ import {
 	type StreamConfig,
 } from "@nats-io/jetstream";
 import { expect, test } from "vitest";
-import { serverFaults, streamFaults } from "./stream-safety.ts";
+import { serverFaults, streamFaults } from "./stream-inspection.ts";
 
 const safe = {
 	name: "s",

@@ -3,27 +3,27 @@ import {
 	type Claimed,
 	claimed,
 	claimMs,
-	type KeyEntry,
+	type IdempotencyEntry,
 	onRefused,
 	onStored,
 	reactionTo,
 	type ShardProgress,
-} from "./key-entry.ts";
+} from "./idempotency-entry.ts";
 
 const times = { nowMs: 1_000, windowMs: 600_000 };
 const claim: Claimed = claimed("event", "mine", times);
-const released: KeyEntry = {
+const released: IdempotencyEntry = {
 	state: "released",
 	event: "event",
 	expiresAtMs: 601_000,
 };
-const stored: KeyEntry = { ...released, state: "stored", frame: "p.1" };
+const stored: IdempotencyEntry = { ...released, state: "stored", frame: "p.1" };
 
 const afterDeadline = claim.deadlineMs + 1;
 /** The stream is empty, but for what is said of it. */
 const far = { firstStoredAtMs: Number.NaN };
 
-test.each<[string, KeyEntry, ShardProgress | undefined, string]>([
+test.each<[string, IdempotencyEntry, ShardProgress | undefined, string]>([
 	["a stored event", stored, undefined, "repeat"],
 	["an event that isn't stored", released, undefined, "take over"],
 	["a claim", claim, undefined, "wait"],
@@ -101,7 +101,7 @@ test("a claim has its deadline after all that its claimant may publish, and ends
 	});
 });
 
-test.each<[string, KeyEntry | undefined, unknown]>([
+test.each<[string, IdempotencyEntry | undefined, unknown]>([
 	["no entry", undefined, "keep"],
 	["another event's entry", { ...stored, event: "other" }, "keep"],
 	["its own claim", claim, stored],
@@ -112,7 +112,7 @@ test.each<[string, KeyEntry | undefined, unknown]>([
 	expect(onStored(entry, "event", "p.1")).toEqual(expected);
 });
 
-test.each<[string, KeyEntry | undefined, unknown]>([
+test.each<[string, IdempotencyEntry | undefined, unknown]>([
 	["its claim", claim, released],
 	["another's claim", { ...claim, claim: "theirs" }, undefined],
 	["a stored event", stored, undefined],

@@ -8,20 +8,20 @@ import {
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../contracts/nats.ts";
 import { isConflict } from "../../service/nats-conflict.ts";
-import type { KeyEntry } from "./key-entry.ts";
+import type { IdempotencyEntry } from "./idempotency-entry.ts";
 
 /** An entry and the revision that a write must name to replace it. */
 export interface KeptEntry {
-	entry: KeyEntry;
+	entry: IdempotencyEntry;
 	revision: number;
 }
 
 /** No more keys are taken until some have expired. */
-export class KeysFull extends Error {
-	override name = "KeysFull";
+export class IdempotencyBucketFull extends Error {
+	override name = "IdempotencyBucketFull";
 }
 
-export const keysStream = `KV_${bucket.idempotency}`;
+export const idempotencyStream = `KV_${bucket.idempotency}`;
 const subjectPrefix = `$KV.${bucket.idempotency}.`;
 /** nats-server's JSStreamStoreFailedF: the stream's limits. */
 const storeFailed = 10077;
@@ -32,7 +32,7 @@ const readAtOnce = 500;
  * The idempotency bucket: entries by the key's digest, each with a time to live of its own. Plain JetStream requests, as
  * the KV client writes no such times but with `create`.
  */
-export class KeyBucket {
+export class IdempotencyBucket {
 	readonly #jetstream: JetStreamClient;
 	readonly #manager: JetStreamManager;
 	readonly #timeoutMs: number;
@@ -51,15 +51,15 @@ export class KeyBucket {
 	static async open(
 		connection: NatsConnection,
 		timeoutMs: number,
-	): Promise<KeyBucket> {
+	): Promise<IdempotencyBucket> {
 		const client = jetstream(connection, { timeout: timeoutMs });
 		const manager = await client.jetstreamManager(false);
-		return new KeyBucket(client, manager, timeoutMs);
+		return new IdempotencyBucket(client, manager, timeoutMs);
 	}
 
 	/** What the bucket's leader has; undefined for nothing. */
 	async read(key: string): Promise<KeptEntry | undefined> {
-		const message = await this.#manager.streams.getMessage(keysStream, {
+		const message = await this.#manager.streams.getMessage(idempotencyStream, {
 			last_by_subj: subjectPrefix + key,
 		});
 		return message ? kept(message) : undefined;
@@ -71,7 +71,7 @@ export class KeyBucket {
 		for (let at = 0; at < keys.length; at += readAtOnce) {
 			const some = keys.slice(at, at + readAtOnce);
 			const messages = await this.#manager.direct.getLastMessagesFor(
-				keysStream,
+				idempotencyStream,
 				{ multi_last: some.map((key) => subjectPrefix + key) },
 			);
 			for await (const message of messages)
@@ -88,11 +88,11 @@ export class KeyBucket {
 
 	/**
 	 * Writes an entry in place of the one that has this revision, 0 for none. Returns its own, undefined when another write
-	 * was first. Throws {@link KeysFull}, or what NATS says: the entry may be written then.
+	 * was first. Throws {@link IdempotencyBucketFull}, or what NATS says: the entry may be written then.
 	 */
 	async write(
 		key: string,
-		entry: KeyEntry,
+		entry: IdempotencyEntry,
 		revision: number,
 	): Promise<number | undefined> {
 		const leftMs = entry.expiresAtMs - Date.now();
@@ -111,15 +111,16 @@ export class KeyBucket {
 		} catch (error) {
 			if (isConflict(error)) return undefined;
 			if (error instanceof JetStreamApiError && error.code === storeFailed)
-				throw new KeysFull(error.message, { cause: error });
+				throw new IdempotencyBucketFull(error.message, { cause: error });
 			throw error;
 		}
 	}
 
 	/** How many entries there are, and how many there may be. */
 	async count(): Promise<{ keys: number; maxKeys: number }> {
-		const { state, config } = await this.#manager.streams.info(keysStream);
-		return { keys: state.messages, maxKeys: config.max_msgs - headroom };
+		const { state, config } =
+			await this.#manager.streams.info(idempotencyStream);
+		return { keys: state.messages, maxKeys: config.max_msgs - keyHeadroom };
 	}
 }
 
@@ -127,8 +128,8 @@ export class KeyBucket {
  * Entries beyond the bound, which receive keeps by looking at the count: in a cluster a full stream would refuse changes
  * of entries, too, and archive couldn't go on.
  */
-export const headroom = 50_000;
+export const keyHeadroom = 50_000;
 
 function kept(message: StoredMsg): KeptEntry {
-	return { entry: message.json<KeyEntry>(), revision: message.seq };
+	return { entry: message.json<IdempotencyEntry>(), revision: message.seq };
 }
