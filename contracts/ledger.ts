@@ -20,6 +20,9 @@ export interface SourceLedger {
 	quarantined?: Record<UtcDate, number>;
 }
 
+/** Runs load dates this many days back from today, so events stay at least that long. */
+export const retainedDays = 30;
+
 /** The entry of the ledger bucket that is no Source's: how long events stay, {@link RetentionState}. */
 export const retentionKey = "retention";
 

@@ -19,6 +19,11 @@ export function scheduledRunName(pipeline: string, slotMs: number): string {
 	return `${pipeline}-${slotMs / 60_000}`;
 }
 
+/** A number of rows, for people. */
+export function rowsText(rows = 0): string {
+	return `${rows} ${rows === 1 ? "row" : "rows"}`;
+}
+
 /** A Run of a Pipeline, to be created. */
 export function newRun(
 	pipeline: string,

@@ -24,12 +24,6 @@ export const metrics = {
 		labelNames: ["controller"],
 		registers: [],
 	}),
-	terminalErrors: new Counter({
-		name: "controller_runtime_terminal_reconcile_errors_total",
-		help: "Reconciliations that failed in a way that trying again can't help.",
-		labelNames: ["controller"],
-		registers: [],
-	}),
 	reconcileSeconds: new Histogram({
 		name: "controller_runtime_reconcile_time_seconds",
 		help: "How long a reconciliation took.",

@@ -571,7 +571,7 @@ export type Pipeline = {
 		};
 	};
 	/** What the last Run could not load into the table, until another Run ends. */
-	misfit?: {
+	incompatibility?: {
 		/** The Run's words. */
 		message: string;
 		/** What was to be loaded where. When it changes, the Pipeline is ready again. */

@@ -310,7 +310,7 @@ export interface PipelineLastSuccess {
 }
 
 /** What the last Run could not load into the table, until another Run ends. */
-export interface PipelineMisfit {
+export interface PipelineIncompatibility {
 	/** The Run's words. */
 	message: string;
 	/** What was to be loaded where. When it changes, the Pipeline is ready again. */
@@ -340,7 +340,7 @@ export interface PipelineStatus {
 	/** What the table holds since the latest Run that succeeded. The days of the next run are counted from it. */
 	lastSuccess?: PipelineLastSuccess;
 	/** What the last Run could not load into the table, until another Run ends. */
-	misfit?: PipelineMisfit;
+	incompatibility?: PipelineIncompatibility;
 	/** `Ready`: it can run; Unknown while what it refers to may be on its way. `RunSucceeded`: its last Run did. */
 	conditions?: Condition[];
 }

@@ -34,21 +34,6 @@ test("what throws is tried again until it works", async () => {
 	await running;
 });
 
-test("what can't be helped by trying again waits for the next change", async () => {
-	vi.useFakeTimers();
-	const reconcile = vi.fn<Controller["reconcile"]>();
-	reconcile.mockResolvedValueOnce({ terminal: new Error("never") });
-	const { loop, stop, running } = started(reconcile);
-	loop.enqueue(key);
-	await vi.advanceTimersByTimeAsync(3_600_000);
-	expect(reconcile).toHaveBeenCalledTimes(1);
-	loop.enqueue(key);
-	await vi.advanceTimersByTimeAsync(1);
-	expect(reconcile).toHaveBeenCalledTimes(2);
-	stop.abort();
-	await running;
-});
-
 test("after conflicts what memory lacked is looked at as soon as it comes, whatever it is, and later only what matters", async () => {
 	vi.useFakeTimers();
 	// The backoff isn't over by chance when the change comes.

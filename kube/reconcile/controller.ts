@@ -14,11 +14,10 @@ export interface Controller {
 }
 
 /** When a key is looked at again; without one, after the next change. */
-export type Result =
+export interface Result {
 	/** After this time, also without a change. */
-	| { requeueAfterMs: number }
-	/** It failed in a way that trying again can't help: after the next change alone. */
-	| { terminal: Error };
+	requeueAfterMs: number;
+}
 
 /** Somebody changed what they want; a new status alone is none of it. */
 export function specChanged(object: KubeObject, previous: KubeObject): boolean {
@@ -135,15 +134,8 @@ export class ControllerLoop {
 			this.#outdated.delete(text);
 			this.#queue.forget(text);
 			if (!result) return "success";
-			if ("requeueAfterMs" in result) {
-				this.#queue.addAfter(text, result.requeueAfterMs);
-				return "requeue_after";
-			}
-			metrics.terminalErrors.inc({ controller });
-			this.#log.error(
-				{ ...key, err: result.terminal },
-				"can't be reconciled as it is",
-			);
+			this.#queue.addAfter(text, result.requeueAfterMs);
+			return "requeue_after";
 		} catch (err) {
 			const isOutdated = hasReason(err, "Conflict");
 			this.#outdated[isOutdated ? "add" : "delete"](text);

@@ -267,7 +267,7 @@ test("ended Runs beyond the history are removed, the oldest first to go, after t
 	expect(actions[0]?.type).toBe("writeStatus");
 });
 
-const misfit = ended("misfit", "Failed", "2026-03-10T11:00:00Z", {
+const incompatible = ended("incompatible", "Failed", "2026-03-10T11:00:00Z", {
 	layout,
 	error: {
 		code: "TableIncompatible",
@@ -277,7 +277,7 @@ const misfit = ended("misfit", "Failed", "2026-03-10T11:00:00Z", {
 });
 
 test("a table that doesn't fit stops the schedule", () => {
-	const state = stateOf({ pipeline: scheduled(early), runs: [misfit] });
+	const state = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	expect(created(state)).toEqual([]);
 	expect(findCondition(statusAfter(state).conditions, "Ready")).toMatchObject({
 		status: "False",
@@ -286,7 +286,7 @@ test("a table that doesn't fit stops the schedule", () => {
 });
 
 test("and goes on stopping it when the Run that found it is gone", () => {
-	const found = stateOf({ pipeline: scheduled(early), runs: [misfit] });
+	const found = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	const pipeline = scheduled(early, statusAfter(found));
 	const state = stateOf({ pipeline });
 	expect(created(state)).toEqual([]);
@@ -297,10 +297,12 @@ test("and goes on stopping it when the Run that found it is gone", () => {
 });
 
 test("until another Run has ended well", () => {
-	const found = stateOf({ pipeline: scheduled(early), runs: [misfit] });
+	const found = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	const pipeline = scheduled(early, statusAfter(found));
 	const runs = [ended("by-hand", "Succeeded", "2026-03-10T12:00:00Z", facts)];
-	expect(statusAfter(stateOf({ pipeline, runs })).misfit).toBeUndefined();
+	expect(
+		statusAfter(stateOf({ pipeline, runs })).incompatibility,
+	).toBeUndefined();
 	expect(created(stateOf({ pipeline, runs }))).toEqual([noonName]);
 });
 
@@ -313,7 +315,9 @@ test.each([
 ] as const)("%s lets it go on", (_, table) => {
 	const spec = { table: { ...table, columns: [...table.columns] } };
 	const pipeline = scheduled(early, {}, spec);
-	expect(created(stateOf({ pipeline, runs: [misfit] }))).toEqual([noonName]);
+	expect(created(stateOf({ pipeline, runs: [incompatible] }))).toEqual([
+		noonName,
+	]);
 });
 
 function layoutColumns() {

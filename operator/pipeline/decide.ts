@@ -2,13 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import type {
 	Layout,
 	Pipeline,
+	PipelineIncompatibility,
 	PipelineLastRun,
-	PipelineMisfit,
 	PipelineStatus,
 	Run,
 } from "../../crds/generated/types.ts";
-import { rowsText } from "../../crds/rows-text.ts";
-import { scheduledRunName } from "../../crds/run.ts";
+import { rowsText, scheduledRunName } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import {
 	type Condition,
@@ -49,7 +48,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const { pipeline, runs } = state;
 	if (pipeline.metadata.deletionTimestamp) return [];
 	const history = runHistory(pipeline, runs);
-	const misfit = misfitOf(pipeline, history);
+	const incompatibility = incompatibilityOf(pipeline, history);
 	const parsed = parseSchedule(pipeline.spec.schedule);
 	const resolved = resolveTarget(state);
 	const problem: TargetProblem | undefined =
@@ -58,7 +57,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			: "problem" in parsed
 				? parsed.problem
 				: (loadJobsProblem(pipeline, resolved.target) ??
-					incompatibleTable(pipeline, misfit, resolved.target.layout));
+					incompatibleTable(pipeline, incompatibility, resolved.target.layout));
 	const timing = decideTiming(
 		pipeline,
 		"schedule" in parsed ? parsed.schedule : undefined,
@@ -66,7 +65,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		now,
 	);
 	const readiness = readinessOf(pipeline, problem, now);
-	const findings = { history, misfit, problem, readiness, timing };
+	const findings = { history, incompatibility, problem, readiness, timing };
 	const status = statusOf(pipeline, findings, now);
 	const changed = !isDeepStrictEqual(
 		JSON.parse(JSON.stringify(status)),
@@ -125,11 +124,11 @@ const longestWaitMs = 5 * 60_000;
  * What the latest Run found that can't be loaded into the table: a Run that finds the same again would fail the same.
  * The status remembers it when that Run is gone.
  */
-function misfitOf(
+function incompatibilityOf(
 	{ status }: Pipeline,
 	{ latest }: RunHistory,
-): PipelineMisfit | undefined {
-	if (!latest) return status?.misfit;
+): PipelineIncompatibility | undefined {
+	if (!latest) return status?.incompatibility;
 	const { error, layout } = latest.status ?? {};
 	return error?.code === "TableIncompatible" && layout
 		? { layout, message: error.message }
@@ -139,18 +138,19 @@ function misfitOf(
 /** Until the layout changes, or the table may be made anew. */
 function incompatibleTable(
 	{ spec }: Pipeline,
-	misfit: PipelineMisfit | undefined,
+	incompatibility: PipelineIncompatibility | undefined,
 	layout: Layout,
 ): TargetProblem | undefined {
 	if (spec.table.onIncompatible === "Rebuild") return undefined;
-	if (!misfit || !isDeepStrictEqual(misfit.layout, layout)) return undefined;
-	return { reason: "TableIncompatible", message: misfit.message };
+	if (!incompatibility || !isDeepStrictEqual(incompatibility.layout, layout))
+		return undefined;
+	return { reason: "TableIncompatible", message: incompatibility.message };
 }
 
 /** What was found out about a Pipeline. */
 export interface Findings {
 	history: RunHistory;
-	misfit: PipelineMisfit | undefined;
+	incompatibility: PipelineIncompatibility | undefined;
 	problem: TargetProblem | undefined;
 	readiness: ConditionStatus;
 	timing: Timing;
@@ -158,7 +158,7 @@ export interface Findings {
 
 function statusOf(
 	pipeline: Pipeline,
-	{ history, misfit, problem, readiness, timing }: Findings,
+	{ history, incompatibility, problem, readiness, timing }: Findings,
 	now: number,
 ): PipelineStatus {
 	const { metadata, spec, status: before } = pipeline;
@@ -193,7 +193,7 @@ function statusOf(
 		...(activeRun && { activeRun }),
 		...(history.lastRun && { lastRun: history.lastRun }),
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
-		...(misfit && { misfit }),
+		...(incompatibility && { incompatibility }),
 		conditions: withRunSucceeded(ready, history, observedGeneration, now),
 	};
 }

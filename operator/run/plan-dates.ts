@@ -1,3 +1,4 @@
+import { retainedDays } from "../../contracts/ledger.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
 import type {
 	Layout,
@@ -5,9 +6,6 @@ import type {
 	PipelineSpec,
 	RunDates,
 } from "../../crds/generated/types.ts";
-
-/** Events are kept for so many days before today (design §5). */
-const retainedDays = 30;
 
 export interface DatePlan {
 	/** First and last date to ask archive for, which clamps them to the first event's date. First after last: none. */

@@ -1,6 +1,6 @@
 import type { Run, RunError, RunStatus } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import { rowsText } from "../../crds/rows-text.ts";
+import { rowsText } from "../../crds/run.ts";
 import {
 	type Condition,
 	rfc3339,

@@ -1,10 +1,7 @@
-import type { SourceLedger } from "../../../contracts/ledger.ts";
+import { retainedDays, type SourceLedger } from "../../../contracts/ledger.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { SourceName } from "../s3/object-keys.ts";
-
-/** Days back from today that runs may load (design §5). */
-export const retainedDays = 30;
 
 export interface IndexedObject {
 	stream: string;

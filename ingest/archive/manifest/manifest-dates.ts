@@ -1,9 +1,9 @@
+import { retainedDays } from "../../../contracts/ledger.ts";
 import {
 	addDays,
 	datesBetween,
 	type UtcDate,
 } from "../../../contracts/utc-date.ts";
-import { retainedDays } from "../ledger/ledger-index.ts";
 
 /**
  * The dates of a manifest, ascending: what was asked, clamped to the Source's first event, the retained days and the

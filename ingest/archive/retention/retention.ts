@@ -1,10 +1,10 @@
+import { retainedDays } from "../../../contracts/ledger.ts";
 import {
 	addDays,
 	dayMs,
 	type UtcDate,
 	utcDate,
 } from "../../../contracts/utc-date.ts";
-import { retainedDays } from "../ledger/ledger-index.ts";
 import type { ListedObject } from "../s3/object-store.ts";
 
 /** Loads reach back to today − 30; a Run that began yesterday still reads the day before that (design §5). */
