@@ -4,12 +4,12 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { Compactor } from "../ingest/archive/compaction/compactor.ts";
 import type { DueDate } from "../ingest/archive/compaction/due-dates.ts";
-import { Tombstones } from "../ingest/archive/deletion/tombstones.ts";
 import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
-import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
+import { ArchiveMetrics } from "../ingest/archive/metrics/archive-metrics.ts";
 import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
 import type { ObjectStoreSettings } from "../ingest/archive/s3/s3-client.ts";
 import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
+import { Tombstones } from "../ingest/archive/write/tombstones.ts";
 
 /** What is compacted, and where. */
 export interface CompactionWork {

@@ -1,5 +1,5 @@
-import { alarms } from "../ingest/archive/alarm.ts";
-import { questionErrors } from "../ingest/archive/request/errors.ts";
+import { alarms } from "../ingest/archive/decide/alarm.ts";
+import { requestErrors } from "../ingest/archive/request/errors.ts";
 import { jobErrors } from "../ingest/load/errors.ts";
 import { refusals } from "../ingest/receive/refusal.ts";
 
@@ -15,7 +15,7 @@ export function errorsPage(): string {
 		),
 		"",
 		"## Runs, before their Job starts\n",
-		...table(questionErrors),
+		...table(requestErrors),
 		"## Runs and checks of Destinations, in their Job\n",
 		...table(jobErrors),
 		"## Alarms of archive\n",

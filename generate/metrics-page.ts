@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { ArchiveMetrics } from "../ingest/archive/metrics.ts";
+import { ArchiveMetrics } from "../ingest/archive/metrics/archive-metrics.ts";
 import { ReceiveMetrics } from "../ingest/receive/metrics.ts";
 import { registerKubeMetrics } from "../kube/metrics.ts";
 

@@ -10,14 +10,12 @@ import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
-import { DeletionDesk } from "./deletion/responder.ts";
-import { Tombstones } from "./deletion/tombstones.ts";
+import { DeletionResponder } from "./deletion/responder.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
-import { ManifestDesk } from "./manifest/responder.ts";
-import { ArchiveMetrics } from "./metrics.ts";
-import { readBacklogs } from "./read/backlog.ts";
+import { ManifestResponder } from "./manifest/responder.ts";
+import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
+import { readBacklogs } from "./metrics/stream-backlog.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
-import { RetentionKeys } from "./retention/retention-keys.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
 import { S3ObjectStore } from "./s3/s3-object-store.ts";
 import { probeStore } from "./s3/store-probe.ts";
@@ -26,8 +24,9 @@ import { Shard } from "./shard.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
 import { LossStore } from "./write/loss-store.ts";
-import { Publication } from "./write/nats-progress.ts";
+import { NatsProgress } from "./write/nats-progress.ts";
 import { ParquetWriter } from "./write/parquet.ts";
+import { Tombstones } from "./write/tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM, then returns 0. */
 export async function main(): Promise<number> {
@@ -95,8 +94,8 @@ export async function main(): Promise<number> {
 	const { replicas } = archive.stream;
 	const { authorities } = archive.store;
 	const deletion = { connection, replicas, store, keys, tombstones, log };
-	const desks = shards.flatMap((shard) => [
-		new ManifestDesk({
+	const responders = shards.flatMap((shard) => [
+		new ManifestResponder({
 			connection,
 			shard,
 			store,
@@ -106,14 +105,14 @@ export async function main(): Promise<number> {
 			...(authorities && { authorities }),
 			log,
 		}),
-		new DeletionDesk({ ...deletion, shard }),
+		new DeletionResponder({ ...deletion, shard }),
 	]);
 	const retention = new RetentionKeeper({
 		store,
-		keys: new RetentionKeys(archive.prefix),
+		keys,
 		tell: async (retention) => {
-			const publication = await Publication.open(connection, replicas);
-			await publication.setRetention(retention);
+			const progress = await NatsProgress.open(connection, replicas);
+			await progress.setRetention(retention);
 		},
 		metrics,
 		log,
@@ -145,7 +144,7 @@ export async function main(): Promise<number> {
 	if (end !== "stopped")
 		log.fatal({ err: end }, "NATS closed the connection for good");
 	// A cut that is under way is left as it is: whoever comes next finishes it.
-	for (const desk of desks) desk.close();
+	for (const responder of responders) responder.close();
 	ending.abort();
 	await within(stopTimeoutMs, work);
 	await within(1_000, connection.close());

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingError, type Settings } from "../../service/settings.ts";
-import type { CutLimits } from "./decide/cut-due.ts";
+import type { CutLimits } from "./read/frame-wait.ts";
 import type { StreamSettings } from "./read/shard-stream.ts";
 import type { ObjectStoreSettings } from "./s3/s3-client.ts";
 import { readStoreSettings } from "./s3/store-settings.ts";

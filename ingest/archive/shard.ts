@@ -2,37 +2,31 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
-import { Alarm } from "./alarm.ts";
+import { pause, WakeSignal } from "./concurrency/wait.ts";
+import { Alarm } from "./decide/alarm.ts";
 import {
 	type CutRecord,
 	decideCut,
 	inheritNumbers,
 	lostCut,
 } from "./decide/cut.ts";
-import type { CutLimits } from "./decide/cut-due.ts";
 import type { AcceptedLoss } from "./decide/loss.ts";
 import { resume } from "./decide/resume.ts";
-import type { Tombstones } from "./deletion/tombstones.ts";
+import { verifyStream } from "./decide/stream-identity.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ShardLedger } from "./ledger/shard-ledger.ts";
-import type { ArchiveMetrics } from "./metrics.ts";
+import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import { FrameQueue, PositionLost } from "./read/frame-queue.ts";
-import {
-	type FrameWait,
-	untilCutIsDue,
-	untilRead,
-} from "./read/frame-waits.ts";
+import type { CutLimits } from "./read/frame-wait.ts";
+import { type FrameWait, untilCutIsDue, untilRead } from "./read/frame-wait.ts";
 import {
 	openShardStream,
 	readStreamAt,
 	type StreamSettings,
 } from "./read/shard-stream.ts";
 import { Outpaced, standBy } from "./read/standby.ts";
-import { verifyStream } from "./read/stream-identity.ts";
 import { FlushRequests } from "./request/flush-requests.ts";
-import { pause } from "./s3/pause.ts";
-import { Doorbell } from "./wake-signal.ts";
 import type { CutStore } from "./write/cut-store.ts";
 import type { CutWriter } from "./write/cut-writer.ts";
 import {
@@ -42,7 +36,8 @@ import {
 import { withoutRepeats } from "./write/key-settlement.ts";
 import { untilAccepted } from "./write/loss-acceptance.ts";
 import type { LossStore } from "./write/loss-store.ts";
-import { Publication } from "./write/nats-progress.ts";
+import { NatsProgress } from "./write/nats-progress.ts";
+import type { Tombstones } from "./write/tombstones.ts";
 
 export interface ShardOptions {
 	number: number;
@@ -74,7 +69,7 @@ export class Shard {
 	readonly flushes: FlushRequests;
 	readonly #ledger: ShardLedger;
 	readonly #options: ShardOptions;
-	readonly #bell = new Doorbell();
+	readonly #wakeSignal = new WakeSignal();
 	#state: { isRunning: boolean; reason?: string } = {
 		isRunning: false,
 		reason: "starting",
@@ -96,7 +91,7 @@ export class Shard {
 		this.number = options.number;
 		const { number, snapshots, tombstones } = options;
 		this.#ledger = new ShardLedger(number, snapshots, tombstones);
-		this.flushes = new FlushRequests(() => this.#bell.ring());
+		this.flushes = new FlushRequests(() => this.#wakeSignal.wake());
 	}
 
 	/** What is archived, as of the last cut whose objects are all in the store. */
@@ -132,8 +127,8 @@ export class Shard {
 	/** Settles when the signal fires. After an alarm nothing is done until then, or until what is lost is accepted. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { log, metrics, number: shard } = this.#options;
-		const ring = () => this.#bell.ring();
-		signal.addEventListener("abort", ring);
+		const wake = () => this.#wakeSignal.wake();
+		signal.addEventListener("abort", wake);
 		metrics.alarm.set({ shard }, 0);
 		while (!signal.aborted) {
 			try {
@@ -147,7 +142,7 @@ export class Shard {
 				else await this.#backOff(error, signal);
 			}
 		}
-		signal.removeEventListener("abort", ring);
+		signal.removeEventListener("abort", wake);
 		log.info({ shard }, "the shard is no longer archived");
 	}
 
@@ -175,7 +170,11 @@ export class Shard {
 		const { connection, limits, log, metrics, number: shard } = this.#options;
 		log.info({ shard }, "another archiver is at work; this one stands by");
 		metrics.active.set({ shard }, 0);
-		const wait = { flushes: this.flushes, bell: this.#bell, signal };
+		const wait = {
+			flushes: this.flushes,
+			wakeSignal: this.#wakeSignal,
+			signal,
+		};
 		await standBy(connection, this.#stream!, wait, limits.maxAgeMs).catch(
 			(error) => this.#backOff(error, signal),
 		);
@@ -202,19 +201,19 @@ export class Shard {
 		if (!this.#isStoreChecked) await this.#options.checkStore();
 		this.#isStoreChecked = true;
 		const stream = await openShardStream(connection, shard, settings, log);
-		const publication = await Publication.open(connection, settings.replicas);
+		const progress = await NatsProgress.open(connection, settings.replicas);
 		this.#accepted = await losses.accepted(stream);
 		this.#keys = await openKeyBucket(connection, settings);
-		const { from, unfinished } = await this.#catchUp(stream, publication);
-		await this.#ledger.publish(publication);
+		const { from, unfinished } = await this.#catchUp(stream, progress);
+		await this.#ledger.publish(progress);
 		const queue = await FrameQueue.open(jetstream(connection), {
 			stream,
 			from,
 			maxBytes: limits.maxBytes,
-			onChange: () => this.#bell.ring(),
+			onChange: () => this.#wakeSignal.wake(),
 		});
 		this.#queue = queue;
-		const wait = { queue, bell: this.#bell, signal };
+		const wait = { queue, wakeSignal: this.#wakeSignal, signal };
 		this.#state = { isRunning: true };
 		this.#options.metrics.active.set({ shard }, 1);
 		log.info({ shard, stream, from }, "the shard is archived");
@@ -222,7 +221,7 @@ export class Shard {
 			let cut = unfinished;
 			while (!signal.aborted) {
 				cut ??= await this.#decide(stream, wait);
-				await this.#carryOut(cut, wait, publication);
+				await this.#carryOut(cut, wait, progress);
 				cut = undefined;
 				this.#failures = 0;
 			}
@@ -235,7 +234,7 @@ export class Shard {
 	/** Learns the cuts that were made since, by this archive or another, and where to go on. */
 	async #catchUp(
 		stream: string,
-		publication: Publication,
+		progress: NatsProgress,
 	): Promise<ReturnType<typeof resume>> {
 		const { connection, cuts, number: shard } = this.#options;
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -251,7 +250,7 @@ export class Shard {
 		const news = this.#areCutsListed
 			? await cuts.ofStream(stream, this.#head)
 			: await cuts.ofShard(shard, this.index.newestOfStream);
-		const objectsDone = await publication.objectsDone(stream);
+		const objectsDone = await progress.objectsDone(stream);
 		const ofThis = news.filter((cut) => cut.stream === stream);
 		const ofOthers = news.filter((cut) => cut.stream !== stream);
 		const before = ofThis.at(-1) ? [this.#head, ...ofThis.slice(0, -1)] : [];
@@ -295,7 +294,7 @@ export class Shard {
 	async #carryOut(
 		cut: CutRecord,
 		wait: FrameWait,
-		publication: Publication,
+		progress: NatsProgress,
 	): Promise<void> {
 		const { connection, writer, tombstones, metrics } = this.#options;
 		const { number: shard } = this.#options;
@@ -304,7 +303,7 @@ export class Shard {
 		await untilRead(wait, cut.last);
 		await tombstones.refresh(maxTombstonesAgeMs);
 		await writer.write(shard, cut, wait.queue.take(cut.last));
-		await publication.setObjectsDone(cut.stream, cut.last);
+		await progress.setObjectsDone(cut.stream, cut.last);
 		// The frames may have been in memory since before the stream was restored from an old copy.
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
 		verifyStream(cut, await readStreamAt(streams, cut.stream, cut.last));
@@ -313,6 +312,6 @@ export class Shard {
 		this.flushes.done(cut.stream, cut.last);
 		metrics.countCut(shard, cut);
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
-		await this.#ledger.publish(publication);
+		await this.#ledger.publish(progress);
 	}
 }

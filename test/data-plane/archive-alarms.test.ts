@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AlarmCode } from "../../ingest/archive/alarm.ts";
+import type { AlarmCode } from "../../ingest/archive/decide/alarm.ts";
 import type { CutRecord } from "../../ingest/archive/decide/cut.ts";
 import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
 import { probeConditionalWrites } from "../../ingest/archive/s3/store-probe.ts";

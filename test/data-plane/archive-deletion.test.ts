@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { DeletedLedger } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
-import { mapConcurrently } from "../../ingest/archive/concurrency.ts";
+import { mapConcurrently } from "../../ingest/archive/concurrency/map-concurrently.ts";
 import { DeletionSweep } from "../../ingest/archive/deletion/deletion-sweep.ts";
-import { Tombstones } from "../../ingest/archive/deletion/tombstones.ts";
 import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
-import { Publication } from "../../ingest/archive/write/nats-progress.ts";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { encodeFrameHead } from "../../ingest/wire/frame.ts";
 import {
 	ArchiveFixture,
@@ -184,8 +184,8 @@ test("the ledger of an archiver that hasn't heard of the deletion is not publish
 	await flush();
 	const ledger = ledgerOf(shard.index.source("shop", archive.sourceKey)!);
 	await archive.askDeletion();
-	const publication = await Publication.open(archive.connection, 1);
-	await publication.setLedger(ledger);
+	const progress = await NatsProgress.open(archive.connection, 1);
+	await progress.setLedger(ledger);
 	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
 });
 

@@ -9,9 +9,9 @@ import {
 	startOfDate,
 	utcDate,
 } from "../../contracts/utc-date.ts";
-import { ArchiveMetrics } from "../../ingest/archive/metrics.ts";
+import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
 import { RetentionKeeper } from "../../ingest/archive/retention/retention-keeper.ts";
-import { RetentionKeys } from "../../ingest/archive/retention/retention-keys.ts";
+import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ObjectStore,
@@ -58,7 +58,7 @@ async function setAge(key: string, ms: number) {
 
 /** As if archive had been at work on that day. */
 async function noteDay(archive: ArchiveFixture, day: string) {
-	const key = new RetentionKeys(archive.prefix).day(day);
+	const key = new ObjectKeys(archive.prefix).day(day);
 	await mkdir(join(servers.s3.bucketDirectory, archive.prefix, "days"), {
 		recursive: true,
 	});
@@ -83,7 +83,7 @@ function keeperOf(
 		() => [],
 		async () => [],
 	);
-	const keys = new RetentionKeys(archive.prefix);
+	const keys = new ObjectKeys(archive.prefix);
 	return {
 		registry,
 		keeper: new RetentionKeeper({ store, keys, metrics, log }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayMs, utcDate } from "../../contracts/utc-date.ts";
 import { CompactionStore } from "../../ingest/archive/compaction/compaction-store.ts";
 import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
-import { Tombstones } from "../../ingest/archive/deletion/tombstones.ts";
+import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { eventually, newEvent } from "../support/fixtures/archive-fixture.ts";
 import {

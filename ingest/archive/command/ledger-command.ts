@@ -4,7 +4,6 @@ import { Settings } from "../../../service/settings.ts";
 import { CompactionStore } from "../compaction/compaction-store.ts";
 import type { CompactionRecord } from "../compaction/record.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
-import { Tombstones } from "../deletion/tombstones.ts";
 import { LedgerIndex, ledgerOf } from "../ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ledger/ledger-snapshots.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
@@ -12,7 +11,8 @@ import type { ObjectStore } from "../s3/object-store.ts";
 import { S3ObjectStore } from "../s3/s3-object-store.ts";
 import { readArchiveSettings } from "../settings.ts";
 import { CutStore } from "../write/cut-store.ts";
-import { Publication } from "../write/nats-progress.ts";
+import { NatsProgress } from "../write/nats-progress.ts";
+import { Tombstones } from "../write/tombstones.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
@@ -31,7 +31,7 @@ export async function main(args: string[]): Promise<number> {
 	const keys = new ObjectKeys(archive.prefix);
 	try {
 		const { replicas } = archive.stream;
-		const publication = await Publication.open(connection, replicas);
+		const progress = await NatsProgress.open(connection, replicas);
 		const snapshots = new LedgerSnapshots(store, keys, log);
 		const tombstones = new Tombstones(store, keys);
 		await tombstones.refresh();
@@ -48,7 +48,7 @@ export async function main(args: string[]): Promise<number> {
 			await snapshots.write(shard, index);
 			for (const source of index.sources()) {
 				const ledger = ledgerOf(source);
-				await publication.setLedger(ledger);
+				await progress.setLedger(ledger);
 				for (const [date, events] of Object.entries(ledger.archived))
 					console.log(
 						[ledger.account, ledger.sourceKey, date, events].join("\t"),

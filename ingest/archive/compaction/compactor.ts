@@ -1,22 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { closedThrough } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import type { Tombstones } from "../deletion/tombstones.ts";
-import type { ArchiveMetrics } from "../metrics.ts";
+import { pause } from "../concurrency/wait.ts";
+import type { LedgerIndex } from "../ledger/ledger-index.ts";
+import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type {
 	FileStore,
 	ListedObject,
 	ObjectStore,
 } from "../s3/object-store.ts";
-import { pause } from "../s3/pause.ts";
-import type { Shard } from "../shard.ts";
+import type { Tombstones } from "../write/tombstones.ts";
 import { CompactionStore } from "./compaction-store.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";
-import { type CompactionRecord, supersededNames } from "./record.ts";
+import {
+	type CompactionRecord,
+	hasOutlivedReaders,
+	supersededNames,
+} from "./record.ts";
 import { Rewriter } from "./rewriter.ts";
-import { hasOutlivedReaders } from "./superseded.ts";
 
 const idlePollMs = 1_000;
 const removedAtOnce = 1_000;
@@ -24,13 +27,20 @@ const maxTombstonesAgeMs = 60_000;
 /** Of a date that fails again and again. */
 const maxBackoffMs = 24 * 3_600_000;
 
+/** What compaction needs of a shard. */
+export interface CompactedShard {
+	readonly number: number;
+	readonly index: LedgerIndex;
+	/** Why the shard isn't being archived; undefined when it is. */
+	readonly notReady: string | undefined;
+	/** Age of the oldest frame that was read and isn't archived. */
+	readonly lagSeconds: number;
+}
+
 export interface CompactorOptions {
 	store: ObjectStore & FileStore;
 	keys: ObjectKeys;
-	shards: readonly Pick<
-		Shard,
-		"number" | "index" | "notReady" | "lagSeconds"
-	>[];
+	shards: readonly CompactedShard[];
 	/** Objects that a date must have to be worth it. */
 	minObjects: number;
 	/** Between two looks, on average; twice that after the first failure of a date. */

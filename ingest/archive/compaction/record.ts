@@ -108,6 +108,23 @@ export function supersededNames(
 	);
 }
 
+/**
+ * Readers follow a manifest that is older than the compaction, by links that live for a day (manifest/responder.ts).
+ * The hour covers the making of the manifest.
+ */
+const readersMs = 25 * 3_600_000;
+
+/**
+ * Whether nobody can be reading the superseded objects: every link to them has expired. `recordedMs` is when the store
+ * took the record. Both clocks must agree, since one may have jumped.
+ */
+export function hasOutlivedReaders(
+	recordedMs: number,
+	{ nowMs, storeNowMs }: { nowMs: number; storeNowMs: number },
+): boolean {
+	return Math.min(nowMs, storeNowMs) - recordedMs > readersMs;
+}
+
 function replacedNames(record: CompactionRecord | undefined): Set<string> {
 	return new Set(record?.outputs.flatMap(({ inputs }) => inputs));
 }

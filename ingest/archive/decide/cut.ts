@@ -6,7 +6,7 @@ import {
 	utcDate,
 } from "../../../contracts/utc-date.ts";
 import { type Frame, type FrameEvent, frameId } from "../../wire/frame.ts";
-import { Alarm } from "../alarm.ts";
+import { Alarm } from "./alarm.ts";
 import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
 import {
 	type Acceptance,

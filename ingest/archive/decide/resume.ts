@@ -1,5 +1,4 @@
-import { Alarm } from "../alarm.ts";
-import { type StreamAtCut, verifyStream } from "../read/stream-identity.ts";
+import { Alarm } from "./alarm.ts";
 import type { CutRecord } from "./cut.ts";
 import {
 	type Acceptance,
@@ -7,6 +6,7 @@ import {
 	lossId,
 	type SequencesLost,
 } from "./loss.ts";
+import { type StreamAtCut, verifyStream } from "./stream-identity.ts";
 
 /**
  * Where archiving a stream goes on. `head` is its newest cut; `firstSequence` was read from the stream before the cuts

@@ -1,12 +1,12 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
+import { pause } from "../concurrency/wait.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import { pause } from "../s3/pause.ts";
-import { Publication } from "../write/nats-progress.ts";
+import { NatsProgress } from "../write/nats-progress.ts";
+import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
-import type { Tombstones } from "./tombstones.ts";
 
 const intervalMs = 3_600_000;
 /** An archiver that slept for longer than this writes dates that retention removes. */
@@ -46,10 +46,10 @@ export class DeletionSweep {
 	/** Returns how many objects were there that shouldn't have been. */
 	async sweep(signal: AbortSignal): Promise<number> {
 		const { connection, replicas, tombstones, log } = this.#options;
-		const publication = await Publication.open(connection, replicas);
+		const progress = await NatsProgress.open(connection, replicas);
 		let swept = 0;
 		for await (const { sinceMs, ...source } of tombstones.read()) {
-			await publication.setDeleted(source, sinceMs);
+			await progress.setDeleted(source, sinceMs);
 			if (Date.now() - sinceMs > sweptForMs) continue;
 			const { objects } = await deleteSourceObjects(
 				this.#options,

@@ -2,15 +2,14 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import { deletionSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
-import { flushAll } from "../request/flush-all.ts";
-import { readDeletionQuestion } from "../request/request.ts";
-import { QuestionDesk } from "../request/responder.ts";
+import { type FlushableShard, flushAll } from "../request/flush-all.ts";
+import { readDeletionRequest } from "../request/request.ts";
+import { Responder } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import type { Shard } from "../shard.ts";
-import { Publication } from "../write/nats-progress.ts";
+import { NatsProgress } from "../write/nats-progress.ts";
+import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
-import type { Tombstones } from "./tombstones.ts";
 
 /** How long one question deletes; who asks waits a minute in all, and asks again for the rest. */
 const sliceMs = 15_000;
@@ -19,14 +18,14 @@ const sliceMs = 15_000;
  * Deletes sources of one shard for operator (contracts/deletion.ts). Every step can be repeated, by any archive: a
  * question that finds all done changes nothing.
  */
-export class DeletionDesk {
-	readonly #options: DeletionDeskOptions;
-	readonly #desk: QuestionDesk;
+export class DeletionResponder {
+	readonly #options: DeletionResponderOptions;
+	readonly #responder: Responder;
 
-	constructor(options: DeletionDeskOptions) {
+	constructor(options: DeletionResponderOptions) {
 		this.#options = options;
 		const { connection, shard, log } = options;
-		this.#desk = new QuestionDesk({
+		this.#responder = new Responder({
 			connection,
 			subject: deletionSubject(shard.number),
 			log,
@@ -36,17 +35,17 @@ export class DeletionDesk {
 
 	/** Takes no more questions; those that wait are told to ask again. */
 	close(): void {
-		this.#desk.close();
+		this.#responder.close();
 	}
 
 	async #answer(text: string, stopping: AbortSignal): Promise<DeletionAnswer> {
 		const { connection, replicas, shard, tombstones, log } = this.#options;
-		const source = readDeletionQuestion(text);
+		const source = readDeletionRequest(text);
 		// First of all, so that what is archived from now on leaves it out, and what comes later is swept.
 		await tombstones.add(source);
 		shard.forgetDeleted();
-		const publication = await Publication.open(connection, replicas);
-		await publication.setDeleted(source, Date.now());
+		const progress = await NatsProgress.open(connection, replicas);
+		await progress.setDeleted(source, Date.now());
 		// What was in the stream or on its way into the store before the tombstone.
 		await flushAll(connection, shard, stopping);
 		const untilMs = performance.now() + sliceMs;
@@ -61,11 +60,11 @@ export class DeletionDesk {
 	}
 }
 
-export interface DeletionDeskOptions {
+export interface DeletionResponderOptions {
 	connection: NatsConnection;
 	/** Of NATS's buckets. */
 	replicas: number;
-	shard: Shard;
+	shard: FlushableShard & { forgetDeleted(): void };
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

@@ -1,7 +1,7 @@
-import { mapConcurrently } from "../concurrency.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import type { Tombstones } from "../deletion/tombstones.ts";
-import type { Publication } from "../write/nats-progress.ts";
+import type { NatsProgress } from "../write/nats-progress.ts";
+import type { Tombstones } from "../write/tombstones.ts";
 import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 
@@ -57,7 +57,7 @@ export class ShardLedger {
 	}
 
 	/** Publishes what changed, and writes a snapshot now and then. */
-	async publish(publication: Publication): Promise<void> {
+	async publish(progress: NatsProgress): Promise<void> {
 		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
 			await this.#snapshots.write(this.#shard, this.index);
 			this.#cutsSinceSnapshot = 0;
@@ -66,7 +66,7 @@ export class ShardLedger {
 			[...this.#unpublished],
 			ledgersAtOnce,
 			async (source) => {
-				await publication.setLedger(ledgerOf(source));
+				await progress.setLedger(ledgerOf(source));
 				this.#unpublished.delete(source);
 			},
 		);

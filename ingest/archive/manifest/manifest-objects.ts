@@ -5,9 +5,9 @@ import {
 	sameEvents,
 	visibleObjects,
 } from "../compaction/record.ts";
-import { mapConcurrently } from "../concurrency.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import { type IndexedObject, rowsOf } from "../ledger/ledger-index.ts";
-import { QuestionFailure } from "../request/errors.ts";
+import { RequestFailure } from "../request/errors.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
@@ -24,7 +24,7 @@ export class ManifestObjects {
 	}
 
 	/**
-	 * `objectsOf` gives all that the date's cuts made. Throws {@link QuestionFailure} ObjectMissing, and LedgerMismatch
+	 * `objectsOf` gives all that the date's cuts made. Throws {@link RequestFailure} ObjectMissing, and LedgerMismatch
 	 * when the ledger says other rows than the objects.
 	 */
 	async ofDate(
@@ -53,7 +53,7 @@ export class ManifestObjects {
 			})),
 		];
 		if (named.reduce((sum, object) => sum + object.rows, 0) !== rows)
-			throw new QuestionFailure(
+			throw new RequestFailure(
 				"LedgerMismatch",
 				`The objects in ${folder} hold other events than the ledger's ${rows}`,
 			);
@@ -63,7 +63,7 @@ export class ManifestObjects {
 			objects: await mapConcurrently(named, 1, async ({ key, rows }) => {
 				const bytes = bytesOf.get(key);
 				if (bytes === undefined)
-					throw new QuestionFailure(
+					throw new RequestFailure(
 						"ObjectMissing",
 						`The object ${key} with ${rows} events is not in the bucket`,
 					);
@@ -78,7 +78,7 @@ export class ManifestObjects {
 	}
 
 	/**
-	 * The same events once more, with new links, and by the objects that hold them now. Throws {@link QuestionFailure}
+	 * The same events once more, with new links, and by the objects that hold them now. Throws {@link RequestFailure}
 	 * ManifestOutdated when a compaction has put them together with later ones.
 	 */
 	async renew(
@@ -95,7 +95,7 @@ export class ManifestObjects {
 			record,
 		);
 		if (!same)
-			throw new QuestionFailure(
+			throw new RequestFailure(
 				"ManifestOutdated",
 				`The objects of ${date.date} that the manifest names were replaced by others, which hold later events as well`,
 			);

@@ -1,5 +1,5 @@
 import type { Manifest } from "../../../contracts/manifest.ts";
-import { mapConcurrently } from "../concurrency.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";

@@ -6,16 +6,16 @@ import type {
 import { manifestSubject } from "../../../contracts/nats.ts";
 import { closedThrough, utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import { mapConcurrently } from "../concurrency.ts";
-import type { Tombstones } from "../deletion/tombstones.ts";
-import type { ArchiveMetrics } from "../metrics.ts";
-import { QuestionFailure } from "../request/errors.ts";
-import { flushAll } from "../request/flush-all.ts";
-import { readManifestQuestion } from "../request/request.ts";
-import { QuestionDesk } from "../request/responder.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
+import type { LedgerIndex } from "../ledger/ledger-index.ts";
+import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { type FlushableShard, flushAll } from "../request/flush-all.ts";
+import { readManifestRequest } from "../request/request.ts";
+import { Responder } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import type { Shard } from "../shard.ts";
+import type { Tombstones } from "../write/tombstones.ts";
 import { manifestDates } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore, type StoredManifest } from "./manifest-store.ts";
@@ -25,18 +25,18 @@ const expirySeconds = 24 * 60 * 60;
 const datesAtOnce = 8;
 
 /** Answers the questions for manifests of one shard (design §5, contracts/manifest.ts). */
-export class ManifestDesk {
-	readonly #options: ManifestDeskOptions;
+export class ManifestResponder {
+	readonly #options: ManifestResponderOptions;
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
-	readonly #desk: QuestionDesk;
+	readonly #responder: Responder;
 
-	constructor(options: ManifestDeskOptions) {
+	constructor(options: ManifestResponderOptions) {
 		this.#options = options;
 		const { store, keys } = options;
 		this.#objects = new ManifestObjects(store, keys);
 		this.#manifests = new ManifestStore(store, keys, this.#objects);
-		this.#desk = new QuestionDesk({
+		this.#responder = new Responder({
 			connection: options.connection,
 			subject: manifestSubject(options.shard.number),
 			log: options.log,
@@ -46,12 +46,12 @@ export class ManifestDesk {
 
 	/** Takes no more questions; those that wait are told to ask again. */
 	close(): void {
-		this.#desk.close();
+		this.#responder.close();
 	}
 
 	async #respond(text: string, stopping: AbortSignal): Promise<ManifestAnswer> {
 		const { log, metrics, shard } = this.#options;
-		const question = readManifestQuestion(text);
+		const question = readManifestRequest(text);
 		const { run, account } = question;
 		const answer = await this.#answer(question, stopping);
 		metrics.manifests.inc({ shard: shard.number });
@@ -85,13 +85,13 @@ export class ManifestDesk {
 		const standing = await this.#manifests.newest(question.run);
 		const stored = standing ?? (await this.#make(question, stopping));
 		if (this.#options.tombstones.has(question))
-			throw new QuestionFailure(
+			throw new RequestFailure(
 				"SourceDeleted",
 				`The events of source ${question.sourceKey} of ${question.account} are deleted`,
 			);
 		const { run, account, sourceKey, expiresAt } = stored.manifest;
 		if (account !== question.account || sourceKey !== question.sourceKey)
-			throw new QuestionFailure(
+			throw new RequestFailure(
 				"ManifestTaken",
 				`The manifest of Run ${run} is of source ${sourceKey} of ${account}`,
 			);
@@ -140,9 +140,9 @@ export class ManifestDesk {
 	}
 }
 
-export interface ManifestDeskOptions {
+export interface ManifestResponderOptions {
 	connection: NatsConnection;
-	shard: Shard;
+	shard: FlushableShard & { readonly index: LedgerIndex };
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

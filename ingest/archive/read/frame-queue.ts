@@ -9,9 +9,8 @@ import {
 } from "@nats-io/jetstream";
 import { maxFrameBytes } from "../../../contracts/nats.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
-import { Alarm } from "../alarm.ts";
+import { Alarm } from "../decide/alarm.ts";
 import type { StoredFrame } from "../decide/cut.ts";
-import type { Backlog } from "../decide/cut-due.ts";
 
 /** Asked for at once: one frame of the largest size with its head must fit, or JetStream would never send it. */
 const fetchBytes = maxFrameBytes + 64 * 1024;
@@ -23,6 +22,16 @@ const fetchExpiresMs = 10_000;
  */
 export class PositionLost extends Error {
 	override name = "PositionLost";
+}
+
+/** The frames that were read and belong to no cut yet. */
+export interface UncutFrames {
+	frames: number;
+	bytes: number;
+	/** When the oldest was read, by performance.now(); NaN if there is none. */
+	sinceMs: number;
+	/** Sequence of the latest frame read, cut or not. */
+	lastSequence: number;
 }
 
 /** A stream's frames from one sequence on, read ahead up to a bound of bytes. */
@@ -71,7 +80,7 @@ export class FrameQueue {
 		return queue;
 	}
 
-	get backlog(): Backlog {
+	get uncut(): UncutFrames {
 		return {
 			frames: this.#frames.length,
 			bytes: this.#bytes,

@@ -16,8 +16,8 @@ import {
 import type { Logger } from "../../../service/log.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
 import { inspectShardStream } from "../../wire/stream-inspection.ts";
+import type { StreamAtCut } from "../decide/stream-identity.ts";
 import { NextStreamName } from "./next-stream-name.ts";
-import type { StreamAtCut } from "./stream-identity.ts";
 
 export interface StreamSettings {
 	/** What the stream may hold before receive is refused; well below the disk. */

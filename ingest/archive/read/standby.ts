@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { WakeSignal } from "../concurrency/wait.ts";
 import type { FlushRequests } from "../request/flush-requests.ts";
-import type { Doorbell } from "../wake-signal.ts";
 
 /** Another archiver has decided the cut that this one was about to: it is at work on the shard, and one is enough. */
 export class Outpaced extends Error {
@@ -51,7 +51,7 @@ export function isAbandoned(
 export async function standBy(
 	connection: NatsConnection,
 	stream: string,
-	wait: { flushes: FlushRequests; bell: Doorbell; signal: AbortSignal },
+	wait: { flushes: FlushRequests; wakeSignal: WakeSignal; signal: AbortSignal },
 	maxAgeMs: number,
 ): Promise<void> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -63,6 +63,6 @@ export async function standBy(
 		oldest = lookedAgain(oldest, sequence, nowMs);
 		if (isAbandoned(oldest, maxAgeMs, nowMs)) return;
 		// Two that stand by should not step in at once.
-		await wait.bell.wait(pollMs * (0.5 + Math.random()));
+		await wait.wakeSignal.wait(pollMs * (0.5 + Math.random()));
 	}
 }

@@ -1,5 +1,5 @@
 /** Why a question of operator's isn't answered as it wishes; `retryable` says whether asking again can help without a person's help. */
-export const questionErrors = {
+export const requestErrors = {
 	QuestionInvalid: {
 		retryable: false,
 		advice: "Run operator and archive in the same version.",
@@ -45,16 +45,16 @@ export const questionErrors = {
 	},
 } as const satisfies Record<string, { retryable: boolean; advice: string }>;
 
-export type QuestionErrorCode = keyof typeof questionErrors;
+export type RequestErrorCode = keyof typeof requestErrors;
 
-/** A failure with its place in {@link questionErrors}. `what` says what happened, to what; it must hold no secret. */
-export class QuestionFailure extends Error {
-	override name = "QuestionFailure";
-	readonly code: QuestionErrorCode;
+/** A failure with its place in {@link requestErrors}. `what` says what happened, to what; it must hold no secret. */
+export class RequestFailure extends Error {
+	override name = "RequestFailure";
+	readonly code: RequestErrorCode;
 
-	constructor(code: QuestionErrorCode, what: string, options?: ErrorOptions) {
+	constructor(code: RequestErrorCode, what: string, options?: ErrorOptions) {
 		super(
-			`${what.replace(/[.\s]*$/, ".")} ${questionErrors[code].advice}`,
+			`${what.replace(/[.\s]*$/, ".")} ${requestErrors[code].advice}`,
 			options,
 		);
 		this.code = code;
@@ -63,6 +63,6 @@ export class QuestionFailure extends Error {
 	/** As it goes into the answer. */
 	toAnswer(): { code: string; message: string; retryable: boolean } {
 		const { code, message } = this;
-		return { code, message, retryable: questionErrors[code].retryable };
+		return { code, message, retryable: requestErrors[code].retryable };
 	}
 }

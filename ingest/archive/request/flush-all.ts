@@ -1,9 +1,17 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../../contracts/nats.ts";
-import { Alarm } from "../alarm.ts";
-import type { Shard } from "../shard.ts";
-import { QuestionFailure } from "./errors.ts";
+import { Alarm } from "../decide/alarm.ts";
+import { RequestFailure } from "./errors.ts";
+import type { FlushRequests } from "./flush-requests.ts";
+
+/** What a flush needs of a shard. */
+export interface FlushableShard {
+	readonly number: number;
+	readonly flushes: FlushRequests;
+	/** Why the shard isn't being archived; undefined when it is. */
+	readonly notReady: string | undefined;
+}
 
 /** How long a question may wait for the flush; who asks waits a minute. */
 const flushTimeoutMs = 40_000;
@@ -11,11 +19,11 @@ const flushTimeoutMs = 40_000;
 /**
  * Waits until everything is archived that is in the shard's stream now. Returns an instant by NATS's clock such that
  * every frame acknowledged before it is archived, RFC 3339.
- * Throws {@link QuestionFailure} ShardNotReady, ShardStopped or ArchiveBusy, or why archive is stopping.
+ * Throws {@link RequestFailure} ShardNotReady, ShardStopped or ArchiveBusy, or why archive is stopping.
  */
 export async function flushAll(
 	connection: NatsConnection,
-	shard: Shard,
+	shard: FlushableShard,
 	stopping: AbortSignal,
 ): Promise<string> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -23,7 +31,7 @@ export async function flushAll(
 	const subject = framesSubject(shard.number);
 	const [stream] = await streams.names(subject).next();
 	if (stream === undefined)
-		throw new QuestionFailure("ShardNotReady", `No stream takes ${subject}`);
+		throw new RequestFailure("ShardNotReady", `No stream takes ${subject}`);
 	// The clock is read before the last sequence: in the other order, a frame could be acknowledged in between.
 	const { ts } = await streams.info(stream);
 	const { last_seq } = (await streams.info(stream)).state;
@@ -36,11 +44,11 @@ export async function flushAll(
 		);
 	} catch (error) {
 		if (error instanceof Alarm)
-			throw new QuestionFailure("ShardStopped", `${shard.notReady}`, {
+			throw new RequestFailure("ShardStopped", `${shard.notReady}`, {
 				cause: error,
 			});
 		if (!timeout.aborted) throw error;
-		throw new QuestionFailure(
+		throw new RequestFailure(
 			"ArchiveBusy",
 			`Shard ${shard.number} wasn't archived through sequence ${last_seq} within ${flushTimeoutMs / 1000} s${shard.notReady ? ` (${shard.notReady})` : ""}`,
 		);

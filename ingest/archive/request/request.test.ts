@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readDeletionQuestion, readManifestQuestion } from "./request.ts";
+import { readDeletionRequest, readManifestRequest } from "./request.ts";
 
 const good = {
 	run: "0b6f0b5e-1111-4222-8333-444455556666",
@@ -10,7 +10,7 @@ const good = {
 };
 
 test("a question is read as it was asked", () => {
-	expect(readManifestQuestion(JSON.stringify(good))).toEqual(good);
+	expect(readManifestRequest(JSON.stringify(good))).toEqual(good);
 });
 
 test.each([
@@ -24,17 +24,17 @@ test.each([
 ])("%j is refused", (question, reason) => {
 	const text =
 		typeof question === "string" ? question : JSON.stringify(question);
-	expect(() => readManifestQuestion(text)).toThrow(reason);
+	expect(() => readManifestRequest(text)).toThrow(reason);
 });
 
 test("a deletion question names one source, in full", () => {
 	const { account, sourceKey } = good;
-	expect(readDeletionQuestion(JSON.stringify(good))).toEqual({
+	expect(readDeletionRequest(JSON.stringify(good))).toEqual({
 		account,
 		sourceKey,
 	});
 	// Otherwise it would be the prefix of many sources' objects.
 	expect(() =>
-		readDeletionQuestion(JSON.stringify({ account, sourceKey: "f" })),
+		readDeletionRequest(JSON.stringify({ account, sourceKey: "f" })),
 	).toThrow('The deletion question\'s sourceKey is "f"');
 });

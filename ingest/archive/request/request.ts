@@ -1,11 +1,11 @@
 import type { DeletionQuestion } from "../../../contracts/deletion.ts";
 import type { ManifestQuestion } from "../../../contracts/manifest.ts";
-import { QuestionFailure } from "./errors.ts";
+import { RequestFailure } from "./errors.ts";
 
-// A question's words become parts of object keys, so their form is checked. Each reader throws QuestionFailure
+// A question's words become parts of object keys, so their form is checked. Each reader throws RequestFailure
 // QuestionInvalid, with what is wrong.
 
-export function readManifestQuestion(text: string): ManifestQuestion {
+export function readManifestRequest(text: string): ManifestQuestion {
 	const question = parse("manifest", text);
 	const date = (name: "start" | "end") =>
 		question.has(name)
@@ -20,7 +20,7 @@ export function readManifestQuestion(text: string): ManifestQuestion {
 	};
 }
 
-export function readDeletionQuestion(text: string): DeletionQuestion {
+export function readDeletionRequest(text: string): DeletionQuestion {
 	return sourceIn(parse("deletion", text));
 }
 
@@ -42,7 +42,7 @@ function parse(noun: string, text: string): Fields {
 	try {
 		question = JSON.parse(text);
 	} catch (error) {
-		throw new QuestionFailure(
+		throw new RequestFailure(
 			"QuestionInvalid",
 			`The ${noun} question is not JSON`,
 			{ cause: error },
@@ -54,7 +54,7 @@ function parse(noun: string, text: string): Fields {
 		field: (name, form) => {
 			const value = question?.[name];
 			if (typeof value !== "string" || !form.test(value))
-				throw new QuestionFailure(
+				throw new RequestFailure(
 					"QuestionInvalid",
 					`The ${noun} question's ${name} is ${JSON.stringify(value)}`,
 				);

@@ -4,15 +4,15 @@ import type {
 	Subscription,
 } from "@nats-io/transport-node";
 import type { Logger } from "../../../service/log.ts";
-import { QuestionFailure } from "./errors.ts";
+import { RequestFailure } from "./errors.ts";
 
 /** Answers operator's questions on one subject. */
-export class QuestionDesk {
-	readonly #options: QuestionDeskOptions;
+export class Responder {
+	readonly #options: ResponderOptions;
 	readonly #subscription: Subscription;
 	readonly #stopping = new AbortController();
 
-	constructor(options: QuestionDeskOptions) {
+	constructor(options: ResponderOptions) {
 		this.#options = options;
 		this.#subscription = options.connection.subscribe(options.subject, {
 			// Any archive of the shard can answer.
@@ -29,7 +29,7 @@ export class QuestionDesk {
 	close(): void {
 		this.#subscription.unsubscribe();
 		this.#stopping.abort(
-			new QuestionFailure("ShardNotReady", "Archive is stopping"),
+			new RequestFailure("ShardNotReady", "Archive is stopping"),
 		);
 	}
 
@@ -40,9 +40,9 @@ export class QuestionDesk {
 			words = await answer(message.string(), this.#stopping.signal);
 		} catch (error) {
 			const failure =
-				error instanceof QuestionFailure
+				error instanceof RequestFailure
 					? error
-					: new QuestionFailure("StoreUnavailable", reasonOf(error), {
+					: new RequestFailure("StoreUnavailable", reasonOf(error), {
 							cause: error,
 						});
 			log.warn({ err: failure, subject }, "a question could not be answered");
@@ -52,11 +52,11 @@ export class QuestionDesk {
 	}
 }
 
-export interface QuestionDeskOptions {
+export interface ResponderOptions {
 	connection: NatsConnection;
 	subject: string;
 	/**
-	 * Answers one question, as JSON. {@link QuestionFailure} says why it can't be answered; any other error is the store's.
+	 * Answers one question, as JSON. {@link RequestFailure} says why it can't be answered; any other error is the store's.
 	 * The signal fires when archive stops.
 	 */
 	answer(question: string, stopping: AbortSignal): Promise<object>;

@@ -1,13 +1,14 @@
 import type { RetentionState } from "../../../contracts/ledger.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import type { ArchiveMetrics } from "../metrics.ts";
+import { pause } from "../concurrency/wait.ts";
+import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ListedObject,
 	ObjectStore,
 } from "../s3/object-store.ts";
-import { pause } from "../s3/pause.ts";
 import { withRetentionRule } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,
@@ -16,7 +17,6 @@ import {
 	keptDays,
 	type TimeWitnesses,
 } from "./retention.ts";
-import type { RetentionKeys } from "./retention-keys.ts";
 
 const intervalMs = 3_600_000;
 const removedAtOnce = 1_000;
@@ -66,13 +66,17 @@ export class RetentionKeeper {
 			removed += objects.length;
 		};
 		if (enforcedBy === "sweep")
-			await this.#each(keys.events(), (o) => isExpired(o, witnesses), remove);
-		await this.#each(keys.runs(), (o) => isAged(o, witnesses), remove);
+			await this.#each(
+				keys.allEvents(),
+				(o) => isExpired(o, witnesses),
+				remove,
+			);
+		await this.#each(keys.allRuns(), (o) => isAged(o, witnesses), remove);
 		// Not younger than the objects that it names.
 		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
-		await store.abortUploads(keys.events(), nowMs - abandonedMs);
+		await store.abortUploads(keys.allEvents(), nowMs - abandonedMs);
 		log.info({ enforcedBy, removed, keptDays }, "retention is kept");
 		return enforcedBy;
 	}
@@ -82,7 +86,7 @@ export class RetentionKeeper {
 		const { store, keys, log } = this.#options;
 		const rules = await store.lifecycleRules();
 		if (!rules) return false;
-		const changed = withRetentionRule(rules, keys.events());
+		const changed = withRetentionRule(rules, keys.allEvents());
 		if (!changed) return true;
 		const isWritten = await store.setLifecycleRules(changed);
 		if (isWritten) log.info("added the retention rule to the bucket's own");
@@ -128,7 +132,7 @@ export class RetentionKeeper {
 	async #cutsByStream(): Promise<ListedObject[][]> {
 		const { store, keys } = this.#options;
 		const streams = new Map<string, ListedObject[]>();
-		for await (const record of store.list(keys.cuts())) {
+		for await (const record of store.list(keys.allCuts())) {
 			const stream = record.key.slice(0, record.key.lastIndexOf("/"));
 			const records = streams.get(stream);
 			if (records) records.push(record);
@@ -142,7 +146,7 @@ export interface RetentionKeeperOptions {
 	/** Publishes who removes events. */
 	tell?: (retention: RetentionState) => Promise<void>;
 	store: ObjectStore & LifecycleStore;
-	keys: RetentionKeys;
+	keys: ObjectKeys;
 	metrics: ArchiveMetrics;
 	log: Logger;
 }

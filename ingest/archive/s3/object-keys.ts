@@ -15,13 +15,21 @@ export class ObjectKeys {
 		this.#prefix = prefix && `${prefix}/`;
 	}
 
-	/** Cut records of all the streams that a shard has had; see contracts/nats.ts streamName. */
+	allEvents(): string {
+		return `${this.#prefix}events/`;
+	}
+
+	allCuts(): string {
+		return `${this.#prefix}cuts/`;
+	}
+
+	/** Cut records of all streams that a shard has had; see contracts/nats.ts streamName. */
 	cutsOfShard(shard: number): string {
-		return `${this.#prefix}cuts/tidemill-frames-${shard}-`;
+		return `${this.allCuts()}tidemill-frames-${shard}-`;
 	}
 
 	cutsOfStream(stream: string): string {
-		return `${this.#prefix}cuts/${stream}/`;
+		return `${this.allCuts()}${stream}/`;
 	}
 
 	cut(stream: string, first: number): string {
@@ -52,7 +60,7 @@ export class ObjectKeys {
 	}
 
 	eventsOfSource({ account, sourceKey }: SourceName): string {
-		return `${this.#prefix}events/account=${account}/source=${sourceKey}/`;
+		return `${this.allEvents()}account=${account}/source=${sourceKey}/`;
 	}
 
 	/** What is lost of a stream, or of all. */
@@ -91,9 +99,23 @@ export class ObjectKeys {
 		return `${this.#prefix}compactions/`;
 	}
 
-	/** A Run's manifest, and the same one with links that were signed anew. */
+	/** Manifests of all Runs. */
+	allRuns(): string {
+		return `${this.#prefix}runs/`;
+	}
+
+	/** A Run's manifest; each renewal of its links is a further object. */
 	run(uid: string, signing = 1): string {
-		return `${this.#prefix}runs/${uid}${signing > 1 ? `-${signing}` : ""}.json`;
+		return `${this.allRuns()}${uid}${signing > 1 ? `-${signing}` : ""}.json`;
+	}
+
+	/** Notes the days on which archive was at work. */
+	days(): string {
+		return `${this.#prefix}days/`;
+	}
+
+	day(date: UtcDate): string {
+		return `${this.days()}${date}`;
 	}
 
 	/** Written at every start to see whether the store keeps conditional writes. */

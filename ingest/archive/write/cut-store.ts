@@ -1,5 +1,5 @@
-import { Alarm } from "../alarm.ts";
-import { mapConcurrently } from "../concurrency.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
+import { Alarm } from "../decide/alarm.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";

@@ -1,14 +1,14 @@
-import { mapConcurrently } from "../concurrency.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import {
 	type CutRecord,
 	eventsOfCut,
 	type StoredFrame,
 } from "../decide/cut.ts";
-import type { Tombstones } from "../deletion/tombstones.ts";
-import type { ArchiveMetrics } from "../metrics.ts";
+import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ParquetWriter } from "./parquet.ts";
+import type { Tombstones } from "./tombstones.ts";
 
 const objectsAtOnce = 4;
 

@@ -5,7 +5,7 @@ import type {
 	KeptEntry,
 } from "../../wire/idempotency-bucket.ts";
 import { onStored } from "../../wire/idempotency-entry.ts";
-import { mapConcurrently } from "../concurrency.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import {
 	type CutRecord,
 	type EventPlace,

@@ -1,6 +1,6 @@
 import type { Logger } from "../../../service/log.ts";
-import type { Alarm } from "../alarm.ts";
-import { pause } from "../s3/pause.ts";
+import { pause } from "../concurrency/wait.ts";
+import type { Alarm } from "../decide/alarm.ts";
 import type { LossStore } from "./loss-store.ts";
 
 /** How soon a shard that has stopped hears that its loss was accepted. */

@@ -18,7 +18,7 @@ const attempts = 10;
  * What archive tells the others in NATS: how far objects are done, and the ledgers. Both only ever go forward, also
  * with two archivers at work, one of them late.
  */
-export class Publication {
+export class NatsProgress {
 	readonly #objectsDone: KV;
 	readonly #ledger: KV;
 
@@ -31,10 +31,10 @@ export class Publication {
 	static async open(
 		connection: NatsConnection,
 		replicas: number,
-	): Promise<Publication> {
+	): Promise<NatsProgress> {
 		const kvm = new Kvm(connection);
 		const options = { replicas, history: 1, storage: StorageType.File };
-		return new Publication(
+		return new NatsProgress(
 			await kvm.create(bucket.objectsDone, options),
 			await kvm.create(bucket.ledger, options),
 		);

@@ -33,7 +33,7 @@ const bothArchivesDie: Fault[] = [
 
 const writeObjects = `		await writer.write(shard, cut, wait.queue.take(cut.last));
 `;
-const setObjectsDone = `		await publication.setObjectsDone(cut.stream, cut.last);
+const setObjectsDone = `		await progress.setObjectsDone(cut.stream, cut.last);
 `;
 
 export const controls: Control[] = [
@@ -114,7 +114,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "the stream is taken for the one that was cut",
-		file: "ingest/archive/read/stream-identity.ts",
+		file: "ingest/archive/decide/stream-identity.ts",
 		find: "	if (lastSequence < cut.last)\n",
 		replace: "	if (lastSequence < 0)\n",
 		faults: [{ kind: "restore", acknowledged: 10, isOvertaken: false }],

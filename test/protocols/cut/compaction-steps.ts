@@ -1,5 +1,6 @@
 import {
 	type CompactionRecord,
+	hasOutlivedReaders,
 	isOutput,
 	outputName,
 	sameEvents,
@@ -7,7 +8,6 @@ import {
 	type VisibleObjects,
 	visibleObjects,
 } from "../../../ingest/archive/compaction/record.ts";
-import { hasOutlivedReaders } from "../../../ingest/archive/compaction/superseded.ts";
 import {
 	type DateWorld,
 	type ModelCompactor,

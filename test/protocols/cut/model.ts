@@ -1,4 +1,4 @@
-import { Alarm } from "../../../ingest/archive/alarm.ts";
+import { Alarm } from "../../../ingest/archive/decide/alarm.ts";
 import { lossId, parseLossId } from "../../../ingest/archive/decide/loss.ts";
 import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
 import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";

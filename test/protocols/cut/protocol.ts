@@ -3,7 +3,7 @@ import {
 	inheritNumbers,
 } from "../../../ingest/archive/decide/cut.ts";
 import { resume } from "../../../ingest/archive/decide/resume.ts";
-import { verifyStream } from "../../../ingest/archive/read/stream-identity.ts";
+import { verifyStream } from "../../../ingest/archive/decide/stream-identity.ts";
 
 /** What a mutation of archive's protocol can change. */
 export interface Protocol {

@@ -1,5 +1,5 @@
-import { Alarm } from "../alarm.ts";
-import type { CutRecord, FrameMark } from "../decide/cut.ts";
+import { Alarm } from "./alarm.ts";
+import type { CutRecord, FrameMark } from "./cut.ts";
 
 /** What a stream holds where a cut ends. */
 export interface StreamAtCut {

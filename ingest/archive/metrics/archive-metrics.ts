@@ -1,7 +1,7 @@
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { Counter, Gauge, type Registry } from "prom-client";
-import { type CutRecord, lateEvents } from "./decide/cut.ts";
-import type { ShardBacklog } from "./read/backlog.ts";
+import { type CutRecord, lateEvents } from "../decide/cut.ts";
+import type { ShardBacklog } from "./stream-backlog.ts";
 
 /** What is asked of a shard whenever the metrics are read. */
 export interface ObservedShard {

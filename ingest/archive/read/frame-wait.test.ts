@@ -1,10 +1,16 @@
 import { expect, test } from "vitest";
-import { type Backlog, cutDueInMs } from "./cut-due.ts";
+import type { UncutFrames } from "./frame-queue.ts";
+import { cutDueInMs } from "./frame-wait.ts";
 
 const limits = { maxBytes: 100, maxAgeMs: 1000 };
-const backlog: Backlog = { frames: 1, bytes: 10, sinceMs: 0, lastSequence: 7 };
+const uncut: UncutFrames = {
+	frames: 1,
+	bytes: 10,
+	sinceMs: 0,
+	lastSequence: 7,
+};
 
-test.each<[string, Partial<Backlog>, number, number, number]>([
+test.each<[string, Partial<UncutFrames>, number, number, number]>([
 	[
 		"nothing to cut waits",
 		{ frames: 0, bytes: 0, sinceMs: NaN },
@@ -26,7 +32,7 @@ test.each<[string, Partial<Backlog>, number, number, number]>([
 	["all that was asked for is due", {}, 7, 0, 0],
 	["what was asked for isn't read yet", {}, 8, 400, 600],
 ])("%s", (_, more, flushThrough, now, due) => {
-	expect(cutDueInMs({ ...backlog, ...more }, limits, flushThrough, now)).toBe(
+	expect(cutDueInMs({ ...uncut, ...more }, limits, flushThrough, now)).toBe(
 		due,
 	);
 });

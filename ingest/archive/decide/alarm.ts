@@ -1,4 +1,4 @@
-import { type Loss, lossId } from "./decide/loss.ts";
+import { type Loss, lossId } from "./loss.ts";
 
 /**
  * Why a shard must stop: going on would need a guess about events. Nothing is archived or purged after one, and the

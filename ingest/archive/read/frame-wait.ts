@@ -1,0 +1,105 @@
+import type { WakeSignal } from "../concurrency/wait.ts";
+import type { FlushRequests } from "../request/flush-requests.ts";
+import {
+	type FrameQueue,
+	PositionLost,
+	type UncutFrames,
+} from "./frame-queue.ts";
+
+/** How long frames that must be in the stream may take to arrive. After that, reading restarts at the newest cut. */
+const stallMs = 2_000;
+
+/** When frames become a cut. */
+export interface CutLimits {
+	maxBytes: number;
+	maxAgeMs: number;
+}
+
+/** `wakeSignal` wakes when the queue, the flush requests or the signal change. */
+export interface FrameWait {
+	queue: FrameQueue;
+	wakeSignal: WakeSignal;
+	signal: AbortSignal;
+}
+
+/**
+ * Settles when the frames that were read should become a cut, and there is at least one.
+ * Throws what ended the reading, the signal's reason, or {@link PositionLost} if requested frames don't arrive: then
+ * another archiver has purged them.
+ */
+export async function untilCutIsDue(
+	{ queue, wakeSignal, signal }: FrameWait,
+	flushes: FlushRequests,
+	limits: CutLimits,
+): Promise<void> {
+	const stall = new Stall();
+	for (;;) {
+		signal.throwIfAborted();
+		const { uncut } = queue;
+		// Frames before the message that stops the shard needn't wait for a person.
+		if (queue.hasAlarm && uncut.frames > 0) return;
+		queue.throwIfFailed();
+		const nowMs = performance.now();
+		const dueInMs = cutDueInMs(uncut, limits, flushes.through, nowMs);
+		if (dueInMs === 0) return;
+		const stalledInMs = stall.inMs(uncut.lastSequence, flushes.through, nowMs);
+		await wakeSignal.wait(Math.min(dueInMs, stalledInMs));
+	}
+}
+
+/**
+ * In how many milliseconds the frames become a cut: by size, by age, or because somebody has requested a flush through
+ * `flushThrough` (0: nobody has). 0 means now, Infinity not before something changes.
+ */
+export function cutDueInMs(
+	uncut: UncutFrames,
+	limits: CutLimits,
+	flushThrough: number,
+	nowMs: number,
+): number {
+	if (uncut.frames === 0) return Infinity;
+	if (uncut.bytes >= limits.maxBytes) return 0;
+	if (flushThrough > 0 && uncut.lastSequence >= flushThrough) return 0;
+	return Math.max(0, uncut.sinceMs + limits.maxAgeMs - nowMs);
+}
+
+/** Settles when the queue has read through this sequence. Throws like {@link untilCutIsDue}. */
+export async function untilRead(
+	{ queue, wakeSignal, signal }: FrameWait,
+	sequence: number,
+): Promise<void> {
+	queue.want(sequence);
+	const stall = new Stall();
+	for (;;) {
+		signal.throwIfAborted();
+		const { lastSequence } = queue.uncut;
+		if (lastSequence >= sequence) return;
+		queue.throwIfFailed();
+		const stalledInMs = stall.inMs(lastSequence, sequence, performance.now());
+		await wakeSignal.wait(stalledInMs);
+	}
+}
+
+/** Notices that reading makes no progress towards a sequence that must be in the stream. */
+class Stall {
+	#lastSequence = -1;
+	#sinceMs = 0;
+
+	/** In how many milliseconds reading counts as stalled; Infinity if nothing is missing. Throws once it is stalled. */
+	inMs(lastSequence: number, wanted: number, nowMs: number): number {
+		if (lastSequence >= wanted) {
+			this.#lastSequence = -1;
+			return Infinity;
+		}
+		if (lastSequence !== this.#lastSequence) {
+			this.#lastSequence = lastSequence;
+			this.#sinceMs = nowMs;
+		}
+		const leftMs = this.#sinceMs + stallMs - nowMs;
+		if (leftMs <= 0)
+			throw new PositionLost(
+				`sequence ${lastSequence + 1} doesn't arrive, but ${wanted} is needed`,
+			);
+		return leftMs;
+	}
+}

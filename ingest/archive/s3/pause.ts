@@ -1,9 +1,0 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-/** Waits; settles early when the signal fires. */
-export async function pause(
-	timeMs: number,
-	signal: AbortSignal,
-): Promise<void> {
-	await delay(timeMs, undefined, { signal }).catch(() => undefined);
-}
