@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/transport.ts";
+import { TransportError } from "../kube/client/errors.ts";
 import { requestErrorOf, unauthorized } from "./errors.ts";
 
 test.each([

@@ -1,5 +1,5 @@
 import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/transport.ts";
+import { TransportError } from "../kube/client/errors.ts";
 
 /** Every code that an answer of the API can have, with its HTTP status and what to do. */
 export const errorCodes = {

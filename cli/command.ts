@@ -1,5 +1,5 @@
 import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/transport.ts";
+import { TransportError } from "../kube/client/errors.ts";
 import { SettingError } from "../service/settings.ts";
 import { UsageError } from "./command-line.ts";
 

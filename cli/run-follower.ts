@@ -3,7 +3,7 @@ import { type Progress, progressIn, readRunLog } from "../api/runs/run-log.ts";
 import { type Run, runKind } from "../crds/generated/types.ts";
 import { hasEnded } from "../crds/run.ts";
 import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/transport.ts";
+import { TransportError } from "../kube/client/errors.ts";
 import { awaitObject } from "../kube/watch/object-wait.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError } from "./command.ts";

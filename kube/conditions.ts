@@ -1,3 +1,5 @@
+import { rfc3339 } from "./timestamps.ts";
+
 /** metav1.Condition, as KEP-1623 has it. */
 export interface Condition {
 	type: string;
@@ -39,9 +41,4 @@ export function findCondition<T extends { type: string }>(
 	type: string,
 ): T | undefined {
 	return conditions?.find((condition) => condition.type === type);
-}
-
-/** metav1.Time: whole seconds, as Kubernetes itself writes them. */
-export function rfc3339(instantMs: number): string {
-	return new Date(instantMs).toISOString().replace(/\.\d+Z$/, "Z");
 }

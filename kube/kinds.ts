@@ -28,7 +28,7 @@ export const kinds = {
 	secret: core<Secret>("Secret", "secrets"),
 	job: grouped<Job>("batch", "Job", "jobs"),
 	lease: grouped<Lease>("coordination.k8s.io", "Lease", "leases"),
-	event: grouped<Event>("events.k8s.io", "Event", "events"),
+	kubeEvent: grouped<KubeEvent>("events.k8s.io", "Event", "events"),
 };
 
 export type ConfigMap = Wire<V1ConfigMap>;
@@ -39,7 +39,8 @@ export type Pod = Wire<V1Pod>;
 export type Secret = Wire<V1Secret>;
 export type Job = Wire<V1Job>;
 export type Lease = Wire<V1Lease>;
-export type Event = Wire<EventsV1Event>;
+/** Kubernetes' own Event (events.k8s.io/v1). */
+export type KubeEvent = Wire<EventsV1Event>;
 
 /** A generated type as its JSON is: timestamps are text there, where the generated client makes them dates. */
 export type Wire<T> = Omit<Json<T>, "metadata"> & { metadata: ObjectMeta };

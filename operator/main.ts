@@ -8,7 +8,7 @@ import { loadKubeConfig } from "../kube/client/kube-config.ts";
 import { LeaderElection } from "../kube/lease/lease.ts";
 import { registerKubeMetrics } from "../kube/metrics.ts";
 import type { ControllerLoop } from "../kube/reconcile/controller.ts";
-import { EventRecorder } from "../kube/reconcile/events.ts";
+import { KubeEventRecorder } from "../kube/reconcile/kube-events.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
@@ -123,7 +123,7 @@ export async function main(): Promise<number> {
 			const ledgers = new LedgerView(nats, log);
 			const context: OperatorContext = {
 				client,
-				events: new EventRecorder(client, "tidemill.dev/operator", log),
+				events: new KubeEventRecorder(client, "tidemill.dev/operator", log),
 				informers,
 				nats,
 				routes: new RouteTable(nats, { replicas: settings.bucketReplicas }),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 // @nats-io/transport-node: the NATS makers' own client, successor of the `nats` package.
 import {
 	connect,
@@ -76,4 +77,21 @@ async function logStatus(
 		if (status.type === "error")
 			log.warn({ err: status.error }, "NATS reported an error");
 	}
+}
+
+/** Acts each time that the connection comes back, when what it watched may have changed. Ends with the connection. */
+export async function onReconnect(
+	nats: NatsConnection,
+	act: () => void,
+): Promise<void> {
+	for await (const { type } of nats.status()) if (type === "reconnect") act();
+}
+
+/** Whether a compare-and-set, or a KV `create`, failed because somebody else wrote first. */
+export function isConflict(error: unknown): error is JetStreamApiError {
+	return (
+		error instanceof JetStreamApiError &&
+		(error.code === JetStreamApiCodes.StreamWrongLastSequence ||
+			error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
+	);
 }

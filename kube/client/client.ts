@@ -9,7 +9,6 @@ import {
 	resourcePath,
 } from "../resource.ts";
 import { configAccess } from "./access.ts";
-import { ApiError, hasReason } from "./api-error.ts";
 import type {
 	KubeClientOptions,
 	KubeList,
@@ -20,16 +19,16 @@ import type {
 	WatchOptions,
 	WriteOptions,
 } from "./client-options.ts";
+import { ApiError, hasReason, TransportError } from "./errors.ts";
 import {
 	type KubeRequest,
 	parseJson,
 	type Query,
 	Transport,
-	TransportError,
 } from "./transport.ts";
 
-export { ApiError, hasReason } from "./api-error.ts";
 export type * from "./client-options.ts";
+export { ApiError, hasReason, TransportError } from "./errors.ts";
 
 /**
  * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver

@@ -5,7 +5,7 @@ import type { Cluster } from "@kubernetes/client-node";
 // yaml: reads YAML 1.2 and keeps to it.
 import { parse } from "yaml";
 import { SettingError } from "../../service/settings.ts";
-import { kubeconfigErrors } from "./kubeconfig-errors.ts";
+import { kubeconfigErrors } from "./errors.ts";
 
 /** Where Kubernetes puts what a Pod needs to reach the apiserver (ServiceAccount admission controller). */
 const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";

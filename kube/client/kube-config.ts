@@ -1,5 +1,5 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import { kubeconfigErrors } from "./kubeconfig-errors.ts";
+import { kubeconfigErrors } from "./errors.ts";
 
 /**
  * The kubeconfig at this path, or without one the Pod's own service account.

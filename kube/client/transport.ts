@@ -2,7 +2,7 @@ import http from "node:http";
 import https from "node:https";
 import { metrics } from "../metrics.ts";
 import type { Access } from "./access.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, TransportError } from "./errors.ts";
 
 export interface KubeRequest {
 	method: string;
@@ -114,25 +114,6 @@ export class Transport {
 			});
 			outgoing.end(body);
 		});
-	}
-}
-
-/** There was no answer: the apiserver can't be reached, or the request was given up. */
-export class TransportError extends Error {
-	override name = "TransportError";
-	/** A kept connection turned out to be closed: the apiserver didn't read the request. */
-	readonly staleConnection: boolean;
-
-	constructor(
-		request: KubeRequest,
-		cause: NodeJS.ErrnoException,
-		options: { staleConnection: boolean },
-	) {
-		// Node gives several refused addresses as an AggregateError with an empty message.
-		super(`${request.method} ${request.path}: ${cause.message || cause.code}`, {
-			cause,
-		});
-		this.staleConnection = options.staleConnection;
 	}
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from "../../service/log.ts";
 import { hasReason, type KubeClient } from "../client/client.ts";
 import { kinds, type Lease } from "../kinds.ts";
 import { metrics } from "../metrics.ts";
-import { microTime } from "../micro-time.ts";
+import { microTime } from "../timestamps.ts";
 import { decideLease, type LeaseSighting, sight } from "./decide.ts";
 
 export interface LeaseOptions {

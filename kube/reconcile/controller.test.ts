@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createLog } from "../../service/log.ts";
-import { ApiError } from "../client/api-error.ts";
+import { ApiError } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import type { KubeObject } from "../resource.ts";
 import { Store } from "../watch/store.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "../../service/log.ts";
-import { hasReason } from "../client/api-error.ts";
+import { hasReason } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
 import { backoffMs } from "../backoff.ts";
-import { ApiError } from "../client/api-error.ts";
 import type { KubeClient, Scope } from "../client/client.ts";
+import { ApiError } from "../client/errors.ts";
 import type { KubeObject, ObjectMeta, ResourceKind } from "../resource.ts";
 
 /** What a reflector fills: {@link file://./store.ts Store} is one. */

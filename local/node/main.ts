@@ -5,7 +5,7 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { kinds, type Pod } from "../../kube/kinds.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import { EventRecorder } from "../../kube/reconcile/events.ts";
+import { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import { Informer } from "../../kube/watch/informer.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
@@ -62,7 +62,7 @@ export async function main(): Promise<number> {
 	const controller = new PodController({
 		client,
 		pods: bound,
-		events: new EventRecorder(client, "tidemill.dev/process-node", log),
+		events: new KubeEventRecorder(client, "tidemill.dev/process-node", log),
 		directories,
 		leftBehind,
 		image,
@@ -76,7 +76,7 @@ export async function main(): Promise<number> {
 	const scheduler = new Scheduler({
 		client: schedulerClient,
 		pods: unbound,
-		events: new EventRecorder(schedulerClient, "default-scheduler", log),
+		events: new KubeEventRecorder(schedulerClient, "default-scheduler", log),
 		nodeName,
 		image,
 	});

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { arch, availableParallelism, release, totalmem, type } from "node:os";
-import { rfc3339 } from "../../kube/conditions.ts";
 import type { Node } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { hostAddress } from "./pod-field.ts";
 
 /** What the cluster is told of the machine. */

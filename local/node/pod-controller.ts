@@ -3,7 +3,7 @@ import { backoffMs } from "../../kube/backoff.ts";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
 import { kinds, type Pod } from "../../kube/kinds.ts";
 import type { Controller, Result } from "../../kube/reconcile/controller.ts";
-import type { EventRecorder } from "../../kube/reconcile/events.ts";
+import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import type { ObjectKey } from "../../kube/resource.ts";
 import type { Informer } from "../../kube/watch/informer.ts";
 import type { Logger } from "../../service/log.ts";
@@ -26,7 +26,7 @@ export interface PodControllerOptions {
 	client: KubeClient;
 	/** The Pods that are bound to this node. */
 	pods: Informer<Pod>;
-	events: EventRecorder;
+	events: KubeEventRecorder;
 	directories: NodeDirectories;
 	/** Pods that a former node process left on disk. */
 	leftBehind: readonly LeftBehind[];

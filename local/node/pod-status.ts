@@ -1,5 +1,6 @@
-import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import type { Pod } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import type { ContainerState, Failure } from "./container-state.ts";
 import { hostAddress } from "./pod-field.ts";
 import type { ContainerStatus, PodCondition, PodStatus } from "./pod-spec.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { kinds, type Lease } from "../../kube/kinds.ts";
-import { microTime } from "../../kube/micro-time.ts";
+import { microTime } from "../../kube/timestamps.ts";
 import type { Logger } from "../../service/log.ts";
 import { type NodeFacts, nodeObject } from "./node-object.ts";
 

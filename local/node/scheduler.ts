@@ -1,9 +1,10 @@
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import { kinds, type Pod } from "../../kube/kinds.ts";
 import type { Controller } from "../../kube/reconcile/controller.ts";
-import type { EventRecorder } from "../../kube/reconcile/events.ts";
+import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import { type ObjectKey, resourcePath } from "../../kube/resource.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import type { Informer } from "../../kube/watch/informer.ts";
 import { unsupported } from "./unsupported.ts";
 
@@ -12,7 +13,7 @@ export interface SchedulerOptions {
 	client: KubeClient;
 	/** Pods that are bound to no node. */
 	pods: Informer<Pod>;
-	events: EventRecorder;
+	events: KubeEventRecorder;
 	nodeName: string;
 	image: string;
 }

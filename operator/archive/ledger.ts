@@ -8,7 +8,7 @@ import type {
 } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
-import { onReconnect } from "../../service/reconnects.ts";
+import { onReconnect } from "../../service/nats.ts";
 
 /** What archive says of each Source, as of the last word from NATS. */
 export class LedgerView {

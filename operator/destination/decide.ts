@@ -7,10 +7,10 @@ import type {
 import {
 	type ConditionStatus,
 	findCondition,
-	rfc3339,
 	setCondition,
 } from "../../kube/conditions.ts";
 import type { Job, Pod, Secret } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { EventReason } from "../reconcile/event-reasons.ts";

@@ -1,6 +1,6 @@
 import type { JobError, JobResult } from "../../contracts/job.ts";
-import { rfc3339 } from "../../kube/conditions.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs, unexplained } from "./endings.ts";
 import { containerName } from "./template.ts";
 

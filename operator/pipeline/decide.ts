@@ -12,9 +12,9 @@ import { tableNameOf } from "../../crds/table-name.ts";
 import {
 	type Condition,
 	type ConditionStatus,
-	rfc3339,
 	setCondition,
 } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { EventReason } from "../reconcile/event-reasons.ts";
 import { settlingMs } from "../reconcile/grace.ts";

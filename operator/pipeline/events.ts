@@ -1,5 +1,6 @@
 import type { Run } from "../../crds/generated/types.ts";
-import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import type { EventReason } from "../reconcile/event-reasons.ts";
 import type { Findings, PipelineAction, PipelineState } from "./decide.ts";
 

@@ -3,7 +3,7 @@ import type {
 	PipelineSpec,
 	PipelineStatus,
 } from "../../crds/generated/types.ts";
-import { rfc3339 } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
 import { parseSchedule } from "./schedule.ts";
 import { decideTiming } from "./timing.ts";

@@ -3,7 +3,7 @@ import type {
 	Pipeline,
 	PipelineStatusSchedule,
 } from "../../crds/generated/types.ts";
-import { rfc3339 } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { latestSlot, type Schedule } from "./schedule.ts";
 
 /** What a schedule means for a Pipeline at one moment. Instants are in milliseconds since the epoch. */

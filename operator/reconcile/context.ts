@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import type { EventRecorder } from "../../kube/reconcile/events.ts";
+import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import type { Logger } from "../../service/log.ts";
 import type { LedgerView } from "../archive/ledger.ts";
 import type { OperatorSettings } from "../settings.ts";
@@ -11,7 +11,7 @@ import type { Informers } from "./informers.ts";
 /** What the controllers work with. */
 export interface OperatorContext {
 	client: KubeClient;
-	events: EventRecorder;
+	events: KubeEventRecorder;
 	informers: Informers;
 	nats: NatsConnection;
 	routes: RouteTable;

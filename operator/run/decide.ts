@@ -6,8 +6,9 @@ import {
 	type RunStatus,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import {
 	type References,

@@ -1,11 +1,8 @@
 import type { Run, RunError, RunStatus } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import { rowsText } from "../../crds/run.ts";
-import {
-	type Condition,
-	rfc3339,
-	setCondition,
-} from "../../kube/conditions.ts";
+import { type Condition, setCondition } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import type { EventReason } from "../reconcile/event-reasons.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import type { RunAction } from "./action.ts";

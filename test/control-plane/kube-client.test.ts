@@ -9,7 +9,7 @@ import { loadCluster } from "../../kube/client/cluster.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { tokenClients } from "../../kube/client/token-clients.ts";
 import { type ConfigMap, kinds, type Pod } from "../../kube/kinds.ts";
-import { EventRecorder } from "../../kube/reconcile/events.ts";
+import { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import { writeStatus } from "../../kube/reconcile/status-writer.ts";
 import { createLog } from "../../service/log.ts";
 import { newNamespace } from "../support/servers/new-namespace.ts";
@@ -113,7 +113,7 @@ test("a status is written once, and never over one that is newer than what was r
 
 test("an Event is told once and then counted", async () => {
 	const regarding = await client.create(kinds.configMap, configMap("told", {}));
-	const recorder = new EventRecorder(client, "example.com/test", log);
+	const recorder = new KubeEventRecorder(client, "example.com/test", log);
 	const note = {
 		type: "Warning",
 		reason: "Odd",
@@ -122,7 +122,7 @@ test("an Event is told once and then counted", async () => {
 	} as const;
 	recorder.record(kinds.configMap, regarding, note);
 	recorder.record(kinds.configMap, regarding, note);
-	const told = () => client.list(kinds.event, { namespace });
+	const told = () => client.list(kinds.kubeEvent, { namespace });
 	await vi.waitFor(
 		async () => {
 			const events = (await told()).items.filter(

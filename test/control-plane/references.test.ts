@@ -23,7 +23,7 @@ function isReady(name: string, ...expected: string[]): Promise<void> {
 }
 
 async function warningsOf(name: string): Promise<string[]> {
-	const { items } = await client.list(kinds.event, {
+	const { items } = await client.list(kinds.kubeEvent, {
 		namespace: scene.namespace,
 	});
 	return items

@@ -4,8 +4,9 @@ import {
 	pipelineKind,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { findCondition, rfc3339 } from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { eventReasons } from "../support/fixtures/operator-fixture.ts";
 import {
 	client,

@@ -6,8 +6,8 @@ import {
 	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
-import { rfc3339 } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import { dailySlot } from "../support/examples/daily-slot.ts";
 import {
 	client,
@@ -58,7 +58,7 @@ async function runs(): Promise<Run[]> {
 function told(reason: string): Promise<string[]> {
 	const { namespace } = scene;
 	return vi.waitFor(async () => {
-		const { items } = await client.list(kinds.event, { namespace });
+		const { items } = await client.list(kinds.kubeEvent, { namespace });
 		const notes = items.filter(
 			(event) => event.regarding?.name === "clock" && event.reason === reason,
 		);

@@ -3,7 +3,7 @@ import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket, streamName } from "../../../contracts/nats.ts";
-import { isConflict } from "../../../service/nats-conflict.ts";
+import { isConflict } from "../../../service/nats.ts";
 
 /**
  * The name of a shard's stream before there is the stream, so that archivers that miss it at the same time make the same

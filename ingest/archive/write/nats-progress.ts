@@ -9,7 +9,7 @@ import {
 	type SourceLedger,
 } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
-import { isConflict } from "../../../service/nats-conflict.ts";
+import { isConflict } from "../../../service/nats.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
 const attempts = 10;

@@ -1,5 +1,5 @@
 import { ControllerLoop } from "../../../kube/reconcile/controller.ts";
-import { onReconnect } from "../../../service/reconnects.ts";
+import { onReconnect } from "../../../service/nats.ts";
 import type { ControllerFactory } from "../../reconcile/context.ts";
 import { desiredRoutes } from "./desired.ts";
 

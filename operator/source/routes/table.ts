@@ -3,7 +3,7 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
-import { isConflict } from "../../../service/nats-conflict.ts";
+import { isConflict } from "../../../service/nats.ts";
 import { planRoutes } from "./plan.ts";
 
 /** In the place of an account that claims a source key: its events were deleted. No namespace has such a name. */

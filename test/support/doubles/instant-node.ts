@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobResult } from "../../../contracts/job.ts";
 import { backoffMs } from "../../../kube/backoff.ts";
-import { hasReason } from "../../../kube/client/api-error.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import { hasReason } from "../../../kube/client/errors.ts";
 import { kinds, type Pod } from "../../../kube/kinds.ts";
 import { Informer } from "../../../kube/watch/informer.ts";
 import type { Logger } from "../../../service/log.ts";

@@ -4,8 +4,8 @@ import type {
 	DestinationSpec,
 	DestinationStatus,
 } from "../../../crds/generated/types.ts";
-import { rfc3339 } from "../../../kube/conditions.ts";
 import type { Job, Pod } from "../../../kube/kinds.ts";
+import { rfc3339 } from "../../../kube/timestamps.ts";
 import { checkHash, checkName } from "../../../operator/destination/check.ts";
 import type {
 	DestinationAction,

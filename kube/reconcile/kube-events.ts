@@ -2,16 +2,16 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "../../service/log.ts";
 import type { KubeClient } from "../client/client.ts";
-import { type Event, kinds } from "../kinds.ts";
-import { microTime } from "../micro-time.ts";
+import { type KubeEvent, kinds } from "../kinds.ts";
 import {
 	apiVersionOf,
 	type KubeObject,
 	type ResourceKind,
 } from "../resource.ts";
+import { microTime } from "../timestamps.ts";
 
 /** Something that a person who runs `kubectl describe` wants to know. */
-export interface EventNote {
+export interface KubeEventNote {
 	type: "Normal" | "Warning";
 	/** Why, in one word for machines, such as `RunFailed`. */
 	reason: string;
@@ -25,7 +25,7 @@ export interface EventNote {
  * Records Events (events.k8s.io/v1) about objects. The same event again within six minutes becomes a series: one Event
  * that counts. Recording never fails its caller: what can't be written is logged.
  */
-export class EventRecorder {
+export class KubeEventRecorder {
 	readonly #client: KubeClient;
 	readonly #controller: string;
 	readonly #log: Logger;
@@ -41,7 +41,7 @@ export class EventRecorder {
 	record<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		regarding: T,
-		event: EventNote,
+		event: KubeEventNote,
 	): void {
 		void this.#write(kind, regarding, event).catch((err) =>
 			this.#log.warn(
@@ -54,7 +54,7 @@ export class EventRecorder {
 	async #write<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		{ metadata }: T,
-		{ type, reason, action, note }: EventNote,
+		{ type, reason, action, note }: KubeEventNote,
 	): Promise<void> {
 		const nowMs = Date.now();
 		this.#forgetEnded(nowMs);
@@ -70,7 +70,7 @@ export class EventRecorder {
 			writtenMs: nowMs,
 		};
 		this.#series.set(key, started);
-		const event: Event = {
+		const event: KubeEvent = {
 			metadata: { namespace: started.namespace, name: started.name },
 			eventTime: microTime(nowMs),
 			reportingController: this.#controller,
@@ -87,7 +87,7 @@ export class EventRecorder {
 				...(metadata.uid && { uid: metadata.uid }),
 			},
 		};
-		started.created = this.#client.create(kinds.event, event);
+		started.created = this.#client.create(kinds.kubeEvent, event);
 		await started.created.catch((error) => {
 			this.#series.delete(key);
 			throw error;
@@ -102,7 +102,7 @@ export class EventRecorder {
 		series.writtenMs = nowMs;
 		await series.created;
 		await this.#client.patch(
-			kinds.event,
+			kinds.kubeEvent,
 			series.name,
 			series.namespace,
 			{ series: { count: series.count, lastObservedTime: microTime(nowMs) } },
@@ -122,7 +122,7 @@ interface Series {
 	count: number;
 	lastMs: number;
 	writtenMs: number;
-	created?: Promise<Event>;
+	created?: Promise<KubeEvent>;
 }
 
 /** KEP-383: a series ends when nothing came for six minutes. */

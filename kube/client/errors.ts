@@ -1,0 +1,84 @@
+import { STATUS_CODES } from "node:http";
+import { SettingError } from "../../service/settings.ts";
+
+/**
+ * The apiserver's answer to a request that it didn't carry out: its `Status` object
+ * (k8s.io/apimachinery metav1.Status), or what the body of another server says.
+ */
+export class ApiError extends Error {
+	override name = "ApiError";
+	/** HTTP status. */
+	readonly status: number;
+	/** For machines: `NotFound`, `AlreadyExists`, `Conflict`, `Expired`, `Invalid`, `Forbidden`, … */
+	readonly reason: string;
+	readonly details: unknown;
+	/** The server's Retry-After, in milliseconds from now. */
+	readonly retryAfterMs: number | undefined;
+
+	constructor(status: number, body: unknown, retryAfterMs?: number) {
+		const answer = asStatus(body);
+		const reason = answer.reason || (STATUS_CODES[status] ?? "Unknown");
+		super(answer.message || `the apiserver answered ${status} ${reason}`);
+		this.status = status;
+		this.reason = reason;
+		this.details = answer.details;
+		this.retryAfterMs = retryAfterMs;
+	}
+}
+
+/** Whether the error is the apiserver's and has one of these reasons, such as `Conflict`. */
+export function hasReason(error: unknown, ...reasons: string[]): boolean {
+	return error instanceof ApiError && reasons.includes(error.reason);
+}
+
+/** There was no answer: the apiserver can't be reached, or the request timed out. */
+export class TransportError extends Error {
+	override name = "TransportError";
+	/** The kept connection turned out to be closed: the apiserver didn't read the request. */
+	readonly staleConnection: boolean;
+
+	constructor(
+		request: { method: string; path: string },
+		cause: NodeJS.ErrnoException,
+		options: { staleConnection: boolean },
+	) {
+		// For several refused addresses Node throws an AggregateError with an empty message.
+		super(`${request.method} ${request.path}: ${cause.message || cause.code}`, {
+			cause,
+		});
+		this.staleConnection = options.staleConnection;
+	}
+}
+
+/** What is wrong with KUBECONFIG. No message quotes the file, which holds credentials. */
+export const kubeconfigErrors = {
+	notInPod: () =>
+		new SettingError(
+			"KUBECONFIG is not set and this is not a Pod. Set KUBECONFIG to the path of a kubeconfig.",
+		),
+	unreadable: (path: string, error: unknown) =>
+		new SettingError(
+			`The kubeconfig ${path} can't be read: ${isMissing(error) ? "there is no such file" : "it is not a kubeconfig in YAML"}. Set KUBECONFIG to the path of a kubeconfig that kubectl accepts.`,
+		),
+	noCluster: (path: string, context: string) =>
+		new SettingError(
+			`The kubeconfig ${path} has no usable current cluster (its current-context is "${context}"). Choose one with: kubectl config use-context <name>`,
+		),
+};
+
+interface Status {
+	reason?: string;
+	message?: string;
+	details?: unknown;
+}
+
+function asStatus(body: unknown): Status {
+	if (typeof body === "object" && body !== null) return body;
+	return typeof body === "string" && body
+		? { message: body.slice(0, 500) }
+		: {};
+}
+
+function isMissing(error: unknown): boolean {
+	return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
