@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jobErrors } from "../ingest/load/errors.ts";
+import { jobErrors } from "../ingest/job/errors.ts";
 import {
 	bigQueryErrors,
 	refusalOf,

@@ -1,4 +1,4 @@
-import { jobErrors } from "../ingest/load/errors.ts";
+import { jobErrors } from "../ingest/job/errors.ts";
 import {
 	bigQueryErrors,
 	refusalOf,

@@ -1,6 +1,6 @@
 import { alarms } from "../ingest/archive/decide/alarm.ts";
 import { requestErrors } from "../ingest/archive/request/errors.ts";
-import { jobErrors } from "../ingest/load/errors.ts";
+import { jobErrors } from "../ingest/job/errors.ts";
 import { refusals } from "../ingest/receive/refusal.ts";
 
 /** The text of docs/reference/errors.md. */

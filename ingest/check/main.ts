@@ -1,8 +1,18 @@
-import { parseCheckInput } from "../load/input.ts";
-import { runJob } from "../load/job.ts";
-import { check } from "./check.ts";
+import type { CheckInput } from "../../contracts/job.ts";
+import { parseCheckInput } from "../job/input.ts";
+import { type JobContext, type JobSuccess, runJob } from "../job/process.ts";
+import { openDestination } from "../load/destination-by-type.ts";
 
 /** `tidemill check --input <file>`: verifies a Destination (contracts/job.ts says what goes in and out). */
 export async function main(args: string[]): Promise<number> {
 	return runJob("check", args, parseCheckInput, check);
+}
+
+/** Verifies that a Destination can be written to from where its Runs write. Throws {@link JobFailure}. */
+async function check(
+	{ destination }: CheckInput,
+	context: JobContext,
+): Promise<JobSuccess> {
+	await (await openDestination(destination, context)).check();
+	return { version: 1, outcome: "Succeeded", rows: 0, bytes: 0, objects: 0 };
 }

@@ -3,27 +3,27 @@ import { setTimeout as delay } from "node:timers/promises";
 // @duckdb/node-api: DuckDB in this process, by its makers; there is no server to talk to.
 import { DuckDBInstance } from "@duckdb/node-api";
 
-/** Another process had the file for all of the wait. The message names that process as far as DuckDB knows it. */
+/** Another process held the file for the whole wait. The message names it as far as DuckDB knows. */
 export class DatabaseBusy extends Error {
 	override name = "DatabaseBusy";
 }
 
 export interface OpenOptions {
-	/** Existing file; ":memory:" for none. */
+	/** An existing file, or ":memory:". */
 	file: string;
 	readOnly?: boolean;
-	/** How long to wait for a process that has the file: DuckDB lets one write, or several read. */
+	/** How long to wait for a process that holds the file: DuckDB allows one writer or several readers. */
 	waitMs: number;
-	/** DuckDB's own settings, e.g. memory_limit. */
+	/** DuckDB's own settings, such as memory_limit. */
 	config?: Record<string, string>;
 	signal?: AbortSignal;
-	/** Called once, when the file turns out to be in use. */
+	/** Called once, if the file is in use. */
 	onWait?: (holder: string) => void;
 }
 
 /**
- * Opens a DuckDB file, waiting while another process has it.
- * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when aborted, else DuckDB's own error.
+ * Opens a DuckDB file, waiting while another process holds it.
+ * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when it fires, or DuckDB's own error.
  */
 export async function openDatabase(
 	options: OpenOptions,
@@ -43,9 +43,9 @@ export async function openDatabase(
 			const leftMs = deadline - performance.now();
 			if (leftMs <= 0)
 				throw new DatabaseBusy(
-					`${options.file} is in use by ${holder}, also after waiting ${options.waitMs / 1000} s`,
+					`${options.file} is still in use by ${holder} after ${options.waitMs / 1000} s`,
 				);
-			// The lock can't be waited for, only tried again; with jitter, so that two that wait don't stay in step.
+			// DuckDB can't wait for the lock, so try again, with jitter to keep two waiting processes out of step.
 			await delay(Math.min(leftMs, 100 + Math.random() * 200), undefined, {
 				signal: options.signal,
 			});
@@ -53,7 +53,7 @@ export async function openDatabase(
 	}
 }
 
-/** DuckDB's errors have no codes; this is how the one about the lock has read since 0.9. */
+/** DuckDB's errors have no codes. The lock error has had these words since 0.9. */
 function lockHolder(error: unknown): string | undefined {
 	if (!(error instanceof Error)) return undefined;
 	if (!error.message.includes("Could not set lock on file")) return undefined;

@@ -1,9 +1,14 @@
-/** An identifier for SQL: any name, also one with quotes or that is a keyword. */
+/** An identifier for SQL: any name, even a keyword or one with quotes. */
 export function quoteName(name: string): string {
 	return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A string literal for SQL. DuckDB knows no backslash escapes in it. */
+/** A string literal for SQL. DuckDB has no backslash escapes in it. */
 export function quoteText(text: string): string {
 	return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The rows of Parquet files, as a table to select from. */
+export function parquetRows(files: string[]): string {
+	return `read_parquet([${files.map(quoteText).join(", ")}])`;
 }

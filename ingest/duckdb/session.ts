@@ -1,11 +1,25 @@
 import type { DuckDBInstance } from "@duckdb/node-api";
+import { openDatabase } from "./database.ts";
 
 const progressMs = 1_000;
 
 type Value = string | number | bigint | boolean | Date | null;
 
-/** One connection to DuckDB whose running statement ends when the signal fires. */
+/** One connection to DuckDB. When the signal fires, its running statement ends. */
 export class Session {
+	/** A session without a database file. `config` is DuckDB's own settings. */
+	static async inMemory(
+		config: Record<string, string>,
+		signal: AbortSignal,
+	): Promise<Session> {
+		const instance = await openDatabase({
+			file: ":memory:",
+			waitMs: 0,
+			config,
+		});
+		return Session.open(instance, signal);
+	}
+
 	static async open(
 		instance: DuckDBInstance,
 		signal: AbortSignal,
@@ -32,7 +46,7 @@ export class Session {
 
 	/**
 	 * Runs a statement and returns how many rows it changed. Throws DuckDB's error, or the signal's reason.
-	 * @param onProgress told every second which share of the work is done, from 0 to 1, as DuckDB estimates it.
+	 * @param onProgress called every second with DuckDB's estimate of the share that is done, from 0 to 1.
 	 */
 	async run(
 		sql: string,
@@ -40,13 +54,13 @@ export class Session {
 	): Promise<number> {
 		this.#signal.throwIfAborted();
 		if (!onProgress) return (await this.#connection.run(sql)).rowsChanged;
-		// DuckDB counts only for a progress bar; we show our own.
+		// DuckDB counts only when it has a progress bar; this one isn't printed.
 		await this.#connection.run(
 			"SET enable_progress_bar = true; SET enable_progress_bar_print = false; SET progress_bar_time = 0",
 		);
 		const timer = setInterval(() => {
 			const { percentage } = this.#connection.progress;
-			// Below 0 while it is not known.
+			// Negative while unknown.
 			if (percentage >= 0) onProgress(Math.min(1, percentage / 100));
 		}, progressMs);
 		try {
@@ -64,22 +78,20 @@ export class Session {
 		>;
 	}
 
-	/**
-	 * Runs `work` in one transaction: all of it, or after any error, signal or crash none of it.
-	 */
+	/** Runs `work` in one transaction: after an error, signal or crash, none of it has happened. */
 	async transaction(work: () => Promise<void>): Promise<void> {
 		await this.run("BEGIN TRANSACTION");
 		try {
 			await work();
 			await this.run("COMMIT");
 		} catch (error) {
-			// Some errors have ended the transaction already; closing the file ends it in any case.
+			// Some errors end the transaction themselves, and closing the file ends it in any case.
 			await this.#connection.run("ROLLBACK").catch(() => undefined);
 			throw error;
 		}
 	}
 
-	/** Closes the connection and its database, and so gives the file free. */
+	/** Closes the connection and its database, which frees the file. */
 	close(): void {
 		this.#signal.removeEventListener("abort", this.#interrupt);
 		this.#connection.closeSync();

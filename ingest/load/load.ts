@@ -1,34 +1,32 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { JobResult, LoadInput } from "../../contracts/job.ts";
+import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
-import { openDatabase } from "../duckdb/database.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
-import { type LoadDay, planDays } from "./days.ts";
-import { openDestination } from "./destination.ts";
+import type { JobContext, JobSuccess } from "../job/process.ts";
+import { openDestination } from "./destination-by-type.ts";
 import { downloadObjects } from "./fetch/download.ts";
+import { LinkReader } from "./fetch/link-reader.ts";
+import { type LoadDay, planDays } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { checkObjects } from "./fetch/object-check.ts";
-import { ObjectStore } from "./fetch/object-store.ts";
-import type { JobContext } from "./job.ts";
 
 /**
- * Carries out one Run: manifest → objects → checks → destination, which is touched only by the last step. Any step can
- * fail or the process die: each day in the table is then the old one or the new one, and the next attempt does the rest.
+ * Carries out one Run: manifest → objects → checks → destination. Only the last step touches the destination. If a step
+ * fails or the process dies, each day in the table is the old one or the new one, and the next attempt loads the rest.
  * Throws {@link JobFailure}.
  */
 export async function load(
 	input: LoadInput,
 	context: JobContext,
-): Promise<Extract<JobResult, { outcome: "Succeeded" }>> {
+): Promise<JobSuccess> {
 	const { log, signal } = context;
 	if (input.authorities !== undefined) trustAuthorities(input.authorities);
-	const store = new ObjectStore(log, signal);
 	const manifest = parseManifest(
-		await store.text({
-			name: "manifest of the Run",
+		await new LinkReader(log, signal).text({
+			name: "the Run's manifest",
 			url: input.manifestURL,
 			unavailable: "ManifestUnavailable",
 		}),
@@ -37,7 +35,7 @@ export async function load(
 	const directory = await mkdtemp(join(context.scratch, "load-"));
 	try {
 		const days = planDays(manifest, directory);
-		const result = summary(manifest);
+		const result = resultOf(manifest);
 		const { rows, bytes, objects } = result;
 		log.info(
 			{ days: days.length, rows, bytes, objects },
@@ -52,9 +50,7 @@ export async function load(
 	}
 }
 
-function summary({
-	dates,
-}: Manifest): Extract<JobResult, { outcome: "Succeeded" }> {
+function resultOf({ dates }: Manifest): JobSuccess {
 	const objects = dates.flatMap((day) => day.objects);
 	const [first, last] = [dates.at(0), dates.at(-1)];
 	return {
@@ -67,20 +63,13 @@ function summary({
 	};
 }
 
-/** What is wrong with any of the objects is known before the destination is touched. */
+/** Checks every object before the destination is touched. */
 async function downloadAndCheck(
 	days: LoadDay[],
 	directory: string,
 	{ log, signal }: JobContext,
 ): Promise<void> {
-	const session = await Session.open(
-		await openDatabase({
-			file: ":memory:",
-			waitMs: 0,
-			config: boundedMemory(directory),
-		}),
-		signal,
-	);
+	const session = await Session.inMemory(boundedMemory(directory), signal);
 	try {
 		const check = (day: LoadDay) => checkObjects(day, session);
 		await downloadObjects(days, check, log, signal);

@@ -1,6 +1,6 @@
 import "./allocator.ts";
-import { parseLoadInput } from "./input.ts";
-import { runJob } from "./job.ts";
+import { parseLoadInput } from "../job/input.ts";
+import { runJob } from "../job/process.ts";
 import { load } from "./load.ts";
 
 /** `tidemill load --input <file>`: carries out one Run (contracts/job.ts says what goes in and out). */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JobErrorCode } from "../../ingest/load/errors.ts";
+import type { JobErrorCode } from "../../ingest/job/errors.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import { bigQueryFixture } from "../support/fixtures/bigquery-fixture.ts";
 import { eventsOf } from "../support/fixtures/load-fixture.ts";

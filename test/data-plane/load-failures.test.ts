@@ -55,7 +55,7 @@ test("an object with fewer rows than the ledger says leaves the table as it was"
 		error: {
 			code: "ObjectMismatch",
 			message: expect.stringContaining(
-				`Object ${object.key} of 2026-03-03 holds 4 rows where the manifest says 5.`,
+				`Object ${object.key} of 2026-03-03 holds 4 rows, but the manifest says 5.`,
 			),
 			retryable: false,
 		},

@@ -1,4 +1,4 @@
-/** The parts of BigQuery's REST resources that load uses (cloud.google.com/bigquery/docs/reference/rest/v2). Numbers of 64 bits are texts. */
+/** The parts of BigQuery's REST resources that load uses (cloud.google.com/bigquery/docs/reference/rest/v2). 64-bit numbers are strings. */
 
 export interface TableReference {
 	projectId: string;

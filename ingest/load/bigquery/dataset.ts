@@ -1,12 +1,12 @@
 import type { BigQueryInput } from "../../../contracts/job.ts";
-import { JobFailure } from "../errors.ts";
-import type { JobContext } from "../job.ts";
+import { JobFailure } from "../../job/errors.ts";
+import type { JobContext } from "../../job/process.ts";
 import type { Dataset, Job, Table, TableReference } from "./api.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 import type { RestClient } from "./rest-client.ts";
 import { type UploadOptions, uploadJob } from "./upload.ts";
 
-/** The Destination's dataset: its tables, and the jobs that write to them. Throws {@link BigQueryRefusal}. */
+/** The Destination's dataset: its tables and the jobs that write to them. Throws {@link BigQueryRefusal}. */
 export class BigQueryDataset {
 	readonly #client: RestClient;
 	readonly #input: BigQueryInput;
@@ -18,17 +18,17 @@ export class BigQueryDataset {
 		this.#context = context;
 	}
 
-	/** Finds the dataset where it should be, or makes it if that is asked for. Throws {@link JobFailure}. */
+	/** Checks that the dataset exists in its location; creates it if the Destination allows. Throws {@link JobFailure}. */
 	async ensure(): Promise<void> {
 		const { projectId, dataset, location, createDataset } = this.#input;
-		const doing = `read dataset ${projectId}.${dataset}`;
-		let found = await this.#find<Dataset>(this.#path(), doing);
+		const action = `read dataset ${projectId}.${dataset}`;
+		let found = await this.#find<Dataset>(this.#path(), action);
 		if (!found && createDataset)
-			found = await this.#make<Dataset>(
+			found = await this.#create<Dataset>(
 				`/bigquery/v2/projects/${projectId}/datasets`,
 				{ datasetReference: { projectId, datasetId: dataset }, location },
 				this.#path(),
-				`make dataset ${projectId}.${dataset}`,
+				`create dataset ${projectId}.${dataset}`,
 			);
 		if (!found)
 			throw new JobFailure(
@@ -51,20 +51,20 @@ export class BigQueryDataset {
 		return this.#find<Table>(this.#table(name), `read table ${name}`);
 	}
 
-	/** One that is there already is left as it is. */
+	/** Leaves an existing table as it is. */
 	async createTable(
 		name: string,
 		table: Omit<Table, "tableReference">,
 	): Promise<Table> {
-		return this.#make<Table>(
+		return this.#create<Table>(
 			`${this.#path()}/tables`,
 			{ ...table, tableReference: this.reference(name) },
 			this.#table(name),
-			`make table ${name}`,
+			`create table ${name}`,
 		);
 	}
 
-	/** @param etag changes nothing and returns undefined if the table is no longer the one that has this. */
+	/** @param etag if the table has another, nothing changes and the result is undefined. */
 	async patchTable(
 		name: string,
 		changes: Partial<Table>,
@@ -76,7 +76,7 @@ export class BigQueryDataset {
 				path: this.#table(name),
 				body: changes,
 				...(etag && { headers: { "if-match": etag } }),
-				doing: `change table ${name}`,
+				action: `change table ${name}`,
 			});
 		} catch (error) {
 			if (error instanceof BigQueryRefusal && error.status === 412)
@@ -85,13 +85,13 @@ export class BigQueryDataset {
 		}
 	}
 
-	/** With a decorator: the partition alone. One that isn't there is gone already. */
+	/** With a partition decorator, deletes only the partition. Does nothing if it doesn't exist. */
 	async deleteTable(name: string): Promise<void> {
 		try {
 			await this.#client.call({
 				method: "DELETE",
 				path: this.#table(name),
-				doing: `delete table ${name}`,
+				action: `delete table ${name}`,
 			});
 		} catch (error) {
 			if (!isNotFound(error)) throw error;
@@ -104,7 +104,7 @@ export class BigQueryDataset {
 		});
 	}
 
-	/** @param data what a load job loads; a copy job has none. */
+	/** @param data a load job's file; a copy job has none. */
 	async startJob(
 		jobId: string,
 		configuration: Job["configuration"],
@@ -123,11 +123,11 @@ export class BigQueryDataset {
 			method: "POST",
 			path: `/bigquery/v2/projects/${projectId}/jobs`,
 			body: job,
-			doing: `start job ${jobId}`,
+			action: `start job ${jobId}`,
 		});
 	}
 
-	/** Our own account's jobs that haven't ended. */
+	/** Unfinished jobs of this Google account. */
 	async unfinishedJobs(): Promise<Job[]> {
 		const jobs: Job[] = [];
 		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
@@ -140,7 +140,7 @@ export class BigQueryDataset {
 						stateFilter: ["pending", "running"],
 						...(pageToken && { pageToken }),
 					},
-					doing: "list the jobs that haven't ended",
+					action: "list unfinished jobs",
 				});
 			jobs.push(...(page.jobs ?? []));
 			pageToken = page.nextPageToken;
@@ -148,13 +148,13 @@ export class BigQueryDataset {
 		return jobs;
 	}
 
-	/** BigQuery cancels as far as it can; the job's end says what came of it. */
+	/** Asks BigQuery to cancel a job. The job may still succeed. */
 	async cancelJob(jobId: string): Promise<void> {
 		await this.#client.call({
 			method: "POST",
 			path: `${this.#job(jobId)}/cancel`,
 			query: { location: this.#input.location },
-			doing: `cancel job ${jobId}`,
+			action: `cancel job ${jobId}`,
 		});
 	}
 
@@ -173,35 +173,35 @@ export class BigQueryDataset {
 
 	async #find<T>(
 		path: string,
-		doing: string,
+		action: string,
 		query: Record<string, string> = {},
 	): Promise<T | undefined> {
 		try {
-			return await this.#client.call<T>({ method: "GET", path, query, doing });
+			return await this.#client.call<T>({ method: "GET", path, query, action });
 		} catch (error) {
 			if (isNotFound(error)) return undefined;
 			throw error;
 		}
 	}
 
-	async #make<T>(
+	async #create<T>(
 		collection: string,
 		body: object,
 		path: string,
-		doing: string,
+		action: string,
 	): Promise<T> {
 		try {
 			return await this.#client.call<T>({
 				method: "POST",
 				path: collection,
 				body,
-				doing,
+				action,
 			});
 		} catch (error) {
-			// By somebody else, or by our own request whose answer was lost.
+			// Another client created it, or our own earlier request whose answer was lost.
 			if (!(error instanceof BigQueryRefusal) || error.reason !== "duplicate")
 				throw error;
-			return this.#client.call<T>({ method: "GET", path, doing });
+			return this.#client.call<T>({ method: "GET", path, action });
 		}
 	}
 }

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BigQueryInput, LoadInput } from "../../../contracts/job.ts";
-import type { LoadDay } from "../days.ts";
-import type { Destination } from "../destination.ts";
-import { JobFailure } from "../errors.ts";
-import type { JobContext } from "../job.ts";
+import { JobFailure } from "../../job/errors.ts";
+import type { JobContext } from "../../job/process.ts";
+import type { Destination } from "../destination/destination.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { completeJob } from "./load-job.ts";
 import { planBigQuery } from "./plan.ts";
@@ -14,8 +14,8 @@ import { ConnectionFailed, RestClient } from "./rest-client.ts";
 import { TableLoad } from "./table-load.ts";
 
 /**
- * A BigQuery dataset. Each day's partition is replaced by one load job, a whole table by one copy job; what is done is
- * recognised by the jobs' names, so that a load that was killed is taken up where it was.
+ * A BigQuery dataset. One load job replaces each day's partition; one copy job replaces a whole table. Job ids are
+ * deterministic, so a load that follows a killed one finds the jobs that are done.
  */
 export class BigQueryDestination implements Destination {
 	readonly #dataset: BigQueryDataset;
@@ -43,7 +43,7 @@ export class BigQueryDestination implements Destination {
 		days: LoadDay[],
 		snapshotMs: number,
 	): Promise<void> {
-		await inWords(`load table ${input.table.name}`, async () => {
+		await withFailures(`load table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
 			const existing = await this.#dataset.findTable(input.table.name);
 			const plan = planBigQuery(input, days, existing);
@@ -57,17 +57,17 @@ export class BigQueryDestination implements Destination {
 		});
 	}
 
-	/** Makes a table, loads a row into it, and deletes it. */
+	/** Creates a table, loads a row into it, and deletes it. */
 	async check(): Promise<void> {
 		const { scratch, signal } = this.#context;
 		const id = randomUUID().replaceAll("-", "");
 		const table = `tidemill_check_${id}`;
 		const file = join(scratch, `${table}.json`);
-		await inWords("write a table for a check", async () => {
+		await withFailures("write a table for the check", async () => {
 			await this.#dataset.ensure();
 			await writeFile(file, `{"written":"${new Date().toISOString()}"}\n`);
 			const { creationTime } = await this.#dataset.createTable(table, {
-				description: "Made by a check of Tidemill, which deletes it",
+				description: "Created by a check of Tidemill, which deletes it",
 				schema: { fields: [{ name: "written", type: "TIMESTAMP" }] },
 				expirationTime: String(Date.now() + 3_600_000),
 			});
@@ -101,19 +101,19 @@ export class BigQueryDestination implements Destination {
 	}
 }
 
-/** BigQuery's refusals, in the words of the table of errors. */
-async function inWords(
-	doing: string,
+/** Turns BigQuery's refusals into {@link JobFailure}. */
+async function withFailures(
+	action: string,
 	work: () => Promise<void>,
 ): Promise<void> {
 	try {
 		await work();
 	} catch (error) {
-		if (error instanceof BigQueryRefusal) throw error.toFailure(doing);
+		if (error instanceof BigQueryRefusal) throw error.toFailure(action);
 		if (error instanceof ConnectionFailed)
 			throw new JobFailure(
 				"BigQueryUnavailable",
-				`BigQuery could not be reached: ${error.message}`,
+				`BigQuery can't be reached: ${error.message}`,
 				{ cause: error },
 			);
 		throw error;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ErrorProto, Job } from "./api.ts";
-import { completeJob, moveFor } from "./load-job.ts";
+import { completeJob, nextStepFor } from "./load-job.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 
 const { signal } = new AbortController();
@@ -17,16 +17,21 @@ function job(state: "RUNNING" | "DONE", errorResult?: ErrorProto): Job {
 const failed = job("DONE", { reason: "backendError", message: "" });
 
 test.each([
-	["that isn't there", undefined, 0, "Start"],
-	["under way", job("RUNNING"), 0, "Wait"],
-	["that has succeeded", job("DONE"), 0, "Done"],
-	["that has failed", failed, 0, "NextAttempt"],
-	["into a table that was made since", job("DONE"), 101, "NextAttempt"],
-] as const)("an attempt with a job %s", (_, found, tableCreatedMs, move) => {
-	expect(moveFor(found, tableCreatedMs)).toBe(move);
+	["that doesn't exist", undefined, 0, "Start"],
+	["that is running", job("RUNNING"), 0, "Wait"],
+	["that succeeded", job("DONE"), 0, "Done"],
+	["that failed", failed, 0, "NextAttempt"],
+	[
+		"into a table that has since been recreated",
+		job("DONE"),
+		101,
+		"NextAttempt",
+	],
+] as const)("an attempt with a job %s", (_, found, tableCreatedMs, step) => {
+	expect(nextStepFor(found, tableCreatedMs)).toBe(step);
 });
 
-test("the attempt after all that failed is started; one that others started meanwhile is waited for", async () => {
+test("the attempt after the failed ones is started, or awaited if another process starts it meanwhile", async () => {
 	const jobs = new Map([["1", failed]]);
 	const started: string[] = [];
 	const done = await completeJob(
@@ -46,7 +51,7 @@ test("the attempt after all that failed is started; one that others started mean
 	expect(done).toBe(jobs.get("2"));
 });
 
-test("a job that can't succeed is not started again", async () => {
+test("a job that can't succeed is started only once", async () => {
 	const refused = job("DONE", { reason: "accessDenied", message: "No." });
 	const completion = completeJob(
 		{ find: async () => undefined, start: async () => refused },

@@ -1,25 +1,29 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { retryDelayMs } from "../retry.ts";
+import { retryDelayMs } from "../../job/retry.ts";
 import type { Job } from "./api.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 
-/** How a job is reached in BigQuery. */
-export interface JobDesk {
-	/** The job of an id; undefined when there is none. */
+/** Finds and starts one BigQuery job by its id. */
+export interface JobAccess {
+	/** Undefined when there is no such job. */
 	find(jobId: string): Promise<Job | undefined>;
-	/** Throws {@link BigQueryRefusal} of reason `duplicate` when there is one. */
+	/** Throws {@link BigQueryRefusal} of reason `duplicate` when the job exists. */
 	start(jobId: string): Promise<Job>;
 }
 
-/** What to do about one attempt, from what BigQuery knows of its job. */
-export type Move = "Start" | "Wait" | "Done" | "NextAttempt";
+/** What to do next about one attempt. */
+export type NextStep = "Start" | "Wait" | "Done" | "NextAttempt";
 
 /**
- * The number of the attempt rises only after that job ended in error (or wrote to a table that is gone since), so that
- * two that do the same, one after the other or at once, have one job.
- * @param tableCreatedMs when the table that the job writes to was made.
+ * The attempt's number rises only after its job failed, or wrote to a table that has since been deleted. So two processes
+ * that do the same work, at once or one after the other, share one job.
+ * @param job what BigQuery knows of the attempt's job.
+ * @param tableCreatedMs creation time of the table that the job writes to.
  */
-export function moveFor(job: Job | undefined, tableCreatedMs: number): Move {
+export function nextStepFor(
+	job: Job | undefined,
+	tableCreatedMs: number,
+): NextStep {
 	if (!job) return "Start";
 	if (job.status?.state !== "DONE") return "Wait";
 	if (job.status.errorResult) return "NextAttempt";
@@ -27,15 +31,15 @@ export function moveFor(job: Job | undefined, tableCreatedMs: number): Move {
 	return createdMs < tableCreatedMs ? "NextAttempt" : "Done";
 }
 
-/** Jobs that one process starts for the same data, before it gives up: each counts against the table's 1,500 a day. */
+/** Jobs that one process starts for the same data before it gives up: BigQuery allows 1,500 load jobs per table and day. */
 const maxStarts = 3;
 
 /**
- * Brings a job to its end, whoever started it: waits for one that is under way, takes one that has succeeded for done,
- * and starts another after one that failed. Throws {@link BigQueryRefusal} of the last that this process started.
+ * Completes a job, whichever process started it: waits for a running job, accepts one that succeeded, and starts another
+ * after one that failed. Throws the {@link BigQueryRefusal} of the last job that this process started.
  */
 export async function completeJob(
-	desk: JobDesk,
+	jobs: JobAccess,
 	idOf: (attempt: number) => string,
 	tableCreatedMs: number,
 	signal: AbortSignal,
@@ -43,17 +47,17 @@ export async function completeJob(
 	let started = 0;
 	for (let attempt = 1; ; attempt++) {
 		const jobId = idOf(attempt);
-		let job = await desk.find(jobId);
+		let job = await jobs.find(jobId);
 		let isOurs = false;
-		if (moveFor(job, tableCreatedMs) === "Start") {
-			({ job, isOurs } = await startOrFind(desk, jobId));
+		if (nextStepFor(job, tableCreatedMs) === "Start") {
+			({ job, isOurs } = await startOrFind(jobs, jobId));
 			if (isOurs) started++;
 		}
 		job =
-			moveFor(job, tableCreatedMs) === "Wait"
-				? await untilEnded(() => desk.find(jobId), signal)
+			nextStepFor(job, tableCreatedMs) === "Wait"
+				? await untilEnded(() => jobs.find(jobId), signal)
 				: job;
-		if (job && moveFor(job, tableCreatedMs) === "Done") return job;
+		if (job && nextStepFor(job, tableCreatedMs) === "Done") return job;
 		if (!isOurs) continue;
 		const refusal = new BigQueryRefusal(0, job?.status?.errorResult ?? {});
 		if (!refusal.isTransient || started >= maxStarts) throw refusal;
@@ -64,21 +68,21 @@ export async function completeJob(
 }
 
 async function startOrFind(
-	desk: JobDesk,
+	jobs: JobAccess,
 	jobId: string,
 ): Promise<{ job: Job; isOurs: boolean }> {
 	try {
-		return { job: await desk.start(jobId), isOurs: true };
+		return { job: await jobs.start(jobId), isOurs: true };
 	} catch (error) {
 		const isDuplicate =
 			error instanceof BigQueryRefusal && error.reason === "duplicate";
-		const job = isDuplicate ? await desk.find(jobId) : undefined;
+		const job = isDuplicate ? await jobs.find(jobId) : undefined;
 		if (!job) throw error;
 		return { job, isOurs: false };
 	}
 }
 
-/** The job when it has ended; undefined when there is none. */
+/** The job once it has ended; undefined when there is none. */
 export async function untilEnded(
 	find: () => Promise<Job | undefined>,
 	signal: AbortSignal,

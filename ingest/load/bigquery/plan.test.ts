@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { LoadDay } from "../days.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
 import type { Table } from "./api.ts";
 import { jobIdOf, planBigQuery } from "./plan.ts";
 
@@ -61,7 +61,7 @@ const { timePartitioning: _, ...unpartitioned } = tableWith({
 	schema: { fields: tableWith().schema!.fields!.slice(0, 2) },
 });
 
-test("each day is one load job into its partition; an empty day's partition is deleted", () => {
+test("one load job replaces each day's partition; an empty day's partition is deleted", () => {
 	expect(planBigQuery(input(), days, tableWith())).toEqual({
 		table: "Keep",
 		days: [
@@ -77,14 +77,14 @@ test("each day is one load job into its partition; an empty day's partition is d
 	});
 });
 
-test("a table that is new has no partition to delete", () => {
+test("a new table has no partition to delete", () => {
 	expect(planBigQuery(input(), days, undefined)).toMatchObject({
 		table: "Create",
 		emptyDays: [],
 	});
 });
 
-test("a full reload is one load into a table named by the Run", () => {
+test("a full reload is one load into a staging table named by the Run", () => {
 	expect(planBigQuery(full, days, unpartitioned)).toEqual({
 		table: "Keep",
 		days: [],
@@ -118,34 +118,37 @@ test.each<[string, Partial<Table>, string]>([
 	[
 		"a column of another type",
 		{ schema: { fields: [id!, json, date!] } },
-		'its column "body" is JSON where STRING is loaded',
+		'its column "body" has type JSON, but the load needs STRING',
 	],
 	[
 		"a repeated column",
 		{ schema: { fields: [id!, repeated, date!] } },
-		'its column "body" is REPEATED STRING where STRING is loaded',
+		'its column "body" has type REPEATED STRING, but the load needs STRING',
 	],
 	[
 		"a table without the date",
 		{ schema: { fields: [id!, body!] } },
 		'it has no column "date"',
 	],
-])("%s is not loaded into unless it may be rebuilt", (_, changes, words) => {
-	const table = tableWith(changes);
-	expect(() => planBigQuery(input(), days, table)).toThrow(words);
-	expect(planBigQuery(input({ rebuild: true }), days, table)).toMatchObject({
-		table: "Replace",
-		emptyDays: [],
-	});
-});
+])(
+	"%s is incompatible, and is replaced only if it may be rebuilt",
+	(_, changes, words) => {
+		const table = tableWith(changes);
+		expect(() => planBigQuery(input(), days, table)).toThrow(words);
+		expect(planBigQuery(input({ rebuild: true }), days, table)).toMatchObject({
+			table: "Replace",
+			emptyDays: [],
+		});
+	},
+);
 
-test("a full reload undoes no partitioning", () => {
+test("a full reload never undoes partitioning", () => {
 	const partitioned = { ...unpartitioned, timePartitioning: { type: "DAY" } };
 	expect(() => planBigQuery(full, days, partitioned)).toThrow(
 		"it is partitioned",
 	);
 });
 
-test("a job's id is the same for whoever does the same", () => {
+test("the same work always has the same job id", () => {
 	expect(jobIdOf("u-1", "20260301", 2)).toBe("tidemill_u-1_20260301_2");
 });

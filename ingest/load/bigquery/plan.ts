@@ -1,41 +1,43 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import type { LoadDay } from "../days.ts";
-import { JobFailure } from "../errors.ts";
-import { misfit } from "../incompatibility.ts";
+import { JobFailure } from "../../job/errors.ts";
+import { incompatibility } from "../destination/incompatibility.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
 import type { Table } from "./api.ts";
+import { partitionOf } from "./partition-decorator.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
 
-/** Data that becomes one load job. A repeated Run finds the job by its name. */
+/** The data of one load job. A repeated Run finds the job by its name. */
 export interface PlannedLoad {
-	/** Of the Run: a date, or what isn't a day's. */
+	/** Unique in the Run: a date's digits, or `staging`. */
 	name: string;
-	/** With `$YYYYMMDD` for a day's partition. */
+	/** A day's partition, or the staging table. */
 	table: string;
 	rows: number;
 	files: string[];
 }
 
-/** A full reload's data, with the days that it is of. */
+/** The data of a full reload, with its days. */
 export interface PlannedTable extends PlannedLoad {
 	days: { rows: number }[];
 }
 
-/** What a Run does in BigQuery, in the order of the fields. */
+/** What a Run does in BigQuery, in the order of these fields. */
 export interface BigQueryPlan {
-	/** Of the table itself. */
+	/** What happens to the table itself. */
 	table: "Keep" | "Create" | "Replace";
-	/** Each is replaced by one job, in any order. */
+	/** One load job replaces each, in any order. */
 	days: (PlannedLoad & { date: UtcDate })[];
-	/** Partitions of days without events: they are deleted. */
+	/** Partitions to delete, since their days have no events. */
 	emptyDays: string[];
-	/** A full reload: its data goes into a table of its own, which one copy job then puts in the place of the old. */
+	/** For a full reload: the data goes into a staging table, and one copy job then replaces the old table with it. */
 	staging?: PlannedTable;
 }
 
 /**
- * Decides how the days get into the table (design §6). `existing` is undefined when there is no such table.
- * Throws {@link JobFailure} TableIncompatible when the table doesn't fit and mustn't be rebuilt.
+ * Decides how the days get into the table.
+ * @param existing undefined when there is no table.
+ * Throws {@link JobFailure} TableIncompatible if the table is incompatible and must not be rebuilt.
  */
 export function planBigQuery(
 	input: LoadInput,
@@ -43,11 +45,11 @@ export function planBigQuery(
 	existing: Table | undefined,
 ): BigQueryPlan {
 	const { name } = input.table;
-	const reason = existing && misfitOf(existing, input);
+	const reason = existing && incompatibilityOf(existing, input);
 	if (reason !== undefined && !input.rebuild)
 		throw new JobFailure(
 			"TableIncompatible",
-			`Table ${name} can't take this load: ${reason}`,
+			`Table ${name} is incompatible: ${reason}`,
 		);
 	const table = !existing
 		? "Create"
@@ -56,7 +58,6 @@ export function planBigQuery(
 			: "Replace";
 	if (input.strategy === "FullReload")
 		return { table, days: [], emptyDays: [], staging: staged(input, days) };
-	const partition = (date: UtcDate) => `${name}$${date.replaceAll("-", "")}`;
 	return {
 		table,
 		days: days
@@ -64,21 +65,21 @@ export function planBigQuery(
 			.map(({ date, rows, objects }) => ({
 				date,
 				name: date.replaceAll("-", ""),
-				table: partition(date),
+				table: partitionOf(name, date),
 				rows,
 				files: objects.map(({ file }) => file),
 			})),
-		// A table that is new has no partitions.
+		// A new table has no partitions.
 		emptyDays:
 			table === "Keep"
 				? days
 						.filter(({ rows }) => rows === 0)
-						.map(({ date }) => partition(date))
+						.map(({ date }) => partitionOf(name, date))
 				: [],
 	};
 }
 
-/** Unique: BigQuery knows a job's id for ever, and a table's name must say whose it is. */
+/** Deterministic, so that a repeated Run finds its jobs. BigQuery never accepts a job id twice. */
 export function jobIdOf(runUid: string, name: string, attempt: number): string {
 	return `tidemill_${runUid}_${name}_${attempt}`;
 }
@@ -93,13 +94,13 @@ function staged({ run, table }: LoadInput, days: LoadDay[]): PlannedTable {
 	};
 }
 
-function misfitOf(
+function incompatibilityOf(
 	existing: Table,
 	{ table: { columns }, strategy }: LoadInput,
 ): string | undefined {
 	const { type = "TABLE", timePartitioning, rangePartitioning } = existing;
 	if (type !== "TABLE") return `it is a ${type}`;
-	const reason = misfit(
+	const reason = incompatibility(
 		existingColumns(existing),
 		wantedColumns(columns),
 		strategy,
@@ -107,7 +108,7 @@ function misfitOf(
 	if (reason !== undefined) return reason;
 	if (strategy === "FullReload")
 		return timePartitioning || rangePartitioning
-			? "it is partitioned, which a full reload would undo"
+			? "it is partitioned, and a full reload would undo that"
 			: undefined;
 	const date = columns.find(({ from }) => from === "Date")!.name;
 	return timePartitioning?.type === "DAY" && timePartitioning.field === date

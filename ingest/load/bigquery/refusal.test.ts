@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BigQueryRefusal } from "./refusal.ts";
 
-/** All of cloud.google.com/bigquery/docs/error-messages. */
+/** Every reason in cloud.google.com/bigquery/docs/error-messages. */
 test.each([
 	[403, "accessDenied", "PermissionDenied", false],
 	[400, "attributeError", "BigQueryRefused", false],
@@ -31,7 +31,7 @@ test.each([
 	[400, "tableUnavailable", "BigQueryUnavailable", true],
 	[400, "timeout", "BigQueryUnavailable", true],
 ] as const)(
-	"%i %s is %s; tried again at once: %s",
+	"HTTP status %i, reason %s is %s; transient: %s",
 	(status, reason, code, again) => {
 		const body = { error: { message: "No.", errors: [{ reason }] } };
 		const refusal = BigQueryRefusal.ofAnswer(status, JSON.stringify(body));
@@ -57,6 +57,6 @@ test.each([
 	[502, "BigQueryUnavailable"],
 	[429, "RateLimited"],
 	[403, "PermissionDenied"],
-])("a page of a proxy with status %i is %s", (status, code) => {
+])("a proxy's page with status %i is %s", (status, code) => {
 	expect(BigQueryRefusal.ofAnswer(status, "<html>").code).toBe(code);
 });

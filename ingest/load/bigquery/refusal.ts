@@ -1,14 +1,14 @@
-import { type JobErrorCode, JobFailure } from "../errors.ts";
+import { type JobErrorCode, JobFailure } from "../../job/errors.ts";
 import type { ErrorProto } from "./api.ts";
 
-/** BigQuery said no: to a request (with its HTTP status), or to a job that it had accepted (status 0). */
+/** BigQuery refused a request (with its HTTP status), or failed a job that it had accepted (status 0). */
 export class BigQueryRefusal extends Error {
 	override name = "BigQueryRefusal";
 	readonly status: number;
-	/** A word of BigQuery's own list (cloud.google.com/bigquery/docs/error-messages). */
+	/** One of BigQuery's error codes (cloud.google.com/bigquery/docs/error-messages). */
 	readonly reason: string;
 
-	/** The API's error body; what isn't one (a proxy's page) gives its beginning. */
+	/** Reads the API's error body. Of any other body, such as a proxy's page, the message is its beginning. */
 	static ofAnswer(status: number, body: string): BigQueryRefusal {
 		try {
 			const { error } = JSON.parse(body) as {
@@ -45,18 +45,18 @@ export class BigQueryRefusal extends Error {
 			: "BigQueryRefused";
 	}
 
-	/** The same request, or the same job under a new id, may succeed in seconds. */
+	/** Whether the same request, or the same job under a new id, may succeed within seconds. */
 	get isTransient(): boolean {
 		return ["BigQueryUnavailable", "RateLimited"].includes(this.code);
 	}
 
-	toFailure(doing: string): JobFailure {
-		const words = `BigQuery refused to ${doing} (${this.reason}): ${this.message}`;
-		return new JobFailure(this.code, words, { cause: this });
+	toFailure(action: string): JobFailure {
+		const message = `BigQuery refused to ${action} (${this.reason}): ${this.message}`;
+		return new JobFailure(this.code, message, { cause: this });
 	}
 }
 
-/** Of the reasons that BigQuery documents, those that are not simply `BigQueryRefused`. */
+/** BigQuery's documented reasons that have a code of their own; all others are `BigQueryRefused`. */
 const codes: Partial<Record<string, JobErrorCode>> = {
 	accessDenied: "PermissionDenied",
 	authError: "CredentialsRefused",

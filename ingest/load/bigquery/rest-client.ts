@@ -1,25 +1,25 @@
-// google-auth-library: Google's own credentials, from a key to workload identity. Google's client for BigQuery, built on
-// it, uploads by multipart only, from the beginning after every failure, and can't be aborted (docs/decisions/0004).
+// google-auth-library: every kind of Google credentials, from a key to workload identity. Google's BigQuery client, built on
+// it, uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0004).
 import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
 import type { BigQueryInput } from "../../../contracts/job.ts";
 import type { Logger } from "../../../service/log.ts";
-import { JobFailure } from "../errors.ts";
-import { retry } from "../retry.ts";
+import { JobFailure } from "../../job/errors.ts";
+import { retry } from "../../job/retry.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 
 export interface RestRequest {
 	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-	/** Below the API's base URL, or a URL that the API gave. */
+	/** A path below the API's base URL, or a whole URL from the API. */
 	path: string;
 	query?: Record<string, string | string[]>;
 	headers?: Record<string, string>;
-	/** Sent as JSON; bytes as they are. */
+	/** Bytes are sent as they are, anything else as JSON. */
 	body?: object | Uint8Array;
-	/** For people, after "refused to": "read dataset shop". */
-	doing: string;
+	/** Follows "refused to" in messages: "read dataset shop". */
+	action: string;
 }
 
-/** Speaks with BigQuery's REST API as the Job's Google account. */
+/** Calls BigQuery's REST API as the Job's Google account. */
 export class RestClient {
 	readonly #auth: AuthClient;
 	readonly #endpoint: string;
@@ -38,11 +38,11 @@ export class RestClient {
 		} catch (error) {
 			throw new JobFailure(
 				"CredentialsMissing",
-				`There are no Google credentials here: ${(error as Error).message}`,
+				`The Job has no Google credentials: ${(error as Error).message}`,
 				{ cause: error },
 			);
 		}
-		// A key signs for itself (AIP-4111): no token server stands between.
+		// A service account's key signs its own tokens (AIP-4111), without a token server.
 		if (auth instanceof JWT) auth.useJWTAccessWithScope = true;
 		return new RestClient(auth, apiEndpoint.replace(/\/+$/, ""), log, signal);
 	}
@@ -60,19 +60,19 @@ export class RestClient {
 	}
 
 	/**
-	 * The JSON of the answer; undefined for an empty one. Repeated while BigQuery or the network stumbles, so what it asks
-	 * for must bear being asked twice. Throws {@link BigQueryRefusal} or {@link JobFailure}.
+	 * Returns the answer's JSON, undefined if empty. Repeats the request after a transient error, so it must be idempotent.
+	 * Throws {@link BigQueryRefusal}, {@link ConnectionFailed} or {@link JobFailure}.
 	 */
 	async call<T>(request: RestRequest): Promise<T> {
 		return retry(
 			{
 				attempts: 6,
 				signal: this.#signal,
-				transient: isTransient,
+				isTransient,
 				onRetry: (error, attempt) =>
 					this.#log.warn(
 						{ attempt, reason: (error as Error).message },
-						`BigQuery didn't ${request.doing}; trying again`,
+						`BigQuery failed to ${request.action}; trying again`,
 					),
 			},
 			async () => {
@@ -84,7 +84,7 @@ export class RestClient {
 		);
 	}
 
-	/** One request, one answer, of whatever status. Throws {@link ConnectionFailed}. */
+	/** Sends one request and returns its answer, whatever the status. Throws {@link ConnectionFailed}. */
 	async send({
 		method,
 		path,
@@ -134,7 +134,7 @@ export class RestClient {
 	}
 }
 
-/** No answer came. fetch itself says only "fetch failed"; the cause has the reason. */
+/** No answer came. fetch says only "fetch failed"; its cause has the reason. */
 export class ConnectionFailed extends Error {
 	override name = "ConnectionFailed";
 
@@ -154,5 +154,5 @@ export function isTransient(error: unknown): boolean {
 }
 
 const scopes = ["https://www.googleapis.com/auth/bigquery"];
-/** Of one request: a chunk of an upload at 64 KiB/s. */
+/** Per request. Enough for a chunk of an upload at 64 KiB/s. */
 const timeoutMs = 130_000;

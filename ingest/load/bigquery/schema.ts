@@ -1,9 +1,12 @@
 import type { TableColumn } from "../../../contracts/job.ts";
-import { columnSql } from "../columns.ts";
-import type { ExistingColumn, WantedColumn } from "../incompatibility.ts";
+import { columnSql } from "../destination/columns.ts";
+import type {
+	ExistingColumn,
+	WantedColumn,
+} from "../destination/incompatibility.ts";
 import type { Field, Table } from "./api.ts";
 
-/** BigQuery's types for DuckDB's; Parquet carries them over. Body is a STRING: BigQuery takes no JSON from Parquet. */
+/** DuckDB's type → BigQuery's, as Parquet carries it over. Body is a STRING: BigQuery loads no JSON from Parquet. */
 const types: Record<string, string> = {
 	VARCHAR: "STRING",
 	"TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
@@ -21,7 +24,7 @@ export function fieldsOf(columns: TableColumn[]): Field[] {
 	return wantedColumns(columns).map(({ name, type }) => ({ name, type }));
 }
 
-/** A column that is REQUIRED or REPEATED is of another type than one that may be empty. */
+/** A REQUIRED or REPEATED column counts as another type than a NULLABLE one. */
 export function existingColumns({ schema }: Table): ExistingColumn[] {
 	return (schema?.fields ?? []).map(({ name, type, mode = "NULLABLE" }) => ({
 		name,

@@ -2,20 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
-import { JobFailure } from "../errors.ts";
-import type { JobContext } from "../job.ts";
-import { type LoadProgress, progressOf } from "../progress.ts";
+import { JobFailure } from "../../job/errors.ts";
+import type { JobContext } from "../../job/process.ts";
+import { type LoadProgress, progressOf } from "../../job/progress.ts";
 import type { Job, Table } from "./api.ts";
 import type { BigQueryDataset } from "./dataset.ts";
-import {
-	type Claim,
-	claimLabels,
-	claimOn,
-	label,
-	tableDigest,
-} from "./labels.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import { ParquetFiles } from "./parquet-files.ts";
+import { isPartition } from "./partition-decorator.ts";
 import {
 	type BigQueryPlan,
 	jobIdOf,
@@ -23,18 +17,25 @@ import {
 	type PlannedTable,
 } from "./plan.ts";
 import { fieldsOf } from "./schema.ts";
+import {
+	label,
+	ownerLabels,
+	ownershipOf,
+	type TableOwner,
+	tableDigest,
+} from "./table-owner.ts";
 
-/** Enough to hide BigQuery's latency; each holds a chunk of an upload in memory and a day's file on disk. */
+/** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and a day's file on disk. */
 const parallelDays = 4;
 
 /** Carries out a plan on one table. Throws {@link BigQueryRefusal} or {@link JobFailure}. */
 export class TableLoad {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
-	readonly #claim: Claim;
+	readonly #owner: TableOwner;
 	readonly #context: JobContext;
 
-	/** @param snapshotMs when the manifest's snapshot was taken. */
+	/** @param snapshotMs time of the manifest's snapshot, in milliseconds since the epoch. */
 	constructor(
 		dataset: BigQueryDataset,
 		input: LoadInput,
@@ -43,7 +44,7 @@ export class TableLoad {
 	) {
 		this.#dataset = dataset;
 		this.#input = input;
-		this.#claim = { runUid: input.run.uid, snapshotMs };
+		this.#owner = { runUid: input.run.uid, snapshotMs };
 		this.#context = context;
 	}
 
@@ -64,20 +65,20 @@ export class TableLoad {
 		}
 	}
 
-	/** Puts this Run's name on the table, unless a Run that looked later has it. */
+	/** Labels the table as this Run's, unless a Run with a later snapshot owns it. */
 	async #take(): Promise<void> {
 		for (;;) {
 			const table = await this.#ourTable();
-			if (claimOn(table, this.#claim) === "ours") return;
-			const labels = claimLabels(this.#claim);
+			if (ownershipOf(table, this.#owner) === "ours") return;
+			const labels = ownerLabels(this.#owner);
 			const { name } = this.#input.table;
 			if (await this.#dataset.patchTable(name, { labels }, table.etag)) return;
 		}
 	}
 
 	/**
-	 * The table as it stands. Looked at before each change: a process that slept past its successor's end finds the other's
-	 * name here. Between this look and the next request BigQuery offers no fence.
+	 * The current table, read before each change: a process that was paused until its successor had finished finds the
+	 * successor's labels here. BigQuery has no fence between this read and the next request (docs/bigquery.md).
 	 */
 	async #ourTable(): Promise<Table> {
 		const { name } = this.#input.table;
@@ -85,22 +86,22 @@ export class TableLoad {
 		if (!table)
 			throw new JobFailure(
 				"BigQueryUnavailable",
-				`Table ${name} was deleted while it was loaded`,
+				`Table ${name} was deleted during the load`,
 			);
-		if (claimOn(table, this.#claim) === "theirs")
+		if (ownershipOf(table, this.#owner) === "theirs")
 			throw new JobFailure(
 				"Superseded",
-				`Table ${name} has the data of Run uid ${table.labels?.[label.run]}, which looked later`,
+				`Table ${name} has the data of Run uid ${table.labels?.[label.run]}, whose snapshot is later`,
 			);
 		return table;
 	}
 
-	/** Jobs that an earlier Run left would otherwise replace days after this one has. */
+	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */
 	async #endPredecessors(): Promise<void> {
 		const jobs = (await this.#dataset.unfinishedJobs()).filter(
 			({ configuration: { labels = {} } }) =>
 				labels[label.table] === this.#jobLabels()[label.table] &&
-				labels[label.run] !== this.#claim.runUid,
+				labels[label.run] !== this.#owner.runUid,
 		);
 		for (const { jobReference } of jobs) {
 			const { jobId } = jobReference;
@@ -119,7 +120,7 @@ export class TableLoad {
 		const date = columns.find(({ from }) => from === "Date")?.name;
 		await this.#dataset.createTable(name, {
 			description,
-			labels: claimLabels(this.#claim),
+			labels: ownerLabels(this.#owner),
 			schema: { fields: fieldsOf(columns) },
 			...(date !== undefined && {
 				timePartitioning: { type: "DAY", field: date },
@@ -133,7 +134,7 @@ export class TableLoad {
 		files: ParquetFiles,
 	): Promise<void> {
 		let progress = progressOf(days, 0);
-		this.#say(progress);
+		this.#logProgress(progress);
 		const replace = days.map((day) => async () => {
 			const { creationTime } = await this.#ourTable();
 			await this.#load(day, Number(creationTime), files);
@@ -142,7 +143,7 @@ export class TableLoad {
 				daysDone: progress.daysDone + 1,
 				rowsDone: progress.rowsDone + day.rows,
 			};
-			this.#say(progress);
+			this.#logProgress(progress);
 		});
 		const empty = emptyDays.map((partition) => async () => {
 			await this.#ourTable();
@@ -155,14 +156,14 @@ export class TableLoad {
 		staging: PlannedTable,
 		files: ParquetFiles,
 	): Promise<void> {
-		this.#say(progressOf(staging.days, 0));
+		this.#logProgress(progressOf(staging.days, 0));
 		const { name, columns, description } = this.#input.table;
-		const labels = claimLabels(this.#claim);
+		const labels = ownerLabels(this.#owner);
 		const { creationTime } = await this.#dataset.createTable(staging.table, {
-			description: `A Run's data on its way into ${name}`,
+			description: `Staging table of a Run that loads ${name}`,
 			labels,
 			schema: { fields: fieldsOf(columns) },
-			// What a Run that is never taken up leaves behind goes by itself.
+			// If no attempt finishes the Run, BigQuery deletes its staging table.
 			expirationTime: String(Date.now() + dayMs),
 		});
 		const { rows } = staging;
@@ -181,13 +182,13 @@ export class TableLoad {
 				},
 			}),
 		);
-		// The copy may have taken the staging table's words along.
+		// The copy may have brought the staging table's description and labels.
 		await this.#dataset.patchTable(name, { description, labels });
 		await this.#dataset.deleteTable(staging.table);
-		this.#say(progressOf(staging.days, rows));
+		this.#logProgress(progressOf(staging.days, rows));
 	}
 
-	#say(progress: LoadProgress): void {
+	#logProgress(progress: LoadProgress): void {
 		this.#context.log.info(progress, "loading days");
 	}
 
@@ -204,7 +205,7 @@ export class TableLoad {
 				sourceFormat: "PARQUET",
 				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",
-				...(load.table.includes("$") && {
+				...(isPartition(load.table) && {
 					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
 				}),
 			},
@@ -221,11 +222,11 @@ export class TableLoad {
 		if (rows !== load.rows)
 			throw new JobFailure(
 				"RowsDiffer",
-				`BigQuery has put ${rows} rows into ${load.table} where ${load.rows} were sent`,
+				`BigQuery put ${rows} rows into ${load.table}, but ${load.rows} were sent`,
 			);
 	}
 
-	/** @param tableCreatedMs jobs from before don't count. */
+	/** @param tableCreatedMs earlier jobs wrote to a former table, and don't count. */
 	#complete(
 		name: string,
 		tableCreatedMs: number,
@@ -233,7 +234,7 @@ export class TableLoad {
 	): Promise<Job> {
 		return completeJob(
 			{ find: (jobId) => this.#dataset.findJob(jobId), start },
-			(attempt) => jobIdOf(this.#claim.runUid, name, attempt),
+			(attempt) => jobIdOf(this.#owner.runUid, name, attempt),
 			tableCreatedMs,
 			this.#context.signal,
 		);
@@ -249,10 +250,10 @@ export class TableLoad {
 	}
 }
 
-/** Runs all, some at a time; after the first error no other is begun, and those under way are waited for. */
+/** Runs all tasks, some at a time. After the first error it starts no more, and waits for those that are running. */
 async function inParallel(
 	tasks: (() => Promise<void>)[],
-	atATime: number,
+	concurrency: number,
 ): Promise<void> {
 	const left = tasks.values();
 	let failure: { error: unknown } | undefined;
@@ -264,6 +265,6 @@ async function inParallel(
 			});
 		}
 	};
-	await Promise.all(Array.from({ length: atATime }, worker));
+	await Promise.all(Array.from({ length: concurrency }, worker));
 	if (failure) throw failure.error;
 }

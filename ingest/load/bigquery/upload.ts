@@ -1,28 +1,28 @@
 import { open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../../../service/log.ts";
-import { retryDelayMs } from "../retry.ts";
+import { retryDelayMs } from "../../job/retry.ts";
 import type { Job } from "./api.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 import { isTransient, type RestClient } from "./rest-client.ts";
 
-/** A multiple of 256 KiB, as the protocol wants. What one upload costs of memory. */
+/** Memory per upload. The protocol requires a multiple of 256 KiB. */
 const chunkBytes = 8 * 1024 * 1024;
-/** Failures in a row; what BigQuery has of the file by then isn't sent again. */
+/** Failures in a row. Bytes that BigQuery has received are not sent again. */
 const maxFailures = 8;
-/** Sessions that one upload may lose. */
+/** Upload sessions that one upload may lose. */
 const maxRestarts = 2;
 
 export interface UploadOptions {
 	log: Logger;
 	signal: AbortSignal;
-	/** Called before the request that may start the job; what it throws ends the upload without one. */
+	/** Called before the request that may start the job. If it throws, the upload ends and no job starts. */
 	beforeStart?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Starts a load job with a file, by BigQuery's resumable upload: the job exists when the last byte is there, and not
- * before. Throws {@link BigQueryRefusal}, of reason `duplicate` when there is a job of this id already.
+ * Starts a load job with a file, by BigQuery's resumable upload. The job exists once the last byte has arrived, not
+ * before. Throws {@link BigQueryRefusal}, with reason `duplicate` if a job with this id exists.
  */
 export async function uploadJob(
 	client: RestClient,
@@ -33,14 +33,14 @@ export async function uploadJob(
 	await using handle = await open(file);
 	const { size } = await handle.stat();
 	const { jobId, projectId } = job.jobReference;
-	const doing = `take the data of job ${jobId}`;
+	const action = `receive the data of job ${jobId}`;
 	let session: string | undefined;
 	let offset = 0;
 	let isOffsetKnown = true;
 	let restarts = 0;
 	for (let failures = 0; ; ) {
 		try {
-			session ??= await startSession(client, projectId, job, size, doing);
+			session ??= await startSession(client, projectId, job, size, action);
 			const chunk = isOffsetKnown
 				? await read(handle, offset, size)
 				: Buffer.alloc(0);
@@ -50,7 +50,7 @@ export async function uploadJob(
 				path: session,
 				headers: { "content-range": range(offset, chunk.length, size) },
 				body: chunk,
-				doing,
+				action,
 			});
 			if (response.status === 308) {
 				await response.body?.cancel();
@@ -70,7 +70,7 @@ export async function uploadJob(
 				throw error;
 			options.log.warn(
 				{ jobId, offset, reason: (error as Error).message },
-				"an upload broke off; going on from what has arrived",
+				"an upload was interrupted; resuming it",
 			);
 			if (isLost) [session, offset] = [undefined, 0];
 			isOffsetKnown = session === undefined;
@@ -84,7 +84,7 @@ async function startSession(
 	projectId: string,
 	job: Job,
 	size: number,
-	doing: string,
+	action: string,
 ): Promise<string> {
 	const response = await client.send({
 		method: "POST",
@@ -95,13 +95,15 @@ async function startSession(
 			"x-upload-content-length": String(size),
 		},
 		body: job,
-		doing,
+		action,
 	});
 	const text = await response.text();
 	if (!response.ok) throw BigQueryRefusal.ofAnswer(response.status, text);
 	const session = response.headers.get("location");
 	if (session) return session;
-	throw new BigQueryRefusal(502, { message: "It named no upload session." });
+	throw new BigQueryRefusal(502, {
+		message: "The answer has no upload session.",
+	});
 }
 
 async function read(
@@ -117,13 +119,13 @@ async function read(
 			chunk.length - filled,
 			offset + filled,
 		);
-		if (bytesRead === 0) throw new Error("A file to upload has shrunk");
+		if (bytesRead === 0) throw new Error("The file to upload was truncated");
 		filled += bytesRead;
 	}
 	return chunk;
 }
 
-/** Without bytes it asks how many have arrived. */
+/** A Content-Range header. Without bytes it asks how many have arrived. */
 function range(offset: number, length: number, size: number): string {
 	return length === 0
 		? `bytes */${size}`
@@ -135,7 +137,7 @@ function receivedBytes(response: Response): number {
 	return last === undefined ? 0 : Number(last) + 1;
 }
 
-/** After a week, or for a reason of BigQuery's own: then it must begin again. */
+/** A session expires after a week, or earlier for BigQuery's own reasons. The upload then starts over. */
 function isSessionLost(error: unknown): boolean {
 	return error instanceof BigQueryRefusal && [404, 410].includes(error.status);
 }

@@ -2,19 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { DuckDBInput, LoadInput } from "../../../contracts/job.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import type { LoadDay } from "../days.ts";
-import type { Destination } from "../destination.ts";
-import { JobFailure } from "../errors.ts";
-import type { ExistingColumn } from "../incompatibility.ts";
-import type { JobContext } from "../job.ts";
-import { withDatabase } from "./database.ts";
+import { JobFailure } from "../../job/errors.ts";
+import type { JobContext } from "../../job/process.ts";
+import type { Destination } from "../destination/destination.ts";
+import type { ExistingColumn } from "../destination/incompatibility.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
+import { withDestinationFile } from "./destination-file.ts";
 import { planLoad } from "./plan.ts";
 import { carryOut } from "./transaction.ts";
 
-/** A Destination shouldn't look unready for a minute because somebody reads its file. */
+/** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
 const checkWaitMs = 5_000;
 
-/** A DuckDB file on a volume. A load is one transaction, so that the table is the old one or the new one. */
+/** A DuckDB file on a volume. A load is one transaction, so the table is either the old one or the new one. */
 export class DuckDBDestination implements Destination {
 	readonly #input: DuckDBInput;
 	readonly #context: JobContext;
@@ -25,7 +25,7 @@ export class DuckDBDestination implements Destination {
 	}
 
 	async load(input: LoadInput, days: LoadDay[]): Promise<void> {
-		await withDatabase(this.#input, this.#context, async (session) => {
+		await withDestinationFile(this.#input, this.#context, async (session) => {
 			const existing = await existingColumns(input.table.name, session);
 			await carryOut(
 				planLoad(input, days, existing),
@@ -36,13 +36,13 @@ export class DuckDBDestination implements Destination {
 	}
 
 	/**
-	 * Opens (or makes) the file and commits a table that is gone again. A file in use is no fault: whoever has it open
-	 * found it sound, and every Run waits for it by itself.
+	 * Opens or creates the file, commits a table, and drops it. A file in use passes: the process that has it open could
+	 * read it, and every Run waits for the file itself.
 	 */
 	async check(): Promise<void> {
 		const { busyWaitMs, log } = this.#context;
 		try {
-			await withDatabase(
+			await withDestinationFile(
 				this.#input,
 				{ ...this.#context, busyWaitMs: Math.min(checkWaitMs, busyWaitMs) },
 				async (session) => {
@@ -55,7 +55,7 @@ export class DuckDBDestination implements Destination {
 		} catch (error) {
 			if (!(error instanceof JobFailure) || error.code !== "DestinationBusy")
 				throw error;
-			log.info("the DuckDB file is in use, so it was not written to");
+			log.info("the DuckDB file is in use, so the check did not write to it");
 		}
 	}
 }

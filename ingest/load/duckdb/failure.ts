@@ -1,8 +1,8 @@
 import { DatabaseBusy } from "../../duckdb/database.ts";
-import { PathOutside } from "../../duckdb/warehouse-path.ts";
-import { type JobErrorCode, JobFailure } from "../errors.ts";
+import { type JobErrorCode, JobFailure } from "../../job/errors.ts";
+import { PathOutside } from "./warehouse-path.ts";
 
-/** DuckDB's errors have no codes, only words: the first pattern that matches tells what happened. */
+/** DuckDB's errors have no codes, only text. The first matching pattern gives the code. */
 const patterns: [RegExp, JobErrorCode][] = [
 	[/No space left on device|Disk quota exceeded/i, "DestinationFull"],
 	[/Out of Memory Error/i, "OutOfMemory"],
@@ -21,8 +21,8 @@ const patterns: [RegExp, JobErrorCode][] = [
 ];
 
 /**
- * What an error of the destination means for a Run, with the destination's own words. `scratch` is where DuckDB puts what
- * doesn't fit into memory: a full disk there is another one than the destination's.
+ * The {@link JobFailure} for an error of a Destination's DuckDB file, with DuckDB's own words; other errors stay as they are.
+ * DuckDB spills to `scratch`, which may be full while the Destination's volume isn't.
  */
 export function destinationFailure(
 	error: unknown,
@@ -34,7 +34,7 @@ export function destinationFailure(
 		return new JobFailure("DestinationBusy", error.message);
 	if (error instanceof PathOutside)
 		return new JobFailure("PathOutsideVolume", error.message);
-	// After the first line DuckDB gives advice for people at its prompt.
+	// The lines after the first are advice for people at DuckDB's prompt.
 	const words = error.message.split("\n", 1)[0] ?? "";
 	const code = patterns.find(([pattern]) => pattern.test(words))?.[1];
 	if (code === undefined) return error;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { LoadDay } from "../days.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
 import { planLoad } from "./plan.ts";
 
 const columns: TableColumn[] = [
@@ -53,14 +53,14 @@ function steps(
 	);
 }
 
-test("the first load makes the table", () => {
+test("the first load creates the table", () => {
 	expect(steps(input(), days, undefined)).toEqual([
 		"CreateTable",
 		"DeleteDay 2026-03-01",
 		"DeleteDay 2026-03-02",
 		"Insert",
-		"Verify 2026-03-01 3",
-		"Verify 2026-03-02 0",
+		"CheckRows 2026-03-01 3",
+		"CheckRows 2026-03-02 0",
 	]);
 });
 
@@ -69,12 +69,12 @@ test("a later load replaces exactly the manifest's days, empty ones too", () => 
 		"DeleteDay 2026-03-01",
 		"DeleteDay 2026-03-02",
 		"Insert",
-		"Verify 2026-03-01 3",
-		"Verify 2026-03-02 0",
+		"CheckRows 2026-03-01 3",
+		"CheckRows 2026-03-02 0",
 	]);
 });
 
-test("objects go in together", () => {
+test("one statement inserts all objects", () => {
 	const { steps } = planLoad(input(), days, fitting);
 	expect(steps.find((step) => step.do === "Insert")).toMatchObject({
 		days: [{ date: "2026-03-01", rows: 3 }],
@@ -82,27 +82,27 @@ test("objects go in together", () => {
 	});
 });
 
-test("a full reload replaces the table whole and counts it whole", () => {
+test("a full reload replaces the whole table and counts all its rows", () => {
 	const full = withColumns(columns.slice(0, 2), "FullReload");
 	expect(steps(full, days, fitting.slice(0, 2))).toEqual([
 		"ReplaceTable",
 		"Insert",
-		"Verify 3",
+		"CheckRows 3",
 	]);
 });
 
-test("a Source without events gets its empty table", () => {
+test("a Source without events gets an empty table", () => {
 	expect(steps(input(), [], undefined)).toEqual(["CreateTable"]);
 	expect(steps(input(), [], fitting)).toEqual([]);
 });
 
-test("a header that is captured from now on becomes a new column", () => {
+test("a newly captured header becomes a new column", () => {
 	const header = { name: "header_x_a", from: { header: "x-a" } };
 	const { steps } = planLoad(withColumns([...columns, header]), days, fitting);
 	expect(steps[0]).toEqual({ do: "AddColumns", columns: [header] });
 });
 
-test("a column that is no longer loaded stays, with its old days", () => {
+test("a column that is no longer loaded stays with its old values", () => {
 	expect(
 		steps(input(), days, [
 			...fitting,
@@ -111,7 +111,7 @@ test("a column that is no longer loaded stays, with its old days", () => {
 	).toBe("DeleteDay 2026-03-01");
 });
 
-test("names of columns are the same in any case, as in SQL", () => {
+test("column names match in any case, as in SQL", () => {
 	const shouted = fitting.map(({ name, type }) => ({
 		name: name.toUpperCase(),
 		type,
@@ -123,15 +123,15 @@ test.each([
 	[
 		"of another type",
 		[...fitting.slice(0, 2), { name: "date", type: "TIMESTAMP" }],
-		'"date" is TIMESTAMP where DATE is loaded',
+		'its column "date" has type TIMESTAMP, but the load needs DATE',
 	],
 	[
-		"without Date (it was ticked since)",
+		"without Date (ticked since the last load)",
 		fitting.slice(0, 2),
 		'it has no column "date"',
 	],
 	[
-		"of somebody else",
+		"made for another purpose",
 		[
 			{ name: "id", type: "INTEGER" },
 			{ name: "date", type: "DATE" },
@@ -140,25 +140,25 @@ test.each([
 	],
 ])("a table %s is not loaded into", (_, existing, words) => {
 	expect(() => planLoad(input(), days, existing)).toThrow(
-		`Table orders can't take this load: `,
+		`Table orders is incompatible: `,
 	);
 	expect(() => planLoad(input(), days, existing)).toThrow(words);
 	expect(steps(input({ rebuild: true }), days, existing)).toEqual([
 		"ReplaceTable",
 		"Insert",
-		"Verify 2026-03-01 3",
-		"Verify 2026-03-02 0",
+		"CheckRows 2026-03-01 3",
+		"CheckRows 2026-03-02 0",
 	]);
 });
 
-test("a full reload drops no column that it doesn't load", () => {
+test("a full reload never drops a column that it doesn't load", () => {
 	const full = withColumns(columns.slice(0, 2), "FullReload");
 	expect(() => planLoad(full, days, fitting)).toThrow(
 		'a full reload would drop its column "date"',
 	);
 });
 
-test("a table that fits is not rebuilt, also where that is allowed", () => {
+test("a compatible table is not rebuilt, even where that is allowed", () => {
 	expect(steps(input({ rebuild: true }), days, fitting)[0]).toBe(
 		"DeleteDay 2026-03-01",
 	);

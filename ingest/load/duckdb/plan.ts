@@ -1,31 +1,34 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { columnSql } from "../columns.ts";
-import type { LoadDay } from "../days.ts";
-import { JobFailure } from "../errors.ts";
-import { type ExistingColumn, misfit } from "../incompatibility.ts";
+import { JobFailure } from "../../job/errors.ts";
+import { columnSql } from "../destination/columns.ts";
+import {
+	type ExistingColumn,
+	incompatibility,
+} from "../destination/incompatibility.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
 
 /** What one transaction does to the table, in order. */
 export type LoadStep =
 	| { do: "CreateTable"; columns: TableColumn[]; description: string }
-	/** Drops the table, if there is one, and makes it anew and empty. */
+	/** Creates the table empty, in place of any existing one. */
 	| { do: "ReplaceTable"; columns: TableColumn[]; description: string }
 	| { do: "AddColumns"; columns: TableColumn[] }
 	| { do: "DeleteDay"; date: UtcDate }
 	/**
-	 * Must insert exactly the days' rows. One statement for all of them: DuckDB compresses rows and writes them out in
-	 * groups of 122,880, and each thread keeps the end of its last until the transaction's end. Day by day most of a table
-	 * would be spilled first, and be written anew by the next checkpoint.
+	 * Inserts exactly the days' rows, in one statement. DuckDB compresses and writes rows in groups of 122,880, and each
+	 * thread keeps its last, incomplete group until the transaction ends. Inserted day by day, most of a table would be
+	 * spilled to disk and then rewritten by the next checkpoint.
 	 */
 	| {
 			do: "Insert";
-			/** Ascending, those with events. */
+			/** Days with events, ascending. */
 			days: { date: UtcDate; rows: number }[];
 			files: string[];
 			columns: TableColumn[];
 	  }
-	/** The table must now have `rows` rows, each with its own event id; of all dates if none is given. */
-	| { do: "Verify"; date?: UtcDate; rows: number; eventID?: string };
+	/** The table must now have `rows` rows, each with its own event id: on `date`, or in all if absent. */
+	| { do: "CheckRows"; date?: UtcDate; rows: number; eventID?: string };
 
 export interface LoadPlan {
 	table: string;
@@ -33,11 +36,10 @@ export interface LoadPlan {
 }
 
 /**
- * Decides how the days get into the table.
- *
- * Incremental replaces the days of the manifest, empty ones too, and touches no other; FullReload replaces the whole
- * table. `existing` are the columns of the table as it stands, undefined when there is none.
- * Throws {@link JobFailure} TableIncompatible when the table doesn't fit and mustn't be rebuilt.
+ * Decides how the days get into the table. Incremental replaces the manifest's days, empty ones too, and no others;
+ * FullReload replaces the whole table.
+ * @param existing columns of the table; undefined when there is no table.
+ * Throws {@link JobFailure} TableIncompatible if the table is incompatible and must not be rebuilt.
  */
 export function planLoad(
 	input: LoadInput,
@@ -49,11 +51,11 @@ export function planLoad(
 		...column,
 		type: columnSql(column).type,
 	}));
-	const reason = existing && misfit(existing, wanted, input.strategy);
+	const reason = existing && incompatibility(existing, wanted, input.strategy);
 	if (reason !== undefined && !input.rebuild)
 		throw new JobFailure(
 			"TableIncompatible",
-			`Table ${name} can't take this load: ${reason}`,
+			`Table ${name} is incompatible: ${reason}`,
 		);
 	const replaces = input.strategy === "FullReload" || reason !== undefined;
 	const steps: LoadStep[] = [];
@@ -70,7 +72,7 @@ export function planLoad(
 			files: full.flatMap(({ objects }) => objects.map(({ file }) => file)),
 			columns,
 		});
-	steps.push(...verifications(input, days));
+	steps.push(...rowChecks(input, days));
 	return { table: name, steps };
 }
 
@@ -83,16 +85,16 @@ function addedColumns(
 	return added.length > 0 ? [{ do: "AddColumns", columns: added }] : [];
 }
 
-function verifications(input: LoadInput, days: LoadDay[]): LoadStep[] {
+function rowChecks(input: LoadInput, days: LoadDay[]): LoadStep[] {
 	const id = input.table.columns.find(({ from }) => from === "EventID")?.name;
 	const eventID = id === undefined ? {} : { eventID: id };
 	if (input.strategy === "Incremental")
 		return days.map(({ date, rows }) => ({
-			do: "Verify",
+			do: "CheckRows",
 			date,
 			rows,
 			...eventID,
 		}));
 	const rows = days.reduce((sum, day) => sum + day.rows, 0);
-	return [{ do: "Verify", rows, ...eventID }];
+	return [{ do: "CheckRows", rows, ...eventID }];
 }

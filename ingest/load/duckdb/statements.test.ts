@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { statements, verification } from "./statements.ts";
+import { rowCount, statements } from "./statements.ts";
 
-test("names and texts are quoted, whatever is in them", () => {
+test("names and texts are quoted, whatever they contain", () => {
 	expect(
 		statements('a"; DROP TABLE b; --', {
 			do: "CreateTable",
@@ -14,7 +14,7 @@ test("names and texts are quoted, whatever is in them", () => {
 	]);
 });
 
-test("days are inserted by column name from its files", () => {
+test("days are inserted by column name from their files", () => {
 	expect(
 		statements("t", {
 			do: "Insert",
@@ -31,10 +31,10 @@ test("days are inserted by column name from its files", () => {
 	]);
 });
 
-test("a day is verified by its rows and its different event ids", () => {
+test("a day's rows and different event ids are counted", () => {
 	expect(
-		verification("t", {
-			do: "Verify",
+		rowCount("t", {
+			do: "CheckRows",
 			date: "2026-03-01",
 			rows: 1,
 			eventID: "event_id",

@@ -1,13 +1,12 @@
 import type { TableColumn } from "../../../contracts/job.ts";
-import { quoteName, quoteText } from "../../duckdb/quoting.ts";
-import { columnSql } from "../columns.ts";
-import { objectRows } from "../fetch/object-rows.ts";
+import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
+import { columnSql } from "../destination/columns.ts";
 import type { LoadStep } from "./plan.ts";
 
-/** The SQL of a step that changes the table: its statements in order. */
+/** The SQL statements, in order, of a step that changes the table. */
 export function statements(
 	table: string,
-	step: Exclude<LoadStep, { do: "Verify" }>,
+	step: Exclude<LoadStep, { do: "CheckRows" }>,
 ): string[] {
 	const name = quoteName(table);
 	switch (step.do) {
@@ -32,16 +31,16 @@ export function statements(
 			return [
 				`INSERT INTO ${name} (${columns.map((column) => quoteName(column.name)).join(", ")})` +
 					` SELECT ${columns.map(({ expression }) => expression).join(", ")}` +
-					` FROM ${objectRows(step.files)}`,
+					` FROM ${parquetRows(step.files)}`,
 			];
 		}
 	}
 }
 
-/** A query of one row: `rows` and, of the column that holds event ids, `ids`: how many different ones. */
-export function verification(
+/** A query of one row: the number of `rows`, and of different event `ids` (of rows, if the table has no event ids). */
+export function rowCount(
 	table: string,
-	step: Extract<LoadStep, { do: "Verify" }>,
+	step: Extract<LoadStep, { do: "CheckRows" }>,
 ): string {
 	const ids = step.eventID
 		? `count(DISTINCT ${quoteName(step.eventID)})`

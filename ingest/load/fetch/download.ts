@@ -1,13 +1,13 @@
 import type { Logger } from "../../../service/log.ts";
-import type { LoadDay } from "../days.ts";
-import { ObjectStore } from "./object-store.ts";
+import { LinkReader } from "./link-reader.ts";
+import type { LoadDay } from "./load-days.ts";
 
-/** Enough to hide the store's latency; more would only share the same link. */
+/** Enough to hide the object store's latency. More would only share the same bandwidth. */
 const concurrency = 6;
 
 /**
- * Downloads every object of the days into its file, and has each day checked once it is there, one at a time, while others
- * are still coming. The first failure, of either, ends the rest and is thrown: once nothing is under way any more.
+ * Downloads every object of the days into its file. Each day is checked once its objects have arrived, one day at a time,
+ * while other downloads go on. The first failure stops the rest, and is thrown once they have stopped.
  */
 export async function downloadObjects(
 	days: LoadDay[],
@@ -16,7 +16,7 @@ export async function downloadObjects(
 	signal: AbortSignal,
 ): Promise<void> {
 	const stop = new AbortController();
-	const store = new ObjectStore(log, AbortSignal.any([signal, stop.signal]));
+	const links = new LinkReader(log, AbortSignal.any([signal, stop.signal]));
 	const objects = days
 		.flatMap((day) => day.objects.map((object) => ({ day, object })))
 		.values();
@@ -39,7 +39,7 @@ export async function downloadObjects(
 		try {
 			for (const { day, object } of objects) {
 				const { key, url, file, bytes } = object;
-				await store.download(
+				await links.download(
 					{ name: `object ${key}`, url, unavailable: "ObjectUnavailable" },
 					file,
 					bytes,

@@ -10,20 +10,20 @@ const manifest = {
 	],
 };
 
-test("a manifest of this Run that adds up is taken", () => {
+test("a consistent manifest of this Run is accepted", () => {
 	expect(parseManifest(JSON.stringify(manifest), "uid").dates).toHaveLength(2);
 });
 
 test.each([
 	["<html>", "not JSON"],
 	[JSON.stringify({ ...manifest, version: 2 }), "version 2"],
-	[JSON.stringify({ ...manifest, run: "other" }), "Run uid other, not of uid"],
+	[JSON.stringify({ ...manifest, run: "other" }), "Run uid other, not to uid"],
 	[
 		JSON.stringify({
 			...manifest,
 			dates: [{ date: "2026-03-01", rows: 4, objects: [{ rows: 3 }] }],
 		}),
-		"The objects of 2026-03-01 hold 3 rows where the ledger says 4",
+		"The objects of 2026-03-01 hold 3 rows, but the ledger says 4",
 	],
 ])("%s is refused", (text, words) => {
 	expect(() => parseManifest(text, "uid")).toThrow(words);

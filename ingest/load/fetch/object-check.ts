@@ -1,12 +1,11 @@
-import { quoteText } from "../../duckdb/quoting.ts";
+import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import type { LoadDay } from "../days.ts";
-import { JobFailure } from "../errors.ts";
-import { objectRows } from "./object-rows.ts";
+import { JobFailure } from "../../job/errors.ts";
+import type { LoadDay } from "./load-days.ts";
 
 /**
- * Compares a day's objects, which were downloaded, with the manifest: the rows in each object's footer, and that the
- * events have different ids and the day's date. Throws {@link JobFailure} ObjectMismatch.
+ * Checks a day's downloaded objects against the manifest: each object's footer has its number of rows, all event ids
+ * differ, and all events have the day's date. Throws {@link JobFailure} ObjectMismatch.
  */
 export async function checkObjects(
 	day: LoadDay,
@@ -32,20 +31,20 @@ async function checkFooters(day: LoadDay, session: Session): Promise<void> {
 		if (rowsOf.get(file) !== rows)
 			throw new JobFailure(
 				"ObjectMismatch",
-				`Object ${key} of ${day.date} holds ${rowsOf.get(file) ?? "no"} rows where the manifest says ${rows}`,
+				`Object ${key} of ${day.date} holds ${rowsOf.get(file) ?? "no"} rows, but the manifest says ${rows}`,
 			);
 }
 
 async function checkEvents(day: LoadDay, session: Session): Promise<void> {
-	const [events] = await session.rows<{ ids: bigint; strays: bigint }>(
+	const [events] = await session.rows<{ ids: bigint; otherDates: bigint }>(
 		`SELECT count(DISTINCT event_id) AS ids,` +
-			` count(*) FILTER ("date"::DATE IS DISTINCT FROM DATE ${quoteText(day.date)}) AS strays` +
-			` FROM ${objectRows(day.objects.map(({ file }) => file))}`,
+			` count(*) FILTER ("date"::DATE IS DISTINCT FROM DATE ${quoteText(day.date)}) AS otherDates` +
+			` FROM ${parquetRows(day.objects.map(({ file }) => file))}`,
 	);
-	if (Number(events?.strays) !== 0)
+	if (Number(events?.otherDates) !== 0)
 		throw new JobFailure(
 			"ObjectMismatch",
-			`The objects of ${day.date} hold ${events?.strays} rows of other dates`,
+			`The objects of ${day.date} hold ${events?.otherDates} rows of other dates`,
 		);
 	if (Number(events?.ids) !== day.rows)
 		throw new JobFailure(
@@ -54,7 +53,7 @@ async function checkEvents(day: LoadDay, session: Session): Promise<void> {
 		);
 }
 
-/** DuckDB names a file that is no Parquet by its path here; people know it by its key. */
+/** DuckDB's error names a broken file by its local path; the failure names the object by its key. */
 function unreadable(error: unknown, day: LoadDay): unknown {
 	if (!(error instanceof Error) || error instanceof JobFailure) return error;
 	if (/^(INTERRUPT|Out of Memory) Error/i.test(error.message)) return error;

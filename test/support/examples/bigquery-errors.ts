@@ -1,6 +1,6 @@
 import type { JobResult } from "../../../contracts/job.ts";
+import { encodeResult } from "../../../ingest/job/result.ts";
 import { BigQueryRefusal } from "../../../ingest/load/bigquery/refusal.ts";
-import { encodeResult } from "../../../ingest/load/result.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import type { Job, Pod } from "../../../kube/kinds.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";

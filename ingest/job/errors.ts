@@ -1,13 +1,13 @@
 import { type JobError, jobExitCode } from "../../contracts/job.ts";
 
 /**
- * Everything that can end `tidemill load` and `tidemill check`, with whether another attempt can help and what a person
- * should do. The code and the message stand in the Run's (or Destination's) status.
+ * Every failure of `tidemill load` and `tidemill check`: whether another attempt can help, and what a person should do.
+ * The code and the message appear in the status of the Run or Destination.
  */
 export const jobErrors = {
 	InputInvalid: {
 		retryable: false,
-		advice: "Run the operator and the image of the Jobs in the same version.",
+		advice: "Run the same version of the operator and the Job image.",
 	},
 	ManifestUnavailable: {
 		retryable: true,
@@ -16,11 +16,12 @@ export const jobErrors = {
 	// Every attempt of a Run has the same links.
 	ManifestExpired: {
 		retryable: false,
-		advice: "Start a new Run: it gets new links.",
+		advice: "Start a new Run to get new links.",
 	},
 	ManifestInvalid: {
 		retryable: false,
-		advice: "Start a new Run; if that fails too, archive and load disagree.",
+		advice:
+			"Start a new Run. If it fails too, check that archive and the Job image have the same version.",
 	},
 	ObjectUnavailable: {
 		retryable: true,
@@ -34,12 +35,12 @@ export const jobErrors = {
 	ObjectMismatch: {
 		retryable: false,
 		advice:
-			"The table was left as it was. Restore the object in the bucket, then start a new Run.",
+			"The table is unchanged. Restore the object in the bucket, then start a new Run.",
 	},
 	ScratchFull: {
 		retryable: true,
 		advice:
-			"Raise the Pipeline's spec.runTemplate.resources (ephemeral-storage) or free space on the node.",
+			"Raise ephemeral-storage in the Pipeline's spec.runTemplate.resources, or free space on the node.",
 	},
 	DestinationBusy: {
 		retryable: true,
@@ -47,13 +48,12 @@ export const jobErrors = {
 	},
 	DestinationFull: {
 		retryable: true,
-		advice:
-			"The table was left as it was. Grow the volume or free space on it.",
+		advice: "The table is unchanged. Grow the volume or free space on it.",
 	},
 	DestinationUnreadable: {
 		retryable: false,
 		advice:
-			"Restore the file from a backup, or move it away to have a new one made.",
+			"Restore the file from a backup, or move it away so that a new one is created.",
 	},
 	DestinationNotWritable: {
 		retryable: false,
@@ -63,22 +63,22 @@ export const jobErrors = {
 	PathOutsideVolume: {
 		retryable: false,
 		advice:
-			"Set the Destination's spec.duckDB.path to a file below the volume.",
+			"Set the Destination's spec.duckDB.path to a file inside the volume.",
 	},
 	TableIncompatible: {
 		retryable: false,
 		advice:
-			"Change the Pipeline's spec.table.name, or set spec.table.onIncompatible: Rebuild to have the table made anew.",
+			"Change the Pipeline's spec.table.name, or set spec.table.onIncompatible: Rebuild to replace the table.",
 	},
 	OutOfMemory: {
 		retryable: false,
 		advice:
-			"Every day in the table is whole. Raise the memory in the Pipeline's spec.runTemplate.resources.",
+			"Every day in the table is complete. Raise the memory in the Pipeline's spec.runTemplate.resources.",
 	},
 	CredentialsMissing: {
 		retryable: false,
 		advice:
-			"Set the Destination's spec.bigQuery.credentials.secretRef, or give its spec.serviceAccountName workload identity.",
+			"Set the Destination's spec.bigQuery.credentials.secretRef, or give workload identity to its spec.serviceAccountName.",
 	},
 	CredentialsRefused: {
 		retryable: false,
@@ -88,7 +88,7 @@ export const jobErrors = {
 	PermissionDenied: {
 		retryable: false,
 		advice:
-			"Grant the service account roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on the project (roles/bigquery.user too, if it is to make the dataset).",
+			"Grant the service account roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on the project (also roles/bigquery.user, if it should create the dataset).",
 	},
 	DatasetMissing: {
 		retryable: false,
@@ -98,65 +98,66 @@ export const jobErrors = {
 	LocationMismatch: {
 		retryable: false,
 		advice:
-			"Set the Destination's spec.bigQuery.location to where the dataset is.",
+			"Set the Destination's spec.bigQuery.location to the dataset's location.",
 	},
 	BillingNotEnabled: {
 		retryable: false,
 		advice:
-			"Link the Google Cloud project to a billing account that is in good standing.",
+			"Link the Google Cloud project to a billing account in good standing.",
 	},
 	ProjectBlocked: {
 		retryable: false,
-		advice: "Ask Google Cloud's support why the project is blocked.",
+		advice: "Ask Google Cloud support why the project is blocked.",
 	},
 	QuotaExceeded: {
 		retryable: true,
 		advice:
-			"Days that are done stay done. Wait until the quota is there again, have it raised, or run less often.",
+			"Loaded days stay loaded. Wait until the quota resets, request a higher one, or run less often.",
 	},
 	RateLimited: {
 		retryable: true,
 		advice:
-			"Days that are done stay done. The next Run tries it again; have other programs on this table or project slow down.",
+			"Loaded days stay loaded. The next Run tries again. Slow down other programs that use this table or project.",
 	},
 	BigQueryUnavailable: {
 		retryable: true,
 		advice:
-			"Days that are done stay done. The next Run tries it again; see Google Cloud's status page if it lasts.",
+			"Loaded days stay loaded. The next Run tries again. If it keeps failing, see Google Cloud's status page.",
 	},
 	BigQueryRefused: {
 		retryable: false,
 		advice:
-			"Days that are done stay done. BigQuery's words say why; change what they name, then start a new Run.",
+			"Loaded days stay loaded. Correct what BigQuery's message names, then start a new Run.",
 	},
 	JobCancelled: {
 		retryable: true,
 		advice:
-			"Somebody cancelled the job in BigQuery. The next attempt starts it anew.",
+			"Somebody cancelled the job in BigQuery. The next attempt starts it again.",
 	},
 	RowsDiffer: {
 		retryable: false,
 		advice:
-			"Start a new Run, which replaces the day again; if it stays, report it with the Job's log.",
+			"Start a new Run, which replaces the day again. If it keeps failing, report it with the Job's log.",
 	},
 	Superseded: {
 		retryable: false,
 		advice:
-			"Nothing needs to be done: a later Run has loaded newer data into the table.",
+			"No action is needed: a later Run has loaded newer data into the table.",
 	},
 	Stopped: {
 		retryable: true,
-		advice: "Every day in the table is whole. The next attempt does the rest.",
+		advice:
+			"Every day in the table is complete. The next attempt loads the rest.",
 	},
 	Unexpected: {
 		retryable: true,
-		advice: "If it stays, report it with the Job's log.",
+		advice: "If it keeps failing, report it with the Job's log.",
 	},
 } as const satisfies Record<string, { retryable: boolean; advice: string }>;
 
 export type JobErrorCode = keyof typeof jobErrors;
 
-/** A failure with its place in {@link jobErrors}. `what` says what happened, to what; it must hold no secret. */
+/** A failure of a Job. `what` says what happened to what, and must hold no secret. */
 export class JobFailure extends Error {
 	override name = "JobFailure";
 	readonly code: JobErrorCode;

@@ -10,27 +10,27 @@ import { writeResult } from "./result.ts";
 
 export interface JobContext {
 	log: Logger;
-	/** Fires when the Pod is to end. */
+	/** Fires when the Pod must stop. */
 	signal: AbortSignal;
-	/** Directory for what needs no keeping. */
+	/** Directory for temporary files. */
 	scratch: string;
-	/** Directory that `duckDB.path` is relative to; undefined for a warehouse that is no file. */
+	/** Directory that `duckDB.path` is relative to; undefined if the Destination is no file. */
 	warehouse: string | undefined;
-	/** How long to wait for a process that has the DuckDB file (design §6: 60 s). */
+	/** How long to wait for a process that holds the DuckDB file. */
 	busyWaitMs: number;
 }
 
-type Succeeded = Extract<JobResult, { outcome: "Succeeded" }>;
+export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
 
 /**
- * The frame of every Job process: reads `--input <file>`, works, leaves the {@link JobResult} in the file that
+ * Runs a Job's process: reads `--input <file>`, does the work, writes the {@link JobResult} to the file that
  * {@link jobEnv.result} names, and returns the exit code (contracts/job.ts). Never throws.
  */
 export async function runJob<Input>(
 	role: "load" | "check",
 	args: string[],
 	parse: (text: string) => Input,
-	work: (input: Input, context: JobContext) => Promise<Succeeded>,
+	work: (input: Input, context: JobContext) => Promise<JobSuccess>,
 ): Promise<number> {
 	const settings = new Settings();
 	const log = createLog(role);
@@ -76,7 +76,7 @@ async function readInput(args: string[]): Promise<string> {
 
 function toFailure(error: unknown, signal: AbortSignal): JobFailure {
 	if (signal.aborted)
-		return new JobFailure("Stopped", "The Pod was told to end", {
+		return new JobFailure("Stopped", "The Pod was told to stop", {
 			cause: error,
 		});
 	if (error instanceof JobFailure) return error;

@@ -9,7 +9,7 @@ test.each([
 	[15, 2],
 	[35, 3],
 ])(
-	"of days of 10, 5 and 20 rows, %i rows are %i days",
+	"of days with 10, 5 and 20 rows, %i rows complete %i days",
 	(rowsDone, daysDone) => {
 		expect(
 			progressOf([{ rows: 10 }, { rows: 5 }, { rows: 20 }], rowsDone),

@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import type { JobResult } from "../../contracts/job.ts";
 
-/** Kubernetes keeps no more of a termination message (k8s.io/api core/v1, TerminationMessagePath). */
+/** Kubernetes truncates a longer termination message (k8s.io/api core/v1, TerminationMessagePath). */
 export const maxResultBytes = 4096;
 
 /**
- * A Job's result as the text of its termination message, with the error's message cut between two characters so that the
- * whole stays valid JSON of at most {@link maxResultBytes}.
+ * A Job's result as the text of its termination message. An error's message is cut, between two characters, so that the
+ * text stays valid JSON of at most {@link maxResultBytes}.
  */
 export function encodeResult(result: JobResult): string {
 	const whole = JSON.stringify(result);
@@ -30,7 +30,7 @@ export function encodeResult(result: JobResult): string {
 	return cut(enough);
 }
 
-/** The file exists already in a Pod (kubelet mounts it), so it is written in place. */
+/** Writes in place, since kubelet mounts the file into the Pod. */
 export async function writeResult(
 	file: string,
 	result: JobResult,

@@ -5,7 +5,7 @@ import type {
 } from "../../contracts/job.ts";
 import { JobFailure } from "./errors.ts";
 
-/** Reads the text of a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
+/** Parses a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseLoadInput(text: string): LoadInput {
 	const input = parse(text) as LoadInput;
 	require(typeof input.run?.uid === "string", "run.uid");
@@ -20,11 +20,11 @@ export function parseLoadInput(text: string): LoadInput {
 	const hasDate = input.table.columns.some(({ from }) => from === "Date");
 	require(hasDate ===
 		(input.strategy ===
-			"Incremental"), "strategy (Incremental needs the Date column, FullReload excludes it)");
+			"Incremental"), "strategy: Incremental needs the Date column, FullReload excludes it");
 	return input;
 }
 
-/** Reads the text of a Job's `input.json` as a {@link CheckInput}. Throws {@link JobFailure} InputInvalid. */
+/** Parses a Job's `input.json` as a {@link CheckInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseCheckInput(text: string): CheckInput {
 	return parse(text) as CheckInput;
 }
@@ -40,7 +40,7 @@ function parse(text: string): unknown {
 	if (version !== 1)
 		throw new JobFailure(
 			"InputInvalid",
-			`The Job's input has version ${version}; this image knows version 1`,
+			`The Job's input has version ${version}, but this image reads version 1`,
 		);
 	requireDestination(destination);
 	return input;
@@ -55,7 +55,7 @@ function requireDestination(destination?: Partial<DestinationInput>): void {
 	if (type === undefined || !Object.hasOwn(texts, type))
 		throw new JobFailure(
 			"InputInvalid",
-			`The Job's input names a destination of type ${type}; this image knows ${Object.keys(texts).join(" and ")}`,
+			`The Job's input names a destination of type ${type}, but this image knows only ${Object.keys(texts).join(" and ")}`,
 		);
 	for (const field of texts[type])
 		require(typeof (destination as Record<string, unknown>)[field] ===
@@ -66,6 +66,6 @@ function require(holds: boolean, field: string): void {
 	if (!holds)
 		throw new JobFailure(
 			"InputInvalid",
-			`The Job's input lacks a right value of ${field}`,
+			`The Job's input has no valid ${field}`,
 		);
 }

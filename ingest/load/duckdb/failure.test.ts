@@ -1,18 +1,8 @@
 import { expect, test } from "vitest";
-import { destinationFailure } from "./duckdb/failure.ts";
-import { JobFailure } from "./errors.ts";
-
-test("a failure says what happened and what to do, with the exit code that its kind has", () => {
-	const busy = new JobFailure("DestinationBusy", "w.duckdb is in use");
-	expect(busy.toJobError()).toEqual({
-		code: "DestinationBusy",
-		message:
-			"w.duckdb is in use. Close the program that has the file open, then start a new Run.",
-		retryable: true,
-	});
-	expect(busy.exitCode).toBe(75);
-	expect(new JobFailure("TableIncompatible", "x").exitCode).toBe(65);
-});
+import { DatabaseBusy } from "../../duckdb/database.ts";
+import { JobFailure } from "../../job/errors.ts";
+import { destinationFailure } from "./failure.ts";
+import { PathOutside } from "./warehouse-path.ts";
 
 test.each([
 	[
@@ -35,6 +25,10 @@ test.each([
 		"Out of Memory Error: failed to allocate data of size 64.0 MiB",
 		"OutOfMemory",
 	],
+	[
+		"Catalog Error: Existing object orders is of type View, trying to replace with type Table",
+		"TableIncompatible",
+	],
 ])("%j is %s, with DuckDB's own words", (message, code) => {
 	const failure = destinationFailure(
 		new Error(`${message}\nSee also …`),
@@ -42,10 +36,19 @@ test.each([
 		"/s",
 	) as JobFailure;
 	expect(failure.code).toBe(code);
-	expect(failure.message).toContain(message);
+	expect(failure.message).toContain(`DuckDB file a.duckdb: ${message}. `);
 });
 
-test("what isn't the destination's fault stays what it is", () => {
+test.each([
+	[new DatabaseBusy("a.duckdb is in use"), "DestinationBusy"],
+	[new PathOutside('"../a" leads out of the volume'), "PathOutsideVolume"],
+])("%s is %s", (error, code) => {
+	expect(destinationFailure(error, "a", "/s")).toMatchObject({ code });
+});
+
+test("an error of another cause stays unchanged", () => {
 	const error = new TypeError("x is not a function");
 	expect(destinationFailure(error, "a", "/s")).toBe(error);
+	const failure = new JobFailure("ObjectMismatch", "Corrupt");
+	expect(destinationFailure(failure, "a", "/s")).toBe(failure);
 });

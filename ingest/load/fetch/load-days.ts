@@ -2,19 +2,19 @@ import type {
 	Manifest,
 	ManifestDate,
 	ManifestObject,
-} from "../../contracts/manifest.ts";
+} from "../../../contracts/manifest.ts";
 
-/** A day of the manifest with the place on disk of each of its objects. */
+/** A day of the manifest, with a local file for each of its objects. */
 export interface LoadDay extends ManifestDate {
 	objects: DayObject[];
 }
 
 export interface DayObject extends ManifestObject {
-	/** Where the object is downloaded to. */
+	/** Path that the object is downloaded to. */
 	file: string;
 }
 
-/** The manifest's days, ascending, with a file below `directory` for each object. */
+/** The manifest's days, ascending, with a file in `directory` for each object. */
 export function planDays(manifest: Manifest, directory: string): LoadDay[] {
 	return manifest.dates.map((day) => ({
 		...day,

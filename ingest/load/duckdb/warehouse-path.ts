@@ -1,14 +1,14 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 
-/** The path doesn't stay below the warehouse. */
+/** The path leads out of the warehouse directory. */
 export class PathOutside extends Error {
 	override name = "PathOutside";
 }
 
 /**
- * The DuckDB file of a Destination: `path` (relative) below the `warehouse` directory, also through symbolic links.
- * Throws {@link PathOutside}, or ENOENT when a directory on the way is missing.
+ * The DuckDB file of a Destination: the relative `path` inside the `warehouse` directory, with symbolic links resolved.
+ * Throws {@link PathOutside}, or ENOENT if a directory of the path is missing.
  */
 export async function warehouseFile(
 	warehouse: string,
@@ -16,7 +16,7 @@ export async function warehouseFile(
 ): Promise<string> {
 	const file = resolve(warehouse, path);
 	if (isAbsolute(path) || !file.startsWith(resolve(warehouse) + sep))
-		throw new PathOutside(`"${path}" does not stay below the volume`);
+		throw new PathOutside(`"${path}" leads out of the volume`);
 	const [root, directory] = await Promise.all([
 		realpath(warehouse),
 		realpath(dirname(file)),
@@ -27,14 +27,14 @@ export async function warehouseFile(
 	return real;
 }
 
-/** The file itself may be a link too, or not exist yet. */
+/** The file itself may be a link, or not exist yet. */
 async function target(file: string, directory: string): Promise<string> {
 	try {
 		return await realpath(file);
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 		if (await lstat(file).catch(() => undefined))
-			throw new PathOutside(`${file} is a link that leads nowhere`);
+			throw new PathOutside(`${file} is a link to a file that doesn't exist`);
 		return join(directory, file.slice(dirname(file).length + 1));
 	}
 }

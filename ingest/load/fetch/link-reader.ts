@@ -3,19 +3,21 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
 import type { Logger } from "../../../service/log.ts";
-import { type JobErrorCode, JobFailure } from "../errors.ts";
-import { retry } from "../retry.ts";
+import { type JobErrorCode, JobFailure } from "../../job/errors.ts";
+import { retry } from "../../job/retry.ts";
 
-/** What is fetched. `name` is for people; `url` is a secret and goes into no error and no log. */
+/** What a presigned link leads to. */
 export interface Link {
+	/** For messages, such as "the Run's manifest". */
 	name: string;
+	/** A secret, which must appear in no error and no log. */
 	url: string;
-	/** The code of a failure that is none of the particular ones. */
+	/** The code of a failure that has no code of its own. */
 	unavailable: JobErrorCode;
 }
 
-/** Gets presigned links, with a deadline for each attempt and repeats with backoff. Throws {@link JobFailure}. */
-export class ObjectStore {
+/** Reads presigned links, with a deadline per attempt and retries with backoff. Throws {@link JobFailure}. */
+export class LinkReader {
 	readonly #log: Logger;
 	readonly #signal: AbortSignal;
 	readonly #attempts: number;
@@ -30,9 +32,9 @@ export class ObjectStore {
 		return this.#get(link, 30_000, (body) => body.text());
 	}
 
-	/** Streams an object of `bytes` bytes into a file; another size is an ObjectMismatch. */
+	/** Streams an object of `bytes` bytes into a file. Throws ObjectMismatch if it has another size or checksum. */
 	async download(link: Link, file: string, bytes: number): Promise<void> {
-		// 256 KiB/s: slower than that, the link's lifetime wouldn't last either.
+		// At less than 256 KiB/s the link would expire anyway.
 		const deadlineMs = 30_000 + Math.ceil(bytes / 256);
 		await this.#get(link, deadlineMs, async (response) => {
 			let received = 0;
@@ -52,13 +54,13 @@ export class ObjectStore {
 			if (received !== bytes)
 				throw new JobFailure(
 					"ObjectMismatch",
-					`${received} bytes came for ${link.name} where the manifest says ${bytes}`,
+					`${received} bytes arrived for ${link.name}, but the manifest says ${bytes}`,
 				);
 			const expected = checksumOf(response);
 			if (expected !== undefined && checksum !== expected)
 				throw new JobFailure(
 					"ObjectMismatch",
-					`What came for ${link.name} has another checksum than the store says`,
+					`The content of ${link.name} doesn't match its checksum in the object store`,
 				);
 		});
 	}
@@ -73,7 +75,7 @@ export class ObjectStore {
 				{
 					attempts: this.#attempts,
 					signal: this.#signal,
-					transient,
+					isTransient,
 					onRetry: (error, attempt) =>
 						this.#log.warn(
 							{ attempt, reason: reasonOf(error) },
@@ -88,7 +90,7 @@ export class ObjectStore {
 							AbortSignal.timeout(deadlineMs),
 						]),
 					});
-					if (!response.ok) throw await StoreRefusal.of(response);
+					if (!response.ok) throw await LinkError.of(response);
 					return await read(response);
 				},
 			);
@@ -99,28 +101,28 @@ export class ObjectStore {
 	}
 }
 
-/** CRC32 of the whole object, where the store says it: archive sends it with what it writes, and asks for it in its links. */
+/** CRC32 of the whole object, if the answer has it: archive writes it with each object and requests it in its links. */
 function checksumOf({ headers }: Response): number | undefined {
 	const base64 = headers.get("x-amz-checksum-crc32");
-	// "…-2" is one of two parts' checksums.
+	// A multipart checksum such as "…-2" is of the parts, not of the whole.
 	return base64?.length === 8
 		? Buffer.from(base64, "base64").readUInt32BE()
 		: undefined;
 }
 
-/** An answer of the store that is not the object. */
-class StoreRefusal extends Error {
+/** The object store answered with an error. */
+class LinkError extends Error {
 	readonly status: number;
 	readonly expired: boolean;
 
 	/**
-	 * S3 answers an expired link with 403 and these words in the XML, and one whose temporary credentials have expired with
-	 * 400; the XML also holds what must not be shown.
+	 * S3 answers an expired link with 403 and "expired" in its XML, and a link whose temporary credentials have expired with
+	 * 400. The XML may hold secrets, so only its code is kept.
 	 */
-	static async of(response: Response): Promise<StoreRefusal> {
+	static async of(response: Response): Promise<LinkError> {
 		const xml = (await response.text()).slice(0, 4096);
 		const code = /<Code>(\w+)<\/Code>/.exec(xml)?.[1];
-		return new StoreRefusal(
+		return new LinkError(
 			response.status,
 			code,
 			code === "ExpiredToken" ||
@@ -135,15 +137,15 @@ class StoreRefusal extends Error {
 	}
 }
 
-function transient(error: unknown): boolean {
-	if (error instanceof StoreRefusal)
+function isTransient(error: unknown): boolean {
+	if (error instanceof LinkError)
 		return error.status >= 500 || [408, 425, 429].includes(error.status);
-	// A body cut short looks like this; one that stays so fails in the end.
+	// A truncated body looks like this. If it persists, the last attempt fails.
 	if (error instanceof JobFailure) return error.code === "ObjectMismatch";
 	return connectionFailed(error);
 }
 
-/** fetch throws a TypeError whose cause is the socket's error; a body that breaks off is one too ("terminated"). */
+/** fetch throws a TypeError whose cause is the socket's error, also for a truncated body ("terminated"). */
 function connectionFailed(error: unknown): boolean {
 	return (
 		error instanceof Error &&
@@ -157,19 +159,19 @@ function toFailure(error: unknown, link: Link): unknown {
 	if (noSpace(error))
 		return new JobFailure(
 			"ScratchFull",
-			`There is no space for ${link.name} on the scratch volume`,
+			`The scratch volume has no space for ${link.name}`,
 		);
-	if (error instanceof StoreRefusal && error.expired)
+	if (error instanceof LinkError && error.expired)
 		return new JobFailure(
 			"ManifestExpired",
 			`The link to ${link.name} has expired`,
 		);
-	if (error instanceof StoreRefusal && error.status === 404)
+	if (error instanceof LinkError && error.status === 404)
 		return new JobFailure(
 			"ObjectMissing",
-			`There is no ${link.name} in the store`,
+			`The object store has no ${link.name}`,
 		);
-	if (error instanceof StoreRefusal || connectionFailed(error))
+	if (error instanceof LinkError || connectionFailed(error))
 		return new JobFailure(
 			link.unavailable,
 			`Getting ${link.name} failed: ${reasonOf(error)}`,
@@ -183,7 +185,7 @@ function noSpace(error: unknown): boolean {
 	);
 }
 
-/** fetch says only "fetch failed"; the cause has the reason. Neither may carry the link, so codes come before words. */
+/** fetch says only "fetch failed"; its cause has the reason. Neither may show the link, so a code is better than a message. */
 function reasonOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown reason";
 	if (error.name === "TimeoutError") return "no answer in time";

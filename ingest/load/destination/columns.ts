@@ -1,7 +1,7 @@
-import type { TableColumn } from "../../contracts/job.ts";
-import { quoteName, quoteText } from "../duckdb/quoting.ts";
+import type { TableColumn } from "../../../contracts/job.ts";
+import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 
-/** How a column stands in a DuckDB table, and the expression over an object's columns that fills it. */
+/** A column of a DuckDB table, and the expression over an object's columns that fills it. */
 export interface ColumnSql {
 	name: string;
 	type: string;
@@ -9,8 +9,8 @@ export interface ColumnSql {
 }
 
 /**
- * Event ids are text, as in every other warehouse and in the sender's logs; timestamps are instants, so that comparing
- * one with now() is right in any session's time zone.
+ * Event ids are text, as in other warehouses and in the sender's logs. Timestamps are instants, so that comparing one
+ * with now() is right in any session's time zone.
  */
 export function columnSql({ name, from }: TableColumn): ColumnSql {
 	switch (from) {
@@ -34,7 +34,7 @@ export function columnSql({ name, from }: TableColumn): ColumnSql {
 			return {
 				name,
 				type: "VARCHAR",
-				// Objects hold the captured headers as one JSON object, or nothing.
+				// An object holds the captured headers as one JSON object, or nothing.
 				expression: `json_extract_string(nullif(headers, ''), ${quoteText(`$."${from.header}"`)})`,
 			};
 	}

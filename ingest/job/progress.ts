@@ -1,4 +1,4 @@
-/** How far a load is, as its log says it; the REST API and the CLI read the last line of the log that has these. */
+/** A load's progress, as fields of a log line. The REST API and the CLI read the last line that has them. */
 export interface LoadProgress {
 	daysDone: number;
 	daysTotal: number;
@@ -7,8 +7,8 @@ export interface LoadProgress {
 }
 
 /**
- * @param days in the order in which they are loaded.
- * @param rowsDone of all of them; a day is done when its last row is.
+ * @param days in load order.
+ * @param rowsDone of all days together. A day is done when its last row is.
  */
 export function progressOf(
 	days: readonly { rows: number }[],

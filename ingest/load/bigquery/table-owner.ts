@@ -5,20 +5,20 @@ import type { Table } from "./api.ts";
 export const label = {
 	/** Uid of the Run. */
 	run: "tidemill-run",
-	/** On a table: the snapshot that its data is of, in milliseconds since the epoch. */
+	/** On a table: the snapshot time of its data, in milliseconds since the epoch. */
 	snapshot: "tidemill-snapshot",
-	/** On a job: digest of the table that it writes to. */
+	/** On a job: a digest of the table that it writes to. */
 	table: "tidemill-table",
 } as const;
 
-/** A Run's claim to a table: the later snapshot has it. */
-export interface Claim {
+/** The Run that a table belongs to. The Run with the latest snapshot owns it. */
+export interface TableOwner {
 	runUid: string;
 	/** Milliseconds since the epoch. */
 	snapshotMs: number;
 }
 
-export function claimLabels({ runUid, snapshotMs }: Claim) {
+export function ownerLabels({ runUid, snapshotMs }: TableOwner) {
 	return { [label.run]: runUid, [label.snapshot]: String(snapshotMs) };
 }
 
@@ -30,12 +30,12 @@ export function tableDigest(dataset: string, table: string): string {
 }
 
 /**
- * Whose the table is. `theirs`: a Run that looked later has it, so that one which slept meanwhile must not bring back
- * what it saw before.
+ * Whose the table is, as a Run sees it. `theirs`: a Run with a later snapshot owns it, so a Run that was paused meanwhile
+ * must not bring back older data.
  */
-export function claimOn(
+export function ownershipOf(
 	{ labels = {} }: Pick<Table, "labels">,
-	{ runUid, snapshotMs }: Claim,
+	{ runUid, snapshotMs }: TableOwner,
 ): "ours" | "free" | "theirs" {
 	if (labels[label.run] === runUid) return "ours";
 	return Number(labels[label.snapshot] ?? 0) > snapshotMs ? "theirs" : "free";

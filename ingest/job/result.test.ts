@@ -10,13 +10,13 @@ function failed(message: string): JobResult {
 	};
 }
 
-test("a short result is written as it is", () => {
+test("a short result is encoded unchanged", () => {
 	expect(JSON.parse(encodeResult(failed("no")))).toEqual(failed("no"));
 });
 
-// Quotes double when escaped, control characters become six bytes, an emoji is two UTF-16 units and four bytes.
+// Escaping doubles quotes and turns a control character into six bytes; an emoji is two UTF-16 units and four bytes.
 test.each(["a", '"', "\u0001", "ü", "日", "🎉", "a🎉"])(
-	"a message of many %j is cut between characters to fit a termination message",
+	"a long message of %j is cut between characters to fit a termination message",
 	(piece) => {
 		const text = encodeResult(failed(piece.repeat(5000)));
 		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxResultBytes);

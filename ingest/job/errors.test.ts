@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { JobFailure } from "./errors.ts";
+
+test("a failure says what happened and what to do, with the exit code of its kind", () => {
+	const busy = new JobFailure("DestinationBusy", "w.duckdb is in use");
+	expect(busy.toJobError()).toEqual({
+		code: "DestinationBusy",
+		message:
+			"w.duckdb is in use. Close the program that has the file open, then start a new Run.",
+		retryable: true,
+	});
+	expect(busy.exitCode).toBe(75);
+	expect(new JobFailure("TableIncompatible", "x").exitCode).toBe(65);
+});
+
+test.each(["x", "x.", "x. \n"])("%j ends in one full stop", (what) => {
+	expect(new JobFailure("Unexpected", what).message).toMatch(/^x\. [A-Z]/);
+});

@@ -1,0 +1,20 @@
+import type { DestinationInput } from "../../contracts/job.ts";
+import type { JobContext } from "../job/process.ts";
+import type { Destination } from "./destination/destination.ts";
+
+/** Opens a Destination of any type. Imports only the one that is needed, since each brings its own libraries. */
+export async function openDestination(
+	input: DestinationInput,
+	context: JobContext,
+): Promise<Destination> {
+	switch (input.type) {
+		case "DuckDB": {
+			const { DuckDBDestination } = await import("./duckdb/destination.ts");
+			return new DuckDBDestination(input, context);
+		}
+		case "BigQuery": {
+			const { BigQueryDestination } = await import("./bigquery/destination.ts");
+			return BigQueryDestination.open(input, context);
+		}
+	}
+}

@@ -1,0 +1,44 @@
+import type { Strategy, TableColumn } from "../../../contracts/job.ts";
+
+/** A column of the existing table, with its type in the warehouse's terms. */
+export interface ExistingColumn {
+	name: string;
+	type: string;
+}
+
+/** A column to load, with the type that the table must have for it. */
+export type WantedColumn = TableColumn & { type: string };
+
+/**
+ * Why a table can't take these columns, in words that follow "Table x is incompatible: "; undefined when it can.
+ * A table made for another purpose must never lose a row to a load, and one of ours must never lose its old days:
+ *
+ * - a column that both have must have our type;
+ * - FullReload replaces the table, so the table may hold only columns that the load fills;
+ * - Incremental keeps other days, so it adds only columns of captured headers, which older events truly lack.
+ */
+export function incompatibility(
+	existing: ExistingColumn[],
+	columns: WantedColumn[],
+	strategy: Strategy,
+): string | undefined {
+	const types = new Map(
+		existing.map(({ name, type }) => [name.toLowerCase(), type]),
+	);
+	for (const column of columns) {
+		const { name, type } = column;
+		const present = types.get(name.toLowerCase());
+		if (present !== undefined && present !== type)
+			return `its column "${name}" has type ${present}, but the load needs ${type}`;
+		if (
+			present === undefined &&
+			strategy === "Incremental" &&
+			typeof column.from === "string"
+		)
+			return `it has no column "${name}"`;
+	}
+	if (strategy === "Incremental") return undefined;
+	const wanted = new Set(columns.map(({ name }) => name.toLowerCase()));
+	const other = existing.find(({ name }) => !wanted.has(name.toLowerCase()));
+	return other && `a full reload would drop its column "${other.name}"`;
+}
