@@ -69,7 +69,9 @@ test("a run is cancelled, twice as well, and not by who may only look", async ()
 
 test("a run that has ended can't be cancelled", async () => {
 	await byKubectl("ended", "a");
-	await setPhase("ended", "Succeeded");
+	await setPhase("ended", "Succeeded", {
+		completionTime: "2026-01-01T00:00:00Z",
+	});
 	const { status, body } = await runner("POST", "/v1/runs/ended/cancel");
 	expect([status, body.error.code]).toEqual([409, "Conflict"]);
 	expect((await runner("POST", "/v1/runs/none/cancel")).status).toBe(404);

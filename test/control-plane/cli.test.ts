@@ -64,6 +64,8 @@ test("the same works as a plugin of kubectl", async () => {
 	expect(asPlugin.stderr).toContain("tidemill tokens: say what to do");
 });
 
+const completionTime = "2026-01-02T00:00:00Z";
+
 test("a run is followed to its end", async () => {
 	const waiting = tidemill("pipelines", "run", "orders", "--wait");
 	const name = await vi.waitFor(
@@ -76,6 +78,7 @@ test("a run is followed to its end", async () => {
 	);
 	await setStatus(name, {
 		phase: "Succeeded",
+		completionTime,
 		rows: 1234,
 		dates: { start: "2026-01-01", end: "2026-01-02" },
 	});
@@ -105,7 +108,7 @@ test("a run is followed to its end also where its log can't be had", async () =>
 	await vi.waitUntil(() => refused > 1, { timeout: 120_000 });
 	const { items } = await admin.list(runKind, { namespace: account });
 	const { name } = items[0]!.metadata;
-	await setStatus(name, { phase: "Succeeded", rows: 1 });
+	await setStatus(name, { phase: "Succeeded", completionTime, rows: 1 });
 	expect(await waiting).toMatchObject({ exitCode: 0, stdout: `${name}\n` });
 	await admin.delete(runKind, name, account);
 });
@@ -127,7 +130,7 @@ test("a run that fails says why, and so does the exit code", async () => {
 		{ timeout: 120_000 },
 	);
 	const error = { code: "DestinationBusy", message: "busy", retryable: true };
-	await setStatus(name, { phase: "Failed", error });
+	await setStatus(name, { phase: "Failed", completionTime, error });
 	const { exitCode, stderr } = await waiting;
 	expect(stderr).toContain(`${name} failed: busy (DestinationBusy)`);
 	expect(exitCode).toBe(1);
