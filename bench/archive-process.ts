@@ -23,7 +23,7 @@ export async function startArchive(
 	});
 	await new Promise<void>((resolve, reject) => {
 		archive.onLine = (line) => {
-			if (JSON.parse(line).msg === "the shard is archived") resolve();
+			if (JSON.parse(line).msg === "archiving the shard") resolve();
 		};
 		void archive.ended.then(({ stderr }) => reject(new Error(stderr)));
 	});

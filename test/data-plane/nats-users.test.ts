@@ -11,7 +11,7 @@ import {
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
-import { openKeyBucket } from "../../ingest/archive/write/key-bucket-creation.ts";
+import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
 import { claimed } from "../../ingest/wire/idempotency-entry.ts";
 import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";

@@ -31,9 +31,9 @@ const bothArchivesDie: Fault[] = [
 	},
 ];
 
-const writeObjects = `		await writer.write(shard, cut, wait.queue.take(cut.last));
+const writeObjects = `		await writer.write(shard, cut, this.#wait.queue.take(cut.last));
 `;
-const setObjectsDone = `		await progress.setObjectsDone(cut.stream, cut.last);
+const setObjectsDone = `		await this.#progress.setObjectsDone(cut.stream, cut.last);
 `;
 
 export const controls: Control[] = [
@@ -57,7 +57,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "archive says that objects are done before it PUTs them",
-		file: "ingest/archive/shard.ts",
+		file: "ingest/archive/session.ts",
 		find: writeObjects + setObjectsDone,
 		replace: setObjectsDone + writeObjects,
 		faults: bothArchivesDie,
@@ -65,9 +65,9 @@ export const controls: Control[] = [
 	},
 	{
 		name: "archive purges before the objects are there",
-		file: "ingest/archive/shard.ts",
+		file: "ingest/archive/session.ts",
 		find: writeObjects,
-		replace: `		const frames = wait.queue.take(cut.last);
+		replace: `		const frames = this.#wait.queue.take(cut.last);
 		const manager = await jetstreamManager(connection, { checkAPI: false });
 		await manager.streams.purge(cut.stream, { seq: cut.last + 1 });
 		await writer.write(shard, cut, frames);

@@ -21,8 +21,8 @@ import {
 export type Change = Partial<World> & { archiver: ModelArchiver };
 
 /**
- * The steps of ingest/archive/shard.ts, one request to NATS or the bucket each. All that it decides is decided by the
- * functions that shard.ts calls.
+ * The steps of ingest/archive/catch-up.ts and session.ts, one request to NATS or the bucket each. The functions that those
+ * call decide here, too.
  */
 export class ArchiverSteps {
 	readonly #script: readonly ScriptFrame[];

@@ -1,0 +1,79 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
+import type { AcceptedLoss } from "./decide/loss.ts";
+import { type Position, resume } from "./decide/resume.ts";
+import type { ShardLedger } from "./ledger/shard-ledger.ts";
+import { PositionLost } from "./read/frame-queue.ts";
+import { readStreamAt } from "./read/shard-stream.ts";
+import type { CutStore } from "./write/cut-store.ts";
+import type { NatsProgress } from "./write/nats-progress.ts";
+import type { Tombstones } from "./write/tombstones.ts";
+
+/** A stream's chain of cuts: what its next cut builds on. */
+export interface CutChain {
+	stream: string;
+	/** The newest cut; undefined before the first. */
+	head: CutRecord | undefined;
+	/** Frame numbers that the shard's earlier streams left behind. */
+	inherited: CutRecord["processes"];
+}
+
+/**
+ * Learns the cuts that this archiver or another has made since `known`, and where archiving goes on. Purges frames whose
+ * objects are all in the store.
+ * Throws {@link Alarm} if the stream isn't the one that was cut, and {@link PositionLost} once it has recorded that
+ * accepted losses are gone.
+ */
+export async function catchUp(
+	stream: string,
+	known: CutChain | undefined,
+	options: {
+		connection: NatsConnection;
+		shard: number;
+		cuts: CutStore;
+		ledger: ShardLedger;
+		tombstones: Tombstones;
+		progress: NatsProgress;
+		accepted: readonly AcceptedLoss[];
+	},
+): Promise<{ chain: CutChain; position: Position }> {
+	const { connection, shard, cuts, ledger, tombstones, progress } = options;
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	const before = known?.stream === stream ? known : undefined;
+	// The first sequence is read before the cuts are listed: see resume().
+	const { first_seq: firstSequence } = (await streams.info(stream)).state;
+	await tombstones.refresh();
+	await ledger.begin();
+	const news = before
+		? await cuts.ofStream(stream, before.head)
+		: await cuts.ofShard(shard, ledger.index.newestOfStream);
+	const objectsDone = await progress.objectsDone(stream);
+	const ofThis = news.filter((cut) => cut.stream === stream);
+	const ofOthers = news.filter((cut) => cut.stream !== stream);
+	const head = ofThis.at(-1) ?? before?.head;
+	const inherited = before?.inherited ?? inheritNumbers(ofOthers);
+	const atHead = await readStreamAt(streams, stream, head?.last);
+	const position = resume(
+		stream,
+		head,
+		{ firstSequence, ...atHead },
+		objectsDone,
+		options.accepted,
+	);
+	if (position.lost) {
+		await cuts.decide(lostCut(position.lost, head, inherited));
+		const { from, to } = position.lost;
+		throw new PositionLost(
+			`stream ${stream}: sequences ${from} to ${to} are lost, and the loss is accepted`,
+		);
+	}
+	for (const cut of ofOthers) ledger.learn(cut);
+	if (ofThis.length > 0 && before?.head) ledger.learn(before.head);
+	for (const cut of ofThis.slice(0, -1)) ledger.learn(cut);
+	if (head && !position.unfinished) ledger.learn(head);
+	if (firstSequence < position.from)
+		await streams.purge(stream, { seq: position.from });
+	ledger.forgetDeleted();
+	return { chain: { stream, head, inherited }, position };
+}

@@ -1,0 +1,182 @@
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { Logger } from "../../service/log.ts";
+import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
+import { type CutChain, catchUp } from "./catch-up.ts";
+import type { WakeSignal } from "./concurrency/wait.ts";
+import { type CutRecord, decideCut } from "./decide/cut.ts";
+import type { AcceptedLoss } from "./decide/loss.ts";
+import { verifyStream } from "./decide/stream-identity.ts";
+import type { ShardLedger } from "./ledger/shard-ledger.ts";
+import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
+import { FrameQueue, PositionLost } from "./read/frame-queue.ts";
+import {
+	type CutLimits,
+	type FrameWait,
+	untilCutIsDue,
+	untilRead,
+} from "./read/frame-wait.ts";
+import {
+	openShardStream,
+	readStreamAt,
+	type StreamSettings,
+} from "./read/shard-stream.ts";
+import { Outpaced } from "./read/standby.ts";
+import type { FlushRequests } from "./request/flush-requests.ts";
+import type { CutStore } from "./write/cut-store.ts";
+import type { CutWriter } from "./write/cut-writer.ts";
+import {
+	type KeySettings,
+	openKeyBucket,
+} from "./write/idempotency-bucket-creation.ts";
+import { withoutRepeats } from "./write/idempotency-settlement.ts";
+import type { LossStore } from "./write/loss-store.ts";
+import { NatsProgress } from "./write/nats-progress.ts";
+import type { Tombstones } from "./write/tombstones.ts";
+
+/** How late an archiver may learn of a deletion that another one carries out. */
+const maxTombstonesAgeMs = 10_000;
+
+export interface SessionOptions {
+	number: number;
+	connection: NatsConnection;
+	cuts: CutStore;
+	losses: LossStore;
+	writer: CutWriter;
+	tombstones: Tombstones;
+	limits: CutLimits;
+	stream: StreamSettings & KeySettings;
+	metrics: ArchiveMetrics;
+	log: Logger;
+	ledger: ShardLedger;
+	flushes: FlushRequests;
+	wakeSignal: WakeSignal;
+	signal: AbortSignal;
+	/** The chain that the session before left; undefined for none. */
+	chain: CutChain | undefined;
+}
+
+/** One shard's work, cut by cut, from opening its stream until something fails. Nothing is kept only in memory. */
+export class ShardSession {
+	readonly #options: SessionOptions;
+	readonly #progress: NatsProgress;
+	readonly #accepted: readonly AcceptedLoss[];
+	readonly #keys: IdempotencyBucket;
+	readonly #wait: FrameWait;
+	#chain: CutChain;
+	/** A decided cut whose objects may not all be in the store. */
+	#unfinished: CutRecord | undefined;
+
+	private constructor(
+		options: SessionOptions,
+		opened: {
+			progress: NatsProgress;
+			accepted: readonly AcceptedLoss[];
+			keys: IdempotencyBucket;
+			queue: FrameQueue;
+			chain: CutChain;
+			unfinished: CutRecord | undefined;
+		},
+	) {
+		const { wakeSignal, signal } = options;
+		const { queue, chain, unfinished } = opened;
+		this.#options = options;
+		this.#progress = opened.progress;
+		this.#accepted = opened.accepted;
+		this.#keys = opened.keys;
+		this.#wait = { queue, wakeSignal, signal };
+		this.#chain = chain;
+		this.#unfinished = unfinished;
+	}
+
+	/** Opens the stream, made if it is missing, learns what was cut before, and begins to read. Throws {@link Alarm}. */
+	static async open(options: SessionOptions): Promise<ShardSession> {
+		const { connection, number: shard, losses, log } = options;
+		const { stream: settings, ledger } = options;
+		const stream = await openShardStream(connection, shard, settings, log);
+		const progress = await NatsProgress.open(connection, settings.replicas);
+		const accepted = await losses.accepted(stream);
+		const keys = await openKeyBucket(connection, settings);
+		const { chain, position } = await catchUp(stream, options.chain, {
+			...options,
+			shard,
+			progress,
+			accepted,
+		});
+		const { from, unfinished } = position;
+		options.flushes.done(stream, from - 1);
+		await ledger.publish(progress);
+		const queue = await FrameQueue.open(jetstream(connection), {
+			stream,
+			from,
+			maxBytes: options.limits.maxBytes,
+			onChange: () => options.wakeSignal.wake(),
+		});
+		log.info({ shard, stream, from }, "archiving the shard");
+		return new ShardSession(options, {
+			progress,
+			accepted,
+			keys,
+			queue,
+			chain,
+			unfinished,
+		});
+	}
+
+	/** The cuts so far; the next session begins with them. */
+	get chain(): CutChain {
+		return this.#chain;
+	}
+
+	/** Stream time of the oldest frame that was read and isn't archived. */
+	get oldestTimeMs(): number | undefined {
+		return this.#wait.queue.oldestTimeMs;
+	}
+
+	/** Archives the next cut. Throws {@link Alarm}, {@link Outpaced}, {@link PositionLost}, or what failed. */
+	async archiveCut(): Promise<void> {
+		const cut = this.#unfinished ?? (await this.#decide());
+		this.#unfinished = undefined;
+		await this.#carryOut(cut);
+	}
+
+	async close(): Promise<void> {
+		await this.#wait.queue.close();
+	}
+
+	async #decide(): Promise<CutRecord> {
+		const { flushes, limits, cuts } = this.#options;
+		await untilCutIsDue(this.#wait, flushes, limits);
+		const { stream, head, inherited } = this.#chain;
+		const known = head?.processes ?? inherited;
+		const read = this.#wait.queue.peek();
+		const all = decideCut(stream, known, read, this.#accepted);
+		const cut = await withoutRepeats(this.#keys, all, read);
+		const decided = await cuts.decide(cut);
+		this.#chain = { stream, head: decided, inherited };
+		if (decided !== cut && !decided.lost)
+			throw new Outpaced(`another archiver decided the cut at ${cut.first}`);
+		return decided;
+	}
+
+	/** This process or another may repeat each step, and a crash between two steps loses nothing. */
+	async #carryOut(cut: CutRecord): Promise<void> {
+		const { connection, writer, tombstones, metrics } = this.#options;
+		const { number: shard, ledger, flushes } = this.#options;
+		// An archiver that still has the frames in memory drops them: it is decided that they are lost.
+		if (cut.lost) throw new PositionLost("a cut says that frames are lost");
+		await untilRead(this.#wait, cut.last);
+		await tombstones.refresh(maxTombstonesAgeMs);
+		await writer.write(shard, cut, this.#wait.queue.take(cut.last));
+		await this.#progress.setObjectsDone(cut.stream, cut.last);
+		// The frames may have been read before the stream was restored from an old backup.
+		const { streams } = await jetstreamManager(connection, { checkAPI: false });
+		verifyStream(cut, await readStreamAt(streams, cut.stream, cut.last));
+		ledger.learn(cut);
+		ledger.forgetDeleted();
+		flushes.done(cut.stream, cut.last);
+		metrics.countCut(shard, cut);
+		await streams.purge(cut.stream, { seq: cut.last + 1 });
+		await ledger.publish(this.#progress);
+	}
+}
