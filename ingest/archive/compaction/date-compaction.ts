@@ -1,5 +1,6 @@
 import { rm, stat } from "node:fs/promises";
 import type { IndexedObject } from "../ledger/ledger-index.ts";
+import { fileDigest } from "../s3/file-digest.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { FileStore } from "../s3/object-store.ts";
 import type { DueDate } from "./due-dates.ts";
@@ -13,7 +14,7 @@ import { type Contents, OutOfMemory, type Rewriter } from "./rewriter.ts";
 
 const downloadsAtOnce = 8;
 
-/** What stands in the bucket isn't what it must be; the date is left as it is. */
+/** An object isn't what the ledger or its inputs say. The date stays as it is. */
 export class CompactionMismatch extends Error {
 	override name = "CompactionMismatch";
 }
@@ -22,11 +23,14 @@ export interface DateCompactionOptions {
 	store: FileStore;
 	keys: ObjectKeys;
 	rewriter: Rewriter;
-	/** Settles when the archive has nothing better to do. */
+	/** Settles when no shard is behind. Throws if the date must not be compacted any more. */
 	idle: () => Promise<void>;
 }
 
-/** An object that was downloaded. */
+/** What the record says of an output's content. */
+type Output = Pick<CompactionOutput, "rows" | "bytes" | "sha256">;
+
+/** A downloaded object. */
 interface Input {
 	name: string;
 	file: string;
@@ -34,9 +38,9 @@ interface Input {
 }
 
 /**
- * Writes the objects that replace a date's, and makes sure that they stand in the store and hold the same events.
- * Returns the record that will make it so. May be repeated, also by two at once: the same objects come of it.
- * Holds on the disk one output at a time, with its inputs.
+ * Writes the objects that replace a date's objects, and verifies that they hold the same events. Returns the record that
+ * makes them count. Can be repeated, also by two compactors at once: the outputs are the same.
+ * The disk holds one output at a time, with its inputs.
  */
 export class DateCompaction {
 	readonly #options: DateCompactionOptions;
@@ -93,14 +97,14 @@ export class DateCompaction {
 			const contents = all[index]!;
 			if (contents.rows !== rows)
 				throw new CompactionMismatch(
-					`The object ${key} holds ${contents.rows} rows where the ledger says ${rows}`,
+					`The object ${key} holds ${contents.rows} rows, but the ledger says ${rows}`,
 				);
 			const name = key.slice(key.lastIndexOf("/") + 1);
 			return { name, file, contents };
 		});
 	}
 
-	/** Replaces objects by one, or by several where they need too much memory; one alone stays as it is. */
+	/** Replaces objects by one, or by several if one needs too much memory. A single object stays as it is. */
 	async #replace(group: Input[]): Promise<void> {
 		if (group.length > 1) {
 			await this.#options.idle();
@@ -118,35 +122,52 @@ export class DateCompaction {
 	}
 
 	async #write(group: Input[]): Promise<CompactionOutput> {
-		const { store, keys, rewriter } = this.#options;
 		const inputs = group.map(({ name }) => name);
 		const name = outputName(inputs);
-		const key = keys.eventsOfDate(this.#due) + name;
-		const standing = rewriter.newFile();
-		let sha256 = await store.getFile(key, standing);
-		if (sha256 === undefined) {
-			await this.#make(key, group);
-			sha256 = await store.getFile(key, standing);
-		}
-		if (sha256 === undefined)
-			throw new CompactionMismatch(`The object ${key} is gone`);
-		// Whoever wrote it: what counts is what stands there.
-		const { rows } = await this.#verify(standing, group, `The object ${key}`);
-		const { size: bytes } = await stat(standing);
-		await rm(standing);
+		const key = this.#options.keys.eventsOfDate(this.#due) + name;
+		const output =
+			(await this.#existing(key, group)) ?? (await this.#make(key, group));
+		const { rows, bytes, sha256 } = output;
 		return { name, rows, bytes, sha256, inputs };
 	}
 
-	async #make(key: string, group: Input[]): Promise<void> {
+	/** The output that is in the store, whoever wrote it; undefined if there is none. */
+	async #existing(key: string, group: Input[]): Promise<Output | undefined> {
+		const { store, rewriter } = this.#options;
+		const file = rewriter.newFile();
+		const sha256 = await store.getFile(key, file);
+		if (sha256 === undefined) return undefined;
+		const { rows } = await this.#verify(file, group, `The object ${key}`);
+		const { size: bytes } = await stat(file);
+		await rm(file);
+		return { rows, bytes, sha256 };
+	}
+
+	async #make(key: string, group: Input[]): Promise<Output> {
 		const { store, rewriter } = this.#options;
 		const size = sizeOf(group.map(({ contents }) => contents));
 		const file = await rewriter.merge(
 			group.map((input) => input.file),
 			rowGroupSize(size),
 		);
-		await this.#verify(file, group, `What was made for ${key}`);
-		await store.putNewFile(key, file, "application/vnd.apache.parquet");
+		const { rows } = await this.#verify(
+			file,
+			group,
+			`The file made for ${key}`,
+		);
+		const own = {
+			rows,
+			bytes: (await stat(file)).size,
+			sha256: await fileDigest(file),
+		};
+		const type = "application/vnd.apache.parquet";
+		const written = await store.putNewFile(key, file, type);
 		await rm(file);
+		if (written === "created") return own;
+		// Another compactor was first: what counts is the object in the store.
+		const existing = await this.#existing(key, group);
+		if (!existing) throw new CompactionMismatch(`The object ${key} is gone`);
+		return existing;
 	}
 
 	async #verify(
@@ -162,13 +183,13 @@ export class DateCompaction {
 		}
 		if (found.rows !== rows || found.ids !== rows || found.hashes !== hashes)
 			throw new CompactionMismatch(
-				`${what} holds ${found.rows} rows with ${found.ids} different ids where the ${inputs.length} objects that it replaces hold ${rows}, or other rows. Nothing was replaced: compare them, and delete what is wrong`,
+				`${what} has ${found.rows} rows with ${found.ids} different ids, but the ${inputs.length} objects that it replaces have ${rows}, or other rows. Nothing was replaced. Compare them, and delete the wrong one`,
 			);
 		return found;
 	}
 }
 
-/** As Promise.all, but nothing is under way any more when it throws: the files' folder can go. */
+/** Like Promise.all, but waits for all calls before it throws, so that the files' folder can be removed. */
 async function settled<T>(calls: Promise<T>[]): Promise<T[]> {
 	await Promise.allSettled(calls);
 	return Promise.all(calls);

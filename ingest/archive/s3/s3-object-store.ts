@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 // @aws-sdk/client-s3: see s3-client.ts.
 import {
@@ -14,6 +12,7 @@ import {
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { readLifecycleRules, writeLifecycleRules } from "./bucket-lifecycle.ts";
 import { writeOnce } from "./conditional-write.ts";
+import { fileDigest } from "./file-digest.ts";
 import {
 	abortUploads,
 	partBytes,
@@ -116,11 +115,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		return this.#create(
 			key,
 			() => this.#uploadInParts(key, partsOf(file), contentType),
-			async () => {
-				const hash = createHash("sha256");
-				for await (const chunk of createReadStream(file)) hash.update(chunk);
-				return (await this.#digest(key)) === hash.digest("hex");
-			},
+			async () => (await this.#digest(key)) === (await fileDigest(file)),
 		);
 	}
 

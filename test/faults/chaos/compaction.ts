@@ -16,7 +16,7 @@ import { strike } from "./strike.ts";
 import { untilArchived, verifyArchive, verifyRows } from "./verify.ts";
 import { eventually, Violation } from "./violation.ts";
 
-/** Longer than anybody may read what a compaction replaced (compaction/superseded.ts). */
+/** Longer than anybody may read what a compaction replaced (compaction/record.ts). */
 const outdatedMs = 26 * 3_600_000;
 
 /** Settles when each Source has a date that is worth a compaction, once it is closed. */

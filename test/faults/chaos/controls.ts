@@ -132,7 +132,8 @@ export const controls: Control[] = [
 		name: "what a compaction replaces goes before its record stands",
 		file: "ingest/archive/compaction/date-compaction.ts",
 		find: "		return { name, rows, bytes, sha256, inputs };\n",
-		replace: `		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
+		replace: `		const { store, keys } = this.#options;
+		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
 		return { name, rows, bytes, sha256, inputs };
 `,
 		faults: [killed("record", "before")],

@@ -85,7 +85,7 @@ test.each<
 	["before", "reads an object", 6, 12, false],
 	["before", "stores the output", 1, 12, false],
 	["after", "stores the output", 1, 13, false],
-	["after", "reads the output", 2, 13, false],
+	["after", "reads the output", 1, 13, false],
 	["before", "records it", 1, 13, false],
 	["after", "records it", 1, 13, true],
 	["before", "removes what was replaced", 1, 13, true],
@@ -100,6 +100,9 @@ test.each<
 			await runUntilKilled(fixture, "after", "records it", 1);
 			await fixture.recordedDaysAgo(2);
 		}
+		// An output is read only when another compactor has written it.
+		if (step === "reads the output")
+			await runUntilKilled(fixture, "after", "stores the output", 1);
 		await runUntilKilled(fixture, when, step, nth);
 		expect(await fixture.names()).toHaveLength(names);
 		expect((await fixture.record()) !== undefined).toBe(hasRecord);

@@ -85,29 +85,31 @@ export function compactorStep(
 		];
 	}
 	const name = nameOf(inputs!);
+	const done = [...written, inputs!];
+	const next: ModelCompactor = {
+		...compactor,
+		at: done.length < groups.length ? "read" : "record",
+		written: done,
+	};
 	switch (compactor.at) {
 		case "read":
 			// What isn't there any more ends it; it looks anew.
 			if (!inputs!.every((input) => input in objects))
 				return [world, { at: "look", life: compactor.life }];
 			return [world, { ...compactor, at: "write" }];
-		case "write": {
+		case "write":
 			// The inputs are on its disk. If-None-Match: *
-			const events = inputs!.join("");
+			return name in objects
+				? [world, { ...compactor, at: "verify" }]
+				: [
+						{ ...world, objects: { ...objects, [name]: inputs!.join("") } },
+						next,
+					];
+		case "verify":
 			return [
-				name in objects
-					? world
-					: { ...world, objects: { ...objects, [name]: events } },
-				{ ...compactor, at: "verify" },
+				world,
+				name in objects ? next : { at: "look", life: compactor.life },
 			];
-		}
-		case "verify": {
-			if (!(name in objects))
-				return [world, { at: "look", life: compactor.life }];
-			const done = [...written, inputs!];
-			const at = done.length < groups.length ? "read" : "record";
-			return [world, { ...compactor, at, written: done }];
-		}
 	}
 }
 
