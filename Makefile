@@ -51,7 +51,12 @@ clean: ## Stop it, and remove all its data in .tidemill and the installed packag
 
 .PHONY: lint
 lint: $(installed)
+	@$(MAKE) --jobs=2 --output-sync=target style types
+
+.PHONY: style types
+style: $(installed)
 	$(node) $(bin)/biome check --error-on-warnings .
+types: $(installed)
 	$(node) $(bin)/tsc
 
 # The servers that tests run against, fetched beforehand to show how far that is.

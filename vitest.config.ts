@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const report = process.env.TEST_REPORT;
+const exhaustive = "test/protocols/**/*-protocol.test.ts";
 const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];
 
 // What tests and their processes leave in the temporary directory goes with the run.
@@ -34,11 +35,23 @@ export default defineConfig({
 					include: ["**/*.test.ts"],
 					exclude: [
 						"test/{control-plane,data-plane,faults,promises}/**",
+						exhaustive,
 						...elsewhere,
 					],
+					// Loading the code anew for each file takes longer than the tests do.
+					isolate: false,
 					// What takes a second alone may take ten beside others.
 					testTimeout: 300_000,
 					hookTimeout: 300_000,
+				},
+			},
+			{
+				test: {
+					name: "protocols",
+					sequence: { groupOrder: 1 },
+					include: [exhaustive],
+					exclude: elsewhere,
+					testTimeout: 600_000,
 				},
 			},
 			{

@@ -188,7 +188,7 @@ test("a head that doesn't come to its end in time is answered 408", async () => 
 
 test("a body that comes byte by byte is answered 408 in time, and lets go of what it held", async () => {
 	await server.close();
-	await listen({ headMs: 2_000, requestMs: 3_000 });
+	await listen({ headMs: 500, requestMs: 800 });
 	const connection = post("[", 1_000);
 	const dripping = setInterval(() => connection.socket.write(" "), 20);
 	connection.socket.on("error", () => clearInterval(dripping));
@@ -203,7 +203,7 @@ test("a body that comes byte by byte is answered 408 in time, and lets go of wha
 
 test("an event that is answered late is no slow request", async () => {
 	await server.close();
-	await listen({ headMs: 1_000, requestMs: 1_000 });
+	await listen({ headMs: 500, requestMs: 500 });
 	const connection = post("1");
 	await eventually(() => expect(pending).toHaveLength(1));
 	const slow = write("POST / HTTP/1.1\r\n");

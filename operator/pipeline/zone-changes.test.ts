@@ -129,8 +129,18 @@ function wallClock(timeZone: string): (instantMs: number) => number {
 		dateStyle: "short",
 		timeStyle: "medium",
 	});
-	return (instantMs) =>
-		Date.parse(`${format.format(instantMs).replace(" ", "T")}Z`);
+	// A zone's offset changes on a quarter of an hour only, so format one instant of each.
+	const offsets = new Map<number, number>();
+	return (instantMs) => {
+		const quarterMs = instantMs - (instantMs % (15 * minuteMs));
+		let offsetMs = offsets.get(quarterMs);
+		if (offsetMs === undefined) {
+			const wall = format.format(quarterMs).replace(" ", "T");
+			offsetMs = Date.parse(`${wall}Z`) - quarterMs;
+			offsets.set(quarterMs, offsetMs);
+		}
+		return instantMs + offsetMs;
+	};
 }
 
 function iso(ms: number): string {
