@@ -1,25 +1,25 @@
 import { execFileSync } from "node:child_process";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Bench, Measurement } from "./measurement.ts";
+import type { Bench, Measurement } from "./measure/measurement.ts";
 
-/** All benches by the name that `ONLY` selects. */
+/** The benches, by the name for `ONLY`. */
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
-	receive: () => import("./receive.ts"),
-	archive: () => import("./archive.ts"),
-	"archive-memory": () => import("./archive-memory.ts"),
-	flush: () => import("./flush.ts"),
-	load: () => import("./load.ts"),
-	compaction: () => import("./compaction.ts"),
-	operator: () => import("./operator.ts"),
-	api: () => import("./api.ts"),
+	receive: () => import("./receive/bench.ts"),
+	archive: () => import("./archive/throughput.ts"),
+	"archive-memory": () => import("./archive/memory.ts"),
+	flush: () => import("./archive/flush.ts"),
+	load: () => import("./load/bench.ts"),
+	compaction: () => import("./compaction/bench.ts"),
+	operator: () => import("./operator/bench.ts"),
+	api: () => import("./api/bench.ts"),
 };
 
-/** `make bench ONLY=receive` hands it on as the one argument. */
+/** `make bench ONLY=receive` passes it as the only argument. */
 const only = process.argv[2];
 if (only && !Object.hasOwn(benches, only)) {
 	console.error(
-		`bench: there is no bench "${only}". ONLY is one of: ${Object.keys(benches).join(", ")}.`,
+		`bench: there is no bench "${only}". Set ONLY to one of: ${Object.keys(benches).join(", ")}.`,
 	);
 	process.exit(2);
 }
@@ -66,7 +66,7 @@ function table(name: string, measurements: Measurement[]): string {
 		.map((row) =>
 			row
 				.map((cell, column) =>
-					// Words to the left, figures to the right.
+					// Text is left-aligned, numbers are right-aligned.
 					column === 0 || column === row.length - 1
 						? cell.padEnd(widths[column]!)
 						: cell.padStart(widths[column]!),

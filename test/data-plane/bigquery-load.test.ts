@@ -166,7 +166,7 @@ test("a table of somebody else is left alone unless it may be rebuilt", async ()
 		error: {
 			code: "TableIncompatible",
 			message: expect.stringContaining(
-				'its column "body" is JSON where STRING is loaded',
+				'its column "body" has type JSON, but the load needs STRING',
 			),
 		},
 	});

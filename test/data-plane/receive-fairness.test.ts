@@ -3,7 +3,10 @@ import { Agent } from "node:http";
 import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { LoadOrder, LoadReport } from "../../bench/load-generator.ts";
+import type {
+	LoadOrder,
+	LoadReport,
+} from "../../bench/receive/load-generator.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -38,7 +41,7 @@ async function flood(path: string, measureMs: number): Promise<LoadReport> {
 		measureMs,
 	};
 	const { stdout } = await promisify(execFile)(process.execPath, [
-		new URL("../../bench/load-generator.ts", import.meta.url).pathname,
+		new URL("../../bench/receive/load-generator.ts", import.meta.url).pathname,
 		JSON.stringify(order),
 	]);
 	return JSON.parse(stdout);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What one leg of load brought. */
+/** The result of one leg of load. */
 export interface LoadReport {
 	requestsPerSecond: number;
 	p50Ms: number;
@@ -12,34 +12,33 @@ export interface LoadReport {
 export interface LoadOrder {
 	host: string;
 	port: number;
-	/** One connection after the other takes the next; more than one for many sources. */
+	/** One per source. Requests take turns. */
 	paths: string[];
-	/** Of a JSON text. */
+	/** Size of the JSON body. */
 	bodyBytes: number;
 	connections: number;
-	/** An open model: so many arrive, whether earlier ones are answered or not. Absent for a closed loop. */
+	/** Open model: the arrival rate, whether earlier requests are answered or not. Absent for a closed loop. */
 	requestsPerSecond?: number;
 	warmUpMs: number;
 	measureMs: number;
 }
 
 /**
- * A closed loop: every connection sends its next request when it has the answer to the last. In an open model a request
- * goes out on a connection that is free, and its latency counts from when it was due, so that a server that stalls can't
- * hide those that it kept waiting. On raw sockets, since the
- * generator shares the machine with what it measures: a full HTTP client would cost more than the server under test.
- * Run as a process of its own, with a {@link LoadOrder} as its argument; prints a {@link LoadReport}.
+ * In a closed loop, each connection sends its next request when it has the last answer. In an open model, a request goes out
+ * on a free connection and its latency counts from when it was due, so a server that stalls can't hide the requests that
+ * waited. It uses raw sockets, since it shares the machine with the server: an HTTP client would cost more than the server.
+ * Runs as its own process, with a {@link LoadOrder} as its argument, and prints a {@link LoadReport}.
  */
 class LoadGenerator {
 	readonly #order: LoadOrder;
-	/** Room for more than any leg brings: an array that grows is copied while answers wait. */
+	/** Larger than any leg needs, since a growing array is copied while answers wait. */
 	readonly #latenciesMs = new Float64Array(2 ** 21);
 	#measured = 0;
 	#failures = 0;
 	#isMeasuring = false;
-	/** Connections without a request, in an open model. */
+	/** Free connections, in an open model. */
 	readonly #free: ((dueMs: number) => void)[] = [];
-	/** When the requests were due that no connection was free for. */
+	/** Due times of requests that wait for a free connection. */
 	readonly #due: number[] = [];
 
 	constructor(order: LoadOrder) {
@@ -71,7 +70,7 @@ class LoadGenerator {
 		};
 	}
 
-	/** Lets requests arrive evenly, for ever. */
+	/** Lets requests arrive at a steady rate. */
 	#arrive(perSecond: number): void {
 		const startedMs = performance.now();
 		let arrived = 0;
@@ -93,7 +92,7 @@ class LoadGenerator {
 				port: this.#order.port,
 				host: this.#order.host,
 				noDelay: true,
-				// One buffer for all: what is read is looked at in the same moment, and kept nowhere.
+				// One buffer for all connections: each answer is examined at once and not kept.
 				onread: {
 					buffer: answerBuffer,
 					callback: (bytes) => {
@@ -110,7 +109,7 @@ class LoadGenerator {
 		});
 	}
 
-	/** Sends, and tells what to do with the answers. */
+	/** Sends the first request, and returns the handler of answers. */
 	#loop(
 		socket: Socket,
 		index: number,
@@ -163,7 +162,7 @@ function bodyOf(bytes: number): string {
 
 const requests = new Map<string, Buffer>();
 
-/** The request as it goes over the wire, made once for all connections. */
+/** The bytes of a request, shared by all connections. */
 function requestOf(path: string, body: string): Buffer {
 	let request = requests.get(path);
 	if (!request) {
@@ -176,10 +175,10 @@ function requestOf(path: string, body: string): Buffer {
 	return request;
 }
 
-/** Longer than an answer. */
+/** Longer than any answer. */
 const answerBuffer = Buffer.alloc(64 * 1024);
 
-/** Whether its status is 200. */
+/** Whether the status is 200. */
 function isOK(answer: Buffer): boolean {
 	return answer[9] === 0x32 && answer[10] === 0x30 && answer[11] === 0x30;
 }

@@ -1,28 +1,28 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
-import { openShardStream } from "../ingest/archive/read/shard-stream.ts";
-import { connectNats } from "../service/nats.ts";
-import { Settings } from "../service/settings.ts";
+import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
 import {
 	startNats,
 	startS3,
 	type TestNats,
 	type TestS3,
-} from "../test/support/servers/servers.ts";
+} from "../../test/support/servers/servers.ts";
 
 export const log = pino({ level: "silent" });
 
-/** What archive stands between. */
+/** The two servers that archive connects. */
 export interface DataPlane {
 	nats: TestNats;
 	s3: TestS3;
-	/** As the user who may do everything. */
+	/** As the admin user. */
 	connection: NatsConnection;
-	/** Name of shard 0's stream, which is empty. */
+	/** Name of shard 0's empty stream. */
 	stream: string;
 }
 
-/** NATS with shard 0's stream and an S3 gateway, for as long as `use` takes. */
+/** Runs NATS, with shard 0's stream, and an S3 gateway while `use` runs. */
 export async function withDataPlane<T>(
 	maxBytes: number,
 	use: (plane: DataPlane) => Promise<T>,

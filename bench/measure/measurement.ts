@@ -1,27 +1,47 @@
-/** One figure of a bench. It becomes one line for people and one JSON line for machines. */
+/** One figure of a bench: a line of the table, and a JSON line in the log. */
 export interface Measurement {
 	metric: string;
 	value: number;
 	unit: string;
-	/** What it is compared with, measured in the same run on the same machine; `ratio` is value / baseline. */
+	/** The figure it is compared with, from the same run on the same machine; `ratio` is value / baseline. */
 	baseline?: number;
 	ratio?: number;
 }
 
-/** A bench in a file of its own, named in bench/run.ts. */
+/** One bench; bench/run.ts lists them by name. */
 export interface Bench {
 	/** What is compared with what, for the person who reads the table. */
 	about: string;
-	run(say: (progress: string) => void): Promise<Measurement[]>;
+	run(say: Say): Promise<Measurement[]>;
 }
 
-/** The middle one: of an even number, the lower. */
+/** Reports progress to the person who waits. */
+export type Say = (progress: string) => void;
+
+export function figure(
+	metric: string,
+	value: number,
+	unit: string,
+): Measurement {
+	return { metric, value, unit };
+}
+
+export function compared(
+	metric: string,
+	unit: string,
+	value: number,
+	baseline: number,
+): Measurement {
+	return { metric, value, unit, baseline, ratio: value / baseline };
+}
+
+/** The middle value; of an even number of values, the lower middle one. */
 export function median(values: readonly number[]): number {
 	const sorted = values.toSorted((a, b) => a - b);
 	return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
-/** Of the straight line that is nearest to the points (least squares). */
+/** Slope of the line that fits the points best (least squares). */
 export function slope(
 	points: readonly (readonly [x: number, y: number])[],
 ): number {
@@ -35,7 +55,7 @@ export function slope(
 	);
 }
 
-/** The smallest of the values that this share of them doesn't exceed. */
+/** The smallest value that at least this share of the values doesn't exceed. */
 export function percentile(values: readonly number[], share: number): number {
 	const sorted = values.toSorted((a, b) => a - b);
 	return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;

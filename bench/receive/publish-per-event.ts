@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { jetstream, jetstreamManager, StorageType } from "@nats-io/jetstream";
 import fastify from "fastify";
-import { createLog } from "../service/log.ts";
-import { connectNats } from "../service/nats.ts";
-import { Settings } from "../service/settings.ts";
+import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
 
 /**
- * The second baseline of the receive bench: what a person would write who stores events in JetStream, one publish each.
- * Listens on the port it is given.
+ * The second baseline of the receive bench: fastify that publishes each event to JetStream by itself.
+ * Listens on the port in its argument.
  */
 const connection = await connectNats(
 	new Settings(),

@@ -1,13 +1,12 @@
-import { startTidemill } from "../test/support/servers/tidemill-process.ts";
-import { namespace } from "./operator-objects.ts";
+import { startTidemill } from "../../test/support/servers/tidemill-process.ts";
+import { namespace } from "./objects.ts";
 
-/** The operator under measurement, and what it says of itself. */
+/** The measured operator. */
 export interface OperatorProcess {
 	pid: number;
-	/** Values of its metrics by name, with labels as Prometheus' text format has them. */
+	/** Its metrics by name with labels, as in Prometheus' text format. */
 	metrics(): Promise<Map<string, number>>;
-	/** Settles when it has stopped. */
-	end(): Promise<void>;
+	stop(): Promise<void>;
 }
 
 export async function startOperator(servers: {
@@ -36,14 +35,14 @@ export async function startOperator(servers: {
 			const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
 			return parse(await answer.text());
 		},
-		end: async () => {
+		stop: async () => {
 			operator.child.kill();
 			await operator.ended;
 		},
 	};
 }
 
-/** The sum of all values of a metric, whatever their labels, of those that match. */
+/** Sum of a metric's values over all labels, or over those that contain `label`. */
 export function sumOf(
 	metrics: ReadonlyMap<string, number>,
 	name: string,

@@ -1,40 +1,40 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { freePort } from "../local/ports.ts";
-import { answersOk } from "../local/probe.ts";
+import { freePort } from "../../local/ports.ts";
+import { answersOk } from "../../local/probe.ts";
 import {
 	startReceiveFixture,
 	untilReady,
-} from "../test/support/fixtures/receiver.ts";
+} from "../../test/support/fixtures/receiver.ts";
 import {
 	startServer,
 	temporaryDirectory,
-} from "../test/support/servers/test-server.ts";
+} from "../../test/support/servers/test-server.ts";
 
-/** A server under load. */
+/** A server to put under load. */
 export interface Contender {
 	host: string;
 	port: number;
-	/** URLs' paths, as many as there are sources. */
+	/** Paths of the webhook URLs, one per source. */
 	paths: string[];
 }
 
 export interface Contenders {
-	/** Every write synced. */
+	/** Receive, which syncs every write. */
 	receive: Contender;
 	/** Process id of receive. */
 	receivePid: number;
-	/** Deletes what receive stored, as archive would: a round that begins with it doesn't pay for those before. */
+	/** Deletes what receive stored, as archive does, so that a round doesn't pay for earlier ones. */
 	emptyStream(): Promise<void>;
-	/** Answers the same, and stores nothing. */
+	/** Gives the same answer and stores nothing. */
 	fastify: Contender;
-	/** Publishes each event by itself to the same NATS. */
+	/** Publishes each event to the same NATS by itself. */
 	publishPerEvent: Contender;
 	stop(): Promise<void>;
 }
 
-/** @param sources how many URLs receive has. */
+/** @param sources number of webhook URLs that receive has. */
 export async function startContenders(sources: number): Promise<Contenders> {
 	const compileCache = await temporaryDirectory("compile-cache");
 	const { nats, admin, stream, receiver, routes, stop } =
@@ -42,7 +42,7 @@ export async function startContenders(sources: number): Promise<Contenders> {
 			{ max_bytes: 8 * 1024 ** 3 },
 			{ NODE_COMPILE_CACHE: compileCache },
 		);
-	// As every process but a machine's first: with its code from the cache.
+	// Like every process but a machine's first, it takes its code from the compile cache.
 	await receiver.kill("SIGTERM");
 	await receiver.start();
 	await untilReady(receiver);

@@ -2,22 +2,22 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import pino from "pino";
 import { Registry } from "prom-client";
-import { Compactor } from "../ingest/archive/compaction/compactor.ts";
-import type { DueDate } from "../ingest/archive/compaction/due-dates.ts";
-import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
-import { ArchiveMetrics } from "../ingest/archive/metrics/archive-metrics.ts";
-import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
-import type { ObjectStoreSettings } from "../ingest/archive/s3/s3-client.ts";
-import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
-import { Tombstones } from "../ingest/archive/write/tombstones.ts";
+import { Compactor } from "../../ingest/archive/compaction/compactor.ts";
+import type { DueDate } from "../../ingest/archive/compaction/due-dates.ts";
+import { LedgerIndex } from "../../ingest/archive/ledger/ledger-index.ts";
+import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
+import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
+import type { ObjectStoreSettings } from "../../ingest/archive/s3/s3-client.ts";
+import { S3ObjectStore } from "../../ingest/archive/s3/s3-object-store.ts";
+import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 
-/** What is compacted, and where. */
+/** The dates to compact, and the bucket. */
 export interface CompactionWork {
 	settings: ObjectStoreSettings;
 	dates: DueDate[];
 }
 
-/** Archive's compactor by itself, so that its memory can be told: `node compaction-process.ts <file with the work>`. */
+/** Archive's compactor in its own process, to measure its memory: `node compaction-process.ts <work.json>`. */
 const file = process.argv[2]!;
 const work: CompactionWork = JSON.parse(await readFile(file, "utf8"));
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 
-/** What a person would do instead of a load: `node duckdb-alone.ts <database> <directory of Parquet files>`. */
+/** The baseline of the load bench, by hand in DuckDB: `node duckdb-alone.ts <database> <directory of Parquet files>`. */
 const [database, directory] = process.argv.slice(2);
 const instance = await DuckDBInstance.create(database);
 const connection = await instance.connect();

@@ -1,27 +1,27 @@
-import type { LoadReport } from "./load-generator.ts";
-import { type Bench, type Measurement, slope } from "./measurement.ts";
-import { memory as processMemory } from "./process-cost.ts";
-import { type Contenders, startContenders } from "./receive-contenders.ts";
-import { besideAFlood } from "./receive-fairness.ts";
 import {
+	type Bench,
 	compared,
-	load,
-	middle,
-	perSecond,
-	rounds,
+	figure,
+	type Measurement,
 	type Say,
-} from "./receive-load.ts";
+	slope,
+} from "../measure/measurement.ts";
+import { memory as processMemory } from "../measure/process-cost.ts";
+import { type Contenders, startContenders } from "./contenders.ts";
+import { besideAFlood } from "./fairness.ts";
+import { load, middle, perSecond, rounds } from "./leg.ts";
+import type { LoadReport } from "./load-generator.ts";
 
 const connectionCounts = [128, 512];
-/** `BENCH_MINUTES=10` is what the goal speaks of. */
+/** The goal is for `BENCH_MINUTES=10`. */
 const memoryMinutes = Number(process.env.BENCH_MINUTES || 0.5);
 const memoryLegMs = 5_000;
-/** Arrivals go on while a generator is new and slow; what piles up by then is worked off within the first second and a half. */
+/** A new generator is slow at first. The requests that pile up meanwhile are done within one and a half seconds. */
 const openModelLeg = { warmUpMs: 2_000, measureMs: 5_000 };
 const sourceCounts = [1, 100, 1_000];
-/** Of what has no goal. */
+/** For figures without a goal. */
 const shortRounds = 3;
-/** Fewer connections for large bodies: what is in flight is bounded. */
+/** Large bodies get fewer connections, since receive limits the bytes in flight. */
 const sizes = [
 	{ name: "1 KB", bytes: 1_000, connections: 128 },
 	{ name: "10 KB", bytes: 10_000, connections: 128 },
@@ -29,7 +29,7 @@ const sizes = [
 	{ name: "1 MB", bytes: 1_000_000, connections: 16 },
 ];
 
-/** Receive, with every write synced, against servers that answer the same and store nothing, or each event by itself. */
+/** Receive with every write synced, against servers that give the same answer and store nothing, or store each event by itself. */
 export const bench: Bench = {
 	about:
 		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baseline: plain fastify, nothing stored",
@@ -54,7 +54,7 @@ export const bench: Bench = {
 	},
 };
 
-/** Alternating runs, so that a machine that slows down slows both. */
+/** The two alternate, so that a slow machine slows both. */
 async function closedLoop(
 	{ fastify, receive, emptyStream }: Contenders,
 	connections: number,
@@ -102,8 +102,8 @@ async function againstPublishPerEvent(
 }
 
 /**
- * At 70 % of what as many connections get in a closed loop. Each round measures that first: of a maximum from minutes ago it
- * could be nearly all by now, or half.
+ * At 70 % of the closed loop's maximum with as many connections. Each round measures the maximum first, since the machine's
+ * speed changes within minutes.
  */
 async function openModel(
 	{ fastify, receive, emptyStream }: Contenders,
@@ -133,7 +133,7 @@ async function openModel(
 	);
 }
 
-/** Against both: who stores nothing, and who publishes each event by itself to the same disk. */
+/** Against both baselines. */
 async function bySize(
 	{ fastify, receive, publishPerEvent, emptyStream }: Contenders,
 	say: Say,
@@ -168,7 +168,7 @@ async function bySize(
 	return measurements;
 }
 
-/** Against one source. */
+/** Many sources, against one. */
 async function bySources(
 	{ receive, emptyStream }: Contenders,
 	say: Say,
@@ -198,7 +198,7 @@ async function bySources(
 	);
 }
 
-/** What full load for a while leaves. */
+/** Memory under full load for some minutes. */
 async function memory(
 	{ receive, receivePid, emptyStream }: Contenders,
 	say: Say,
@@ -225,20 +225,20 @@ async function memory(
 				`${resident.at(-1)!.minute.toFixed(1)} min of full load, ${Math.round(events / 1e5) / 10} million events: ${resident.at(-1)!.megabytes} MB resident`,
 			);
 	}
-	// The first third is what the heap needs to find its size.
+	// In the first third the heap is still finding its size.
 	const settled = resident.slice(Math.floor(legs / 3));
 	const after = `${Math.round(minutes * 10) / 10} min of full load`;
 	return [
-		{
-			metric: `resident memory, most in ${after}`,
-			value: Math.max(...resident.map(({ megabytes }) => megabytes)),
-			unit: "MB",
-		},
-		{
-			metric: `its slope over the last two thirds of ${after}`,
-			value: slope(settled.map(({ minute, megabytes }) => [minute, megabytes])),
-			unit: "MB a minute",
-		},
+		figure(
+			`resident memory, most in ${after}`,
+			Math.max(...resident.map(({ megabytes }) => megabytes)),
+			"MB",
+		),
+		figure(
+			`its slope over the last two thirds of ${after}`,
+			slope(settled.map(({ minute, megabytes }) => [minute, megabytes])),
+			"MB a minute",
+		),
 	];
 }
 

@@ -9,22 +9,30 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { Manifest, ManifestDate } from "../contracts/manifest.ts";
-import { addDays } from "../contracts/utc-date.ts";
-import { startBigQueryDouble } from "../test/support/doubles/bigquery/server.ts";
-import { startS3, type TestS3 } from "../test/support/servers/servers.ts";
-import { temporaryDirectory } from "../test/support/servers/test-server.ts";
-import { type Cost, costOf, load } from "./load-process.ts";
-import { type Bench, type Measurement, median } from "./measurement.ts";
+import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
+import { addDays } from "../../contracts/utc-date.ts";
+import { startBigQueryDouble } from "../../test/support/doubles/bigquery/server.ts";
+import { startS3, type TestS3 } from "../../test/support/servers/servers.ts";
+import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
+import {
+	type Bench,
+	compared,
+	figure,
+	type Measurement,
+	median,
+	type Say,
+} from "../measure/measurement.ts";
+import { costOf, type ProcessCost } from "../measure/process-cost.ts";
+import { bodyBytes, writeEventObject } from "./event-objects.ts";
+import { load } from "./load-process.ts";
 
-/** BENCH_EVENTS=10000000 shows that memory doesn't grow with them. */
+/** BENCH_EVENTS=10000000 shows that memory doesn't grow with the number of events. */
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
-const bodyBytes = 500;
 const days = 10;
-/** Ten times as many are about memory, which doesn't swing. */
+/** One round is enough for more events: they measure memory, which is stable. */
 const rounds = events > 1_000_000 ? 1 : 3;
 
-/** A Run's process from its start to its end, against a DuckDB process that reads the same files from the disk. */
+/** A Run's process from start to end, against a DuckDB process that reads the same files from disk. */
 export const bench: Bench = {
 	about: `loading ${events} events of ${bodyBytes} bytes from S3, all checks included; baseline: DuckDB alone reading the same Parquet files from disk, checking nothing`,
 	async run(say) {
@@ -38,7 +46,7 @@ export const bench: Bench = {
 			const bytes = manifest.dates
 				.flatMap((day) => day.objects)
 				.reduce((sum, object) => sum + object.bytes, 0);
-			say(`stored ${days} objects of ${megabytes(bytes)} MB together`);
+			say(`uploaded ${days} objects, ${megabytes(bytes)} MB in total`);
 			const duckDB = await compareDuckDB(manifest, objects, directory, say);
 			return [
 				...duckDB,
@@ -51,15 +59,15 @@ export const bench: Bench = {
 	},
 };
 
-/** Alternating runs, so that a machine that slows down slows both. */
+/** The two alternate, so that a slow machine slows both. */
 async function compareDuckDB(
 	manifest: Manifest,
 	objects: string,
 	directory: string,
-	say: (progress: string) => void,
+	say: Say,
 ): Promise<Measurement[]> {
-	const alone: Cost[] = [];
-	const loads: Cost[] = [];
+	const alone: ProcessCost[] = [];
+	const loads: ProcessCost[] = [];
 	for (let round = 1; round <= rounds; round++) {
 		const file = join(directory, "alone.duckdb");
 		const script = new URL("duckdb-alone.ts", import.meta.url).pathname;
@@ -75,10 +83,9 @@ async function compareDuckDB(
 	const against = (
 		metric: string,
 		unit: string,
-		of: (cost: Cost) => number,
+		of: (cost: ProcessCost) => number,
 	) => {
-		const [value, baseline] = [median(loads.map(of)), median(alone.map(of))];
-		return { metric, value, unit, baseline, ratio: value / baseline };
+		return compared(metric, unit, median(loads.map(of)), median(alone.map(of)));
 	};
 	return [
 		against("time into DuckDB", "s", ({ seconds }) => seconds),
@@ -112,38 +119,25 @@ async function measureBigQuery(
 			{ GOOGLE_APPLICATION_CREDENTIALS: key },
 		);
 		return [
-			{
-				metric: "to the double for BigQuery",
-				value: megabytes(bytes) / seconds,
-				unit: "MB/s",
-			},
-			{
-				metric: "peak memory to it",
-				value: megabytes(peakBytes),
-				unit: "MB",
-			},
+			figure("to the double for BigQuery", megabytes(bytes) / seconds, "MB/s"),
+			figure("peak memory to it", megabytes(peakBytes), "MB"),
 		];
 	} finally {
 		await double.close();
 	}
 }
 
-/** One object a day, as archive writes them: sorted, zstd, with bodies of which about half is random. */
+/** One object a day. */
 async function writeObjects(directory: string): Promise<void> {
 	const instance = await DuckDBInstance.create(":memory:");
 	const connection = await instance.connect();
 	const perDay = events / days;
-	const filler = "x".repeat(bodyBytes - 256 - 28);
 	for (let day = 0; day < days; day++) {
 		const date = addDays("2026-03-01", day);
-		await connection.run(
-			`COPY (SELECT uuid()::VARCHAR AS event_id, TIMESTAMPTZ '${date} 00:00:00+00' + to_milliseconds(i * 8) AS timestamp,
-				DATE '${date}' AS date,
-				format('{{"n":{:09d},"a":"${filler}","b":"{}"}}', i, sha256(i::VARCHAR) || sha256(i::VARCHAR || 'a') || sha256(i::VARCHAR || 'b') || sha256(i::VARCHAR || 'c')) AS body,
-				'json' AS kind, NULL::VARCHAR AS headers, NULL::VARCHAR AS violations
-				FROM range(${perDay * day}, ${perDay * (day + 1)}) t(i))
-			TO '${directory}/${date}.parquet' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480)`,
-		);
+		const [from, to] = [perDay * day, perDay * (day + 1)];
+		const file = join(directory, `${date}.parquet`);
+		const rows = { date, from, to, stepMs: 8 };
+		await writeEventObject(connection, file, rows, 20_480);
 	}
 	connection.closeSync();
 	instance.closeSync();

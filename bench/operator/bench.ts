@@ -1,38 +1,45 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket } from "../contracts/nats.ts";
-import { pipelineKind, sourceKind } from "../crds/generated/types.ts";
-import { KubeClient } from "../kube/client/client.ts";
-import { loadKubeConfig } from "../kube/client/kube-config.ts";
-import { kinds } from "../kube/kinds.ts";
-import { createLog } from "../service/log.ts";
-import { connectNats } from "../service/nats.ts";
-import { Settings } from "../service/settings.ts";
-import { answerManifests } from "../test/support/doubles/instant-archive.ts";
-import { runInstantNode } from "../test/support/doubles/instant-node.ts";
+import { bucket } from "../../contracts/nats.ts";
+import { pipelineKind, sourceKind } from "../../crds/generated/types.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { kinds } from "../../kube/kinds.ts";
+import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
+import { answerManifests } from "../../test/support/doubles/instant-archive.ts";
+import { runInstantNode } from "../../test/support/doubles/instant-node.ts";
 import {
 	startControlPlane,
 	startNats,
-} from "../test/support/servers/servers.ts";
-import { type Bench, type Measurement, percentile } from "./measurement.ts";
-import { apply, createAll, makeDue } from "./operator-creation.ts";
-import { counts, namespace, pipeline, source } from "./operator-objects.ts";
+} from "../../test/support/servers/servers.ts";
+import {
+	type Bench,
+	compared,
+	figure,
+	type Measurement,
+	percentile,
+	type Say,
+} from "../measure/measurement.ts";
+import { cpuMs, memory } from "../measure/process-cost.ts";
+import { apply, createAll, makeDue } from "./creation.ts";
+import { counts, namespace, pipeline, source } from "./objects.ts";
 import {
 	type OperatorProcess,
 	startOperator,
 	sumOf,
 } from "./operator-process.ts";
-import { OperatorWatch } from "./operator-watch.ts";
-import { cpuMs, memory } from "./process-cost.ts";
+import { OperatorWatch } from "./watch.ts";
 
 const log = createLog("bench");
 log.level = "warn";
 const restMs = 60_000;
-/** Sources, and as many Pipelines, that are applied one after the other. */
+/** Sources to apply one after the other, and as many Pipelines. */
 const applied = 50;
 
-/** The operator with many resources on a real apiserver, beside as many CronJobs under the stock controller manager. */
+/** The operator with many resources on a real apiserver, beside as many CronJobs under kube-controller-manager. */
 export const bench: Bench = {
 	about: `${counts.pipelines} Pipelines, ${counts.sources} Sources, ${counts.destinations} Destinations; baseline: ${counts.pipelines} CronJobs and the whole kube-controller-manager on the same apiserver`,
 	async run(say) {
@@ -72,95 +79,97 @@ export const bench: Bench = {
 			});
 		} finally {
 			stop.abort();
-			for (const operator of operators) await operator.end();
+			for (const operator of operators) await operator.stop();
 			for (const connection of connections) await connection.close();
 			await Promise.all([controlPlane.stop(), nats.stop()]);
 		}
 	},
 };
 
-interface Scene {
+interface Setup {
 	client: KubeClient;
 	watch: OperatorWatch;
 	/** Process id. */
 	controllerManager: number;
 	start(): Promise<OperatorProcess>;
-	say(progress: string): void;
+	say: Say;
 }
 
-async function measure(scene: Scene): Promise<Measurement[]> {
-	const { client, watch, say } = scene;
+async function measure(setup: Setup): Promise<Measurement[]> {
+	const { client, watch, say } = setup;
 	await createAll(client);
-	say("all resources are created");
+	say("created all resources");
 
 	const startMs = performance.now();
-	const first = await scene.start();
+	const first = await setup.start();
 	await until("all are Ready", 120_000, () => watch.allReady);
 	const allReadySeconds = secondsSince(startMs);
 	say(`all Ready after ${allReadySeconds.toFixed(1)} s`);
-	await first.end();
+	await first.stop();
 
 	const restartMs = performance.now();
-	const operator = await scene.start();
-	await until("all are looked at again", 60_000, () => isCaughtUp(operator));
+	const operator = await setup.start();
+	await until("the restarted operator has reconciled all", 60_000, () =>
+		isCaughtUp(operator),
+	);
 	const restartSeconds = secondsSince(restartMs);
-	say(`all looked at again ${restartSeconds.toFixed(1)} s after a restart`);
+	say(`reconciled all ${restartSeconds.toFixed(1)} s after a restart`);
 
-	const readyMs = await applyEach(scene);
+	const readyMs = await applyEach(setup);
 	say(`applied ${readyMs.length} resources one by one`);
-	const rest = await measureRest(scene, operator);
-	say("measured the rest");
+	const rest = await measureRest(setup, operator);
+	say("measured the operator at rest");
 	const dueMs = await makeDue(client);
-	say("waiting for what is due");
+	say("waiting until Pipelines come due");
 
 	const runLatenessMs = await lateness(watch.runs, "pipeline", dueMs);
-	say("the Pipelines' Runs are there");
+	say("the Pipelines' Runs exist");
 	const jobLatenessMs = await lateness(
 		watch.cronJobsJobs,
 		"cronjob",
 		dueMs + 60_000,
 	);
 	const ours = await memory(operator.pid);
-	const stock = await memory(scene.controllerManager);
+	const stock = await memory(setup.controllerManager);
 	return [
-		plain("first start until all are Ready (≤ 60)", allReadySeconds, "s"),
-		plain("restart until all are looked at (≤ 60)", restartSeconds, "s"),
-		against(
+		figure("first start until all are Ready (≤ 60)", allReadySeconds, "s"),
+		figure("restart until all are reconciled (≤ 60)", restartSeconds, "s"),
+		compared(
 			"resident memory (≤ 250)",
+			"MiB",
 			ours.residentBytes / 1024 ** 2,
 			stock.residentBytes / 1024 ** 2,
-			"MiB",
 		),
-		against(
+		compared(
 			"peak memory",
+			"MiB",
 			ours.peakBytes / 1024 ** 2,
 			stock.peakBytes / 1024 ** 2,
-			"MiB",
 		),
-		plain(
+		figure(
 			"requests at rest without the Lease's (≤ 30)",
 			rest.requestsPerMinute,
 			"/min",
 		),
-		against("CPU at rest (≤ 2)", rest.ours, rest.stock, "% of a core"),
-		plain("apply to Ready, median", percentile(readyMs, 0.5), "ms"),
-		plain("apply to Ready, p99 (≤ 1000)", percentile(readyMs, 0.99), "ms"),
-		against(
+		compared("CPU at rest (≤ 2)", "% of a core", rest.ours, rest.stock),
+		figure("apply to Ready, median", percentile(readyMs, 0.5), "ms"),
+		figure("apply to Ready, p99 (≤ 1000)", percentile(readyMs, 0.99), "ms"),
+		compared(
 			`lateness of ${counts.due} due at once, median`,
+			"ms",
 			percentile(runLatenessMs, 0.5),
 			percentile(jobLatenessMs, 0.5),
-			"ms",
 		),
-		against(
+		compared(
 			`lateness of ${counts.due} due at once, p99 (≤ 2000)`,
+			"ms",
 			percentile(runLatenessMs, 0.99),
 			percentile(jobLatenessMs, 0.99),
-			"ms",
 		),
 	];
 }
 
-/** The restarted operator has looked at every object, and nothing waits. */
+/** Whether the restarted operator has reconciled every object, with nothing left to do. */
 async function isCaughtUp(operator: OperatorProcess): Promise<boolean> {
 	const metrics = await operator.metrics();
 	return (
@@ -171,8 +180,8 @@ async function isCaughtUp(operator: OperatorProcess): Promise<boolean> {
 	);
 }
 
-/** How long each took from apply to Ready, in milliseconds. */
-async function applyEach({ client, watch }: Scene): Promise<number[]> {
+/** Time from apply to Ready of each resource, in milliseconds. */
+async function applyEach({ client, watch }: Setup): Promise<number[]> {
 	const tookMs: number[] = [];
 	for (let i = 0; i < applied; i++)
 		for (const kind of ["source", "pipeline"] as const) {
@@ -192,14 +201,14 @@ async function applyEach({ client, watch }: Scene): Promise<number[]> {
 }
 
 async function measureRest(
-	{ controllerManager }: Scene,
+	{ controllerManager }: Setup,
 	operator: OperatorProcess,
 ): Promise<{ ours: number; stock: number; requestsPerMinute: number }> {
 	const requests = async () => {
 		const metrics = await operator.metrics();
 		const count = (label?: string) =>
 			sumOf(metrics, "rest_client_requests_total", label);
-		// Only the Lease is written by PUT, and each time read before.
+		// Only the Lease is written by PUT, and each write follows one read.
 		return count() - 2 * count('method="PUT"');
 	};
 	const pids = [operator.pid, controllerManager];
@@ -217,32 +226,32 @@ async function measureRest(
 	};
 }
 
-/** How long after its minute each of the due ones was there, in milliseconds. */
+/** How long after `dueMs` each due Run or Job appeared, in milliseconds. */
 async function lateness(
 	seenMs: ReadonlyMap<string, number>,
 	prefix: string,
 	dueMs: number,
 ): Promise<number[]> {
 	const slot = `-${dueMs / 60_000}`;
-	const those = () =>
+	const dueOnes = () =>
 		[...seenMs].filter(
 			([name]) => name.startsWith(prefix) && name.endsWith(slot),
 		);
 	await until(
-		"what is due is there",
+		"all that are due exist",
 		dueMs - Date.now() + 60_000,
-		() => those().length >= counts.due,
+		() => dueOnes().length >= counts.due,
 	);
-	return those().map(([, ms]) => ms - dueMs);
+	return dueOnes().map(([, ms]) => ms - dueMs);
 }
 
 async function until(
 	what: string,
 	timeoutMs: number,
-	isSo: () => boolean | Promise<boolean>,
+	isTrue: () => boolean | Promise<boolean>,
 ): Promise<void> {
 	const deadlineMs = performance.now() + timeoutMs;
-	while (!(await isSo())) {
+	while (!(await isTrue())) {
 		if (performance.now() > deadlineMs)
 			throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
 		await delay(10);
@@ -251,17 +260,4 @@ async function until(
 
 function secondsSince(startMs: number): number {
 	return (performance.now() - startMs) / 1000;
-}
-
-function plain(metric: string, value: number, unit: string): Measurement {
-	return { metric, value, unit };
-}
-
-function against(
-	metric: string,
-	value: number,
-	baseline: number,
-	unit: string,
-): Measurement {
-	return { metric, value, unit, baseline, ratio: value / baseline };
 }

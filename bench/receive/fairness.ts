@@ -1,21 +1,17 @@
-import type { LoadReport } from "./load-generator.ts";
-import type { Measurement } from "./measurement.ts";
-import type { Contenders } from "./receive-contenders.ts";
 import {
 	compared,
-	load,
-	measureMs,
-	middle,
-	rounds,
+	type Measurement,
 	type Say,
-	warmUpMs,
-} from "./receive-load.ts";
+} from "../measure/measurement.ts";
+import type { Contenders } from "./contenders.ts";
+import { load, measureMs, middle, rounds, warmUpMs } from "./leg.ts";
+import type { LoadReport } from "./load-generator.ts";
 
 const quietPerSecond = 200;
 
 /**
- * A source that sends now and then: alone, while another source sends as much as it can, and, since two load generators
- * and two servers then share what it had to itself, while fastify gets the same flood instead.
+ * A quiet source: alone, beside another source that sends as much as it can, and beside the same flood to fastify. The
+ * last shows what the second load generator and server cost by themselves.
  */
 export async function besideAFlood(
 	{ receive, fastify }: Contenders,
@@ -30,7 +26,7 @@ export async function besideAFlood(
 	const flood = {
 		paths: [flooding],
 		connections: 512,
-		// It begins before the other is measured, and ends after.
+		// It starts before the quiet source is measured, and ends after.
 		measureMs: warmUpMs + 2 * measureMs,
 	};
 	const alone: LoadReport[] = [];

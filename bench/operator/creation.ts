@@ -3,9 +3,9 @@ import {
 	type PipelineSchedule,
 	pipelineKind,
 	sourceKind,
-} from "../crds/generated/types.ts";
-import type { KubeClient } from "../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../kube/resource.ts";
+} from "../../crds/generated/types.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import {
 	counts,
 	cronAt,
@@ -16,9 +16,9 @@ import {
 	nameOf,
 	pipeline,
 	source,
-} from "./operator-objects.ts";
+} from "./objects.ts";
 
-/** Makes all Sources, Destinations, Pipelines and CronJobs, none of which comes due soon. */
+/** Creates all Sources, Destinations, Pipelines and CronJobs. None comes due soon. */
 export async function createAll(client: KubeClient): Promise<void> {
 	const nowMs = Date.now();
 	await inParallel([
@@ -39,8 +39,8 @@ export async function createAll(client: KubeClient): Promise<void> {
 }
 
 /**
- * Has Pipelines come due at one full minute, which it returns, and as many CronJobs at the next, so that neither is in the
- * way of the other.
+ * Makes Pipelines due at one full minute, which it returns, and as many CronJobs due at the next, so that they don't
+ * disturb each other.
  */
 export async function makeDue(client: KubeClient): Promise<number> {
 	const dueMs = Math.ceil((Date.now() + 20_000) / 60_000) * 60_000;
@@ -80,15 +80,15 @@ function indexes(count: number): number[] {
 	return Array.from({ length: count }, (_, index) => index);
 }
 
-async function inParallel(acts: (() => Promise<unknown>)[]): Promise<void> {
-	const queue = acts.values();
+async function inParallel(tasks: (() => Promise<unknown>)[]): Promise<void> {
+	const queue = tasks.values();
 	const work = async () => {
-		for (const act of queue) await act();
+		for (const task of queue) await task();
 	};
 	await Promise.all(Array.from({ length: 16 }, work));
 }
 
-/** As `kubectl apply --server-side` does. */
+/** Applies like `kubectl apply --server-side`. */
 export function apply<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,

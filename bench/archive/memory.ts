@@ -1,13 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { LedgerIndex } from "../ingest/archive/ledger/ledger-index.ts";
-import { LedgerSnapshots } from "../ingest/archive/ledger/ledger-snapshots.ts";
-import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
-import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
-import type { TestS3 } from "../test/support/servers/servers.ts";
-import { accessStore } from "../test/support/servers/store-access.ts";
-import { startArchive } from "./archive-process.ts";
+import { LedgerIndex } from "../../ingest/archive/ledger/ledger-index.ts";
+import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
+import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
+import { S3ObjectStore } from "../../ingest/archive/s3/s3-object-store.ts";
+import type { TestS3 } from "../../test/support/servers/servers.ts";
+import { accessStore } from "../../test/support/servers/store-access.ts";
 import {
 	closedDates,
 	stream as formerStream,
@@ -15,27 +14,28 @@ import {
 	objectsOfDay,
 	source,
 	writeObjects,
-} from "./closed-dates.ts";
+} from "../compaction/closed-dates.ts";
+import { type Bench, figure } from "../measure/measurement.ts";
+import { memory } from "../measure/process-cost.ts";
+import { startArchive } from "./archive-process.ts";
 import { log, withDataPlane } from "./data-plane.ts";
 import { eventsOfFrame, fillStream } from "./full-stream.ts";
-import type { Bench, Measurement } from "./measurement.ts";
-import { memory } from "./process-cost.ts";
 
 const dates = closedDates(3);
-/** Archive takes about four seconds for one. */
+/** Archive takes about four seconds for one burst. */
 const framesOfBurst = 2_000;
 const pauseMs = 2_000;
 const pollMs = 20;
 const maxBytes = 2 * 1024 ** 3;
 
-/** Archive with all its work at once: bursts to be archived come while closed dates are being compacted. */
+/** Archive under all its work at once: bursts arrive while it compacts closed dates. */
 export const bench: Bench = {
 	about: `archive's memory: bursts of ${framesOfBurst * eventsOfFrame} events while ${dates.length} dates of ${objectsOfDay} objects are compacted`,
 	async run(say) {
 		return withDataPlane(maxBytes, async ({ connection, nats, s3 }) => {
 			await writeClosedDates(s3);
 			await fillStream(connection, framesOfBurst);
-			say("stored the dates' objects and a backlog");
+			say("wrote the dates' objects, and published a backlog");
 			const archive = await startArchive(nats, s3, {
 				ARCHIVE_COMPACTION_INTERVAL_MS: "1",
 			});
@@ -74,11 +74,7 @@ export const bench: Bench = {
 	},
 };
 
-function figure(metric: string, value: number, unit: string): Measurement {
-	return { metric, value, unit };
-}
-
-/** As an archive leaves them that had another stream. */
+/** The state that an archive with a former stream leaves. */
 async function writeClosedDates(s3: TestS3): Promise<void> {
 	const keys = new ObjectKeys("");
 	await writeObjects(s3, keys, dates);
@@ -102,7 +98,7 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 	store.close();
 }
 
-/** The last cut isn't full, and waits for its age. */
+/** Seconds until nearly all of a burst is archived. The last cut isn't full, so it waits for its age. */
 async function secondsToArchive(connection: NatsConnection): Promise<number> {
 	const { streams } = await jetstreamManager(connection);
 	const startMs = performance.now();

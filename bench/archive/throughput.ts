@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { ParquetWriter } from "../ingest/archive/write/parquet.ts";
-import type { TestNats, TestS3 } from "../test/support/servers/servers.ts";
-import { temporaryDirectory } from "../test/support/servers/test-server.ts";
+import { ParquetWriter } from "../../ingest/archive/write/parquet.ts";
+import type { TestNats, TestS3 } from "../../test/support/servers/servers.ts";
+import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
+import { type Bench, compared, figure } from "../measure/measurement.ts";
+import { cpuMs, memory } from "../measure/process-cost.ts";
 import { startArchive } from "./archive-process.ts";
 import { withDataPlane } from "./data-plane.ts";
 import {
@@ -14,49 +16,43 @@ import {
 	fillStream,
 	newEvents,
 } from "./full-stream.ts";
-import type { Bench, Measurement } from "./measurement.ts";
-import { cpuMs, memory } from "./process-cost.ts";
 
 const pollMs = 20;
 const frames = Math.ceil(
 	Number(process.env.BENCH_EVENTS ?? 400_000) / eventsOfFrame,
 );
 const events = frames * eventsOfFrame;
-/** What the Parquet writer is given at once by itself: a cut. */
+/** Events in a cut, which the Parquet writer alone gets at once. */
 const eventsOfFile = Math.ceil((8 * 1024 * 1024) / (bodyBytes + 65));
 const filesAlone = 8;
 const maxBytes = Math.max(1024 ** 3, 2 * events * bodyBytes);
 
-/** A full stream until all of it is in S3, against the Parquet writer alone on the same events. */
+/** Archives a full stream, against the Parquet writer alone on the same events. */
 export const bench: Bench = {
 	about: `events/s from JetStream to S3, ${events} events of ${bodyBytes} bytes; baseline: writing the Parquet files alone`,
 	async run(say) {
 		return withDataPlane(maxBytes, async ({ connection, nats, s3, stream }) => {
 			await fillStream(connection, frames);
-			say(`stored ${frames} frames of ${eventsOfFrame} events`);
+			say(`published ${frames} frames of ${eventsOfFrame} events`);
 			const alone = await writeAlone();
 			say(`Parquet alone: ${Math.round(alone.eventsPerSecond)} events/s`);
 			const drained = await archive(connection, stream, nats, s3);
 			return [
-				compare("throughput", "events/s", drained, alone, "eventsPerSecond"),
-				compare("CPU", "µs/event", drained, alone, "cpuUsPerEvent"),
-				{
-					metric: "throughput of the last fifth, against the first",
-					value: drained.lastFifth,
-					unit: "events/s",
-					baseline: drained.firstFifth,
-					ratio: drained.lastFifth / drained.firstFifth,
-				},
-				{
-					metric: "peak memory",
-					value: drained.peakBytes / 1024 ** 2,
-					unit: "MiB",
-				},
-				{
-					metric: "in S3",
-					value: drained.bytesPerEvent,
-					unit: "bytes/event",
-				},
+				compared(
+					"throughput",
+					"events/s",
+					drained.eventsPerSecond,
+					alone.eventsPerSecond,
+				),
+				compared("CPU", "µs/event", drained.cpuUsPerEvent, alone.cpuUsPerEvent),
+				compared(
+					"throughput of the last fifth, against the first",
+					"events/s",
+					drained.lastFifth,
+					drained.firstFifth,
+				),
+				figure("peak memory", drained.peakBytes / 1024 ** 2, "MiB"),
+				figure("in S3", drained.bytesPerEvent, "bytes/event"),
 			];
 		});
 	},
@@ -64,27 +60,11 @@ export const bench: Bench = {
 
 interface Cost {
 	eventsPerSecond: number;
-	/** User and system time of the process: what neighbours on the machine can't take. */
+	/** User and system time of the process, which neighbours on the machine don't change. */
 	cpuUsPerEvent: number;
 }
 
-function compare(
-	metric: string,
-	unit: string,
-	one: Cost,
-	other: Cost,
-	key: keyof Cost,
-): Measurement {
-	return {
-		metric,
-		value: one[key],
-		unit,
-		baseline: other[key],
-		ratio: one[key] / other[key],
-	};
-}
-
-/** The Parquet writer, in files of the size that archive's cuts have. */
+/** The Parquet writer, on files as large as archive's cuts. */
 async function writeAlone(): Promise<Cost> {
 	const scratch = await temporaryDirectory("bench");
 	const writer = await ParquetWriter.open(scratch);
@@ -105,7 +85,7 @@ async function writeAlone(): Promise<Cost> {
 }
 
 interface Drained extends Cost {
-	/** Events a second in the first and in the last fifth of the stream. */
+	/** Events per second in the first and the last fifth of the stream. */
 	firstFifth: number;
 	lastFifth: number;
 	peakBytes: number;
@@ -118,7 +98,7 @@ async function archive(
 	nats: TestNats,
 	s3: TestS3,
 ): Promise<Drained> {
-	// The last cut isn't full: it waits for its age.
+	// The last cut isn't full, so it waits for its age.
 	const process = await startArchive(nats, s3, { ARCHIVE_MAX_AGE_MS: "100" });
 	try {
 		const pid = process.child.pid!;
@@ -127,7 +107,7 @@ async function archive(
 		const left = async () => (await streams.info(stream)).state.messages;
 		const startMs = performance.now();
 		const secondsUntil = async (frames: number) => {
-			// What is archived is purged.
+			// Archive purges what it has archived.
 			while ((await left()) > frames) await delay(pollMs);
 			return (performance.now() - startMs) / 1000;
 		};
@@ -148,7 +128,7 @@ async function archive(
 	}
 }
 
-/** Bytes of all data objects. */
+/** Total size of the data objects. */
 async function objectBytes({ bucketDirectory }: TestS3): Promise<number> {
 	const directory = join(bucketDirectory, "events");
 	let bytes = 0;

@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { framesSubject, maxFrameBytes } from "../contracts/nats.ts";
+import { framesSubject, maxFrameBytes } from "../../contracts/nats.ts";
 import {
 	encodeEvent,
 	encodeFrameHead,
 	type FrameEvent,
 	frameId,
-} from "../ingest/wire/frame.ts";
+} from "../../ingest/wire/frame.ts";
 
 export const bodyBytes = Number(process.env.BENCH_BODY_BYTES ?? 495);
-/** As many as receive would put into one that is half full, at most. */
+/** At most half a frame of the largest size. */
 export const eventsOfFrame = Math.min(
 	200,
 	Math.ceil(maxFrameBytes / 2 / (bodyBytes + 100)),
 );
 
-/** Orders of a shop, each with ids of its own. */
+/** A shop's orders, each with its own ids. */
 export function newEvents(count: number): FrameEvent[] {
 	return Array.from({ length: count }, (_, index) => ({
 		id: randomBytes(16),
@@ -42,14 +42,14 @@ export function newEvents(count: number): FrameEvent[] {
 	}));
 }
 
-/** Publishes so many frames, one after the other. */
+/** Publishes `frames` frames, one after the other. */
 export async function fillStream(
 	connection: NatsConnection,
 	frames: number,
 ): Promise<void> {
 	const process = randomBytes(16).toString("hex");
 	const client = jetstream(connection);
-	// Frames that differ in their numbers alone would do for archive, but not for zstd.
+	// Several bodies: archive would accept equal ones, but zstd would compress them too well.
 	const bodies = Array.from({ length: Math.min(100, frames) }, () =>
 		Buffer.concat(newEvents(eventsOfFrame).flatMap(encodeEvent)),
 	);

@@ -2,21 +2,25 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer } from "../contracts/manifest.ts";
-import { framesSubject, manifestSubject } from "../contracts/nats.ts";
-import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
-import { encodeEvent, encodeFrameHead, frameId } from "../ingest/wire/frame.ts";
-import { accessStore } from "../test/support/servers/store-access.ts";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import { framesSubject, manifestSubject } from "../../contracts/nats.ts";
+import { S3ObjectStore } from "../../ingest/archive/s3/s3-object-store.ts";
+import {
+	encodeEvent,
+	encodeFrameHead,
+	frameId,
+} from "../../ingest/wire/frame.ts";
+import { accessStore } from "../../test/support/servers/store-access.ts";
+import { type Bench, compared, median } from "../measure/measurement.ts";
 import { startArchive } from "./archive-process.ts";
 import { withDataPlane } from "./data-plane.ts";
-import { type Bench, median } from "./measurement.ts";
 
 const eventsPerSecond = 10;
 const flushes = 20;
 const source = { account: "bench", sourceKey: "5a".repeat(16) };
 const maxBytes = 64 * 1024 ** 2;
 
-/** How long a Run waits until all that was answered before it is in S3, and has its manifest. */
+/** How long a Run waits for its manifest, until every event that was answered before it is in S3. */
 export const bench: Bench = {
 	about: `flush on demand at ${eventsPerSecond} events/s: from the question for a Run's manifest to the answer, ${flushes} times; baseline: one conditional PUT of as much as a cut's object`,
 	async run(say) {
@@ -31,7 +35,7 @@ export const bench: Bench = {
 				const [flushed, put]: [number[], number[]] = [[], []];
 				const body = randomBytes(4_096);
 				for (let n = 0; n < flushes; n++) {
-					// Frames wait in archive, for a cut of a minute's age.
+					// Meanwhile frames wait in archive for a cut, which is due after a minute.
 					await delay(500 + Math.random() * 500);
 					flushed.push(await secondsOf(() => ask(connection)));
 					put.push(
@@ -57,13 +61,7 @@ export const bench: Bench = {
 };
 
 function against(metric: string, seconds: number, baseline: number) {
-	return {
-		metric,
-		value: seconds * 1000,
-		unit: "ms",
-		baseline: baseline * 1000,
-		ratio: seconds / baseline,
-	};
+	return compared(metric, "ms", seconds * 1000, baseline * 1000);
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
@@ -72,7 +70,7 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
 	return (performance.now() - startMs) / 1000;
 }
 
-/** As operator does for a new Run. */
+/** Asks as the operator does for a new Run. */
 async function ask(connection: NatsConnection): Promise<void> {
 	const question = JSON.stringify({ run: randomUUID(), ...source });
 	const timeout = 60_000;
@@ -83,7 +81,7 @@ async function ask(connection: NatsConnection): Promise<void> {
 	if (!answer.ok) throw new Error(answer.error.message);
 }
 
-/** A frame for each event, as receive makes them at light load. Returns how many there were. */
+/** Publishes one frame per event, as receive does at light load. Returns the number of events. */
 async function publish(
 	connection: NatsConnection,
 	signal: AbortSignal,

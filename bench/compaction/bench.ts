@@ -1,17 +1,25 @@
 import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Manifest, ManifestDate } from "../contracts/manifest.ts";
-import { ManifestObjects } from "../ingest/archive/manifest/manifest-objects.ts";
-import { ObjectKeys } from "../ingest/archive/s3/object-keys.ts";
-import type { ObjectStoreSettings } from "../ingest/archive/s3/s3-client.ts";
-import { S3ObjectStore } from "../ingest/archive/s3/s3-object-store.ts";
-import { archiveEnvironment } from "../local/roles.ts";
-import { startS3 } from "../test/support/servers/servers.ts";
-import { accessStore } from "../test/support/servers/store-access.ts";
-import { temporaryDirectory } from "../test/support/servers/test-server.ts";
+import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
+import { ManifestObjects } from "../../ingest/archive/manifest/manifest-objects.ts";
+import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
+import type { ObjectStoreSettings } from "../../ingest/archive/s3/s3-client.ts";
+import { S3ObjectStore } from "../../ingest/archive/s3/s3-object-store.ts";
+import { archiveEnvironment } from "../../local/roles.ts";
+import { startS3 } from "../../test/support/servers/servers.ts";
+import { accessStore } from "../../test/support/servers/store-access.ts";
+import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
+import { bodyBytes } from "../load/event-objects.ts";
+import { load } from "../load/load-process.ts";
 import {
-	bodyBytes,
+	type Bench,
+	compared,
+	figure,
+	median,
+} from "../measure/measurement.ts";
+import { costOf, type ProcessCost } from "../measure/process-cost.ts";
+import {
 	closedDates,
 	objectsOf,
 	objectsOfDay,
@@ -20,15 +28,13 @@ import {
 	writeObjects,
 } from "./closed-dates.ts";
 import type { CompactionWork } from "./compaction-process.ts";
-import { type Cost, costOf, load } from "./load-process.ts";
-import { type Bench, median } from "./measurement.ts";
 
-/** The whole month: `BENCH_DAYS=30 make bench ONLY=compaction`. */
+/** `BENCH_DAYS=30 make bench ONLY=compaction` takes a whole month. */
 const days = Number(process.env.BENCH_DAYS ?? 1);
 const rounds = 3;
 const dates = closedDates(days);
 
-/** A Run over objects of a cut a minute, before and after their compaction, against one over a single object. */
+/** A Run over the objects of a cut a minute, before and after their compaction, against a Run over one object. */
 export const bench: Bench = {
 	about: `loading ${days} ${days === 1 ? "day" : "days"} of a cut a minute, ${rowsOfObject} events of ${bodyBytes} bytes in each, before and after compaction; baseline: one object with all the rows`,
 	async run(say) {
@@ -42,14 +48,14 @@ export const bench: Bench = {
 			const single = "single.parquet";
 			await writeObjects(s3, keys, dates, single);
 			const objects = days * objectsOfDay;
-			say(`stored ${objects} objects, and one with the same rows`);
+			say(`wrote ${objects} objects, and one with the same rows`);
 			const run = async (manifest: Manifest) => {
 				const path = "bench.duckdb";
 				const cost = await load(manifest, { type: "DuckDB", path }, directory);
 				await rm(join(directory, path));
 				return cost.seconds;
 			};
-			const of = await singleManifest(store, single);
+			const singleObject = await singleManifest(store, single);
 			const before = await manifestOf(lake);
 			const secondsBefore = await run(before);
 			say(`before compaction: ${secondsBefore.toFixed(1)} s`);
@@ -57,39 +63,24 @@ export const bench: Bench = {
 			say(`compacted in ${compaction.seconds.toFixed(1)} s`);
 			const after = await manifestOf(lake);
 			const [alone, afterwards]: [number[], number[]] = [[], []];
-			// Alternating runs, so that a machine that slows down slows both.
+			// The two alternate, so that a slow machine slows both.
 			for (let round = 1; round <= rounds; round++) {
-				alone.push(await run(of));
+				alone.push(await run(singleObject));
 				afterwards.push(await run(after));
 				say(
 					`round ${round} of ${rounds}: one object ${alone.at(-1)!.toFixed(1)} s, compacted ${afterwards.at(-1)!.toFixed(1)} s`,
 				);
 			}
 			const baseline = median(alone);
-			const against = (metric: string, value: number) => ({
-				metric,
-				value,
-				unit: "s",
-				baseline,
-				ratio: value / baseline,
-			});
 			return [
-				{ metric: "objects before", value: countOf(before), unit: "objects" },
-				{ metric: "objects after", value: countOf(after), unit: "objects" },
-				against("load before", secondsBefore),
-				against("load after", median(afterwards)),
-				{ metric: "compaction", value: compaction.seconds, unit: "s" },
-				{
-					metric: "peak memory of it",
-					value: compaction.peakBytes / 1024 ** 2,
-					unit: "MiB",
-				},
-				{
-					metric: "bytes before",
-					value: bytesOf(before) / 1e6,
-					unit: "MB",
-				},
-				{ metric: "bytes after", value: bytesOf(after) / 1e6, unit: "MB" },
+				figure("objects before", countOf(before), "objects"),
+				figure("objects after", countOf(after), "objects"),
+				compared("load before", "s", secondsBefore, baseline),
+				compared("load after", "s", median(afterwards), baseline),
+				figure("compaction", compaction.seconds, "s"),
+				figure("its peak memory", compaction.peakBytes / 1024 ** 2, "MiB"),
+				figure("bytes before", bytesOf(before) / 1e6, "MB"),
+				figure("bytes after", bytesOf(after) / 1e6, "MB"),
 			];
 		} finally {
 			await s3.stop();
@@ -121,7 +112,7 @@ async function singleManifest(
 		const objects = [{ key, url, rows, bytes }];
 		return manifest([{ date: dates[0]!, rows, objects }]);
 	}
-	throw new Error(`${key} is not there`);
+	throw new Error(`There is no object ${key}`);
 }
 
 function manifest(found: ManifestDate[]): Manifest {
@@ -136,11 +127,11 @@ function manifest(found: ManifestDate[]): Manifest {
 	};
 }
 
-/** Of a process that compacts all dates, as archive's would that starts after a month; with its start. */
+/** The cost of a process that compacts all dates, including its start. */
 async function compact(
 	settings: ObjectStoreSettings,
 	directory: string,
-): Promise<Cost> {
+): Promise<ProcessCost> {
 	const work: CompactionWork = {
 		settings,
 		dates: dates.map((date) => ({ ...source, date, objects: objectsOf() })),

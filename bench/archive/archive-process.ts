@@ -1,11 +1,11 @@
-import { archiveEnvironment } from "../local/roles.ts";
-import type { TestNats, TestS3 } from "../test/support/servers/servers.ts";
+import { archiveEnvironment } from "../../local/roles.ts";
+import type { TestNats, TestS3 } from "../../test/support/servers/servers.ts";
 import {
 	startTidemill,
 	type TidemillProcess,
-} from "../test/support/servers/tidemill-process.ts";
+} from "../../test/support/servers/tidemill-process.ts";
 
-/** Starts archive as its container has it, with these variables besides; settles when it archives its shard. */
+/** Starts archive with its container's environment plus `env`. Resolves once it archives its shard. */
 export async function startArchive(
 	nats: TestNats,
 	s3: TestS3,

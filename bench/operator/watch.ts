@@ -3,26 +3,26 @@ import {
 	pipelineKind,
 	runKind,
 	sourceKind,
-} from "../crds/generated/types.ts";
-import type { KubeClient } from "../kube/client/client.ts";
-import { type Condition, findCondition } from "../kube/conditions.ts";
-import { kinds } from "../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../kube/resource.ts";
-import { Informer } from "../kube/watch/informer.ts";
-import type { Logger } from "../service/log.ts";
-import { counts, namespace } from "./operator-objects.ts";
+} from "../../crds/generated/types.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { type Condition, findCondition } from "../../kube/conditions.ts";
+import { kinds } from "../../kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { Informer } from "../../kube/watch/informer.ts";
+import type { Logger } from "../../service/log.ts";
+import { counts, namespace } from "./objects.ts";
 
 type Reported = KubeObject & {
 	status?: { observedGeneration?: number; conditions?: Condition[] };
 };
 
-/** What somebody who watches the apiserver sees, and when. */
+/** Watches the apiserver: what is Ready, and when Runs and Jobs appear. */
 export class OperatorWatch {
 	readonly #sources: Informer<Reported>;
 	readonly #destinations: Informer<Reported>;
 	readonly #pipelines: Informer<Reported>;
 	readonly #others: Informer<KubeObject>[];
-	/** Unix milliseconds at which each was first seen, by name. */
+	/** When each was first seen, in milliseconds since the epoch, by name. */
 	readonly runs = new Map<string, number>();
 	readonly cronJobsJobs = new Map<string, number>();
 
@@ -53,7 +53,7 @@ export class OperatorWatch {
 		);
 	}
 
-	/** How many of all are Ready. */
+	/** Number of Ready resources. */
 	get ready(): number {
 		return [this.#sources, this.#destinations, this.#pipelines].reduce(
 			(sum, informer) => sum + informer.list().filter(isReady).length,

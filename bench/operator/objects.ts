@@ -3,8 +3,8 @@ import type {
 	PipelineSchedule,
 	PipelineSpec,
 	SourceSpec,
-} from "../crds/generated/types.ts";
-import type { KubeObject, ResourceKind } from "../kube/resource.ts";
+} from "../../crds/generated/types.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 
 export interface CronJob extends KubeObject {
 	spec: { schedule: string };
@@ -22,13 +22,13 @@ export const counts = {
 	sources: 500,
 	destinations: 50,
 	pipelines: 2_000,
-	/** Of the Pipelines, and of the CronJobs, those that are due during the bench, in one and the same minute. */
+	/** Pipelines, and as many CronJobs, that come due in one minute of the bench. */
 	due: 200,
 } as const;
 
 export const namespace = "bench";
 
-/** What a person writes: server-side apply fills in the defaults. */
+/** A resource as a person writes it: server-side apply fills in the defaults. */
 type Written<Spec> = { metadata: { name: string; namespace: string } } & {
 	spec: Partial<Spec>;
 };
@@ -64,7 +64,7 @@ export function pipeline(
 	};
 }
 
-/** Stock Kubernetes' nearest thing to a Pipeline. */
+/** Kubernetes' own nearest equivalent of a Pipeline. */
 export function cronJob(name: string, schedule: string) {
 	return {
 		metadata: { name, namespace },
@@ -89,7 +89,7 @@ export function nameOf(kind: string, index: number): string {
 	return `${kind}-${index}`;
 }
 
-/** Daily, by interval, by cron and by hand, in turn; none comes due while the bench runs. */
+/** Daily, Interval, Cron and Manual in turn. None comes due while the bench runs. */
 export function distantSchedule(
 	index: number,
 	nowMs: number,

@@ -1,0 +1,90 @@
+import http from "node:http";
+import https from "node:https";
+
+export interface Call {
+	method: string;
+	path: string;
+	type?: string;
+	body?: unknown;
+}
+
+export interface Latencies {
+	p50Ms: number;
+	p99Ms: number;
+}
+
+/** A server to call in a closed loop over keep-alive connections. */
+export class HttpTarget {
+	readonly #connections: number;
+	readonly #url: string;
+	readonly #headers: Record<string, string>;
+	readonly #agent: http.Agent;
+	#number = 0;
+
+	constructor(
+		connections: number,
+		{ url, ca, token }: { url: string; ca?: string; token: string },
+	) {
+		this.#connections = connections;
+		this.#url = url;
+		this.#headers = { authorization: `Bearer ${token}` };
+		const kept = { keepAlive: true, maxSockets: this.#connections };
+		this.#agent = ca ? new https.Agent({ ...kept, ca }) : new http.Agent(kept);
+	}
+
+	async measure(
+		callOf: (number: number) => Call,
+		forMs: number,
+	): Promise<Latencies> {
+		const latenciesMs: number[] = [];
+		const beginMs = performance.now() + warmUpMs;
+		const endMs = beginMs + forMs;
+		const worker = async () => {
+			for (;;) {
+				const startedMs = performance.now();
+				if (startedMs > endMs) return;
+				await this.call(callOf(this.#number++));
+				if (startedMs >= beginMs)
+					latenciesMs.push(performance.now() - startedMs);
+			}
+		};
+		await Promise.all(Array.from({ length: this.#connections }, worker));
+		const sorted = latenciesMs.sort((a, b) => a - b);
+		const at = (share: number) =>
+			sorted[Math.floor(sorted.length * share)] ?? 0;
+		return { p50Ms: at(0.5), p99Ms: at(0.99) };
+	}
+
+	/** Returns the answer's body. Throws if the status isn't 2xx. */
+	async call({ method, path, body, type }: Call): Promise<string> {
+		const text = body === undefined ? undefined : JSON.stringify(body);
+		const answer = await new Promise<http.IncomingMessage>(
+			(resolve, reject) => {
+				const { request } = this.#url.startsWith("https") ? https : http;
+				const outgoing = request(
+					this.#url + path,
+					{
+						method,
+						agent: this.#agent,
+						headers: {
+							...this.#headers,
+							...(text !== undefined && {
+								"content-type": type ?? "application/json",
+								"content-length": Buffer.byteLength(text),
+							}),
+						},
+					},
+					resolve,
+				);
+				outgoing.on("error", reject);
+				outgoing.end(text);
+			},
+		);
+		const answered = Buffer.concat(await answer.toArray()).toString();
+		const { statusCode = 0 } = answer;
+		if (statusCode >= 200 && statusCode < 300) return answered;
+		throw new Error(`${method} ${path}: ${statusCode} ${answered}`);
+	}
+}
+
+const warmUpMs = 500;

@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
+import { startTidemill } from "../../test/support/servers/tidemill-process.ts";
+import { costOf, type ProcessCost } from "../measure/process-cost.ts";
+
+/** Runs `tidemill load` on a manifest with working links, into the table `events`. Throws if it fails. */
+export async function load(
+	manifest: Manifest,
+	destination: DestinationInput,
+	directory: string,
+	env: Record<string, string> = {},
+): Promise<ProcessCost> {
+	const uid = randomUUID();
+	const manifestText = JSON.stringify({ ...manifest, run: uid });
+	const input: LoadInput = {
+		version: 1,
+		run: { name: "bench", uid, account: "bench", pipeline: "bench" },
+		destination,
+		table: {
+			name: "events",
+			description: "",
+			columns: [
+				{ name: "event_id", from: "EventID" },
+				{ name: "timestamp", from: "Timestamp" },
+				{ name: "body", from: "Body" },
+				{ name: "date", from: "Date" },
+			],
+		},
+		strategy: "Incremental",
+		rebuild: false,
+		manifestURL: `data:application/json,${encodeURIComponent(manifestText)}`,
+	};
+	const file = join(directory, "input.json");
+	await writeFile(file, JSON.stringify(input));
+	const { child, ended } = startTidemill(["load", "--input", file], {
+		TIDEMILL_SCRATCH: directory,
+		TIDEMILL_WAREHOUSE: directory,
+		...env,
+	});
+	return costOf(child).catch(async (cause) => {
+		const { stdout } = await ended;
+		throw new Error(`The load failed:\n${stdout}`, { cause });
+	});
+}
