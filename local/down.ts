@@ -1,9 +1,13 @@
-import { runCommand } from "./command.ts";
-import { LocalError } from "./errors.ts";
-import { locateHome } from "./home.ts";
-import { readOwner } from "./lock.ts";
-import { isRunning } from "./process-identity.ts";
-import { ChildRecords, hasEnded, stopOrphans } from "./records.ts";
+import { locateHome } from "./home/home.ts";
+import {
+	ChildRecords,
+	hasEnded,
+	stopOrphans,
+} from "./process/child-records.ts";
+import { isRunning } from "./process/identity.ts";
+import { readOwner } from "./process/lock.ts";
+import { runCommand } from "./terminal/command.ts";
+import { LocalError } from "./terminal/errors.ts";
 
 /** Longer than any orderly stop takes. */
 const stopTimeoutMs = 120_000;

@@ -1,4 +1,4 @@
-import type { Home } from "./home.ts";
+import type { Home } from "./home/home.ts";
 import type { Ports } from "./ports.ts";
 import type { Secrets } from "./secrets.ts";
 import { natsUrl } from "./servers/nats.ts";

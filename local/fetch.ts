@@ -1,7 +1,7 @@
 import { type BinaryName, pinnedBinaries } from "./binaries/pinned.ts";
-import { resolveBinaries } from "./binaries.ts";
-import { runCommand } from "./command.ts";
-import { createTerminal } from "./terminal.ts";
+import { resolveBinaries } from "./binaries/resolve.ts";
+import { runCommand } from "./terminal/command.ts";
+import { createTerminal } from "./terminal/terminal.ts";
 
 /** Gets the servers that tests and benchmarks run, where this machine doesn't have them yet. */
 async function fetchServers(): Promise<number> {

@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { problem } from "./errors.ts";
-import { tryLock } from "./lock.ts";
+import { tryLock } from "./process/lock.ts";
+import { problem } from "./terminal/errors.ts";
 
 /** The ports of one local Tidemill, all on the loopback. 0: any will do. */
 export const usualPorts = {

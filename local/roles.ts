@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { type Home, projectDirectory } from "./home.ts";
-import type { Pki } from "./pki.ts";
+import type { Pki } from "./cluster/pki.ts";
+import { type Home, projectDirectory } from "./home/home.ts";
 import type { Ports } from "./ports.ts";
-import { answersOk } from "./probe.ts";
-import type { Program } from "./servers/program.ts";
+import { answersOk } from "./process/probe.ts";
+import type { Program } from "./process/program.ts";
 import { s3Region } from "./servers/s3.ts";
 
 /** Pods of this image, and of no other, run on the process node. */

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import type { Home } from "./home.ts";
+import type { Home } from "./home/home.ts";
+import { readState, writeState, writeWhole } from "./home/state-file.ts";
 import { type NatsRole, natsRoles } from "./servers/nats-users.ts";
-import { readState, writeState, writeWhole } from "./state-file.ts";
 
 /** Passwords of one local Tidemill, made at its first start. */
 export interface Secrets {

@@ -1,28 +1,28 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { BinaryName } from "./binaries/pinned.ts";
-import { cacheDirectory } from "./binaries.ts";
+import { cacheDirectory } from "./binaries/resolve.ts";
+import { kubeconfig } from "./cluster/kubeconfig.ts";
+import { ensurePki, type Pki } from "./cluster/pki.ts";
 import {
 	installResources,
 	issueToken,
 	type Kubectl,
 	kubectlOf,
-} from "./cluster.ts";
+} from "./cluster/resources.ts";
 import { envFile, environment } from "./env-file.ts";
-import { type Home, projectDirectory } from "./home.ts";
-import { kubeconfig } from "./kubeconfig.ts";
-import { ensurePki, type Pki } from "./pki.ts";
+import { type Home, projectDirectory } from "./home/home.ts";
+import { readState, writeState, writeWhole } from "./home/state-file.ts";
 import { choosePorts, claimPort, freePort, type Ports } from "./ports.ts";
+import type { Program } from "./process/program.ts";
 import { roles } from "./roles.ts";
 import { ensureSecrets, type Secrets } from "./secrets.ts";
 import { etcd } from "./servers/etcd.ts";
 import { kubeApiserver } from "./servers/kube-apiserver.ts";
 import { kubeControllerManager } from "./servers/kube-controller-manager.ts";
 import { nats, natsConfig, natsUrl } from "./servers/nats.ts";
-import type { Program } from "./servers/program.ts";
 import { s3 } from "./servers/s3.ts";
-import { readState, writeState, writeWhole } from "./state-file.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 const bucket = "tidemill";
 

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { relative } from "node:path";
 import { stopSignal } from "../service/stop-signal.ts";
-import { resolveBinaries } from "./binaries.ts";
-import { runCommand } from "./command.ts";
-import { checkSpace } from "./disk.ts";
-import { problem } from "./errors.ts";
-import { type Home, locateHome } from "./home.ts";
-import { tryLock } from "./lock.ts";
-import { ChildRecords, stopOrphans } from "./records.ts";
+import { resolveBinaries } from "./binaries/resolve.ts";
+import { checkSpace } from "./home/disk-space.ts";
+import { type Home, locateHome } from "./home/home.ts";
+import { ChildRecords, stopOrphans } from "./process/child-records.ts";
+import { tryLock } from "./process/lock.ts";
+import { Supervisor } from "./process/supervisor.ts";
 import { prepareStack } from "./stack.ts";
-import { Supervisor } from "./supervisor.ts";
-import { createTerminal, type Terminal } from "./terminal.ts";
+import { runCommand } from "./terminal/command.ts";
+import { problem } from "./terminal/errors.ts";
+import { createTerminal, type Terminal } from "./terminal/terminal.ts";
 
 /**
  * `make up`: the whole of Tidemill on this machine, in the foreground, until Ctrl-C, SIGTERM or `make down`.

@@ -1,5 +1,5 @@
 import { freePort } from "../../local/ports.ts";
-import { answersOk } from "../../local/probe.ts";
+import { answersOk } from "../../local/process/probe.ts";
 import { apiNodeOptions } from "../../local/roles.ts";
 import {
 	startServer,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { freePort } from "../../local/ports.ts";
-import { answersOk } from "../../local/probe.ts";
+import { answersOk } from "../../local/process/probe.ts";
 import {
 	startReceiveFixture,
 	untilReady,

@@ -6,7 +6,7 @@ import { setGlobalProxyFromEnv } from "node:http";
 import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { problem } from "../errors.ts";
+import { problem } from "../terminal/errors.ts";
 import { downloadSites, type Release } from "./pinned.ts";
 
 /** Time until a server must have begun to answer: an unreachable network costs seconds, once. */

@@ -11,14 +11,14 @@ import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { projectDirectory } from "../home.ts";
-import { endLeftBehind } from "./left-behind.ts";
-import { startLogServer } from "./log-server.ts";
-import { nodeFacts } from "./node-object.ts";
-import { PodController } from "./pod-controller.ts";
-import { nodeDirectories } from "./pod-directory.ts";
-import { findLog } from "./pod-logs.ts";
-import { keepRegistered } from "./registration.ts";
+import { projectDirectory } from "../home/home.ts";
+import { startLogServer } from "./log/log-server.ts";
+import { PodController } from "./pod/controller.ts";
+import { nodeDirectories } from "./pod/directory.ts";
+import { findLog } from "./pod/find-log.ts";
+import { endLeftBehind } from "./pod/left-behind.ts";
+import { nodeAddress, nodeFacts } from "./registration/node-object.ts";
+import { keepRegistered } from "./registration/registration.ts";
 import { Scheduler } from "./scheduler.ts";
 
 /**
@@ -84,6 +84,7 @@ export async function main(): Promise<number> {
 	schedulerLoop.watch(unbound);
 
 	const logs = await startLogServer({
+		host: nodeAddress,
 		port: settings.integer("NODE_PORT", { min: 0, max: 65_535 }),
 		tls: {
 			cert: textOf(settings, "NODE_CERT_FILE"),

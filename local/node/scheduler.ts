@@ -6,7 +6,7 @@ import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import { type ObjectKey, resourcePath } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import type { Informer } from "../../kube/watch/informer.ts";
-import { unsupported } from "./unsupported.ts";
+import { unsupported } from "./pod/unsupported.ts";
 
 export interface SchedulerOptions {
 	/** As `system:kube-scheduler`: a node's own user may not bind Pods. */

@@ -1,6 +1,6 @@
-import type { Pki } from "../pki.ts";
-import { answersOk } from "../probe.ts";
-import type { Program } from "./program.ts";
+import type { Pki } from "../cluster/pki.ts";
+import { answersOk } from "../process/probe.ts";
+import type { Program } from "../process/program.ts";
 
 export interface ApiserverSettings {
 	command: string;

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { maxFrameBytes, serverStateSubject } from "../../contracts/nats.ts";
-import { answersOk } from "../probe.ts";
+import { answersOk } from "../process/probe.ts";
+import type { Program } from "../process/program.ts";
 import { type NatsRole, natsPermissions, natsRoles } from "./nats-users.ts";
-import type { Program } from "./program.ts";
 
 export interface NatsSettings {
 	port: number;

@@ -1,5 +1,5 @@
-import { answersOk } from "../probe.ts";
-import type { Program } from "./program.ts";
+import { answersOk } from "../process/probe.ts";
+import type { Program } from "../process/program.ts";
 
 export interface S3Settings {
 	command: string;

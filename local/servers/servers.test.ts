@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { bucket } from "../../contracts/nats.ts";
+import { baseEnvironment } from "../process/program.ts";
 import { natsConfig } from "./nats.ts";
 import { natsPermissions } from "./nats-users.ts";
-import { baseEnvironment } from "./program.ts";
 import { s3 } from "./s3.ts";
 
 const passwords = {

@@ -23,7 +23,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
-import { resolveBinaries } from "../../local/binaries.ts";
+import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
 	apiClient,

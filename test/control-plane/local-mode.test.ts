@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	isRunning,
 	type ProcessIdentity,
-} from "../../local/process-identity.ts";
+} from "../../local/process/identity.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const project = join(import.meta.dirname, "../..");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import { resolveBinaries } from "../../local/binaries.ts";
+import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import {
 	isAlive,
 	ProcessNodeFixture,

@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import type { Pki } from "../../local/pki.ts";
+import type { Pki } from "../../local/cluster/pki.ts";
 import { startControlPlane } from "../support/servers/control-plane.ts";
 
 declare module "vitest" {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
-import { ensurePki } from "../../local/pki.ts";
+import { ensurePki } from "../../local/cluster/pki.ts";
 import { startSts } from "../support/doubles/sts.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {

@@ -19,7 +19,7 @@ import { loadCluster } from "../../../kube/client/cluster.ts";
 import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { tokenClients } from "../../../kube/client/token-clients.ts";
 import { freePort } from "../../../local/ports.ts";
-import { answersOk } from "../../../local/probe.ts";
+import { answersOk } from "../../../local/process/probe.ts";
 import {
 	type ApiClient,
 	apiClient,

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { inject } from "vitest";
-import { resolveBinaries } from "../../../local/binaries.ts";
+import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 
 /**
  * Runs kubectl as a person would, against the control plane of the integration tests (as its administrator, unless the

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
-import { projectDirectory } from "../../../local/home.ts";
-import { kubeconfig } from "../../../local/kubeconfig.ts";
+import { kubeconfig } from "../../../local/cluster/kubeconfig.ts";
+import { projectDirectory } from "../../../local/home/home.ts";
 import { freePort } from "../../../local/ports.ts";
-import { answersOk } from "../../../local/probe.ts";
+import { answersOk } from "../../../local/process/probe.ts";
 import { startServer } from "./test-server.ts";
 
 export interface TestProcessNode {

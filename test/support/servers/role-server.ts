@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { freePort } from "../../../local/ports.ts";
-import { answersOk } from "../../../local/probe.ts";
+import { answersOk } from "../../../local/process/probe.ts";
 import {
 	startServer,
 	type TestServer,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { resolveBinaries } from "../../../local/binaries.ts";
+import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
 import { nats, natsConfig, natsUrl } from "../../../local/servers/nats.ts";
 import { type NatsRole, natsRoles } from "../../../local/servers/nats-users.ts";

@@ -1,8 +1,12 @@
 import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Child, startChild, untilReady } from "../../../local/child.ts";
-import type { Program } from "../../../local/servers/program.ts";
+import {
+	type Child,
+	startChild,
+	untilReady,
+} from "../../../local/process/child.ts";
+import type { Program } from "../../../local/process/program.ts";
 
 /** A real server for tests: on a free port of the loopback, with data in a temporary folder that `stop` removes. */
 export interface TestServer {

@@ -1,0 +1,309 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	writeFileSync,
+} from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { pinnedBinaries } from "./pinned.ts";
+import { cachePath, resolveBinaries } from "./resolve.ts";
+
+const { version, release } = pinnedBinaries["nats-server"];
+const { path: archivePath, checksums: checksumsPath } = release({
+	os: process.platform,
+	arch: process.arch,
+})!;
+const tools = "/usr/bin:/bin";
+
+/** A machine with an empty cache, a PATH with the system's tools alone, and publishers that can't be reached. */
+function machine() {
+	const directory = mkdtempSync(join(tmpdir(), "tidemill-binaries-"));
+	const place = (name: string) => {
+		mkdirSync(join(directory, name), { recursive: true });
+		return join(directory, name);
+	};
+	const env: NodeJS.ProcessEnv = {
+		TIDEMILL_CACHE: join(directory, "cache"),
+		// Nothing listens on port 1.
+		TIDEMILL_DOWNLOAD_GITHUB: "http://127.0.0.1:1",
+		PATH: `${place("path")}:${tools}`,
+	};
+	return {
+		directory,
+		env,
+		place,
+		resolve: async () =>
+			(await resolveBinaries(["nats-server"], { env }))["nats-server"],
+		cached: cachePath("nats-server", env),
+		cacheEntries: () =>
+			existsSync(join(directory, "cache"))
+				? readdirSync(join(directory, "cache"))
+				: [],
+	};
+}
+
+/** A program that tells a version, as nats-server does. */
+function program(path: string, itsVersion = version): string {
+	writeFileSync(path, `#!/bin/sh\necho "nats-server: v${itsVersion}"\n`);
+	chmodSync(path, 0o755);
+	return path;
+}
+
+/** The publisher's archive, with the program in a folder of its own. */
+function archive(directory: string): Buffer {
+	mkdirSync(join(directory, "release"), { recursive: true });
+	program(join(directory, "release", "nats-server"));
+	const file = join(directory, "release.tar.gz");
+	execFileSync("tar", ["-czf", file, "-C", directory, "release"]);
+	return readFileSync(file);
+}
+
+function checksums(content: Buffer): string {
+	const digest = createHash("sha256").update(content).digest("hex");
+	const file = archivePath.split("/").at(-1);
+	return `${"0".repeat(64)}  another.tar.gz\n${digest}  ${file}\n`;
+}
+
+/** A stand-in for the publisher's site. Counts its requests. */
+async function publisher(answer: RequestListener) {
+	const seen: string[] = [];
+	const server = createServer((request, response) => {
+		seen.push(request.url!);
+		answer(request, response);
+	});
+	await new Promise<void>((resolve) =>
+		server.listen(0, "127.0.0.1", () => resolve()),
+	);
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const { port } = server.address() as AddressInfo;
+	return { url: `http://127.0.0.1:${port}`, seen };
+}
+
+/** A Go that "builds" the program with a shell script, and writes a line into `builds` each time. */
+function fakeGo(directory: string, builds: string, body?: string): string {
+	const go = join(directory, "go");
+	writeFileSync(
+		go,
+		`#!/bin/sh
+case $1 in
+list) echo a/b; exit 0 ;;
+esac
+echo "built in $(basename "$PWD")" >> ${builds}
+${
+	body ??
+	`while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\\necho v${version}\\n' > "$2"
+chmod +x "$2"`
+}
+`,
+	);
+	chmodSync(go, 0o755);
+	return go;
+}
+
+test("TIDEMILL_BIN comes first, in any version", async () => {
+	const { env, place, resolve, cached } = machine();
+	mkdirSync(env.TIDEMILL_CACHE!);
+	program(cached);
+	env.TIDEMILL_BIN = place("bin");
+	const mine = program(join(env.TIDEMILL_BIN, "nats-server"), "9.9.9");
+	expect(await resolve()).toBe(mine);
+});
+
+test("a program that TIDEMILL_BIN doesn't have comes from the cache", async () => {
+	const { env, place, resolve, cached } = machine();
+	env.TIDEMILL_BIN = place("bin");
+	mkdirSync(env.TIDEMILL_CACHE!);
+	program(cached);
+	expect(await resolve()).toBe(cached);
+});
+
+test("TIDEMILL_BIN that is no folder is an error, not skipped", async () => {
+	const { env, resolve } = machine();
+	env.TIDEMILL_BIN = "/nowhere";
+	await expect(resolve()).rejects.toThrow("TIDEMILL_BIN is /nowhere");
+});
+
+test("a file for another processor is named, with what to do", async () => {
+	const { env, place, resolve } = machine();
+	env.TIDEMILL_BIN = place("bin");
+	const file = join(env.TIDEMILL_BIN, "nats-server");
+	writeFileSync(file, "\x7fELF for something else", { mode: 0o755 });
+	await expect(resolve()).rejects.toThrow(
+		/nats-server does not run on this machine.*another system or processor.*replace it/,
+	);
+});
+
+test("a program on PATH is used when it is of the pinned minor release", async () => {
+	const { place, resolve } = machine();
+	const minor = version.replace(/\d+$/, "99");
+	const found = program(join(place("path"), "nats-server"), minor);
+	expect(await resolve()).toBe(found);
+});
+
+test("a program on PATH of another minor release is passed over", async () => {
+	const { place, resolve, directory, cached } = machine();
+	program(join(place("path"), "nats-server"), "2.9.0");
+	fakeGo(place("path"), join(directory, "builds"));
+	expect(await resolve()).toBe(cached);
+});
+
+test("a download that agrees with the publisher's checksum is kept for the next time", async () => {
+	const { env, directory, resolve, cached, cacheEntries } = machine();
+	const content = archive(directory);
+	const site = await publisher((request, response) =>
+		response.end(request.url === checksumsPath ? checksums(content) : content),
+	);
+	env.TIDEMILL_DOWNLOAD_GITHUB = site.url;
+	expect(await resolve()).toBe(cached);
+	expect(site.seen).toEqual([checksumsPath, archivePath]);
+	expect(await resolve()).toBe(cached);
+	expect(site.seen).toHaveLength(2);
+	expect(cacheEntries()).toEqual([cached.split("/").at(-1)]);
+});
+
+test("a download that is not what the publisher describes is refused, and nothing of it kept", async () => {
+	const { env, directory, place, resolve, cacheEntries } = machine();
+	fakeGo(place("path"), join(directory, "builds"));
+	const content = archive(directory);
+	const site = await publisher((request, response) =>
+		response.end(
+			request.url === checksumsPath
+				? checksums(Buffer.from("another"))
+				: content,
+		),
+	);
+	env.TIDEMILL_DOWNLOAD_GITHUB = site.url;
+	await expect(resolve()).rejects.toThrow(
+		/is not the file its publisher describes.*TIDEMILL_DOWNLOADS=off/,
+	);
+	expect(cacheEntries()).toEqual([]);
+});
+
+const brokenDownloads: [string, RequestListener, string][] = [
+	[
+		"isn't there",
+		(_request, response) => response.writeHead(404).end(),
+		"answered 404",
+	],
+	[
+		"breaks off",
+		(request, response) => {
+			if (request.url === checksumsPath)
+				return response.end(
+					checksums(archive(mkdtempSync(join(tmpdir(), "tidemill-")))),
+				);
+			response.writeHead(200, { "content-length": "1000000" });
+			response.write("the beginning", () => response.destroy());
+		},
+		"broke off after 0.0 MB of 1.0 MB",
+	],
+	[
+		"breaks off in its checksums",
+		(_request, response) => {
+			response.writeHead(200, { "content-length": "1000" });
+			response.write("the beginning", () => response.destroy());
+		},
+		"SHA256SUMS broke off",
+	],
+	[
+		"has no checksum",
+		(_request, response) => response.end("nothing of the kind"),
+		"has no SHA-256",
+	],
+];
+
+test.each(brokenDownloads)(
+	"a release that %s is built instead",
+	async (_case, answer) => {
+		const { env, directory, place, resolve, cached, cacheEntries } = machine();
+		const builds = join(directory, "builds");
+		fakeGo(place("path"), builds);
+		env.TIDEMILL_DOWNLOAD_GITHUB = (await publisher(answer)).url;
+		expect(await resolve()).toBe(cached);
+		expect(readFileSync(builds, "utf8")).toBe("built in nats-server\n");
+		expect(cacheEntries()).toEqual([cached.split("/").at(-1)]);
+	},
+);
+
+test.each(brokenDownloads)(
+	"without Go, a release that %s is an error that says so and what to do",
+	async (_case, answer, reason) => {
+		const { env, resolve, cacheEntries } = machine();
+		env.TIDEMILL_DOWNLOAD_GITHUB = (await publisher(answer)).url;
+		const error = await resolve().catch((error: Error) => error.message);
+		expect(error).toContain(reason);
+		expect(error).toContain("no Go on this machine");
+		expect(error).toMatch(/network[\s\S]*install Go[\s\S]*TIDEMILL_BIN/);
+		expect(cacheEntries()).toEqual([]);
+	},
+);
+
+test("without a network and without Go, the error names both", async () => {
+	const error = await machine()
+		.resolve()
+		.catch((error: Error) => error.message);
+	expect(error).toContain("http://127.0.0.1:1 can't be reached");
+	expect(error).toContain("no Go on this machine");
+});
+
+test("a site that can't be reached is asked once for all programs", async () => {
+	const { env, directory, place } = machine();
+	fakeGo(place("path"), join(directory, "builds"));
+	const site = await publisher((request) => request.socket.destroy());
+	env.TIDEMILL_DOWNLOAD_GITHUB = site.url;
+	await resolveBinaries(["nats-server", "etcd", "versitygw"], { env }).catch(
+		() => {},
+	);
+	expect(site.seen).toEqual([checksumsPath]);
+});
+
+test("two processes at once build a program once", async () => {
+	const { directory, place, resolve, cached } = machine();
+	const builds = join(directory, "builds");
+	fakeGo(place("path"), builds);
+	expect(await Promise.all([resolve(), resolve()])).toEqual([cached, cached]);
+	expect(readFileSync(builds, "utf8")).toBe("built in nats-server\n");
+});
+
+test("a build that fails says Go's own words", async () => {
+	const { directory, place, resolve } = machine();
+	fakeGo(place("path"), join(directory, "builds"), "echo boom >&2; exit 1");
+	await expect(resolve()).rejects.toThrow(/go build .*ended with 1: boom/);
+});
+
+test("a network that fails while Go downloads modules is asked again", async () => {
+	const { directory, place, resolve, cached } = machine();
+	const builds = join(directory, "builds");
+	const go = fakeGo(place("path"), builds);
+	const text = readFileSync(go, "utf8");
+	const failed = join(directory, "failed");
+	const once = `[ -e ${failed} ] || { touch ${failed}; echo 502 >&2; exit 1; }`;
+	writeFileSync(go, text.replace("list) ", `list) ${once}; `));
+	expect(await resolve()).toBe(cached);
+	expect(readFileSync(builds, "utf8")).toBe("built in nats-server\n");
+});
+
+test("a disk that fills up while building is named", async () => {
+	const { directory, place, resolve } = machine();
+	fakeGo(
+		place("path"),
+		join(directory, "builds"),
+		"echo 'go: write /the/cache/a.out: no space left on device' >&2; exit 1",
+	);
+	await expect(resolve()).rejects.toThrow(
+		/disk that holds \/the\/cache\/a.out is full.*TIDEMILL_CACHE/,
+	);
+});

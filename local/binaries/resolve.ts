@@ -1,0 +1,269 @@
+import { execFile } from "node:child_process";
+import {
+	access,
+	chmod,
+	constants,
+	mkdir,
+	rename,
+	rm,
+	stat,
+} from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { withLock } from "../process/lock.ts";
+import { problem } from "../terminal/errors.ts";
+import { BuildFailure, buildPrograms } from "./build.ts";
+import { Downloader, DownloadFailure } from "./download.ts";
+import { type BinaryName, type Platform, pinnedBinaries } from "./pinned.ts";
+
+interface Surroundings {
+	env: NodeJS.ProcessEnv;
+	report: Report;
+	/** Ends a download or build that nobody wants any more. */
+	signal: AbortSignal;
+}
+
+export type Report = (name: BinaryName, text: string) => void;
+
+const thisPlatform: Platform = { os: process.platform, arch: process.arch };
+
+/**
+ * Finds the programs, each in the first place that has it: the folder `TIDEMILL_BIN`; the cache (`TIDEMILL_CACHE`, else
+ * `~/.cache/tidemill`); `PATH`, if it is of the pinned minor release; the publisher's download, which goes into the cache;
+ * built from source, into the cache. `TIDEMILL_DOWNLOADS=off` skips the download. Returns absolute paths; throws a
+ * LocalError that says what to do. `report` hears what takes time.
+ */
+export async function resolveBinaries<Name extends BinaryName>(
+	names: Name[],
+	options: Partial<Surroundings> = {},
+): Promise<Record<Name, string>> {
+	const surroundings: Surroundings = {
+		env: process.env,
+		report: () => {},
+		signal: new AbortController().signal,
+		...options,
+	};
+	const { env } = surroundings;
+	const paths = new Map<BinaryName, string>();
+	for (const name of names) {
+		const path =
+			(await inBinDirectory(name, env)) ??
+			(await inCache(name, env)) ??
+			(await onPath(name, env));
+		if (path) paths.set(name, path);
+	}
+	const missing = names.filter((name) => !paths.has(name));
+	if (missing.length > 0) {
+		await obtain(missing, surroundings);
+		for (const name of missing) paths.set(name, cachePath(name, env));
+	}
+	return Object.fromEntries(paths) as Record<Name, string>;
+}
+
+/** Where a program is kept once it was downloaded or built. */
+export function cachePath(
+	name: BinaryName,
+	env: NodeJS.ProcessEnv,
+	{ os, arch }: Platform = thisPlatform,
+): string {
+	const { version } = pinnedBinaries[name];
+	return join(cacheDirectory(env), `${name}-${version}-${os}-${arch}`);
+}
+
+/** True when a program on PATH may stand in for the pinned one: the same minor release. */
+export function isSameMinor(version: string, pinned: string): boolean {
+	const minor = (text: string) => text.split(".").slice(0, 2).join(".");
+	return minor(version) === minor(pinned);
+}
+
+/** What is kept for all local Tidemills of a person: `TIDEMILL_CACHE`, else `~/.cache/tidemill`. */
+export function cacheDirectory(env: NodeJS.ProcessEnv): string {
+	return (
+		env.TIDEMILL_CACHE ||
+		join(
+			env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"),
+			"tidemill",
+		)
+	);
+}
+
+/** The person's own word: any version, as long as it runs. */
+async function inBinDirectory(
+	name: BinaryName,
+	env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+	const directory = env.TIDEMILL_BIN;
+	if (!directory) return undefined;
+	const found = await stat(directory).catch(() => undefined);
+	if (!found?.isDirectory()) throw problem.binDirectoryMissing(directory);
+	const path = join(directory, name);
+	if (!(await exists(path))) return undefined;
+	await readVersion(name, path);
+	return path;
+}
+
+async function inCache(
+	name: BinaryName,
+	env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+	const path = cachePath(name, env);
+	return (await isExecutable(path)) ? path : undefined;
+}
+
+async function onPath(
+	name: BinaryName,
+	env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+	for (const directory of (env.PATH ?? "").split(delimiter)) {
+		const path = join(directory, name);
+		if (!directory || !(await isExecutable(path))) continue;
+		const version = await readVersion(name, path).catch(() => undefined);
+		if (version && isSameMinor(version, pinnedBinaries[name].version))
+			return path;
+	}
+	return undefined;
+}
+
+/** Downloads what can be downloaded and builds the rest, into the cache; one process at a time. */
+async function obtain(
+	names: BinaryName[],
+	surroundings: Surroundings,
+): Promise<void> {
+	const { env, report, signal } = surroundings;
+	const directory = cacheDirectory(env);
+	await mkdir(directory, { recursive: true });
+	await withLock(
+		join(directory, "lock"),
+		({ pid }) => {
+			for (const name of names)
+				report(name, `waiting for process ${pid}, which is getting it`);
+		},
+		async () => {
+			const downloader = new Downloader(env, signal);
+			const reasons = new Set<string>();
+			const toBuild: BinaryName[] = [];
+			for (const name of names) {
+				// The process that had the lock before us may have got it.
+				if (await inCache(name, env)) continue;
+				signal.throwIfAborted();
+				const failure = await download(name, downloader, surroundings);
+				if (failure === undefined) continue;
+				reasons.add(failure);
+				report(name, `to be built, since ${failure}`);
+				toBuild.push(name);
+			}
+			await build(toBuild, reasons, surroundings);
+		},
+	);
+}
+
+/** Returns why it could not be downloaded, or undefined when it is in the cache. */
+async function download(
+	name: BinaryName,
+	downloader: Downloader,
+	{ env, report }: Surroundings,
+): Promise<string | undefined> {
+	if (env.TIDEMILL_DOWNLOADS === "off") return "TIDEMILL_DOWNLOADS is off";
+	const release = pinnedBinaries[name].release(thisPlatform);
+	if (!release)
+		return `its publisher has no build for ${thisPlatform.os}/${thisPlatform.arch}`;
+	try {
+		await intoCache(name, env, (target) =>
+			downloader.fetchProgram(release, name, target, (text) =>
+				report(name, text),
+			),
+		);
+		report(name, "downloaded");
+		return undefined;
+	} catch (error) {
+		if (error instanceof DownloadFailure) return error.message;
+		throw error;
+	}
+}
+
+/** Builds the programs, module by module. */
+async function build(
+	names: BinaryName[],
+	reasons: Set<string>,
+	{ env, report, signal }: Surroundings,
+): Promise<void> {
+	const modules = Map.groupBy(names, (name) => pinnedBinaries[name].module);
+	for (const group of modules.values()) {
+		const targets = new Map(
+			group.map((name) => [name, `${cachePath(name, env)}.partial`]),
+		);
+		try {
+			await buildPrograms(targets, {
+				env,
+				signal,
+				report: (text) => {
+					for (const name of group) report(name, text);
+				},
+			});
+		} catch (error) {
+			if (!(error instanceof BuildFailure)) throw error;
+			throw problem.cannotObtain(group, [...reasons, error.message]);
+		}
+		for (const name of group) {
+			await intoCache(name, env, () => Promise.resolve());
+			report(name, "built");
+		}
+	}
+}
+
+/** Whatever writes the program writes it aside; it gets its name when it was seen to run. */
+async function intoCache(
+	name: BinaryName,
+	env: NodeJS.ProcessEnv,
+	write: (target: string) => Promise<void>,
+): Promise<void> {
+	const target = cachePath(name, env);
+	const partial = `${target}.partial`;
+	try {
+		await write(partial);
+		await chmod(partial, 0o755);
+		await readVersion(name, partial);
+		await rename(partial, target);
+	} finally {
+		await rm(partial, { force: true });
+	}
+}
+
+/** Asks a program for its version, such as `1.36.3`; throws a LocalError when it does not run here. */
+async function readVersion(name: BinaryName, path: string): Promise<string> {
+	let answer: string;
+	try {
+		const { stdout, stderr } = await promisify(execFile)(
+			path,
+			pinnedBinaries[name].versionArgs,
+			{ timeout: 20_000 },
+		);
+		answer = `${stdout}\n${stderr}`;
+	} catch (error) {
+		// The system runs what isn't a program as a shell script, so that "made for another processor" can't be told apart.
+		throw problem.wrongFile(
+			path,
+			(error as NodeJS.ErrnoException).code === "EACCES"
+				? "it is not executable"
+				: `it does not answer to ${pinnedBinaries[name].versionArgs.join(" ")}; it is damaged, or made for another system or processor`,
+		);
+	}
+	const version = /\d+\.\d+\.\d+/.exec(answer)?.[0];
+	if (!version) throw problem.wrongFile(path, "it does not tell its version");
+	return version;
+}
+
+function exists(path: string): Promise<boolean> {
+	return access(path).then(
+		() => true,
+		() => false,
+	);
+}
+
+function isExecutable(path: string): Promise<boolean> {
+	return access(path, constants.X_OK).then(
+		() => true,
+		() => false,
+	);
+}

@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectDirectory } from "../home/home.ts";
+import { LocalError } from "../terminal/errors.ts";
+
+/** Months of trying out; `make up` issues a new one each time. */
+const tokenDuration = "2160h";
+
+/** Runs kubectl as the local cluster's administrator. */
+export type Kubectl = (...args: string[]) => Promise<string>;
+
+export function kubectlOf(command: string, kubeconfig: string): Kubectl {
+	return async (...args) => {
+		try {
+			const { stdout } = await promisify(execFile)(
+				command,
+				["--kubeconfig", kubeconfig, ...args],
+				{ maxBuffer: 64 * 1024 * 1024 },
+			);
+			return stdout;
+		} catch (error) {
+			const { stderr, message } = error as Error & { stderr?: string };
+			throw new LocalError(
+				`kubectl ${args[0]} failed on the local cluster: ${stderr?.trim() || message}`,
+			);
+		}
+	};
+}
+
+/** Makes the cluster one for Tidemill: its kinds, namespace and roles. Can be repeated; what a person added stays. */
+export async function installResources(kubectl: Kubectl): Promise<void> {
+	const crds = await crdFiles();
+	const roles = [
+		"local/cluster/resources.yaml",
+		"deploy/rbac.yaml",
+		"deploy/roles.yaml",
+	];
+	await kubectl(
+		"apply",
+		"--server-side",
+		"--force-conflicts",
+		"--field-manager=tidemill-local",
+		...[...crds, ...roles.map((file) => join(projectDirectory, file))].map(
+			(file) => `--filename=${file}`,
+		),
+	);
+	await kubectl(
+		"wait",
+		"--for=condition=Established",
+		"--timeout=60s",
+		...crds.map((file) => `--filename=${file}`),
+	);
+}
+
+/** Paths of the manifests of Tidemill's kinds. */
+export async function crdFiles(): Promise<string[]> {
+	const directory = join(projectDirectory, "crds");
+	return (await readdir(directory))
+		.filter((file) => file.endsWith(".yaml"))
+		.map((file) => join(directory, file));
+}
+
+/** A token for the REST API, of the ServiceAccount that local/cluster/resources.yaml makes. */
+export async function issueToken(kubectl: Kubectl): Promise<string> {
+	const token = await kubectl(
+		"create",
+		"token",
+		"tidemill",
+		"--namespace=default",
+		`--duration=${tokenDuration}`,
+	);
+	return token.trim();
+}

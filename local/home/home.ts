@@ -1,0 +1,65 @@
+import { join, resolve } from "node:path";
+
+/** The project's folder. */
+export const projectDirectory = resolve(import.meta.dirname, "../..");
+
+/** Where one local Tidemill keeps all its state. Nothing of it lies elsewhere, so several can run side by side. */
+export interface Home {
+	directory: string;
+	/** Held by the running supervisor. */
+	lock: string;
+	/** Which children run: found again after a supervisor's sudden death. */
+	children: string;
+	ports: string;
+	/** Passwords, for the owner's eyes alone. */
+	secrets: string;
+	/** What operator seals signing secrets with for receive. */
+	sealKey: string;
+	/** Shell exports for people. */
+	env: string;
+	logs: string;
+	pki: string;
+	/** Kubeconfig files, `<user>.yaml`. */
+	kube: string;
+	/** kubectl, and `tidemill` itself. */
+	bin: string;
+	etcd: string;
+	nats: string;
+	/** Buckets. */
+	s3: string;
+	scratch: string;
+	/** What Node made of receive's code. */
+	compileCache: string;
+	/** DuckDB files: `<namespace>/<duckDB.path>`. */
+	warehouse: string;
+}
+
+/** `TIDEMILL_HOME` (relative to where the command was given), else `.tidemill` in the project. */
+export function locateHome(
+	env: NodeJS.ProcessEnv = process.env,
+	workingDirectory: string = process.cwd(),
+): Home {
+	const directory = env.TIDEMILL_HOME
+		? resolve(workingDirectory, env.TIDEMILL_HOME)
+		: join(projectDirectory, ".tidemill");
+	const inside = (name: string) => join(directory, name);
+	return {
+		directory,
+		lock: inside("lock"),
+		children: inside("children.json"),
+		ports: inside("ports.json"),
+		secrets: inside("secrets.json"),
+		sealKey: inside("seal-key"),
+		env: inside("env"),
+		logs: inside("logs"),
+		pki: inside("pki"),
+		kube: inside("kube"),
+		bin: inside("bin"),
+		etcd: inside("etcd"),
+		nats: inside("nats"),
+		s3: inside("s3"),
+		scratch: inside("scratch"),
+		compileCache: inside("compile-cache"),
+		warehouse: inside("warehouse"),
+	};
+}

@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream/promises";
+import type { TLSSocket } from "node:tls";
+import type { Logger } from "../../../service/log.ts";
+import type { ContainerLog } from "./container-log.ts";
+import { LogOptionError, parseLogOptions } from "./log-options.ts";
+import { readLog } from "./log-reader.ts";
+
+/** Where a container's log is: `growing` while the container runs. Or why there is none (yet). */
+export type LogSource =
+	| { path: string; growing: ContainerLog | undefined }
+	| { status: 400 | 404; message: string };
+
+export interface LogServerOptions {
+	host: string;
+	port: number;
+	/** PEM texts: our certificate and key, and the authority of those who may ask. */
+	tls: { cert: string; key: string; clientCA: string };
+	find: (namespace: string, pod: string, container: string) => LogSource;
+	log: Logger;
+}
+
+/**
+ * Serves kubelet's `/containerLogs/<namespace>/<pod>/<container>` to the apiserver, and to nobody else: it has asked RBAC
+ * whether the person may read the log, which a node can't. Throws when the port is taken.
+ */
+export async function startLogServer(
+	options: LogServerOptions,
+): Promise<{ port: number; close(): Promise<void> }> {
+	const { cert, key, clientCA } = options.tls;
+	const server = createServer(
+		{ cert, key, ca: clientCA, requestCert: true, rejectUnauthorized: true },
+		(request, response) => {
+			answer(request, response, options).catch((err) => {
+				// A reader that goes away in the middle of a log is nothing to speak of.
+				if (!response.destroyed)
+					options.log.warn({ err, path: request.url }, "a log wasn't served");
+				response.destroy();
+			});
+		},
+	);
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(options.port, options.host, resolve);
+	});
+	return {
+		port: (server.address() as AddressInfo).port,
+		close: () =>
+			new Promise((resolve) => {
+				server.close(() => resolve());
+				server.closeAllConnections();
+			}),
+	};
+}
+
+/** The apiserver's name as a client (pki.ts, kubeletClient). */
+const apiserverName = "kube-apiserver-kubelet-client";
+
+async function answer(
+	request: IncomingMessage,
+	response: ServerResponse,
+	options: LogServerOptions,
+): Promise<void> {
+	const refuse = (status: number, message: string) => {
+		response.writeHead(status, { "content-type": "text/plain" });
+		response.end(`${message}\n`);
+	};
+	const client = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
+	if (client !== apiserverName)
+		return refuse(403, "Only the apiserver may ask. Use kubectl logs.");
+
+	const { pathname, searchParams } = new URL(request.url!, "https://node");
+	const [what, namespace, pod, container, ...rest] = pathname
+		.slice(1)
+		.split("/")
+		.map(decodeURIComponent);
+	if (["exec", "attach", "portForward", "run"].includes(what!))
+		return refuse(
+			501,
+			`Local mode has no ${what}: its Pods are processes of this machine, without a container to enter. kubectl logs works.`,
+		);
+	if (what !== "containerLogs" || !container || rest.length > 0)
+		return refuse(404, "Here is /containerLogs/<namespace>/<pod>/<container>.");
+
+	let query: ReturnType<typeof parseLogOptions>;
+	try {
+		query = parseLogOptions(searchParams, Date.now());
+	} catch (error) {
+		if (!(error instanceof LogOptionError)) throw error;
+		return refuse(400, error.message);
+	}
+	if (query.previous)
+		return refuse(
+			400,
+			`previous terminated container "${container}" in pod "${pod}" not found: local mode starts a container once`,
+		);
+	const source = options.find(namespace!, pod!, container);
+	if ("status" in source) return refuse(source.status, source.message);
+	const gone = new AbortController();
+	response.on("close", () => gone.abort());
+	response.writeHead(200, { "content-type": "text/plain" });
+	// A follower knows at once that it is heard, also before the first line.
+	response.flushHeaders();
+	await pipeline(
+		readLog(source.path, query, source.growing, gone.signal),
+		response,
+	);
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { decide, type Local } from "./decide.ts";
+import { failures } from "./failures.ts";
+import { pod } from "./pod-fixture.ts";
+
+const now = Date.parse("2026-01-01T00:01:00Z");
+const fresh = { startedBefore: false, unsupported: undefined };
+const running: Local = { isRunning: true, hasEnded: false };
+const ended: Local = { isRunning: false, hasEnded: true };
+const deleted = {
+	deletionTimestamp: "2026-01-01T00:01:30Z",
+	deletionGracePeriodSeconds: 30,
+};
+const killAtMs = Date.parse(deleted.deletionTimestamp);
+const startTime = "2026-01-01T00:00:00Z";
+
+test("a Pod is started, and what runs is reported", () => {
+	expect(decide(pod(), undefined, fresh, now)).toEqual({ do: "start" });
+	expect(decide(pod(), running, fresh, now)).toEqual({ do: "report" });
+	expect(decide(pod(), ended, fresh, now)).toEqual({ do: "report" });
+});
+
+test("a Pod that can't run here, or was started by a node process that is gone, fails", () => {
+	const unsupported = { ...fresh, unsupported: "no" };
+	expect(decide(pod(), undefined, unsupported, now)).toEqual({
+		do: "fail",
+		failure: failures.unsupported("no"),
+	});
+	const startedBefore = { ...fresh, startedBefore: true };
+	expect(decide(pod(), undefined, startedBefore, now)).toEqual({
+		do: "fail",
+		failure: failures.nodeRestarted,
+	});
+});
+
+test("a deleted Pod is stopped, reported, told to be gone, and then left to its finalizers", () => {
+	expect(decide(pod(deleted), running, fresh, now)).toEqual({
+		do: "stop",
+		killAtMs,
+	});
+	expect(decide(pod(deleted), ended, fresh, now)).toEqual({ do: "report" });
+	const done = pod(deleted, {}, { phase: "Failed" });
+	expect(decide(done, ended, fresh, now)).toEqual({ do: "delete" });
+	const told = pod(
+		{ ...deleted, deletionGracePeriodSeconds: 0 },
+		{},
+		{ phase: "Failed" },
+	);
+	expect(decide(told, ended, fresh, now)).toEqual({ do: "rest" });
+});
+
+test("a Pod that is deleted before it could start fails, so that its Job goes on", () => {
+	expect(decide(pod(deleted), undefined, fresh, now)).toEqual({
+		do: "fail",
+		failure: failures.deleted,
+	});
+});
+
+test("a deadline is waited for, then ends the Pod within its grace period", () => {
+	const limited = (activeDeadlineSeconds: number) =>
+		pod(
+			{},
+			{ activeDeadlineSeconds, terminationGracePeriodSeconds: 5 },
+			{ startTime, phase: "Running" },
+		);
+	expect(decide(limited(61), running, fresh, now)).toEqual({
+		do: "report",
+		lookAgainAtMs: now + 1_000,
+	});
+	expect(decide(limited(60), running, fresh, now)).toEqual({
+		do: "stop",
+		failure: failures.deadlineExceeded,
+		killAtMs: now + 5_000,
+	});
+	expect(decide(limited(60), undefined, fresh, now)).toEqual({
+		do: "fail",
+		failure: failures.deadlineExceeded,
+	});
+});
+
+test("what is being stopped isn't given more time, but may be given less", () => {
+	const stopping = { ...running, killAtMs: killAtMs - 20_000 };
+	const stop = { do: "stop", killAtMs: killAtMs - 20_000 };
+	expect(decide(pod(), stopping, fresh, now)).toEqual(stop);
+	expect(decide(pod(deleted), stopping, fresh, now)).toEqual(stop);
+	const later = { ...running, killAtMs: killAtMs + 20_000 };
+	expect(decide(pod(deleted), later, fresh, now)).toEqual({
+		do: "stop",
+		killAtMs,
+	});
+});
+
+test("a Pod that ended stays as it is", () => {
+	for (const phase of ["Succeeded", "Failed"])
+		expect(decide(pod({}, {}, { phase }), undefined, fresh, now)).toEqual({
+			do: "rest",
+		});
+});

@@ -1,0 +1,52 @@
+import { ApiError, type KubeClient } from "../../../kube/client/client.ts";
+import { kinds, type Pod } from "../../../kube/kinds.ts";
+
+/** What the volumes of one Pod may refer to, in the Pod's namespace. */
+export interface Sources {
+	/** The values of a Secret by key; undefined when there is no such Secret. */
+	secret(name: string): Promise<Record<string, Buffer> | undefined>;
+	claimExists(name: string): Promise<boolean>;
+}
+
+/**
+ * A container can't start because something it refers to is missing. The Pod waits with the reason
+ * `CreateContainerConfigError` and this message, and the start is retried.
+ */
+export class ConfigError extends Error {
+	override name = "ConfigError";
+}
+
+/** Reads the sources from the apiserver. Throws {@link ConfigError} when the node may not read them. */
+export function sourcesOf(client: KubeClient, { metadata }: Pod): Sources {
+	const { namespace } = metadata;
+	return {
+		secret: async (name) => {
+			const secret = await readable(client.get(kinds.secret, name, namespace));
+			return secret && decoded(secret.data);
+		},
+		claimExists: async (name) =>
+			(await readable(
+				client.get(kinds.persistentVolumeClaim, name, namespace),
+			)) !== undefined,
+	};
+}
+
+/** Just after the binding the Node authorizer may not yet know that the Pod is ours, so it refuses for a moment. */
+async function readable<T>(reading: Promise<T>): Promise<T> {
+	try {
+		return await reading;
+	} catch (error) {
+		if (error instanceof ApiError && error.status === 403)
+			throw new ConfigError(error.message);
+		throw error;
+	}
+}
+
+function decoded(data: Record<string, string> = {}): Record<string, Buffer> {
+	return Object.fromEntries(
+		Object.entries(data).map(([key, value]) => [
+			key,
+			Buffer.from(value, "base64"),
+		]),
+	);
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { kinds, type Lease } from "../../../kube/kinds.ts";
+import { microTime } from "../../../kube/timestamps.ts";
+import type { Logger } from "../../../service/log.ts";
+import { type NodeFacts, nodeObject } from "./node-object.ts";
+
+/**
+ * Keeps the Node and its Lease (KEP-589) as they should be, until the signal: a Node that somebody deletes comes back.
+ * `onRegistered` is called when both are there for the first time.
+ */
+export async function keepRegistered(
+	client: KubeClient,
+	facts: NodeFacts,
+	onRegistered: () => void,
+	log: Logger,
+	signal: AbortSignal,
+): Promise<void> {
+	while (!signal.aborted) {
+		let waitMs = renewMs;
+		try {
+			await register(client, facts, Date.now());
+			onRegistered();
+		} catch (err) {
+			log.warn({ err }, "the node couldn't be registered");
+			waitMs = retryMs;
+		}
+		await sleep(waitMs, undefined, { signal }).catch(() => {});
+	}
+}
+
+const fieldManager = "tidemill-process-node";
+/** As kubelet: a Lease of 40 s, renewed after a quarter of it. */
+const leaseSeconds = 40;
+const renewMs = 10_000;
+const retryMs = 1_000;
+
+async function register(
+	client: KubeClient,
+	facts: NodeFacts,
+	nowMs: number,
+): Promise<void> {
+	const { metadata, status } = nodeObject(facts, nowMs);
+	const options = { fieldManager, force: true };
+	const node = await client.apply(kinds.node, { metadata }, options);
+	await client.applyStatus(kinds.node, { metadata, status }, { fieldManager });
+	const { name } = facts;
+	const lease: Lease = {
+		metadata: {
+			name,
+			namespace: "kube-node-lease",
+			// It goes with the Node.
+			ownerReferences: [
+				{ apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid! },
+			],
+		},
+		spec: {
+			holderIdentity: name,
+			leaseDurationSeconds: leaseSeconds,
+			renewTime: microTime(nowMs),
+		},
+	};
+	await client.apply(kinds.lease, lease, options);
+}

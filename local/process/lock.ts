@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+	identifyProcess,
+	isRunning,
+	type ProcessIdentity,
+} from "./identity.ts";
+
+export interface Lock {
+	release(): Promise<void>;
+}
+
+/**
+ * Takes a lock file, unless a running process has it: then that process. A lock whose owner was killed counts as free.
+ */
+export async function tryLock(
+	path: string,
+): Promise<Lock | { heldBy: ProcessIdentity }> {
+	await mkdir(dirname(path), { recursive: true });
+	// Written aside and linked into place: the lock file is never seen half-written, and link(2) fails if it exists.
+	const draft = `${path}.${randomUUID()}`;
+	await writeFile(draft, JSON.stringify(identifyProcess(process.pid)));
+	try {
+		for (;;) {
+			try {
+				await link(draft, path);
+				return { release: () => rm(path, { force: true }) };
+			} catch (error) {
+				if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+			}
+			const content = await readLock(path);
+			// Released in the meantime.
+			if (content === undefined) continue;
+			const owner = ownerOf(content);
+			if (owner && isRunning(owner)) return { heldBy: owner };
+			await removeLeftover(path, content);
+		}
+	} finally {
+		await rm(draft, { force: true });
+	}
+}
+
+/** Does something that must not happen twice at once; waits for its turn as long as the other process lives. */
+export async function withLock<T>(
+	path: string,
+	onWait: (owner: ProcessIdentity) => void,
+	action: () => Promise<T>,
+): Promise<T> {
+	for (;;) {
+		const lock = await tryLock(path);
+		if ("heldBy" in lock) {
+			onWait(lock.heldBy);
+			await delay(250);
+			continue;
+		}
+		try {
+			return await action();
+		} finally {
+			await lock.release();
+		}
+	}
+}
+
+/**
+ * Removes the lock of a dead process, and no other: one at a time looks again and removes it, so that what is removed is
+ * what was seen. Who finds another at it waits for its end.
+ */
+async function removeLeftover(path: string, content: string): Promise<void> {
+	const turn = await tryLock(`${path}.leftover`);
+	if ("heldBy" in turn) {
+		await delay(10);
+		return;
+	}
+	try {
+		if ((await readLock(path)) === content) await rm(path, { force: true });
+	} finally {
+		await turn.release();
+	}
+}
+
+/** Whom a lock file names; undefined when there is none. Whether that process still runs is another question. */
+export async function readOwner(
+	path: string,
+): Promise<ProcessIdentity | undefined> {
+	return ownerOf((await readLock(path)) ?? "");
+}
+
+async function readLock(path: string): Promise<string | undefined> {
+	try {
+		return await readFile(path, "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
+	}
+}
+
+/** Undefined for what isn't ours to understand, which is nobody's. */
+function ownerOf(content: string): ProcessIdentity | undefined {
+	try {
+		return JSON.parse(content);
+	} catch {
+		return undefined;
+	}
+}
