@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-test("the Kubernetes client's library, which would double its memory, is not loaded", async () => {
+test("the Kubernetes client library, which would double the memory, is not loaded", async () => {
 	const main = new URL("main.ts", import.meta.url).href;
 	const script = `
 		import { registerHooks } from "node:module";

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { loadCluster } from "../kube/client/cluster.ts";
@@ -8,13 +9,14 @@ import { createLog } from "../service/log.ts";
 import { connectNats } from "../service/nats.ts";
 import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
+import { NatsRateCounter } from "./caller/rate-counter.ts";
+import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
 import { createApi } from "./server.ts";
-import { SharedState } from "./shared-state.ts";
 
-/** A caller is told sooner than this that the apiserver doesn't answer. */
+/** A caller gets an answer within this time even if the apiserver sends none. */
 const requestTimeoutMs = 10_000;
 
-/** `tidemill api`: serves the REST API until SIGTERM, then answers what it accepted and returns 0. */
+/** `tidemill api`: serves the REST API until SIGTERM, then answers the accepted requests and returns 0. */
 export async function main(): Promise<number> {
 	const log = createLog("api");
 	const settings = new Settings();
@@ -38,22 +40,23 @@ export async function main(): Promise<number> {
 		registry,
 	});
 
-	const shared = new SharedState({
-		replicas: settings.integer("STREAM_REPLICAS", {
-			min: 1,
-			max: 5,
-			fallback: 1,
-		}),
+	const replicas = settings.integer("STREAM_REPLICAS", {
+		min: 1,
+		max: 5,
+		fallback: 1,
 	});
-	// In the background: without NATS the API does all that needs none.
+	let nats: NatsConnection | undefined;
+	const connection = () => {
+		if (!nats || nats.isClosed()) throw new Error("not connected to NATS");
+		return nats;
+	};
+	// In the background: most requests need no NATS.
 	const connecting = connectNats(settings, "api", log, stopping).then(
-		(connection) => {
-			shared.connected(connection);
-			return connection;
+		(connected) => {
+			nats = connected;
 		},
 		(error) => {
 			if (!stopping.aborted) throw error;
-			return undefined;
 		},
 	);
 	const api = createApi({
@@ -68,9 +71,9 @@ export async function main(): Promise<number> {
 				fallback: 120,
 			}),
 			windowMs: 60_000,
-			shared,
+			shared: new NatsRateCounter({ connection, replicas }),
 		},
-		requests: shared,
+		idempotency: new NatsIdempotencyStore({ connection, replicas }),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,
@@ -84,9 +87,9 @@ export async function main(): Promise<number> {
 			.catch(explainTakenPort);
 		isListening = true;
 		log.info({ address }, "serving the REST API");
-		const [connection] = await Promise.all([connecting, fired(stopping)]);
+		await Promise.all([connecting, fired(stopping)]);
 		await api.close();
-		await connection?.close();
+		await nats?.close();
 	} finally {
 		await api.close();
 		await health.close();
@@ -98,7 +101,7 @@ export async function main(): Promise<number> {
 function explainTakenPort(error: NodeJS.ErrnoException): never {
 	if (error.code !== "EADDRINUSE") throw error;
 	throw new SettingError(
-		`${error.message}: another process has that port. Set API_PORT to a free one.`,
+		`${error.message}: another process uses that port. Set API_PORT to a free one.`,
 	);
 }
 

@@ -8,36 +8,49 @@ import fastify, {
 } from "fastify";
 import { hasReason, type KubeClient } from "../kube/client/client.ts";
 import type { Logger } from "../service/log.ts";
-import { accepts } from "./accept.ts";
-import { accountOf } from "./caller/account.ts";
+import { accountOf, isDnsLabel } from "./caller/account.ts";
 import { ApiserverReadiness } from "./caller/apiserver-readiness.ts";
+import {
+	type Authentication,
+	Authenticator,
+	bearerToken,
+} from "./caller/authenticator.ts";
 import {
 	RateLimit,
 	type RateLimitOptions,
 	rateHeaders,
 	rateLimited,
 } from "./caller/rate-limit.ts";
-import { bearerToken, Reception, type Visitor } from "./caller/reception.ts";
 import { serveDocumentation } from "./document/documentation.ts";
-import { type Operation, operations } from "./document/operations.ts";
-import { RequestError, requestErrorOf } from "./errors.ts";
-import type { Caller, Question } from "./handler.ts";
-import { carryOutOnce, type RequestStore } from "./once/request-keys.ts";
+import { accepts, parseJsonBodies } from "./http/content-type.ts";
+import { RequestError, requestErrorOf } from "./http/errors.ts";
+import { isObject } from "./http/json-object.ts";
+import type {
+	ApiRequest,
+	Caller,
+	IdempotentRequest,
+	Operation,
+} from "./http/operation.ts";
+import {
+	type IdempotencyStore,
+	performOnce,
+} from "./idempotency/idempotency-key.ts";
+import { operations } from "./operations.ts";
 
 export interface ApiOptions {
 	/** A client of the apiserver that acts with this token and has no credentials of its own. */
 	clientFor(token: string): KubeClient;
 	rateLimit: RateLimitOptions;
-	/** Where requests with an Idempotency-Key are kept; without it they are answered 503. */
-	requests?: RequestStore | undefined;
-	/** Addresses of proxies whose X-Forwarded-For is believed, as fastify's `trustProxy`. */
+	/** Without it, requests with an Idempotency-Key are answered 503. */
+	idempotency?: IdempotencyStore | undefined;
+	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	log: Logger;
-	/** Fires when the server is about to stop: who waits for a run's end is answered then. */
+	/** Fires when the server begins to stop. Requests that wait for a run are answered then. */
 	stopping: AbortSignal;
 }
 
-/** As much as etcd takes of one object, less its metadata. */
+/** etcd's limit for one object, less its metadata. */
 const maxBodyBytes = 1024 * 1024;
 
 const methods: HTTPMethods[] = [
@@ -52,12 +65,12 @@ const methods: HTTPMethods[] = [
 	"QUERY",
 ];
 
-/** The REST façade (design §7): not listening yet. Nothing of a request reaches the apiserver but what handlers send. */
+/** The REST API, not listening yet. Only what handlers send reaches the apiserver. */
 export function createApi(options: ApiOptions): FastifyInstance {
 	const api = fastify({
 		genReqId: () => randomUUID(),
 		bodyLimit: maxBodyBytes,
-		// Accepted requests are answered while stopping, as all others.
+		// Requests accepted while stopping are answered like any other.
 		return503OnClosing: false,
 		routerOptions: { ignoreTrailingSlash: true },
 		frameworkErrors: (error, request, reply) =>
@@ -65,25 +78,29 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		...(options.trustedProxies && { trustProxy: options.trustedProxies }),
 	});
 	const readiness = new ApiserverReadiness();
-	const reception = new Reception(
+	const authenticator = new Authenticator(
 		options.clientFor,
 		readiness,
 		new RateLimit(options.rateLimit),
 	);
-	const visitors = new WeakMap<FastifyRequest, Visitor>();
+	const authentications = new WeakMap<FastifyRequest, Authentication>();
 
-	api.removeContentTypeParser("text/plain");
-	acceptJson(api);
+	parseJsonBodies(api);
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
-		const visitor = await reception.receive(request);
-		visitors.set(request, visitor);
-		reply.headers(rateHeaders(visitor.rate));
-		if (visitor.rate.isOver) throw rateLimited(visitor.rate);
+		const authentication = await authenticator.authenticate(request);
+		authentications.set(request, authentication);
+		reply.headers(rateHeaders(authentication.rate));
+		if (authentication.rate.isExceeded) throw rateLimited(authentication.rate);
 	});
 	for (const operation of operations)
-		serve(api, operation, (request) => visitors.get(request)!, options);
-	serveDocumentation(api);
+		serve(
+			api,
+			operation,
+			(request) => authentications.get(request)!.requireIdentity(),
+			options,
+		);
+	serveDocumentation(api, operations);
 	for (const path of new Set(operations.map(({ path }) => path)))
 		refuseOtherMethods(api, path);
 	api.addHook("onResponse", async (request, reply) => {
@@ -101,7 +118,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.setNotFoundHandler(() => {
 		throw new RequestError(
 			"NotFound",
-			"There is nothing here. GET /v1/openapi.json says what the API has; /docs is for people.",
+			"There is no such path. GET /v1/openapi.json lists all paths; /docs is the same for people.",
 		);
 	});
 	api.setErrorHandler(async (error, request, reply) => {
@@ -120,63 +137,66 @@ export function createApi(options: ApiOptions): FastifyInstance {
 function serve(
 	api: FastifyInstance,
 	operation: Operation,
-	visitorOf: (request: FastifyRequest) => Visitor,
+	identityOf: (
+		request: FastifyRequest,
+	) => ReturnType<Authentication["requireIdentity"]>,
 	options: ApiOptions,
 ): void {
 	const { method, path, handler, produces = "application/json" } = operation;
 	api.route({
 		method,
 		url: fastifyPath(path),
-		// Before the body is read: who may not ask need not send it.
+		// Before the body is read, so that a caller without access need not send it.
 		onRequest: async (request) => {
-			visitorOf(request).requireIdentity();
+			identityOf(request);
 			if (!accepts(request.headers.accept, produces))
 				throw new RequestError(
 					"NotAcceptable",
-					`The answer is ${produces}, which Accept doesn't allow. Leave Accept out, or add that.`,
+					`The response is ${produces}, which Accept excludes. Omit Accept or include that type.`,
 				);
 		},
 		handler: async (request, reply) => {
-			const { identity, token } = visitorOf(request).requireIdentity();
-			const caller = callerOf(request, reply, identity, token, options);
-			const question = questionOf(request);
+			const { identity, token } = identityOf(request);
+			const account = accountOf(
+				identity,
+				request.headers["tidemill-account"]?.toString(),
+			);
+			const caller = callerOf(reply, account, token, options);
+			requireNames(request);
 			const key = request.headers["idempotency-key"]?.toString();
 			if (method !== "POST" || key === undefined)
-				return handler(caller, question, reply);
-			return carryOutOnce(
-				options.requests,
+				return handler(caller, apiRequest(operation, request), reply);
+			return performOnce(
+				options.idempotency,
 				{
-					account: caller.account,
+					account,
 					subject: identity.username,
-					path: request.routeOptions.url + JSON.stringify(question.params),
-					body: question.body,
+					path: request.routeOptions.url + JSON.stringify(request.params),
+					body: request.body,
 					key,
 				},
-				async (once) =>
-					(await handler(caller, { ...question, once }, reply)) as {
-						name: string;
-					},
+				async (idempotency) =>
+					(await handler(
+						caller,
+						apiRequest(operation, request, idempotency),
+						reply,
+					)) as { name: string },
 			);
 		},
 	});
 }
 
 function callerOf(
-	request: FastifyRequest,
 	reply: FastifyReply,
-	identity: Parameters<typeof accountOf>[0],
+	account: string,
 	token: string,
 	{ clientFor, stopping }: ApiOptions,
 ): Caller {
-	const account = accountOf(
-		identity,
-		request.headers["tidemill-account"]?.toString(),
-	);
 	return {
 		client: clientFor(token),
 		account,
-		// Made only for the few that wait: it costs as much as the rest of a caller.
-		get gone() {
+		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
+		get signal() {
 			const closed = new AbortController();
 			if (reply.raw.closed) closed.abort();
 			reply.raw.once("close", () => closed.abort());
@@ -185,24 +205,28 @@ function callerOf(
 	};
 }
 
-function questionOf({
-	params,
-	query,
-	body,
-	headers,
-}: FastifyRequest): Question {
-	const question: Question = {
+function apiRequest(
+	{ body: expected }: Operation,
+	{ params, query, body, headers }: FastifyRequest,
+	idempotency?: IdempotentRequest,
+): ApiRequest {
+	const isAbsent = body === undefined && !expected?.isRequired;
+	if (expected && !isAbsent && !isObject(body))
+		throw new RequestError("InvalidRequest", "The body must be a JSON object.");
+	return {
 		params: params as Record<string, string>,
 		query: firstValues(query as Record<string, string | string[]>),
-		body,
+		body: isObject(body) ? body : {},
 		ifMatch: headers["if-match"],
-		once: undefined,
+		idempotency,
 	};
-	// A name becomes part of a path: nothing but what an object can be called may pass.
-	for (const name of Object.values(question.params))
-		if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name!))
-			throw new RequestError("NotFound", `Nothing can be called "${name}".`);
-	return question;
+}
+
+/** A name becomes part of a path to the apiserver. Some names, such as those of Runs, are longer than our own may be. */
+function requireNames({ params }: FastifyRequest): void {
+	for (const name of Object.values(params as Record<string, string>))
+		if (!isDnsLabel(name))
+			throw new RequestError("NotFound", `"${name}" is not a valid name.`);
 }
 
 function firstValues(
@@ -224,7 +248,7 @@ function refuseOtherMethods(api: FastifyInstance, path: string): void {
 		onRequest: () => {
 			throw new RequestError(
 				"MethodNotAllowed",
-				`This method has no meaning here. Use ${allow}.`,
+				`Method not allowed. Use ${allow}.`,
 				{ headers: { allow } },
 			);
 		},
@@ -246,18 +270,4 @@ function answerError(
 	if (answer.status >= 500)
 		log.error({ request: request.id, err: error }, "failed");
 	reply.code(answer.status).headers(answer.headers).send(answer.toJSON());
-}
-
-/** JSON, and nothing at all: many clients name a content type even where they send nothing. */
-function acceptJson(api: FastifyInstance): void {
-	const parse = api.getDefaultJsonParser("error", "error");
-	api.removeContentTypeParser("application/json");
-	api.addContentTypeParser<string>(
-		["application/json", "application/merge-patch+json"],
-		{ parseAs: "string" },
-		(request, body, done) => {
-			if (body === "") done(null, undefined);
-			else void parse(request, body, done);
-		},
-	);
 }

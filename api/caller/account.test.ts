@@ -14,22 +14,22 @@ test("a service account's account is its namespace", () => {
 
 test("a service account can't name another account", () => {
 	expect(() => accountOf(serviceAccount, "bank")).toThrow(
-		"reaches that account alone",
+		"access to that account only",
 	);
 });
 
-test("a person names the account", () => {
+test("a person must name the account", () => {
 	expect(accountOf(person, "bank")).toBe("bank");
 	expect(() => accountOf(person, undefined)).toThrow("Tidemill-Account");
 });
 
-test("a name that only looks like a service account's names no account", () => {
-	const pretender = { ...person, username: serviceAccount.username };
-	expect(() => accountOf(pretender, undefined)).toThrow("Tidemill-Account");
+test("a user named like a service account has no account of its own", () => {
+	const impostor = { ...person, username: serviceAccount.username };
+	expect(() => accountOf(impostor, undefined)).toThrow("Tidemill-Account");
 });
 
 test.each(["", "..", "a/b", "a/../b", "A", "a.b", "-a", "a".repeat(64), "a\n"])(
-	"an account of %j is no namespace",
+	"%j is refused as the name of an account",
 	(account) => {
 		expect(() => accountOf(person, account)).toThrow("namespace");
 	},

@@ -1,9 +1,9 @@
-import { RequestError } from "../errors.ts";
-import type { Identity } from "./identity-cache.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
+import type { Identity } from "./authenticator.ts";
 
 /**
- * The account (namespace) that a request is about: that of a ServiceAccount's token; other callers name it in the header
- * `Tidemill-Account`. What they may do there is for the apiserver to say. Throws {@link RequestError}.
+ * The account (namespace) of a request: a service account's own namespace; other callers name it in the header
+ * `Tidemill-Account`. RBAC decides what they may do there. Throws {@link RequestError}.
  */
 export function accountOf(
 	identity: Identity,
@@ -14,31 +14,27 @@ export function accountOf(
 		if (header !== undefined && header !== own)
 			throw new RequestError(
 				"Forbidden",
-				`The token is of a service account in ${own} and reaches that account alone. Leave Tidemill-Account out.`,
+				`The token belongs to a service account in ${own} and gives access to that account only. Omit Tidemill-Account.`,
 			);
 		return own;
 	}
 	if (header === undefined)
 		throw new RequestError(
 			"AccountRequired",
-			"The token is not of a service account. Name the account in the header Tidemill-Account.",
+			"The token does not belong to a service account. Name the account in the header Tidemill-Account.",
 			{ details: [{ path: "Tidemill-Account", message: "is required" }] },
 		);
-	// It becomes a part of a path: nothing but a namespace's name (RFC 1123 label) may pass.
-	if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(header))
-		throw new RequestError(
-			"InvalidRequest",
-			"Tidemill-Account is not the name of a namespace.",
-			{
-				details: [
-					{
-						path: "Tidemill-Account",
-						message: "must be the name of a namespace",
-					},
-				],
-			},
+	if (!isDnsLabel(header))
+		throw invalidParameter(
+			"Tidemill-Account",
+			"must be the name of a namespace",
 		);
 	return header;
+}
+
+/** Whether a text is an RFC 1123 label. Anything else must not become part of a path to the apiserver. */
+export function isDnsLabel(text: string): boolean {
+	return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text);
 }
 
 function namespaceOf({ username, groups }: Identity): string | undefined {

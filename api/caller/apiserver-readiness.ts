@@ -1,29 +1,29 @@
 import type { KubeClient } from "../../kube/client/client.ts";
-import { unavailable } from "../errors.ts";
+import { unavailable } from "../http/errors.ts";
 
 /**
- * Tells a refusal from an apiserver that has just started: until it has read its roles it forbids everything to
- * everybody, and isn't ready (`/readyz`, which who is signed in may ask by the default role `system:public-info-viewer`).
+ * Distinguishes a real 403 from that of an apiserver that is starting: until it has read its roles, it forbids everything
+ * and isn't ready. Any authenticated user may ask `/readyz`, by the default role `system:public-info-viewer`.
  */
 export class ApiserverReadiness {
-	/** It has told that it is ready. Where that role was taken away, it never does, and refusals are believed. */
-	#tells = false;
+	/** It has once reported that it is ready. Without that default role it never does; then every 403 counts as real. */
+	#hasReported = false;
 
-	/** To be called once somebody is signed in, while all is well. */
+	/** Call this after an authentication, while the apiserver works. */
 	async learn(client: KubeClient): Promise<void> {
-		if (!this.#tells) await this.#isReady(client);
+		if (!this.#hasReported) await this.#isReady(client);
 	}
 
-	/** What a refusal means: itself, or that the apiserver isn't ready. */
+	/** Returns the 403 itself, or a 503 if the apiserver isn't ready. */
 	async judge(refusal: unknown, client: KubeClient): Promise<unknown> {
 		const isReady = await this.#isReady(client);
-		return isReady || !this.#tells ? refusal : unavailable();
+		return isReady || !this.#hasReported ? refusal : unavailable();
 	}
 
 	async #isReady(client: KubeClient): Promise<boolean> {
 		try {
 			await client.rawText("GET", "/readyz");
-			this.#tells = true;
+			this.#hasReported = true;
 			return true;
 		} catch {
 			return false;

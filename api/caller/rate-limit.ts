@@ -1,45 +1,45 @@
-import { RequestError } from "../errors.ts";
-import { GroupedCounter } from "./grouped-counter.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { RequestError } from "../http/errors.ts";
 
 /** Counts that all replicas share. */
 export interface SharedCounter {
-	/** Adds requests to a subject's count in a window, and returns it. Throws when that can't be told. */
+	/** Adds requests to a subject's count in a window and returns the new count. Throws if the count is unknown. */
 	add(window: number, subject: string, requests: number): Promise<number>;
 }
 
 export interface RateLimitOptions {
-	/** Requests that a subject has in a window. */
+	/** Requests per subject and window. */
 	limit: number;
 	windowMs: number;
 	shared?: SharedCounter | undefined;
 	now?: () => number;
 }
 
-/** Where a subject stands after one more request. */
-export interface Rate {
+/** A subject's standing after one more request. */
+export interface RateStatus {
 	limit: number;
 	remaining: number;
-	/** Seconds until the window ends, and all is forgotten. */
+	/** Seconds until the window ends and the count restarts. */
 	resetSeconds: number;
-	isOver: boolean;
+	isExceeded: boolean;
 }
 
 /**
- * What each replica counts ahead, of the limit: so a subject costs NATS at most 17 questions a second and replica, however
- * many requests it may send, and a replica that isn't asked again keeps back a thousandth.
+ * The share of the limit that a replica reserves with each call to the shared counter: at most 17 calls a second per
+ * subject and replica, however many requests arrive. A replica that gets no more requests withholds a thousandth.
  */
-const shareAhead = 1 / 1_000;
-/** After a failure nobody waits for the shared counter so long. */
+const reservedShare = 1 / 1_000;
+/** After a failure, no request waits for the shared counter for this long. */
 const pauseMs = 1_000;
 
 /**
- * So many requests per subject and window of the clock, whichever replica they come to; each replica counts for itself
- * as long as it can't ask the shared counter.
+ * Limits the requests per subject and window of the clock over all replicas. While the shared counter is unavailable,
+ * each replica counts alone.
  */
 export class RateLimit {
 	readonly #options: RateLimitOptions;
 	readonly #now: () => number;
-	readonly #shared: GroupedCounter | undefined;
+	readonly #shared: BatchedCounter | undefined;
 	#window = 0;
 	#counts = new Map<string, number>();
 	#pausedUntil = 0;
@@ -47,23 +47,24 @@ export class RateLimit {
 	constructor(options: RateLimitOptions) {
 		this.#options = options;
 		this.#now = options.now ?? Date.now;
-		const ahead = Math.floor(options.limit * shareAhead);
-		this.#shared = options.shared && new GroupedCounter(options.shared, ahead);
+		const reserve = Math.floor(options.limit * reservedShare);
+		this.#shared =
+			options.shared && new BatchedCounter(options.shared, reserve);
 	}
 
 	/** Counts a request of the subject. */
-	async take(subject: string): Promise<Rate> {
+	async count(subject: string): Promise<RateStatus> {
 		const window = this.#currentWindow();
 		const own = (this.#counts.get(subject) ?? 0) + 1;
 		this.#counts.set(subject, own);
 		const count = (await this.#sharedCount(window, subject)) ?? own;
 		if (window === this.#window)
 			this.#counts.set(subject, Math.max(count, this.#counts.get(subject)!));
-		return this.#rate(window, count);
+		return this.#status(window, count);
 	}
 
-	/** The subject has had all that it may in this window, as far as this replica knows. Counts nothing. */
-	isUsedUp(subject: string): boolean {
+	/** Whether the subject has no requests left in this window, as far as this replica knows. Counts nothing. */
+	isExhausted(subject: string): boolean {
 		this.#currentWindow();
 		return (this.#counts.get(subject) ?? 0) >= this.#options.limit;
 	}
@@ -76,7 +77,7 @@ export class RateLimit {
 		try {
 			return await this.#shared.add(window, subject);
 		} catch {
-			// NATS is away, which its own log says: this replica's count is the best that there is.
+			// NATS is away, as the log of its connection says. Fall back to this replica's count.
 			this.#pausedUntil = this.#now() + pauseMs;
 			return undefined;
 		}
@@ -91,30 +92,103 @@ export class RateLimit {
 		return window;
 	}
 
-	#rate(window: number, count: number): Rate {
+	#status(window: number, count: number): RateStatus {
 		const { limit, windowMs } = this.#options;
 		const leftMs = Math.max(0, (window + 1) * windowMs - this.#now());
 		return {
 			limit,
 			remaining: Math.max(0, limit - count),
 			resetSeconds: Math.ceil(leftMs / 1000),
-			isOver: count > limit,
+			isExceeded: count > limit,
 		};
 	}
 }
 
-export function rateHeaders(rate: Rate): Record<string, string> {
+export function rateHeaders(status: RateStatus): Record<string, string> {
 	return {
-		"x-ratelimit-limit": String(rate.limit),
-		"x-ratelimit-remaining": String(rate.remaining),
-		"x-ratelimit-reset": String(rate.resetSeconds),
+		"x-ratelimit-limit": String(status.limit),
+		"x-ratelimit-remaining": String(status.remaining),
+		"x-ratelimit-reset": String(status.resetSeconds),
 	};
 }
 
-export function rateLimited({ limit, resetSeconds }: Rate): RequestError {
+export function rateLimited({ limit, resetSeconds }: RateStatus): RequestError {
 	return new RequestError(
 		"RateLimited",
-		`That was more than ${limit} requests in a minute. Go on in ${resetSeconds} seconds.`,
+		`More than ${limit} requests in a minute. Retry in ${resetSeconds} seconds.`,
 		{ headers: { "retry-after": String(resetSeconds) } },
 	);
+}
+
+/** A subject's counts in a window. */
+interface Counts {
+	/** The counts from `next` to `last` are reserved and not yet used. */
+	next: number;
+	last: number;
+	/** Requests that wait for a count. */
+	waiting: number;
+	/** Settles when the pending call has reserved more. */
+	refill: Promise<void> | undefined;
+}
+
+/**
+ * Batches the calls to a shared counter: one call covers all requests of a subject that arrive in one turn of the event
+ * loop or while the previous call is pending. Each request still gets a count of its own.
+ */
+export class BatchedCounter {
+	readonly #counter: SharedCounter;
+	readonly #reserve: number;
+	#window = 0;
+	/** By subject, in this window. */
+	#counts = new Map<string, Counts>();
+
+	/** @param reserve how many counts each call reserves for later requests. Unused ones lapse with the window. */
+	constructor(counter: SharedCounter, reserve: number) {
+		this.#counter = counter;
+		this.#reserve = reserve;
+	}
+
+	/** Adds one request and returns its count. Throws as the counter does. */
+	async add(window: number, subject: string): Promise<number> {
+		const counts = this.#countsOf(window, subject);
+		counts.waiting++;
+		try {
+			while (counts.next > counts.last) {
+				counts.refill ??= this.#refill(counts, window, subject);
+				await counts.refill;
+			}
+			return counts.next++;
+		} finally {
+			counts.waiting--;
+		}
+	}
+
+	#countsOf(window: number, subject: string): Counts {
+		if (window !== this.#window) {
+			this.#window = window;
+			this.#counts = new Map();
+		}
+		let counts = this.#counts.get(subject);
+		if (!counts) {
+			counts = { next: 1, last: 0, waiting: 0, refill: undefined };
+			this.#counts.set(subject, counts);
+		}
+		return counts;
+	}
+
+	async #refill(
+		counts: Counts,
+		window: number,
+		subject: string,
+	): Promise<void> {
+		try {
+			await nextTurn();
+			const size = counts.waiting + this.#reserve;
+			const total = await this.#counter.add(window, subject, size);
+			counts.next = total - size + 1;
+			counts.last = total;
+		} finally {
+			counts.refill = undefined;
+		}
+	}
 }

@@ -1,9 +1,12 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
+import type { Operation } from "../http/operation.ts";
 import type { OpenApiDocument } from "./openapi.ts";
-import { type Operation, operations } from "./operations.ts";
 
-/** The API for people to read: one page of HTML that asks nobody for anything. */
-export function docsPage(document: OpenApiDocument): string {
+/** The API documentation for people: one HTML page that loads nothing else. */
+export function docsPage(
+	document: OpenApiDocument,
+	operations: Operation[],
+): string {
 	const { info, tags, components } = document;
 	return `<!doctype html>
 <html lang="en">
@@ -18,7 +21,7 @@ export function docsPage(document: OpenApiDocument): string {
 <p>For machines: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
 <nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#schemas">bodies</a></nav>
 </header>
-${tags.map(({ name }) => section(name, document)).join("\n")}
+${tags.map(({ name }) => section(name, document, operations)).join("\n")}
 <section id="schemas"><h2>Bodies</h2>
 ${Object.entries(components.schemas)
 	.map(
@@ -39,7 +42,11 @@ code{padding:0 .25em}pre{padding:.75rem;overflow:auto}article{border-top:1px sol
 @media(prefers-color-scheme:dark){body{color:#e6e9ed;background:#14171a}code,pre{background:#23272d}a{color:#7db7ff}article{border-color:#343a42}}
 `;
 
-function section(tag: string, document: OpenApiDocument): string {
+function section(
+	tag: string,
+	document: OpenApiDocument,
+	operations: Operation[],
+): string {
 	const own = operations.filter((operation) => operation.tag === tag);
 	return `<section id="${tag}"><h2>${text(tag)}</h2>
 ${own.map((operation) => article(operation, document)).join("\n")}
@@ -60,7 +67,7 @@ function article(operation: Operation, document: OpenApiDocument): string {
 	);
 	return `<article id="${id}">
 <h3><span class="method">${method}</span> <code>${text(path)}</code></h3>
-<p>${text(summary)}.${body ? ` Body: ${linkTo(body.schema)}${body.isRequired ? "" : " (may be left out)"}.` : ""}</p>
+<p>${text(summary)}.${body ? ` Body: ${linkTo(body.schema)}${body.isRequired ? "" : " (optional)"}.` : ""}</p>
 <ul>${parameters.join("")}${outcomes.join("")}</ul>
 </article>`;
 }
@@ -99,7 +106,7 @@ function nameOf(ref: string): string {
 	return ref.split("/").at(-1)!;
 }
 
-/** Text in which \`…\` is code. */
+/** Markdown text in which only \`…\` has a meaning. */
 function prose(markdown: string): string {
 	return text(markdown).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }

@@ -1,12 +1,16 @@
 import type { FastifyInstance } from "fastify";
+import type { Operation } from "../http/operation.ts";
 import { docsPage } from "./docs-page.ts";
 import { openApiDocument } from "./openapi.ts";
 
-/** `/v1/openapi.json` and `/docs`, for everybody: they say what there could be, and nothing of what there is. */
-export function serveDocumentation(api: FastifyInstance): void {
-	const document = openApiDocument();
+/** Serves `/v1/openapi.json` and `/docs` without authentication: they describe the API and reveal nothing of any account. */
+export function serveDocumentation(
+	api: FastifyInstance,
+	operations: Operation[],
+): void {
+	const document = openApiDocument(operations);
 	const json = JSON.stringify(document);
-	const html = docsPage(document);
+	const html = docsPage(document, operations);
 	api.get("/v1/openapi.json", (_request, reply) =>
 		reply.type("application/json").send(json),
 	);

@@ -4,13 +4,13 @@ import {
 	readResourceSchemas,
 	type Schema,
 } from "../../crds/resource-schema.ts";
-import { errorCodes } from "../errors.ts";
+import { errorCodes } from "../http/errors.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
 import { ruleSchema } from "./rule-schema.ts";
 
-/** The schemas of all bodies, by name: from the CRDs' own, with spec and status on one level as the views have them. */
+/** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
 export function openApiSchemas(): Record<string, JsonSchema> {
 	const crds = new Map(readResourceSchemas().map((crd) => [crd.kind, crd]));
 	return {
@@ -33,14 +33,14 @@ const head = {
 		readOnly: true,
 	},
 	creationTimestamp: {
-		description: "When it was made.",
+		description: "Time of creation.",
 		type: "string",
 		format: "date-time",
 		readOnly: true,
 	},
 	managedBy: {
 		description:
-			"What keeps the resource in step with a repository and will undo changes made here. Absent when nothing does.",
+			"The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does.",
 		type: "string",
 		enum: ["ArgoCD", "Flux", "Helm"],
 		readOnly: true,
@@ -66,7 +66,7 @@ function resourceSchemas(
 		[`${kind}List`]: listSchema(kind),
 		[`${kind}Create`]: {
 			...wanted,
-			description: `A new ${kind}. Without a name one is made from the display name.`,
+			description: `A new ${kind}. If name is absent, it is derived from displayName.`,
 			properties: {
 				name: {
 					description: "Name of the resource. It can't change.",
@@ -80,7 +80,8 @@ function resourceSchemas(
 		[`${kind}Update`]: {
 			...patchSchema({ ...wanted, type: "object" }),
 			type: "object",
-			description: `A JSON Merge Patch (RFC 7396): null removes a field, lists are replaced as a whole.`,
+			description:
+				"A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list.",
 			examples: [{ displayName: "Another label" }],
 		},
 	};
@@ -114,23 +115,21 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 		},
 		RunList: listSchema("Run"),
 		RunStart: {
-			description:
-				"Which days to load. By the pipeline's own rules when empty.",
+			description: "The days to load. If empty, the pipeline's rules decide.",
 			type: "object",
 			properties: { dates },
 			additionalProperties: false,
 			examples: [{}, { dates: { start: "2026-01-01", end: "2026-01-02" } }],
 		},
 		RunProgress: {
-			description:
-				"How far a run is. Fields are absent as long as they aren't known.",
+			description: "The progress of a run. Unknown fields are absent.",
 			type: "object",
 			required: ["status"],
 			properties: {
 				status: statuses,
-				daysDone: { description: "Days that are loaded.", ...rows },
+				daysDone: { description: "Days loaded so far.", ...rows },
 				daysTotal: { description: "Days to load.", ...rows },
-				rowsDone: { description: "Rows that are loaded.", ...rows },
+				rowsDone: { description: "Rows loaded so far.", ...rows },
 				rowsTotal: { description: "Rows to load.", ...rows },
 			},
 		},
@@ -138,7 +137,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 }
 
 const errorSchema: JsonSchema = {
-	description: "What went wrong, and what to do next.",
+	description: "An error: what is wrong and what to do next.",
 	type: "object",
 	required: ["is_success", "error"],
 	properties: {
@@ -148,13 +147,13 @@ const errorSchema: JsonSchema = {
 			required: ["code", "message", "details"],
 			properties: {
 				code: {
-					description: "For machines. A code never changes its name.",
+					description: "For programs. Codes never change.",
 					type: "string",
 					enum: Object.keys(errorCodes),
 				},
 				message: { description: "For people.", type: "string" },
 				details: {
-					description: "Everything that is wrong, where fields are to blame.",
+					description: "All invalid fields, if fields are invalid.",
 					type: "array",
 					items: {
 						type: "object",
@@ -162,7 +161,7 @@ const errorSchema: JsonSchema = {
 						properties: {
 							path: {
 								description:
-									"The field as in the request's body, such as `dates.start`; else the query parameter or header.",
+									"A field of the body, such as `dates.start`, or a query parameter or header.",
 								type: "string",
 							},
 							message: { type: "string" },
@@ -185,7 +184,7 @@ function listSchema(kind: string): JsonSchema {
 				items: { $ref: `#/components/schemas/${kind}` },
 			},
 			cursor: {
-				description: "Ask for the next page with it. Absent on the last page.",
+				description: "Pass it to get the next page. Absent on the last page.",
 				type: "string",
 			},
 		},
@@ -204,7 +203,7 @@ function partsOf(schema: Schema): { spec: ObjectSchema; status: ObjectSchema } {
 	return { spec: withRules(spec!) as ObjectSchema, status: found };
 }
 
-/** The CRD's schema with its rules, as far as JSON Schema can say them. */
+/** The CRD's schema with its rules, as far as JSON Schema can express them. */
 function withRules(crd: Schema): JsonSchema {
 	const result = jsonSchema(crd);
 	if (crd.properties)
@@ -220,7 +219,7 @@ function withRules(crd: Schema): JsonSchema {
 	return result;
 }
 
-/** Where a Secret can be referred to, what is secret can be given instead. */
+/** Wherever the CRD has a reference to a Secret, the API also accepts the secret itself. */
 function withInlineSecret(
 	schema: ObjectSchema,
 	{ at, inline, ref, description }: SecretField,
@@ -253,7 +252,7 @@ function withInlineSecret(
 	};
 }
 
-/** Of an answer: fields may be added to the API, so that clients mustn't refuse unknown ones. */
+/** For answers: clients must accept unknown fields, because the API may add fields. */
 function tolerant(schema: JsonSchema): JsonSchema {
 	return mapSchema(schema, (part) => {
 		const { additionalProperties, allOf: _, ...rest } = part;
@@ -263,10 +262,10 @@ function tolerant(schema: JsonSchema): JsonSchema {
 	});
 }
 
-/** Of a JSON Merge Patch: nothing is required, and null removes. */
+/** For a JSON Merge Patch: nothing is required, and null removes a field. */
 function patchSchema(schema: JsonSchema): JsonSchema {
 	return mapSchema(schema, (part, isItem) => {
-		// A list is replaced as a whole: what stands in it is whole, too.
+		// A patch replaces whole lists, so their items are complete.
 		if (isItem) return part;
 		const {
 			required: _,

@@ -1,14 +1,14 @@
-import { type ErrorCode, errorCodes } from "../errors.ts";
+import { type ErrorCode, errorCodes } from "../http/errors.ts";
+import type { Operation } from "../http/operation.ts";
 import { defaultPageSize, maxPageSize } from "../resources/page.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import { defaultLogLines, maxLogLines } from "../runs/run-progress.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
-import { type Operation, operations } from "./operations.ts";
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The OpenAPI 3.1 document of the whole API. */
-export function openApiDocument() {
+export function openApiDocument(operations: Operation[]) {
 	return {
 		openapi: "3.1.0",
 		info: {
@@ -16,7 +16,7 @@ export function openApiDocument() {
 			version: "v1",
 			summary: "Webhooks into your data warehouse, day by day.",
 			description:
-				"The resources of Tidemill for who doesn't speak Kubernetes. Whatever is done here, `kubectl` shows, and the other way round.",
+				"Manage Tidemill without kubectl. The API and `kubectl` show the same resources, and a change through one is visible through the other.",
 			license: { name: "Apache-2.0", identifier: "Apache-2.0" },
 		},
 		servers: [{ url: "/" }],
@@ -27,7 +27,7 @@ export function openApiDocument() {
 		paths: Object.fromEntries(
 			[...new Set(operations.map(({ path }) => path))].map((path) => [
 				path,
-				pathItem(path),
+				pathItem(operations, path),
 			]),
 		),
 		components: {
@@ -40,14 +40,14 @@ export function openApiDocument() {
 					type: "http",
 					scheme: "bearer",
 					description:
-						"A Kubernetes token: `kubectl create token <service account>`, or `tidemill tokens create`. A service account's token is about its own namespace; another names one in `Tidemill-Account`.",
+						"A Kubernetes token, from `kubectl create token <service account>` or `tidemill tokens create`. A service account's token gives access to its own namespace. With any other token, name the namespace in `Tidemill-Account`.",
 				},
 			},
 		},
 	};
 }
 
-/** Statuses of errors that every operation can have. */
+/** Error statuses of every operation. */
 const commonErrors = [400, 401, 403, 406, 429, 500, 503];
 
 const parameters = {
@@ -69,7 +69,7 @@ const parameters = {
 	limit: {
 		name: "limit",
 		in: "query",
-		description: "How many a page has at most.",
+		description: "Maximum number of items in a page.",
 		schema: {
 			type: "integer",
 			minimum: 1,
@@ -80,7 +80,8 @@ const parameters = {
 	cursor: {
 		name: "cursor",
 		in: "query",
-		description: "What the page before says. Without it, the first page.",
+		description:
+			"The `cursor` of the previous page. Omit it for the first page.",
 		schema: { type: "string" },
 	},
 	pipeline: {
@@ -93,14 +94,14 @@ const parameters = {
 		name: "wait",
 		in: "query",
 		description:
-			"Answer when the run has ended, or after so many seconds, 60 at most.",
+			"Wait until the run has ended, or for this many seconds, 60 at most.",
 		schema: { type: "string", pattern: "^([0-9]|[1-5][0-9]|60)s?$" },
 		example: "30s",
 	},
 	tail: {
 		name: "tail",
 		in: "query",
-		description: "How many lines.",
+		description: "Maximum number of lines.",
 		schema: {
 			type: "integer",
 			minimum: 1,
@@ -111,20 +112,21 @@ const parameters = {
 	follow: {
 		name: "follow",
 		in: "query",
-		description: "Go on with what is written from now on, until the run ends.",
+		description: "Continue with new lines until the run ends.",
 		schema: { type: "boolean", default: false },
 	},
 	account: {
 		name: "Tidemill-Account",
 		in: "header",
 		description:
-			"The account (namespace) that the request is about. Only for tokens that aren't of a service account.",
+			"The account (namespace) of the request. Only for tokens that do not belong to a service account.",
 		schema: { type: "string" },
 	},
 	ifMatch: {
 		name: "If-Match",
 		in: "header",
-		description: "Only if this is still its ETag; 412 otherwise.",
+		description:
+			"The resource must still have this ETag; otherwise the answer is 412.",
 		schema: { type: "string" },
 		example: '"1"',
 	},
@@ -132,33 +134,36 @@ const parameters = {
 		name: "Idempotency-Key",
 		in: "header",
 		description:
-			"Carried out once for 24 hours, however often it is sent with this key.",
+			"Repeating a key within 24 hours returns the existing resource.",
 		schema: { type: "string", pattern: "^[ -~]{1,255}$" },
 	},
 };
 
 const headers = {
-	"X-Request-Id": header("Names the request in the API's log.", "string"),
-	"X-RateLimit-Limit": header("Requests that one has in a minute."),
-	"X-RateLimit-Remaining": header("Requests that are left of them."),
-	"X-RateLimit-Reset": header("Seconds until there are all of them again."),
-	ETag: header("Rises with every change of the resource's spec.", "string"),
-	Location: header("Where the new resource is.", "string"),
-	"Retry-After": header("Seconds to wait before the request is sent again."),
+	"X-Request-Id": header(
+		"Identifies the request in the log of the API.",
+		"string",
+	),
+	"X-RateLimit-Limit": header("Requests allowed in a minute."),
+	"X-RateLimit-Remaining": header("Requests left in this minute."),
+	"X-RateLimit-Reset": header("Seconds until the count restarts."),
+	ETag: header("Increases with every change of the resource's spec.", "string"),
+	Location: header("Path of the new resource.", "string"),
+	"Retry-After": header("Seconds to wait before a retry."),
 };
 
-function pathItem(path: string) {
+function pathItem(operations: Operation[], path: string) {
 	return Object.fromEntries(
 		operations
 			.filter((operation) => operation.path === path)
 			.map((operation) => [
 				operation.method.toLowerCase(),
-				describe(operation),
+				describe(operations, operation),
 			]),
 	);
 }
 
-function describe(operation: Operation) {
+function describe(operations: Operation[], operation: Operation) {
 	const { id, method, path, summary, tag, body, answers, errors } = operation;
 	return {
 		operationId: id,
@@ -187,7 +192,7 @@ function describe(operation: Operation) {
 						description: about,
 						headers: headersOf(operation, schema),
 						...contentOf(operation, schema),
-						...linksOf(operation, schema),
+						...linksOf(operations, operation, schema),
 					},
 				]),
 			),
@@ -242,8 +247,12 @@ function contentOf(
 	};
 }
 
-/** What can be done next with what was made: for readers, and for tests that follow them. */
-function linksOf({ method, path }: Operation, schema: string | undefined) {
+/** Links to the operations on a new object, for readers and for tests that follow links. */
+function linksOf(
+	operations: Operation[],
+	{ method, path }: Operation,
+	schema: string | undefined,
+) {
 	if (method !== "POST" || !schema) return {};
 	const collection = schema === "Run" ? "/v1/runs" : path;
 	return {

@@ -2,10 +2,10 @@ import type { JsonSchema } from "../../crds/json-schema.ts";
 import type { Rule } from "../../crds/resource-schema.ts";
 
 /**
- * What a CEL rule of a CRD says, as JSON Schema for who reads the OpenAPI document; undefined for a rule that JSON
- * Schema can't say. The apiserver judges by the rule itself.
+ * Translates a CEL rule of a CRD to JSON Schema for the OpenAPI document. A rule that JSON Schema can't express becomes a
+ * description. The apiserver enforces the rule itself.
  */
-export function ruleSchema({ rule, message }: Rule): JsonSchema | undefined {
+export function ruleSchema({ rule, message }: Rule): JsonSchema {
 	const union = /^\(self\.(\w+) == '(\w+)'\) == has\(self\.(\w+)\)$/.exec(rule);
 	if (union) {
 		const [, field, value, member] = union;
@@ -31,6 +31,5 @@ export function ruleSchema({ rule, message }: Rule): JsonSchema | undefined {
 		};
 	if (rule.startsWith("self.split('/')"))
 		return { not: { pattern: "(^|/)\\.{0,2}(/|$)" } };
-	// For people: the rule stands in words.
 	return { description: message };
 }

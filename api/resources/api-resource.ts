@@ -12,17 +12,17 @@ import type { Kind } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import type { SecretField } from "./secret-fields.ts";
 
-/** A custom resource that people make, as the API offers it. */
+/** A custom resource that the API can create, change and delete. */
 export interface ApiResource<T extends Resource = Resource> {
-	/** The last part of its collection's path. */
+	/** The last segment of the collection's path. */
 	collection: string;
-	/** What messages call one of it; a name begins with it when nothing better is known. */
+	/** The word for one resource in messages. */
 	noun: string;
 	kind: ResourceKind<T> & { kind: Kind };
 	secretFields: SecretField[];
-	/** A body that makes one. */
+	/** A body that creates one. */
 	example: object;
-	/** The answer to POST waits for this, for a few seconds. */
+	/** The answer to POST waits for this, but only for a few seconds. */
 	isReadyToShow(resource: T): boolean;
 }
 
@@ -53,14 +53,14 @@ const sources: ApiResource<Source> = {
 			inline: "token",
 			ref: "secretRef",
 			description:
-				"The token itself, instead of `secretRef`. It goes into a Secret and is never shown.",
+				"The token, instead of `secretRef`. It is stored in a Secret and never returned.",
 		},
 		{
 			at: ["webhook", "authorization", "signature"],
 			inline: "secrets",
 			ref: "secretRefs",
 			description:
-				"The signing secrets themselves, instead of `secretRefs`. They go into a Secret and are never shown.",
+				"The signing secrets, instead of `secretRefs`. They are stored in a Secret and never returned.",
 		},
 	],
 	isReadyToShow: ({ status }) =>
@@ -82,7 +82,7 @@ const destinations: ApiResource<Destination> = {
 			inline: "key",
 			ref: "secretRef",
 			description:
-				"The service account's JSON key as text, instead of `secretRef`. It goes into a Secret and is never shown.",
+				"The service account's JSON key as a string, instead of `secretRef`. It is stored in a Secret and never returned.",
 		},
 	],
 	isReadyToShow: atOnce,
@@ -108,7 +108,7 @@ const pipelines: ApiResource<Pipeline> = {
 
 const trackingPlans: ApiResource<TrackingPlan> = {
 	collection: "tracking-plans",
-	noun: "tracking-plan",
+	noun: "tracking plan",
 	example: {
 		displayName: "Shop events",
 		eventType: { bodyPointer: "/event" },
@@ -119,7 +119,7 @@ const trackingPlans: ApiResource<TrackingPlan> = {
 	isReadyToShow: atOnce,
 };
 
-/** Those that can be made, changed and deleted; Runs are started and cancelled instead. */
+/** All of them. Runs are not among them: they are started and cancelled. */
 export const apiResources: ApiResource[] = [
 	sources,
 	destinations,

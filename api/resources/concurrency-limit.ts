@@ -1,17 +1,17 @@
-/** Lets so many do their work at once; the others wait for their turn, in the order in which they came. */
-export class Turnstile {
+/** Runs at most `limit` tasks at once. The others wait in the order in which they came. */
+export class ConcurrencyLimit {
 	readonly #waiting: (() => void)[] = [];
 	#free: number;
 
-	constructor(places: number) {
-		this.#free = places;
+	constructor(limit: number) {
+		this.#free = limit;
 	}
 
-	async pass<T>(work: () => Promise<T>): Promise<T> {
+	async run<T>(task: () => Promise<T>): Promise<T> {
 		if (this.#free > 0) this.#free--;
 		else await new Promise<void>((resolve) => this.#waiting.push(resolve));
 		try {
-			return await work();
+			return await task();
 		} finally {
 			const next = this.#waiting.shift();
 			if (next) next();

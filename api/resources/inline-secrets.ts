@@ -7,18 +7,18 @@ import {
 import { kinds } from "../../kube/kinds.ts";
 import type { InlineSecret } from "./secret-fields.ts";
 
-interface Place {
+interface Account {
 	client: KubeClient;
 	account: string;
 }
 
 /**
- * Makes the Secrets that a write refers to and then does the write; `rehearse` is the same as a dry run, so that nothing
- * is made for a write that will be refused. When it is refused all the same, the Secrets are removed again; when its
- * outcome is unknown they stay, since it may have been done.
+ * Creates the Secrets that a write refers to, then writes. `rehearse` is the write as a dry run, so that a refused write
+ * creates no Secrets. If the apiserver refuses the real write, the Secrets are removed; if the outcome is unknown, they
+ * stay, because the write may have succeeded.
  */
 export async function withSecrets<T>(
-	place: Place,
+	place: Account,
 	secrets: InlineSecret[],
 	rehearse: () => Promise<unknown>,
 	write: () => Promise<T>,
@@ -51,9 +51,9 @@ export async function withSecrets<T>(
 	}
 }
 
-/** Removes Secrets that nothing refers to any more. Who may not delete Secrets leaves them behind, and is not stopped by that. */
+/** Removes unreferenced Secrets. If the caller may not delete Secrets, they stay, and the request still succeeds. */
 export async function removeSecrets(
-	{ client, account }: Place,
+	{ client, account }: Account,
 	names: string[],
 ): Promise<void> {
 	for (const name of names)

@@ -25,7 +25,7 @@ test.each([
 	expect(mergePatch(target, patch)).toEqual(merged);
 });
 
-test("what is patched stays as it was", () => {
+test("the target is not mutated", () => {
 	const target = { a: { b: 1 } };
 	mergePatch(target, { a: { b: 2 } });
 	expect(target).toEqual({ a: { b: 1 } });

@@ -1,11 +1,6 @@
-/** A JSON object. */
-export type JsonObject = Record<string, unknown>;
+import { isObject, type JsonObject } from "../http/json-object.ts";
 
-export function isObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** JSON Merge Patch (RFC 7396 §2): null removes a member, objects are merged, all else replaces. Changes neither. */
+/** JSON Merge Patch (RFC 7396 §2): null removes a member, objects are merged, anything else replaces. Mutates neither. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
 	if (!isObject(patch)) return patch;
 	const merged: JsonObject = { ...(isObject(target) && target) };

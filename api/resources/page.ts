@@ -1,20 +1,20 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { RequestError } from "../errors.ts";
-import type { Question } from "../handler.ts";
-import { Turnstile } from "./concurrency-limit.ts";
+import { invalidParameter } from "../http/errors.ts";
+import type { ApiRequest } from "../http/operation.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
-/** A page of 1,000 costs about 10 MB while it is read: memory stays bounded. */
-const largePages = new Turnstile(2);
+/** A page of 1,000 needs about 10 MB while it is read. This bounds the memory. */
+const largePages = new ConcurrencyLimit(2);
 
-/** A page of a list: `?limit=` objects from `?cursor=` on. Where there is a `cursor`, the next page is asked for with it. */
+/** One page of a list: at most `?limit=` objects, from `?cursor=` on. Unless it is the last, it has the next `cursor`. */
 export async function page<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
 	namespace: string,
-	{ limit, cursor }: Question["query"],
+	{ limit, cursor }: ApiRequest["query"],
 	view: (object: T) => unknown,
 	fieldSelector?: string,
 ) {
@@ -31,18 +31,11 @@ export async function page<T extends KubeObject>(
 			...(metadata.continue && { cursor: metadata.continue }),
 		};
 	};
-	return size > defaultPageSize ? largePages.pass(read) : read();
+	return size > defaultPageSize ? largePages.run(read) : read();
 }
 
 function pageSizeOf(limit = String(defaultPageSize)): number {
 	const number = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
 	if (number >= 1 && number <= maxPageSize) return number;
-	throw new RequestError("InvalidRequest", "limit is not a page's size.", {
-		details: [
-			{
-				path: "limit",
-				message: `must be a whole number from 1 to ${maxPageSize}`,
-			},
-		],
-	});
+	throw invalidParameter("limit", `must be between 1 and ${maxPageSize}`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RequestError } from "../errors.ts";
+import type { RequestError } from "../http/errors.ts";
 import { apiResources } from "./api-resource.ts";
 import { changedSpec, specPatch } from "./resource-body.ts";
 
@@ -28,7 +28,7 @@ test.each([
 	["null", { "": null, duckDB: { size: null } }],
 	["a value", { "": 1, duckDB: { size: 2 } }],
 ])(
-	"a field that isn't known is refused with %s, too, whichever way the patch goes, and said once",
+	"an unknown field set to %s is refused and reported once, by both ways to patch",
 	(_, patch) => {
 		const unknown = expect.arrayContaining([
 			{ path: "", message: "is not a known field" },

@@ -1,23 +1,18 @@
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
-import { type ErrorDetail, flatPath, RequestError } from "../errors.ts";
+import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
+import { isObject, type JsonObject } from "../http/json-object.ts";
 import type { ApiResource } from "./api-resource.ts";
-import { isObject, type JsonObject, mergePatch } from "./merge-patch.ts";
+import { mergePatch } from "./merge-patch.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
 
-/** What is to be written: a spec that the CRD's schema allows, and the Secrets that it refers to. */
+/** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */
 export interface WantedSpec {
 	spec: object;
 	secrets: InlineSecret[];
 }
 
-/** The body as a JSON object, or throws. */
-export function requireObject(body: unknown): JsonObject {
-	if (isObject(body)) return body;
-	throw new RequestError("InvalidRequest", "The body must be a JSON object.");
-}
-
-/** Of a body that makes a resource. Throws {@link RequestError} with everything that is wrong by name and schema. */
+/** The spec of a new resource. Throws {@link RequestError} with all errors in the name and the fields. */
 export function newSpec(
 	resource: ApiResource,
 	body: JsonObject,
@@ -31,7 +26,7 @@ export function newSpec(
 	]);
 }
 
-/** Of a JSON Merge Patch to a resource's spec as it is. Throws as {@link newSpec}. */
+/** The spec after a JSON Merge Patch to the current spec. Throws as {@link newSpec}. */
 export function changedSpec(
 	resource: ApiResource,
 	spec: object,
@@ -49,8 +44,8 @@ export function changedSpec(
 }
 
 /**
- * A JSON Merge Patch that the apiserver may merge by itself, since each field in it can be so; whether all fields
- * together can, only the apiserver knows then. Throws as {@link newSpec}.
+ * A JSON Merge Patch for the apiserver to merge, after a check of each field. Only the apiserver can check the merged
+ * fields together. Throws as {@link newSpec}.
  */
 export function specPatch(
 	{ kind, noun }: ApiResource,
@@ -69,19 +64,19 @@ export function specPatch(
 const unknown = "is not a known field";
 const required = "is required";
 
-/** null removes a field, if there is such a one; what is not there stays as it is. */
+/** null may remove any known field, and absent fields are not required. */
 function patchErrors(kind: Kind, patch: JsonObject): ErrorDetail[] {
-	const isOfPatch = ({ path, message }: ErrorDetail) =>
+	const isError = ({ path, message }: ErrorDetail) =>
 		message !== unknown &&
-		// A list is replaced as a whole: what stands in it must be whole.
+		// A patch replaces whole lists, so their items must be complete.
 		(message !== required || path.includes("["));
 	return [
 		...unknownFields(kind, patch),
-		...specErrors(kind, withoutNulls(patch)).filter(isOfPatch),
+		...specErrors(kind, withoutNulls(patch)).filter(isError),
 	];
 }
 
-/** Those that are null, too, of which nothing is left once the patch is merged. */
+/** Includes unknown fields set to null, which are gone once the patch is merged. */
 function unknownFields(kind: Kind, patch: unknown): ErrorDetail[] {
 	return specErrors(kind, patch).filter(({ message }) => message === unknown);
 }
@@ -111,7 +106,7 @@ function renameErrors(newName: unknown, name: string): ErrorDetail[] {
 function invalid(noun: string, details: ErrorDetail[]): RequestError {
 	return new RequestError(
 		"InvalidRequest",
-		`The ${noun} can't be so. Correct the fields in details.`,
+		`The ${noun} is invalid. Correct the fields in details.`,
 		{ details },
 	);
 }
@@ -124,7 +119,7 @@ function nameErrors(name: unknown): ErrorDetail[] {
 		{
 			path: "name",
 			message:
-				"must have 1 to 40 lower-case letters, digits and '-', and begin and end with a letter or digit",
+				"must have 1 to 40 lower-case letters, digits or '-', and start and end with a letter or digit",
 		},
 	];
 }
@@ -135,10 +130,10 @@ function checked(
 	secrets: InlineSecret[],
 	errors: ErrorDetail[],
 ): WantedSpec {
-	const told = new Set(errors.map(({ path }) => path));
+	const reported = new Set(errors.map(({ path }) => path));
 	const details = [
 		...errors,
-		...specErrors(kind.kind, spec).filter(({ path }) => !told.has(path)),
+		...specErrors(kind.kind, spec).filter(({ path }) => !reported.has(path)),
 	];
 	if (details.length > 0) throw invalid(noun, details);
 	return { spec, secrets };

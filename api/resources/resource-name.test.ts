@@ -13,7 +13,7 @@ test.each([
 	expect(resourceName(displayName, "source")).toBe(name);
 });
 
-test("whatever it is called, the name is one that Kubernetes takes", () => {
+test("any display name gives a name that Kubernetes accepts", () => {
 	fc.assert(
 		fc.property(
 			fc.string({ unit: "binary", maxLength: 60 }),

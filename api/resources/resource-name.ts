@@ -1,12 +1,12 @@
-/** What a resource of Tidemill can be called: an RFC 1123 label of at most 40 characters, as the CRDs' rules say. */
+/** The name of a resource: an RFC 1123 label of at most 40 characters, as in the CRDs' rules. */
 export const resourceNamePattern = "^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$";
 
-/** Room for `-` and a suffix of six characters. */
+/** Leaves room for `-` and a suffix of six characters. */
 const maxStemLength = 33;
 
 /**
- * The name that a resource gets when the request gives none: from its display name, in the letters that a name may
- * have; from what it is where nothing is left of that. With a suffix, followed by it.
+ * Derives the name of a resource from its display name, or from `fallback` if the display name has no letter or digit that
+ * a name may have.
  */
 export function resourceName(
 	displayName: unknown,
@@ -20,7 +20,7 @@ export function resourceName(
 function stemOf(displayName: string): string {
 	return (
 		displayName
-			// An accent becomes a character of its own, which is then left out: é → e.
+			// Separates accents from their letters, to drop them: é → e.
 			.normalize("NFKD")
 			.replaceAll(/\p{M}/gu, "")
 			.toLowerCase()

@@ -3,10 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { ApiError, hasReason } from "../../kube/client/client.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
-import { RequestError } from "../errors.ts";
-import type { Caller, Handler } from "../handler.ts";
-import { madeOnce, requestMark } from "../once/made-once.ts";
-import type { OnceRequest } from "../once/request-keys.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller, Handler, IdempotentRequest } from "../http/operation.ts";
+import {
+	createOnce,
+	requestAnnotation,
+} from "../idempotency/idempotency-key.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { etagOf, requireMatch } from "./etag.ts";
 import { removeSecrets, withSecrets } from "./inline-secrets.ts";
@@ -14,7 +16,6 @@ import { page } from "./page.ts";
 import {
 	changedSpec,
 	newSpec,
-	requireObject,
 	specPatch,
 	type WantedSpec,
 } from "./resource-body.ts";
@@ -22,9 +23,9 @@ import { resourceName } from "./resource-name.ts";
 import { ownSecrets } from "./secret-fields.ts";
 import { resourceView } from "./views.ts";
 
-/** How long POST waits for what it answers with, and DELETE for what holds the deletion up (design §7). */
+/** The longest time that POST waits for a resource to be ready to show, and DELETE for finalizers. */
 const maxWaitMs = 5_000;
-/** How often a change is made anew since somebody else was faster. */
+/** Attempts at a change while others change the resource too. */
 const maxAttempts = 5;
 const writeOptions = { fieldManager: "tidemill-api" };
 
@@ -40,13 +41,12 @@ export function getOf(resource: ApiResource): Handler {
 		shown(reply, await found(resource, caller, params.name!));
 }
 
-/** `POST /v1/<collection>`: 201 and the new resource, as soon as there is something to show of it. */
+/** `POST /v1/<collection>`: 201 and the new resource, once it is ready to show. */
 export function createOf(resource: ApiResource): Handler {
-	return async (caller, { body, once }, reply) => {
-		const wanted = requireObject(body);
-		const created = once?.made
-			? await found(resource, caller, once.made)
-			: await createNamed(resource, caller, wanted, once);
+	return async (caller, { body, idempotency }, reply) => {
+		const created = idempotency?.created
+			? await found(resource, caller, idempotency.created)
+			: await createNamed(resource, caller, body, idempotency);
 		reply
 			.code(201)
 			.header(
@@ -60,16 +60,15 @@ export function createOf(resource: ApiResource): Handler {
 	};
 }
 
-/** `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), over the state that `If-Match` names. */
+/** `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), to the version that `If-Match` names. */
 export function updateOf(resource: ApiResource): Handler {
-	return async (caller, { params, body, ifMatch }, reply) => {
-		const patch = requireObject(body);
+	return async (caller, { params, body: patch, ifMatch }, reply) => {
 		if (ifMatch === undefined && !touchesSecrets(resource, patch))
 			return shown(reply, await merge(resource, caller, params.name!, patch));
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
 			const name = params.name!;
 			const before = await found(resource, caller, name);
-			// What is wrong in itself is said before what is out of date (RFC 9110 §13.2.1).
+			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
 			const wanted = changedSpec(resource, before.spec, patch, name);
 			requireMatch(ifMatch, before);
 			const after = await change(resource, caller, before, wanted);
@@ -77,13 +76,13 @@ export function updateOf(resource: ApiResource): Handler {
 		}
 		throw new RequestError(
 			"Conflict",
-			`Others change the ${resource.noun} all the time. Send the request again.`,
+			`Other changes to the ${resource.noun} came first each time. Retry the request.`,
 			{ headers: { "retry-after": "1" } },
 		);
 	};
 }
 
-/** `DELETE /v1/<collection>/{name}`: 204 when it is gone, 202 when the operator still has to clean up. */
+/** `DELETE /v1/<collection>/{name}`: 204 after the deletion, or 202 if the operator still has to clean up. */
 export function removeOf(resource: ApiResource): Handler {
 	return async (caller, { params, ifMatch }, reply) => {
 		const { client, account } = caller;
@@ -110,18 +109,18 @@ export function removeOf(resource: ApiResource): Handler {
 	};
 }
 
-/** Without a name in the body, one is made that no other resource has. */
+/** If the body has no name, picks one that no other resource has. */
 async function createNamed(
 	resource: ApiResource,
 	caller: Caller,
 	body: Record<string, unknown>,
-	once: OnceRequest | undefined,
+	idempotency: IdempotentRequest | undefined,
 ): Promise<Resource> {
 	const nameWith = (suffix?: string) =>
-		resourceName(body.displayName, resource.noun, suffix);
-	if (body.name !== undefined || once) {
-		const name = body.name ?? nameWith(once?.digest.slice(0, 6));
-		return create(resource, caller, body, String(name), once);
+		resourceName(body.displayName, resource.noun.replace(" ", "-"), suffix);
+	if (body.name !== undefined || idempotency) {
+		const name = body.name ?? nameWith(idempotency?.digest.slice(0, 6));
+		return create(resource, caller, body, String(name), idempotency);
 	}
 	try {
 		return await create(resource, caller, body, nameWith());
@@ -137,17 +136,21 @@ async function create(
 	{ client, account }: Caller,
 	body: Record<string, unknown>,
 	name: string,
-	once?: OnceRequest,
+	idempotency?: IdempotentRequest,
 ): Promise<Resource> {
 	const { spec, secrets } = newSpec(resource, body, name);
-	const metadata = { name, namespace: account, ...requestMark(once) };
+	const metadata = {
+		name,
+		namespace: account,
+		...requestAnnotation(idempotency),
+	};
 	const write = (dryRun: boolean) =>
 		client.create<Resource>(
 			resource.kind,
 			{ metadata, spec },
 			{ ...writeOptions, dryRun },
 		);
-	return madeOnce(client, resource.kind, metadata, once, () =>
+	return createOnce(client, resource.kind, metadata, idempotency, () =>
 		withSecrets(
 			{ client, account },
 			secrets,
@@ -164,7 +167,7 @@ function touchesSecrets(
 	return secretFields.some(({ at: [first] }) => Object.hasOwn(patch, first!));
 }
 
-/** The apiserver itself merges over whatever is there by then: nothing need be read before, and nothing is lost. */
+/** The apiserver merges the patch into the current state, so that no read is needed and no other change is lost. */
 async function merge(
 	resource: ApiResource,
 	{ client, account }: Caller,
@@ -188,7 +191,7 @@ async function merge(
 	}
 }
 
-/** Returns undefined when somebody else has changed the resource meanwhile: then nothing was done. */
+/** Returns undefined, without effect, if the resource has changed since `before`. */
 async function change(
 	resource: ApiResource,
 	{ client, account }: Caller,
@@ -224,13 +227,13 @@ async function change(
 		await removeSecrets({ client, account }, left);
 		return after;
 	} catch (error) {
-		if (isOvertaken(error)) return undefined;
+		if (isOutdated(error)) return undefined;
 		throw error;
 	}
 }
 
-/** A `test` that failed: the apiserver answers 422 without naming a field, or 409 when the change came in between. */
-function isOvertaken(error: unknown): boolean {
+/** A JSON Patch `test` failed. The apiserver answers 422 without a field, or 409 if the other change came in between. */
+function isOutdated(error: unknown): boolean {
 	if (hasReason(error, "Conflict")) return true;
 	if (!(error instanceof ApiError) || error.status !== 422) return false;
 	const { causes } = (error.details ?? {}) as { causes?: { field?: string }[] };
@@ -253,7 +256,7 @@ async function deleteMatching(
 			if (await client.delete(resource.kind, name, account, preconditions))
 				return object;
 		} catch (error) {
-			// A status was written meanwhile: look whether it is still what If-Match means.
+			// A new status changes the version too: check again whether If-Match still holds.
 			if (!ifMatch || !hasReason(error, "Conflict")) throw error;
 		}
 	}
@@ -280,14 +283,14 @@ function noResource(
 	);
 }
 
-/** Who may not watch is answered with what there is. */
+/** If the caller may not watch, returns the object as it is. */
 async function settled(
 	{ kind }: ApiResource,
-	{ client, gone }: Caller,
+	{ client, signal: aborted }: Caller,
 	object: Resource,
 	isSettled: (object: Resource) => boolean,
 ): Promise<Resource | undefined> {
-	const signal = AbortSignal.any([gone, AbortSignal.timeout(maxWaitMs)]);
+	const signal = AbortSignal.any([aborted, AbortSignal.timeout(maxWaitMs)]);
 	try {
 		return await awaitObject(client, kind, object, isSettled, signal);
 	} catch (error) {

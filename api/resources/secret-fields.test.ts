@@ -6,7 +6,7 @@ const { secretFields } = apiResources.find(
 	({ collection }) => collection === "sources",
 )!;
 
-test("signing secrets become the keys of one Secret, in their order", () => {
+test("signing secrets become the keys of one Secret, in order", () => {
 	const { body, secrets, errors } = takeSecrets(
 		secretFields,
 		sourceOf({ signature: { scheme: "GitHub", secrets: ["new", "old"] } }),
@@ -35,7 +35,7 @@ test("signing secrets become the keys of one Secret, in their order", () => {
 	expect(ownSecrets(secretFields, body, "other")).toEqual([]);
 });
 
-test("a token and a reference to one can't both be given", () => {
+test("a token and a reference to one are refused together", () => {
 	const secretRef = { name: "mine", key: "token" };
 	const { errors } = takeSecrets(
 		secretFields,
@@ -45,7 +45,7 @@ test("a token and a reference to one can't both be given", () => {
 	expect(errors).toEqual([
 		{
 			path: "webhook.authorization.customToken.token",
-			message: "can't be given together with secretRef",
+			message: "must not be combined with secretRef",
 		},
 	]);
 });
@@ -61,7 +61,7 @@ test.each(["", 1, null, ["x"]])("a token of %j is refused", (token) => {
 	]);
 });
 
-test("nothing is taken where nothing is given", () => {
+test("a body without secrets stays as it is", () => {
 	for (const body of [
 		{},
 		{ webhook: null },

@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
-import type { ErrorDetail } from "../errors.ts";
-import { isObject, type JsonObject } from "./merge-patch.ts";
+import type { ErrorDetail } from "../http/errors.ts";
+import { isObject, type JsonObject } from "../http/json-object.ts";
 
-/** A place in a spec that refers to a Secret, where a request may give what is to be secret instead. */
+/** A place in a spec that refers to a Secret, and where a request may give the secret itself instead. */
 export interface SecretField {
-	/** The object in the spec that has the reference. */
+	/** Path of the object in the spec that has the reference. */
 	at: string[];
-	/** The request's field: a text, or a list of texts. */
+	/** The field in the request: a string or a list of strings. */
 	inline: "token" | "secrets" | "key";
-	/** The CRD's field beside it: a reference, or a list of references. */
+	/** The field in the CRD: a reference or a list of references. */
 	ref: "secretRef" | "secretRefs";
 	description: string;
 }
 
-/** A Secret that is to be made, or was: its name, and its values by key. */
+/** A Secret to create: its name, and its values by key. */
 export interface InlineSecret {
 	name: string;
 	values: Record<string, string>;
@@ -22,8 +22,8 @@ export interface InlineSecret {
 const maxSecretLength = 65_536;
 
 /**
- * Takes what is secret out of a request's body and puts references to Secrets in its place. The Secrets' names begin
- * with the resource's and are new each time, since who edits resources may create and delete Secrets, not change them.
+ * Replaces the secrets in a request's body by references to new Secrets. The Secrets' names begin with the resource's and
+ * differ each time, because the role of an editor may create and delete Secrets but not change them.
  */
 export function takeSecrets(
 	fields: SecretField[],
@@ -46,7 +46,7 @@ export function takeSecrets(
 		const problem = problemOf(field, given, rest);
 		if (problem) {
 			result.errors.push({ path, message: problem });
-			// Out of the way of the CRD's schema, which would only say that it is unknown.
+			// Otherwise the CRD's schema would also report the field as unknown.
 			result.body = replaceAt(result.body, field.at, {
 				...rest,
 				...placeholder(field),
@@ -65,7 +65,7 @@ export function takeSecrets(
 	return result;
 }
 
-/** Names of the Secrets that a spec refers to and that {@link takeSecrets} has named for this resource. */
+/** Names of the Secrets in a spec that {@link takeSecrets} created for this resource. */
 export function ownSecrets(
 	fields: SecretField[],
 	spec: unknown,
@@ -89,8 +89,8 @@ function problemOf(
 	rest: JsonObject,
 ): string | undefined {
 	if (rest[field.ref] !== undefined && rest[field.ref] !== null)
-		return `can't be given together with ${field.ref}`;
-	const isText = (value: unknown) =>
+		return `must not be combined with ${field.ref}`;
+	const isSecret = (value: unknown) =>
 		typeof value === "string" &&
 		value.length > 0 &&
 		value.length <= maxSecretLength;
@@ -98,12 +98,12 @@ function problemOf(
 		return Array.isArray(given) &&
 			given.length >= 1 &&
 			given.length <= 5 &&
-			given.every(isText)
+			given.every(isSecret)
 			? undefined
-			: "must be a list of 1 to 5 texts that are not empty";
-	return isText(given)
+			: `must be a list of 1 to 5 strings of 1 to ${maxSecretLength} characters`;
+	return isSecret(given)
 		? undefined
-		: `must be a text of 1 to ${maxSecretLength} characters`;
+		: `must be a string of 1 to ${maxSecretLength} characters`;
 }
 
 function placeholder(field: SecretField): JsonObject {

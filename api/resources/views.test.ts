@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Run, Source } from "../../crds/generated/types.ts";
-import { resourceView, runView } from "./views.ts";
+import { managedBy, resourceView, runView } from "./views.ts";
 
 const metadata = {
 	name: "shop",
@@ -32,7 +32,7 @@ const run: Run = {
 	spec: { pipelineRef: { name: "orders" } },
 };
 
-test("a source has spec and status on one level, in the CRD's words", () => {
+test("a source has the fields of spec and status at one level", () => {
 	const status: Source["status"] = {
 		observedGeneration: 3,
 		phase: "Active",
@@ -53,7 +53,7 @@ test("a source has spec and status on one level, in the CRD's words", () => {
 	});
 });
 
-test("a run that nobody has seen yet is pending", () => {
+test("a run without a status is pending", () => {
 	expect(runView(run)).toEqual({
 		name: "shop",
 		creationTimestamp: "2026-01-01T00:00:00Z",
@@ -62,7 +62,7 @@ test("a run that nobody has seen yet is pending", () => {
 	});
 });
 
-test("a run shows what it did: the dates it loaded, not those it was asked for", () => {
+test("a run shows the dates that it loaded, not the requested ones", () => {
 	expect(
 		runView({
 			...run,
@@ -86,4 +86,22 @@ test("a run shows what it did: the dates it loaded, not those it was asked for",
 		dates: { start: "2026-01-01", end: "2026-01-02" },
 		error: { code: "DestinationBusy", message: "busy", retryable: true },
 	});
+});
+
+test.each([
+	[{ annotations: { "argocd.argoproj.io/tracking-id": "x" } }, "ArgoCD"],
+	[{ labels: { "argocd.argoproj.io/instance": "x" } }, "ArgoCD"],
+	[{ labels: { "kustomize.toolkit.fluxcd.io/name": "x" } }, "Flux"],
+	// Flux's Helm releases have both marks, and Flux would undo a change.
+	[
+		{
+			labels: { "helm.toolkit.fluxcd.io/name": "x" },
+			annotations: { "meta.helm.sh/release-name": "x" },
+		},
+		"Flux",
+	],
+	[{ annotations: { "meta.helm.sh/release-name": "x" } }, "Helm"],
+	[{ labels: { app: "x" } }, undefined],
+])("%j is managed by %s", (metadata, manager) => {
+	expect(managedBy(metadata)).toBe(manager);
 });

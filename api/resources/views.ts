@@ -1,10 +1,10 @@
 import type { Run } from "../../crds/generated/types.ts";
+import type { ObjectMeta } from "../../kube/resource.ts";
 import type { Resource } from "./api-resource.ts";
-import { managedBy } from "./managed-by.ts";
 
 /**
- * A resource as the API shows it: the CRD's fields on one level, without what only Kubernetes needs. Where spec and
- * status share a word, it is what people have set that is shown.
+ * A resource in the API: the CRD's fields at one level, without those that only Kubernetes needs. If spec and status have
+ * a field of the same name, the view has the one of the spec.
  */
 export function resourceView({ metadata, spec, status = {} }: Resource) {
 	const { observedGeneration: _, ...found } = status;
@@ -12,17 +12,17 @@ export function resourceView({ metadata, spec, status = {} }: Resource) {
 }
 
 /**
- * A Run as the API shows it: on one level as well; its pipeline by name, and its phase in lower case as `status`,
- * where orchestrators look for it. Its dates are those that it loads, once that is known.
+ * A Run in the API: also at one level, with its pipeline's name, and with its phase in lower case as `status`, where
+ * orchestrators look for it. Once known, the dates are those that it loads.
  */
 export function runView({ metadata, spec, status = {} }: Run) {
 	const { observedGeneration: _, phase = "Pending", ...found } = status;
-	const { pipelineRef, ...asked } = spec;
+	const { pipelineRef, ...requested } = spec;
 	return {
 		...head(metadata),
 		pipeline: pipelineRef.name,
 		status: phase.toLowerCase() as Lowercase<typeof phase>,
-		...asked,
+		...requested,
 		...found,
 	};
 }
@@ -34,4 +34,25 @@ function head(metadata: Resource["metadata"]) {
 		creationTimestamp: metadata.creationTimestamp,
 		...(manager && { managedBy: manager }),
 	};
+}
+
+/** The GitOps tool that undoes changes made here, because it applies the resource from a repository. */
+type Manager = "ArgoCD" | "Flux" | "Helm";
+
+/** The tool that manages the resource, by the labels and annotations that each tool documents. */
+export function managedBy({
+	labels = {},
+	annotations = {},
+}: Pick<ObjectMeta, "labels" | "annotations">): Manager | undefined {
+	if (
+		"argocd.argoproj.io/tracking-id" in annotations ||
+		"argocd.argoproj.io/instance" in labels
+	)
+		return "ArgoCD";
+	if (
+		"kustomize.toolkit.fluxcd.io/name" in labels ||
+		"helm.toolkit.fluxcd.io/name" in labels
+	)
+		return "Flux";
+	return "meta.helm.sh/release-name" in annotations ? "Helm" : undefined;
 }

@@ -11,7 +11,7 @@ const line = (daysDone: number) =>
 		msg: "loading days",
 	});
 
-test("progress is what the last whole line that tells it says", () => {
+test("progress comes from the last complete line that reports it", () => {
 	const log = [line(1), line(2), "not JSON", '{"msg":"other"}'].join("\n");
 	expect(progressIn(log)).toEqual({
 		daysDone: 2,
@@ -23,7 +23,7 @@ test("progress is what the last whole line that tells it says", () => {
 });
 
 test.each(["", '{"daysDone":"1"}', '{"daysDone":1}', '"daysDone"'])(
-	"%j tells no progress",
+	"%j reports no progress",
 	(log) => {
 		expect(progressIn(log)).toBeUndefined();
 	},

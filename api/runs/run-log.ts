@@ -4,7 +4,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { resourcePath } from "../../kube/resource.ts";
 
-/** How far a run is: the fields of the last line of its log that has them (ingest/load writes one a second). */
+/** The progress of a Run, from the last log line that has these fields (load writes one a second). */
 export interface Progress {
 	daysDone: number;
 	daysTotal: number;
@@ -12,12 +12,12 @@ export interface Progress {
 	rowsTotal: number;
 }
 
-/** The kubelet reads no more of a log than this at once. */
+/** Limits what the kubelet returns of a log at once. */
 const maxLogBytes = 4 * 1024 * 1024;
 
 /**
- * The last lines of the log of a run's latest Pod; undefined when it has none: none yet, or none any more, since a Run's
- * Job is removed when the Run has ended. Throws as the client does, `Forbidden` for who may not read Pods' logs.
+ * Reads the last lines of the log of a Run's latest Pod. Returns undefined if there is no such Pod: before it starts, or
+ * after the end of the Run, which removes its Job. Throws as the client does, such as `Forbidden`.
  */
 export async function readRunLog(
 	client: KubeClient,
@@ -32,7 +32,7 @@ export async function readRunLog(
 		: client.rawText("GET", path, { query });
 }
 
-/** As {@link readRunLog}, and then what is written from now on, until the Pod has ended or `signal` fires. */
+/** As {@link readRunLog}, followed by new lines until the Pod ends or `signal` fires. */
 export async function followRunLog(
 	client: KubeClient,
 	account: string,
@@ -46,7 +46,7 @@ export async function followRunLog(
 		: client.rawStream(path, { tailLines, follow: true }, signal);
 }
 
-/** undefined when there is no Pod that has begun. */
+/** Returns undefined if no Pod has started. */
 async function logPath(
 	client: KubeClient,
 	account: string,
@@ -69,7 +69,7 @@ async function logPath(
 	);
 }
 
-/** undefined as long as no day is loaded. */
+/** Returns undefined if no line reports progress. */
 export function progressIn(log: string): Progress | undefined {
 	for (const line of log.split("\n").reverse()) {
 		const progress = progressOf(line);
@@ -86,7 +86,7 @@ function progressOf(line: string): Progress | undefined {
 		const isWhole = Object.values(progress).every(Number.isInteger);
 		return isWhole ? progress : undefined;
 	} catch {
-		// Cut off by the end of what was read.
+		// The size limit cut the line off.
 		return undefined;
 	}
 }

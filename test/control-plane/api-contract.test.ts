@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Operation, operations } from "../../api/document/operations.ts";
+import type { Operation } from "../../api/http/operation.ts";
+import { operations } from "../../api/operations.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
 import { answerValidator } from "../support/examples/openapi-answers.ts";
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../api/document/openapi.ts";
-import { operations } from "../../api/document/operations.ts";
+import { operations } from "../../api/operations.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
 import { schemaValidators } from "../support/examples/openapi-answers.ts";
 import {

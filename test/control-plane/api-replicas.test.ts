@@ -9,7 +9,8 @@ import {
 	inject,
 	test,
 } from "vitest";
-import { SharedState } from "../../api/shared-state.ts";
+import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
+import { NatsIdempotencyStore } from "../../api/idempotency/nats-store.ts";
 import { runKind } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
@@ -45,7 +46,7 @@ afterAll(() => nats.stop());
 /** @param patient waits for the count however slow the machine is, instead of counting for itself. */
 async function startReplica(patient = false): Promise<TestApi> {
 	const url = new URL(nats.urlFor("api"));
-	const connection = await connect({
+	const connected = await connect({
 		servers: url.host,
 		user: url.username,
 		pass: url.password,
@@ -53,20 +54,20 @@ async function startReplica(patient = false): Promise<TestApi> {
 		maxReconnectAttempts: -1,
 		reconnectTimeWait: 100,
 	});
-	connections.push(connection);
-	const shared = new SharedState({
-		replicas: 1,
-		...(patient && { counterTimeoutMs: 60_000 }),
-	});
-	shared.connected(connection);
+	connections.push(connected);
+	const connection = () => connected;
 	const replica = await startApi(undefined, {
 		rateLimit: {
 			limit,
 			windowMs: hourMs,
-			shared,
+			shared: new NatsRateCounter({
+				connection,
+				replicas: 1,
+				...(patient && { timeoutMs: 60_000 }),
+			}),
 			now: () => Date.now() + aheadMs,
 		},
-		requests: shared,
+		idempotency: new NatsIdempotencyStore({ connection, replicas: 1 }),
 	});
 	replicas.push(replica);
 	return replica;

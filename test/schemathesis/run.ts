@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
+import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
+import { NatsIdempotencyStore } from "../../api/idempotency/nats-store.ts";
 import { createApi } from "../../api/server.ts";
-import { SharedState } from "../../api/shared-state.ts";
 import {
 	type Run,
 	runKind,
@@ -61,19 +62,21 @@ async function serve(): Promise<{ url: string; token: string }> {
 	actForOperator(KubeClient.fromConfig(config));
 
 	const { host, username, password } = new URL(nats.urlFor("api"));
-	const shared = new SharedState({ replicas: 1 });
-	shared.connected(
-		await connect({
-			servers: host,
-			user: username,
-			pass: password,
-			inboxPrefix: "_INBOX_api",
-		}),
-	);
+	const connected = await connect({
+		servers: host,
+		user: username,
+		pass: password,
+		inboxPrefix: "_INBOX_api",
+	});
+	const shared = { connection: () => connected, replicas: 1 };
 	const api = createApi({
 		clientFor: tokenClients(loadCluster(controlPlane.kubeconfig)),
-		rateLimit: { limit: 10_000_000, windowMs: 60_000, shared },
-		requests: shared,
+		rateLimit: {
+			limit: 10_000_000,
+			windowMs: 60_000,
+			shared: new NatsRateCounter(shared),
+		},
+		idempotency: new NatsIdempotencyStore(shared),
 		log,
 		stopping: stop.signal,
 	});

@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import type { OpenApiDocument } from "../../../api/document/openapi.ts";
-import type { Operation } from "../../../api/document/operations.ts";
+import type { Operation } from "../../../api/http/operation.ts";
 import { type ApiAnswer, ask } from "../fixtures/api-fixture.ts";
 
 /** Returns what is wrong with an answer by the OpenAPI document of the API at this address: nothing, for a good one. */

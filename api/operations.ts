@@ -1,38 +1,16 @@
-import type { Handler } from "../handler.ts";
-import { type ApiResource, apiResources } from "../resources/api-resource.ts";
+import type { Operation } from "./http/operation.ts";
+import { type ApiResource, apiResources } from "./resources/api-resource.ts";
 import {
 	createOf,
 	getOf,
 	listOf,
 	removeOf,
 	updateOf,
-} from "../resources/resources.ts";
-import { getRunLogs, getRunProgress } from "../runs/run-progress.ts";
-import { cancelRun, getRun, listRuns, startRun } from "../runs/runs.ts";
+} from "./resources/resources.ts";
+import { getRunLogs, getRunProgress } from "./runs/run-progress.ts";
+import { cancelRun, getRun, listRuns, startRun } from "./runs/runs.ts";
 
-/** One thing that the API does. The OpenAPI document and the routes both follow from these. */
-export interface Operation {
-	/** `operationId` in the OpenAPI document. */
-	id: string;
-	method: "GET" | "POST" | "PATCH" | "DELETE";
-	/** As OpenAPI writes it: `/v1/runs/{name}`. */
-	path: string;
-	summary: string;
-	/** What the operation is listed under. */
-	tag: string;
-	handler: Handler;
-	/** Names of the query parameters in the document's components. */
-	query?: string[];
-	/** Name of the body's schema in the document's components. */
-	body?: { schema: string; isRequired: boolean };
-	/** Answers to what went well, by status; the schema's name, where there is a body. */
-	answers: Record<number, { about: string; schema?: string }>;
-	/** Content type of the answer, where it isn't JSON. */
-	produces?: "text/plain";
-	/** Statuses of the errors that this operation can have beyond those that all have. */
-	errors: number[];
-}
-
+/** Every operation of the API. */
 export const operations: Operation[] = [
 	...apiResources.flatMap(operationsOf),
 	{
@@ -43,7 +21,7 @@ export const operations: Operation[] = [
 		tag: "runs",
 		handler: startRun,
 		body: { schema: "RunStart", isRequired: false },
-		answers: { 202: { about: "The run has begun.", schema: "Run" } },
+		answers: { 202: { about: "The new run.", schema: "Run" } },
 		errors: [404, 409, 413, 415],
 	},
 	{
@@ -61,7 +39,7 @@ export const operations: Operation[] = [
 		id: "getRun",
 		method: "GET",
 		path: "/v1/runs/{name}",
-		summary: "Show a run, or wait for its end",
+		summary: "Show a run, or wait until it ends",
 		tag: "runs",
 		handler: getRun,
 		query: ["wait"],
@@ -75,7 +53,7 @@ export const operations: Operation[] = [
 		summary: "Cancel a run",
 		tag: "runs",
 		handler: cancelRun,
-		answers: { 202: { about: "The run is being stopped.", schema: "Run" } },
+		answers: { 202: { about: "The run, which stops soon.", schema: "Run" } },
 		errors: [404, 409, 413, 415],
 	},
 	{
@@ -86,7 +64,7 @@ export const operations: Operation[] = [
 		tag: "runs",
 		handler: getRunLogs,
 		query: ["tail", "follow"],
-		answers: { 200: { about: "The last lines, as they were written." } },
+		answers: { 200: { about: "The last lines of the log, unchanged." } },
 		produces: "text/plain",
 		errors: [404],
 	},
@@ -94,10 +72,12 @@ export const operations: Operation[] = [
 		id: "getRunProgress",
 		method: "GET",
 		path: "/v1/runs/{name}/progress",
-		summary: "Show how far a run is",
+		summary: "Show the progress of a run",
 		tag: "runs",
 		handler: getRunProgress,
-		answers: { 200: { about: "How far it is.", schema: "RunProgress" } },
+		answers: {
+			200: { about: "The progress of the run.", schema: "RunProgress" },
+		},
 		errors: [404],
 	},
 ];
@@ -105,7 +85,6 @@ export const operations: Operation[] = [
 function operationsOf(resource: ApiResource): Operation[] {
 	const { collection, kind, noun } = resource;
 	const many = collection.replace("-", " ");
-	const one = noun.replace("-", " ");
 	const path = `/v1/${collection}`;
 	const shared = { tag: collection };
 	const answer = (about: string) => ({ about, schema: kind.kind });
@@ -128,10 +107,10 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `create${kind.kind}`,
 			method: "POST",
 			path,
-			summary: `Make a ${one}`,
+			summary: `Create a ${noun}`,
 			handler: createOf(resource),
 			body: { schema: `${kind.kind}Create`, isRequired: true },
-			answers: { 201: answer(`The new ${one}.`) },
+			answers: { 201: answer(`The new ${noun}.`) },
 			errors: [404, 409, 413, 415],
 		},
 		{
@@ -139,9 +118,9 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `get${kind.kind}`,
 			method: "GET",
 			path: `${path}/{name}`,
-			summary: `Show a ${one}`,
+			summary: `Show a ${noun}`,
 			handler: getOf(resource),
-			answers: { 200: answer(`The ${one}.`) },
+			answers: { 200: answer(`The ${noun}.`) },
 			errors: [404],
 		},
 		{
@@ -149,10 +128,10 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `update${kind.kind}`,
 			method: "PATCH",
 			path: `${path}/{name}`,
-			summary: `Change a ${one}`,
+			summary: `Change a ${noun}`,
 			handler: updateOf(resource),
 			body: { schema: `${kind.kind}Update`, isRequired: true },
-			answers: { 200: answer(`The ${one} after the change.`) },
+			answers: { 200: answer(`The ${noun} after the change.`) },
 			errors: [404, 409, 412, 413, 415],
 		},
 		{
@@ -160,11 +139,11 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `delete${kind.kind}`,
 			method: "DELETE",
 			path: `${path}/{name}`,
-			summary: `Delete a ${one}`,
+			summary: `Delete a ${noun}`,
 			handler: removeOf(resource),
 			answers: {
-				204: { about: "It is gone." },
-				202: answer("It will be gone when what depends on it is cleaned up."),
+				204: { about: "The deletion is complete." },
+				202: answer("The deletion has begun and completes after a cleanup."),
 			},
 			errors: [404, 409, 412],
 		},

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/errors.ts";
+import { ApiError } from "../../kube/client/client.ts";
+import { TransportError } from "../../kube/client/errors.ts";
 import { requestErrorOf, unauthorized } from "./errors.ts";
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
 	expect(requestErrorOf(new ApiError(status, {})).code).toBe(code);
 });
 
-test("an apiserver that doesn't answer is a 503 that says when to come back", () => {
+test("an unreachable apiserver is a 503 with Retry-After", () => {
 	const error = requestErrorOf(
 		new TransportError({ method: "GET", path: "/" }, new Error("refused"), {
 			staleConnection: false,
@@ -29,7 +29,7 @@ test("an apiserver that doesn't answer is a 503 that says when to come back", ()
 	expect(error.message).not.toContain("refused");
 });
 
-test("fields that the apiserver refuses are named", () => {
+test("fields that the apiserver refuses are listed", () => {
 	const error = requestErrorOf(
 		new ApiError(422, {
 			reason: "Invalid",
@@ -49,7 +49,7 @@ test("fields that the apiserver refuses are named", () => {
 		is_success: false,
 		error: {
 			code: "InvalidRequest",
-			message: "Not all of this can be so. Correct the fields in details.",
+			message: "The request is invalid. Correct the fields in details.",
 			details: [
 				{ path: "dates.start", message: "start must not be after end" },
 			],
@@ -57,13 +57,13 @@ test("fields that the apiserver refuses are named", () => {
 	});
 });
 
-test("nothing of an error inside is shown", () => {
+test("an internal error reveals nothing", () => {
 	const error = requestErrorOf(new Error("password=secret"));
 	expect(error.code).toBe("Internal");
 	expect(JSON.stringify(error)).not.toContain("secret");
 });
 
-test("only a token that was presented is called invalid", () => {
+test("a missing token is not called invalid", () => {
 	expect(unauthorized("missing").headers["www-authenticate"]).toBe(
 		'Bearer realm="tidemill"',
 	);

@@ -1,65 +1,66 @@
-import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/errors.ts";
+import { ApiError } from "../../kube/client/client.ts";
+import { TransportError } from "../../kube/client/errors.ts";
 
-/** Every code that an answer of the API can have, with its HTTP status and what to do. */
+/** Every error code of the API, with its HTTP status and what to do. */
 export const errorCodes = {
 	InvalidRequest: {
 		status: 400,
-		advice: "Correct the fields that `details` names; it names all of them.",
+		advice: "Correct the fields listed in `details`. It lists all of them.",
 	},
 	AccountRequired: {
 		status: 400,
 		advice:
-			"Name the account in `Tidemill-Account`, since the token isn't of a service account.",
+			"Name the account in the header `Tidemill-Account`. Only a service account's token implies one.",
 	},
 	Unauthorized: {
 		status: 401,
 		advice:
-			"Present a token that is valid: `kubectl create token`. One of an OpenID Connect issuer is not known either for some seconds after the apiserver's start, until it has read the issuer's keys.",
+			"Send a valid token: `kubectl create token`. For some seconds after its start, the apiserver also refuses OpenID Connect tokens, until it has read the issuer's keys.",
 	},
 	Forbidden: {
 		status: 403,
 		advice:
-			"Have somebody bind a role that permits it, such as `tidemill-editor`.",
+			"Ask an administrator to bind a role that permits it, such as `tidemill-editor`.",
 	},
 	NotFound: { status: 404, advice: "Check the name and the account." },
 	MethodNotAllowed: {
 		status: 405,
-		advice: "Use a method that the header `Allow` names.",
+		advice: "Use a method listed in the header `Allow`.",
 	},
 	NotAcceptable: {
 		status: 406,
-		advice: "Leave `Accept` out, or allow the type that the message names.",
+		advice: "Omit `Accept`, or include the type that the message names.",
 	},
 	Conflict: {
 		status: 409,
-		advice: "Read what is there now, as the message says, and decide anew.",
+		advice: "Follow the message. Fetch the current state before you retry.",
 	},
 	CursorExpired: {
 		status: 410,
-		advice: "Ask for the list again from its first page.",
+		advice: "List again from the first page.",
 	},
 	PreconditionFailed: {
 		status: 412,
-		advice: "Get the resource again, and change what you find then.",
+		advice: "Fetch the resource and retry the change.",
 	},
 	TooLarge: { status: 413, advice: "Send at most 1 MiB." },
 	UnsupportedContentType: {
 		status: 415,
-		advice: "Send JSON, and say so in `Content-Type`.",
+		advice: "Send JSON with `Content-Type: application/json`.",
 	},
 	RateLimited: {
 		status: 429,
-		advice: "Wait for as many seconds as `Retry-After` says.",
+		advice: "Wait for the seconds in `Retry-After`.",
 	},
 	Internal: {
 		status: 500,
-		advice: "Give `X-Request-Id` to who runs Tidemill: it is in the log.",
+		advice:
+			"Give the `X-Request-Id` to your Tidemill administrator. The log has the cause.",
 	},
 	Unavailable: {
 		status: 503,
 		advice:
-			"Send the request again after `Retry-After`; a POST with an `Idempotency-Key`, so that it can't be done twice.",
+			"Retry after the seconds in `Retry-After`. For a POST, use an `Idempotency-Key`, so that a repeat has no second effect.",
 	},
 } as const satisfies Record<string, { status: number; advice: string }>;
 
@@ -67,12 +68,12 @@ export type ErrorCode = keyof typeof errorCodes;
 
 /** What is wrong with one field of the request. */
 export interface ErrorDetail {
-	/** As in the request's body, such as `dates.start`; the name of a query parameter or header otherwise. */
+	/** A field of the body, such as `dates.start`, or the name of a query parameter or header. */
 	path: string;
 	message: string;
 }
 
-/** An answer that isn't what was asked for. The message says what to do next. */
+/** An error response. The message says what to do next. */
 export class RequestError extends Error {
 	override name = "RequestError";
 	readonly code: ErrorCode;
@@ -97,25 +98,32 @@ export class RequestError extends Error {
 		return errorCodes[this.code].status;
 	}
 
-	/** The body that receive's errors have as well. */
+	/** The same body as that of an error of receive. */
 	toJSON() {
 		const { code, message, details } = this;
 		return { is_success: false, error: { code, message, details } };
 	}
 }
 
-/** The 401 of a request without a token, or with one that the apiserver doesn't accept (RFC 6750 §3). */
+/** 400 for one wrong query parameter or header. @param problem continues its name, such as "must be a number". */
+export function invalidParameter(name: string, problem: string): RequestError {
+	return new RequestError("InvalidRequest", `${name} ${problem}.`, {
+		details: [{ path: name, message: problem }],
+	});
+}
+
+/** 401 for a missing token or one that the apiserver refuses (RFC 6750 §3). */
 export function unauthorized(problem: "missing" | "invalid"): RequestError {
 	const challenge = 'Bearer realm="tidemill"';
 	return problem === "missing"
 		? new RequestError(
 				"Unauthorized",
-				"Present a Kubernetes token as Authorization: Bearer. Make one with: kubectl create token <service account>",
+				"Send a Kubernetes token in the header Authorization: Bearer <token>. Create one with: kubectl create token <service account>",
 				{ headers: { "www-authenticate": challenge } },
 			)
 		: new RequestError(
 				"Unauthorized",
-				"The token is not one of this cluster, or it has expired. Make another with: kubectl create token <service account>",
+				"The token is invalid or has expired. Create another with: kubectl create token <service account>",
 				{
 					headers: {
 						"www-authenticate": `${challenge}, error="invalid_token"`,
@@ -124,7 +132,7 @@ export function unauthorized(problem: "missing" | "invalid"): RequestError {
 			);
 }
 
-/** What the caller is told about anything that was thrown. Only errors of ours and the apiserver's are shown. */
+/** The response to anything thrown. Callers see details only of our own errors and the apiserver's. */
 export function requestErrorOf(error: unknown): RequestError {
 	if (error instanceof RequestError) return error;
 	if (error instanceof ApiError) return ofApiserver(error);
@@ -148,7 +156,7 @@ function ofApiserver(error: ApiError): RequestError {
 		case 410:
 			return new RequestError(
 				"CursorExpired",
-				"The list has changed too much since its first page. Ask again without cursor.",
+				"The cursor has expired. List again without it.",
 			);
 		case 429:
 		case 503:
@@ -159,22 +167,22 @@ function ofApiserver(error: ApiError): RequestError {
 	}
 }
 
-/** What the apiserver alone can judge: the CRDs' rules in CEL. */
+/** For the CRDs' CEL rules, which only the apiserver evaluates. */
 function invalid(error: ApiError): RequestError {
 	const details = causesOf(error.details);
 	return details.length === 0
 		? new RequestError("InvalidRequest", error.message)
 		: new RequestError(
 				"InvalidRequest",
-				"Not all of this can be so. Correct the fields in details.",
+				"The request is invalid. Correct the fields in details.",
 				{ details },
 			);
 }
 
-/** The apiserver's own remark beside errors of the schema: no field is to blame. */
+/** A remark of the apiserver beside schema errors. It concerns no field. */
 const unchecked = "some validation rules were not checked";
 
-/** metav1.StatusDetails; the apiserver names the root of an object "<nil>", and repeats the value in front. */
+/** From metav1.StatusDetails. The apiserver calls the root of an object "<nil>" and puts the value before the message. */
 function causesOf(details: unknown): ErrorDetail[] {
 	const { causes = [] } = (details ?? {}) as {
 		causes?: { field?: string; message?: string }[];
@@ -189,39 +197,39 @@ function causesOf(details: unknown): ErrorDetail[] {
 		}));
 }
 
-/** The API has the fields of spec and metadata on one level. */
+/** The API has the fields of spec and metadata at one level. */
 export function flatPath(path: string): string {
 	return path.replace(/^(spec|metadata)(\.|$)/, "");
 }
 
-/** Errors of the requests themselves, before a handler sees them. */
+/** For requests that fastify refuses before they reach a handler. */
 function ofFastify(error: unknown): RequestError | undefined {
 	switch ((error as { statusCode?: number }).statusCode) {
 		case 400:
 			return new RequestError(
 				"InvalidRequest",
-				"The request can't be read. Its body must be a JSON object.",
+				"The request can't be parsed. Its body must be a JSON object.",
 			);
 		case 413:
 			return new RequestError(
 				"TooLarge",
-				"The body is too large. It must have at most 1 MiB.",
+				"The body is too large. At most 1 MiB is allowed.",
 			);
 		case 415:
 			return new RequestError(
 				"UnsupportedContentType",
-				"The Content-Type must be application/json.",
+				"Content-Type must be application/json.",
 			);
 		default:
 			return undefined;
 	}
 }
 
-/** The 503 of an apiserver that is away, or not ready. */
+/** 503 for an apiserver that is away or not ready. */
 export function unavailable(): RequestError {
 	return new RequestError(
 		"Unavailable",
-		"The Kubernetes API doesn't answer. Send the request again.",
+		"The Kubernetes API does not answer. Retry the request.",
 		{ headers: { "retry-after": "2" } },
 	);
 }
@@ -229,6 +237,6 @@ export function unavailable(): RequestError {
 function internal(): RequestError {
 	return new RequestError(
 		"Internal",
-		"Something failed here. Give X-Request-Id of this answer to who runs Tidemill.",
+		"Internal error. Give the X-Request-Id of this response to your Tidemill administrator.",
 	);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accepts } from "./accept.ts";
+import { accepts } from "./content-type.ts";
 
 test.each([
 	undefined,

@@ -1,0 +1,133 @@
+import { hash } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { unauthorized } from "../http/errors.ts";
+import type { ApiserverReadiness } from "./apiserver-readiness.ts";
+import type { RateLimit, RateStatus } from "./rate-limit.ts";
+
+/** The user of a token, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
+export interface Identity {
+	username: string;
+	groups: string[];
+}
+
+/** The outcome of authenticating a request, and its sender's standing in the rate limit. */
+export interface Authentication {
+	/** Throws the reason if the request has no valid token. */
+	requireIdentity(): { identity: Identity; token: string };
+	rate: RateStatus;
+}
+
+/**
+ * Authenticates requests and counts them in the rate limit: by user if the token is valid, since a user can have many
+ * tokens, and by address otherwise.
+ */
+export class Authenticator {
+	readonly #identities: IdentityCache;
+	readonly #rateLimit: RateLimit;
+
+	constructor(
+		clientFor: (token: string) => KubeClient,
+		readiness: ApiserverReadiness,
+		rateLimit: RateLimit,
+	) {
+		this.#identities = new IdentityCache(async (token) => {
+			const client = clientFor(token);
+			const identity = await reviewSelf(client);
+			await readiness.learn(client);
+			return identity;
+		});
+		this.#rateLimit = rateLimit;
+	}
+
+	async authenticate(request: FastifyRequest): Promise<Authentication> {
+		const address = `address ${request.ip}`;
+		try {
+			const token = bearerToken(request.headers.authorization);
+			const identity =
+				this.#identities.known(token) ?? (await this.#review(token, address));
+			const rate = await this.#rateLimit.count(`user ${identity.username}`);
+			return { requireIdentity: () => ({ identity, token }), rate };
+		} catch (error) {
+			const rate = await this.#rateLimit.count(address);
+			const requireIdentity = () => {
+				throw error;
+			};
+			return { requireIdentity, rate };
+		}
+	}
+
+	/** An address over its limit can't keep the apiserver busy by guessing tokens. */
+	async #review(token: string, address: string): Promise<Identity> {
+		if (this.#rateLimit.isExhausted(address)) throw unauthorized("invalid");
+		return this.#identities.identityOf(token);
+	}
+}
+
+/** RFC 6750 §2.1. Throws a 401 if the header has no token. */
+export function bearerToken(header: string | undefined): string {
+	if (header === undefined) throw unauthorized("missing");
+	const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header)?.[1];
+	if (token === undefined) throw unauthorized("invalid");
+	return token;
+}
+
+/**
+ * Caches the identities of tokens, by the SHA-256 of the token: the cache holds no tokens. A token revoked meanwhile is
+ * harmless, because the apiserver checks it again with the request itself.
+ */
+export class IdentityCache {
+	readonly #review: (token: string) => Promise<Identity>;
+	readonly #now: () => number;
+	/** Ordered by expiry, since all entries live equally long. */
+	readonly #entries = new Map<string, { identity: Identity; until: number }>();
+	readonly #ttlMs: number;
+	readonly #maxEntries: number;
+
+	constructor(
+		review: (token: string) => Promise<Identity>,
+		{ now = Date.now, ttlMs = 60_000, maxEntries = 10_000 } = {},
+	) {
+		this.#review = review;
+		this.#now = now;
+		this.#ttlMs = ttlMs;
+		this.#maxEntries = maxEntries;
+	}
+
+	/** Throws what `review` throws, and caches no refusal. */
+	async identityOf(token: string): Promise<Identity> {
+		const known = this.known(token);
+		if (known) return known;
+		const identity = await this.#review(token);
+		this.#remember(digestOf(token), identity);
+		return identity;
+	}
+
+	/** The cached identity, if there is one. */
+	known(token: string): Identity | undefined {
+		const entry = this.#entries.get(digestOf(token));
+		return entry && this.#now() < entry.until ? entry.identity : undefined;
+	}
+
+	#remember(digest: string, identity: Identity): void {
+		this.#entries.delete(digest);
+		this.#entries.set(digest, { identity, until: this.#now() + this.#ttlMs });
+		if (this.#entries.size > this.#maxEntries)
+			this.#entries.delete(this.#entries.keys().next().value!);
+	}
+}
+
+async function reviewSelf(client: KubeClient): Promise<Identity> {
+	const apiVersion = "authentication.k8s.io/v1";
+	const answer = (await client.raw(
+		"POST",
+		`/apis/${apiVersion}/selfsubjectreviews`,
+		{ body: { apiVersion, kind: "SelfSubjectReview" } },
+	)) as { status: { userInfo: { username: string; groups?: string[] } } };
+	const { username, groups = [] } = answer.status.userInfo;
+	return { username, groups };
+}
+
+function digestOf(token: string): string {
+	return hash("sha256", token, "base64");
+}

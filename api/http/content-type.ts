@@ -1,0 +1,36 @@
+import type { FastifyInstance } from "fastify";
+
+/** Whether the `Accept` header allows a response of this type (RFC 9110 §12.5.1). Without the header, every type is allowed. */
+export function accepts(accept: string | undefined, type: string): boolean {
+	if (accept === undefined || accept.trim() === "") return true;
+	const [family] = type.split("/");
+	const wanted = accept.split(",").map(rangeOf);
+	// The most specific range that matches decides.
+	for (const range of [type, `${family}/*`, "*/*"]) {
+		const found = wanted.find(({ name }) => name === range);
+		if (found) return found.quality > 0;
+	}
+	return false;
+}
+
+function rangeOf(text: string): { name: string; quality: number } {
+	const [name = "", ...parameters] = text.split(";");
+	const quality = parameters
+		.map((parameter) => /^\s*q\s*=\s*([\d.]+)\s*$/i.exec(parameter)?.[1])
+		.find((value) => value !== undefined);
+	return { name: name.trim().toLowerCase(), quality: Number(quality ?? 1) };
+}
+
+/** Parses bodies of JSON alone. An empty body is allowed too: many clients name a content type for it. */
+export function parseJsonBodies(api: FastifyInstance): void {
+	const parse = api.getDefaultJsonParser("error", "error");
+	api.removeContentTypeParser(["text/plain", "application/json"]);
+	api.addContentTypeParser<string>(
+		["application/json", "application/merge-patch+json"],
+		{ parseAs: "string" },
+		(request, body, done) => {
+			if (body === "") done(null, undefined);
+			else void parse(request, body, done);
+		},
+	);
+}

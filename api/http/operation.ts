@@ -1,0 +1,60 @@
+import type { FastifyReply } from "fastify";
+import type { KubeClient } from "../../kube/client/client.ts";
+
+/** One operation of the API. The routes and the OpenAPI document both derive from these. */
+export interface Operation {
+	/** `operationId` in the OpenAPI document. */
+	id: string;
+	method: "GET" | "POST" | "PATCH" | "DELETE";
+	/** In OpenAPI's notation: `/v1/runs/{name}`. */
+	path: string;
+	summary: string;
+	/** The group in the OpenAPI document. */
+	tag: string;
+	handler: Handler;
+	/** Names of the query parameters in the document's components. */
+	query?: string[];
+	/** Name of the body's schema in the document's components. */
+	body?: { schema: string; isRequired: boolean };
+	/** Successful answers by status, each with the name of its body's schema if it has a body. */
+	answers: Record<number, { about: string; schema?: string }>;
+	/** Content type of the answer. JSON if absent. */
+	produces?: "text/plain";
+	/** Error statuses of this operation beyond those that every operation has. */
+	errors: number[];
+}
+
+/** Performs one operation for a caller and returns the body of the answer. Throws errors that `requestErrorOf` knows. */
+export type Handler = (
+	caller: Caller,
+	request: ApiRequest,
+	reply: FastifyReply,
+) => Promise<unknown>;
+
+export interface Caller {
+	/** Acts with the caller's token and nothing else. */
+	client: KubeClient;
+	/** The namespace that the request is about. */
+	account: string;
+	/** Fires when the client has disconnected or the server begins to stop. */
+	signal: AbortSignal;
+}
+
+export interface ApiRequest {
+	params: Partial<Record<string, string>>;
+	query: Partial<Record<string, string>>;
+	/** Empty if the request has no body. */
+	body: Record<string, unknown>;
+	/** The `If-Match` header. */
+	ifMatch: string | undefined;
+	/** Set if the request has an `Idempotency-Key`. */
+	idempotency: IdempotentRequest | undefined;
+}
+
+/** A request that takes effect once, however often it is sent. */
+export interface IdempotentRequest {
+	/** 64 hexadecimal digits unique to the request. The object that it creates is named and annotated with them. */
+	digest: string;
+	/** Name of the object that an earlier attempt created. */
+	created?: string;
+}

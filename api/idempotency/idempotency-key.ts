@@ -1,0 +1,116 @@
+import { hash } from "node:crypto";
+import { annotation } from "../../crds/labels.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import type {
+	KubeObject,
+	ObjectMeta,
+	ResourceKind,
+} from "../../kube/resource.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
+import type { IdempotentRequest } from "../http/operation.ts";
+
+/** What all replicas know of requests with an `Idempotency-Key`, for 24 hours. Each method throws while NATS is away. */
+export interface IdempotencyStore {
+	/** Creates the record unless the request has one, and returns the record that is there now. */
+	getOrCreate(
+		digest: string,
+		record: IdempotencyRecord,
+	): Promise<IdempotencyRecord>;
+	/** Replaces the record once the request has succeeded. */
+	complete(digest: string, record: IdempotencyRecord): Promise<void>;
+}
+
+export interface IdempotencyRecord {
+	bodyHash: string;
+	/** Name of the object that the request created. Absent until the request has succeeded. */
+	made?: string;
+}
+
+interface KeyedRequest {
+	account: string;
+	/** The caller's user name. */
+	subject: string;
+	path: string;
+	body: unknown;
+	/** The `Idempotency-Key` header. */
+	key: string;
+}
+
+/**
+ * Performs a request under its Idempotency-Key. A key is scoped to the caller, the account and the path. The body's hash
+ * includes the key, so that a reader of the store can't guess bodies. Throws {@link RequestError}: `Conflict` if the key
+ * was used with a different body.
+ */
+export async function performOnce<T extends { name: string }>(
+	store: IdempotencyStore | undefined,
+	{ account, subject, path, body, key }: KeyedRequest,
+	perform: (request: IdempotentRequest) => Promise<T>,
+): Promise<T> {
+	if (!/^[\x20-\x7e]{1,255}$/.test(key))
+		throw invalidParameter(
+			"Idempotency-Key",
+			"must have 1 to 255 printable ASCII characters",
+		);
+	const digest = digestOf([account, subject, path, key]);
+	const record = { bodyHash: digestOf([key, body ?? null]) };
+	const known = await available(store, (s) => s.getOrCreate(digest, record));
+	if (known.bodyHash !== record.bodyHash)
+		throw new RequestError(
+			"Conflict",
+			"This Idempotency-Key was used with a different body. Use a new key for a new request.",
+		);
+	if (known.made !== undefined) return perform({ digest, created: known.made });
+	const answer = await perform({ digest });
+	await available(store, (s) =>
+		s.complete(digest, { ...record, made: answer.name }),
+	);
+	return answer;
+}
+
+/** Annotates the object that an idempotent request creates, so that {@link createOnce} recognises it. */
+export function requestAnnotation(
+	request: IdempotentRequest | undefined,
+): Pick<ObjectMeta, "annotations"> {
+	return request
+		? { annotations: { [annotation.request]: request.digest } }
+		: {};
+}
+
+/** Creates an object, or returns the one that an earlier attempt of the same request created under that name. */
+export async function createOnce<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	{ name, namespace }: { name: string; namespace: string },
+	request: IdempotentRequest | undefined,
+	create: () => Promise<T>,
+): Promise<T> {
+	try {
+		return await create();
+	} catch (error) {
+		if (!request || !hasReason(error, "AlreadyExists")) throw error;
+		const existing = await client.get<T>(kind, name, namespace);
+		const digest = existing?.metadata.annotations?.[annotation.request];
+		if (existing && digest === request.digest) return existing;
+		throw error;
+	}
+}
+
+function digestOf(parts: unknown[]): string {
+	return hash("sha256", JSON.stringify(parts));
+}
+
+async function available<T>(
+	store: IdempotencyStore | undefined,
+	use: (store: IdempotencyStore) => Promise<T>,
+): Promise<T> {
+	try {
+		if (store) return await use(store);
+	} catch {
+		// The log of the NATS connection has the cause.
+	}
+	throw new RequestError(
+		"Unavailable",
+		"Idempotency keys are unavailable because NATS does not answer. Retry with the same key.",
+		{ headers: { "retry-after": "2" } },
+	);
+}
