@@ -1,78 +1,88 @@
 import { SettingError } from "../service/settings.ts";
 
-/** A role or a command for people. Returns the exit code; what it imports is loaded only when it is the one that runs. */
+/** Returns the exit code. */
 type Main = (args: string[]) => Promise<number>;
 
-const commands: Record<
-	string,
-	{ about: string; load: () => Promise<{ main: Main }> }
-> = {
-	receive: {
-		about: "accept webhooks and commit them to JetStream",
-		load: () => import("../ingest/receive/main.ts"),
+interface Command {
+	about: string;
+	/** Imports the command only when it runs. */
+	load: () => Promise<{ main: Main }>;
+}
+
+const groups: Record<string, Record<string, Command>> = {
+	Commands: {
+		sources: {
+			about: "list the sources: tidemill sources list",
+			load: () => import("../cli/sources.ts"),
+		},
+		pipelines: {
+			about: "start a run: tidemill pipelines run <name> --wait",
+			load: () => import("../cli/pipelines.ts"),
+		},
+		events: {
+			about: "send an event: tidemill events send <source> --data '{…}'",
+			load: () => import("../cli/events.ts"),
+		},
+		tokens: {
+			about:
+				"create a token for the REST API: tidemill tokens create <name> --role viewer",
+			load: () => import("../cli/tokens.ts"),
+		},
+		sql: {
+			about: "query a DuckDB destination: tidemill sql 'select …'",
+			load: () => import("../ingest/sql/main.ts"),
+		},
 	},
-	archive: {
-		about: "move events from JetStream to S3, each into exactly one object",
-		load: () => import("../ingest/archive/main.ts"),
+	"Commands for administrators, with the settings of archive": {
+		ledger: {
+			about: "recount the archived events: tidemill ledger rebuild",
+			load: () => import("../ingest/archive/command/ledger-command.ts"),
+		},
+		shard: {
+			about: "list or accept the loss of frames: tidemill shard losses",
+			load: () => import("../ingest/archive/command/shard-command.ts"),
+		},
 	},
-	ledger: {
-		about: "count archived events anew: tidemill ledger rebuild",
-		load: () => import("../ingest/archive/command/ledger-command.ts"),
-	},
-	shard: {
-		about: "see what archive misses, and go on without: tidemill shard losses",
-		load: () => import("../ingest/archive/command/shard-command.ts"),
-	},
-	load: {
-		about: "carry out one Run: load its days into the destination",
-		load: () => import("../ingest/load/main.ts"),
-	},
-	check: {
-		about: "verify that a Destination can be written to",
-		load: () => import("../ingest/check/main.ts"),
-	},
-	operator: {
-		about: "reconcile Sources, Destinations, Pipelines and Runs",
-		load: () => import("../operator/main.ts"),
-	},
-	api: {
-		about: "serve the REST API",
-		load: () => import("../api/main.ts"),
-	},
-	sources: {
-		about: "see the sources: tidemill sources list",
-		load: () => import("../cli/sources.ts"),
-	},
-	pipelines: {
-		about: "start a run: tidemill pipelines run <name> --wait",
-		load: () => import("../cli/pipelines.ts"),
-	},
-	events: {
-		about: "send an event: tidemill events send <source> --data '{…}'",
-		load: () => import("../cli/events.ts"),
-	},
-	tokens: {
-		about: "make a token for the REST API: tidemill tokens create <name>",
-		load: () => import("../cli/tokens.ts"),
-	},
-	sql: {
-		about: "query a DuckDB destination: tidemill sql 'select …'",
-		load: () => import("../ingest/sql/main.ts"),
+	Processes: {
+		receive: {
+			about: "accept webhooks and commit them to JetStream",
+			load: () => import("../ingest/receive/main.ts"),
+		},
+		archive: {
+			about: "move events from JetStream to S3, each into exactly one object",
+			load: () => import("../ingest/archive/main.ts"),
+		},
+		load: {
+			about: "perform one Run: load its days into the destination",
+			load: () => import("../ingest/load/main.ts"),
+		},
+		check: {
+			about: "verify that a Destination is writable",
+			load: () => import("../ingest/check/main.ts"),
+		},
+		operator: {
+			about: "reconcile Sources, Destinations, Pipelines and Runs",
+			load: () => import("../operator/main.ts"),
+		},
+		api: {
+			about: "serve the REST API",
+			load: () => import("../api/main.ts"),
+		},
 	},
 };
 
-const usage = `Usage: tidemill <command>\n\n${Object.entries(commands)
-	.map(([name, { about }]) => `  ${name.padEnd(10)}${about}`)
-	.join("\n")}\n`;
-
 async function run([name, ...args]: string[]): Promise<number> {
 	if (name === undefined || name === "help" || name === "--help") {
-		process.stdout.write(usage);
+		process.stdout.write(await usage());
 		return name === undefined ? 2 : 0;
 	}
-	const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+	const command = Object.values(groups)
+		.filter((commands) => Object.hasOwn(commands, name))
+		.map((commands) => commands[name]!)[0];
 	if (!command) {
-		process.stderr.write(`tidemill: there is no command "${name}".\n${usage}`);
+		process.stderr.write(
+			`tidemill: unknown command "${name}". See: tidemill help\n`,
+		);
 		return 2;
 	}
 	try {
@@ -82,6 +92,30 @@ async function run([name, ...args]: string[]): Promise<number> {
 		process.stderr.write(`tidemill ${name}: ${error.message}\n`);
 		return 2;
 	}
+}
+
+async function usage(): Promise<string> {
+	const { readResourceSchemas } = await import("../crds/resource-schema.ts");
+	const sections = Object.entries(groups).map(([title, commands]) =>
+		section(
+			title,
+			Object.entries(commands).map(([name, { about }]) => [name, about]),
+		),
+	);
+	const resources = section(
+		"Resources, with the short names that kubectl also accepts",
+		readResourceSchemas().map(({ plural, shortNames }) => [
+			plural,
+			shortNames.join(", "),
+		]),
+	);
+	return `Usage: tidemill <command>\n\n${[...sections, resources].join("\n")}`;
+}
+
+function section(title: string, rows: [string, string][]): string {
+	const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+	const lines = rows.map(([name, text]) => `  ${name.padEnd(width)}${text}\n`);
+	return `${title}:\n${lines.join("")}`;
 }
 
 process.exitCode = await run(process.argv.slice(2));

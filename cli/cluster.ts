@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadKubeConfig } from "../kube/client/kube-config.ts";
 
-/** The cluster and namespace that a command is about, as kubectl would choose them. */
+/** The cluster and namespace of a command, chosen as kubectl does. */
 export interface Cluster {
 	client: KubeClient;
 	namespace: string;
 }
 
-/** Throws SettingError when there is no usable kubeconfig. */
+/** Throws SettingError if there is no usable kubeconfig. */
 export function chooseCluster(options: {
 	namespace?: string | undefined;
 	context?: string | undefined;

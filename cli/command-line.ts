@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
-/** What a person typed doesn't say what to do. The message says what would. */
+/** The command line is invalid. The message says how to correct it. */
 export class UsageError extends Error {
 	override name = "UsageError";
 }
@@ -14,7 +14,7 @@ export const clusterOptions = {
 	kubeconfig: { type: "string" },
 } as const satisfies Options;
 
-/** Splits arguments into options and the rest, of which there must be as many as `names` says. Throws {@link UsageError}. */
+/** Splits arguments into options and exactly the positional arguments in `names`. Throws {@link UsageError}. */
 export function readArguments<T extends Options>(
 	args: string[],
 	names: string[],
@@ -25,7 +25,9 @@ export function readArguments<T extends Options>(
 	if (length < names.length)
 		throw new UsageError(`${names[length]} is missing`);
 	if (length > names.length)
-		throw new UsageError(`"${parsed.positionals[names.length]}" is too much`);
+		throw new UsageError(
+			`unexpected argument "${parsed.positionals[names.length]}"`,
+		);
 	return { values: parsed.values, positionals: parsed.positionals };
 }
 

@@ -3,13 +3,13 @@ import { TransportError } from "../kube/client/errors.ts";
 import { SettingError } from "../service/settings.ts";
 import { UsageError } from "./command-line.ts";
 
-/** Something didn't go as asked, and the message says why and what to do. */
+/** The command failed. The message says why and what to do. */
 export class CommandError extends Error {
 	override name = "CommandError";
 }
 
 interface Action {
-	/** What stands behind the action's name. */
+	/** The arguments, as help shows them. */
 	usage: string;
 	about: string;
 	/** Returns the exit code. */
@@ -17,8 +17,7 @@ interface Action {
 }
 
 /**
- * A command for people that has actions, such as `tidemill sources list`. Exit codes: 0, 1 when it didn't go as asked,
- * 2 when it was typed wrong.
+ * A command with actions, such as `tidemill sources list`. Exit codes: 0, 1 for a failure, 2 for an invalid command line.
  */
 export function command(
 	noun: string,
@@ -31,7 +30,7 @@ export function command(
 		)
 		.join(
 			"",
-		)}Each takes --namespace (-n), --context and --kubeconfig, as kubectl does.\n`;
+		)}All accept --namespace (-n), --context and --kubeconfig, as kubectl does.\n`;
 	return async ([name, ...args]) => {
 		if (name === "--help" || name === "-h" || args.includes("--help")) {
 			process.stdout.write(usage);
@@ -43,7 +42,7 @@ export function command(
 				: undefined;
 			if (!action)
 				throw new UsageError(
-					name === undefined ? "say what to do" : `there is no "${name}"`,
+					name === undefined ? "name an action" : `unknown action "${name}"`,
 				);
 			return await action.run(args);
 		} catch (error) {
@@ -56,10 +55,10 @@ export function command(
 	};
 }
 
-/** Of errors that a person can do something about; others are thrown on. */
+/** The message of an expected error. Throws any other error again. */
 function messageOf(error: unknown): string {
 	if (error instanceof TransportError)
-		return `the cluster can't be reached: ${error.message}. Check the kubeconfig and the network.`;
+		return `the cluster is unreachable: ${error.message}. Check the kubeconfig and the network.`;
 	if (
 		error instanceof UsageError ||
 		error instanceof CommandError ||

@@ -12,7 +12,7 @@ export const main = command("events", {
 	send: {
 		usage:
 			"<source> (--data <json> | --file <path> | --file -) [--token <token>]",
-		about: "send an event to a source, and print its event ID",
+		about: "send an event to a source and print its event ID",
 		run: send,
 	},
 });
@@ -34,7 +34,7 @@ async function send(args: string[]): Promise<number> {
 		throw new CommandError(
 			answer.error
 				? `${answer.error.message} (${answer.error.code})`
-				: `the receiver answered ${response.status}`,
+				: `the webhook URL answered ${response.status}`,
 		);
 	process.stdout.write(`${answer.event_id}\n`);
 	return 0;
@@ -45,16 +45,14 @@ async function readBody(
 	file: string | undefined,
 ): Promise<string | Uint8Array<ArrayBuffer>> {
 	if ((data === undefined) === (file === undefined))
-		throw new UsageError("give the event either as --data or as --file");
+		throw new UsageError("pass the event with either --data or --file");
 	if (data !== undefined) return data;
 	try {
 		return new Uint8Array(
 			file === "-" ? await buffer(process.stdin) : await readFile(file!),
 		);
 	} catch (error) {
-		throw new CommandError(
-			`${file} can't be read: ${(error as Error).message}`,
-		);
+		throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
 	}
 }
 
@@ -65,12 +63,12 @@ async function webhookURL(
 	const source = await client.get<Source>(sourceKind, name, namespace);
 	if (!source)
 		throw new CommandError(
-			`there is no source "${name}" in ${namespace}. See: tidemill sources list -n ${namespace}`,
+			`there is no source "${name}" in namespace ${namespace}. List them with: tidemill sources list -n ${namespace}`,
 		);
 	const { webhookURL } = source.status ?? {};
 	if (webhookURL) return webhookURL;
 	throw new CommandError(
-		`the source "${name}" has no URL yet. See why: kubectl describe source ${name} -n ${namespace}`,
+		`the source "${name}" has no URL yet. Find out why with: kubectl describe source ${name} -n ${namespace}`,
 	);
 }
 
@@ -91,9 +89,9 @@ async function post(
 		});
 	} catch (error) {
 		const { message, cause } = error as Error;
-		// The URL is a secret: its host is enough to find out.
+		// The URL is a secret, so the message names only the host.
 		throw new CommandError(
-			`${new URL(url).host} can't be reached: ${(cause as Error | undefined)?.message ?? message}`,
+			`${new URL(url).host} is unreachable: ${(cause as Error | undefined)?.message ?? message}`,
 		);
 	}
 }

@@ -16,7 +16,7 @@ export const main = command("pipelines", {
 	run: {
 		usage: "<pipeline> [--from <date> --to <date>] [--wait]",
 		about:
-			"start a run, of these UTC dates alone if they are given; with --wait, show how far it is until it has ended",
+			"start a run and print its name; --from and --to limit it to these UTC dates, --wait shows its progress until it ends",
 		run: start,
 	},
 });
@@ -29,7 +29,7 @@ async function start(args: string[]): Promise<number> {
 	});
 	const { from, to } = values;
 	if ((from === undefined) !== (to === undefined))
-		throw new UsageError("--from and --to go together");
+		throw new UsageError("--from and --to must be used together");
 	const cluster = chooseCluster(values);
 	const { client, namespace } = cluster;
 	const name = positionals[0]!;
@@ -63,7 +63,7 @@ function report({ metadata, status = {} }: Run): number {
 	);
 }
 
-/** Who may use runs alone can't be told, and needn't be. */
+/** A user who may not read pipelines skips this check. */
 async function requirePipeline(
 	{ client, namespace }: ReturnType<typeof chooseCluster>,
 	name: string,
@@ -76,6 +76,6 @@ async function requirePipeline(
 		});
 	if (!found)
 		throw new CommandError(
-			`there is no pipeline "${name}" in ${namespace}. See: kubectl get pipelines -n ${namespace}`,
+			`there is no pipeline "${name}" in namespace ${namespace}. List them with: kubectl get pipelines -n ${namespace}`,
 		);
 }

@@ -1,6 +1,6 @@
 import type { Progress } from "../api/runs/run-log.ts";
 
-/** One line that says how far a run is, at most `columns` wide. */
+/** One line with the progress of a run, at most `columns` wide. */
 export function progressBar(
 	phase: string,
 	progress: Progress | undefined,
@@ -11,7 +11,7 @@ export function progressBar(
 	const label = ` ${daysDone} of ${count(daysTotal, "day")}, ${figure(rowsDone)} of ${count(rowsTotal, "row")}`;
 	const width = Math.min(40, columns - label.length - 2);
 	if (width < 5) return label.trim().slice(0, columns);
-	// Rows are the work; a run may have none.
+	// Rows measure the work, but a run may have none.
 	const done = rowsTotal > 0 ? rowsDone / rowsTotal : daysDone / daysTotal;
 	const filled = Math.round(width * Math.min(1, done || 0));
 	return `[${"█".repeat(filled)}${"░".repeat(width - filled)}]${label}`;

@@ -12,7 +12,7 @@ import { progressBar } from "./progress-bar.ts";
 const pollMs = 1_000;
 const logLines = 200;
 
-/** Shows how far a run is until it has ended, and returns it then. On a terminal the line is written over and over. */
+/** Shows the progress of a run until it ends, and returns the run. On a terminal, one line is updated in place. */
 export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	const { client, namespace } = cluster;
 	const ended = new AbortController();
@@ -27,12 +27,12 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 				shown.phase = seen.status?.phase ?? "Pending";
 				return hasEnded(seen);
 			},
-			// Never fires: a person ends the waiting with Ctrl-C, and the run goes on.
+			// Never fires: Ctrl-C ends the command, and the run continues.
 			new AbortController().signal,
 		);
 		if (last) return last;
 		throw new CommandError(
-			`${run.metadata.name} was deleted from ${namespace} while it was waited for.`,
+			`${run.metadata.name} in namespace ${namespace} was deleted before it ended.`,
 		);
 	} finally {
 		ended.abort();
@@ -47,21 +47,21 @@ async function showProgress(
 	ended: AbortSignal,
 ): Promise<void> {
 	const { isTTY, columns = 80 } = process.stderr;
-	let said = "";
+	let written = "";
 	while (!ended.aborted) {
 		const progress = await progressOf(() =>
 			readRunLog(client, namespace, run.metadata.name, logLines),
 		);
 		const line = progressBar(shown.phase, progress, columns - 1);
 		if (isTTY) process.stderr.write(`\r\x1b[K${line}`);
-		else if (line !== said) process.stderr.write(`${line}\n`);
-		said = line;
+		else if (line !== written) process.stderr.write(`${line}\n`);
+		written = line;
 		await sleep(pollMs, undefined, { signal: ended }).catch(() => undefined);
 	}
 	if (isTTY) process.stderr.write("\r\x1b[K");
 }
 
-/** Who may not read logs sees the phase alone, and so it is while the Pod comes and goes or a request for it breaks off. */
+/** Returns undefined if the log is unavailable: without permission, without a Pod, or after a failed request. */
 async function progressOf(
 	readLog: () => Promise<string | undefined>,
 ): Promise<Progress | undefined> {

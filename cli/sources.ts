@@ -8,7 +8,7 @@ import { table } from "./table.ts";
 export const main = command("sources", {
 	list: {
 		usage: "[--output json]",
-		about: "show each source, how many events it has and where they are sent",
+		about: "list the sources with their event counts and webhook URLs",
 		run: list,
 	},
 });
@@ -22,7 +22,7 @@ async function list(args: string[]): Promise<number> {
 	if (values.output === "json")
 		process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);
 	else if (items.length === 0)
-		process.stderr.write(`There are no sources in ${namespace}.\n`);
+		process.stderr.write(`There are no sources in namespace ${namespace}.\n`);
 	else
 		process.stdout.write(
 			table([

@@ -1,4 +1,4 @@
-/** Columns as wide as they need to be, three spaces apart, as kubectl prints them. */
+/** Left-aligned columns, three spaces apart, as kubectl prints them. */
 export function table(rows: string[][]): string {
 	const widths = (rows[0] ?? []).map((_, column) =>
 		Math.max(...rows.map((row) => row[column]!.length)),

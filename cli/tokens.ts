@@ -38,7 +38,7 @@ export const main = command("tokens", {
 	create: {
 		usage: `<name> --role ${roles.join("|")} [--duration ${defaultDuration} | --long-lived]`,
 		about:
-			"make a token for the REST API: a service account of that name with a ready-made role in its namespace",
+			"create a token for the REST API: creates a service account of that name and binds the role to it",
 		run: create,
 	},
 });
@@ -53,7 +53,7 @@ async function create(args: string[]): Promise<number> {
 	if (!roles.includes(role))
 		throw new UsageError(`--role must be one of ${roles.join(", ")}`);
 	if (isLongLived && duration !== undefined)
-		throw new UsageError("--duration and --long-lived exclude each other");
+		throw new UsageError("use either --duration or --long-lived");
 	const seconds = secondsOf(duration ?? defaultDuration);
 	const cluster = chooseCluster(values);
 	const name = positionals[0]!;
@@ -62,7 +62,7 @@ async function create(args: string[]): Promise<number> {
 		? await longLivedToken(cluster, name)
 		: await requestToken(cluster, name, seconds);
 	process.stderr.write(
-		`${cluster.namespace}/${name} may do what tidemill-${role} may. ${isLongLived ? `Its token is good until the Secret "${name}-token" is deleted.` : `Its token is good for ${duration ?? defaultDuration}, or as long as the cluster allows.`}\n`,
+		`The service account ${cluster.namespace}/${name} has the role tidemill-${role}. ${isLongLived ? `Its token is valid until the Secret "${name}-token" is deleted.` : `Its token is valid for ${duration ?? defaultDuration}, or less if the cluster allows less.`}\n`,
 	);
 	process.stdout.write(`${token}\n`);
 	return 0;
@@ -73,14 +73,14 @@ async function bind(
 	name: string,
 	role: string,
 ): Promise<void> {
-	await unlessThere(
+	await unlessExists(
 		client.create(
 			serviceAccountKind,
 			{ metadata: { name, namespace } },
 			{ fieldManager },
 		),
 	);
-	await unlessThere(
+	await unlessExists(
 		client.create<RoleBinding>(
 			roleBindingKind,
 			{
@@ -117,13 +117,13 @@ async function requestToken(
 	return answer.status.token;
 }
 
-/** A Secret that Kubernetes puts a token into, which is good as long as the Secret is there. */
+/** Kubernetes writes a token into this Secret. It is valid for as long as the Secret exists. */
 async function longLivedToken(
 	{ client, namespace }: Cluster,
 	account: string,
 ): Promise<string> {
 	const name = `${account}-token`;
-	await unlessThere(
+	await unlessExists(
 		client.create<Secret>(
 			kinds.secret,
 			{
@@ -151,11 +151,11 @@ async function longLivedToken(
 	const token = tokenIn(filled);
 	if (token !== undefined) return Buffer.from(token, "base64").toString();
 	throw new CommandError(
-		`Kubernetes has put no token into the Secret "${name}". Read it later: kubectl get secret ${name} -n ${namespace} -o jsonpath={.data.token} | base64 -d`,
+		`Kubernetes has not yet written a token into the Secret "${name}". Read it later with: kubectl get secret ${name} -n ${namespace} -o jsonpath={.data.token} | base64 -d`,
 	);
 }
 
-async function unlessThere(creation: Promise<unknown>): Promise<void> {
+async function unlessExists(creation: Promise<unknown>): Promise<void> {
 	try {
 		await creation;
 	} catch (error) {
@@ -167,7 +167,7 @@ function secondsOf(duration: string): number {
 	const [, number, unit] = /^(\d{1,5})([hd])$/.exec(duration) ?? [];
 	if (number === undefined || Number(number) === 0)
 		throw new UsageError(
-			"--duration must be hours or days, such as 24h or 90d",
+			"--duration must be in hours or days, such as 24h or 90d",
 		);
 	return Number(number) * (unit === "h" ? 3_600 : 86_400);
 }

@@ -45,9 +45,9 @@ beforeAll(async () => {
 	} as Pipeline);
 });
 
-test("sources are listed with what a person asks first", async () => {
+test("the list of sources has counts and webhook URLs", async () => {
 	const empty = await tidemill("sources", "list");
-	expect(empty.stderr).toBe(`There are no sources in ${account}.\n`);
+	expect(empty.stderr).toBe(`There are no sources in namespace ${account}.\n`);
 	await newSource("shop", "https://hooks.example/1/2");
 	const { stdout, exitCode } = await tidemill("sources", "list");
 	expect(exitCode).toBe(0);
@@ -55,18 +55,18 @@ test("sources are listed with what a person asks first", async () => {
 	expect(stdout).toMatch(/^shop +Active +0 +https:\/\/hooks.example\/1\/2$/m);
 });
 
-test("the same works as a plugin of kubectl", async () => {
+test("kubectl runs it as a plugin", async () => {
 	const { kubectl } = await resolveBinaries(["kubectl"]);
 	const asPlugin = await run(kubectl, ["tidemill", "tokens"], {
 		PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
 	});
 	expect(asPlugin.exitCode).toBe(2);
-	expect(asPlugin.stderr).toContain("tidemill tokens: say what to do");
+	expect(asPlugin.stderr).toContain("tidemill tokens: name an action");
 });
 
 const completionTime = "2026-01-02T00:00:00Z";
 
-test("a run is followed to its end", async () => {
+test("--wait follows a run to its end", async () => {
 	const waiting = tidemill("pipelines", "run", "orders", "--wait");
 	const name = await vi.waitFor(
 		async () => {
@@ -89,7 +89,7 @@ test("a run is followed to its end", async () => {
 	await admin.delete(runKind, name, account);
 });
 
-test("a run is followed to its end also where its log can't be had", async () => {
+test("--wait follows a run to its end even if its log is unavailable", async () => {
 	const proxy = await ApiserverProxy.start(
 		loadKubeConfig(inject("kubeconfig")),
 	);
@@ -113,7 +113,7 @@ test("a run is followed to its end also where its log can't be had", async () =>
 	await admin.delete(runKind, name, account);
 });
 
-test("a run that fails says why, and so does the exit code", async () => {
+test("a failed run prints the reason and sets the exit code", async () => {
 	const waiting = tidemill(
 		...["pipelines", "run", "orders", "--wait"],
 		...["--from", "2026-01-01", "--to", "2026-01-02"],
@@ -136,7 +136,7 @@ test("a run that fails says why, and so does the exit code", async () => {
 	expect(exitCode).toBe(1);
 });
 
-test("an event is sent to its source, with its token", async () => {
+test("an event reaches its source, with its token", async () => {
 	const received: unknown[] = [];
 	const receiver = createServer(async (request, response) => {
 		received.push(request.headers.authorization, await json(request));
@@ -156,7 +156,7 @@ test("an event is sent to its source, with its token", async () => {
 });
 
 test.each([{ options: [] }, { options: ["--long-lived"] }])(
-	"a token is good for the REST API, and for its role alone: $options",
+	"a token works for the REST API, with the rights of its role only: $options",
 	async ({ options }) => {
 		const name = `machine${options.length}`;
 		const { stdout, exitCode } = await tidemill(
@@ -165,7 +165,7 @@ test.each([{ options: [] }, { options: ["--long-lived"] }])(
 		expect(exitCode).toBe(0);
 		const { api, url } = await startApi();
 		const ask = apiClient(url, stdout.trim());
-		// A binding is in force a moment after it is stored.
+		// The apiserver applies a binding a moment after it has stored it.
 		await vi.waitFor(
 			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
 			{ timeout: 120_000 },
@@ -176,16 +176,16 @@ test.each([{ options: [] }, { options: ["--long-lived"] }])(
 );
 
 test.each([
-	[["sources", "list", "x"], 2, '"x" is too much'],
-	[["sources", "lst"], 2, 'there is no "lst"'],
+	[["sources", "list", "x"], 2, 'unexpected argument "x"'],
+	[["sources", "lst"], 2, 'unknown action "lst"'],
 	[["pipelines", "run"], 2, "<pipeline> is missing"],
 	[["pipelines", "run", "none"], 1, 'there is no pipeline "none"'],
-	[["pipelines", "run", "orders", "--from", "x"], 2, "go together"],
+	[["pipelines", "run", "orders", "--from", "x"], 2, "must be used together"],
 	[["events", "send", "none", "--data", "{}"], 1, 'there is no source "none"'],
-	[["events", "send", "shop"], 2, "either as --data or as --file"],
+	[["events", "send", "shop"], 2, "either --data or --file"],
 	[["tokens", "create", "x", "--role", "admin"], 2, "must be one of viewer"],
 	[["sources", "list", "--kubeconfig", "/none"], 1, "there is no such file"],
-])("%j says what is wrong", async (args, code, message) => {
+])("%j reports what is wrong", async (args, code, message) => {
 	const { exitCode, stderr } = await tidemill(...args);
 	expect(stderr).toContain(message);
 	expect(exitCode).toBe(code);
