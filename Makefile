@@ -26,15 +26,15 @@ check: lint ## Seconds: format, lint, types and unit tests
 
 .PHONY: test
 test: lint servers ## Minutes: all of check, then tests with the real servers
-	$(node) $(bin)/vitest run
+	@$(node) test/run.ts
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)
-	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project promises test/faults/chaos/chaos
+	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project alone test/faults/chaos/chaos
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Take promises out of the code, one at a time: the same tests must turn red each time
-	CHAOS_CONTROLS=1 $(node) $(bin)/vitest run --project promises test/faults/chaos/controls
+	CHAOS_CONTROLS=1 $(node) $(bin)/vitest run --project alone test/faults/chaos/controls
 
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)

@@ -48,7 +48,6 @@ export async function loadTable(
 	const file = join(directory, "input.json");
 	await writeFile(file, JSON.stringify(input));
 	const env = {
-		NODE_COMPILE_CACHE: scene.stack.compileCache,
 		[jobEnv.scratch]: directory,
 		[jobEnv.warehouse]: directory,
 	};

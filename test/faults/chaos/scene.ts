@@ -117,13 +117,10 @@ export class Scene {
 		this.admin = await connectAdmin(this.nats);
 		this.#undo.push(() => this.admin.close());
 		await new TestRoutes(this.admin).markSynced();
-		const env = { NODE_COMPILE_CACHE: stack.compileCache };
 		const counts: ObjectCounts = new Map();
 		const [receive, ...archives] = await Promise.all([
-			this.#startReceive(project, env),
-			...archiveNames.map((name) =>
-				this.#startArchive(name, project, env, counts),
-			),
+			this.#startReceive(project),
+			...archiveNames.map((name) => this.#startArchive(name, project, counts)),
 		]);
 		this.receive = receive;
 		this.archives = archives;
@@ -150,14 +147,14 @@ export class Scene {
 		this.#urls = made.map(({ path }) => this.receive.url + path);
 	}
 
-	async #startReceive(project: string, env: Record<string, string>) {
+	async #startReceive(project: string) {
 		const urlFor = await this.#natsProxy("receive");
 		const receive = await startReceiver(
 			{ urlFor },
 			{
 				project,
 				nodeArgs: ["--import", join(import.meta.dirname, "clock-preload.ts")],
-				env: { ...env, CHAOS_CLOCK: this.clock.file },
+				env: { CHAOS_CLOCK: this.clock.file },
 			},
 		);
 		this.#undo.push(
@@ -170,7 +167,6 @@ export class Scene {
 	async #startArchive(
 		name: string,
 		project: string,
-		env: Record<string, string>,
 		counts: ObjectCounts,
 	): Promise<RoleServer> {
 		const { s3 } = this.stack;
@@ -183,7 +179,6 @@ export class Scene {
 			name,
 			directory,
 			env: {
-				...env,
 				NATS_URL: urlFor("archive"),
 				S3_ENDPOINT: `http://127.0.0.1:${await proxy.listen()}`,
 				S3_BUCKET: s3.bucket,

@@ -1,7 +1,5 @@
-import { rm } from "node:fs/promises";
 import { LoopDisk } from "../../support/faults/loop-disk.ts";
 import { startS3, type TestS3 } from "../../support/servers/servers.ts";
-import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import { Scene } from "./scene.ts";
 
 /** What all seeds of a test run share. */
@@ -11,8 +9,6 @@ export interface Stack {
 	s3Disk: LoopDisk | undefined;
 	/** Why there are no disks that can be full or lose power; undefined when there are. */
 	noDisks: string | undefined;
-	/** Where Node keeps what it has compiled, which halves the start of a role. */
-	compileCache: string;
 	/** A data plane that runs the code below `root`: the one of the last seed where that will do. */
 	scene(root: string): Promise<Scene>;
 	/** The next seed needs another data plane. */
@@ -29,7 +25,6 @@ export async function startStack(): Promise<Stack> {
 		console.log(`no disk is full and no power is lost, since ${noDisks}`);
 	const s3Disk = noDisks ? undefined : await LoopDisk.make(1_024);
 	const s3 = await startS3(s3Disk?.directory);
-	const compileCache = await temporaryDirectory("compiled");
 	let scene: Scene | undefined;
 	let rootOfScene: string | undefined;
 	const leaveScene = async () => {
@@ -40,7 +35,6 @@ export async function startStack(): Promise<Stack> {
 		s3,
 		s3Disk,
 		noDisks,
-		compileCache,
 		scene: async (root) => {
 			const isWorn = scene && scene.uses >= seedsOfScene;
 			if (isWorn || root !== rootOfScene) await leaveScene();
@@ -54,7 +48,6 @@ export async function startStack(): Promise<Stack> {
 			await leaveScene();
 			await s3.stop();
 			await s3Disk?.remove();
-			await rm(compileCache, { recursive: true, force: true });
 		},
 	};
 	return stack;

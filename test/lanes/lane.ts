@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { LaneEnd, VitestReport } from "./report.ts";
+import { sumUp } from "./report.ts";
+
+interface LaneOptions {
+	name: string;
+	/** Projects of vitest.config.ts, one after the other. */
+	projects: string[];
+	root: string;
+	/** Folder of the JSON reports. */
+	reports: string;
+	/** Failures after which the lane gives up. */
+	hopeless: number;
+}
+
+/** One vitest process. */
+export class Lane implements LaneEnd {
+	readonly #options: LaneOptions;
+	exitCode: number | null | undefined;
+	report: VitestReport | undefined;
+	#seconds = 0;
+
+	constructor(options: LaneOptions) {
+		this.#options = options;
+	}
+
+	get summary(): string {
+		const { name } = this.#options;
+		if (this.exitCode === undefined) return `${name}: not run`;
+		const { passed, failed } = sumUp([this]);
+		const crash = this.report ? "" : ", crashed without a report";
+		return `${name}: ${passed} passed, ${failed} failed${crash}, ${Math.round(this.#seconds)} s`;
+	}
+
+	/** Prints vitest's lines, each with the lane's name before it. */
+	async run(): Promise<void> {
+		const { name, projects, root, reports, hopeless } = this.#options;
+		const startedMs = performance.now();
+		const file = join(reports, `${name}.json`);
+		const vitest = spawn(
+			process.execPath,
+			[
+				join(root, "node_modules/vitest/vitest.mjs"),
+				"run",
+				`--bail=${hopeless}`,
+				...projects.flatMap((project) => ["--project", project]),
+			],
+			{
+				cwd: root,
+				stdio: ["ignore", "pipe", "pipe"],
+				env: { ...process.env, TEST_REPORT: file },
+			},
+		);
+		for (const stream of [vitest.stdout, vitest.stderr])
+			createInterface({ input: stream }).on("line", (line) =>
+				console.log(`${name} | ${line}`),
+			);
+		const [exitCode] = (await once(vitest, "close")) as [number | null];
+		this.exitCode = exitCode;
+		this.report = await readFile(file, "utf8").then(
+			JSON.parse,
+			() => undefined,
+		);
+		this.#seconds = (performance.now() - startedMs) / 1000;
+		console.log(this.summary);
+	}
+}

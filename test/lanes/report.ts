@@ -1,0 +1,64 @@
+import { relative } from "node:path";
+
+/** What this reads of vitest's JSON report. */
+export interface VitestReport {
+	numPassedTests: number;
+	numFailedTests: number;
+	numPendingTests: number;
+	numTodoTests: number;
+	testResults: {
+		name: string;
+		status: string;
+		startTime: number;
+		endTime: number;
+		assertionResults: { status: string }[];
+	}[];
+}
+
+/** How a lane ended: no exit code when it never ran, no report when it crashed. */
+export interface LaneEnd {
+	exitCode: number | null | undefined;
+	report: VitestReport | undefined;
+}
+
+export interface Total {
+	passed: number;
+	failed: number;
+	skipped: number;
+}
+
+/** Adds lanes up. A lane that ended badly counts as one failure at least. */
+export function sumUp(lanes: readonly LaneEnd[]): Total {
+	const total = { passed: 0, failed: 0, skipped: 0 };
+	for (const { report, exitCode } of lanes) {
+		const failed = report ? failuresOf(report) : 0;
+		total.failed += exitCode === 0 && report ? failed : Math.max(failed, 1);
+		total.passed += report?.numPassedTests ?? 0;
+		if (report) total.skipped += report.numPendingTests + report.numTodoTests;
+	}
+	return total;
+}
+
+/** A file that fails outside its tests (an import, a hook) counts as one failure. */
+function failuresOf({ numFailedTests, testResults }: VitestReport): number {
+	const isFailed = ({ status }: { status: string }) => status === "failed";
+	const files = testResults.filter(
+		(file) => isFailed(file) && !file.assertionResults.some(isFailed),
+	);
+	return numFailedTests + files.length;
+}
+
+/** The files that took longest, slowest first. */
+export function slowestFiles(
+	lanes: readonly LaneEnd[],
+	count: number,
+): { file: string; seconds: number }[] {
+	return lanes
+		.flatMap(({ report }) => report?.testResults ?? [])
+		.map(({ name, startTime, endTime }) => ({
+			file: relative(process.cwd(), name),
+			seconds: (endTime - startTime) / 1000,
+		}))
+		.sort((a, b) => b.seconds - a.seconds)
+		.slice(0, count);
+}

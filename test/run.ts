@@ -1,0 +1,44 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Lane } from "./lanes/lane.ts";
+import { slowestFiles, sumUp } from "./lanes/report.ts";
+
+/*
+ * `make test`: lanes of a stage run side by side, each as a vitest process of its own on one core; stages run one after
+ * the other. What measures time, or starves a server on purpose, has the machine to itself.
+ */
+const stages: Record<string, string[]>[] = [
+	{ check: ["unit", "protocols"] },
+	{ control: ["control-plane"], data: ["data-plane", "promises"] },
+	{ alone: ["alone"] },
+];
+/** With so many failures in one stage the next stages would say the same. */
+const hopeless = 10;
+
+const root = join(import.meta.dirname, "..");
+const reports = join(root, ".tidemill/test-reports");
+await rm(reports, { recursive: true, force: true });
+await mkdir(reports, { recursive: true });
+
+const lanes: Lane[] = [];
+let isHopeless = false;
+for (const stage of stages) {
+	const started = Object.entries(stage).map(
+		([name, projects]) => new Lane({ name, projects, root, reports, hopeless }),
+	);
+	lanes.push(...started);
+	if (isHopeless) continue;
+	await Promise.all(started.map((lane) => lane.run()));
+	isHopeless = sumUp(started).failed >= hopeless;
+}
+
+console.log("\nThe slowest files:");
+for (const { file, seconds } of slowestFiles(lanes, 20))
+	console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
+console.log("\nThe lanes:");
+for (const lane of lanes) console.log(`  ${lane.summary}`);
+const total = sumUp(lanes);
+await writeFile(join(reports, "total.json"), JSON.stringify(total));
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
+console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
+process.exitCode = total.failed > 0 ? 1 : 0;
