@@ -44,6 +44,10 @@ bench: $(installed) servers ## Measure speed as ratios to a baseline of the same
 schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI document (needs Python 3)
 	@$(node) test/schemathesis/run.ts --workers 1
 
+.PHONY: mutants
+mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)
+	@$(node) test/mutants/run.ts $(FILES)
+
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)
 	@[ ! -x $(node) ] || $(node) local/down.ts
