@@ -3,7 +3,7 @@
 
 import type { ObjectMeta } from "../../kube/resource.ts";
 
-/** A warehouse that tables are loaded into. */
+/** A warehouse that Tidemill loads tables into. */
 export interface Destination {
 	apiVersion: "tidemill.dev/v1alpha1";
 	kind: "Destination";
@@ -22,7 +22,7 @@ export const destinationKind = {
 	namespaced: true,
 } as const;
 
-/** One Source into one table of one Destination, on a schedule. */
+/** Loads one Source into one table of one Destination, on a schedule. */
 export interface Pipeline {
 	apiVersion: "tidemill.dev/v1alpha1";
 	kind: "Pipeline";
@@ -41,7 +41,7 @@ export const pipelineKind = {
 	namespaced: true,
 } as const;
 
-/** One execution of a Pipeline, carried out by a Job. */
+/** One execution of a Pipeline, as a Kubernetes Job. */
 export interface Run {
 	apiVersion: "tidemill.dev/v1alpha1";
 	kind: "Run";
@@ -60,7 +60,7 @@ export const runKind = {
 	namespaced: true,
 } as const;
 
-/** A webhook connection. It has a personal URL that accepts events; each accepted request is one event. */
+/** A webhook connection with its own URL, which accepts events. Each accepted request is one event. */
 export interface Source {
 	apiVersion: "tidemill.dev/v1alpha1";
 	kind: "Source";
@@ -79,7 +79,7 @@ export const sourceKind = {
 	namespaced: true,
 } as const;
 
-/** What a Source's events should look like, and what happens to those that don't. */
+/** What a Source's events should look like, and what happens to those that differ. */
 export interface TrackingPlan {
 	apiVersion: "tidemill.dev/v1alpha1";
 	kind: "TrackingPlan";
@@ -98,9 +98,9 @@ export const trackingPlanKind = {
 	namespaced: true,
 } as const;
 
-/** A service account's key, where workload identity is not to be had. */
+/** The key of a Google service account, where workload identity is not available. */
 export interface DestinationCredentials {
-	/** The Secret that holds the JSON key. It must carry the label `tidemill.dev/use: "true"`. */
+	/** The Secret that holds the JSON key. It needs the label `tidemill.dev/use: "true"`. */
 	secretRef: { name: string; key: string };
 }
 
@@ -112,31 +112,31 @@ export interface DestinationBigQuery {
 	dataset: string;
 	/** Where the dataset is, such as `EU`, `US` or `europe-west1`. */
 	location: string;
-	/** Make the dataset if it is not there. */
+	/** Create the dataset if it does not exist. */
 	createDataset: boolean;
-	/** A service account's key, where workload identity is not to be had. */
+	/** The key of a Google service account, where workload identity is not available. */
 	credentials?: DestinationCredentials;
-	/** Another address of the BigQuery API. It must be on the operator's allow-list. */
+	/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 	apiEndpoint?: string;
-	/** Name of a Cloud Storage bucket through which data goes up. Without one it is uploaded directly. */
+	/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
 	stagingBucket?: string;
 }
 
 /** A DuckDB file. */
 export interface DestinationDuckDB {
-	/** The file, relative to the volume. */
+	/** Path of the file on the volume. */
 	path: string;
-	/** The PersistentVolumeClaim that holds the file. Required in a cluster; local mode has a folder instead. */
+	/** The PersistentVolumeClaim that holds the file. Required in a cluster; local mode uses a folder instead. */
 	volumeClaimName?: string;
 }
 
-/** Where the warehouse is and how it is reached. */
+/** Where the warehouse is and how to reach it. */
 export interface DestinationSpec {
-	/** Label shown to people. */
+	/** Name to display. */
 	displayName?: string;
-	/** The kind of warehouse. `DuckDB` is embedded, a file on a volume. */
+	/** The kind of warehouse. `DuckDB` is a file on a volume. */
 	type: "BigQuery" | "DuckDB";
-	/** ServiceAccount of the Pods that load and check, for workload identity. The namespace's `default` when empty. */
+	/** ServiceAccount of the Pods that load and check, for workload identity. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** A BigQuery dataset. */
 	bigQuery?: DestinationBigQuery;
@@ -144,13 +144,13 @@ export interface DestinationSpec {
 	duckDB?: DestinationDuckDB;
 }
 
-/** The latest verification that ended. */
+/** The latest finished verification. */
 export interface DestinationLastCheck {
-	/** Digest of what was verified, the spec and the Secrets it names. When that changes, it is verified again. */
+	/** Digest of the spec and of the Secrets it names. When it changes, Tidemill verifies the Destination again. */
 	hash?: string;
 	/** When it ended. */
 	time?: string;
-	/** How many verifications of this hash have failed in a row. Sets how long the next one waits. */
+	/** How many verifications of this hash have failed in a row. The delay before the next one depends on it. */
 	failures?: number;
 }
 
@@ -159,61 +159,61 @@ export interface Condition {
 	type: string;
 	/** Whether the condition holds. */
 	status: "True" | "False" | "Unknown";
-	/** The metadata.generation that this condition speaks of. */
+	/** The metadata.generation that this condition describes. */
 	observedGeneration?: number;
-	/** When `status` last flipped. */
+	/** When `status` last changed. */
 	lastTransitionTime: string;
-	/** Why, in one word for machines. */
+	/** The reason as one word, for programs. */
 	reason: string;
-	/** Why, and what to do, for people. */
+	/** The reason and what to do, for people. */
 	message: string;
 }
 
-/** What the operator has found. Written by the operator alone. */
+/** What the operator has observed. Only the operator writes it. */
 export interface DestinationStatus {
-	/** The metadata.generation that this status speaks of. */
+	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
 	/** The state in one word. */
 	phase?: "Checking" | "Ready" | "Error";
-	/** The latest verification that ended. */
+	/** The latest finished verification. */
 	lastCheck?: DestinationLastCheck;
-	/** `Ready`: the last verification wrote to the warehouse. Otherwise the message is in the warehouse's own words. */
+	/** `Ready`: the last verification wrote to the warehouse. If it failed, the message quotes the warehouse's error. */
 	conditions?: Condition[];
 }
 
 /** The table. */
 export interface PipelineTable {
-	/** Name of the table. When empty, it is made from the Pipeline's name and stands in `status.tableName`. */
+	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 	name?: string;
-	/** Which columns the table has, in this order; in the table they are called `event_id`, `timestamp`, `body` and `date`. Captured headers follow them. With `Date` each run replaces only the days it loads; without it, every run replaces the whole table. */
+	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body` and `date`; captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. */
 	columns: ("EventID" | "Timestamp" | "Body" | "Date")[];
-	/** What happens when the table that is there does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and made anew, so days that are no longer retained are lost. */
+	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
 }
 
-/** Which UTC dates are loaded. Events are retained for 30 days; earlier dates can't be loaded. */
+/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
 export interface PipelineDateRange {
-	/** The first date. When empty, the date of the first event. Moved back later, it is not made up for, as little as moved forward it removes days: to load earlier dates into a table that is there, create a Run with `spec.dates`. */
+	/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 	start?: string;
-	/** The last date, or `Today` to go on for ever. */
+	/** The last date, or `Today` for no end. */
 	end: string;
 }
 
 /** When the Pipeline runs. */
 export interface PipelineSchedule {
-	/** `Manual`: only when a Run is made. `Daily`, `Interval` and `Cron`: by the clock as well. */
+	/** `Manual`: only when somebody creates a Run. `Daily`, `Interval` and `Cron`: also on a schedule. */
 	type: "Manual" | "Daily" | "Interval" | "Cron";
 	/** Time of day of a `Daily` schedule, such as `"06:30"`, in `timeZone`. */
 	updateTime?: string;
-	/** Time between runs of an `Interval` schedule, such as `15m` or `1h30m`. */
+	/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. */
 	interval?: string;
-	/** A cron expression of five fields, in `timeZone`. Where clocks are put forward, times that don't exist run once, at the first instant after the gap; where they are put back, times that occur twice run the first time only. */
+	/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs only the first time. */
 	cron?: string;
 	/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
 	timeZone: string;
 }
 
-/** How many ended Runs are kept. */
+/** How many ended Runs to keep. */
 export interface PipelineRunHistory {
 	/** Runs that succeeded. */
 	succeeded: number;
@@ -223,53 +223,53 @@ export interface PipelineRunHistory {
 
 /** Compute resources of the container, as in a Pod. */
 export interface PipelineResources {
-	/** What the container is sure to get. */
+	/** What the container is guaranteed to get. */
 	requests?: Record<string, number | string>;
-	/** What the container can't go beyond. */
+	/** What the container can use at most. */
 	limits?: Record<string, number | string>;
 }
 
-/** How the Job of a Run is made. */
+/** Settings for the Jobs of Runs. */
 export interface PipelineRunTemplate {
 	/** Compute resources of the container, as in a Pod. */
 	resources?: PipelineResources;
-	/** How long a Run may take, in seconds, all attempts together. */
+	/** How long a Run may take in seconds, including all attempts. */
 	activeDeadlineSeconds: number;
-	/** How often a Run is tried again after an error that can pass. */
+	/** How often a Run is retried after a temporary error. */
 	retries: number;
 }
 
-/** What is loaded, where to, and when. */
+/** What to load, where and when. */
 export interface PipelineSpec {
-	/** Label shown to people. */
+	/** Name to display. */
 	displayName?: string;
-	/** The Source whose events are loaded. */
+	/** The Source of the events. */
 	sourceRef: { name: string };
 	/** The Destination that holds the table. */
 	destinationRef: { name: string };
 	/** The table. */
 	table: PipelineTable;
-	/** Which UTC dates are loaded. Events are retained for 30 days; earlier dates can't be loaded. */
+	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
 	dateRange: PipelineDateRange;
-	/** How many days before the first day that is not yet complete are loaded again by each run. */
+	/** How many days before the first incomplete day each Run loads again. */
 	overwritePeriodDays: number;
 	/** When the Pipeline runs. */
 	schedule: PipelineSchedule;
-	/** Start no runs by the clock until this is false again. Runs made by hand still go. */
+	/** Stop the schedule until this is false again. You can still create Runs. */
 	suspend: boolean;
-	/** How late a missed run may still start, in seconds. Without it the latest missed run always does. One that may not is left out, which the Event `MissSchedule` tells. */
+	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number;
-	/** How many ended Runs are kept. */
+	/** How many ended Runs to keep. */
 	runHistory: PipelineRunHistory;
-	/** How the Job of a Run is made. */
+	/** Settings for the Jobs of Runs. */
 	runTemplate: PipelineRunTemplate;
 }
 
-/** The schedule in force. */
+/** The current schedule. */
 export interface PipelineStatusSchedule {
 	/** Digest of the schedule. */
 	hash?: string;
-	/** When it was first seen or resumed, or the latest time that was left out. Times up to it are not made up for. */
+	/** When the schedule was first seen or resumed, or the latest time that was skipped. Times up to it get no Run. */
 	since?: string;
 }
 
@@ -279,13 +279,13 @@ export interface PipelineLastRun {
 	name: string;
 	/** How it ended. */
 	phase: "Succeeded" | "Failed" | "Cancelled";
-	/** Rows that it loaded. */
+	/** Rows loaded. */
 	rows?: number;
 	/** When it ended. */
 	completionTime?: string;
 }
 
-/** What was loaded where. When it changes, the next run loads every date. */
+/** What was loaded where. When it changes, the next Run loads every date. */
 export interface Layout {
 	/** The Source's `status.sourceKey`. */
 	sourceKey: string;
@@ -295,57 +295,57 @@ export interface Layout {
 	table: string;
 	/** The table's columns, in order. */
 	columns: string[];
-	/** How it is loaded. */
+	/** How the table is loaded. */
 	strategy: "Incremental" | "FullReload";
 }
 
-/** What the table holds since the latest Run that succeeded. The days of the next run are counted from it. */
+/** What the table has held since the latest successful Run. The days of the next Run follow from it. */
 export interface PipelineLastSuccess {
-	/** Every event accepted before this instant, on the dates loaded, is in the table. */
+	/** The table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime: string;
-	/** The latest date that was complete at that instant. */
+	/** The latest complete date at that instant. */
 	closedThrough: string;
-	/** What was loaded where. When it changes, the next run loads every date. */
+	/** What was loaded where. When it changes, the next Run loads every date. */
 	layout: Layout;
 }
 
-/** What the last Run could not load into the table, until another Run ends. */
+/** Why the table did not fit the last Run. It stays until another Run ends. */
 export interface PipelineIncompatibility {
-	/** The Run's words. */
+	/** The Run's message. */
 	message: string;
-	/** What was to be loaded where. When it changes, the Pipeline is ready again. */
+	/** What should have been loaded where. When it changes, the Pipeline is ready again. */
 	layout: Layout;
 }
 
-/** What the operator has found. Written by the operator alone. */
+/** What the operator has observed. Only the operator writes it. */
 export interface PipelineStatus {
-	/** The metadata.generation that this status speaks of. */
+	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
 	/** The state in one word. */
 	phase?: "Pending" | "Ready" | "Running" | "Suspended" | "Error";
-	/** `Incremental`: runs replace the days they load. `FullReload`: runs replace the whole table. */
+	/** `Incremental`: a Run replaces the days that it loads. `FullReload`: a Run replaces the whole table. */
 	strategy?: "Incremental" | "FullReload";
 	/** Name of the table. */
 	tableName?: string;
-	/** When the schedule starts the next run. */
+	/** When the schedule starts the next Run. */
 	nextRunTime?: string;
-	/** The latest scheduled time for which a Run was made. */
+	/** The latest scheduled time that got a Run. */
 	lastScheduleTime?: string;
-	/** The schedule in force. */
+	/** The current schedule. */
 	schedule?: PipelineStatusSchedule;
-	/** Name of the Run that is under way. */
+	/** Name of the active Run. */
 	activeRun?: string;
 	/** The latest Run that ended. */
 	lastRun?: PipelineLastRun;
-	/** What the table holds since the latest Run that succeeded. The days of the next run are counted from it. */
+	/** What the table has held since the latest successful Run. The days of the next Run follow from it. */
 	lastSuccess?: PipelineLastSuccess;
-	/** What the last Run could not load into the table, until another Run ends. */
+	/** Why the table did not fit the last Run. It stays until another Run ends. */
 	incompatibility?: PipelineIncompatibility;
-	/** `Ready`: it can run; Unknown while what it refers to may be on its way. `RunSucceeded`: its last Run did. */
+	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. */
 	conditions?: Condition[];
 }
 
-/** Load just these UTC dates, both included. Can't change. Without it the Pipeline's rules say which. */
+/** Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. */
 export interface RunDates {
 	/** The first date. */
 	start: string;
@@ -353,41 +353,41 @@ export interface RunDates {
 	end: string;
 }
 
-/** What is run. */
+/** What to run. */
 export interface RunSpec {
-	/** The Pipeline. Can't change. */
+	/** The Pipeline. It can't change. */
 	pipelineRef: { name: string };
-	/** Load just these UTC dates, both included. Can't change. Without it the Pipeline's rules say which. */
+	/** Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. */
 	dates?: RunDates;
-	/** Stop the Run. Days that are already replaced stay replaced. Can't be taken back. */
+	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
 }
 
 /** Why it failed. */
 export interface RunError {
-	/** What kind of error, from the table in docs/reference/errors.md. */
+	/** The error's code, from the table in docs/reference/errors.md. */
 	code: string;
-	/** What happened, to what, and what to do next. */
+	/** What happened, to what, and what to do. */
 	message: string;
-	/** Another Run may succeed without any change. */
+	/** Whether another Run may succeed without any change. */
 	retryable: boolean;
 }
 
-/** What the operator has found. Written by the operator alone. */
+/** What the operator has observed. Only the operator writes it. */
 export interface RunStatus {
-	/** The metadata.generation that this status speaks of. */
+	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
 	/** The state in one word. */
 	phase?: "Pending" | "Running" | "Succeeded" | "Failed" | "Cancelled";
-	/** Who made the Run: the schedule, the REST API, or a person by kubectl. */
+	/** What created the Run: the schedule, the REST API, or a person with kubectl. */
 	trigger?: "Schedule" | "API" | "Manual";
-	/** When its Job was made. */
+	/** When its Job was created. */
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** `Incremental`: it replaces the days it loads. `FullReload`: it replaces the whole table. */
+	/** `Incremental`: the Run replaces the days that it loads. `FullReload`: it replaces the whole table. */
 	strategy?: "Incremental" | "FullReload";
-	/** The UTC dates it loads, both included. */
+	/** The UTC dates that it loads, both included. */
 	dates?: RunDates;
 	/** Rows loaded. */
 	rows?: number;
@@ -395,37 +395,37 @@ export interface RunStatus {
 	bytes?: number;
 	/** Objects read from the bucket. */
 	objects?: number;
-	/** Every event accepted before this instant, on the dates loaded, is in the table when the Run has succeeded. */
+	/** When the Run has succeeded, the table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime?: string;
-	/** The latest date that was complete at that instant. */
+	/** The latest complete date at that instant. */
 	closedThrough?: string;
-	/** What is loaded where, as the Pipeline said when the Run began. */
+	/** What is loaded where, as the Pipeline said when the Run started. */
 	layout?: Layout;
-	/** How many Pods have tried. */
+	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** Why it failed. */
 	error?: RunError;
-	/** `Complete`: the Run has succeeded. `Failed`: it has failed or was cancelled. As in a Job. */
+	/** As in a Job. `Complete`: the Run has succeeded. `Failed`: the Run has failed or was cancelled. */
 	conditions?: Condition[];
 }
 
 /** The token that senders present. */
 export interface SourceCustomToken {
-	/** The Secret that holds the token. It must carry the label `tidemill.dev/use: "true"`. */
+	/** The Secret that holds the token. It needs the label `tidemill.dev/use: "true"`. */
 	secretRef: { name: string; key: string };
 }
 
-/** A signature that none of the known schemes describes. */
+/** A signature that none of the other schemes covers. */
 export interface SourceCustom {
 	/** Header that holds the signature, in lower case. */
 	header: string;
-	/** What stands before the signature in the header, such as `sha256=`. */
+	/** Text before the signature in the header, such as `sha256=`. */
 	prefix?: string;
 	/** The HMAC's hash function. */
 	algorithm: "SHA1" | "SHA256" | "SHA512";
-	/** How the signature is written. */
+	/** How the signature is encoded. */
 	encoding: "Hex" | "Base64";
-	/** What is signed. `{body}` stands for the raw body, `{timestamp}` for the value of `timestampHeader`. */
+	/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. */
 	signedString: string;
 	/** Header that holds the time of signing in Unix seconds, in lower case. */
 	timestampHeader?: string;
@@ -433,17 +433,17 @@ export interface SourceCustom {
 
 /** How requests are signed. */
 export interface SourceSignature {
-	/** The provider's way of signing, or `Custom` to describe another. */
+	/** The provider's signing scheme, or `Custom` to describe another one. */
 	scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
-	/** The Secrets that hold signing secrets; a request signed with any of them is accepted, so that one can be replaced by another. Each must carry the label `tidemill.dev/use: "true"`. */
+	/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 	secretRefs: { name: string; key: string }[];
-	/** How old or how far in the future a signed timestamp may be, in seconds. Schemes without a timestamp don't use it. */
+	/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 	toleranceSeconds: number;
-	/** A signature that none of the known schemes describes. */
+	/** A signature that none of the other schemes covers. */
 	custom?: SourceCustom;
 }
 
-/** What a sender must present besides knowing the URL. */
+/** What a sender must present in addition to the URL. */
 export interface SourceAuthorization {
 	/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
 	type: "None" | "CustomToken" | "Signature";
@@ -453,43 +453,43 @@ export interface SourceAuthorization {
 	signature?: SourceSignature;
 }
 
-/** How senders check the URL before they send events. Their checks are answered and not stored. */
+/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 export interface SourceVerification {
-	/** Answer GET and HEAD on the URL with 200, for senders that look whether it is there. */
+	/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
 	allowGet: boolean;
-	/** The providers whose handshake is answered. `Slack`: its `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or that of CloudEvents by OPTIONS. */
+	/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
 	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
 }
 
-/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 export interface SourceKey {
-	/** Where the provider puts it. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` of the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
+	/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
 	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify";
 	/** Request header, in lower case, such as `idempotency-key`. */
 	header?: string;
-	/** JSON Pointer (RFC 6901) into the body, such as `/event/id`, to a text or a whole number. */
+	/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 	bodyPointer?: string;
 }
 
-/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 export interface SourceIdempotency {
-	/** Where the sender's key is found. Exactly one of the fields. A request without a key is an event of its own. */
+	/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 	key: SourceKey;
-	/** How long a key is kept from its first request on, in seconds. Up to 7 days. */
+	/** How long Tidemill keeps a key after its first request, in seconds. At most 7 days. */
 	windowSeconds: number;
 }
 
 /** Settings of a webhook. */
 export interface SourceWebhook {
-	/** What a sender must present besides knowing the URL. */
+	/** What a sender must present in addition to the URL. */
 	authorization: SourceAuthorization;
-	/** How senders check the URL before they send events. Their checks are answered and not stored. */
+	/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 	verification?: SourceVerification;
-	/** Senders repeat a request whose answer they didn't get. One that has the key of an earlier one is answered with the first event's id, and stored once. Absent: each accepted request is an event. */
+	/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 	idempotency?: SourceIdempotency;
-	/** Largest body that is accepted, in bytes, also after decompression; a larger one is answered with 413. */
+	/** Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. */
 	maxBodyBytes: number;
-	/** Request headers, in lower case, that are stored with each event. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
+	/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 	capturedHeaders?: string[];
 	/** The TrackingPlan that says what events should look like. */
 	trackingPlanRef?: { name: string };
@@ -497,7 +497,7 @@ export interface SourceWebhook {
 
 /** What the webhook accepts. */
 export interface SourceSpec {
-	/** Label shown to people. */
+	/** Name to display. */
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
@@ -505,39 +505,39 @@ export interface SourceSpec {
 	webhook: SourceWebhook;
 	/** Refuse events with 403 until this is false again. */
 	suspend: boolean;
-	/** What happens to the URL and to stored events when the Source is deleted. With `Retain` a Source that is made again under the same name has both back; events stay until they are 30 days old. With `Delete` the URL is given up for good and all stored events are deleted; the Source is there, with the phase `Deleting`, until that is done. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
 	deletionPolicy: "Retain" | "Delete";
 }
 
-/** Events of the dates that are retained. */
+/** Numbers of events on the retained dates. */
 export interface SourceCounts {
-	/** Events that archive has taken over from the receivers: those in the bucket and those kept aside. */
+	/** Events that archive has taken over from receive: those in the bucket and those in quarantine. */
 	accepted?: number;
 	/** Events in the bucket. */
 	archived?: number;
-	/** Events kept aside because the TrackingPlan says so. */
+	/** Events in quarantine because of the TrackingPlan. */
 	quarantined?: number;
 }
 
-/** How long events stay. */
+/** How long events stay in the bucket. */
 export interface SourceRetention {
-	/** Days for which an event stays in the bucket after its date. */
+	/** Days that an event stays in the bucket after its date. */
 	days?: number;
-	/** Who removes events after that. `Lifecycle`: a rule among the bucket's own, which archive keeps there. `Sweep`: archive itself, hourly, as the store has no lifecycle rules or archive may not set them. */
+	/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. */
 	enforcedBy?: "Lifecycle" | "Sweep";
 }
 
-/** What the operator has found. Written by the operator alone. */
+/** What the operator has observed. Only the operator writes it. */
 export interface SourceStatus {
-	/** The metadata.generation that this status speaks of. */
+	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
 	/** The state in one word. */
 	phase?: "Pending" | "Active" | "Suspended" | "Error" | "Deleting";
-	/** Where senders POST events to. Who has it can send events. Each new value of the annotation `tidemill.dev/rotate-url`, such as a date, gives the Source another URL, once; senders with the earlier one are answered with 404 from then on. */
+	/** The URL that senders POST events to. Anyone who has it can send events. To get another URL, set the annotation `tidemill.dev/rotate-url` to a new value, such as the date. From then on the old URL answers 404. */
 	webhookURL?: string;
-	/** The first of the URL's two keys. It names the Source's data in the bucket and stays the same for life. */
+	/** The first of the URL's two keys. It names the Source's data in the bucket and never changes. */
 	sourceKey?: string;
-	/** The shard that the Source's events go through on their way to the bucket; an alarm of archive names it. */
+	/** The shard that carries the Source's events to the bucket. Alarms of archive name the shard. */
 	shard?: number;
 	/** UTC date of the first event. */
 	firstEventDate?: string;
@@ -545,15 +545,15 @@ export interface SourceStatus {
 	lastEventTime?: string;
 	/** Every event accepted before this instant is archived. */
 	archivedThrough?: string;
-	/** Events of the dates that are retained. */
+	/** Numbers of events on the retained dates. */
 	counts?: SourceCounts;
-	/** How long events stay. */
+	/** How long events stay in the bucket. */
 	retention?: SourceRetention;
 	/** `Ready`: the URL accepts events. */
 	conditions?: Condition[];
 }
 
-/** Where an event's type is found. Exactly one of the fields. */
+/** Where to find an event's type. Set exactly one field. */
 export interface TrackingPlanEventType {
 	/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
 	bodyPointer?: string;
@@ -568,34 +568,34 @@ export interface TrackingPlanEvent {
 	type: string;
 	/** What the event means. */
 	description?: string;
-	/** JSON Schema of the body. */
+	/** JSON Schema for the body. */
 	schema?: Record<string, unknown>;
 }
 
-/** The plan. Schemas are JSON Schema 2020-12, 2019-09 or draft-07, as their `$schema` says; 2020-12 when it is absent. */
+/** The plan. Schemas are JSON Schema 2020-12, 2019-09 or draft-07, as `$schema` says; without it, 2020-12. */
 export interface TrackingPlanSpec {
-	/** Label shown to people. */
+	/** Name to display. */
 	displayName?: string;
-	/** Where an event's type is found. Exactly one of the fields. */
+	/** Where to find an event's type. Set exactly one field. */
 	eventType: TrackingPlanEventType;
-	/** JSON Schema of every event, whatever its type. */
+	/** JSON Schema for every event of any type. */
 	common?: Record<string, unknown>;
-	/** The types of events that are planned. */
+	/** The planned event types. */
 	events?: TrackingPlanEvent[];
-	/** What happens to an event of a type that is not planned. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is kept aside and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
 	onUnplannedEvent: "Allow" | "Annotate" | "Quarantine" | "Reject";
-	/** What happens to an event that breaks its schema; as `onUnplannedEvent`. */
+	/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
 	onViolation: "Allow" | "Annotate" | "Quarantine" | "Reject";
-	/** What happens to an event with a property that its schema doesn't know; as `onUnplannedEvent`, and with `Omit` the property is left out of the plan's columns. */
+	/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
 	onUnplannedProperty: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject";
 }
 
-/** What the operator has found. Written by the operator alone. */
+/** What the operator has observed. Only the operator writes it. */
 export interface TrackingPlanStatus {
-	/** The metadata.generation that this status speaks of. */
+	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
-	/** How many types of events are planned. */
+	/** Number of planned event types. */
 	eventTypes?: number;
-	/** `Ready`: every schema of the plan is valid. */
+	/** `Ready`: every schema in the plan is valid. */
 	conditions?: Condition[];
 }

@@ -177,7 +177,8 @@ describe("what is wrong", () => {
 			expect.arrayContaining([
 				{
 					path: "bigQuery",
-					message: "bigQuery must be set if type is BigQuery, and only then",
+					message:
+						"bigQuery is required for type BigQuery and not allowed otherwise",
 				},
 				{
 					path: "duckDB.path",
