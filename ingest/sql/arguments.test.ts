@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseSqlArguments } from "./arguments.ts";
 
-test("a query alone is for the default namespace, as a table", () => {
+test("a query alone reads the default namespace and prints a table", () => {
 	expect(parseSqlArguments(["select 1"])).toEqual({
 		query: "select 1",
 		format: "table",
@@ -9,7 +9,7 @@ test("a query alone is for the default namespace, as a table", () => {
 	});
 });
 
-test("a destination, a namespace and a format can be named", () => {
+test("--destination, --namespace and --format are accepted", () => {
 	expect(
 		parseSqlArguments([
 			"--destination",
@@ -27,11 +27,14 @@ test("a destination, a namespace and a format can be named", () => {
 });
 
 test.each([
-	[[], "There is no query"],
+	[[], "The query is missing"],
 	[["select", "1"], "single quotes"],
-	[["--format", "xml", "q"], "choose one of table, json, csv"],
+	[["--format", "xml", "q"], "Choose one of table, json, csv"],
 	[["--file", "a", "--destination", "b", "q"], "--file names the file itself"],
 	[["--frmat", "json", "q"], "Unknown option '--frmat'"],
-])("%j is refused with what to type instead", (args, words) => {
-	expect(() => parseSqlArguments(args)).toThrow(words);
-});
+])(
+	"%j is refused, and the message says what to type instead",
+	(args, words) => {
+		expect(() => parseSqlArguments(args)).toThrow(words);
+	},
+);

@@ -6,34 +6,34 @@ export type Format = (typeof formats)[number];
 export interface SqlArguments {
 	query: string;
 	format: Format;
-	/** The DuckDB file itself, or where below the warehouse to look for it. */
+	/** The DuckDB file itself, or where in the warehouse to look for it. */
 	from: { file: string } | { namespace: string; destination?: string };
 }
 
-/** The command was typed wrong, or what it names isn't there. The message says what to type instead. */
+/** The command line is invalid, or names something that doesn't exist. The message says what to type instead. */
 export class UsageError extends Error {
 	override name = "UsageError";
 }
 
 export const usage = `Usage: tidemill sql [--file FILE | --destination NAME [--namespace NAMESPACE]] [--format table|json|csv] 'QUERY'`;
 
-/** Reads the command line of `tidemill sql`. Throws {@link UsageError}. */
+/** Parses the command line of `tidemill sql`. Throws {@link UsageError}. */
 export function parseSqlArguments(args: string[]): SqlArguments {
 	const { values, positionals } = parse(args);
 	const [query, ...more] = positionals;
-	if (!query?.trim()) throw new UsageError(`There is no query. ${usage}`);
+	if (!query?.trim()) throw new UsageError(`The query is missing. ${usage}`);
 	if (more.length > 0)
 		throw new UsageError(
-			`There is more than one argument: put the query into single quotes. ${usage}`,
+			`There is more than one argument. Put the query in single quotes. ${usage}`,
 		);
 	const format = formats.find((known) => known === values.format);
 	if (!format)
 		throw new UsageError(
-			`There is no format "${values.format}": choose one of ${formats.join(", ")}.`,
+			`Unknown format "${values.format}". Choose one of ${formats.join(", ")}.`,
 		);
 	if (values.file && (values.destination || values.namespace))
 		throw new UsageError(
-			"--file names the file itself: leave out --destination and --namespace.",
+			"--file names the file itself. Omit --destination and --namespace.",
 		);
 	return {
 		query,

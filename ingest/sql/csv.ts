@@ -1,4 +1,4 @@
-/** One record of CSV (RFC 4180, lines end in CRLF). NULL is an empty field, the empty text a quoted one. */
+/** One CSV record (RFC 4180: lines end in CRLF). NULL is an empty field, an empty string a quoted one. */
 export function csvLine(cells: (string | null)[]): string {
 	return `${cells.map(field).join(",")}\r\n`;
 }

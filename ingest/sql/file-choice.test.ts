@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { chooseFile } from "./file-choice.ts";
 
-test("the only DuckDB file is taken, whatever else lies there", () => {
+test("the only DuckDB file is chosen, whatever other files there are", () => {
 	expect(
 		chooseFile("/w", ["shop.duckdb", "shop.duckdb.wal", "notes.txt"]),
 	).toBe("shop.duckdb");
 });
 
-test("a destination's own file is taken among several", () => {
+test("a Destination's own file is chosen among several", () => {
 	expect(chooseFile("/w", ["a.duckdb", "b.duckdb"], "b")).toBe("b.duckdb");
 });
 
@@ -16,6 +16,9 @@ test.each([
 	[[], undefined, "There is no DuckDB file in /w"],
 	[["b.duckdb", "a.duckdb"], undefined, "a.duckdb, b.duckdb. Choose one"],
 	[["a.duckdb"], "c", "There is no c.duckdb in /w, which has: a.duckdb"],
-])("%j with destination %j says what is there", (names, destination, words) => {
-	expect(() => chooseFile("/w", names, destination)).toThrow(words);
-});
+])(
+	"%j with destination %j is refused, and the message lists the files",
+	(names, destination, words) => {
+		expect(() => chooseFile("/w", names, destination)).toThrow(words);
+	},
+);

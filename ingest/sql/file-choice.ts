@@ -1,8 +1,9 @@
 import { UsageError } from "./arguments.ts";
 
 /**
- * Which DuckDB file of a warehouse directory a query is for: the destination's own (`<destination>.duckdb`), or the only
- * one. `names` are the names in the directory, undefined when it doesn't exist. Throws {@link UsageError}.
+ * Chooses the DuckDB file to query in a warehouse directory: the Destination's (`<destination>.duckdb`), or the only one.
+ * @param names the directory's entries; undefined when it doesn't exist.
+ * Throws {@link UsageError}.
  */
 export function chooseFile(
 	directory: string,
@@ -12,13 +13,13 @@ export function chooseFile(
 	const files = (names ?? []).filter((name) => name.endsWith(".duckdb")).sort();
 	if (files.length === 0)
 		throw new UsageError(
-			`There is no DuckDB file in ${directory}. A Destination's first Run makes it; name another with --namespace or --file.`,
+			`There is no DuckDB file in ${directory}. A Destination's first Run creates it. Name another place with --namespace or --file.`,
 		);
 	const list = files.join(", ");
 	if (destination !== undefined) {
 		if (files.includes(`${destination}.duckdb`)) return `${destination}.duckdb`;
 		throw new UsageError(
-			`There is no ${destination}.duckdb in ${directory}, which has: ${list}. If the Destination's spec.duckDB.path is another, name it with --file.`,
+			`There is no ${destination}.duckdb in ${directory}, which has: ${list}. If the Destination's spec.duckDB.path differs, name the file with --file.`,
 		);
 	}
 	const [only, ...others] = files;

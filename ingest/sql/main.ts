@@ -13,12 +13,12 @@ import {
 import { chooseFile } from "./file-choice.ts";
 import { output } from "./output.ts";
 
-/** A Run holds the file only while it replaces its days (design §6). */
+/** A Run holds the file only while it replaces its days. */
 const busyWaitMs = 60_000;
 
 /**
- * `tidemill sql`: asks a DuckDB destination and prints the answer; never changes it.
- * Exit codes: 0, 1 when the query fails, 2 when the command was typed wrong, 75 when the file stays in use.
+ * `tidemill sql`: queries a DuckDB Destination, read-only, and prints the result.
+ * Exit codes: 0; 1 if the query fails; 2 if the command line is invalid; 75 if the file stays in use.
  */
 export async function main(args: string[]): Promise<number> {
 	if (args.includes("--help") || args.includes("-h")) {
@@ -30,7 +30,7 @@ export async function main(args: string[]): Promise<number> {
 		await query(sql, await findFile(sql.from));
 		return 0;
 	} catch (error) {
-		return complain(error);
+		return report(error);
 	}
 }
 
@@ -69,8 +69,8 @@ async function query(
 	}
 }
 
-function complain(error: unknown): number {
-	// The reader has seen enough (`… | head`).
+function report(error: unknown): number {
+	// The reader closed the pipe (`… | head`).
 	if ((error as NodeJS.ErrnoException).code === "EPIPE") return 0;
 	if (!(error instanceof Error)) throw error;
 	process.stderr.write(`tidemill sql: ${error.message}\n`);

@@ -16,7 +16,7 @@ async function ask(sql: string, format: Format): Promise<string> {
 	}
 }
 
-test("instants are shown in UTC wherever the process runs", async () => {
+test("timestamps are in UTC, whatever the process's time zone", async () => {
 	const query =
 		"select timestamptz '2026-03-01 00:30:00.5+02:00' as t, date '2026-03-01' as d";
 	expect(JSON.parse(await ask(query, "json"))).toEqual({
@@ -39,7 +39,7 @@ test("numbers are JSON numbers unless a reader would round them", async () => {
 	).toEqual({ n: 3, big: "9007199254740993", money: 1.5, x: 0.1, nan: "NaN" });
 });
 
-test("nested values are JSON, missing ones null", async () => {
+test("nested values are JSON, and NULL is null", async () => {
 	expect(
 		JSON.parse(
 			await ask("select {'a': [1, null]} as s, null as nothing", "json"),
@@ -47,7 +47,7 @@ test("nested values are JSON, missing ones null", async () => {
 	).toEqual({ s: { a: [1, null] }, nothing: null });
 });
 
-test("text is whole and unchanged", async () => {
+test("text is complete and unchanged", async () => {
 	const text = '{"a":"\\u0000 🎉 ü\\n"}\n\t';
 	const query = `select '${text}' as body`;
 	expect(JSON.parse(await ask(query, "json"))).toEqual({ body: text });
@@ -56,7 +56,7 @@ test("text is whole and unchanged", async () => {
 	);
 });
 
-test("many rows are one JSON object a line", async () => {
+test("each row is one line of JSON", async () => {
 	const lines = (await ask("select i from range(5000) t(i)", "json"))
 		.trimEnd()
 		.split("\n");

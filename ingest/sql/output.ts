@@ -5,8 +5,8 @@ import { jsonRows, textRows } from "./rows.ts";
 import { renderTable } from "./table.ts";
 
 /**
- * A result as text, piece by piece: `json` is one object a line, `csv` has a head line. Both stream, and give every value
- * whole; a `table` is cut to `width` terminal cells if there is one.
+ * A result as text, piece by piece: `json` is one object a line, `csv` starts with a header line. Both stream and give each
+ * value in full. `table` cuts columns to `width` terminal cells, if given.
  */
 export async function* output(
 	result: DuckDBResult,

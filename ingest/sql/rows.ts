@@ -8,10 +8,10 @@ import {
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
 
-// The library renders instants in the zone of the process; ours are UTC everywhere.
+// The library renders timestamps in the process's time zone; Tidemill shows UTC everywhere.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
 
-/** The rows of a result as text, as DuckDB writes it; null is NULL. */
+/** A result's rows as text, in DuckDB's format. NULL is null. */
 export async function* textRows(
 	result: DuckDBResult,
 ): AsyncGenerator<(string | null)[]> {
@@ -20,7 +20,7 @@ export async function* textRows(
 			yield row.map((value) => (value === null ? null : String(value)));
 }
 
-/** The rows of a result as JSON values. A number that JSON readers would round (RFC 8259 §6) is text. */
+/** A result's rows as JSON values. A number that JSON readers would round (RFC 8259 §6) is a string. */
 export async function* jsonRows(result: DuckDBResult): AsyncGenerator<Json[]> {
 	for await (const rows of result.yieldConvertedRows(toJson)) yield* rows;
 }
@@ -31,7 +31,7 @@ const toJson: DuckDBValueConverter<Json> = (value, type, converter) =>
 function exactNumber(value: DuckDBValue): number | undefined {
 	if (typeof value === "bigint" && Number.isSafeInteger(Number(value)))
 		return Number(value);
-	// Fifteen digits always survive the way through a double.
+	// A double keeps any 15 decimal digits.
 	if (value instanceof DuckDBDecimalValue && value.width <= 15)
 		return Number(value.toString());
 	return undefined;

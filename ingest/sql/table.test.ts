@@ -6,7 +6,7 @@ const columns = [
 	{ name: "n", numeric: true },
 ];
 
-test("columns are as wide as their widest cell, numbers stand right, NULL is said", () => {
+test("columns are as wide as their widest cell, numbers are right-aligned, and NULL is shown", () => {
 	expect(
 		renderTable(columns, [
 			["a", "1"],
@@ -32,7 +32,7 @@ test("a result without rows still shows its columns", () => {
 	);
 });
 
-test("a row stays one line whatever is in it", () => {
+test("a row stays on one line, whatever it contains", () => {
 	const table = renderTable(
 		[{ name: "body", numeric: false }],
 		[['{\n\t"a": "\u001b[31m"\r\n}']],
@@ -46,7 +46,7 @@ test("a row stays one line whatever is in it", () => {
 	]);
 });
 
-test("wide characters take two cells, combining ones none", () => {
+test("wide characters take two cells, and combining ones none", () => {
 	const lines = renderTable(
 		[
 			{ name: "x", numeric: false },
@@ -61,7 +61,7 @@ test("wide characters take two cells, combining ones none", () => {
 	expect(lines[3]).toBe(" e\u0301      | 2");
 });
 
-test("on a terminal the widest columns are cut to its width, the narrow ones stay whole", () => {
+test("on a terminal the widest columns are cut, and narrow ones are not", () => {
 	const table = renderTable(
 		columns,
 		[
@@ -76,7 +76,7 @@ test("on a terminal the widest columns are cut to its width, the narrow ones sta
 	for (const line of lines) expect(line.length).toBeLessThanOrEqual(40);
 });
 
-test("off a terminal every cell is whole", () => {
+test("without a width no cell is cut", () => {
 	expect(
 		renderTable([{ name: "b", numeric: false }], [["x".repeat(5000)]]),
 	).toContain("x".repeat(5000));

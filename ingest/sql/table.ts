@@ -1,4 +1,4 @@
-/** What a table is made of. `numeric` columns are set to the right. */
+/** A column to print. `numeric` columns are right-aligned. */
 export interface TableColumn {
 	name: string;
 	numeric: boolean;
@@ -7,8 +7,8 @@ export interface TableColumn {
 const narrowest = 8;
 
 /**
- * Rows as an aligned table for people, as psql prints it. Control characters are shown as escapes, so that a row is a line.
- * With `width`, columns that don't fit into that many terminal cells are cut with "…"; without, every cell is whole.
+ * Rows as an aligned table, like psql's. Control characters become escapes, so that a row stays on one line. With `width`,
+ * columns that don't fit into that many terminal cells are cut with "…".
  */
 export function renderTable(
 	columns: TableColumn[],
@@ -34,7 +34,7 @@ export function renderTable(
 	].join("\n")}\n`;
 }
 
-/** The widest columns give way first, all to the same width, and none below {@link narrowest}. */
+/** Cuts the widest columns first, all to the same width, and none below {@link narrowest}. */
 function shrink(natural: number[], width: number): number[] {
 	const available = width - 3 * natural.length;
 	let cap = Math.max(...natural, narrowest);
@@ -63,7 +63,7 @@ function cut(text: string, width: number): string {
 }
 
 function visible(text: string): string {
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: this replaces them
 	return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
 		const short = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[character];
 		return (
@@ -72,13 +72,13 @@ function visible(text: string): string {
 	});
 }
 
-/** Terminal cells: two for East Asian wide characters and emoji (Unicode Annex 11, by and large), none for what combines. */
+/** Terminal cells: two for East Asian wide characters and emoji (roughly Unicode Annex 11), none for combining ones. */
 const wide =
 	/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
 const combining = /\p{Mark}|\u200d/u;
 
 function displayWidth(text: string): number {
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: plain ASCII needs no further look
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: a shortcut for plain ASCII
 	if (/^[\u0000-\u007f]*$/.test(text)) return text.length;
 	let cells = 0;
 	for (const character of text)
