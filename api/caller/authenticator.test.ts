@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { IdentityCache } from "./authenticator.ts";
+import { bearerToken, IdentityCache } from "./authenticator.ts";
 
 function cacheOf(options: { maxEntries?: number } = {}) {
 	const reviewed: string[] = [];
@@ -44,4 +44,26 @@ test("the oldest entry makes room for a new one", async () => {
 	for (const token of ["a", "b", "c", "b", "c", "a"])
 		await cache.identityOf(token);
 	expect(reviewed).toEqual(["a", "b", "c", "a"]);
+});
+
+test.each([
+	["Bearer a.b-c_d~e+f/g==", "a.b-c_d~e+f/g=="],
+	["bearer  abc ", "abc"],
+])("the header %j has the token %s", (header, token) => {
+	expect(bearerToken(header)).toBe(token);
+});
+
+test.each([
+	undefined,
+	"",
+	"Bearer",
+	"Bearer ",
+	"Basic abc",
+	"Bearer a b",
+	"Bearer =a",
+	"Bearer a\nb",
+])("the header %j has no token and is a 401", (header) => {
+	expect(() => bearerToken(header)).toThrow(
+		expect.objectContaining({ code: "Unauthorized" }),
+	);
 });

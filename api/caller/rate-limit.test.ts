@@ -1,6 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BatchedCounter, RateLimit, type SharedCounter } from "./rate-limit.ts";
+import {
+	BatchedCounter,
+	RateLimit,
+	rateHeaders,
+	rateLimited,
+	type SharedCounter,
+} from "./rate-limit.ts";
 
 const windowMs = 60_000;
 
@@ -179,6 +185,26 @@ async function expectCalls(calls: unknown[], number: number): Promise<void> {
 	for (let turn = 0; turn < 5; turn++) await nextTurn();
 	expect(calls).toHaveLength(number);
 }
+
+test("the answer has the limit, what is left of it, and the seconds to the next window", () => {
+	const status = {
+		limit: 120,
+		remaining: 0,
+		resetSeconds: 42,
+		isExceeded: true,
+	};
+	expect(rateHeaders(status)).toEqual({
+		"x-ratelimit-limit": "120",
+		"x-ratelimit-remaining": "0",
+		"x-ratelimit-reset": "42",
+	});
+	const error = rateLimited(status);
+	expect(error.status).toBe(429);
+	expect(error.headers).toEqual({ "retry-after": "42" });
+	expect(error.message).toBe(
+		"More than 120 requests in a minute. Retry in 42 seconds.",
+	);
+});
 
 function limitOf(limit: number, shared?: SharedCounter) {
 	const clock = { now: 0 };

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { sourceKind } from "../../crds/generated/types.ts";
+import type { KubeClient, ListOptions } from "../../kube/client/client.ts";
+import { page } from "./page.ts";
+
+test("a page has 100 items by default, and no cursor if it is the last", async () => {
+	const { client, lists } = listing();
+	expect(await pageOf(client, {})).toEqual({ items: ["a", "b"] });
+	expect(lists).toEqual([
+		{
+			namespace: "shop",
+			limit: 100,
+			continue: undefined,
+			fieldSelector: undefined,
+		},
+	]);
+});
+
+test("the cursor of a page leads to the next one", async () => {
+	const { client, lists } = listing("next");
+	const { cursor } = await pageOf(client, { limit: "2" });
+	expect(cursor).toBe("next");
+	await pageOf(client, { limit: "2", cursor: "next" });
+	expect(lists[1]).toMatchObject({ limit: 2, continue: "next" });
+});
+
+test.each(["1", "100", "1000"])("a limit of %s is accepted", async (limit) => {
+	const { client, lists } = listing();
+	await pageOf(client, { limit });
+	expect(lists).toMatchObject([{ limit: Number(limit) }]);
+});
+
+test.each(["0", "1001", "-1", "1.5", "1e2", "", "ten", "10000"])(
+	"a limit of %j is refused",
+	async (limit) => {
+		const { client, lists } = listing();
+		await expect(pageOf(client, { limit })).rejects.toMatchObject({
+			code: "InvalidRequest",
+			message: "limit must be between 1 and 1000.",
+			details: [{ path: "limit" }],
+		});
+		expect(lists).toEqual([]);
+	},
+);
+
+test("only two pages of more than 100 are read at once", async () => {
+	let [reading, most] = [0, 0];
+	const { client } = listing(undefined, async () => {
+		most = Math.max(most, ++reading);
+		await new Promise(setImmediate);
+		reading--;
+	});
+	const read = async (limit: string) => {
+		most = 0;
+		await Promise.all(
+			Array.from({ length: 5 }, () => pageOf(client, { limit })),
+		);
+		return most;
+	};
+	expect(await read("101")).toBe(2);
+	expect(await read("100")).toBe(5);
+});
+
+async function pageOf(
+	client: KubeClient,
+	query: { limit?: string; cursor?: string },
+) {
+	return page(
+		client,
+		sourceKind,
+		"shop",
+		query,
+		({ metadata }) => metadata.name,
+	);
+}
+
+/** A client that lists two objects and records what it is asked. */
+function listing(next?: string, wait = async () => {}) {
+	const lists: ListOptions[] = [];
+	const client = {
+		list: async (_kind: unknown, options: ListOptions) => {
+			lists.push(options);
+			await wait();
+			return {
+				items: [{ metadata: { name: "a" } }, { metadata: { name: "b" } }],
+				metadata: { ...(next && { continue: next }) },
+			};
+		},
+	} as unknown as KubeClient;
+	return { client, lists };
+}
