@@ -28,7 +28,7 @@ import { NatsProgress } from "./write/nats-progress.ts";
 import { ParquetWriter } from "./write/parquet.ts";
 import { Tombstones } from "./write/tombstones.ts";
 
-/** `tidemill archive`: moves its shards' events into the bucket until SIGTERM, then returns 0. */
+/** `tidemill archive`: moves its shards' events into the bucket until SIGTERM. Returns the exit code. */
 export async function main(): Promise<number> {
 	const log = createLog("archive");
 	const settings = new Settings();
@@ -122,7 +122,7 @@ export async function main(): Promise<number> {
 		keys,
 		shards,
 		...archive.compaction,
-		// A cut that is late by its own age.
+		// Twice a cut's age limit: the cut is overdue.
 		maxLagSeconds: (2 * archive.limits.maxAgeMs) / 1000 + 1,
 		scratch: archive.scratch,
 		tombstones,
@@ -141,9 +141,8 @@ export async function main(): Promise<number> {
 		stopped.then(() => "stopped" as const),
 		connection.closed(),
 	]);
-	if (end !== "stopped")
-		log.fatal({ err: end }, "NATS closed the connection for good");
-	// A cut that is under way is left as it is: whoever comes next finishes it.
+	if (end !== "stopped") log.fatal({ err: end }, "NATS closed the connection");
+	// An unfinished cut stays as it is: the next archiver finishes it.
 	for (const responder of responders) responder.close();
 	ending.abort();
 	await within(stopTimeoutMs, work);
@@ -155,12 +154,12 @@ export async function main(): Promise<number> {
 
 const stopTimeoutMs = 10_000;
 
-/** Waits for work, but not for ever; the timer doesn't keep the process. */
+/** Waits for the work until the timeout. The timer doesn't keep the process alive. */
 async function within(timeoutMs: number, work: Promise<unknown>) {
 	await Promise.race([work, delay(timeoutMs, undefined, { ref: false })]);
 }
 
 function reasonNotReady(shards: readonly Shard[]): string | undefined {
-	if (shards.length === 0) return "NATS hasn't been reached yet";
+	if (shards.length === 0) return "not connected to NATS yet";
 	return shards.map((shard) => shard.notReady).find(Boolean);
 }

@@ -10,17 +10,17 @@ import type { KeySettings } from "./write/idempotency-bucket-creation.ts";
 export interface ArchiveSettings {
 	shards: number[];
 	store: ObjectStoreSettings;
-	/** Folder of all keys in the bucket, without slashes around it; empty for none. */
+	/** Folder of all keys in the bucket, without leading and trailing slashes; empty for none. */
 	prefix: string;
 	limits: CutLimits;
 	compaction: {
-		/** Objects that a closed date must have to be compacted; 0 when none is. */
+		/** How many objects a closed date must have to be compacted; 0 turns compaction off. */
 		minObjects: number;
-		/** How often it is seen whether a date is due, by and large. */
+		/** How often archive looks for due dates, on average. */
 		intervalMs: number;
 	};
 	stream: StreamSettings & KeySettings;
-	/** Folder for Parquet files on their way. */
+	/** Folder for temporary Parquet files. */
 	scratch: string;
 	healthPort: number;
 	healthHost: string;

@@ -277,10 +277,10 @@ test("nothing is accepted that archive hasn't found, and nothing without a name 
 	const early = await accept(archive, "sequences-1-5");
 	expect(early).toMatchObject({
 		exitCode: 1,
-		stderr: expect.stringContaining("nothing is accepted before"),
+		stderr: expect.stringContaining("only a found loss can be accepted"),
 	});
 	expect((await shardCommand(archive, "losses")).stdout).toBe(
-		"Archive has found nothing to be missing.\n",
+		"Archive has found no losses.\n",
 	);
 	for (const args of [
 		[],

@@ -106,7 +106,7 @@ test("a manifest that was made before the date was whole isn't renewed with even
 	await fixture.running.flush();
 	await fixture.compactor().look(Date.now(), fixture.signal);
 	await expect(fixture.manifest(run, { renew: true })).rejects.toThrow(
-		"hold later events as well. Start a new Run.",
+		"were compacted together with later events. Start a new Run.",
 	);
 });
 

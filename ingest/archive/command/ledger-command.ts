@@ -16,7 +16,7 @@ import { Tombstones } from "../write/tombstones.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
- * replaces the snapshots. Takes archive's own settings, and may run beside it. Prints events per source and date.
+ * replaces the snapshots. It reads archive's settings and can run beside archive. Prints events per source and date.
  */
 export async function main(args: string[]): Promise<number> {
 	if (args.join(" ") !== "rebuild") {
@@ -63,8 +63,8 @@ export async function main(args: string[]): Promise<number> {
 }
 
 /**
- * Whether these objects of a cut are in the store, or were until a compaction replaced them; of all but a stream's newest
- * cut that is so.
+ * Whether these objects of a cut are in the store, or a compaction has replaced them. That is certain for all cuts but a
+ * stream's newest.
  */
 async function isComplete(
 	cut: CutRecord,

@@ -8,13 +8,13 @@ import { LossStore, type RecordedLoss } from "../write/loss-store.ts";
 
 const usage = `Usage:
   tidemill shard losses
-      list what archive has found to be missing from its streams, and who accepted it
+      list the losses that archive has found in its streams, and who accepted them
   tidemill shard accept-loss <stream> <loss> --by <you> --reason <why>
-      have archive go on without frames that can't be had back, exactly these and no others
-Both take archive's own settings, and may run beside it.
+      let archive continue without frames that can't be restored: exactly these
+Both read archive's settings, and can run beside archive.
 `;
 
-/** `tidemill shard`: what a person does about an alarm of archive. Exit codes: 0, 1 when it can't be, 2 when it was typed wrong. */
+/** `tidemill shard`: what a person does about archive's alarms. Exit codes: 0, 1 for a failure, 2 for wrong arguments. */
 export async function main([action, ...args]: string[]): Promise<number> {
 	const asked = readAcceptance(args);
 	const isKnown =
@@ -42,7 +42,7 @@ interface AskedAcceptance {
 	reason: string;
 }
 
-/** Undefined when a part is missing or too much. */
+/** Undefined if an argument is missing or too many. */
 function readAcceptance(args: string[]): AskedAcceptance | undefined {
 	try {
 		const { values, positionals } = parseArgs({
@@ -65,7 +65,7 @@ async function list(losses: LossStore): Promise<number> {
 		count++;
 		console.log(textOf(loss));
 	}
-	if (count === 0) console.log("Archive has found nothing to be missing.");
+	if (count === 0) console.log("Archive has found no losses.");
 	return 0;
 }
 
@@ -96,7 +96,7 @@ async function accept(
 	const acceptance = await losses.accept(stream, id, by, reason);
 	if (!acceptance) {
 		process.stderr.write(
-			`tidemill shard accept-loss: archive has found no loss "${id}" of stream "${stream}", and nothing is accepted before it has. See: tidemill shard losses\n`,
+			`tidemill shard accept-loss: archive has found no loss "${id}" of stream "${stream}", and only a found loss can be accepted. See: tidemill shard losses\n`,
 		);
 		return 1;
 	}

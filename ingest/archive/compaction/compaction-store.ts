@@ -16,19 +16,19 @@ export class CompactionStore {
 		this.#keys = keys;
 	}
 
-	/** Writes a record unless the date has one already, and returns the one that stands. */
+	/** Writes a record unless the date has one, and returns the record that is in the bucket. */
 	async decide(record: CompactionRecord): Promise<CompactionRecord> {
 		const key = this.#keys.compaction(record);
 		const text = JSON.stringify(record);
 		const written = await this.#store.putNew(key, text, "application/json");
 		if (written === "created") return record;
-		const standing = await this.read(key);
-		if (!standing)
-			throw new Error(`S3: ${key} was there and is gone. Trying again.`);
-		return standing;
+		const existing = await this.read(key);
+		if (!existing)
+			throw new Error(`S3: ${key} existed and is gone. Trying again.`);
+		return existing;
 	}
 
-	/** Undefined when the date isn't compacted. */
+	/** The date's record; undefined if the date isn't compacted. */
 	of(date: SourceDate): Promise<CompactionRecord | undefined> {
 		return this.read(this.#keys.compaction(date));
 	}
@@ -38,7 +38,7 @@ export class CompactionStore {
 		return text === undefined ? undefined : readRecord(key, text);
 	}
 
-	/** All of the bucket's, by key. */
+	/** All records in the bucket, by key. */
 	async list(): Promise<Map<string, ListedObject>> {
 		const records = new Map<string, ListedObject>();
 		for await (const object of this.#store.list(this.#keys.compactions()))

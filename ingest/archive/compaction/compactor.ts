@@ -24,7 +24,7 @@ import { Rewriter } from "./rewriter.ts";
 const idlePollMs = 1_000;
 const removedAtOnce = 1_000;
 const maxTombstonesAgeMs = 60_000;
-/** Of a date that fails again and again. */
+/** For a date that keeps failing. */
 const maxBackoffMs = 24 * 3_600_000;
 
 /** What compaction needs of a shard. */
@@ -41,13 +41,13 @@ export interface CompactorOptions {
 	store: ObjectStore & FileStore;
 	keys: ObjectKeys;
 	shards: readonly CompactedShard[];
-	/** Objects that a date must have to be worth it. */
+	/** How many objects a date must have to be compacted; 0 turns compaction off. */
 	minObjects: number;
-	/** Between two looks, on average; twice that after the first failure of a date. */
+	/** The average time between two looks for due dates. A date waits twice as long after its first failure. */
 	intervalMs: number;
-	/** A shard whose oldest frame in memory is older is behind, and compaction waits. */
+	/** A shard with a higher lag is behind, and compaction waits for it. */
 	maxLagSeconds: number;
-	/** Folder for files on their way. */
+	/** Folder for temporary files. */
 	scratch: string;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
@@ -55,15 +55,15 @@ export interface CompactorOptions {
 }
 
 /**
- * Rewrites closed dates into few objects, and removes what they replace once nobody can be reading it any more. All
- * that it knows is read from the bucket; see docs/decisions/0005-each-event-in-exactly-one-object.md.
+ * Rewrites closed dates into few objects, and removes the replaced objects once nobody can be reading them. All that it
+ * knows comes from the bucket; see docs/decisions/0005-each-event-in-exactly-one-object.md.
  */
 export class Compactor {
 	readonly #options: CompactorOptions;
 	readonly #records: CompactionStore;
-	/** Keys of records that have nothing left to remove. Lost with the process: then they are looked at once more. */
+	/** Keys of fully swept records. A restart re-checks them. */
 	readonly #swept = new Set<string>();
-	/** By key of the record, dates that failed; only so that they don't keep the archive busy. */
+	/** Dates that failed, by the key of their record, so that they don't keep archive busy. */
 	readonly #failed = new Map<string, { times: number; againMs: number }>();
 
 	constructor(options: CompactorOptions) {
@@ -71,11 +71,11 @@ export class Compactor {
 		this.#records = new CompactionStore(options.store, options.keys);
 	}
 
-	/** Looks again and again until the signal fires; what fails is tried again. */
+	/** Looks for due dates until the signal fires. A later look repeats what failed. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { intervalMs, log } = this.#options;
 		for (;;) {
-			// Full jitter: another archive of the shard would do the same work.
+			// The jitter keeps two archives of one shard from doing the same work.
 			const waitMs = (0.5 + Math.random()) * intervalMs;
 			await pause(waitMs, signal);
 			if (signal.aborted) return;
@@ -83,12 +83,12 @@ export class Compactor {
 				await this.look(Date.now(), signal);
 			} catch (error) {
 				if (!signal.aborted)
-					log.warn({ err: error }, "compaction failed; it is tried again");
+					log.warn({ err: error }, "compaction failed; trying again");
 			}
 		}
 	}
 
-	/** Removes what can be removed, then compacts the dates that are due, one after the other. */
+	/** Removes superseded objects, then compacts the due dates one after the other. */
 	async look(nowMs: number, signal: AbortSignal): Promise<void> {
 		const { shards, keys, minObjects } = this.#options;
 		const records = await this.#records.list();
@@ -131,12 +131,12 @@ export class Compactor {
 			metrics.compactionFailures.inc({ shard });
 			log.warn(
 				{ err: error, shard, account, sourceKey, date, waitMs },
-				"a date could not be compacted; it stays as it is, and is tried again",
+				"could not compact a date; it stays as it is until the next try",
 			);
 		}
 	}
 
-	/** Compacts a date that is closed. */
+	/** Compacts a closed date. */
 	async compact(
 		shard: number,
 		due: DueDate,
@@ -174,7 +174,7 @@ export class Compactor {
 		}
 	}
 
-	/** Settles when no shard is behind: cutting comes first. */
+	/** Settles when no shard is behind, since cutting comes first. Throws if the source is deleted. */
 	async #idle(due: DueDate, signal: AbortSignal): Promise<void> {
 		const { shards, maxLagSeconds, tombstones } = this.#options;
 		const isBehind = () =>
@@ -203,12 +203,12 @@ export class Compactor {
 				await this.#removeSuperseded(key).catch((error) =>
 					log.warn(
 						{ err: error, key },
-						"what a compaction replaced could not be removed; it is tried again",
+						"could not remove superseded objects; trying again",
 					),
 				);
 	}
 
-	/** The store's clock, as late as it is known: when it took the newest of these records and of the shards' cuts. */
+	/** The latest known time of the store's clock: when it took the newest of these records and of the shards' cuts. */
 	async #storeNowMs(records: readonly ListedObject[]): Promise<number> {
 		const { store, keys, shards } = this.#options;
 		let latest = Math.max(...records.map(({ modifiedMs }) => modifiedMs));
@@ -238,7 +238,7 @@ export class Compactor {
 			metrics.supersededObjects.inc(superseded.length);
 			log.info(
 				{ account, sourceKey, date, removed: superseded.length },
-				"removed what a compaction had replaced",
+				"removed superseded objects",
 			);
 		}
 	}

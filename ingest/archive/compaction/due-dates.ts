@@ -3,19 +3,19 @@ import type { IndexedObject, IndexedSource } from "../ledger/ledger-index.ts";
 import type { SourceDate } from "./record.ts";
 
 /**
- * A date that couldn't be compacted for so many days stays as it is. Its objects would begin to live anew, and retention
- * counts from there.
+ * A date that wasn't compacted within so many days stays as it is. Retention counts from the write of an object, so a later
+ * compaction would prolong the life of its events.
  */
 export const compactedDays = 7;
 
 export interface DueDate extends SourceDate {
-	/** In the order in which they were cut. */
+	/** In the order of their cuts. */
 	objects: IndexedObject[];
 }
 
 /**
- * The dates to compact, oldest first: closed, not older than a week, of at least `minObjects` objects, and without a
- * record. `hasRecord` is asked last.
+ * The dates to compact, oldest first: closed, not older than a week, with at least `minObjects` objects, and without a
+ * record.
  */
 export function dueDates(
 	sources: Iterable<IndexedSource>,

@@ -1,28 +1,28 @@
 const kib = 1024;
 const mib = 1024 * kib;
 
-/** What DuckDB sorts at once must fit its memory by and large; long rows need more of it, since its vectors are long. */
+/** What DuckDB sorts at once must roughly fit its memory. Long rows need more memory, since DuckDB's vectors grow with them. */
 const mostBytes = 192 * mib;
 const fewestBytes = 32 * mib;
 const bytesOfShortRow = kib;
 
-/** DuckDB hands on rows in vectors of so many. */
+/** DuckDB processes rows in vectors of this many. */
 const vectorRows = 2048;
 const mostRowsOfGroup = 60 * vectorRows;
 const bytesOfRowGroup = 16 * mib;
 
-/** DuckDB holds what it knows of each file, some 50 KB. */
+/** DuckDB holds about 50 KB of metadata for each file. */
 const mostObjects = 2_000;
 
 /** How much some objects hold. */
 export interface Size {
 	objects: number;
 	rows: number;
-	/** Of the rows, as they are outside of Parquet. */
+	/** Of the uncompressed rows. */
 	bytes: number;
 }
 
-/** Whether objects of this size together make one output that isn't too large. */
+/** Whether objects of this total size can become one output. */
 export function fitTogether({ objects, rows, bytes }: Size): boolean {
 	const bound = (mostBytes * bytesOfShortRow * rows) / Math.max(1, bytes);
 	return (
@@ -31,7 +31,7 @@ export function fitTogether({ objects, rows, bytes }: Size): boolean {
 	);
 }
 
-/** How many rows of an output to compress together: the more, the faster they are read, and the more memory it takes. */
+/** How many rows of an output to compress together. A larger group reads faster and takes more memory. */
 export function rowGroupSize({ rows, bytes }: Size): number {
 	const vectors = (bytesOfRowGroup * rows) / Math.max(1, bytes) / vectorRows;
 	return Math.min(

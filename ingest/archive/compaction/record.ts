@@ -8,43 +8,43 @@ export interface SourceDate extends SourceName {
 }
 
 /**
- * The decision that some objects of a closed date stand for others from now on. There is one for each source and date
- * (`If-None-Match: *`), and it is written once all that it says is so. An object that it doesn't name stands for itself.
+ * The decision that outputs replace objects of a closed date. Each source and date has at most one (`If-None-Match: *`),
+ * and it is written after its outputs. An object that it doesn't name as an input still counts itself.
  */
 export interface CompactionRecord extends SourceDate {
 	version: 1;
-	/** None when there was nothing to gain. */
+	/** Empty if compaction would gain nothing. */
 	outputs: CompactionOutput[];
 }
 
-/** Names are those of objects in the date's folder. */
+/** All names are names of objects in the date's folder. */
 export interface CompactionOutput {
 	name: string;
 	rows: number;
 	bytes: number;
 	/** SHA-256 of the object's content, hex. */
 	sha256: string;
-	/** The objects that it replaces; it holds their events, and no others. */
+	/** The objects that it replaces. It holds exactly their events. */
 	inputs: string[];
 }
 
 const outputPrefix = "compacted-";
 
 /**
- * The name of the object that replaces these. It follows from them, so that whoever replaces the same objects writes the
- * same rows under the same name, and others never meet it.
+ * The name of the object that replaces these. It derives from their names, so compactors of the same objects write the
+ * same rows under the same name, and compactors of other objects use another name.
  */
 export function outputName(inputs: readonly string[]): string {
 	const hash = createHash("sha256").update(inputs.join("\n")).digest("hex");
 	return `${outputPrefix}${hash.slice(0, 32)}.parquet`;
 }
 
-/** Whether the object was written by a compaction, and so counts only when the date's record names it. */
+/** Whether a compaction wrote the object. Then it counts only if the date's record names it. */
 export function isOutput(name: string): boolean {
 	return name.startsWith(outputPrefix);
 }
 
-/** Throws when the text is no record that this archive understands. */
+/** Throws if this archive can't read the record. */
 export function readRecord(key: string, text: string): CompactionRecord {
 	const record: CompactionRecord = JSON.parse(text);
 	if (record.version !== 1)
@@ -54,15 +54,15 @@ export function readRecord(key: string, text: string): CompactionRecord {
 	return record;
 }
 
-/** What a record leaves of a date's objects. */
+/** The objects of a date that count. */
 export interface VisibleObjects<Original> {
 	originals: Original[];
 	outputs: CompactionOutput[];
 }
 
 /**
- * The objects that hold each event of a date once: the outputs of its record, and the originals that none of them
- * replaces. Without a record, all originals and nothing else.
+ * The objects that hold each event of a date once: the outputs of its record, and the originals that no output replaces.
+ * Without a record, exactly the originals.
  */
 export function visibleObjects<Original>(
 	originals: readonly Original[],
@@ -77,8 +77,8 @@ export function visibleObjects<Original>(
 }
 
 /**
- * The objects that now hold the events of those that were named before, no more and no fewer; undefined when a
- * compaction has put them together with others.
+ * The objects that now hold exactly the events of the named objects; undefined if a compaction has merged them with other
+ * events.
  */
 export function sameEvents<Original>(
 	named: readonly Original[],
@@ -94,8 +94,8 @@ export function sameEvents<Original>(
 }
 
 /**
- * Names in a date's folder that nobody is told to read any more: what its record replaces, and what a compaction wrote
- * that didn't come to be the record.
+ * Names in a date's folder that no reader is told to read: the inputs of its record, and outputs that the record doesn't
+ * name.
  */
 export function supersededNames(
 	names: readonly string[],

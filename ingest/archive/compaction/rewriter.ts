@@ -5,7 +5,7 @@ import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
 import type { Size } from "./output-size.ts";
 
-/** One thread, since cutting comes first; what doesn't fit the memory goes to the scratch folder, up to a bound. */
+/** One thread, since cutting comes first. What doesn't fit into memory spills to the scratch folder, up to a limit. */
 const databaseSettings = {
 	memory_limit: "160MiB",
 	max_temp_directory_size: "1GiB",
@@ -16,21 +16,21 @@ const databaseSettings = {
 const folderPrefix = "compaction-";
 const abandonedMs = 60 * 60_000;
 
-/** What tells whether two sets of files hold the same events. */
+/** Two sets of files with equal contents hold the same events. */
 export interface Contents extends Omit<Size, "objects"> {
 	ids: number;
-	/** The sum of all rows' hashes; it doesn't depend on their order. */
+	/** The sum of all rows' hashes, which is independent of their order. */
 	hashes: bigint;
 }
 
-/** The rows didn't fit the memory. */
+/** The rows don't fit into memory. */
 export class OutOfMemory extends Error {
 	override name = "OutOfMemory";
 }
 
 /**
- * Turns Parquet files into one. It has a folder of its own for files, which goes when it is closed. One call at a time:
- * DuckDB crashes when it is closed under one.
+ * Merges Parquet files. It has a folder of its own for files, and removes it when it closes. One call at a time: DuckDB
+ * crashes if it is closed during a call.
  */
 export class Rewriter {
 	readonly #session: Session;
@@ -42,7 +42,7 @@ export class Rewriter {
 		this.#directory = directory;
 	}
 
-	/** @param signal Ends what is under way. */
+	/** @param signal Aborts the current call. */
 	static async open(scratch: string, signal: AbortSignal): Promise<Rewriter> {
 		await mkdir(scratch, { recursive: true });
 		await removeAbandoned(scratch);
@@ -63,7 +63,7 @@ export class Rewriter {
 		return join(this.#directory, `${this.#files++}.parquet`);
 	}
 
-	/** Of each file by itself: asked of several at once, it takes a third of the time. */
+	/** The contents of each file. One query for several files takes a third of the time. */
 	async contents(files: readonly string[]): Promise<Contents[]> {
 		const found = await this.#session.rows<
 			Record<"file" | keyof Contents, bigint>
@@ -84,7 +84,7 @@ export class Rewriter {
 		});
 	}
 
-	/** Writes the rows of the files into a new one, sorted by timestamp and id. Throws {@link OutOfMemory}. */
+	/** Writes the rows of the files into a new file, sorted by timestamp and id. Throws {@link OutOfMemory}. */
 	async merge(files: readonly string[], rowGroupSize: number): Promise<string> {
 		const output = this.newFile();
 		try {
@@ -107,7 +107,7 @@ export class Rewriter {
 	}
 }
 
-/** Clears what a killed process left. One at work makes a file every few minutes. */
+/** Removes the folders of killed processes. A live one makes a file every few minutes. */
 async function removeAbandoned(scratch: string): Promise<void> {
 	for (const name of await readdir(scratch)) {
 		if (!name.startsWith(folderPrefix)) continue;
@@ -118,7 +118,7 @@ async function removeAbandoned(scratch: string): Promise<void> {
 	}
 }
 
-/** By name, since an archive of a later version may have added columns. */
+/** Matches columns by name, since a later version of archive may add columns. */
 function rowsOf(files: readonly string[]): string {
 	return `read_parquet([${files.map(quoteText).join(", ")}], hive_partitioning = false, union_by_name = true)`;
 }

@@ -1,4 +1,4 @@
-/** `Promise.all` over a list with at most `limit` calls at a time. The first error stops further calls and is thrown. */
+/** Like `Promise.all` over a list, with at most `limit` calls at a time. Throws the first error and starts no more calls. */
 export async function mapConcurrently<In, Out>(
 	list: readonly In[],
 	limit: number,

@@ -1,32 +1,32 @@
 import { type Loss, lossId } from "./loss.ts";
 
 /**
- * Why a shard must stop: going on would need a guess about events. Nothing is archived or purged after one, and the
- * frames stay in the stream. Each says what a person should look at. Those that know what is lost can be accepted; what
- * to do about the others is in docs/reference/errors.md.
+ * Why a shard must stop: to continue, archive would have to guess about events. It archives and purges nothing, and the
+ * frames stay in the stream. Each text says what a person should do. A person can accept an alarm that names its loss;
+ * docs/reference/errors.md covers the others.
  */
 export const alarms = {
 	FrameUnreadable:
-		"Upgrade archive before receive, then start archive again. What no version can read can be purged, and accepted as lost.",
+		"Upgrade archive before receive, then restart archive. If no version can read the frame, purge it and accept the loss.",
 	FrameGap:
-		"Frames that receive was promised are missing from the stream: NATS lost them. Compare the stream with its backups and receive's log. What can't be had back can be accepted as lost.",
+		"NATS acknowledged these frames and lost them. Compare the stream with its backups and with receive's log. If the frames can't be restored, accept the loss.",
 	FramesMissing:
-		"Check that S3_BUCKET and S3_PREFIX are the ones this stream was always archived to, and that nobody but archive purges the stream. What can't be had back can be accepted as lost.",
+		"Check that S3_BUCKET and S3_PREFIX haven't changed since this stream began, and that only archive purges the stream. If the frames can't be restored, accept the loss.",
 	CutMismatch:
-		"The stream was restored from a backup or tampered with, or the cut record was changed. Restore the one that is wrong.",
+		"The stream was restored from a backup or tampered with, or the cut record was changed. Restore whichever is wrong.",
 	CutUnreadable:
-		"Restore the record, or upgrade archive if a newer one wrote it.",
+		"Restore the record, or upgrade archive if a newer version wrote it.",
 	StreamBehind:
-		"The stream was restored from an old backup. Delete it to begin a new one once its frames are saved.",
+		"The stream was restored from an old backup. Save its frames, then delete it: archive makes a new one.",
 } as const;
 
 export type AlarmCode = keyof typeof alarms;
 
-/** Stops the shard, for good unless it has a loss that is accepted; see {@link alarms}. `what` says what was found, and where. */
+/** Stops the shard until a restart, or until a person accepts its loss; see {@link alarms}. `what` says what was found, and where. */
 export class Alarm extends Error {
 	override name = "Alarm";
 	readonly code: AlarmCode;
-	/** What a person may accept as lost, to have archive go on. */
+	/** The loss that a person may accept, so that archive continues. */
 	readonly loss: Loss | undefined;
 
 	constructor(
@@ -35,7 +35,7 @@ export class Alarm extends Error {
 		{ loss, ...options }: ErrorOptions & { loss?: Loss } = {},
 	) {
 		const way = loss
-			? ` To go on without them: tidemill shard accept-loss ${loss.stream} ${lossId(loss)}`
+			? ` To continue without them: tidemill shard accept-loss ${loss.stream} ${lossId(loss)}`
 			: "";
 		super(`${what}. ${alarms[code]}${way}`, options);
 		this.code = code;

@@ -5,7 +5,7 @@ import {
 	decideCut,
 	eventsOfCut,
 	inheritNumbers,
-	type StoredFrame,
+	type StreamFrame,
 	withoutCopies,
 } from "./cut.ts";
 import { holeMs, memoryMs } from "./frame-numbers.ts";
@@ -36,7 +36,7 @@ function frame(
 	number: number,
 	events: FrameEvent[],
 	more: { timeMs?: number; process?: string; voided?: number[] } = {},
-): StoredFrame {
+): StreamFrame {
 	const { timeMs = noon, process = "p", voided = [] } = more;
 	return {
 		sequence,
@@ -46,7 +46,7 @@ function frame(
 	};
 }
 
-function bodies(cut: CutRecord, frames: StoredFrame[]): string[][] {
+function bodies(cut: CutRecord, frames: StreamFrame[]): string[][] {
 	return eventsOfCut(cut, frames).map(({ events }) =>
 		events.map(({ body }) => Buffer.from(body).toString()),
 	);
@@ -144,7 +144,7 @@ test("a record survives JSON", () => {
 	expect(bodies(JSON.parse(JSON.stringify(cut)), frames)).toEqual([["1"]]);
 });
 
-test.each<[string, StoredFrame]>([
+test.each<[string, StreamFrame]>([
 	["another frame", frame(2, 9, [event("2")])],
 	[
 		"the frame at another time",

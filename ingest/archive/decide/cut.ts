@@ -16,8 +16,8 @@ import {
 } from "./loss.ts";
 
 /**
- * The decision that the events of stream sequences first..last stand in these objects and no others. Once written, it
- * is followed by every archiver; it holds all that is needed to write the same objects again from the stream.
+ * The decision that these objects, and no others, hold the events of stream sequences first..last. Once it is written,
+ * every archiver follows it. It contains all that is needed to make the same objects from the stream again.
  */
 export interface CutRecord {
 	version: 1;
@@ -26,26 +26,26 @@ export interface CutRecord {
 	last: number;
 	firstFrame: FrameMark;
 	lastFrame: FrameMark;
-	/** Sequences whose frame had been stored before under the same number; their events are not taken. */
+	/** Sequences of frames whose number was stored before; their events are left out. */
 	repeated: number[];
-	/** Events that were stored before under the same idempotency key, by another frame; they are not taken. */
+	/** Events whose idempotency key was stored before in another frame; they are left out. */
 	copies?: EventPlace[];
-	/** One object each, ordered by account, source and date. */
+	/** One object for each, ordered by account, source and date. */
 	groups: CutGroup[];
 	/** By receive process, after `last`. */
 	processes: Record<string, FrameNumbers>;
-	/** These sequences are gone, and a person has accepted that: there are no objects, and nothing to compare. */
+	/** These sequences are lost, and a person has accepted that. The cut has no objects and nothing to compare. */
 	lost?: Acceptance;
 }
 
-/** Where an event stands in the stream: its frame's sequence, and its index in the frame. */
+/** An event's place in the stream: its frame's sequence, and its index in the frame. */
 export type EventPlace = [sequence: number, index: number];
 
-/** Tells a stored frame from any other. */
+/** Identifies a frame of a stream. */
 export interface FrameMark {
 	/** JetStream message id. */
 	id: string;
-	/** When the stream took it, RFC 3339. */
+	/** Stream time, RFC 3339. */
 	time: string;
 }
 
@@ -54,28 +54,28 @@ export interface CutGroup {
 	sourceKey: string;
 	date: UtcDate;
 	rows: number;
-	/** Receipt of the latest event, RFC 3339. */
+	/** When receive got the latest event, RFC 3339. */
 	lastEventTime: string;
 }
 
 /** A frame as read from the stream. */
-export interface StoredFrame {
+export interface StreamFrame {
 	sequence: number;
-	/** When the stream took it, milliseconds since the epoch. */
+	/** Stream time, milliseconds since the epoch. */
 	timeMs: number;
 	bytes: number;
 	frame: Frame;
 }
 
 /**
- * Decides the cut of these frames, which are contiguous and follow the newest cut of the stream; `known` are the frame
- * numbers that one left behind, or for a stream's first cut {@link inheritNumbers}.
- * Throws {@link Alarm} FrameGap when a frame is missing among them that wasn't `accepted` as lost.
+ * Decides the cut of these frames, which are contiguous and follow the stream's newest cut. `known` are the frame numbers
+ * that this newest cut left behind; for a stream's first cut, the result of {@link inheritNumbers}.
+ * Throws {@link Alarm} FrameGap if a frame is missing and isn't `accepted` as lost.
  */
 export function decideCut(
 	stream: string,
 	known: CutRecord["processes"],
-	frames: readonly StoredFrame[],
+	frames: readonly StreamFrame[],
 	accepted: readonly Loss[] = [],
 ): CutRecord {
 	const processes = { ...known };
@@ -90,7 +90,7 @@ export function decideCut(
 		if (gap)
 			throw new Alarm(
 				"FrameGap",
-				`stream ${stream}: receive process ${frame.process} goes on with frame ${frame.number} (sequence ${sequence}) but its frames ${gap.from} to ${gap.to} never came and weren't voided; they were due at ${new Date(gap.sinceMs).toISOString()}`,
+				`stream ${stream}: receive process ${frame.process} continues with frame ${frame.number} (sequence ${sequence}), but its frames ${gap.from} to ${gap.to} never arrived and weren't voided; they were due at ${new Date(gap.sinceMs).toISOString()}`,
 				{
 					loss: {
 						kind: "frames",
@@ -117,10 +117,10 @@ export function decideCut(
 	};
 }
 
-/** The same cut without these events. `frames` are exactly the cut's. */
+/** The same cut without these events. `frames` are exactly the cut's frames. */
 export function withoutCopies(
 	cut: CutRecord,
-	frames: readonly StoredFrame[],
+	frames: readonly StreamFrame[],
 	copies: EventPlace[],
 ): CutRecord {
 	if (copies.length === 0) return cut;
@@ -129,15 +129,15 @@ export function withoutCopies(
 }
 
 /**
- * The cut in the place of sequences that are lost, which follow `head`. It is a link of the chain as any other: who read
- * these frames before they were gone, and would decide a cut of them, finds it there.
+ * The cut in place of lost sequences, which follow `head`. It is a link of the chain like any other, so an archiver that
+ * read these frames before they were lost finds it when it tries to decide a cut of them.
  */
 export function lostCut(
 	{ stream, from, to, acceptance }: SequencesLost & { acceptance: Acceptance },
 	head: CutRecord | undefined,
 	inherited: CutRecord["processes"],
 ): CutRecord {
-	// No frame has this id: should the sequences come back, they are not what was accepted as lost.
+	// No frame has this id, so sequences that come back count as different from the accepted loss.
 	const mark = {
 		id: "lost",
 		time: head?.lastFrame.time ?? new Date(0).toISOString(),
@@ -157,8 +157,8 @@ export function lostCut(
 }
 
 /**
- * The frame numbers that a shard's earlier streams left behind, from all of their cuts. A frame whose acknowledgement
- * was lost with its stream is repeated into the next one.
+ * The frame numbers that a shard's earlier streams left behind, from all their cuts. If a frame's acknowledgement is lost
+ * with its stream, receive repeats the frame into the next stream.
  */
 export function inheritNumbers(
 	cuts: readonly CutRecord[],
@@ -170,12 +170,12 @@ export function inheritNumbers(
 }
 
 /**
- * The events of each of the cut's objects, in the order of its groups, from exactly its frames first..last.
- * Throws {@link Alarm} CutMismatch when the record was not made of these frames.
+ * The events of each object of the cut, in the order of its groups, from exactly its frames first..last.
+ * Throws {@link Alarm} CutMismatch if the record wasn't made from these frames.
  */
 export function eventsOfCut(
 	cut: CutRecord,
-	frames: readonly StoredFrame[],
+	frames: readonly StreamFrame[],
 ): { group: CutGroup; events: FrameEvent[] }[] {
 	const groups = groupEvents(frames, cut.repeated, cut.copies);
 	const found = {
@@ -195,9 +195,9 @@ export function eventsOfCut(
 }
 
 /**
- * Events of the cut whose date was closed before its first frame reached the stream, and so may have been loaded or
- * compacted without them. Receive gives frames up in time; one that NATS had taken off the wire before it stood still is
- * stored all the same. Its sender was told that it is unknown whether it is stored.
+ * Counts the cut's events whose date was closed before the cut's first frame reached the stream. The date may have been
+ * loaded or compacted without them. Receive gives up frames in time, but NATS may have read one off the wire before it
+ * stalled and stores it afterwards. Receive told its sender that the outcome is unknown.
  */
 export function lateEvents({ groups, firstFrame }: CutRecord): number {
 	const closed = closedThrough(Date.parse(firstFrame.time));
@@ -207,7 +207,7 @@ export function lateEvents({ groups, firstFrame }: CutRecord): number {
 }
 
 function groupEvents(
-	frames: readonly StoredFrame[],
+	frames: readonly StreamFrame[],
 	repeated: readonly number[],
 	copies: readonly EventPlace[] = [],
 ): { group: CutGroup; events: FrameEvent[] }[] {
@@ -250,7 +250,7 @@ function groupOf(events: readonly FrameEvent[]): CutGroup {
 	};
 }
 
-function markOf({ frame, timeMs }: StoredFrame): FrameMark {
+function markOf({ frame, timeMs }: StreamFrame): FrameMark {
 	return {
 		id: frameId(frame.process, frame.number),
 		time: new Date(timeMs).toISOString(),

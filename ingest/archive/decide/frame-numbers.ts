@@ -1,8 +1,8 @@
-/** What is known of the frame numbers of one receive process. JSON, since it stands in every cut record. */
+/** The known frame numbers of one receive process. JSON, as every cut record contains them. */
 export interface FrameNumbers {
 	/** The highest number stored or voided. */
 	highest: number;
-	/** Numbers up to `highest` that were neither stored nor voided yet, ascending. */
+	/** Numbers up to `highest` that are neither stored nor voided yet, ascending. */
 	holes: Hole[];
 	/** Stream time of the process's latest frame, milliseconds since the epoch. */
 	lastSeenMs: number;
@@ -12,30 +12,30 @@ export interface FrameNumbers {
 export interface Hole {
 	from: number;
 	to: number;
-	/** Stream time of the frame that showed the hole. */
+	/** Stream time of the frame that revealed the hole. */
 	sinceMs: number;
 	/**
-	 * The hole lies before the first frame that archive remembers of this process: it may be numbers of a stream
-	 * before this one, or ones that were forgotten. They may still come, but their absence proves nothing.
+	 * The hole precedes the first frame that archive remembers of this process. Its numbers may belong to an earlier
+	 * stream, or be forgotten. They may still arrive, but their absence proves nothing.
 	 */
 	beforeMemory?: true;
 }
 
 /**
- * How long a hole may stay open while its process goes on: a number is stored or voided within 60 s of being given
- * out, and a frame that was put together before then is stored within another 60 s (design §4); a minute more for clocks.
+ * How long a hole may stay open while its process continues. Receive stores or voids a number within 60 s of assigning it,
+ * and a frame that names the voided number is stored within another 60 s. The third minute allows for clocks.
  */
 export const holeMs = 3 * 60_000;
 
-/** Stream time after which a silent process is forgotten; a frame is repeated for 60 s at most. */
+/** Stream time after which a silent process is forgotten. Receive repeats a frame for at most 60 s. */
 export const memoryMs = 10 * 60_000;
 
 /**
  * Takes one frame, in the order of the stream, at its stream time.
  *
- * `repeated`: this number was stored or voided before, so the frame's events must not be taken again.
- * `gaps`: numbers that should have been stored or voided by now. Only the process's own later frames prove a gap: one
- * that died may have left a number open that no sender was given an answer for.
+ * `repeated`: the number was stored or voided before, so the frame's events must not be taken again.
+ * `gaps`: numbers that are overdue. Only later frames of the same process prove a gap: a process that died may leave a
+ * number open whose senders got no answer.
  */
 export function takeFrame(
 	before: FrameNumbers | undefined,
@@ -58,7 +58,7 @@ export function takeFrame(
 	return { after, repeated, gaps: after.holes.filter(isDue) };
 }
 
-/** Without the processes that have been silent for {@link memoryMs} of stream time. */
+/** Leaves out the processes that have been silent for more than {@link memoryMs} of stream time. */
 export function forgetSilent(
 	processes: Record<string, FrameNumbers>,
 	timeMs: number,
@@ -88,7 +88,7 @@ function unseen(firstNumber: number, timeMs: number): FrameNumbers {
 	};
 }
 
-/** Marks a number as stored or voided. False when it was already. */
+/** Marks a number as stored or voided. Returns false if it was already. */
 function settle(
 	numbers: FrameNumbers,
 	number: number,

@@ -1,9 +1,9 @@
 import type { Hole } from "./frame-numbers.ts";
 
-/** Frames that are missing for good, as an alarm found them; exactly these and no others. */
+/** Frames that an alarm found to be missing; exactly these and no others. */
 export type Loss = FramesLost | SequencesLost;
 
-/** Numbers from..to of one receive process never came and weren't voided. */
+/** Numbers from..to of one receive process never arrived and weren't voided. */
 export interface FramesLost {
 	kind: "frames";
 	stream: string;
@@ -12,7 +12,7 @@ export interface FramesLost {
 	to: number;
 }
 
-/** The stream no longer holds its sequences from..to, and no cut covers them. */
+/** The stream has lost its sequences from..to, and no cut covers them. */
 export interface SequencesLost {
 	kind: "sequences";
 	stream: string;
@@ -20,7 +20,7 @@ export interface SequencesLost {
 	to: number;
 }
 
-/** A person's word that archive may go on without what is lost. */
+/** A person's decision that archive continues without the lost frames. */
 export interface Acceptance {
 	version: 1;
 	/** Who accepted it. */
@@ -32,7 +32,7 @@ export interface Acceptance {
 
 export type AcceptedLoss = Loss & { acceptance: Acceptance };
 
-/** What people and the bucket call a loss, within its stream. */
+/** The loss's id within its stream, for people and for object keys. */
 export function lossId(loss: Loss): string {
 	const range = `${loss.from}-${loss.to}`;
 	return loss.kind === "frames"
@@ -40,7 +40,7 @@ export function lossId(loss: Loss): string {
 		: `sequences-${range}`;
 }
 
-/** Undefined for what {@link lossId} didn't write. */
+/** Reads an id that {@link lossId} wrote; undefined for any other text. */
 export function parseLossId(stream: string, id: string): Loss | undefined {
 	const [, process, from, to] =
 		/^(?:frames-(\w+)|sequences)-(\d+)-(\d+)$/.exec(id) ?? [];
@@ -51,7 +51,7 @@ export function parseLossId(stream: string, id: string): Loss | undefined {
 		: { kind: "frames", process, ...range };
 }
 
-/** Whether all of the hole was accepted as lost, by one acceptance: a hole only ever shrinks. */
+/** Whether one acceptance covers the whole hole. A hole never grows, so an acceptance stays valid. */
 export function isAccepted(
 	hole: Hole,
 	{ stream, process }: { stream: string; process: string },

@@ -9,11 +9,11 @@ import {
 import { type StreamAtCut, verifyStream } from "./stream-identity.ts";
 
 /**
- * Where archiving a stream goes on. `head` is its newest cut; `firstSequence` was read from the stream before the cuts
- * were listed, the rest after, so that a second archiver at work in between is no contradiction.
- * Returns the sequence to read from, and `head` again if its objects may not all be in the store yet; or what was
- * `accepted` as lost and has no cut in its place yet.
- * Throws {@link Alarm} when the stream can't be the one that was cut.
+ * Where archiving a stream resumes. `head` is its newest cut. `firstSequence` must be read before the cuts are listed and
+ * the rest of the state after it, so that another archiver's work in between is no contradiction.
+ * Returns the sequence to read from, with `head` as `unfinished` if its objects may not all be in the store; or the
+ * `accepted` loss that has no cut in its place yet.
+ * Throws {@link Alarm} if the stream can't be the one that was cut.
  */
 export function resume(
 	stream: string,
@@ -49,14 +49,14 @@ export function resume(
 	return isDone ? { from: next } : { from: head.first, unfinished: head };
 }
 
-/** Where archiving goes on. */
+/** Where archiving resumes. */
 export interface Position {
 	from: number;
 	unfinished?: CutRecord;
 	lost?: SequencesLost & { acceptance: Acceptance };
 }
 
-/** The stream, and what it holds where `head` ends. */
+/** The stream's first sequence, and its frame where `head` ends. */
 export interface StreamState extends StreamAtCut {
 	firstSequence: number;
 }

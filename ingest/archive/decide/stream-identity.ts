@@ -1,17 +1,17 @@
 import { Alarm } from "./alarm.ts";
 import type { CutRecord, FrameMark } from "./cut.ts";
 
-/** What a stream holds where a cut ends. */
+/** The stream's frame where a cut ends. */
 export interface StreamAtCut {
 	/** The stream's last sequence, read before `lastFrame`. */
 	lastSequence: number;
-	/** The frame at the cut's last sequence; undefined when it is purged or was never there. */
+	/** The frame at the cut's last sequence; undefined if it is purged or never existed. */
 	lastFrame: FrameMark | undefined;
 }
 
 /**
- * Makes sure that the stream is the one that was cut. Streams are only appended to: if the frame at one sequence is the
- * same, taken at the same time, so are all before it. One that was restored from an old copy has gone another way.
+ * Verifies that the stream is the one that was cut. A stream only grows at its end, so if the frame at one sequence has the
+ * same id and time, all frames before it are the same. A stream that was restored from an old backup differs.
  * Throws {@link Alarm} StreamBehind or CutMismatch.
  */
 export function verifyStream(
@@ -30,7 +30,7 @@ export function verifyStream(
 		);
 }
 
-/** NATS's client reads nanoseconds as a double, which may end a frame's time in the next millisecond. */
+/** NATS's client reads nanoseconds as a double, which can round a frame's time up to the next millisecond. */
 const roundingMs = 1;
 
 function isSame(a: FrameMark, b: FrameMark): boolean {

@@ -9,14 +9,14 @@ import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 
 const intervalMs = 3_600_000;
-/** An archiver that slept for longer than this writes dates that retention removes. */
+/** An archiver that sleeps longer than this writes dates that retention removes. */
 const sweptForMs = 45 * dayMs;
-/** After a failure: no longer than this, at a random moment, so that several archives don't come at once. */
+/** The longest wait after a failure. Full jitter keeps several archives from coming at once. */
 const maxRetryMs = 60_000;
 
 /**
- * Keeps deleted what tombstones name, whatever the shards do: an archiver that slept through a deletion may have written
- * an object since, and a NATS that was built anew has forgotten that the source key is never used again.
+ * Keeps deleted what tombstones name, independently of the shards. An archiver that slept through a deletion may write an
+ * object later, and a rebuilt NATS has forgotten that the source key must never be used again.
  */
 export class DeletionSweep {
 	readonly #options: DeletionSweepOptions;
@@ -36,14 +36,14 @@ export class DeletionSweep {
 				waitMs = Math.random() * maxRetryMs;
 				this.#options.log.warn(
 					{ err: error },
-					"deleted sources could not be swept; it is tried again",
+					"the sweep of deleted sources failed; trying again",
 				);
 			}
 			await pause(waitMs, signal);
 		}
 	}
 
-	/** Returns how many objects were there that shouldn't have been. */
+	/** Returns how many objects of deleted sources it found and deleted. */
 	async sweep(signal: AbortSignal): Promise<number> {
 		const { connection, replicas, tombstones, log } = this.#options;
 		const progress = await NatsProgress.open(connection, replicas);
@@ -66,7 +66,7 @@ export class DeletionSweep {
 
 export interface DeletionSweepOptions {
 	connection: NatsConnection;
-	/** Of NATS's buckets. */
+	/** How many servers hold NATS's buckets. */
 	replicas: number;
 	store: ObjectStore;
 	keys: ObjectKeys;

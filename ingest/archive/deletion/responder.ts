@@ -11,12 +11,12 @@ import { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 
-/** How long one question deletes; who asks waits a minute in all, and asks again for the rest. */
+/** How long one request deletes. Operator waits a minute for the answer, and repeats the request for the rest. */
 const sliceMs = 15_000;
 
 /**
- * Deletes sources of one shard for operator (contracts/deletion.ts). Every step can be repeated, by any archive: a
- * question that finds all done changes nothing.
+ * Deletes sources of one shard for operator (contracts/deletion.ts). Any archive can repeat every step. A request that
+ * finds everything deleted changes nothing.
  */
 export class DeletionResponder {
 	readonly #options: DeletionResponderOptions;
@@ -33,7 +33,7 @@ export class DeletionResponder {
 		});
 	}
 
-	/** Takes no more questions; those that wait are told to ask again. */
+	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
 		this.#responder.close();
 	}
@@ -41,12 +41,12 @@ export class DeletionResponder {
 	async #answer(text: string, stopping: AbortSignal): Promise<DeletionAnswer> {
 		const { connection, replicas, shard, tombstones, log } = this.#options;
 		const source = readDeletionRequest(text);
-		// First of all, so that what is archived from now on leaves it out, and what comes later is swept.
+		// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
 		await tombstones.add(source);
 		shard.forgetDeleted();
 		const progress = await NatsProgress.open(connection, replicas);
 		await progress.setDeleted(source, Date.now());
-		// What was in the stream or on its way into the store before the tombstone.
+		// Events may have been in the stream, or on their way into the store, before the tombstone.
 		await flushAll(connection, shard, stopping);
 		const untilMs = performance.now() + sliceMs;
 		const { objects, remainsFrom } = await deleteSourceObjects(
@@ -62,7 +62,7 @@ export class DeletionResponder {
 
 export interface DeletionResponderOptions {
 	connection: NatsConnection;
-	/** Of NATS's buckets. */
+	/** How many servers hold NATS's buckets. */
 	replicas: number;
 	shard: FlushableShard & { forgetDeleted(): void };
 	store: ObjectStore;

@@ -2,12 +2,12 @@ import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
-/** As many as one request deletes, and one lists. */
+/** The most that one S3 request deletes or lists. */
 const removedAtOnce = 1_000;
 
 /**
- * Deletes all objects with a source's events, oldest date first, for as long as `mayGoOn`. Holds a page of keys in
- * memory, however many there are. Returns how many went and, when some are left, the date of the first of them.
+ * Deletes all objects with a source's events, oldest date first, while `mayGoOn`. Memory holds one page of keys. Returns
+ * how many objects it deleted and, if some are left, the date of the first of them.
  */
 export async function deleteSourceObjects(
 	{ store, keys }: { store: ObjectStore; keys: ObjectKeys },
@@ -25,7 +25,7 @@ export async function deleteSourceObjects(
 		await store.remove(page);
 		objects += page.length;
 	}
-	// What compactions say of them: one a date, so that a page is enough.
+	// Compaction records: one for each date, so one page is enough.
 	const records: string[] = [];
 	for await (const { key } of store.list(keys.compactionsOfSource(source)))
 		records.push(key);

@@ -25,12 +25,12 @@ export interface CutEnds {
 	last: number;
 }
 
-/** What a shard has archived, by source and date: derived from its cut records, and from nothing else. */
+/** What a shard has archived, by source and date. It derives from the shard's cut records and nothing else. */
 export class LedgerIndex {
 	readonly #sources = new Map<string, IndexedSource>();
 	readonly #newestOfStream = new Map<string, CutEnds>();
 
-	/** An index as it was when it had taken these cuts. */
+	/** Restores an index from a snapshot. */
 	static of(
 		newestOfStream: Iterable<[stream: string, CutEnds]>,
 		sources: Iterable<IndexedSource>,
@@ -43,12 +43,12 @@ export class LedgerIndex {
 		return index;
 	}
 
-	/** The newest cut taken of each stream. */
+	/** The newest known cut of each stream. */
 	get newestOfStream(): ReadonlyMap<string, CutEnds> {
 		return this.#newestOfStream;
 	}
 
-	/** Takes a cut whose objects are all in the store. Each stream's cuts come in order; one that was taken is ignored. */
+	/** Adds a cut whose objects are all in the store. Each stream's cuts come in order; a known cut is ignored. */
 	add(cut: CutRecord): void {
 		const { first, last } = cut;
 		if (last <= (this.#newestOfStream.get(cut.stream)?.last ?? 0)) return;
@@ -80,7 +80,7 @@ export class LedgerIndex {
 		}
 	}
 
-	/** Undefined when nothing of the source has been archived. */
+	/** Undefined if nothing of the source is archived. */
 	source(account: string, sourceKey: string): IndexedSource | undefined {
 		return this.#sources.get(`${account}/${sourceKey}`);
 	}
@@ -94,7 +94,7 @@ export class LedgerIndex {
 		return this.#sources.values();
 	}
 
-	/** Stream time through which everything is archived, RFC 3339; undefined before the first cut with an event. */
+	/** Stream time of the latest archived frame with an event, RFC 3339; undefined before there is one. */
 	get archivedThrough(): string | undefined {
 		let through: string | undefined;
 		for (const { archivedThrough } of this.#sources.values())
@@ -103,7 +103,7 @@ export class LedgerIndex {
 	}
 }
 
-/** The view of a source that is published; see contracts/ledger.ts. */
+/** The published view of a source; see contracts/ledger.ts. */
 export function ledgerOf(source: IndexedSource): SourceLedger {
 	const { account, sourceKey, firstEventDate, lastEventTime } = source;
 	const oldest = addDays(

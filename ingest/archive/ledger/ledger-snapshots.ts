@@ -8,12 +8,12 @@ import {
 	LedgerIndex,
 } from "./ledger-index.ts";
 
-/** As many stay as let a restart go wrong once. */
+/** The newest, and one in reserve. */
 const kept = 2;
 
 /**
- * Copies of a shard's {@link LedgerIndex} in the store, so that a restart needn't read the cut records of weeks. A copy
- * says nothing that the records don't say: it may be missing, old or unreadable, and the start takes longer.
+ * Copies of a shard's {@link LedgerIndex} in the store, so that a restart needn't read weeks of cut records. A snapshot
+ * says nothing that the records don't say. If it is missing, old or unreadable, the start just takes longer.
  */
 export class LedgerSnapshots {
 	readonly #store: ObjectStore;
@@ -26,7 +26,7 @@ export class LedgerSnapshots {
 		this.#log = log;
 	}
 
-	/** Undefined when there is none that can be read. */
+	/** The newest snapshot; undefined if there is none, or if it is unreadable. */
 	async newest(shard: number): Promise<LedgerIndex | undefined> {
 		const key = (await this.#listed(shard)).at(-1);
 		const text = key && (await this.#store.get(key));
@@ -36,13 +36,13 @@ export class LedgerSnapshots {
 		} catch (error) {
 			this.#log.warn(
 				{ err: error, key },
-				"a ledger snapshot is unreadable; all cut records are read instead",
+				"a ledger snapshot is unreadable; reading all cut records instead",
 			);
 			return undefined;
 		}
 	}
 
-	/** Writes one, and removes those that it makes useless. */
+	/** Writes a snapshot, and removes all but the newest {@link kept}. */
 	async write(shard: number, index: LedgerIndex): Promise<void> {
 		const times = [...index.sources()].map((source) => source.archivedThrough);
 		const time = times.sort().at(-1);
@@ -55,7 +55,7 @@ export class LedgerSnapshots {
 		await this.#store.remove((await this.#listed(shard)).slice(0, -kept));
 	}
 
-	/** Removes all of the shard's. */
+	/** Removes all snapshots of the shard. */
 	async clear(shard: number): Promise<void> {
 		await this.#store.remove(await this.#listed(shard));
 	}
@@ -72,7 +72,7 @@ interface Snapshot {
 	version: 1;
 	streams: [stream: string, ends: CutEnds][];
 	sources: (Omit<IndexedSource, "objects"> & {
-		/** `stream` is an index into `streams`, since a month has ten thousands of these. */
+		/** `stream` is an index into `streams`: a month has tens of thousands of entries. */
 		objects: [UtcDate, [stream: number, first: number, rows: number][]][];
 	})[];
 }

@@ -6,10 +6,10 @@ import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 
 const ledgersAtOnce = 16;
-/** A restart reads a few more records than these, in a second or two. */
+/** A restart reads little more than these records, within a second or two. */
 const cutsBetweenSnapshots = 500;
 
-/** What one shard has archived, and what of it isn't published yet. */
+/** What one shard has archived, and which part isn't published yet. */
 export class ShardLedger {
 	/** As of the last cut whose objects are all in the store. */
 	index = new LedgerIndex();
@@ -30,14 +30,14 @@ export class ShardLedger {
 		this.#tombstones = tombstones;
 	}
 
-	/** Begins with the newest snapshot, unless something is known already. */
+	/** Loads the newest snapshot, unless the index knows a cut already. */
 	async begin(): Promise<void> {
 		if (this.index.newestOfStream.size > 0) return;
 		this.index = (await this.#snapshots.newest(this.#shard)) ?? this.index;
 		for (const source of this.index.sources()) this.#unpublished.add(source);
 	}
 
-	/** Takes a cut whose objects are all in the store. */
+	/** Adds a cut whose objects are all in the store. */
 	learn(cut: CutRecord): void {
 		this.index.add(cut);
 		this.#cutsSinceSnapshot++;
@@ -47,7 +47,7 @@ export class ShardLedger {
 		}
 	}
 
-	/** Forgets those sources whose events are deleted. */
+	/** Forgets the sources whose events are deleted. */
 	forgetDeleted(): void {
 		for (const source of this.index.sources())
 			if (this.#tombstones.has(source)) {
@@ -56,7 +56,7 @@ export class ShardLedger {
 			}
 	}
 
-	/** Publishes what changed, and writes a snapshot now and then. */
+	/** Publishes the changed ledgers, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. */
 	async publish(progress: NatsProgress): Promise<void> {
 		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
 			await this.#snapshots.write(this.#shard, this.index);

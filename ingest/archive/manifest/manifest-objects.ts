@@ -11,7 +11,7 @@ import { RequestFailure } from "../request/errors.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
-/** Finds the objects of a date that a manifest names: each event in one of them. */
+/** Finds the objects of a date that a manifest names: each event is in exactly one of them. */
 export class ManifestObjects {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
@@ -24,8 +24,8 @@ export class ManifestObjects {
 	}
 
 	/**
-	 * `objectsOf` gives all that the date's cuts made. Throws {@link RequestFailure} ObjectMissing, and LedgerMismatch
-	 * when the ledger says other rows than the objects.
+	 * `objectsOf` returns the objects of all cuts of the date. Throws {@link RequestFailure} ObjectMissing, or
+	 * LedgerMismatch if the objects hold another number of rows than the ledger says.
 	 */
 	async ofDate(
 		group: SourceDate,
@@ -37,7 +37,7 @@ export class ManifestObjects {
 		const folder = this.#keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#keys.events(group, stream, first).slice(folder.length);
-		// In this order: what a record that stands now names is there already. A copy, since cuts go on meanwhile.
+		// The record is read before the objects: what it replaces is among them. The list is copied because cuts go on.
 		const record = await this.#compactions.of(group);
 		const objects = [...objectsOf()];
 		const rows = rowsOf(objects);
@@ -55,7 +55,7 @@ export class ManifestObjects {
 		if (named.reduce((sum, object) => sum + object.rows, 0) !== rows)
 			throw new RequestFailure(
 				"LedgerMismatch",
-				`The objects in ${folder} hold other events than the ledger's ${rows}`,
+				`The objects in ${folder} don't hold the ${rows} events that the ledger says`,
 			);
 		return {
 			date: group.date,
@@ -78,8 +78,8 @@ export class ManifestObjects {
 	}
 
 	/**
-	 * The same events once more, with new links, and by the objects that hold them now. Throws {@link RequestFailure}
-	 * ManifestOutdated when a compaction has put them together with later ones.
+	 * The same events with new links, in the objects that hold them now. Throws {@link RequestFailure} ManifestOutdated if
+	 * a compaction has merged them with later events.
 	 */
 	async renew(
 		group: SourceDate,
@@ -97,7 +97,7 @@ export class ManifestObjects {
 		if (!same)
 			throw new RequestFailure(
 				"ManifestOutdated",
-				`The objects of ${date.date} that the manifest names were replaced by others, which hold later events as well`,
+				`The objects of ${date.date} that the manifest names were compacted together with later events`,
 			);
 		const objects = [
 			...same.outputs.map(({ name, rows, bytes }) => ({

@@ -4,17 +4,17 @@ import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
-/** A manifest as it stands in the store. */
-export interface StoredManifest {
+/** A manifest in the bucket. */
+export interface SignedManifest {
 	manifest: Manifest;
 	key: string;
-	/** How often its links were signed, from 1. */
+	/** How often its links were signed, at least 1. */
 	signing: number;
 }
 
 /**
- * The manifests of Runs. What a Run loads is written once and for all its attempts; when its links run out, it gets new
- * ones to the same events in a further object of the store.
+ * The manifests of Runs. What a Run loads is decided once, for all its attempts. When the links are about to expire, a
+ * further object holds new links to the same events.
  */
 export class ManifestStore {
 	readonly #store: ObjectStore;
@@ -27,9 +27,9 @@ export class ManifestStore {
 		this.#objects = objects;
 	}
 
-	/** The Run's manifest with its newest links; undefined when it has none yet. */
-	async newest(run: string): Promise<StoredManifest | undefined> {
-		let newest: StoredManifest | undefined;
+	/** The Run's manifest with its newest links; undefined if it has none yet. */
+	async newest(run: string): Promise<SignedManifest | undefined> {
+		let newest: SignedManifest | undefined;
 		for (let signing = 1; ; signing++) {
 			const key = this.#keys.run(run, signing);
 			const text = await this.#store.get(key);
@@ -38,16 +38,16 @@ export class ManifestStore {
 		}
 	}
 
-	/** Writes a Run's first manifest; who was faster is adopted. */
-	create(manifest: Manifest): Promise<StoredManifest> {
+	/** Writes a Run's first manifest, or returns the one that another archiver wrote first. */
+	create(manifest: Manifest): Promise<SignedManifest> {
 		return this.#write(manifest, 1);
 	}
 
-	/** The same events with links that live until then. Throws as {@link ManifestObjects.renew}. */
+	/** The same events with links that live until then. Throws like {@link ManifestObjects.renew}. */
 	async renew(
-		{ manifest, signing }: StoredManifest,
+		{ manifest, signing }: SignedManifest,
 		expiresAtMs: number,
-	): Promise<StoredManifest> {
+	): Promise<SignedManifest> {
 		const seconds = Math.floor((expiresAtMs - Date.now()) / 1000);
 		const { account, sourceKey } = manifest;
 		const dates = await mapConcurrently(manifest.dates, 8, (date) =>
@@ -61,7 +61,7 @@ export class ManifestStore {
 		return this.#write({ ...manifest, expiresAt, dates }, signing + 1);
 	}
 
-	async #write(manifest: Manifest, signing: number): Promise<StoredManifest> {
+	async #write(manifest: Manifest, signing: number): Promise<SignedManifest> {
 		const key = this.#keys.run(manifest.run, signing);
 		const text = JSON.stringify(manifest);
 		const written = await this.#store.putNew(key, text, "application/json");

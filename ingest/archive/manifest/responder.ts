@@ -18,13 +18,13 @@ import type { ObjectStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { manifestDates } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
-import { ManifestStore, type StoredManifest } from "./manifest-store.ts";
+import { ManifestStore, type SignedManifest } from "./manifest-store.ts";
 
-/** Who asks gets links that live for half of this at least, or of what the credentials allow: for a Run with its retries. */
+/** A Run gets links that live for at least half of this, or half of what the credentials allow. That covers its retries. */
 const expirySeconds = 24 * 60 * 60;
 const datesAtOnce = 8;
 
-/** Answers the questions for manifests of one shard (design §5, contracts/manifest.ts). */
+/** Answers operator's requests for manifests of one shard (contracts/manifest.ts). */
 export class ManifestResponder {
 	readonly #options: ManifestResponderOptions;
 	readonly #objects: ManifestObjects;
@@ -44,25 +44,25 @@ export class ManifestResponder {
 		});
 	}
 
-	/** Takes no more questions; those that wait are told to ask again. */
+	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
 		this.#responder.close();
 	}
 
 	async #respond(text: string, stopping: AbortSignal): Promise<ManifestAnswer> {
 		const { log, metrics, shard } = this.#options;
-		const question = readManifestRequest(text);
-		const { run, account } = question;
-		const answer = await this.#answer(question, stopping);
+		const request = readManifestRequest(text);
+		const { run, account } = request;
+		const answer = await this.#answer(request, stopping);
 		metrics.manifests.inc({ shard: shard.number });
-		log.info({ run, account, dates: answer.dates }, "answered with a manifest");
+		log.info({ run, account, dates: answer.dates }, "gave a manifest");
 		return answer;
 	}
 
-	async #answer(question: ManifestQuestion, stopping: AbortSignal) {
+	async #answer(request: ManifestQuestion, stopping: AbortSignal) {
 		const { store, authorities } = this.#options;
-		const stored = await this.#manifestFor(question, stopping);
-		const { key, manifest } = stored;
+		const signed = await this.#manifestFor(request, stopping);
+		const { key, manifest } = signed;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
 		const { snapshotTime, firstEventDate, expiresAt } = manifest;
 		const leftMs = Date.parse(expiresAt) - Date.now();
@@ -79,39 +79,39 @@ export class ManifestResponder {
 	}
 
 	async #manifestFor(
-		question: ManifestQuestion,
+		request: ManifestQuestion,
 		stopping: AbortSignal,
-	): Promise<StoredManifest> {
-		const standing = await this.#manifests.newest(question.run);
-		const stored = standing ?? (await this.#make(question, stopping));
-		if (this.#options.tombstones.has(question))
+	): Promise<SignedManifest> {
+		const existing = await this.#manifests.newest(request.run);
+		const signed = existing ?? (await this.#make(request, stopping));
+		if (this.#options.tombstones.has(request))
 			throw new RequestFailure(
 				"SourceDeleted",
-				`The events of source ${question.sourceKey} of ${question.account} are deleted`,
+				`The events of source ${request.sourceKey} of ${request.account} are deleted`,
 			);
-		const { run, account, sourceKey, expiresAt } = stored.manifest;
-		if (account !== question.account || sourceKey !== question.sourceKey)
+		const { run, account, sourceKey, expiresAt } = signed.manifest;
+		if (account !== request.account || sourceKey !== request.sourceKey)
 			throw new RequestFailure(
 				"ManifestTaken",
-				`The manifest of Run ${run} is of source ${sourceKey} of ${account}`,
+				`The manifest of Run ${run} belongs to source ${sourceKey} of ${account}`,
 			);
 		const lifeMs = await this.#linkLifeMs();
 		const leftMs = Date.parse(expiresAt) - Date.now();
-		return (standing && question.renew) || leftMs < lifeMs / 2
-			? this.#manifests.renew(stored, Date.now() + lifeMs)
-			: stored;
+		return (existing && request.renew) || leftMs < lifeMs / 2
+			? this.#manifests.renew(signed, Date.now() + lifeMs)
+			: signed;
 	}
 
 	async #make(
-		question: ManifestQuestion,
+		request: ManifestQuestion,
 		stopping: AbortSignal,
-	): Promise<StoredManifest> {
+	): Promise<SignedManifest> {
 		const { connection, shard } = this.#options;
 		const snapshotTime = await flushAll(connection, shard, stopping);
-		const { run, account, sourceKey } = question;
+		const { run, account, sourceKey } = request;
 		const source = shard.index.source(account, sourceKey);
 		const dates = manifestDates(
-			question,
+			request,
 			source?.firstEventDate,
 			utcDate(Date.parse(snapshotTime)),
 		);
@@ -147,7 +147,7 @@ export interface ManifestResponderOptions {
 	keys: ObjectKeys;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
-	/** PEM certificates that a Run's Job needs to trust the store. */
+	/** PEM certificates that a Run's Job needs in order to trust the store. */
 	authorities?: string;
 	log: Logger;
 }

@@ -3,15 +3,15 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { type CutRecord, lateEvents } from "../decide/cut.ts";
 import type { ShardBacklog } from "./stream-backlog.ts";
 
-/** What is asked of a shard whenever the metrics are read. */
+/** What each reading of the metrics asks of a shard. */
 export interface ObservedShard {
 	number: number;
 	lagSeconds: number;
-	/** RFC 3339; undefined before the first cut is known. */
+	/** RFC 3339; undefined before the first cut. */
 	index: { archivedThrough: string | undefined };
 }
 
-/** What a shard tells about its work; each has the label `shard`. */
+/** Archive's metrics. Each has the label `shard`, unless it says otherwise. */
 export class ArchiveMetrics {
 	readonly cuts: Counter;
 	readonly events: Counter;
@@ -26,14 +26,14 @@ export class ArchiveMetrics {
 	readonly compactionBytes: Counter;
 	readonly compactionFailures: Counter;
 	readonly lateEvents: Counter;
-	/** Has no `shard`. */
+	/** Without `shard`. */
 	readonly supersededObjects: Counter;
 	readonly alarm: Gauge;
 	readonly active: Gauge;
-	/** Has the label `enforced_by`, and no `shard`. */
+	/** With the label `enforced_by`, without `shard`. */
 	readonly retention: Gauge;
 
-	/** Both are asked when the metrics are. */
+	/** Each reading of the metrics calls `shards` and `backlogs`. */
 	constructor(
 		registry: Registry,
 		shards: () => Iterable<ObservedShard>,
@@ -46,22 +46,22 @@ export class ArchiveMetrics {
 				labelNames: ["shard"],
 				registers: [registry],
 			});
-		this.cuts = counter("cuts", "Cuts whose objects are all in the store.");
+		this.cuts = counter("cuts", "Cuts whose objects are all in the bucket.");
 		this.events = counter("events", "Events in those cuts.");
 		this.repeatedFrames = counter(
 			"repeated_frames",
-			"Frames left out because they had been stored before.",
+			"Frames left out because they repeat an earlier frame.",
 		);
 		this.objects = counter("objects", "Objects written by this process.");
 		this.objectBytes = counter("object_bytes", "Bytes of those objects.");
 		this.failures = counter(
 			"failures",
-			"Times that work was begun again after NATS or the store failed.",
+			"Restarts of a shard's work after NATS or the bucket failed.",
 		);
-		this.manifests = counter("manifests", "Manifest questions answered well.");
+		this.manifests = counter("manifests", "Manifests given.");
 		this.compactions = counter(
 			"compactions",
-			"Closed dates of a source that were compacted.",
+			"Closed dates of a Source that were compacted.",
 		);
 		this.compactedObjects = counter(
 			"compacted_objects",
@@ -69,19 +69,19 @@ export class ArchiveMetrics {
 		);
 		this.compactionOutputs = counter(
 			"compaction_outputs",
-			"Objects that stand in their place.",
+			"Objects that compactions wrote in their place.",
 		);
 		this.compactionBytes = counter(
 			"compaction_output_bytes",
-			"Bytes of the objects that stand in their place.",
+			"Bytes of the objects that compactions wrote.",
 		);
 		this.compactionFailures = counter(
 			"compaction_failures",
-			"Times that a date could not be compacted; it is tried again.",
+			"Failed compactions of a date; archive tries again later.",
 		);
 		this.lateEvents = counter(
 			"late_events",
-			"Events of a date that was closed when they reached the stream. They are stored; Runs that loaded the date before have missed them.",
+			"Events that reached the stream after their date was closed. They are archived, but Runs that had already loaded the date missed them.",
 		);
 		this.supersededObjects = new Counter({
 			name: "tidemill_archive_superseded_objects_total",
@@ -90,7 +90,7 @@ export class ArchiveMetrics {
 		});
 		this.alarm = new Gauge({
 			name: "tidemill_archive_alarm",
-			help: "1 while the shard is stopped, since going on would need a guess about events.",
+			help: "1 while the shard is stopped because continuing would need a guess about events.",
 			labelNames: ["shard"],
 			registers: [registry],
 		});
@@ -102,7 +102,7 @@ export class ArchiveMetrics {
 		});
 		this.retention = new Gauge({
 			name: "tidemill_archive_retention",
-			help: "1 at who removes events past their time: a lifecycle rule of the store, or archive's own sweep.",
+			help: "1 for whoever removes expired events: a lifecycle rule of the bucket, or archive's own sweep.",
 			labelNames: ["enforced_by"],
 			registers: [registry],
 		});
@@ -130,7 +130,7 @@ export class ArchiveMetrics {
 		);
 		observed(
 			"watermark_seconds",
-			"Time, in seconds since 1970, at which the stream took the latest frame that is archived, and before which all are.",
+			"Stream time of the latest archived frame, in seconds since 1970. All frames before it are archived, too.",
 			(gauge) => {
 				for (const { number, index } of shards())
 					if (index.archivedThrough !== undefined)
@@ -142,12 +142,12 @@ export class ArchiveMetrics {
 		);
 		const backlogBytes = observed(
 			"backlog_bytes",
-			"Bytes of the frames in the shard's stream, which are those that aren't archived.",
+			"Bytes of the frames in the shard's stream, which aren't archived yet.",
 			() => undefined,
 		);
 		observed(
 			"backlog_frames",
-			"Frames in the shard's stream, which are those that aren't archived. Not there while NATS doesn't answer.",
+			"Frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
 			async (gauge) => {
 				gauge.reset();
 				backlogBytes.reset();
@@ -161,7 +161,7 @@ export class ArchiveMetrics {
 		);
 	}
 
-	/** Counts a cut whose objects are all in the store. */
+	/** Counts a cut whose objects are all in the bucket. */
 	countCut(shard: number, cut: CutRecord): void {
 		this.cuts.inc({ shard });
 		this.repeatedFrames.inc({ shard }, cut.repeated.length);

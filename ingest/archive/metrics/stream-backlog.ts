@@ -2,17 +2,17 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../../contracts/nats.ts";
 
-/** Whoever reads the metrics waits for the answers. */
+/** A reading of the metrics waits for NATS no longer than this. */
 const timeoutMs = 1_000;
 
-/** What a shard's stream holds: frames that aren't archived yet. */
+/** The frames in a shard's stream, which aren't archived yet. */
 export interface ShardBacklog {
 	shard: number;
 	frames: number;
 	bytes: number;
 }
 
-/** Those of the shards that have a stream, as NATS has them now. Throws what it says. */
+/** The current backlogs of the shards that have a stream. Throws NATS's errors. */
 export async function readBacklogs(
 	connection: NatsConnection,
 	shards: readonly number[],

@@ -10,15 +10,15 @@ import {
 import { maxFrameBytes } from "../../../contracts/nats.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
 import { Alarm } from "../decide/alarm.ts";
-import type { StoredFrame } from "../decide/cut.ts";
+import type { StreamFrame } from "../decide/cut.ts";
 
-/** Asked for at once: one frame of the largest size with its head must fit, or JetStream would never send it. */
+/** Of one fetch. A frame of the largest size must fit with its headers, or JetStream never sends it. */
 const fetchBytes = maxFrameBytes + 64 * 1024;
 const fetchExpiresMs = 10_000;
 
 /**
- * The frames are no longer where they were expected, as a second archiver has purged them or NATS was restarted.
- * Nothing is wrong yet: reading begins again at the newest cut.
+ * The frames aren't where they were expected: another archiver has purged them, or NATS was restarted. That is no fault
+ * yet. Reading restarts at the newest cut.
  */
 export class PositionLost extends Error {
 	override name = "PositionLost";
@@ -34,16 +34,16 @@ export interface UncutFrames {
 	lastSequence: number;
 }
 
-/** A stream's frames from one sequence on, read ahead up to a bound of bytes. */
+/** A stream's frames from one sequence on, read ahead up to a limit of bytes. */
 export class FrameQueue {
 	readonly #consumer: Consumer;
 	readonly #stream: string;
 	readonly #maxBytes: number;
 	readonly #onChange: () => void;
-	#frames: (StoredFrame & { readAtMs: number })[] = [];
+	#frames: (StreamFrame & { readAtMs: number })[] = [];
 	#bytes = 0;
 	#lastSequence: number;
-	/** Read at least through here, whatever the bound. */
+	/** Read through this sequence even beyond the limit. */
 	#wanted = 0;
 	#batch: ConsumerMessages | undefined;
 	#room: (() => void) | undefined;
@@ -61,7 +61,7 @@ export class FrameQueue {
 		this.#lastSequence = options.from - 1;
 	}
 
-	/** `onChange` is called after each frame that came, and after a failure. */
+	/** Calls `onChange` after each frame, and after a failure. */
 	static async open(
 		jetstream: JetStreamClient,
 		options: {
@@ -89,7 +89,7 @@ export class FrameQueue {
 		};
 	}
 
-	/** Stream time of the oldest frame that stands in no cut. */
+	/** Stream time of the oldest frame that belongs to no cut. */
 	get oldestTimeMs(): number | undefined {
 		return this.#frames[0]?.timeMs;
 	}
@@ -99,24 +99,24 @@ export class FrameQueue {
 		if (this.#failure !== undefined) throw this.#failure;
 	}
 
-	/** Whether reading ended at a message that stops the shard. */
+	/** Whether reading ended at a message that raises an alarm. */
 	get hasAlarm(): boolean {
 		return this.#failure instanceof Alarm;
 	}
 
-	/** The frames read so far, in order and without a gap. */
-	peek(): readonly StoredFrame[] {
+	/** The frames read so far, in order and without gaps. */
+	peek(): readonly StreamFrame[] {
 		return this.#frames;
 	}
 
-	/** Has the queue read on through this sequence, also beyond its bound of bytes. */
+	/** Makes the queue read through this sequence, even beyond its limit of bytes. */
 	want(sequence: number): void {
 		this.#wanted = Math.max(this.#wanted, sequence);
 		this.#room?.();
 	}
 
-	/** Removes and returns the frames through this sequence, which has been read. */
-	take(last: number): StoredFrame[] {
+	/** Removes and returns the frames through this sequence. They must have been read. */
+	take(last: number): StreamFrame[] {
 		const count = this.#frames.findLastIndex(
 			({ sequence }) => sequence <= last,
 		);
@@ -130,7 +130,7 @@ export class FrameQueue {
 		this.#isClosed = true;
 		this.#room?.();
 		this.#batch?.stop();
-		// The server forgets it by itself in five minutes.
+		// Otherwise, the server removes an idle consumer after five minutes.
 		await this.#consumer.delete().catch(() => undefined);
 	}
 
@@ -147,7 +147,7 @@ export class FrameQueue {
 	async #readBatch(): Promise<void> {
 		await this.#untilRoom();
 		if (this.#isClosed) return;
-		// Not consume(): its bounds are messages or 100 messages' bytes, and it stalls for seconds where they meet.
+		// Not consume(): it limits messages or bytes, and stalls for seconds where the limits meet.
 		this.#batch = await this.#consumer.fetch({
 			max_bytes: fetchBytes,
 			expires: fetchExpiresMs,
@@ -165,7 +165,7 @@ export class FrameQueue {
 			if (count === 0)
 				throw new Alarm(
 					"FrameUnreadable",
-					`stream ${this.#stream}, sequence ${this.#lastSequence + 1}: the message is larger than a frame may be`,
+					`stream ${this.#stream}, sequence ${this.#lastSequence + 1}: the message is larger than a frame can be`,
 				);
 		}
 	}
@@ -174,7 +174,7 @@ export class FrameQueue {
 		const { streamSequence: sequence, timestampNanos } = message.info;
 		if (sequence !== this.#lastSequence + 1)
 			throw new PositionLost(
-				`stream ${this.#stream} went on at sequence ${sequence} after ${this.#lastSequence}`,
+				`stream ${this.#stream} continues at sequence ${sequence} after ${this.#lastSequence}`,
 			);
 		const bytes = message.data.length;
 		this.#frames.push({
@@ -206,7 +206,7 @@ function readFrame(data: Uint8Array, stream: string, sequence: number): Frame {
 	try {
 		const frame = decodeFrame(data);
 		for (const { body } of frame.events)
-			if (!isUtf8(body)) throw new FrameError("a body is not UTF-8");
+			if (!isUtf8(body)) throw new FrameError("a body isn't UTF-8");
 		return frame;
 	} catch (error) {
 		if (!(error instanceof FrameError)) throw error;
@@ -219,8 +219,8 @@ function readFrame(data: Uint8Array, stream: string, sequence: number): Frame {
 }
 
 /**
- * The batch is over and nothing is lost: it had as many messages as one may, or the next is larger than what was left
- * of its bytes (ADR-13, status 409). The client gives these ends as errors.
+ * Whether the batch ended normally: it is complete, or the next message exceeds the rest of its bytes (ADR-13, status
+ * 409). The client throws these ends as errors.
  */
 function isEndOfBatch(error: unknown): boolean {
 	return (

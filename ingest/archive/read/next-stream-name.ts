@@ -6,9 +6,9 @@ import { bucket, streamName } from "../../../contracts/nats.ts";
 import { isConflict } from "../../../service/nats.ts";
 
 /**
- * The name of a shard's stream before there is the stream, so that archivers that miss it at the same time make the same
- * one. Two streams of one subject that are made at the same time both come to nats-server's disk (seen with 2.15.2):
- * it refuses the second, and when it starts again, it may recover that one in place of the first, and stays unhealthy.
+ * The name of a shard's next stream. Archivers that create it at the same time agree on the name first: nats-server 2.15.2
+ * writes both of two streams with one subject to disk. It refuses the second, but after a restart it may recover that one
+ * instead of the first, and stays unhealthy.
  */
 export class NextStreamName {
 	readonly #kv: KV;
@@ -34,11 +34,11 @@ export class NextStreamName {
 		return new NextStreamName(kv, shard);
 	}
 
-	/** The same for all who ask, until it is used; with an epoch that no stream had before. */
+	/** The same name for all callers until it is used. Its epoch is new. */
 	async get(): Promise<string> {
 		for (;;) {
-			const standing = await this.#standing();
-			if (standing) return standing.name;
+			const current = await this.#current();
+			if (current) return current.name;
 			const name = streamName(this.#shard, randomBytes(8).toString("hex"));
 			try {
 				await this.#kv.create(this.#key, name);
@@ -49,18 +49,18 @@ export class NextStreamName {
 		}
 	}
 
-	/** There is a stream of this name: the one after it gets another. */
+	/** A stream of this name exists now, so the next stream gets another name. */
 	async use(name: string): Promise<void> {
-		const standing = await this.#standing();
-		if (standing?.name !== name) return;
+		const current = await this.#current();
+		if (current?.name !== name) return;
 		try {
-			await this.#kv.delete(this.#key, { previousSeq: standing.revision });
+			await this.#kv.delete(this.#key, { previousSeq: current.revision });
 		} catch (error) {
 			if (!isConflict(error)) throw error;
 		}
 	}
 
-	async #standing(): Promise<{ name: string; revision: number } | undefined> {
+	async #current(): Promise<{ name: string; revision: number } | undefined> {
 		const entry = await this.#kv.get(this.#key);
 		return entry?.operation === "PUT"
 			? { name: entry.string(), revision: entry.revision }

@@ -20,20 +20,20 @@ import type { StreamAtCut } from "../decide/stream-identity.ts";
 import { NextStreamName } from "./next-stream-name.ts";
 
 export interface StreamSettings {
-	/** What the stream may hold before receive is refused; well below the disk. */
+	/** When the stream is this full, it refuses frames. Must be well below the disk's size. */
 	maxBytes: number;
 	replicas: number;
 }
 
 /**
- * Another archiver made the stream first. nats-server's JSStreamSubjectOverlapErr, and JSStreamNameExistErr: with other
- * settings than this one's.
+ * Another archiver made the stream first: nats-server's JSStreamSubjectOverlapErr, or JSStreamNameExistErr if its settings
+ * differ.
  */
 const alreadyMade = new Set([10065, 10058]);
 
 /**
- * The name of the stream that takes the shard's frames; made here when there is none.
- * Throws when its settings, or its servers', could lose an acknowledged event.
+ * Returns the name of the stream that takes the shard's frames, and creates it if it is missing.
+ * Throws if its settings, or its servers', could lose an acknowledged event.
  */
 export async function openShardStream(
 	connection: NatsConnection,
@@ -53,8 +53,10 @@ export async function openShardStream(
 		stream = await inspectShardStream(connection, shard);
 	}
 	if (!stream)
-		throw new Error(`shard ${shard}: its stream vanished as it was made`);
-	const faults = [...stream.faults, ...strangeness(shard, stream.info.config)];
+		throw new Error(
+			`shard ${shard}: its stream vanished right after its creation`,
+		);
+	const faults = [...stream.faults, ...unfitness(shard, stream.info.config)];
 	if (faults.length > 0)
 		throw new Error(
 			`shard ${shard}: its stream could lose events. ${faults.join("; ")}`,
@@ -63,13 +65,13 @@ export async function openShardStream(
 	return stream.name;
 }
 
-/** What the stream holds at this sequence, the last of a cut. */
+/** The frame at this sequence, the last of a cut. */
 export async function readStreamAt(
 	streams: StreamAPI,
 	stream: string,
 	sequence: number | undefined,
 ): Promise<StreamAtCut> {
-	// In this order: of a stream that ends before the sequence, nothing can be said later.
+	// The end is read first. If the stream ends before the sequence, a later frame there could be a new one.
 	const { last_seq: lastSequence } = (await streams.info(stream)).state;
 	const message =
 		sequence && (await streams.getMessage(stream, { seq: sequence }));
@@ -102,15 +104,15 @@ async function createStream(
 			deny_delete: true,
 			deny_purge: false,
 		});
-		log.info({ shard, stream: name }, "made the shard's stream");
+		log.info({ shard, stream: name }, "created the shard's stream");
 	} catch (error) {
 		if (!(error instanceof JetStreamApiError) || !alreadyMade.has(error.code))
 			throw error;
 	}
 }
 
-/** What makes a stream unfit for archive, beyond what makes it unsafe for receive. */
-function strangeness(shard: number, config: StreamConfig): string[] {
+/** Why archive can't use the stream, beyond what makes it unsafe for receive. */
+function unfitness(shard: number, config: StreamConfig): string[] {
 	const subject = framesSubject(shard);
 	const faults: string[] = [];
 	if (config.subjects.length !== 1 || config.subjects[0] !== subject)
@@ -118,12 +120,10 @@ function strangeness(shard: number, config: StreamConfig): string[] {
 			`stream ${config.name}: subjects must be ${subject} alone, not ${config.subjects.join(", ")}`,
 		);
 	if (config.mirror || config.sources?.length)
-		faults.push(
-			`stream ${config.name}: it must not be fed by mirror or sources`,
-		);
+		faults.push(`stream ${config.name}: it must not have a mirror or sources`);
 	if (!config.name.startsWith(streamName(shard, "")))
 		faults.push(
-			`stream ${config.name}: its name must be ${streamName(shard, "")} and an epoch that no other stream ever had`,
+			`stream ${config.name}: its name must be ${streamName(shard, "")} and an epoch that no other stream has had`,
 		);
 	return faults;
 }

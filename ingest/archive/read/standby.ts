@@ -3,23 +3,23 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { WakeSignal } from "../concurrency/wait.ts";
 import type { FlushRequests } from "../request/flush-requests.ts";
 
-/** Another archiver has decided the cut that this one was about to: it is at work on the shard, and one is enough. */
+/** Another archiver decided this archiver's next cut first. It works on the shard, and one archiver is enough. */
 export class Outpaced extends Error {
 	override name = "Outpaced";
 }
 
-/** How much longer than its age limit the other may take for a cut, before it is taken for dead. */
+/** How much longer than its age limit a cut may take before the other archiver counts as dead. */
 export const graceMs = 3_000;
 const pollMs = 1_000;
 
-/** The oldest frame of a stream, and since when it has been seen to be that one, on the clock of performance.now(). */
+/** The oldest frame of a stream, and since when it has been the oldest, by performance.now(). */
 export interface OldestFrame {
-	/** Undefined when the stream is empty. */
+	/** Undefined if the stream is empty. */
 	sequence: number | undefined;
 	sinceMs: number;
 }
 
-/** What is known after another look. */
+/** The oldest frame after another look at the stream. */
 export function lookedAgain(
 	before: OldestFrame | undefined,
 	sequence: number | undefined,
@@ -31,8 +31,8 @@ export function lookedAgain(
 }
 
 /**
- * Whether nobody else archives the shard: a frame stays the oldest for longer than any archiver that lives would let it.
- * By how long it was seen, not by its time: clocks differ. With a backlog of any size the oldest changes with every cut.
+ * Whether nobody archives the shard: one frame has been the oldest for longer than a live archiver allows. With a backlog
+ * of any size, every cut changes the oldest frame. The frame's own time doesn't count, since clocks differ.
  */
 export function isAbandoned(
 	oldest: OldestFrame,
@@ -45,8 +45,8 @@ export function isAbandoned(
 }
 
 /**
- * Settles when this archiver is needed: the other one does nothing any more, or somebody asks this one for a flush. The
- * bell rings then, and when the signal fires. Throws what NATS says.
+ * Settles when this archiver is needed, because the other one is dead or this one gets a flush request, and when the
+ * signal fires. `wakeSignal` wakes for the last two. Throws NATS's errors.
  */
 export async function standBy(
 	connection: NatsConnection,
@@ -62,7 +62,7 @@ export async function standBy(
 		const sequence = messages > 0 ? first_seq : undefined;
 		oldest = lookedAgain(oldest, sequence, nowMs);
 		if (isAbandoned(oldest, maxAgeMs, nowMs)) return;
-		// Two that stand by should not step in at once.
+		// The jitter keeps two standbys from stepping in at once.
 		await wait.wakeSignal.wait(pollMs * (0.5 + Math.random()));
 	}
 }

@@ -1,4 +1,4 @@
-/** Why a question of operator's isn't answered as it wishes; `retryable` says whether asking again can help without a person's help. */
+/** Why archive refuses a request of operator's. `retryable`: a repeated request may succeed without a person's help. */
 export const requestErrors = {
 	QuestionInvalid: {
 		retryable: false,
@@ -7,15 +7,15 @@ export const requestErrors = {
 	ShardNotReady: {
 		retryable: true,
 		advice:
-			"It is tried again by itself; archive's log says what it waits for.",
+			"Operator tries again. Archive's log says what the shard waits for.",
 	},
 	ShardStopped: {
 		retryable: false,
-		advice: "Events stay in the stream until a person has resolved the alarm.",
+		advice: "Resolve the alarm. Until then, events stay in the stream.",
 	},
 	ArchiveBusy: {
 		retryable: true,
-		advice: "Archive is behind; it goes on meanwhile.",
+		advice: "Archive is behind and is catching up. Operator tries again.",
 	},
 	ManifestTaken: {
 		retryable: false,
@@ -32,22 +32,22 @@ export const requestErrors = {
 	LedgerMismatch: {
 		retryable: true,
 		advice:
-			"It is tried again by itself. If it stays, compare the cut records of that date with its compaction record: one of them was changed.",
+			"Operator tries again. If the error stays, compare the cut records of that date with its compaction record: one of them was changed.",
 	},
 	ObjectMissing: {
 		retryable: false,
 		advice:
-			"Somebody or a lifecycle rule deleted it: restore it, then start a new Run.",
+			"Somebody or a lifecycle rule deleted it. Restore it, then start a new Run.",
 	},
 	StoreUnavailable: {
 		retryable: true,
-		advice: "It is tried again by itself.",
+		advice: "Operator tries again.",
 	},
 } as const satisfies Record<string, { retryable: boolean; advice: string }>;
 
 export type RequestErrorCode = keyof typeof requestErrors;
 
-/** A failure with its place in {@link requestErrors}. `what` says what happened, to what; it must hold no secret. */
+/** A refusal from the table {@link requestErrors}. `what` says what happened, to what; it must hold no secret. */
 export class RequestFailure extends Error {
 	override name = "RequestFailure";
 	readonly code: RequestErrorCode;
@@ -60,7 +60,7 @@ export class RequestFailure extends Error {
 		this.code = code;
 	}
 
-	/** As it goes into the answer. */
+	/** The error as the answer carries it. */
 	toAnswer(): { code: string; message: string; retryable: boolean } {
 		const { code, message } = this;
 		return { code, message, retryable: requestErrors[code].retryable };

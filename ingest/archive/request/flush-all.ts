@@ -13,12 +13,12 @@ export interface FlushableShard {
 	readonly notReady: string | undefined;
 }
 
-/** How long a question may wait for the flush; who asks waits a minute. */
+/** How long a request may wait for the flush; operator waits a minute for the answer. */
 const flushTimeoutMs = 40_000;
 
 /**
- * Waits until everything is archived that is in the shard's stream now. Returns an instant by NATS's clock such that
- * every frame acknowledged before it is archived, RFC 3339.
+ * Waits until everything that is now in the shard's stream is archived. Returns an instant of NATS's clock, RFC 3339:
+ * every frame acknowledged before it is archived.
  * Throws {@link RequestFailure} ShardNotReady, ShardStopped or ArchiveBusy, or why archive is stopping.
  */
 export async function flushAll(
@@ -27,12 +27,12 @@ export async function flushAll(
 	stopping: AbortSignal,
 ): Promise<string> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
-	// Asked of NATS, not of the shard: one that is still catching up is waited for.
+	// NATS knows the stream even while the shard is still catching up.
 	const subject = framesSubject(shard.number);
 	const [stream] = await streams.names(subject).next();
 	if (stream === undefined)
 		throw new RequestFailure("ShardNotReady", `No stream takes ${subject}`);
-	// The clock is read before the last sequence: in the other order, a frame could be acknowledged in between.
+	// The clock is read before the last sequence. In the other order, a frame could be acknowledged in between.
 	const { ts } = await streams.info(stream);
 	const { last_seq } = (await streams.info(stream)).state;
 	const timeout = AbortSignal.timeout(flushTimeoutMs);

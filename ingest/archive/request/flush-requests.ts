@@ -1,4 +1,4 @@
-/** Those who wait until everything through a sequence is archived. */
+/** Requests that wait until everything through a sequence is archived. */
 export class FlushRequests {
 	readonly #onRequest: () => void;
 	readonly #waiting = new Set<Request>();
@@ -6,12 +6,12 @@ export class FlushRequests {
 	#done = 0;
 	#stopped: Error | undefined;
 
-	/** `onRequest` is called when somebody begins to wait. */
+	/** Calls `onRequest` for each new request. */
 	constructor(onRequest: () => void) {
 		this.#onRequest = onRequest;
 	}
 
-	/** The sequence that somebody waits for, or 0. */
+	/** The highest requested sequence of the current stream, or 0. */
 	get through(): number {
 		let through = 0;
 		for (const { stream, sequence } of this.#waiting)
@@ -19,7 +19,7 @@ export class FlushRequests {
 		return through;
 	}
 
-	/** Settles when the objects of the stream's frames through `sequence` are in the store; rejects as the signal says. */
+	/** Settles when the stream's frames through `sequence` are archived. Rejects with the signal's reason, or the alarm. */
 	async wait(
 		stream: string,
 		sequence: number,
@@ -51,7 +51,7 @@ export class FlushRequests {
 				request.resolve();
 	}
 
-	/** Nothing more will be archived until {@link goOn}: all who wait, now or later, get this error. */
+	/** Rejects all requests, present and future, with this error until {@link goOn}. */
 	stop(error: Error): void {
 		this.#stopped = error;
 		for (const request of this.#waiting) request.reject(error);

@@ -9,7 +9,7 @@ const good = {
 	renew: true,
 };
 
-test("a question is read as it was asked", () => {
+test("a valid request is read unchanged", () => {
 	expect(readManifestRequest(JSON.stringify(good))).toEqual(good);
 });
 
@@ -21,13 +21,12 @@ test.each([
 	[{ ...good, sourceKey: "" }, "sourceKey"],
 	[{ ...good, start: "yesterday" }, 'start is "yesterday"'],
 	[{ ...good, end: 5 }, "end is 5"],
-])("%j is refused", (question, reason) => {
-	const text =
-		typeof question === "string" ? question : JSON.stringify(question);
+])("%j is refused", (request, reason) => {
+	const text = typeof request === "string" ? request : JSON.stringify(request);
 	expect(() => readManifestRequest(text)).toThrow(reason);
 });
 
-test("a deletion question names one source, in full", () => {
+test("a deletion request names one source, in full", () => {
 	const { account, sourceKey } = good;
 	expect(readDeletionRequest(JSON.stringify(good))).toEqual({
 		account,
@@ -36,5 +35,5 @@ test("a deletion question names one source, in full", () => {
 	// Otherwise it would be the prefix of many sources' objects.
 	expect(() =>
 		readDeletionRequest(JSON.stringify({ account, sourceKey: "f" })),
-	).toThrow('The deletion question\'s sourceKey is "f"');
+	).toThrow('The deletion request\'s sourceKey is "f"');
 });

@@ -2,21 +2,21 @@ import type { DeletionQuestion } from "../../../contracts/deletion.ts";
 import type { ManifestQuestion } from "../../../contracts/manifest.ts";
 import { RequestFailure } from "./errors.ts";
 
-// A question's words become parts of object keys, so their form is checked. Each reader throws RequestFailure
-// QuestionInvalid, with what is wrong.
+// The fields of a request become parts of object keys, so their form is checked. Each function throws RequestFailure
+// QuestionInvalid, which says what is wrong.
 
 export function readManifestRequest(text: string): ManifestQuestion {
-	const question = parse("manifest", text);
+	const request = parse("manifest", text);
 	const date = (name: "start" | "end") =>
-		question.has(name)
-			? { [name]: question.field(name, /^\d{4}-\d\d-\d\d$/) }
+		request.has(name)
+			? { [name]: request.field(name, /^\d{4}-\d\d-\d\d$/) }
 			: {};
 	return {
-		run: question.field("run", /^[0-9A-Za-z-]{1,64}$/),
-		...sourceIn(question),
+		run: request.field("run", /^[0-9A-Za-z-]{1,64}$/),
+		...sourceIn(request),
 		...date("start"),
 		...date("end"),
-		...(question.isTrue("renew") && { renew: true }),
+		...(request.isTrue("renew") && { renew: true }),
 	};
 }
 
@@ -24,10 +24,10 @@ export function readDeletionRequest(text: string): DeletionQuestion {
 	return sourceIn(parse("deletion", text));
 }
 
-function sourceIn(question: Fields) {
+function sourceIn(request: Fields) {
 	return {
-		account: question.field("account", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
-		sourceKey: question.field("sourceKey", /^[0-9a-f]{32}$/),
+		account: request.field("account", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
+		sourceKey: request.field("sourceKey", /^[0-9a-f]{32}$/),
 	};
 }
 
@@ -38,25 +38,25 @@ interface Fields {
 }
 
 function parse(noun: string, text: string): Fields {
-	let question: Record<string, unknown> | null;
+	let request: Record<string, unknown> | null;
 	try {
-		question = JSON.parse(text);
+		request = JSON.parse(text);
 	} catch (error) {
 		throw new RequestFailure(
 			"QuestionInvalid",
-			`The ${noun} question is not JSON`,
+			`The ${noun} request is not JSON`,
 			{ cause: error },
 		);
 	}
 	return {
-		has: (name) => question?.[name] !== undefined,
-		isTrue: (name) => question?.[name] === true,
+		has: (name) => request?.[name] !== undefined,
+		isTrue: (name) => request?.[name] === true,
 		field: (name, form) => {
-			const value = question?.[name];
+			const value = request?.[name];
 			if (typeof value !== "string" || !form.test(value))
 				throw new RequestFailure(
 					"QuestionInvalid",
-					`The ${noun} question's ${name} is ${JSON.stringify(value)}`,
+					`The ${noun} request's ${name} is ${JSON.stringify(value)}`,
 				);
 			return value;
 		},

@@ -6,7 +6,7 @@ import type {
 import type { Logger } from "../../../service/log.ts";
 import { RequestFailure } from "./errors.ts";
 
-/** Answers operator's questions on one subject. */
+/** Answers operator's requests on one subject. */
 export class Responder {
 	readonly #options: ResponderOptions;
 	readonly #subscription: Subscription;
@@ -19,13 +19,13 @@ export class Responder {
 			queue: "archive",
 			callback: (error, message) => {
 				if (error)
-					options.log.error({ err: error }, "no questions can be taken");
+					options.log.error({ err: error }, "requests can't be received");
 				else void this.#respond(message);
 			},
 		});
 	}
 
-	/** Takes no more questions; those that wait are told to ask again. */
+	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
 		this.#subscription.unsubscribe();
 		this.#stopping.abort(
@@ -35,9 +35,9 @@ export class Responder {
 
 	async #respond(message: Msg): Promise<void> {
 		const { answer, log, subject } = this.#options;
-		let words: object;
+		let response: object;
 		try {
-			words = await answer(message.string(), this.#stopping.signal);
+			response = await answer(message.string(), this.#stopping.signal);
 		} catch (error) {
 			const failure =
 				error instanceof RequestFailure
@@ -45,10 +45,10 @@ export class Responder {
 					: new RequestFailure("StoreUnavailable", reasonOf(error), {
 							cause: error,
 						});
-			log.warn({ err: failure, subject }, "a question could not be answered");
-			words = { ok: false, error: failure.toAnswer() };
+			log.warn({ err: failure, subject }, "a request failed");
+			response = { ok: false, error: failure.toAnswer() };
 		}
-		message.respond(JSON.stringify(words));
+		message.respond(JSON.stringify(response));
 	}
 }
 
@@ -56,10 +56,10 @@ export interface ResponderOptions {
 	connection: NatsConnection;
 	subject: string;
 	/**
-	 * Answers one question, as JSON. {@link RequestFailure} says why it can't be answered; any other error is the store's.
-	 * The signal fires when archive stops.
+	 * Answers one request, which is JSON text. Throws {@link RequestFailure} to refuse it; any other error counts as the
+	 * store's. The signal fires when archive stops.
 	 */
-	answer(question: string, stopping: AbortSignal): Promise<object>;
+	answer(request: string, stopping: AbortSignal): Promise<object>;
 	log: Logger;
 }
 

@@ -2,9 +2,9 @@ import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { keptDays } from "./retention.ts";
 
 /**
- * The bucket's lifecycle rules with ours among them, which has the store remove events in time; undefined when they say
- * so already. Rules of others stay as they are. An object is written on its date or later, so counting from then never
- * removes one too early; the store counts from the midnight after.
+ * The bucket's lifecycle rules with ours among them, by which the store removes expired events; undefined if ours is there
+ * already. Other rules stay as they are. An object is written on its date or later, so counting from the write never
+ * removes it too early; the store counts from the following midnight.
  */
 export function withRetentionRule(
 	rules: readonly LifecycleRule[],

@@ -20,13 +20,13 @@ import {
 
 const intervalMs = 3_600_000;
 const removedAtOnce = 1_000;
-/** An upload in parts that is older was left by a process that was killed. */
+/** An older multipart upload was left by a killed process. */
 const abandonedMs = 24 * 3_600_000;
 
-/** Who removes events that are past their time: the store, by a rule in the bucket, or archive. */
+/** Who removes expired events: the store, by a rule of the bucket, or archive. */
 export type RetentionEnforcer = "lifecycle" | "sweep";
 
-/** Has what is past its time removed, whatever the shards do (design §5, Retention). */
+/** Enforces retention, independently of the shards. */
 export class RetentionKeeper {
 	readonly #options: RetentionKeeperOptions;
 
@@ -34,7 +34,7 @@ export class RetentionKeeper {
 		this.#options = options;
 	}
 
-	/** Once an hour until the signal fires; what fails is tried again in the next. */
+	/** Runs once an hour until the signal fires. After a failure, the next hour tries again. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { log } = this.#options;
 		while (!signal.aborted) {
@@ -42,13 +42,13 @@ export class RetentionKeeper {
 				await this.keep(Date.now());
 			} catch (error) {
 				if (!signal.aborted)
-					log.warn({ err: error }, "retention failed; again in an hour");
+					log.warn({ err: error }, "retention failed; trying again in an hour");
 			}
 			await pause(intervalMs, signal);
 		}
 	}
 
-	/** Has the store's rule in place, or removes events; removes old cut records and manifests. Returns who removes events. */
+	/** Puts the store's rule in place or removes events, and removes old cut records and manifests. Returns who removes events. */
 	async keep(nowMs: number): Promise<RetentionEnforcer> {
 		const { keys, log, metrics, store } = this.#options;
 		const enforcedBy = (await this.#hasRule()) ? "lifecycle" : "sweep";
@@ -72,16 +72,16 @@ export class RetentionKeeper {
 				remove,
 			);
 		await this.#each(keys.allRuns(), (o) => isAged(o, witnesses), remove);
-		// Not younger than the objects that it names.
+		// A record is written after the objects that it names, so it expires no earlier.
 		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
 		await store.abortUploads(keys.allEvents(), nowMs - abandonedMs);
-		log.info({ enforcedBy, removed, keptDays }, "retention is kept");
+		log.info({ enforcedBy, removed, keptDays }, "enforced retention");
 		return enforcedBy;
 	}
 
-	/** False when the store has no lifecycle rules, or archive may not change them. */
+	/** False if the store has no lifecycle rules, or archive may not change them. */
 	async #hasRule(): Promise<boolean> {
 		const { store, keys, log } = this.#options;
 		const rules = await store.lifecycleRules();
@@ -89,11 +89,12 @@ export class RetentionKeeper {
 		const changed = withRetentionRule(rules, keys.allEvents());
 		if (!changed) return true;
 		const isWritten = await store.setLifecycleRules(changed);
-		if (isWritten) log.info("added the retention rule to the bucket's own");
+		if (isWritten)
+			log.info("added the retention rule to the bucket's lifecycle rules");
 		return isWritten;
 	}
 
-	/** Notes today in the store, which shows the store's clock, and reads which days were noted before. */
+	/** Notes today in the store, which reveals the store's clock, and reads which days were noted before. */
 	async #witnesses(nowMs: number): Promise<TimeWitnesses> {
 		const { store, keys } = this.#options;
 		await store.putNew(
@@ -105,9 +106,9 @@ export class RetentionKeeper {
 		for await (const note of store.list(keys.days())) notes.push(note);
 		return {
 			nowMs,
-			// A note may be as old as its day. A clock that is late only keeps objects for longer.
+			// The newest note may be from this morning. A late clock only keeps objects longer.
 			storeNowMs: Math.max(...notes.map(({ modifiedMs }) => modifiedMs)),
-			// By the store's clock, too: archive's may have jumped as it wrote the note.
+			// The store's clock must agree: archive's clock may have jumped when it wrote the note.
 			daysSeen: notes
 				.filter(({ key, modifiedMs }) => key === keys.day(utcDate(modifiedMs)))
 				.map(({ modifiedMs }) => utcDate(modifiedMs)),

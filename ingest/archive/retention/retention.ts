@@ -7,20 +7,20 @@ import {
 } from "../../../contracts/utc-date.ts";
 import type { ListedObject } from "../s3/object-store.ts";
 
-/** Loads reach back to today − 30; a Run that began yesterday still reads the day before that (design §5). */
+/** Runs load back to today − 30, and a Run that began yesterday still reads one day more. */
 export const keptDays = retainedDays + 1;
 
-/** What is known of the time. One clock alone deletes nothing: it may have jumped. */
+/** What is known of the time. One clock alone deletes nothing, since it may have jumped. */
 export interface TimeWitnesses {
 	/** This process's clock, milliseconds since the epoch. */
 	nowMs: number;
-	/** The store's clock, as late as it is known. */
+	/** The latest known time of the store's clock. */
 	storeNowMs: number;
-	/** The dates on which archive was at work, each noted in the store on that day. */
+	/** The dates on which archive was at work. Each was noted in the store on that day. */
 	daysSeen: readonly UtcDate[];
 }
 
-/** Whether an object of events is past its time: its date by both clocks, and its age (see {@link isAged}). */
+/** Whether an object with events has expired: by its date, which both clocks must confirm, and by {@link isAged}. */
 export function isExpired(
 	object: ListedObject,
 	witnesses: TimeWitnesses,
@@ -35,8 +35,8 @@ export function isExpired(
 }
 
 /**
- * The cut records of one stream that are past their time, given in the order of their keys. Never the newest: it says
- * where archiving goes on.
+ * The expired cut records of one stream, which are given in the order of their keys. Never the newest: it says where
+ * archiving resumes.
  */
 export function expiredCuts(
 	records: readonly ListedObject[],
@@ -46,8 +46,8 @@ export function expiredCuts(
 }
 
 /**
- * Whether the store wrote the object more than 32 days ago by both clocks, and 31 different days were seen since: clocks
- * that jump by a year have seen one day.
+ * Whether the object was written more than 32 days ago by both clocks, and archive was at work on 31 different days since.
+ * Two clocks that jump by a year together have seen one day.
  */
 export function isAged(
 	{ modifiedMs }: ListedObject,

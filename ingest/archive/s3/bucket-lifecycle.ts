@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { nameOf } from "./store-error.ts";
 
-/** All of the bucket's rules. */
+/** All rules of the bucket. */
 export async function readLifecycleRules(
 	client: S3Client,
 	Bucket: string,
@@ -24,7 +24,7 @@ export async function readLifecycleRules(
 	}
 }
 
-/** Replaces all of the bucket's rules. */
+/** Replaces all rules of the bucket. */
 export async function writeLifecycleRules(
 	client: S3Client,
 	Bucket: string,

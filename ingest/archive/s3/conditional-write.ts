@@ -5,9 +5,9 @@ const conflictAttempts = 6;
 const maxBackoffMs = 2_000;
 
 /**
- * Carries out one write with `If-None-Match: *`. A 412 after a repeat may be the answer to our own first attempt, whose
- * success was lost on the way: `isOurs` compares what stands there. 409 is S3's word for "somebody is writing it just
- * now; try again". Throws what else the store says.
+ * Carries out one write with `If-None-Match: *`. A 412 after a repeat may mean that our own first attempt succeeded and its
+ * answer was lost, so `isOurs` compares the object in the store. On 409, another client is writing the key, and S3 asks to
+ * try again. Throws all other errors.
  */
 export async function writeOnce(
 	write: () => Promise<unknown>,
@@ -27,7 +27,7 @@ export async function writeOnce(
 		}
 }
 
-/** Waits before the next attempt, with full jitter, so that archivers don't come back in step. */
+/** Waits before the next attempt. Full jitter keeps archivers from retrying in step. */
 export async function backOff(
 	attempt: number,
 	signal: AbortSignal,

@@ -11,7 +11,7 @@ import {
 	UploadPartCommand,
 } from "@aws-sdk/client-s3";
 
-/** S3 takes 10,000 parts of 5 MiB or more: 156 GiB of these. One at a time is in memory. */
+/** S3 takes up to 10,000 parts of at least 5 MiB; these make 156 GiB. Memory holds one part. */
 export const partBytes = 16 * 1024 * 1024;
 
 type Target = CreateMultipartUploadCommandInput & {
@@ -20,8 +20,8 @@ type Target = CreateMultipartUploadCommandInput & {
 };
 
 /**
- * Sends parts, each of which is repeated by itself, and makes an object of them unless its key is taken: then the
- * store's 412 is thrown. What fails is cleared away; what a killed process left is for retention's sweep.
+ * Uploads parts, which the SDK repeats one by one, and makes an object of them. Throws the store's 412 if the key exists.
+ * Aborts the upload after a failure; retention's sweep aborts uploads of killed processes.
  */
 export async function uploadInParts(
 	client: S3Client,
@@ -34,7 +34,7 @@ export async function uploadInParts(
 		new CreateMultipartUploadCommand({
 			...target,
 			ChecksumAlgorithm: "CRC32",
-			// Of the whole, as an object in one piece has it.
+			// A checksum of the whole object, like that of a single PUT.
 			ChecksumType: "FULL_OBJECT",
 		}),
 		{ abortSignal },
@@ -72,7 +72,7 @@ export async function uploadInParts(
 	}
 }
 
-/** The parts of a file that isn't empty. */
+/** The parts of a file, which must not be empty. */
 export async function* partsOf(file: string): AsyncGenerator<Uint8Array> {
 	const handle = await open(file);
 	try {
@@ -88,7 +88,7 @@ export async function* partsOf(file: string): AsyncGenerator<Uint8Array> {
 	}
 }
 
-/** Clears away the uploads of a prefix that were begun before then and never finished; returns how many. */
+/** Aborts the unfinished uploads under a prefix that began before `beforeMs`. Returns how many. */
 export async function abortUploads(
 	client: S3Client,
 	within: { Bucket: string; Prefix: string },
@@ -107,7 +107,7 @@ export async function abortUploads(
 		await client
 			.send(new AbortMultipartUploadCommand(upload), { abortSignal })
 			.catch((error) => {
-				// Finished or cleared away meanwhile.
+				// The upload was finished or aborted meanwhile.
 				if (!(error instanceof NoSuchUpload)) throw error;
 			});
 		aborted++;

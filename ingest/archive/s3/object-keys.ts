@@ -1,16 +1,16 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 
-/** What a source is called in the bucket. */
+/** Identifies a source in the bucket. */
 export interface SourceName {
 	account: string;
 	sourceKey: string;
 }
 
-/** Where everything stands in the bucket (design §5). Sequences have 20 digits so that keys sort as numbers do. */
+/** The keys of all objects in the bucket. Sequences have 20 digits, so keys sort like numbers. */
 export class ObjectKeys {
 	readonly #prefix: string;
 
-	/** @param prefix Folder for all keys, without slashes around it; empty for the whole bucket. */
+	/** @param prefix Folder of all keys, without leading and trailing slashes; empty for the whole bucket. */
 	constructor(prefix: string) {
 		this.#prefix = prefix && `${prefix}/`;
 	}
@@ -41,7 +41,7 @@ export class ObjectKeys {
 		return `${this.#prefix}ledgers/${shard}/`;
 	}
 
-	/** @param time Stream time of the latest cut that the snapshot knows, RFC 3339: the newest sorts last. */
+	/** @param time Stream time of the snapshot's latest cut, RFC 3339, so the newest snapshot sorts last. */
 	ledger(shard: number, time: string): string {
 		return `${this.ledgersOfShard(shard)}${time}.json`;
 	}
@@ -63,7 +63,7 @@ export class ObjectKeys {
 		return `${this.allEvents()}account=${account}/source=${sourceKey}/`;
 	}
 
-	/** What is lost of a stream, or of all. */
+	/** The losses of a stream, or of all streams. */
 	losses(stream?: string): string {
 		return `${this.#prefix}losses/${stream === undefined ? "" : `${stream}/`}`;
 	}
@@ -86,7 +86,7 @@ export class ObjectKeys {
 		return `${this.#prefix}deleted/`;
 	}
 
-	/** One record for each source and date that is compacted; see compaction/record.ts. */
+	/** One record for each compacted source and date; see compaction/record.ts. */
 	compaction(group: SourceName & { date: UtcDate }): string {
 		return `${this.compactionsOfSource(group)}date=${group.date}.json`;
 	}
@@ -118,7 +118,7 @@ export class ObjectKeys {
 		return `${this.days()}${date}`;
 	}
 
-	/** Written at every start to see whether the store keeps conditional writes. */
+	/** Written at every start to check that the store supports conditional writes. */
 	probe(): string {
 		return `${this.#prefix}conditional-write-probe`;
 	}

@@ -14,8 +14,8 @@ export type ObjectBody = NonNullable<GetObjectCommandOutput["Body"]>;
 const attempts = 4;
 
 /**
- * What `consume` makes of an object's content, or undefined when there is no object. Content that breaks off, or whose
- * checksum is wrong, is read again: `consume` may be called several times.
+ * Returns the result of `consume` on an object's content, or undefined if there is no object. If the content breaks off or
+ * its checksum is wrong, the object is read again, and `consume` is called again.
  */
 export async function readObject<T>(
 	client: S3Client,
@@ -32,14 +32,14 @@ export async function readObject<T>(
 			return await consume(Body!);
 		} catch (error) {
 			if (error instanceof NoSuchKey) return undefined;
-			// What fails before the content, the SDK has repeated.
+			// The SDK has repeated failures that come before the content.
 			if (!hasBegun || attempt === attempts) throw error;
 			await backOff(attempt, abortSignal);
 		}
 	}
 }
 
-/** SHA-256 (hex) of the content, which goes into `file` if there is one. */
+/** SHA-256 of the content, hex. Writes the content into `file` if it is given. */
 export async function digest(body: ObjectBody, file?: string): Promise<string> {
 	const hash = createHash("sha256");
 	const target = file === undefined ? undefined : await open(file, "w");

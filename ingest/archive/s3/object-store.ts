@@ -7,44 +7,44 @@ export interface ListedObject {
 	modifiedMs: number;
 }
 
-/** The store of one bucket, as archive uses it: objects are made once, and never changed. */
+/** One bucket, as archive uses it: an object is written once and never changed. */
 export interface ObjectStore {
-	/** Writes an object unless its key is taken; "exists" when it was. */
+	/** Writes an object. Returns "exists" and writes nothing if the key exists. */
 	putNew(
 		key: string,
 		body: Uint8Array | string,
 		contentType: string,
 	): Promise<"created" | "exists">;
-	/** The object's content, or undefined when there is none. */
+	/** The object's content, or undefined if there is no object. */
 	get(key: string): Promise<string | undefined>;
-	/** Objects whose keys begin with `prefix`, in the order of their keys, from the one behind `after`. */
+	/** Objects whose keys begin with `prefix`, in the order of their keys, beginning after the key `after`. */
 	list(prefix: string, after?: string): AsyncIterable<ListedObject>;
-	/** A URL with which anybody can GET the object for that long. A secret. */
+	/** A URL with which anybody can GET the object for that long. It is a secret. */
 	presign(key: string, expiresInSeconds: number): Promise<string>;
-	/** For how long links made now work, if that is less than wanted: those of temporary credentials end with them. */
+	/** How long a link made now works, at most `wanted`: a link expires with the temporary credentials that signed it. */
 	linkSeconds(wanted: number): Promise<number>;
-	/** Deletes up to 1,000 objects; one that isn't there is no error. */
+	/** Deletes up to 1,000 objects. A missing object is no error. */
 	remove(keys: readonly string[]): Promise<void>;
 }
 
-/** Objects that are too large for memory. */
+/** Reads and writes objects that are too large for memory. */
 export interface FileStore {
-	/** As {@link ObjectStore.putNew}, with the file's content. */
+	/** Like {@link ObjectStore.putNew}, with the file's content. */
 	putNewFile(
 		key: string,
 		file: string,
 		contentType: string,
 	): Promise<"created" | "exists">;
-	/** Writes an object's content into a file; returns its SHA-256 (hex), or undefined when there is no object. */
+	/** Writes an object's content into a file. Returns its SHA-256 (hex), or undefined if there is no object. */
 	getFile(key: string, file: string): Promise<string | undefined>;
 }
 
-/** What a store removes by itself. */
+/** The store's own removal of objects and uploads. */
 export interface LifecycleStore {
-	/** The bucket's rules, also those of others; undefined when the store has none to offer, or archive may not see them. */
+	/** All rules of the bucket; undefined if the store doesn't support rules, or archive may not read them. */
 	lifecycleRules(): Promise<LifecycleRule[] | undefined>;
-	/** Replaces all of the bucket's rules. False when archive may not. */
+	/** Replaces all rules of the bucket. Returns false if archive may not. */
 	setLifecycleRules(rules: LifecycleRule[]): Promise<boolean>;
-	/** Clears away uploads that were begun before then and never finished; how many, or undefined when archive may not. */
+	/** Aborts unfinished uploads that began before `beforeMs`. Returns how many, or undefined if archive may not. */
 	abortUploads(prefix: string, beforeMs: number): Promise<number | undefined>;
 }

@@ -9,23 +9,26 @@ export interface ObjectStoreSettings {
 	endpoint?: string;
 	/** `<endpoint>/<bucket>/<key>` instead of `<bucket>.<endpoint>/<key>`. */
 	forcePathStyle: boolean;
-	/** PEM certificates of authorities that sign the store's, beside the public ones; the whole process trusts them. */
+	/** PEM certificates of authorities that the whole process trusts in addition to the public ones. */
 	authorities?: string;
-	/** How the store is asked to encrypt; absent for the bucket's own default. */
+	/** The encryption to request; absent for the bucket's default. */
 	encryption?: Encryption;
-	/** How long the store may be silent. */
+	/** How long the connection may be silent. */
 	timeoutMs?: number;
 }
 
 export interface Encryption {
 	algorithm: "AES256" | "aws:kms" | "aws:kms:dsse";
-	/** Id or ARN; the account's own key for S3 when absent. */
+	/** Id or ARN; absent for the account's default S3 key. */
 	kmsKeyId?: string;
-	/** One data key for many objects, so that KMS is asked less often. */
+	/** Uses one data key for many objects, which saves requests to KMS. */
 	bucketKey?: boolean;
 }
 
-/** The SDK sends a CRC32 with what is written and compares it on what is read; AWS_REQUEST_CHECKSUM_CALCULATION and AWS_RESPONSE_CHECKSUM_VALIDATION change that. */
+/**
+ * The SDK sends a CRC32 with each write and compares it on each read. AWS_REQUEST_CHECKSUM_CALCULATION and
+ * AWS_RESPONSE_CHECKSUM_VALIDATION change that.
+ */
 export function newS3Client(settings: ObjectStoreSettings): S3Client {
 	const { region, endpoint, forcePathStyle, authorities } = settings;
 	const { timeoutMs = 30_000 } = settings;
@@ -34,12 +37,12 @@ export function newS3Client(settings: ObjectStoreSettings): S3Client {
 		region,
 		forcePathStyle,
 		...(endpoint && { endpoint }),
-		// Exponential backoff with jitter; what lasts longer is the shard's to repeat.
+		// Exponential backoff with jitter. The shard retries longer outages.
 		retryMode: "standard",
 		maxAttempts: 4,
 		requestHandler: {
 			connectionTimeout: 5_000,
-			// Silence on the line, not the whole of a large upload.
+			// Limits silence on the connection, not the duration of a large upload.
 			socketTimeout: timeoutMs,
 			throwOnRequestTimeout: true,
 			requestTimeout: 4 * timeoutMs,
@@ -47,7 +50,7 @@ export function newS3Client(settings: ObjectStoreSettings): S3Client {
 	});
 }
 
-/** What an object's first request, PUT or CreateMultipartUpload, says of its encryption. */
+/** The encryption parameters of PutObject and CreateMultipartUpload. */
 export function encryptionOf({
 	encryption,
 }: ObjectStoreSettings): Pick<

@@ -8,7 +8,7 @@ import {
 	PutObjectCommand,
 	type S3Client,
 } from "@aws-sdk/client-s3";
-// Presigning is the SDK's own companion package.
+// @aws-sdk/s3-request-presigner: the SDK's companion package for presigned URLs.
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { readLifecycleRules, writeLifecycleRules } from "./bucket-lifecycle.ts";
 import { writeOnce } from "./conditional-write.ts";
@@ -33,29 +33,29 @@ import {
 } from "./s3-client.ts";
 import { isUnsupported, statusOf, storeError } from "./store-error.ts";
 
-/** A bucket of S3, or of a store that speaks like it. */
+/** A bucket of S3, or of an S3-compatible store. */
 export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	readonly #client: S3Client;
 	readonly #settings: ObjectStoreSettings;
 	readonly #abortSignal: AbortSignal;
-	/** Files above this are sent in parts; see {@link sendWhole}. */
+	/** Larger files are sent in parts; see {@link sendWhole}. */
 	#mostBytesWhole = partBytes;
 
-	/** @param abortSignal Calls off what is under way; nothing can be asked after it. */
+	/** @param abortSignal Aborts all requests, present and future. */
 	constructor(settings: ObjectStoreSettings, abortSignal: AbortSignal) {
 		this.#settings = settings;
 		this.#abortSignal = abortSignal;
 		this.#client = newS3Client(settings);
 	}
 
-	/** Finds credentials, or says which are missing. */
+	/** Finds credentials, or throws which ones are missing. */
 	async checkCredentials(): Promise<void> {
 		await this.#client.config.credentials().catch((error) => {
 			throw this.#named(error, "find credentials to use");
 		});
 	}
 
-	/** Whether objects in parts, too, are made only where there is none; tried on this key. */
+	/** Whether the store honours If-None-Match for multipart uploads, too. Tries it on this key. */
 	async keepsConditionOfParts(key: string): Promise<boolean> {
 		const parts = [Buffer.from("Written by Tidemill as it started.\n")];
 		const write = () =>
@@ -68,14 +68,14 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 			await write();
 			return (await write()) === "exists";
 		} catch (error) {
-			// What S3 calls NotImplemented, others call an invalid request.
+			// S3 answers NotImplemented; some stores answer with an invalid request.
 			if (statusOf((error as Error).cause) === 400) return false;
 			if (isUnsupported((error as Error).cause)) return false;
 			throw error;
 		}
 	}
 
-	/** From now on, no object is sent in parts: the store doesn't keep If-None-Match on those. */
+	/** Sends no object in parts from now on, because the store ignores If-None-Match on multipart uploads. */
 	sendWhole(): void {
 		this.#mostBytesWhole = Infinity;
 	}
@@ -97,10 +97,10 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 			key,
 			() => this.#client.send(put, { abortSignal: this.#abortSignal }),
 			async () => {
-				const standing = await this.#read(key, (object) =>
+				const existing = await this.#read(key, (object) =>
 					object.transformToByteArray(),
 				);
-				return standing !== undefined && Buffer.from(body).equals(standing);
+				return existing !== undefined && Buffer.from(body).equals(existing);
 			},
 		);
 	}
@@ -151,7 +151,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		return this.#digest(key, file);
 	}
 
-	/** SHA-256 (hex) of an object's content, which goes into `file` if there is one. */
+	/** SHA-256 of an object's content, hex. Writes the content into `file` if it is given. */
 	#digest(key: string, file?: string): Promise<string | undefined> {
 		return this.#read(key, (body) => digest(body, file));
 	}
@@ -189,7 +189,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 					yield {
 						key: Key,
 						bytes: Size ?? 0,
-						// One of unknown age is as young as can be.
+						// An object of unknown age counts as new.
 						modifiedMs: LastModified?.getTime() ?? Infinity,
 					};
 			token = page.NextContinuationToken;
@@ -210,7 +210,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 			expiration ? (expiration.getTime() - Date.now()) / 1000 : Infinity;
 		const current = await credentials();
 		if (leftSeconds(current) >= wanted) return wanted;
-		// They may be about to end: new ones last for longer.
+		// Renewed credentials last longer.
 		const renewed = await credentials({ forceRefresh: true });
 		return Math.min(wanted, Math.floor(leftSeconds(renewed)));
 	}
@@ -259,7 +259,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		beforeMs: number,
 	): Promise<number | undefined> {
 		return this.#unlessUnsupported(
-			`clear away unfinished uploads of ${prefix}`,
+			`abort unfinished uploads of ${prefix}`,
 			(Bucket, signal) =>
 				abortUploads(
 					this.#client,
@@ -270,7 +270,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		);
 	}
 
-	/** Undefined when the store can't do it, or archive may not. */
+	/** Undefined if the store doesn't support the action, or archive may not do it. */
 	async #unlessUnsupported<T>(
 		action: string,
 		act: (bucket: string, signal: AbortSignal) => Promise<T>,

@@ -1,6 +1,6 @@
 import { S3ServiceException } from "@aws-sdk/client-s3";
 
-/** The store's error with what was tried where, and what to do about the known ones. */
+/** Adds the action, the bucket and, for known errors, what to do. */
 export function storeError(
 	{ bucket, endpoint }: { bucket: string; endpoint?: string },
 	error: unknown,
@@ -21,32 +21,31 @@ const advice: Record<string, string> = {
 	CredentialsProviderError:
 		"Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the service account a role.",
 	InvalidAccessKeyId: "Correct AWS_ACCESS_KEY_ID.",
-	// As versitygw names it.
+	// versitygw's name for it.
 	XAdminUserNotFound: "Correct AWS_ACCESS_KEY_ID.",
 	SignatureDoesNotMatch: "Correct AWS_SECRET_ACCESS_KEY.",
 	InvalidToken: "Correct AWS_SESSION_TOKEN.",
 	ExpiredToken:
 		"Set a new AWS_SESSION_TOKEN, or give the service account a role.",
 	InvalidIdentityToken:
-		"Correct AWS_WEB_IDENTITY_TOKEN_FILE, and let the role of AWS_ROLE_ARN trust who issues it.",
+		"Correct AWS_WEB_IDENTITY_TOKEN_FILE, and let the role of AWS_ROLE_ARN trust the token's issuer.",
 	AccessDenied:
-		"Allow archive's credentials s3:GetObject, s3:PutObject, s3:DeleteObject, s3:ListBucket and, for objects in parts, s3:AbortMultipartUpload; with a KMS key also kms:GenerateDataKey and kms:Decrypt.",
+		"Allow archive's credentials s3:GetObject, s3:PutObject, s3:DeleteObject, s3:ListBucket and, for multipart uploads, s3:AbortMultipartUpload; with a KMS key also kms:GenerateDataKey and kms:Decrypt.",
 	"KMS.NotFoundException": "Correct S3_SSE_KMS_KEY_ID.",
 	"KMS.DisabledException": "Enable the key of S3_SSE_KMS_KEY_ID.",
 	"KMS.KMSInvalidStateException": "Enable the key of S3_SSE_KMS_KEY_ID.",
 	PermanentRedirect: "Set AWS_REGION to the bucket's region.",
 	AuthorizationHeaderMalformed: "Set AWS_REGION to the bucket's region.",
-	RequestTimeTooSkewed: "Set this machine's clock.",
+	RequestTimeTooSkewed: "Correct this machine's clock.",
 	ENOTFOUND:
-		"Correct S3_ENDPOINT; or set S3_FORCE_PATH_STYLE=true, if the store has no host name for each bucket.",
+		"Correct S3_ENDPOINT. If the store has no host name for each bucket, set S3_FORCE_PATH_STYLE=true.",
 	ECONNREFUSED: "Correct S3_ENDPOINT, or start the store.",
 	ERR_TLS_CERT_ALTNAME_INVALID:
-		"Set S3_ENDPOINT to a name that the store's certificate is for; or S3_FORCE_PATH_STYLE=true, if it isn't for the bucket's.",
-	NotImplemented:
-		"This store lacks what archive needs: conditional writes (If-None-Match: *).",
+		"Set S3_ENDPOINT to a host name of the store's certificate. If the certificate lacks the bucket's host name, set S3_FORCE_PATH_STYLE=true.",
+	NotImplemented: "Use a store with conditional writes (If-None-Match: *).",
 };
 
-/** OpenSSL's words, by way of Node, for a certificate whose authority isn't known (X509_verify_cert_error_string(3)). */
+/** Whether the store's certificate has an unknown authority. OpenSSL's names (X509_verify_cert_error_string(3)), as Node reports them. */
 function isDistrust(name: string): boolean {
 	return /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE).*)$/.test(
 		name,
@@ -54,9 +53,9 @@ function isDistrust(name: string): boolean {
 }
 
 const distrusted =
-	"Set S3_CA_FILE to a file with the PEM certificate of the authority that signed the store's.";
+	"Set S3_CA_FILE to a file with the PEM certificate of the authority that signed the store's certificate.";
 
-/** The code of an S3 error or of a socket's, or an error's name. */
+/** The code of an S3 error or a socket error, or else the error's name. */
 export function nameOf(error: unknown): string {
 	if (!(error instanceof Error)) return "";
 	const { code } = error as NodeJS.ErrnoException;
@@ -70,12 +69,12 @@ export function attemptsOf(error: unknown): number {
 		: 1;
 }
 
-/** The store can't do that (as versitygw no lifecycle rules, 501), or archive's credentials may not. */
+/** Whether the store doesn't support the action (versitygw answers 501 for lifecycle rules), or the credentials don't allow it. */
 export function isUnsupported(error: unknown): boolean {
 	return [403, 405, 501].includes(statusOf(error) ?? 0);
 }
 
-/** The HTTP status of the store's answer, if it answered. */
+/** The HTTP status of the store's answer; undefined without an answer. */
 export function statusOf(error: unknown): number | undefined {
 	return error instanceof S3ServiceException
 		? error.$metadata.httpStatusCode

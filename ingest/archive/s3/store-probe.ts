@@ -5,8 +5,8 @@ import type { ObjectStore } from "./object-store.ts";
 import type { S3ObjectStore } from "./s3-object-store.ts";
 
 /**
- * Makes sure that archive can do in the store all that it will have to. Throws what is missing, with what to do.
- * @param key Of an object that is written for this, and stays.
+ * Checks that archive can do everything that it needs in the store. Throws what is missing and what to do.
+ * @param key The key of an object that the check writes, and that stays.
  */
 export async function probeStore(
 	store: S3ObjectStore,
@@ -17,29 +17,29 @@ export async function probeStore(
 	await probeConditionalWrites(store, key);
 	await store.get(key);
 	for await (const _ of store.list(key)) break;
-	// Of an object that isn't there: whoever may delete it gets no error.
+	// Deleting a missing object is no error if archive may delete.
 	await store.remove([`${key}-${randomUUID()}`]);
 	if (await store.keepsConditionOfParts(`${key}-parts`)) return;
 	store.sendWhole();
 	log.warn(
 		{ partBytes },
-		"the store ignores If-None-Match on CompleteMultipartUpload; large objects are sent whole, and wait in memory",
+		"the store ignores If-None-Match on CompleteMultipartUpload; archive sends large objects in one piece, from memory",
 	);
 }
 
 /**
- * Makes sure that the store keeps `If-None-Match: *` (RFC 9110 §13.1.2): on it rests that each event gets into exactly
- * one object. Throws when a second write to the same key isn't refused, or when the store can't be written at all.
+ * Checks that the store honours `If-None-Match: *` (RFC 9110 §13.1.2), so that each event gets into exactly one object.
+ * Throws if the store accepts a second write to the same key, or no write at all.
  */
 export async function probeConditionalWrites(
 	store: ObjectStore,
 	key: string,
 ): Promise<void> {
-	// No two are the same: the second is never taken for a repeat of the first.
+	// The contents differ, so the second write can't count as a repeat of the first.
 	const write = () =>
 		store.putNew(
 			key,
-			`Tidemill writes this twice to see that the second time is refused (${randomUUID()}).\n`,
+			`Tidemill writes this twice and expects the store to refuse the second write (${randomUUID()}).\n`,
 			"text/plain",
 		);
 	await write();

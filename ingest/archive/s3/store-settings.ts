@@ -3,8 +3,8 @@ import { readAuthorities } from "../../../service/trusted-authorities.ts";
 import type { Encryption, ObjectStoreSettings } from "./s3-client.ts";
 
 /**
- * Reads how the bucket is reached; throws {@link SettingError}. The credentials are the AWS SDK's to find. All variables
- * stand in docs/s3.md.
+ * Reads how to reach the bucket; throws {@link SettingError}. The AWS SDK finds the credentials itself. docs/s3.md lists
+ * all variables.
  */
 export function readStoreSettings(settings: Settings): ObjectStoreSettings {
 	const endpoint =
@@ -15,7 +15,7 @@ export function readStoreSettings(settings: Settings): ObjectStoreSettings {
 		bucket: settings.text("S3_BUCKET"),
 		region: settings.text("AWS_REGION"),
 		...(endpoint && { endpoint }),
-		// Other stores than AWS seldom have a host name for each bucket.
+		// Stores other than AWS seldom have a host name for each bucket.
 		forcePathStyle: settings.boolean(
 			"S3_FORCE_PATH_STYLE",
 			endpoint !== undefined,
@@ -38,7 +38,7 @@ function readEncryption(settings: Settings): Encryption | undefined {
 	const hasBucketKey = settings.optional("S3_SSE_BUCKET_KEY") !== undefined;
 	if (algorithm !== undefined && !isAlgorithm(algorithm))
 		throw new SettingError(
-			`S3_SSE is "${algorithm}". It must be one of ${algorithms.join(", ")}, or not set: then the bucket's own default holds.`,
+			`S3_SSE is "${algorithm}". It must be one of ${algorithms.join(", ")}, or not set for the bucket's default.`,
 		);
 	const usesKms = algorithm === "aws:kms" || algorithm === "aws:kms:dsse";
 	if (kmsKeyId !== undefined && !usesKms)

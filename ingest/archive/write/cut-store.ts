@@ -17,8 +17,8 @@ export class CutStore {
 	}
 
 	/**
-	 * Writes a cut unless one with the same first sequence stands already, and returns the one that stands.
-	 * Throws {@link Alarm} CutUnreadable when that one can't be understood.
+	 * Writes a cut unless a record with the same first sequence exists, and returns the record that is in the bucket.
+	 * Throws {@link Alarm} CutUnreadable if this archive can't read that record.
 	 */
 	async decide(cut: CutRecord): Promise<CutRecord> {
 		const key = this.#keys.cut(cut.stream, cut.first);
@@ -31,8 +31,8 @@ export class CutStore {
 	}
 
 	/**
-	 * All cuts of the shard's streams, each stream's in order of their sequences; of a stream in `known`, from the cut
-	 * with that first sequence on.
+	 * All cuts of the shard's streams, each stream's in the order of their sequences. For a stream in `known`, the cuts
+	 * begin with the one at that first sequence.
 	 */
 	async ofShard(
 		shard: number,
@@ -48,7 +48,7 @@ export class CutStore {
 		return mapConcurrently(keys, readsAtOnce, (key) => this.#read(key));
 	}
 
-	/** Lists into `keys` until a stream begins that is partly known; returns where to go on in it. */
+	/** Lists into `keys` up to a stream that is partly known. Returns where in it to continue. */
 	async #listUntilKnown(
 		shard: number,
 		from: Map<string, string>,
@@ -67,7 +67,7 @@ export class CutStore {
 		return undefined;
 	}
 
-	/** A stream's cuts in order, all or those that follow one. */
+	/** A stream's cuts in order: all of them, or those after one cut. */
 	async ofStream(stream: string, after?: CutRecord): Promise<CutRecord[]> {
 		return this.#readAll(
 			this.#keys.cutsOfStream(stream),
@@ -84,7 +84,7 @@ export class CutStore {
 	async #read(key: string): Promise<CutRecord> {
 		const text = await this.#store.get(key);
 		if (text === undefined)
-			throw new Error(`S3: ${key} was there and is gone. Trying again.`);
+			throw new Error(`S3: ${key} existed and is gone. Trying again.`);
 		let cut: CutRecord;
 		try {
 			cut = JSON.parse(text);

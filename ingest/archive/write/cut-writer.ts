@@ -2,7 +2,7 @@ import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import {
 	type CutRecord,
 	eventsOfCut,
-	type StoredFrame,
+	type StreamFrame,
 } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
@@ -35,21 +35,20 @@ export class CutWriter {
 	}
 
 	/**
-	 * Settles when all objects are in the store, no matter who wrote them, but for those of sources that are deleted.
-	 * `frames` are exactly the cut's.
-	 * Throws {@link Alarm} CutMismatch before anything is written when they aren't.
+	 * Settles when all objects are in the store, whoever wrote them. Leaves out deleted sources. `frames` are exactly the
+	 * cut's frames; if they aren't, throws {@link Alarm} CutMismatch before it writes anything.
 	 */
 	async write(
 		shard: number,
 		cut: CutRecord,
-		frames: readonly StoredFrame[],
+		frames: readonly StreamFrame[],
 	): Promise<void> {
 		const groups = eventsOfCut(cut, frames);
 		await mapConcurrently(groups, objectsAtOnce, async ({ group, events }) => {
 			if (this.#tombstones.has(group)) return;
 			const body = await this.#parquet.write(events);
 			const key = this.#keys.events(group, cut.stream, cut.first);
-			// "exists" is as good: whoever wrote it had the same cut and the same frames.
+			// "exists" is success, too: its writer had the same cut and the same frames.
 			const written = await this.#store.putNew(
 				key,
 				body,

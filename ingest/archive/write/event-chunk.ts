@@ -16,7 +16,7 @@ import {
 } from "@duckdb/node-api";
 import type { FrameEvent } from "../../wire/frame.ts";
 
-/** Columns of the table that takes {@link EventChunk}s. What is quicker made in SQL isn't made here. */
+/** Columns of the table that takes {@link EventChunk}s. SQL makes the other columns, faster. */
 export const eventColumns = `
 	id UUID NOT NULL,
 	timestamp TIMESTAMPTZ NOT NULL,
@@ -26,11 +26,11 @@ export const eventColumns = `
 	violations VARCHAR`;
 
 /**
- * Rows on their way to DuckDB, column by column. Bodies go as the bytes that they are: a string of each would be made,
- * copied and collected, which together took more time than all the rest.
+ * Rows for DuckDB, column by column. Bodies stay bytes: making, copying and collecting a string of each took more time than
+ * all the rest.
  */
 export class EventChunk {
-	/** Rows that one takes at most: DuckDB's vectors. */
+	/** The most rows of one chunk: the size of DuckDB's vectors. */
 	readonly capacity = 2048;
 	readonly #chunk = DuckDBDataChunk.create([
 		UUID,
@@ -41,7 +41,7 @@ export class EventChunk {
 		VARCHAR,
 	]);
 
-	/** The events as rows, until the next call. */
+	/** The events as rows. The chunk is valid until the next call. */
 	fill(events: readonly FrameEvent[]): DuckDBDataChunk {
 		const chunk = this.#chunk;
 		chunk.reset();
@@ -69,7 +69,7 @@ export class EventChunk {
 	}
 }
 
-/** RFC 9562 §4: 16 bytes are a number of 128 bits, the highest first. */
+/** RFC 9562 §4: the 16 bytes are a number of 128 bits, most significant byte first. */
 function uuidOf(id: Uint8Array): DuckDBUUIDValue {
 	const bytes = Buffer.from(id.buffer, id.byteOffset, id.byteLength);
 	return DuckDBUUIDValue.fromUint128(

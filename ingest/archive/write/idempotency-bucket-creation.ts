@@ -14,18 +14,18 @@ import {
 } from "../../wire/idempotency-bucket.ts";
 
 export interface KeySettings {
-	/** How many idempotency keys are kept at most. */
+	/** The most idempotency keys that are kept at a time. */
 	maxKeys: number;
 	replicas: number;
 }
 
 const timeoutMs = 5_000;
-/** nats-server's JSStreamNameExistErr: it is there, with other settings. */
+/** nats-server's JSStreamNameExistErr: the stream exists with other settings. */
 const nameTaken = 10058;
 
 /**
- * Makes the idempotency bucket as it is wanted. The KV client would add markers where entries have expired, each a message
- * of its own (ADR-48), and can't bound the number of entries.
+ * Opens the idempotency bucket, created or updated to these settings. The KV client can't create it: it adds a marker
+ * message for each expired entry (ADR-48), and can't limit the number of entries.
  */
 export async function openKeyBucket(
 	connection: NatsConnection,

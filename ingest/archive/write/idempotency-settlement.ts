@@ -9,13 +9,13 @@ import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import {
 	type CutRecord,
 	type EventPlace,
-	type StoredFrame,
+	type StreamFrame,
 	withoutCopies,
 } from "../decide/cut.ts";
 
 const writesAtOnce = 64;
 
-/** An event with an idempotency key. */
+/** An event with an idempotency key: the first with that key, or a repeat. */
 interface Copy {
 	key: string;
 	event: string;
@@ -23,26 +23,26 @@ interface Copy {
 	place: EventPlace;
 }
 
-/** Settles the keys of the cut's frames, which are all read so far. Returns the cut without events that other frames stored. */
+/** Settles the keys of the cut's frames, which are all frames read so far. Returns the cut without repeated events. */
 export async function withoutRepeats(
 	bucket: IdempotencyBucket,
 	cut: CutRecord,
-	read: readonly StoredFrame[],
+	read: readonly StreamFrame[],
 ): Promise<CutRecord> {
-	// More are read while keys are asked for.
+	// The queue grows while keys are read.
 	const frames = [...read];
 	const copies = await settleKeys(bucket, frames, cut.repeated);
 	return withoutCopies(cut, frames, copies);
 }
 
 /**
- * Marks the keys of all events in these frames as stored, and returns the places of those that are copies of an event
- * that another frame stored. Before the cut that the frames become: so a key is settled when objects-done has passed
- * its event. `repeated` are sequences of frames that aren't taken.
+ * Marks the keys of all events in these frames as stored, and returns the places of the events that repeat an event of
+ * another frame. This happens before the cut, so a key is settled when objects-done has passed its event. `repeated` are
+ * the sequences of frames that are left out.
  */
 async function settleKeys(
 	bucket: IdempotencyBucket,
-	frames: readonly StoredFrame[],
+	frames: readonly StreamFrame[],
 	repeated: readonly number[],
 ): Promise<EventPlace[]> {
 	const copies = copiesIn(frames, new Set(repeated));
@@ -54,7 +54,7 @@ async function settleKeys(
 		let entry = kept.get(key);
 		for (const copy of copies) {
 			let after = await settle(bucket, copy, entry);
-			// Its receiver, or another archiver, has changed the entry meanwhile.
+			// Receive or another archiver has changed the entry meanwhile.
 			while (after === "changed") {
 				entry = await bucket.read(key);
 				after = await settle(bucket, copy, entry);
@@ -66,7 +66,7 @@ async function settleKeys(
 	return dropped.sort(([a, i], [b, j]) => a - b || i - j);
 }
 
-/** What stands under the copy's key now, if the copy is to be kept. */
+/** The entry of the copy's key after the copy is kept; "drop" for a repeat, "changed" if another write came first. */
 async function settle(
 	bucket: IdempotencyBucket,
 	{ key, event, frame }: Copy,
@@ -80,7 +80,7 @@ async function settle(
 }
 
 function copiesIn(
-	frames: readonly StoredFrame[],
+	frames: readonly StreamFrame[],
 	repeated: ReadonlySet<number>,
 ): Copy[] {
 	return frames.flatMap(({ sequence, frame }) => {

@@ -3,10 +3,10 @@ import { pause } from "../concurrency/wait.ts";
 import type { Alarm } from "../decide/alarm.ts";
 import type { LossStore } from "./loss-store.ts";
 
-/** How soon a shard that has stopped hears that its loss was accepted. */
+/** How soon a stopped shard learns that its loss is accepted. */
 const pollMs = 2_000;
 
-/** Reports what the alarm says is lost, and settles when a person has accepted it, or the signal fires. */
+/** Records the alarm's loss, and settles when a person has accepted it, or when the signal fires. */
 export async function untilAccepted(
 	losses: LossStore,
 	{ loss, message }: Alarm,
@@ -21,7 +21,7 @@ export async function untilAccepted(
 				return;
 			}
 		} catch (error) {
-			log.warn({ shard, err: error }, "losses can't be read or written");
+			log.warn({ shard, err: error }, "could not read or write the loss");
 		}
 		await pause(pollMs, signal);
 	}

@@ -8,17 +8,17 @@ import {
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
-/** A loss as it stands in the bucket. */
+/** A loss as the bucket records it. */
 export type RecordedLoss = Loss & {
-	/** The alarm's words. */
+	/** The alarm's message. */
 	what: string;
 	/** When archive found it, RFC 3339. */
 	found: string;
-	/** Absent while nobody has accepted it. */
+	/** Absent until a person accepts the loss. */
 	acceptance?: Acceptance;
 };
 
-/** What archive found to be lost, and what people accepted of it. Both are written once and never changed. */
+/** The losses that archive found, and their acceptances. Both are written once and never changed. */
 export class LossStore {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
@@ -28,7 +28,7 @@ export class LossStore {
 		this.#keys = keys;
 	}
 
-	/** Notes a loss that archive has found; a note that stands stays. */
+	/** Records a loss that archive has found. An existing record stays. */
 	async report(loss: Loss, what: string): Promise<void> {
 		const found = new Date().toISOString();
 		await this.#put(this.#keys.loss(loss.stream, lossId(loss)), {
@@ -39,7 +39,7 @@ export class LossStore {
 		});
 	}
 
-	/** Accepts a loss that archive has found. Returns the acceptance that stands; undefined when there is no such loss. */
+	/** Accepts a recorded loss. Returns the acceptance in the bucket, or undefined if there is no such loss. */
 	async accept(
 		stream: string,
 		id: string,
@@ -60,7 +60,7 @@ export class LossStore {
 		return (await this.#get(key)) as Acceptance | undefined;
 	}
 
-	/** All losses of a stream that were accepted. */
+	/** All accepted losses of a stream. */
 	async accepted(stream: string): Promise<AcceptedLoss[]> {
 		const losses: AcceptedLoss[] = [];
 		for await (const { acceptance, ...loss } of this.all(stream))
@@ -68,7 +68,7 @@ export class LossStore {
 		return losses;
 	}
 
-	/** All losses of one stream, or of all, in the order of their keys. */
+	/** All losses of one stream, or of all streams, in the order of their keys. */
 	async *all(stream?: string): AsyncGenerator<RecordedLoss> {
 		for await (const { key } of this.#store.list(this.#keys.losses(stream))) {
 			const [, ofStream = "", id = ""] =

@@ -15,8 +15,8 @@ import type { SourceName } from "../s3/object-keys.ts";
 const attempts = 10;
 
 /**
- * What archive tells the others in NATS: how far objects are done, and the ledgers. Both only ever go forward, also
- * with two archivers at work, one of them late.
+ * What archive publishes in NATS: how far objects are done, the ledgers, and who enforces retention. Progress never moves
+ * backwards, even if two archivers are at work and one of them is late.
  */
 export class NatsProgress {
 	readonly #objectsDone: KV;
@@ -27,7 +27,7 @@ export class NatsProgress {
 		this.#ledger = ledger;
 	}
 
-	/** Makes the two buckets when they are missing. */
+	/** Creates the two buckets if they are missing. */
 	static async open(
 		connection: NatsConnection,
 		replicas: number,
@@ -40,7 +40,7 @@ export class NatsProgress {
 		);
 	}
 
-	/** The last sequence of the stream whose objects are all in the store; 0 when none is. */
+	/** The stream's sequence through which all objects are in the store; 0 for none. */
 	async objectsDone(stream: string): Promise<number> {
 		const entry = await this.#objectsDone.get(stream);
 		return entry?.operation === "PUT" ? Number(entry.string()) : 0;
@@ -58,10 +58,10 @@ export class NatsProgress {
 	async setLedger(ledger: SourceLedger): Promise<void> {
 		const text = JSON.stringify(ledger);
 		await advance(this.#ledger, ledger.sourceKey, text, (published) => {
-			const stands: SourceLedger | DeletedLedger = JSON.parse(published);
+			const current: SourceLedger | DeletedLedger = JSON.parse(published);
 			return (
-				!("deletedTime" in stands) &&
-				stands.archivedThrough <= ledger.archivedThrough &&
+				!("deletedTime" in current) &&
+				current.archivedThrough <= ledger.archivedThrough &&
 				published !== text
 			);
 		});
@@ -73,7 +73,7 @@ export class NatsProgress {
 		await advance(this.#ledger, retentionKey, text, differs);
 	}
 
-	/** Says in the place of a source's ledger, and for good, that its events are deleted. */
+	/** Replaces a source's ledger, for good, by the fact that its events are deleted. */
 	async setDeleted(source: SourceName, deletedMs: number): Promise<void> {
 		const { account, sourceKey } = source;
 		const deletedTime = new Date(deletedMs).toISOString();
@@ -92,7 +92,7 @@ export class NatsProgress {
 	}
 }
 
-/** Puts a value unless the one that stands is as new, by compare-and-set on its revision. */
+/** Puts a value unless the current one is as new, by compare-and-set on its revision. */
 async function advance(
 	kv: KV,
 	key: string,

@@ -10,7 +10,7 @@ import { EventChunk, eventColumns } from "./event-chunk.ts";
 
 /**
  * Types that every Parquet reader and warehouse knows: UTF-8 text, DATE, and TIMESTAMP in UTC with microseconds.
- * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as it came; null where there is none.
+ * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as received, or null.
  */
 const selectRows = (date: string) => `
 	SELECT
@@ -24,8 +24,8 @@ const selectRows = (date: string) => `
 	FROM events`;
 
 /**
- * A cut is small (8 MiB), so little is enough; what is larger goes to the scratch folder. More threads than one would
- * each hold rows. The order of insertion is the order of the file.
+ * A cut is small (8 MiB), so it needs little memory; a larger one spills to the scratch folder. Each further thread would
+ * hold rows. The file keeps the order of insertion.
  */
 const databaseSettings = {
 	memory_limit: "128MiB",
@@ -33,12 +33,12 @@ const databaseSettings = {
 	preserve_insertion_order: "true",
 };
 
-/** What DuckDB holds back until it is compressed; a multiple of its vectors of 2,048 rows. */
+/** DuckDB buffers this many rows before it compresses them; a multiple of its vectors of 2,048 rows. */
 const rowGroupSize = 8_192;
 
 const abandonedMs = 60 * 60_000;
 
-/** Makes the objects' content. One for each process; its database holds nothing between two calls. */
+/** Makes the objects' content. A process has one; its database is empty between calls. */
 export class ParquetWriter {
 	readonly #database: DuckDBInstance;
 	readonly #scratch: string;
@@ -49,7 +49,7 @@ export class ParquetWriter {
 		this.#scratch = scratch;
 	}
 
-	/** @param scratch Folder for files on their way; made when missing, and cleared of what a killed process left. */
+	/** @param scratch Folder for temporary files. Created if missing, and cleared of the files of killed processes. */
 	static async open(scratch: string): Promise<ParquetWriter> {
 		await mkdir(scratch, { recursive: true });
 		for (const file of await readdir(scratch)) {
@@ -88,7 +88,7 @@ export class ParquetWriter {
 	}
 }
 
-/** Here and not in DuckDB, which would need twice the memory: events come almost in this order. */
+/** Sorting in DuckDB would need twice the memory, and events arrive almost in this order. */
 function byTimeAndId(a: FrameEvent, b: FrameEvent): number {
 	return a.receivedAtMs - b.receivedAtMs || Buffer.compare(a.id, b.id);
 }
@@ -100,7 +100,7 @@ async function append(
 	const appender = await connection.createAppender("events", "main", "temp");
 	const chunk = new EventChunk();
 	for (let start = 0; start < events.length; start += chunk.capacity) {
-		// What follows is synchronous: heartbeats and probes get their turn between.
+		// Appending is synchronous, so let heartbeats and probes run in between.
 		if (start > 0) await yieldToOthers();
 		appender.appendDataChunk(
 			chunk.fill(events.slice(start, start + chunk.capacity)),

@@ -1,16 +1,16 @@
 import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
-/** A source that is deleted for good, by its tombstone. */
+/** Says that a source is deleted for good. */
 export interface Tombstone extends SourceName {
-	/** When the store took it, by the store's clock; milliseconds since the epoch. */
+	/** When the store took it, by the store's clock, milliseconds since the epoch. */
 	sinceMs: number;
 }
 
 /**
- * The sources that are deleted for good. What a tombstone names is written no more and deleted wherever it turns up, so
- * that an archiver that slept through the deletion can't bring anything back. A tombstone stays for ever: it is small,
- * and its source key must never be taken for one that is in use.
+ * The sources that are deleted for good. Archive doesn't write what a tombstone names, and deletes it wherever it appears,
+ * so an archiver that slept through the deletion can't bring anything back. A tombstone stays forever: it is small, and
+ * nobody may use its source key again.
  */
 export class Tombstones {
 	readonly #store: ObjectStore;
@@ -23,12 +23,12 @@ export class Tombstones {
 		this.#keys = keys;
 	}
 
-	/** Whether the source is deleted, as of the last time that the store was asked. */
+	/** Whether the source is deleted, as of the last {@link refresh}. */
 	has({ account, sourceKey }: SourceName): boolean {
 		return this.#known.has(`${account}/${sourceKey}`);
 	}
 
-	/** Deletes a source for good; nothing changes when it is already. */
+	/** Marks a source as deleted for good. Repeating it changes nothing. */
 	async add(source: SourceName): Promise<void> {
 		const { account, sourceKey } = source;
 		await this.#store.putNew(
@@ -39,7 +39,7 @@ export class Tombstones {
 		this.#known.add(`${account}/${sourceKey}`);
 	}
 
-	/** Asks the store which sources are deleted, unless it was asked within the last `maxAgeMs`. */
+	/** Reads the tombstones from the store, unless the last read is younger than `maxAgeMs`. */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (performance.now() - this.#readAtMs < maxAgeMs) return;
 		const atMs = performance.now();
@@ -48,7 +48,7 @@ export class Tombstones {
 		this.#readAtMs = atMs;
 	}
 
-	/** All that are in the store. */
+	/** All tombstones in the store. */
 	async *read(): AsyncGenerator<Tombstone> {
 		for await (const object of this.#store.list(this.#keys.tombstones())) {
 			const tombstone = readTombstone(object);

@@ -2,7 +2,7 @@ import {
 	type CutRecord,
 	eventsOfCut,
 	lostCut,
-	type StoredFrame,
+	type StreamFrame,
 } from "../../../ingest/archive/decide/cut.ts";
 import { parseLossId } from "../../../ingest/archive/decide/loss.ts";
 import { frameId } from "../../../ingest/wire/frame.ts";
@@ -296,7 +296,7 @@ export class ArchiverSteps {
 		};
 	}
 
-	#storedFrames(first: number, frames: readonly ModelFrame[]): StoredFrame[] {
+	#storedFrames(first: number, frames: readonly ModelFrame[]): StreamFrame[] {
 		return frames.map(([script, timeMs], index) => {
 			const { process, number, events } = this.#script[script]!;
 			return {

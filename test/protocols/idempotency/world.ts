@@ -14,7 +14,7 @@ export interface World {
 	/** Published, and neither stored nor lost. */
 	onTheWay: ModelFrame[];
 	/** Sequence 1 first. What objects-done has reached is purged, which changes nothing for archivers here. */
-	stream: StoredFrame[];
+	stream: StreamFrame[];
 	/** In order; each begins after the one before. */
 	cuts: { last: number; copies: number[] }[];
 	objectsDone: number;
@@ -38,7 +38,7 @@ export interface ModelFrame {
 	frame: string;
 }
 
-export interface StoredFrame extends ModelFrame {
+export interface StreamFrame extends ModelFrame {
 	atMs: number;
 }
 
