@@ -9,7 +9,7 @@ import {
 	stat,
 } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { withLock } from "../process/lock.ts";
 import { problem } from "../terminal/errors.ts";
@@ -29,10 +29,10 @@ export type Report = (name: BinaryName, text: string) => void;
 const thisPlatform: Platform = { os: process.platform, arch: process.arch };
 
 /**
- * Finds the programs, each in the first place that has it: the folder `TIDEMILL_BIN`; the cache (`TIDEMILL_CACHE`, else
- * `~/.cache/tidemill`); `PATH`, if it is of the pinned minor release; the publisher's download, which goes into the cache;
- * built from source, into the cache. `TIDEMILL_DOWNLOADS=off` skips the download. Returns absolute paths; throws a
- * LocalError that says what to do. `report` hears what takes time.
+ * Finds the programs, each in the first place that has it: the folder `TIDEMILL_BIN`; the cache; the publisher's download;
+ * a build from source. The last two fill the cache. `TIDEMILL_DOWNLOADS=off` skips the download. `PATH` doesn't count: what
+ * happens to be installed must not decide what runs. Returns absolute paths; throws a LocalError that says what to do.
+ * `report` hears about every step that takes time.
  */
 export async function resolveBinaries<Name extends BinaryName>(
 	names: Name[],
@@ -48,9 +48,7 @@ export async function resolveBinaries<Name extends BinaryName>(
 	const paths = new Map<BinaryName, string>();
 	for (const name of names) {
 		const path =
-			(await inBinDirectory(name, env)) ??
-			(await inCache(name, env)) ??
-			(await onPath(name, env));
+			(await inBinDirectory(name, env)) ?? (await inCache(name, env));
 		if (path) paths.set(name, path);
 	}
 	const missing = names.filter((name) => !paths.has(name));
@@ -69,12 +67,6 @@ export function cachePath(
 ): string {
 	const { version } = pinnedBinaries[name];
 	return join(cacheDirectory(env), `${name}-${version}-${os}-${arch}`);
-}
-
-/** True when a program on PATH may stand in for the pinned one: the same minor release. */
-export function isSameMinor(version: string, pinned: string): boolean {
-	const minor = (text: string) => text.split(".").slice(0, 2).join(".");
-	return minor(version) === minor(pinned);
 }
 
 /** What is kept for all local Tidemills of a person: `TIDEMILL_CACHE`, else `~/.cache/tidemill`. */
@@ -109,20 +101,6 @@ async function inCache(
 ): Promise<string | undefined> {
 	const path = cachePath(name, env);
 	return (await isExecutable(path)) ? path : undefined;
-}
-
-async function onPath(
-	name: BinaryName,
-	env: NodeJS.ProcessEnv,
-): Promise<string | undefined> {
-	for (const directory of (env.PATH ?? "").split(delimiter)) {
-		const path = join(directory, name);
-		if (!directory || !(await isExecutable(path))) continue;
-		const version = await readVersion(name, path).catch(() => undefined);
-		if (version && isSameMinor(version, pinnedBinaries[name].version))
-			return path;
-	}
-	return undefined;
 }
 
 /** Downloads what can be downloaded and builds the rest, into the cache; one process at a time. */
