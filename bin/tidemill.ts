@@ -1,3 +1,4 @@
+import { cacheCompiledCode } from "../service/cache.ts";
 import { SettingError } from "../service/settings.ts";
 
 /** Returns the exit code. */
@@ -118,4 +119,5 @@ function section(title: string, rows: [string, string][]): string {
 	return `${title}:\n${lines.join("")}`;
 }
 
+cacheCompiledCode();
 process.exitCode = await run(process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { compileCacheDirectory } from "../service/cache.ts";
 import type { Pki } from "./cluster/pki.ts";
 import { type Home, projectDirectory } from "./home/home.ts";
 import type { Ports } from "./ports.ts";
@@ -62,8 +63,6 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
 			...receiveEnvironment,
-			// From the second start on nothing is left to strip of types, which takes 30 MB.
-			NODE_COMPILE_CACHE: home.compileCache,
 			// Nothing balances load here.
 			RECEIVE_SHUTDOWN_DELAY_MS: "0",
 			TIDEMILL_SHARDS: "1",
@@ -111,6 +110,8 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			ports.nodeHealth,
 			{
 				KUBECONFIG: kubeconfig("node"),
+				// The others have it from bin/tidemill.ts.
+				NODE_COMPILE_CACHE: compileCacheDirectory(process.env),
 				SCHEDULER_KUBECONFIG: kubeconfig("scheduler"),
 				TIDEMILL_HOME: home.directory,
 				TIDEMILL_IMAGE: localImage,

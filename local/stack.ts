@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { cacheDirectory } from "../service/cache.ts";
 import type { BinaryName } from "./binaries/pinned.ts";
-import { cacheDirectory } from "./binaries/resolve.ts";
 import { kubeconfig } from "./cluster/kubeconfig.ts";
 import { ensurePki, type Pki } from "./cluster/pki.ts";
 import {

@@ -8,9 +8,9 @@ import {
 	rm,
 	stat,
 } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { cacheDirectory } from "../../service/cache.ts";
 import { withLock } from "../process/lock.ts";
 import { problem } from "../terminal/errors.ts";
 import { BuildFailure, buildPrograms } from "./build.ts";
@@ -67,17 +67,6 @@ export function cachePath(
 ): string {
 	const { version } = pinnedBinaries[name];
 	return join(cacheDirectory(env), `${name}-${version}-${os}-${arch}`);
-}
-
-/** What is kept for all local Tidemills of a person: `TIDEMILL_CACHE`, else `~/.cache/tidemill`. */
-export function cacheDirectory(env: NodeJS.ProcessEnv): string {
-	return (
-		env.TIDEMILL_CACHE ||
-		join(
-			env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"),
-			"tidemill",
-		)
-	);
 }
 
 /** The person's own word: any version, as long as it runs. */

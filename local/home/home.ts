@@ -28,8 +28,6 @@ export interface Home {
 	/** Buckets. */
 	s3: string;
 	scratch: string;
-	/** What Node made of receive's code. */
-	compileCache: string;
 	/** DuckDB files: `<namespace>/<duckDB.path>`. */
 	warehouse: string;
 }
@@ -59,7 +57,6 @@ export function locateHome(
 		nats: inside("nats"),
 		s3: inside("s3"),
 		scratch: inside("scratch"),
-		compileCache: inside("compile-cache"),
 		warehouse: inside("warehouse"),
 	};
 }

@@ -7,6 +7,7 @@ import { kubeconfig } from "../../../local/cluster/kubeconfig.ts";
 import { projectDirectory } from "../../../local/home/home.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
+import { compileCacheDirectory } from "../../../service/cache.ts";
 import { startServer } from "./test-server.ts";
 
 export interface TestProcessNode {
@@ -54,6 +55,7 @@ export async function startProcessNode(options: {
 			args: [join(projectDirectory, "local/node/main.ts")],
 			env: {
 				KUBECONFIG: await kubeconfigOf("node"),
+				NODE_COMPILE_CACHE: compileCacheDirectory(process.env),
 				SCHEDULER_KUBECONFIG: await kubeconfigOf("scheduler"),
 				TIDEMILL_HOME: home,
 				TIDEMILL_IMAGE: options.image,
