@@ -1,7 +1,7 @@
 import { alarms } from "../ingest/archive/decide/alarm.ts";
 import { requestErrors } from "../ingest/archive/request/errors.ts";
 import { jobErrors } from "../ingest/job/errors.ts";
-import { refusals } from "../ingest/receive/refusal.ts";
+import { refusals } from "../ingest/receive/answer/refusal.ts";
 
 /** The text of docs/reference/errors.md. */
 export function errorsPage(): string {

@@ -6,18 +6,18 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { routeKey, syncedKey } from "../../contracts/route.ts";
 import { routeWith } from "../../test/support/examples/route-example.ts";
 import { Budget } from "./admission/budget.ts";
-import { Turnstile } from "./admission/concurrency-limit.ts";
+import { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { type Deadlines, HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./url/route-table.ts";
 
-/** On a busy machine a socket takes its time. */
+/** Sockets are slow on a busy machine. */
 const eventually = (check: () => unknown) =>
 	vi.waitFor(check, { timeout: 120_000 });
 
 const key = "0123456789abcdef".repeat(2);
-/** One source may have half of them. */
+/** One source may hold half of each. */
 const maxRequests = 5;
 const maxBytes = 2_000;
 let budget: Budget;
@@ -38,7 +38,7 @@ beforeEach(async () => {
 	await listen({});
 });
 
-/** @param deadlines those that a test means; no machine is so busy that others pass. */
+/** @param deadlines the ones under test; the others are too long to pass on a busy machine. */
 async function listen(deadlines: Partial<Deadlines>): Promise<void> {
 	registry = new Registry();
 	server = new HttpServer(
@@ -46,7 +46,7 @@ async function listen(deadlines: Partial<Deadlines>): Promise<void> {
 			routes,
 			committers: [{ add: (event) => pending.push(event) }],
 			budget,
-			turnstile: new Turnstile(),
+			concurrencyLimit: new ConcurrencyLimit(),
 			metrics: new ReceiveMetrics(registry, budget, routes),
 		},
 		{ headMs: 60_000, requestMs: 60_000, checkEveryMs: 50, ...deadlines },
@@ -59,13 +59,13 @@ afterEach(async () => {
 	await server.close();
 });
 
-/** Puts the one route, with this limit. */
+/** Sets the only route, with this limit. */
 function putRoute(maxBodyBytes: number): void {
 	const route = routeWith(key, key, { maxBodyBytes });
 	routes.set(routeKey(key), JSON.stringify(route));
 }
 
-/** A connection of its own for the bytes of one request; what comes back, as it comes. */
+/** Opens a connection for one request and collects what comes back. */
 function write(
 	text: string,
 	allowHalfOpen = false,
@@ -89,7 +89,7 @@ function post(body: string, length = body.length): ReturnType<typeof write> {
 const answer = (connection: { received: string }, text: string) =>
 	eventually(() => expect(connection.received).toContain(text));
 
-test("an event is answered when it is settled, and held until it is released", async () => {
+test("an event is answered when it is stored, and its bytes are held until they are released", async () => {
 	const connection = post("[1]");
 	await eventually(() => expect(pending).toHaveLength(1));
 	expect(connection.received).toBe("");
@@ -101,7 +101,7 @@ test("an event is answered when it is settled, and held until it is released", a
 	expect(budget.bytes).toBe(0);
 });
 
-test("beyond the requests that may be in flight the next is 503, until one is done", async () => {
+test("above the limit of requests in flight the next is answered 503, until one is done", async () => {
 	for (let i = 0; i < 3; i++) post("1");
 	await eventually(() => expect(pending).toHaveLength(3));
 	const refused = post("1");
@@ -114,7 +114,7 @@ test("beyond the requests that may be in flight the next is 503, until one is do
 	await eventually(() => expect(pending).toHaveLength(4));
 });
 
-test("beyond the bytes that may be in flight the next is 503, and its own are let go", async () => {
+test("above the limit of bytes in flight the next is answered 503, and its own bytes are freed", async () => {
 	post(`"${"x".repeat(600)}"`);
 	await eventually(() => expect(pending).toHaveLength(1));
 	const refused = post(`"${"x".repeat(600)}"`);
@@ -122,7 +122,7 @@ test("beyond the bytes that may be in flight the next is 503, and its own are le
 	expect(budget).toMatchObject({ requests: 1, bytes: 602 });
 });
 
-test("a sender that breaks off inside its body leaves nothing behind", async () => {
+test("a sender that disconnects inside its body leaves nothing behind", async () => {
 	const { socket } = post("[1", 100);
 	await eventually(() => expect(budget.bytes).toBe(2));
 	socket.resetAndDestroy();
@@ -132,7 +132,7 @@ test("a sender that breaks off inside its body leaves nothing behind", async () 
 	expect(pending).toEqual([]);
 });
 
-test("a sender that goes on with nonsense, and never closes, is let go", async () => {
+test("a sender that continues with nonsense and never closes is disconnected", async () => {
 	const { socket } = write(
 		`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n`,
 		true,
@@ -144,12 +144,12 @@ test("a sender that goes on with nonsense, and never closes, is let go", async (
 	);
 });
 
-test("a sender that doesn't wait for the answer does no harm", async () => {
+test("an event is stored even if its sender doesn't wait for the answer", async () => {
 	const { socket } = post("1");
 	await eventually(() => expect(pending).toHaveLength(1));
 	socket.resetAndDestroy();
 	await once(socket, "close");
-	// By then the server has seen it, too.
+	// By then the server has seen the reset.
 	await answer(write("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "404 Not Found");
 	pending[0]!.answerStored();
 	pending[0]!.release("stored");
@@ -169,7 +169,7 @@ test("a sender that doesn't wait for the answer does no harm", async () => {
 	await answer(next, "200 OK");
 });
 
-test("requests sent ahead on one connection are answered in their order", async () => {
+test("pipelined requests on one connection are answered in order", async () => {
 	const one = `POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n`;
 	const connection = write(`${one}1${one}x`);
 	await eventually(() => expect(pending).toHaveLength(1));
@@ -178,7 +178,7 @@ test("requests sent ahead on one connection are answered in their order", async 
 	expect(connection.received).toMatch(/^HTTP\/1.1 200 OK.*HTTP\/1.1 400 /s);
 });
 
-test("a head that doesn't come to its end in time is answered 408", async () => {
+test("a head that doesn't end in time is answered 408", async () => {
 	await server.close();
 	await listen({ headMs: 300 });
 	const connection = write("POST / HTTP/1.1\r\nHost: h\r\n");
@@ -186,7 +186,7 @@ test("a head that doesn't come to its end in time is answered 408", async () => 
 	expect(connection.received).toMatch(/^HTTP\/1.1 408 /);
 });
 
-test("a body that comes byte by byte is answered 408 in time, and lets go of what it held", async () => {
+test("a body that arrives byte by byte is answered 408 in time, and its bytes are freed", async () => {
 	await server.close();
 	await listen({ headMs: 500, requestMs: 800 });
 	const connection = post("[", 1_000);
@@ -201,7 +201,7 @@ test("a body that comes byte by byte is answered 408 in time, and lets go of wha
 	expect(pending).toEqual([]);
 });
 
-test("an event that is answered late is no slow request", async () => {
+test("a late answer doesn't make a request slow", async () => {
 	await server.close();
 	await listen({ headMs: 500, requestMs: 500 });
 	const connection = post("1");
@@ -212,7 +212,7 @@ test("an event that is answered late is no slow request", async () => {
 	await answer(connection, "200 OK");
 });
 
-test("a compressed body is decompressed within what may be in flight", async () => {
+test("a compressed body is decompressed within the limit of bytes in flight", async () => {
 	const compressed = (text: string) => {
 		const bytes = gzipSync(text);
 		const connection = write(
@@ -221,7 +221,7 @@ test("a compressed body is decompressed within what may be in flight", async () 
 		connection.socket.write(bytes);
 		return connection;
 	};
-	// The source takes more after decompression than may be in flight at all.
+	// After decompression the source accepts more than the whole limit.
 	await answer(compressed("[1]"), "Overloaded");
 	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
 
@@ -233,7 +233,7 @@ test("a compressed body is decompressed within what may be in flight", async () 
 	expect(budget).toMatchObject({ requests: 1, bytes: 3 });
 });
 
-test("a request of HTTP/1.1 says for which host it is; one of HTTP/1.0 needn't", async () => {
+test("a request must name its host in HTTP/1.1, but not in HTTP/1.0", async () => {
 	const head = `Content-Type: application/json\r\nContent-Length: 1\r\n\r\n1`;
 	const nowhere = write(`POST /hooks/${key}/${key} HTTP/1.1\r\n${head}`);
 	await answer(nowhere, "BadRequest");
@@ -244,7 +244,7 @@ test("a request of HTTP/1.1 says for which host it is; one of HTTP/1.0 needn't",
 	await eventually(() => expect(old.socket.closed).toBe(true));
 });
 
-test("an offer of HTTP/2 and expectations that mean nothing here are passed over", async () => {
+test("an offer of HTTP/2 and unknown expectations are ignored", async () => {
 	for (const header of [
 		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk",
 		"Expect: a-miracle",

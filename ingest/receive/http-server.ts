@@ -8,21 +8,21 @@ import {
 } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Refusal, refusals } from "./refusal.ts";
-import { rawReply } from "./reply.ts";
-import { Exchange, type Intake } from "./webhook-request.ts";
+import { type Refusal, refusals } from "./answer/refusal.ts";
+import { rawReply } from "./answer/reply.ts";
+import { type Receiver, WebhookRequest } from "./webhook-request.ts";
 
-/** Long enough for what is under way when a sender learns by `Connection: close` that it should go elsewhere. */
+/** Long enough for requests on their way when a sender learns from `Connection: close` to go elsewhere. */
 const goodbyeMs = 2_000;
-/** With the shutdown delay below the 30 s that Kubernetes gives a Pod to stop. */
+/** Together with the shutdown delay less than the 30 s that Kubernetes gives a Pod to stop. */
 const maxCloseMs = 20_000;
 
 export interface Deadlines {
 	/** From the first byte of a request to the end of its head. */
 	headMs: number;
-	/** From the first byte of a request to the last of its body. */
+	/** From the first byte of a request to the end of its body. */
 	requestMs: number;
-	/** How often the two are looked at. */
+	/** How often both are checked. */
 	checkEveryMs: number;
 }
 
@@ -32,28 +32,28 @@ const usualDeadlines: Deadlines = {
 	checkEveryMs: 2_000,
 };
 
-/** Each costs some kilobytes, also when it is idle. */
+/** Each costs some kilobytes, even when idle. */
 const maxConnections = 10_000;
 
 /**
- * The HTTP side of receive, on node:http itself: docs/decisions/0001-receive-on-node-http.md has the measurements.
+ * Receive's HTTP server, directly on node:http: docs/decisions/0001-receive-on-node-http.md has the measurements.
  * Every phase of a connection has a deadline, so that a slow sender holds nothing for long.
  */
 export class HttpServer {
 	readonly #server: Server;
-	readonly #intake: Intake;
+	readonly #receiver: Receiver;
 	#isRetiring = false;
 
-	constructor(intake: Intake, deadlines = usualDeadlines) {
-		this.#intake = intake;
+	constructor(receiver: Receiver, deadlines = usualDeadlines) {
+		this.#receiver = receiver;
 		this.#server = createServer({
 			headersTimeout: deadlines.headMs,
 			requestTimeout: deadlines.requestMs,
-			// Longer than the load balancers in front keep theirs (60 s is usual): the closing is theirs to do.
+			// Longer than a load balancer's (60 s is usual), so that the load balancer closes connections first.
 			keepAliveTimeout: 75_000,
 			connectionsCheckingInterval: deadlines.checkEveryMs,
 			maxHeaderSize: 16 * 1024,
-			// It is asked for in our own words.
+			// The webhook request checks it and answers in our own words.
 			requireHostHeader: false,
 		});
 		this.#server.maxConnections = maxConnections;
@@ -63,7 +63,7 @@ export class HttpServer {
 		this.#server.on("checkContinue", (request, response) =>
 			this.#handle(request, response, true),
 		);
-		// Any other expectation may be ignored (RFC 9110 §10.1.1).
+		// A server may ignore any other expectation (RFC 9110 §10.1.1).
 		this.#server.on("checkExpectation", (request, response) =>
 			this.#handle(request, response, false),
 		);
@@ -72,7 +72,7 @@ export class HttpServer {
 		);
 	}
 
-	/** Starts to listen; the port that it listens on. Rejects when the port can't be had. */
+	/** Starts to listen and returns the port. Rejects when the port is taken. */
 	async listen(port: number, host: string): Promise<number> {
 		this.#server.listen({ port, host, backlog: 4_096 });
 		await once(this.#server, "listening");
@@ -80,23 +80,23 @@ export class HttpServer {
 	}
 
 	/**
-	 * Serves on, also on new connections, and tells with each answer that its connection closes, so that its sender
-	 * connects anew, elsewhere if it can. A connection that is closed while it is idle can meet a request that is on its
-	 * way, which its sender then must take for lost; one that is closed with an answer can't (RFC 9112 §9.6).
+	 * Goes on serving, new connections included, and closes each connection with its next answer, so that senders
+	 * reconnect elsewhere. Closing an idle connection can cross a request on its way, which the sender must then take for
+	 * lost; closing with an answer can't (RFC 9112 §9.6).
 	 */
 	retire(): void {
 		this.#isRetiring = true;
 	}
 
 	/**
-	 * Retires and takes no new connection; closes those that stay idle. Settles when all connections are gone; those that
-	 * take longer than 20 s are cut.
+	 * Retires, takes no new connections, and closes idle ones. Settles when all connections are gone; after 20 s it cuts
+	 * the rest.
 	 */
 	async close(): Promise<void> {
 		this.retire();
 		const closed = once(this.#server, "close");
-		// Only stops listening. http.Server's own close() cuts idle connections at once, on some of which a request is on its
-		// way already.
+		// This only stops listening. http.Server's own close() also cuts idle connections at once, and a request may be on its
+		// way on some of them.
 		NetServer.prototype.close.call(this.#server);
 		const goodbye = setInterval(
 			() => this.#server.closeIdleConnections(),
@@ -117,19 +117,21 @@ export class HttpServer {
 		expectsContinue: boolean,
 	): void {
 		if (this.#isRetiring) response.shouldKeepAlive = false;
-		new Exchange(this.#intake, request, response).start(expectsContinue);
+		new WebhookRequest(this.#receiver, request, response).start(
+			expectsContinue,
+		);
 	}
 
-	/** What node:http can't read, or doesn't want to wait for any longer. */
+	/** Answers a request that node:http can't read or has stopped waiting for. */
 	#refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
 		if (!socket.writable || error.code === "ECONNRESET") {
 			socket.destroy();
 			return;
 		}
 		const refusal = unreadable[error.code ?? ""] ?? refusals.BadRequest;
-		this.#intake.metrics.answer(refusal.code);
+		this.#receiver.metrics.answer(refusal.code);
 		socket.end(rawReply(refusal, STATUS_CODES[refusal.status] ?? ""));
-		// A peer that never closes its side would hold what it has sent of a body.
+		// A peer that never closes its side would keep its partial body in memory.
 		const cut = setTimeout(() => socket.destroy(), goodbyeMs);
 		socket.once("close", () => clearTimeout(cut));
 	}

@@ -12,30 +12,30 @@ import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
-import { Turnstile } from "./admission/concurrency-limit.ts";
+import { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
 import { Claims } from "./commit/claims.ts";
 import type { Committer } from "./commit/committer.ts";
-import { Shard } from "./commit/shard.ts";
 import { readShardProgress } from "./commit/shard-progress.ts";
+import { ShardWriter } from "./commit/shard-writer.ts";
 import { HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./url/route-table.ts";
 import { RouteWatch } from "./url/route-watch.ts";
-import type { Intake } from "./webhook-request.ts";
+import type { Receiver } from "./webhook-request.ts";
 
 const maxRequestsInFlight = 20_000;
-/** Twice this is held while frames are put together. */
+/** Building frames can double this. */
 const maxBytesInFlight = 64 * 1024 * 1024;
 const tickMs = 100;
-/** A sender waits no longer than this for one answer about its key. */
+/** How long a sender waits for one answer about its idempotency key. */
 const keyTimeoutMs = 900;
 const inspectOpenMs = 10_000;
 const inspectClosedMs = 500;
 
-/** `tidemill receive`: accepts events until SIGTERM, then finishes what it accepted and returns 0. */
+/** `tidemill receive`: accepts events until SIGTERM, then finishes the accepted ones and returns 0. */
 export async function main(): Promise<number> {
-	// V8 allocates what has outlived a collection once, as all requests of a first burst do, among what is old from then on:
-	// each later request would live until a major collection, which costs a fifth of the throughput (docs/decisions/0001-receive-on-node-http.md).
+	// The requests of a first burst outlive a collection. V8 would then allocate all later ones in its old generation, where
+	// they live until a major collection: that costs a fifth of the throughput (docs/decisions/0001-receive-on-node-http.md).
 	setFlagsFromString("--no-allocation-site-pretenuring");
 	const log = createLog("receive");
 	const settings = new Settings();
@@ -46,7 +46,7 @@ export async function main(): Promise<number> {
 		max: 1_024,
 		fallback: 1,
 	});
-	// As kube-apiserver's --shutdown-delay-duration: until all that balance load have seen that this one isn't ready.
+	// Like kube-apiserver's --shutdown-delay-duration: until all load balancers have seen that this Pod isn't ready.
 	const shutdownDelayMs = settings.integer("RECEIVE_SHUTDOWN_DELAY_MS", {
 		min: 0,
 		max: 60_000,
@@ -59,7 +59,7 @@ export async function main(): Promise<number> {
 	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
 	const routes = new RouteTable(readSealKey(settings));
 	const metrics = new ReceiveMetrics(registry, budget, routes);
-	const shards: Shard[] = [];
+	const shards: ShardWriter[] = [];
 	const committers: Committer[] = [];
 
 	const health = await startHealthServer({
@@ -69,10 +69,16 @@ export async function main(): Promise<number> {
 		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards, routes)),
 		registry,
 	});
-	const turnstile = new Turnstile();
-	const intake: Intake = { routes, committers, budget, turnstile, metrics };
-	const server = new HttpServer(intake);
-	// Before NATS is there, too: a sender is answered 503 instead of not at all.
+	const concurrencyLimit = new ConcurrencyLimit();
+	const receiver: Receiver = {
+		routes,
+		committers,
+		budget,
+		concurrencyLimit,
+		metrics,
+	};
+	const server = new HttpServer(receiver);
+	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
 		.listen(
 			port("RECEIVE_PORT", 8_080),
@@ -95,7 +101,12 @@ export async function main(): Promise<number> {
 		return 0;
 	}
 	for (let number = 0; number < shardCount; number++) {
-		const shard = new Shard(connection, number, metrics, log);
+		const shard = new ShardWriter({
+			connection,
+			shard: number,
+			log,
+			onFrame: (frame) => metrics.frame(frame),
+		});
 		shards.push(shard);
 		committers.push(shard.committer);
 	}
@@ -103,17 +114,20 @@ export async function main(): Promise<number> {
 		bucket: await IdempotencyBucket.open(connection, keyTimeoutMs),
 		isOpen: (shard) => shards[shard]?.unavailable === undefined,
 		progress: (shard) => readShardProgress(connection, shard, keyTimeoutMs),
+		dateMs: () => Date.now(),
+		now: () => performance.now(),
+		delay: (ms) => delay(ms, undefined, { ref: false }),
 		log,
 	});
 	metrics.observeKeys(claims);
-	intake.claims = claims;
+	receiver.claims = claims;
 	const watch = new RouteWatch(connection, routes, log);
 	const background = new AbortController();
 	const tick = () => {
-		turnstile.tick(performance.now());
+		concurrencyLimit.tick(performance.now());
 		for (const committer of committers) committer.tick();
 	};
-	// After the input that waits: what was acknowledged while this process got no CPU is not late.
+	// Read waiting input first: an acknowledgement that came while this process got no CPU is not late.
 	const ticking = setInterval(() => setImmediate(tick), tickMs);
 	void watch.run(background.signal);
 	void inspectShards(shards, background.signal);
@@ -125,13 +139,13 @@ export async function main(): Promise<number> {
 	]);
 	if (!stop.aborted)
 		log.fatal({ err: end }, "NATS closed the connection for good");
-	log.info("receive stops; what it accepted is finished first");
+	log.info("receive is stopping; it finishes the accepted events first");
 	server.retire();
 	if (stop.aborted) await delay(shutdownDelayMs);
 	await server.close();
 	background.abort();
 	clearInterval(ticking);
-	// What isn't said then, archive finds out.
+	// Archive settles the claims that are left.
 	await Promise.race([
 		claims.settled(),
 		delay(1_000, undefined, { ref: false }),
@@ -148,12 +162,12 @@ export async function main(): Promise<number> {
 function explained(error: NodeJS.ErrnoException): Error {
 	if (error.code !== "EADDRINUSE") return error;
 	return new SettingError(
-		`${error.message}: another process has that port. Set RECEIVE_PORT to a free one.`,
+		`${error.message}: another process uses that port. Set RECEIVE_PORT to a free one.`,
 	);
 }
 
 function reasonNotReady(
-	shards: readonly Shard[],
+	shards: readonly ShardWriter[],
 	routes: RouteTable,
 ): string | undefined {
 	if (shards.length === 0) return "NATS hasn't been reached yet";
@@ -163,9 +177,9 @@ function reasonNotReady(
 	);
 }
 
-/** Looks at every stream again and again: more often while one can't be used. */
+/** Inspects every stream again and again, more often while one is closed. */
 async function inspectShards(
-	shards: readonly Shard[],
+	shards: readonly ShardWriter[],
 	signal: AbortSignal,
 ): Promise<void> {
 	while (!signal.aborted) {
@@ -179,14 +193,14 @@ async function inspectShards(
 
 async function followConnection(
 	connection: NatsConnection,
-	shards: readonly Shard[],
+	shards: readonly ShardWriter[],
 	watch: RouteWatch,
 ): Promise<void> {
 	for await (const status of connection.status()) {
 		if (status.type === "disconnect")
 			for (const shard of shards) shard.connectionLost();
 		if (status.type === "reconnect") {
-			watch.readAnew();
+			watch.readAgain();
 			for (const shard of shards) void shard.inspect();
 		}
 	}

@@ -31,7 +31,7 @@ function start() {
 	return { metrics, lines };
 }
 
-test("answers are counted by source and code; those to nobody's URL without a source", async () => {
+test("answers are counted by source and code; for an unknown URL without a source", async () => {
 	const { metrics, lines } = start();
 	metrics.answer("OK", route("orders"));
 	metrics.answer("OK", route("orders"));
@@ -44,7 +44,7 @@ test("answers are counted by source and code; those to nobody's URL without a so
 	]);
 });
 
-test("a source that was made anew under its name goes on with its counts", async () => {
+test("a recreated source continues the counts of its name", async () => {
 	const { metrics, lines } = start();
 	metrics.answer("OK", route("orders", "a"));
 	metrics.answer("OK", route("orders", "b"));
@@ -53,7 +53,7 @@ test("a source that was made anew under its name goes on with its counts", async
 	]);
 });
 
-test("however many sources there are, the series are bounded, and nothing goes uncounted", async () => {
+test("the number of series is bounded, and every answer is counted", async () => {
 	const { metrics, lines } = start();
 	for (let n = 0; n < 1_200; n++) metrics.answer("OK", route(`s${n}`));
 	metrics.answer("OK", route("s7"));
@@ -67,7 +67,7 @@ test("however many sources there are, the series are bounded, and nothing goes u
 	);
 });
 
-test("frames that were stored are measured, others are counted alone; the age of the routes is in seconds", async () => {
+test("stored frames are measured, other frames only counted; the age of the routes is in seconds", async () => {
 	const { metrics, lines } = start();
 	const frame = { events: 40, bytes: 20_000, tookMs: 3 };
 	metrics.frame({ outcome: "stored", ...frame });

@@ -2,13 +2,13 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Route } from "../../contracts/route.ts";
 import type { Budget } from "./admission/budget.ts";
 import type { KeyOutcome } from "./commit/claims.ts";
-import type { PublishOutcome } from "./commit/committer.ts";
+import type { FinishedFrame } from "./commit/committer.ts";
 import type { RouteTable } from "./url/route-table.ts";
 
-/** Each is some series for Prometheus, for as long as receive runs. */
+/** Each source costs Prometheus a few series for as long as receive runs. */
 const maxSources = 1_000;
 
-/** What was answered to one source's senders. */
+/** The answers to one source's senders. */
 class Answers {
 	readonly account: string;
 	readonly source: string;
@@ -25,12 +25,12 @@ class Answers {
 }
 
 interface Keys {
-	/** Entries in their bucket. */
+	/** Entries in the bucket. */
 	readonly keys: number;
 	readonly outcomes: Readonly<Record<KeyOutcome, number>>;
 }
 
-/** What receive counts. The hot path adds to plain numbers; they become metrics when Prometheus asks. */
+/** Receive's metrics. The hot path adds to plain numbers, which become metrics when Prometheus asks. */
 export class ReceiveMetrics {
 	/** By source key. */
 	readonly #answers = new Map<string, Answers>();
@@ -61,7 +61,7 @@ export class ReceiveMetrics {
 		const undelivered = () => this.#undelivered;
 		new Counter({
 			name: "tidemill_receive_requests_total",
-			help: `Requests answered, by source and code: OK, Repeat for an event that was stored before under its idempotency key, Greeting for a check of the URL, or that of the error they were refused with. Without a source: none has the URL. The first ${maxSources} sources are told apart, the rest are (other).`,
+			help: `Requests answered, by source and code: OK; Repeat for an event already stored under its idempotency key; Greeting for a URL challenge; or the error code of a refusal. Source is empty if none has the URL. The first ${maxSources} sources have their own series; the rest count as (other).`,
 			labelNames: ["account", "source", "code"],
 			registers,
 			collect() {
@@ -73,7 +73,7 @@ export class ReceiveMetrics {
 		});
 		new Counter({
 			name: "tidemill_receive_undelivered_replies_total",
-			help: "Events stored and acknowledged whose sender had gone before it could be told; counted as OK, too.",
+			help: "Events stored and acknowledged whose sender disconnected before the answer. They also count as OK.",
 			registers,
 			collect() {
 				this.reset();
@@ -82,7 +82,7 @@ export class ReceiveMetrics {
 		});
 		new Gauge({
 			name: "tidemill_receive_routes_age_seconds",
-			help: "Time since the routes that are served were last seen to be those that operator wrote; some seconds when all is well.",
+			help: "Time since receive last confirmed that it serves the routes that operator wrote. A few seconds are normal.",
 			registers,
 			collect() {
 				this.set(routes.ageMs() / 1000);
@@ -99,7 +99,7 @@ export class ReceiveMetrics {
 		});
 		new Counter({
 			name: "tidemill_receive_event_body_bytes_total",
-			help: "Bytes of the bodies of events stored and acknowledged.",
+			help: "Body bytes of events stored and acknowledged.",
 			registers,
 			collect() {
 				this.reset();
@@ -116,7 +116,7 @@ export class ReceiveMetrics {
 		});
 		new Gauge({
 			name: "tidemill_receive_in_flight_bytes",
-			help: "Bytes of bodies that are held in memory.",
+			help: "Body bytes held in memory.",
 			registers,
 			collect() {
 				this.set(inFlight.bytes);
@@ -125,7 +125,7 @@ export class ReceiveMetrics {
 		const keys = () => this.#keys;
 		new Counter({
 			name: "tidemill_receive_idempotency_requests_total",
-			help: "Requests with an idempotency key, by outcome: claimed (the key is new), taken_over (an earlier event under it wasn't stored), repeated, or refused.",
+			help: "Requests with an idempotency key, by outcome: claimed (a new key), taken_over (the key's earlier event wasn't stored), repeated, or refused.",
 			labelNames: ["outcome"],
 			registers,
 			collect() {
@@ -136,7 +136,7 @@ export class ReceiveMetrics {
 		});
 		new Gauge({
 			name: "tidemill_receive_idempotency_keys",
-			help: "Idempotency keys that are kept, when this receiver last looked. At archive's IDEMPOTENCY_MAX_KEYS new ones are answered 503.",
+			help: "Idempotency keys in the bucket when this receiver last looked. At archive's IDEMPOTENCY_MAX_KEYS, requests with new keys are answered 503.",
 			registers,
 			collect() {
 				this.set(keys()?.keys ?? 0);
@@ -144,25 +144,25 @@ export class ReceiveMetrics {
 		});
 		this.#frames = new Counter({
 			name: "tidemill_receive_frames_total",
-			help: "Frames done, by outcome: stored, refused, or unknown (given up after 60 s).",
+			help: "Finished frames, by outcome: stored, refused, or unknown (given up after 60 s).",
 			labelNames: ["outcome"],
 			registers,
 		});
 		this.#frameBytes = new Histogram({
 			name: "tidemill_receive_frame_bytes",
-			help: "Sizes of the frames that were stored.",
+			help: "Sizes of stored frames.",
 			buckets: [1e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 8_388_608],
 			registers,
 		});
 		this.#frameEvents = new Histogram({
 			name: "tidemill_receive_frame_events",
-			help: "Events in the frames that were stored.",
+			help: "Events per stored frame.",
 			buckets: [1, 3, 10, 30, 100, 300, 1_000, 10_000],
 			registers,
 		});
 		this.#commitSeconds = new Histogram({
 			name: "tidemill_receive_commit_seconds",
-			help: "From a frame's first publish to its acknowledgement.",
+			help: "Time from a frame's first publish to its acknowledgement.",
 			buckets: [
 				0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5,
 			],
@@ -171,8 +171,8 @@ export class ReceiveMetrics {
 	}
 
 	/**
-	 * A request is answered. @param code `OK`, `Repeat`, `Greeting`, or that of the refusal. @param route of the source that has the
-	 * URL; undefined when none has.
+	 * Counts an answered request. @param code `OK`, `Repeat`, `Greeting`, or the refusal's code. @param route undefined when
+	 * no source has the URL.
 	 */
 	answer(code: string, route?: Route): void {
 		this.#answersOf(route).count(code);
@@ -189,27 +189,23 @@ export class ReceiveMetrics {
 		return answers;
 	}
 
-	/** From now on there are keys to count. */
+	/** Includes the idempotency keys from now on. */
 	observeKeys(keys: Keys): void {
 		this.#keys = keys;
 	}
 
-	/** An event is stored, and nobody is there to be told. */
+	/** Counts a stored event whose sender has disconnected. */
 	undelivered(): void {
 		this.#undelivered++;
 	}
 
+	/** Counts a stored event. */
 	event(bodyBytes: number): void {
 		this.#events++;
 		this.#bodyBytes += bodyBytes;
 	}
 
-	frame(frame: {
-		outcome: PublishOutcome;
-		events: number;
-		bytes: number;
-		tookMs: number;
-	}): void {
+	frame(frame: FinishedFrame): void {
 		this.#frames.inc({ outcome: frame.outcome });
 		if (frame.outcome !== "stored") return;
 		this.#frameBytes.observe(frame.bytes);

@@ -1,279 +1,258 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
-import type { Route } from "../../contracts/route.ts";
 import { type EventHead, encodeEventHead } from "../wire/frame.ts";
 import { BodyParts, inOnePiece } from "./accept/body-parts.ts";
-import { storedBody } from "./accept/content.ts";
 import { decompress } from "./accept/content-encoding.ts";
-import { eventIdText, newEventId } from "./accept/event-id.ts";
-import { senderKey } from "./accept/sender-key.ts";
+import { newEvent } from "./accept/event.ts";
+import { eventIdText } from "./accept/event-id.ts";
+import { jsonText, judgeSentBody } from "./accept/request-body.ts";
+import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
+import { Admission } from "./admission/admission.ts";
+import type { Budget } from "./admission/budget.ts";
+import type { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
+import { type Refusal, refusals } from "./answer/refusal.ts";
 import {
-	type Admission,
-	admit,
-	findSource,
-	refuseByBody,
-} from "./admission/admission.ts";
-import type { Budget, Share } from "./admission/budget.ts";
-import type { Turnstile, Waiter } from "./admission/concurrency-limit.ts";
+	type ChallengeAnswer,
+	replyRefused,
+	replyStored,
+	replyToChallenge,
+} from "./answer/reply.ts";
 import type { Claim, Claims } from "./commit/claims.ts";
-import type {
-	Committer,
-	OutgoingFrame,
-	PendingEvent,
-	PublishOutcome,
-} from "./commit/committer.ts";
+import type { Committer, PendingEvent } from "./commit/committer.ts";
+import type { OutgoingFrame } from "./commit/frame-builder.ts";
+import type { PublishOutcome } from "./commit/frame-publisher.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
-import { type Refusal, refusals } from "./refusal.ts";
-import { replyGreeting, replyRefused, replyStored } from "./reply.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
-import { type Greeting, greetByBody } from "./url/url-challenge.ts";
+import { findSource } from "./url/source-lookup.ts";
+import { answerBodyChallenge } from "./url/url-challenge.ts";
 
-/** Of an exchange that holds none any more. */
-const noBody = new BodyParts();
-
-/** What all exchanges share. */
-export interface Intake {
+/** What all webhook requests of this receiver share. */
+export interface Receiver {
 	routes: RouteTable;
 	/** By shard number. */
 	committers: readonly Pick<Committer, "add">[];
 	budget: Budget;
-	turnstile: Turnstile;
+	concurrencyLimit: ConcurrencyLimit;
 	metrics: ReceiveMetrics;
-	/** Undefined until NATS is there. */
+	/** Undefined until NATS is reached. */
 	claims?: Pick<Claims, "claim" | "settle">;
 }
 
-/**
- * One request and its answer. It is answered once: refused by its head or its body, or handed to a committer, which
- * then settles it. It counts in the budget until it is answered, its bytes until the committer releases them.
- */
-export class Exchange implements PendingEvent, Waiter {
-	source = "";
-	waitsSinceMs = 0;
-	encoded: readonly Uint8Array[] = [];
-	bytes = 0;
+const nothing: readonly Uint8Array[] = [];
 
-	readonly #intake: Intake;
+/**
+ * One webhook request. Its steps run once, from the top of this class to the bottom: find the Source and judge the head,
+ * take a share of memory and wait for a turn, read the body, judge it, decompress it, judge its content, make the event,
+ * claim the sender's key, commit, answer. Each step goes on to the next, or answers and ends the request.
+ */
+export class WebhookRequest implements PendingEvent {
+	encoded = nothing;
+	bytes = 0;
+	readonly #receiver: Receiver;
 	readonly #request: IncomingMessage;
 	readonly #response: ServerResponse;
-	#route: ServedRoute | undefined;
-	#admission: Admission | undefined;
-	#share: Share | undefined;
 	#expectsContinue = false;
-	#body = new BodyParts();
-	#heldBytes = 0;
-	#hasTurn = false;
-	#waitedMs = 0;
-	#eventId: Uint8Array | undefined;
+	#route: ServedRoute | undefined;
+	#head: AcceptedHead | undefined;
+	#admission: Admission | undefined;
+	/** Undefined unless the request is waiting or being read. */
+	#body: BodyParts | undefined;
+	#event: EventHead | undefined;
 	#claim: Claim | undefined;
-	hasKey = false;
 
 	constructor(
-		intake: Intake,
+		receiver: Receiver,
 		request: IncomingMessage,
 		response: ServerResponse,
 	) {
-		this.#intake = intake;
+		this.#receiver = receiver;
 		this.#request = request;
 		this.#response = response;
 	}
 
-	/** Takes the request as far as its head goes. @param expectsContinue the sender waits for leave to send its body. */
+	/** @param expectsContinue the sender waits for `100 Continue` before it sends the body. */
 	start(expectsContinue: boolean): void {
-		const { routes, budget, turnstile } = this.#intake;
-		const request = this.#request;
-		if (request.httpVersion === "1.1" && request.headers.host === undefined) {
-			// RFC 9112 §3.2.
-			this.#reply(refusals.BadRequest);
-			return;
-		}
-		const found = findSource(request.url!, routes);
-		if ("status" in found) {
-			this.#reply(found);
-			return;
-		}
-		this.#route = found.route;
-		const admission = admit(
-			found,
-			request.method!,
-			request.headers,
-			Date.now(),
-		);
-		if ("status" in admission) {
-			this.#reply(admission);
-			return;
-		}
-		if ("contentType" in admission) {
-			this.#greet(admission);
-			return;
-		}
-		const { sourceKey } = found.route;
-		const share = budget.enter(sourceKey);
-		if (!share) {
-			this.#reply(refusals.Overloaded);
-			return;
-		}
-		this.#admission = admission;
-		this.#share = share;
 		this.#expectsContinue = expectsContinue;
-		this.source = sourceKey;
-		this.waitsSinceMs = performance.now();
-		// The connection broke before the body's end; afterwards nothing is left to do here.
-		request.on("close", () => this.#admission && this.#leave());
-		turnstile.enter(sourceKey, this);
+		const { httpVersion, headers, url, method } = this.#request;
+		if (httpVersion === "1.1" && headers.host === undefined) {
+			// RFC 9112 §3.2.
+			this.#refuse(refusals.BadRequest);
+			return;
+		}
+		const source = findSource(url!, this.#receiver.routes);
+		if ("status" in source) {
+			this.#refuse(source);
+			return;
+		}
+		this.#route = source.route;
+		const head = judgeHead(source, method!, headers, Date.now());
+		if ("status" in head) this.#refuse(head);
+		else if ("contentType" in head) this.#answerChallenge(head);
+		else this.#enter(head);
 	}
 
-	begin(): void {
-		this.#hasTurn = true;
-		this.#waitedMs = performance.now() - this.waitsSinceMs;
-		if (this.#expectsContinue) this.#response.writeContinue();
-		this.#request.on("data", (chunk: Buffer) => this.#read(chunk));
-		this.#request.on("end", () => this.#commit());
+	#enter(head: AcceptedHead): void {
+		const { budget, concurrencyLimit } = this.#receiver;
+		const { sourceKey } = head.route;
+		const share = budget.enter(sourceKey);
+		if (!share) {
+			this.#refuse(refusals.Overloaded);
+			return;
+		}
+		this.#head = head;
+		this.#admission = new Admission(sourceKey, share, concurrencyLimit, this);
+		this.#body = new BodyParts();
+		// The connection broke before the end of the body. Later a closed connection doesn't take the event back.
+		this.#request.on("close", () => this.#body && this.#leave());
+		this.#admission.awaitTurn();
 	}
 
 	giveUp(): void {
 		this.#refuse(refusals.Overloaded);
 	}
 
+	begin(): void {
+		if (this.#expectsContinue) this.#response.writeContinue();
+		this.#request.on("data", (chunk: Buffer) => this.#read(chunk));
+		this.#request.on("end", () => this.#judgeBody());
+	}
+
 	#read(chunk: Buffer): void {
-		if (!this.#admission) return;
-		if (!this.#share!.take(chunk.length)) {
+		if (!this.#body) return;
+		const admission = this.#admission!;
+		if (!admission.take(chunk.length)) {
 			this.#refuse(refusals.Overloaded);
 			return;
 		}
-		this.#heldBytes += chunk.length;
 		this.#body.add(chunk);
-		if (this.#heldBytes > this.#admission.maxBodyBytes)
+		if (admission.bytes > this.#head!.maxBodyBytes)
 			this.#refuse(refusals.BodyTooLarge);
 	}
 
-	#commit(): void {
-		const admission = this.#admission;
-		if (!admission) return;
-		const sent = inOnePiece(this.#body.all);
-		const refusal = refuseByBody(admission, sent);
-		if (refusal) this.#refuse(refusal);
-		else if (admission.encoding) void this.#decompress(admission);
-		else this.#store(admission, sent, this.#body.all);
+	#judgeBody(): void {
+		if (!this.#body) return;
+		const head = this.#head!;
+		const parts = this.#body.all;
+		const sent = inOnePiece(parts);
+		const refusal = judgeSentBody(head, sent);
+		if (refusal) {
+			this.#refuse(refusal);
+			return;
+		}
+		this.#body = undefined;
+		if (head.encoding) void this.#decompress(head, parts);
+		else this.#accept(head, sent, parts);
 	}
 
-	async #decompress(admission: Admission): Promise<void> {
-		const sent = Buffer.concat(this.#body.all);
-		const { encoding, maxBodyBytes } = admission;
-		if (!this.#share!.take(maxBodyBytes)) {
+	async #decompress(
+		head: AcceptedHead,
+		parts: readonly Buffer[],
+	): Promise<void> {
+		const { encoding, maxBodyBytes } = head;
+		const sent = Buffer.concat(parts);
+		if (!this.#admission!.take(maxBodyBytes)) {
 			this.#refuse(refusals.Overloaded);
 			return;
 		}
-		this.#heldBytes += maxBodyBytes;
-		// The request is whole: its sender may close the connection without taking it back.
-		this.#admission = undefined;
-		const body = await decompress(encoding!, sent, maxBodyBytes);
-		if ("status" in body) this.#refuse(body);
-		else this.#store(admission, body, [body]);
+		const content = await decompress(encoding!, sent, maxBodyBytes);
+		if ("status" in content) this.#refuse(content);
+		else this.#accept(head, content, [content]);
 	}
 
-	/** @param content the body, decompressed. @param parts the same, to be kept. */
-	#store(
-		admission: Admission,
+	/** @param parts the content again, in buffers that may be kept. */
+	#accept(
+		head: AcceptedHead,
 		content: Buffer,
 		parts: readonly Uint8Array[],
 	): void {
-		const { route, kind, headers } = admission;
-		const greeting = greetByBody(route, this.#request.headers, content);
-		if (greeting) {
-			this.#greet(greeting);
+		const { route, kind } = head;
+		const { headers } = this.#request;
+		const challenge = answerBodyChallenge(route.verification, headers, content);
+		if (challenge) {
+			this.#answerChallenge(challenge);
 			return;
 		}
-		const body = this.#intake.committers[route.shard]
-			? storedBody(kind, content)
+		const body = this.#receiver.committers[route.shard]
+			? jsonText(kind, content)
 			: refusals.StorageUnavailable;
 		if ("status" in body) {
 			this.#refuse(body);
 			return;
 		}
-		// One reading of the clock: an event's id, timestamp and date never disagree.
-		const receivedAtMs = Date.now();
-		const event: EventHead = {
-			id: newEventId(receivedAtMs),
-			receivedAtMs,
-			sourceKey: route.sourceKey,
-			account: route.account,
-			kind,
-			headers,
-			violations: "",
-			key: senderKey(route, this.#request.headers, body),
-		};
+		const event = newEvent(head, headers, body, Date.now());
 		this.encoded = body === content ? parts : [body];
-		// What it waited for its turn counts: the sender is answered within a second of both.
-		this.waitsSinceMs = performance.now() - this.#waitedMs;
-		// What is kept has not the length of what was sent: a form becomes JSON, a compressed body was decompressed.
-		this.#share!.give(this.#heldBytes - body.length);
-		this.#heldBytes = body.length;
-		this.#body = noBody;
-		// The request is whole: its sender may close the connection without taking it back.
-		this.#admission = undefined;
-		if (event.key === undefined) this.#add(event, route);
-		else void this.#storeOnce(event.key, event, route);
+		const admission = this.#admission!;
+		admission.discountReading();
+		// The stored body can be shorter or longer than the body that was sent.
+		admission.keep(body.length);
+		if (event.key === undefined) this.#commit(event);
+		else void this.#claimKey(event.key, event);
 	}
 
-	/** Stores the event unless it was stored before, under its idempotency key. */
-	async #storeOnce(key: string, event: EventHead, route: Route): Promise<void> {
+	async #claimKey(key: string, event: EventHead): Promise<void> {
+		const { claims, metrics } = this.#receiver;
 		const claim =
-			(await this.#intake.claims?.claim(key, eventIdText(event.id), route)) ??
+			(await claims?.claim(key, eventIdText(event.id), this.#route!)) ??
 			refusals.StorageUnavailable;
 		if ("status" in claim) this.#refuse(claim);
 		else if ("repeatOf" in claim) {
 			this.#leave();
-			this.#intake.metrics.answer("Repeat", this.#route);
+			metrics.answer("Repeat", this.#route);
 			replyStored(this.#response, claim.repeatOf);
 		} else {
 			this.#claim = claim;
-			this.hasKey = true;
-			// The id of a request that was sent before and not stored, if there is one.
-			this.#add({ ...event, id: parse(claim.entry.event) }, route);
+			// An earlier request that wasn't stored passes on its id.
+			this.#commit({ ...event, id: parse(claim.entry.event) });
 		}
 	}
 
-	/** Hands the event to the committer; `encoded` is its body. */
-	#add(event: EventHead, { shard }: Route): void {
-		const head = encodeEventHead(event, this.#heldBytes);
-		this.#eventId = event.id;
+	/** Hands the event to the committer. `encoded` holds its body. */
+	#commit(event: EventHead): void {
+		const bodyBytes = this.#admission!.bytes;
+		const head = encodeEventHead(event, bodyBytes);
+		this.#event = event;
 		this.encoded = [head, ...this.encoded];
-		this.bytes = head.length + this.#heldBytes;
-		this.#intake.committers[shard]!.add(this);
+		this.bytes = head.length + bodyBytes;
+		this.#receiver.committers[this.#route!.shard]!.add(this);
+	}
+
+	get waitingSinceMs(): number {
+		return this.#admission!.waitingSinceMs;
+	}
+
+	get source(): string {
+		return this.#route!.sourceKey;
+	}
+
+	get hasKey(): boolean {
+		return this.#claim !== undefined;
 	}
 
 	answerStored(): void {
-		this.#goOn();
-		const { metrics } = this.#intake;
+		const { metrics } = this.#receiver;
+		this.#admission!.leave();
 		metrics.answer("OK", this.#route);
-		metrics.event(this.#heldBytes);
+		metrics.event(this.#admission!.bytes);
 		if (this.#response.destroyed) metrics.undelivered();
-		else replyStored(this.#response, eventIdText(this.#eventId!));
+		else replyStored(this.#response, eventIdText(this.#event!.id));
 	}
 
 	answerUnavailable(): void {
-		this.#goOn();
+		this.#admission!.leave();
 		this.#reply(refusals.StorageUnavailable);
 	}
 
 	release(outcome: PublishOutcome, frame?: OutgoingFrame): void {
 		this.#drop();
 		const claim = this.#claim;
-		if (claim) this.#intake.claims!.settle(claim, outcome, frame);
+		if (claim) this.#receiver.claims!.settle(claim, outcome, frame);
 	}
 
-	#drop(): void {
-		this.#share?.give(this.#heldBytes);
-		this.#heldBytes = 0;
-		this.encoded = [];
-	}
-
-	#greet(greeting: Greeting): void {
-		if (this.#share) this.#leave();
-		this.#intake.metrics.answer("Greeting", this.#route);
-		replyGreeting(this.#response, greeting);
+	#answerChallenge(answer: ChallengeAnswer): void {
+		this.#leave();
+		this.#receiver.metrics.answer("Greeting", this.#route);
+		replyToChallenge(this.#response, answer);
 	}
 
 	#refuse(refusal: Refusal): void {
@@ -281,24 +260,21 @@ export class Exchange implements PendingEvent, Waiter {
 		this.#reply(refusal);
 	}
 
-	/** Gives up what was read. */
-	#leave(): void {
-		this.#admission = undefined;
-		this.#body = noBody;
-		this.#drop();
-		this.#goOn();
-	}
-
-	/** The request is as good as answered: it makes room for the next. */
-	#goOn(): void {
-		this.#share?.leave();
-		const { turnstile } = this.#intake;
-		if (this.#hasTurn) turnstile.leave(this.source);
-		else turnstile.withdraw(this.source, this);
-	}
-
 	#reply(refusal: Refusal): void {
-		this.#intake.metrics.answer(refusal.code, this.#route);
+		this.#receiver.metrics.answer(refusal.code, this.#route);
 		replyRefused(this.#request, this.#response, refusal);
+	}
+
+	/** Gives up the body and everything that the request holds. */
+	#leave(): void {
+		this.#body = undefined;
+		if (!this.#admission) return;
+		this.#drop();
+		this.#admission.leave();
+	}
+
+	#drop(): void {
+		this.#admission!.keep(0);
+		this.encoded = nothing;
 	}
 }

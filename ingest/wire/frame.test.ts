@@ -30,7 +30,7 @@ function encode(events: FrameEvent[], voided: number[] = []): Buffer {
 	]);
 }
 
-test("a frame is read as it was written", () => {
+test("a decoded frame equals the encoded one", () => {
 	const events = [
 		event('{"a":"ü"}'),
 		event("", { kind: "form", headers: '{"x-a":"ß"}', violations: "[1]" }),
@@ -44,7 +44,7 @@ test("a frame is read as it was written", () => {
 	});
 });
 
-test("a frame cut off at any byte, or with one too many, is refused", () => {
+test("a frame with missing bytes or one too many is refused", () => {
 	const whole = encode([event("{}"), event("[1]")], [1]);
 	for (let length = 0; length < whole.length; length++)
 		expect(() => decodeFrame(whole.subarray(0, length))).toThrow(FrameError);
@@ -53,13 +53,13 @@ test("a frame cut off at any byte, or with one too many, is refused", () => {
 	);
 });
 
-test("an unknown version is named", () => {
+test("an unknown version is refused by its number", () => {
 	const other = encode([]);
 	other[3] = 3;
 	expect(() => decodeFrame(other)).toThrow("version 3");
 });
 
-test("an idempotency key makes a frame one of version 2, beside events without", () => {
+test("a frame with an idempotency key has version 2, even with other events without keys", () => {
 	const events = [
 		event("1"),
 		event("2", { key: "ab".repeat(16), kind: "form", violations: "[]" }),
@@ -72,12 +72,12 @@ test("an idempotency key makes a frame one of version 2, beside events without",
 	expect(decodeFrame(frame).events).toEqual(events);
 	for (let length = 0; length < frame.length; length++)
 		expect(() => decodeFrame(frame.subarray(0, length))).toThrow(FrameError);
-	// An archive of before would take the key for a part of the body.
+	// An archive that only knows version 1 would take the key for a part of the body.
 	frame[3] = 1;
 	expect(() => decodeFrame(frame)).toThrow("unknown content kind");
 });
 
-test("headers too long for their length field are refused, not cut", () => {
+test("headers too long for their length field are refused, not truncated", () => {
 	expect(() => encodeEvent(event("", { headers: "x".repeat(65_536) }))).toThrow(
 		RangeError,
 	);

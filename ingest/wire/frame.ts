@@ -1,6 +1,8 @@
+import { maxFrameBytes } from "../../contracts/nats.ts";
+
 /**
- * A frame is one JetStream message: the events that were committed together. This is its wire format, version 1, and
- * version 2, which a frame has that holds an event with an idempotency key.
+ * A frame is one JetStream message: the events that were committed together. A frame with an idempotency key has version 2
+ * of this format, every other frame version 1.
  *
  * All integers are big-endian.
  *
@@ -8,10 +10,10 @@
  *     event   length:u32 (of what follows) id:16 bytes receivedAt:u48 (ms since the epoch) sourceKey:16 bytes
  *             kind:u8 account:u8+bytes headers:u16+JSON violations:u16+JSON [key:16 bytes] body (the rest, untouched)
  *
- * In version 2 the highest bit of kind says that the event has a key.
+ * In version 2 the highest bit of kind says whether the event has a key.
  */
 
-/** What the sender's body was: JSON text as it came, or a form turned into a JSON object. */
+/** What the sender sent: JSON text, stored as sent, or a form, stored as a JSON object. */
 export type ContentKind = "json" | "form";
 
 const kinds: readonly ContentKind[] = ["json", "form"];
@@ -28,11 +30,11 @@ export interface FrameEvent {
 	kind: ContentKind;
 	/** Captured headers as a JSON object, empty when there are none. */
 	headers: string;
-	/** What the tracking plan found, as JSON; empty when there is no plan or nothing to say. */
+	/** The tracking plan's findings as JSON; empty without a plan or findings. */
 	violations: string;
 	/** Digest of the sender's idempotency key, 32 hex digits; absent when the event has none. */
 	key?: string | undefined;
-	/** JSON text, UTF-8, byte for byte as it came. */
+	/** JSON text in UTF-8. */
 	body: Uint8Array;
 }
 
@@ -40,16 +42,16 @@ export interface FrameEvent {
 export type EventHead = Omit<FrameEvent, "body">;
 
 export interface Frame {
-	/** The receive process: 128 random bits of its start, 32 hex digits. */
+	/** Who numbers the frames: 128 random bits as 32 hex digits. A receive process takes new ones for each stream. */
 	process: string;
 	/** 1, 2, 3… within the process. */
 	number: number;
-	/** Numbers of this process that were never stored and never will be. */
+	/** Numbers of this process whose frames were refused or given up. */
 	voided: number[];
 	events: FrameEvent[];
 }
 
-/** The bytes can't be a frame of a version that we know. Archive stops at one: it never skips. */
+/** The bytes are not a frame of a known version. Archive stops at such a message and never skips it. */
 export class FrameError extends Error {
 	override name = "FrameError";
 }
@@ -61,12 +63,15 @@ const keyBit = 0x80;
 
 export type FrameVersion = 1 | 2;
 
-/** The JetStream message id of a frame: a repeat under it is dropped by the server for the duplicate window. */
+/** The largest body that fits into a frame beside its captured headers (at most twice Node's 16 KiB) and the frame's own bytes. */
+export const maxEventBodyBytes = maxFrameBytes - 64 * 1024;
+
+/** The JetStream message id of a frame. Within the duplicate window the server drops a repeat with the same id. */
 export function frameId(process: string, number: number): string {
 	return `${process}.${number}`;
 }
 
-/** One event as it stands in a frame, head and body apart. Throws as {@link encodeEventHead} does. */
+/** Encodes one event, head and body apart. Throws as {@link encodeEventHead} does. */
 export function encodeEvent(
 	event: FrameEvent,
 ): [head: Buffer, body: Uint8Array] {
@@ -74,8 +79,8 @@ export function encodeEvent(
 }
 
 /**
- * What stands in a frame before an event's body, which need not be one piece.
- * Throws {@link RangeError} if account, headers or violations are longer than their length fields can say.
+ * Encodes what precedes an event's body in a frame.
+ * Throws {@link RangeError} if account, headers or violations are too long for their length fields.
  */
 export function encodeEventHead(event: EventHead, bodyBytes: number): Buffer {
 	const accountBytes = Buffer.byteLength(event.account);
@@ -108,7 +113,7 @@ export function encodeEventHead(event: EventHead, bodyBytes: number): Buffer {
 	return head;
 }
 
-/** The head of a frame; the encoded events follow it in order. @param version 2 when one of them has a key. */
+/** Encodes the head of a frame. The encoded events follow it in order. @param version 2 when one of them has a key. */
 export function encodeFrameHead(
 	process: string,
 	number: number,
@@ -128,8 +133,8 @@ export function encodeFrameHead(
 }
 
 /**
- * Reads a frame. Bodies are views into `bytes`, not copies.
- * Throws {@link FrameError} for another version or bytes that end too early or too late.
+ * Decodes a frame. Bodies are views into `bytes`, not copies.
+ * Throws {@link FrameError} for an unknown version or a wrong length.
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -166,7 +171,7 @@ function decode(buffer: Buffer): Frame {
 	}
 	if (at !== buffer.length)
 		throw new FrameError(
-			`the frame has ${buffer.length} bytes where ${at} were announced`,
+			`the frame has ${buffer.length} bytes, but its lengths add up to ${at}`,
 		);
 	return { process, number, voided, events };
 }

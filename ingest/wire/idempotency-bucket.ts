@@ -10,13 +10,13 @@ import { bucket } from "../../contracts/nats.ts";
 import { isConflict } from "../../service/nats.ts";
 import type { IdempotencyEntry } from "./idempotency-entry.ts";
 
-/** An entry and the revision that a write must name to replace it. */
+/** An entry, and the revision that a write must name to replace it. */
 export interface KeptEntry {
 	entry: IdempotencyEntry;
 	revision: number;
 }
 
-/** No more keys are taken until some have expired. */
+/** The bucket takes no new key until an earlier one expires. */
 export class IdempotencyBucketFull extends Error {
 	override name = "IdempotencyBucketFull";
 }
@@ -25,12 +25,12 @@ export const idempotencyStream = `KV_${bucket.idempotency}`;
 const subjectPrefix = `$KV.${bucket.idempotency}.`;
 /** nats-server's JSStreamStoreFailedF: the stream's limits. */
 const storeFailed = 10077;
-/** Below the 1,024 subjects that nats-server looks up in one request. */
+/** Fewer than the 1,024 subjects that nats-server looks up in one request. */
 const readAtOnce = 500;
 
 /**
- * The idempotency bucket: entries by the key's digest, each with a time to live of its own. Plain JetStream requests, as
- * the KV client writes no such times but with `create`.
+ * The idempotency bucket: entries by the key's digest, each with its own time to live. It uses plain JetStream requests,
+ * because the KV client sets a time to live only with `create`.
  */
 export class IdempotencyBucket {
 	readonly #jetstream: JetStreamClient;
@@ -47,7 +47,7 @@ export class IdempotencyBucket {
 		this.#timeoutMs = timeoutMs;
 	}
 
-	/** @param timeoutMs of each request. */
+	/** @param timeoutMs for each request. */
 	static async open(
 		connection: NatsConnection,
 		timeoutMs: number,
@@ -57,7 +57,7 @@ export class IdempotencyBucket {
 		return new IdempotencyBucket(client, manager, timeoutMs);
 	}
 
-	/** What the bucket's leader has; undefined for nothing. */
+	/** Reads from the bucket's leader; undefined if there is no entry. */
 	async read(key: string): Promise<KeptEntry | undefined> {
 		const message = await this.#manager.streams.getMessage(idempotencyStream, {
 			last_by_subj: subjectPrefix + key,
@@ -65,7 +65,7 @@ export class IdempotencyBucket {
 		return message ? kept(message) : undefined;
 	}
 
-	/** The same for many keys. An entry may be of a moment ago, as a write will notice; that there is none is never so. */
+	/** Reads many keys. An entry can be slightly outdated, which a later write detects. A missing entry is really missing. */
 	async readMany(keys: readonly string[]): Promise<Map<string, KeptEntry>> {
 		const found = new Map<string, KeptEntry>();
 		for (let at = 0; at < keys.length; at += readAtOnce) {
@@ -76,7 +76,7 @@ export class IdempotencyBucket {
 			);
 			for await (const message of messages)
 				found.set(message.subject.slice(subjectPrefix.length), kept(message));
-			// A follower answers, too, and may not have heard of a key yet.
+			// A follower may have answered that has no entry yet. The leader knows.
 			for (const key of some) {
 				if (found.has(key)) continue;
 				const entry = await this.read(key);
@@ -87,8 +87,8 @@ export class IdempotencyBucket {
 	}
 
 	/**
-	 * Writes an entry in place of the one that has this revision, 0 for none. Returns its own, undefined when another write
-	 * was first. Throws {@link IdempotencyBucketFull}, or what NATS says: the entry may be written then.
+	 * Replaces the entry with this revision, 0 for no entry. Returns the new revision; undefined when another write was
+	 * first. Throws {@link IdempotencyBucketFull}, or NATS's error: then the entry may have been written.
 	 */
 	async write(
 		key: string,
@@ -102,7 +102,7 @@ export class IdempotencyBucket {
 				JSON.stringify(entry),
 				{
 					expect: { lastSubjectSequence: revision },
-					// NATS counts in seconds and takes no less than one.
+					// NATS takes whole seconds, at least one.
 					ttl: `${Math.max(1, Math.ceil(leftMs / 1000))}s`,
 					timeout: this.#timeoutMs,
 				},
@@ -116,7 +116,7 @@ export class IdempotencyBucket {
 		}
 	}
 
-	/** How many entries there are, and how many there may be. */
+	/** How many entries there are, and how many are allowed. */
 	async count(): Promise<{ keys: number; maxKeys: number }> {
 		const { state, config } =
 			await this.#manager.streams.info(idempotencyStream);
@@ -125,8 +125,8 @@ export class IdempotencyBucket {
 }
 
 /**
- * Entries beyond the bound, which receive keeps by looking at the count: in a cluster a full stream would refuse changes
- * of entries, too, and archive couldn't go on.
+ * Room in the stream beyond the allowed keys. Receive enforces the bound by looking at the count, because a full stream in
+ * a cluster would also refuse changes of entries, and archive couldn't go on.
  */
 export const keyHeadroom = 50_000;
 

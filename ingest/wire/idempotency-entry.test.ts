@@ -20,12 +20,12 @@ const released: IdempotencyEntry = {
 const stored: IdempotencyEntry = { ...released, state: "stored", frame: "p.1" };
 
 const afterDeadline = claim.deadlineMs + 1;
-/** The stream is empty, but for what is said of it. */
+/** An empty stream, except for what a case adds. */
 const far = { firstStoredAtMs: Number.NaN };
 
 test.each<[string, IdempotencyEntry, ShardProgress | undefined, string]>([
 	["a stored event", stored, undefined, "repeat"],
-	["an event that isn't stored", released, undefined, "take over"],
+	["a released event", released, undefined, "take over"],
 	["a claim", claim, undefined, "wait"],
 	[
 		"a claim at its deadline",
@@ -46,7 +46,7 @@ test.each<[string, IdempotencyEntry, ShardProgress | undefined, string]>([
 		"take over",
 	],
 	[
-		"a claim past its deadline, with none but later frames to be seen",
+		"a claim past its deadline, with only later frames unseen",
 		claim,
 		{
 			nowMs: afterDeadline,
@@ -57,7 +57,7 @@ test.each<[string, IdempotencyEntry, ShardProgress | undefined, string]>([
 		"take over",
 	],
 	[
-		"a claim past its deadline, with a frame of that very moment to be seen",
+		"a claim past its deadline, with a frame of that very moment unseen",
 		claim,
 		{
 			nowMs: afterDeadline,
@@ -68,13 +68,13 @@ test.each<[string, IdempotencyEntry, ShardProgress | undefined, string]>([
 		"wait",
 	],
 	[
-		"a claim on a stream that was made anew",
+		"a claim on a recreated stream",
 		claim,
 		{ ...far, nowMs: afterDeadline, lastSequence: 0, objectsDone: 0 },
 		"take over",
 	],
 	[
-		"a server that doesn't tell its time",
+		"a server that doesn't report its time",
 		claim,
 		{ ...far, nowMs: Number.NaN, lastSequence: 0, objectsDone: 0 },
 		"wait",
@@ -83,7 +83,7 @@ test.each<[string, IdempotencyEntry, ShardProgress | undefined, string]>([
 	expect(reactionTo(entry, progress)).toBe(expected);
 });
 
-test("a claim has its deadline after all that its claimant may publish, and ends with the first one's window", () => {
+test("a claim's deadline is claimMs after it, and its window is that of the key's first claim", () => {
 	expect(claim).toEqual({
 		state: "claimed",
 		event: "event",
@@ -105,7 +105,7 @@ test.each<[string, IdempotencyEntry | undefined, unknown]>([
 	["no entry", undefined, "keep"],
 	["another event's entry", { ...stored, event: "other" }, "keep"],
 	["its own claim", claim, stored],
-	["a claim that was given back", released, stored],
+	["a released claim", released, stored],
 	["its entry", stored, "keep"],
 	["the entry of another frame", { ...stored, frame: "q.1" }, "drop"],
 ])("an event found in the stream, with %s", (_, entry, expected) => {

@@ -1,36 +1,36 @@
 /**
- * What is known of one sender's key: an entry of the idempotency bucket under the key's digest, JSON. The rules of its
- * changes stand here as functions; docs/decisions/0006-a-sender-s-key-is-one-event.md argues that they suffice.
+ * The state of one sender's key: JSON in the idempotency bucket, under the key's digest. The functions here are the rules
+ * of its changes; docs/decisions/0006-a-sender-s-key-is-one-event.md argues that they suffice.
  *
- *     (none) → claimed → stored          the usual way
- *              claimed → released        its event is certainly not in the stream
+ *     (none) → claimed → stored              the usual way
+ *              claimed → released            the event is certainly not in the stream
  *              claimed, released → claimed   a repeat takes the id over
- *              any → (none)              at the end of the window
+ *              any → (none)                  at the end of the window
  */
 export type IdempotencyEntry = Claimed | Released | Stored;
 
 interface Known {
-	/** Event id, a UUID's text. The same in all states: who was told it may rely on it. */
+	/** The event id, a UUID's text. All states keep it, because senders rely on the id that they were told. */
 	event: string;
 	/** End of the window, milliseconds since the epoch. */
 	expiresAtMs: number;
 }
 
-/** A receiver has set out to store an event under this key. It may be stored. */
+/** A receiver is storing an event under this key. The event may already be stored. */
 export interface Claimed extends Known {
 	state: "claimed";
-	/** Whose it is: random, as only the claimant may release it. */
+	/** A random id of the claim, because only the claimant may release it. */
 	claim: string;
-	/** From then on the claimant publishes nothing any more; milliseconds since the epoch. */
+	/** The claimant publishes nothing after this; milliseconds since the epoch. */
 	deadlineMs: number;
 }
 
-/** No event is stored under this key, and none is on its way. */
+/** No event is stored under this key or on its way. */
 export interface Released extends Known {
 	state: "released";
 }
 
-/** The event stands in the stream or in the store, by this frame; copies of it in other frames are no events. */
+/** The event is in the stream or in the store, in this frame. Copies of it in other frames don't count. */
 export interface Stored extends Known {
 	state: "stored";
 	/** {@link file://./frame.ts frameId} */
@@ -38,24 +38,24 @@ export interface Stored extends Known {
 }
 
 /**
- * From a claim to its deadline: a publish is repeated for 60 s at most (design §4), and a minute is left for what was
- * on its way and for clocks.
+ * The time from a claim to its deadline: receive repeats a publish for 60 s at most, and the other minute is for messages
+ * on their way and for clock differences.
  */
 export const claimMs = 2 * 60_000;
 
-/** How far a shard's stream and its archiving are, read in the order of these fields. */
+/** How far a shard's stream and its archiving are. The fields are read in this order. */
 export interface ShardProgress {
 	/** NATS's clock. */
 	nowMs: number;
 	/** The stream's last sequence at that time. */
 	lastSequence: number;
-	/** When the oldest message that it had at that time was stored, on the same clock; NaN when it had none. */
+	/** When the stream's oldest message at that time was stored, on the same clock; NaN for an empty stream. */
 	firstStoredAtMs: number;
 	/** Archive has settled the keys of all events through this sequence. */
 	objectsDone: number;
 }
 
-/** What a request under this key is to do: nothing but say the event's id, wait for an outcome, or take the id over. */
+/** What a request with this key does: repeat the event's id, wait for an outcome, or take the id over. */
 export function reactionTo(
 	entry: IdempotencyEntry,
 	progress: ShardProgress | undefined,
@@ -71,9 +71,9 @@ export function reactionTo(
 }
 
 /**
- * The claim's event isn't stored and won't be: the claimant publishes no more, and archive has seen all that was stored
- * by the deadline, so that it would have made the entry `stored`. It has when it has seen all there is; or, as events
- * mostly go on coming, when it has purged all that is older than the deadline.
+ * The claim's event isn't stored and never will be. The claimant publishes nothing after the deadline, and archive has seen
+ * everything stored by then, so it would have made the entry `stored`. Archive has seen everything if it is at the end of
+ * the stream or, while events keep coming, if the stream's oldest message is younger than the deadline.
  */
 function isAbandoned(
 	{ deadlineMs }: Claimed,
@@ -85,7 +85,7 @@ function isAbandoned(
 	);
 }
 
-/** The entry of a claim: of a new event, or of the one whose id `before` has. */
+/** Makes the entry of a claim. @param before the entry whose id and window the claim takes over. */
 export function claimed(
 	event: string,
 	claim: string,
@@ -102,8 +102,8 @@ export function claimed(
 }
 
 /**
- * What becomes of the entry when the event is found in the stream, in this frame. `keep`: the event counts, and the
- * entry says so or knows nothing of the event. `drop`: it was stored before, by another frame.
+ * Returns the entry's next state when the event is found in the stream, in this frame. `keep`: the event counts, and the
+ * entry already says so or belongs to another event. `drop`: the event was stored before, in another frame.
  */
 export function onStored(
 	entry: IdempotencyEntry | undefined,
@@ -116,7 +116,7 @@ export function onStored(
 	return { state: "stored", event, expiresAtMs, frame };
 }
 
-/** What becomes of the entry when the claimant knows that its event isn't stored; undefined when it is not its own. */
+/** Returns the entry's next state when the claimant knows that its event isn't stored; undefined if the claim is no longer its own. */
 export function onRefused(
 	entry: IdempotencyEntry | undefined,
 	claim: string,

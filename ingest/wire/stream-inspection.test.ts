@@ -39,7 +39,7 @@ test.each<[keyof StreamConfig, unknown]>([
 	["sealed", true],
 	["deny_purge", true],
 	["subject_transform", { dest: "x" }],
-])("a stream with %s %j is refused by that name", (field, value) => {
+])("a stream with %s %j has a fault that names the setting", (field, value) => {
 	const [fault, ...others] = streamFaults({ ...safe, [field]: value });
 	expect(others).toEqual([]);
 	expect(fault).toContain(`stream s: `);
@@ -58,7 +58,7 @@ test("a server that syncs every write has no faults", () => {
 	).toEqual([]);
 });
 
-test("a server that can't be shown to sync every write is refused", () => {
+test("a server that doesn't report syncing every write has a fault", () => {
 	expect(serverFaults(server, []).join()).toContain("$SYS.REQ.SERVER.PING.JSZ");
 	expect(
 		serverFaults(server, [
@@ -68,7 +68,7 @@ test("a server that can't be shown to sync every write is refused", () => {
 	).toContain("server n2: set jetstream.sync_interval to always");
 });
 
-test("a server too old, or whose messages are smaller than a frame, is refused", () => {
+test("a server that is too old, or whose max_payload is smaller than a frame, has a fault", () => {
 	expect(
 		serverFaults({ ...server, version: "2.14.9" }, [syncing]).join(),
 	).toContain("2.15");

@@ -20,19 +20,19 @@ import {
 	serverStateSubject,
 } from "../../contracts/nats.ts";
 
-/** The stream that takes a shard's frames, and whether an event that it acknowledged could be lost. */
+/** The stream that takes a shard's frames, and whether it could lose an acknowledged event. */
 export interface ShardStream {
 	name: string;
-	/** Why an acknowledged event could be lost, each with what to change; empty when it can't (design §4). */
+	/** Each way to lose an acknowledged event, with what to change; empty for a safe stream. */
 	faults: string[];
-	/** This machine's clock minus the server's, milliseconds. */
+	/** This machine's clock minus the server's, in milliseconds. */
 	clockAheadMs: number;
 	info: StreamInfo;
 }
 
 /**
- * Finds the stream that takes the shard's subject and judges it and its servers.
- * Returns undefined while there is none. Throws what the connection throws when NATS doesn't answer.
+ * Finds the stream that takes the shard's subject and inspects it and its servers.
+ * Returns undefined if there is no such stream. Throws the connection's error when NATS doesn't answer.
  */
 export async function inspectShardStream(
 	connection: NatsConnection,
@@ -47,7 +47,7 @@ export async function inspectShardStream(
 	try {
 		info = await streams.info(name);
 	} catch (error) {
-		// Deleted between the two questions.
+		// The stream was deleted between the two requests.
 		if (error instanceof JetStreamApiError && error.status === 404)
 			return undefined;
 		throw error;
@@ -64,17 +64,17 @@ export async function inspectShardStream(
 	};
 }
 
-/** What in a stream's configuration could drop or refuse frames that Tidemill counts on. */
+/** Settings of a stream that could lose or refuse frames. */
 export function streamFaults(config: StreamConfig): string[] {
 	const checks: [fault: boolean, text: string][] = [
 		[config.storage !== StorageType.File, "storage must be file"],
 		[
 			config.retention !== RetentionPolicy.Limits,
-			"retention must be limits: others delete what a consumer has seen",
+			"retention must be limits: other policies delete what a consumer has seen",
 		],
 		[
 			config.discard !== DiscardPolicy.New,
-			"discard must be new: a full stream has to refuse, not forget",
+			"discard must be new: a full stream must refuse frames, not delete old ones",
 		],
 		[config.max_age > 0, "max_age must be 0"],
 		[config.max_msgs > 0, "max_msgs must be -1"],
@@ -89,11 +89,14 @@ export function streamFaults(config: StreamConfig): string[] {
 		],
 		[
 			config.persist_mode === PersistMode.Async,
-			"persist_mode must not be async: it acknowledges before it writes",
+			"persist_mode must not be async: it acknowledges a frame before it writes it",
 		],
 		[config.no_ack === true, "no_ack must be false"],
-		[config.sealed === true, "the stream is sealed"],
-		[config.deny_purge === true, "deny_purge must be false: archive purges"],
+		[config.sealed === true, "sealed must be false"],
+		[
+			config.deny_purge === true,
+			"deny_purge must be false: archive purges the stream",
+		],
 		[
 			config.subject_transform !== undefined,
 			"subject_transform must not be set",
@@ -104,13 +107,13 @@ export function streamFaults(config: StreamConfig): string[] {
 		.map(([, text]) => `stream ${config.name}: ${text}`);
 }
 
-/** One server's answer on {@link serverStateSubject}; the fields that matter here. */
+/** One server's answer on {@link serverStateSubject}, with the fields that matter here. */
 export interface ServerState {
 	server: { name: string };
 	data: { config?: { sync_always?: boolean } };
 }
 
-/** What in the servers could lose an acknowledged frame or refuse a whole one. */
+/** Settings of the servers that could lose an acknowledged frame or refuse a full one. */
 export function serverFaults(
 	server: Pick<ServerInfo, "version" | "max_payload"> | undefined,
 	states: readonly ServerState[],
@@ -121,22 +124,22 @@ export function serverFaults(
 		faults.push(`NATS ${server?.version}: upgrade to 2.15 or later`);
 	if ((server?.max_payload ?? 0) < maxFrameBytes)
 		faults.push(
-			`NATS: max_payload is ${server?.max_payload}, must be at least ${maxFrameBytes}`,
+			`NATS: max_payload is ${server?.max_payload}; it must be at least ${maxFrameBytes}`,
 		);
 	if (states.length === 0)
 		faults.push(
-			`NATS: no server tells how it syncs. Export ${serverStateSubject} from the system account (response_type: stream) to this account`,
+			`NATS: no server reports its sync_interval. Export ${serverStateSubject} from the system account (response_type: stream) to this account`,
 		);
-	// Absent when false, and on servers without JetStream, which have no config to tell.
+	// sync_always is absent when false. Servers without JetStream have no config.
 	for (const { server, data } of states)
 		if (data.config && data.config.sync_always !== true)
 			faults.push(
-				`NATS server ${server.name}: set jetstream.sync_interval to always; its acknowledgement doesn't survive a power loss`,
+				`NATS server ${server.name}: set jetstream.sync_interval to always; otherwise an acknowledged event can be lost in a power failure`,
 			);
 	return faults;
 }
 
-/** What each server says about its JetStream; none when this account may not ask. */
+/** Asks each server about its JetStream. Returns none if this account may not ask. */
 async function serverStates(
 	connection: NatsConnection,
 ): Promise<ServerState[]> {

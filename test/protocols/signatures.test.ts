@@ -10,12 +10,12 @@ import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
 import type { SignatureAuthorization } from "../../contracts/route.ts";
 import type { Source } from "../../crds/generated/types.ts";
-import { readClaim } from "../../ingest/receive/accept/signature/scheme.ts";
+import { readSignature } from "../../ingest/receive/authorization/presented-signature.ts";
 import {
 	isSigned,
 	isTimely,
 	openSigningKeys,
-} from "../../ingest/receive/accept/signature/verification.ts";
+} from "../../ingest/receive/authorization/signature-check.ts";
 import { authorize } from "../../operator/source/authorization.ts";
 import { SealKey } from "../../service/seal-key.ts";
 
@@ -79,11 +79,11 @@ function verifier(...of: Parameters<typeof resolve>) {
 		text: string | Buffer = body,
 		atMs = now,
 	): boolean => {
-		const claim = readClaim(signature, headers);
+		const presented = readSignature(signature, headers);
 		return (
-			claim !== undefined &&
-			isTimely(claim, signature.toleranceSeconds, atMs) &&
-			isSigned(claim, keys, Buffer.from(text))
+			presented !== undefined &&
+			isTimely(presented, signature.toleranceSeconds, atMs) &&
+			isSigned(presented, keys, Buffer.from(text))
 		);
 	};
 }

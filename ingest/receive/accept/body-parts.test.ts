@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { seededRandom } from "../../../test/support/seeded-random.ts";
 import { BodyParts, inOnePiece } from "./body-parts.ts";
 
-test("however a body is cut, its bytes come back in order", () => {
+test("a body in pieces of any size keeps its bytes in order", () => {
 	const random = seededRandom();
 	for (let round = 0; round < 200; round++) {
 		const pieces = Array.from({ length: Math.floor(random() * 40) }, () => {
@@ -12,7 +12,7 @@ test("however a body is cut, its bytes come back in order", () => {
 		const body = new BodyParts();
 		for (const piece of pieces) {
 			body.add(piece);
-			// Looking at it in between changes nothing.
+			// Reading the parts in between changes nothing.
 			if (random() < 0.1) expect(body.all.length).toBeGreaterThan(0);
 		}
 		const whole = Buffer.concat(pieces);
@@ -21,7 +21,7 @@ test("however a body is cut, its bytes come back in order", () => {
 	}
 });
 
-test("a body that comes byte by byte is held in few parts; one that comes whole is not copied", () => {
+test("a body that arrives byte by byte is held in few parts; one that arrives whole is not copied", () => {
 	const body = new BodyParts();
 	for (let n = 0; n < 100_000; n++) body.add(Buffer.from([n & 255]));
 	expect(body.all.length).toBeLessThan(30);

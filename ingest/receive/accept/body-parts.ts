@@ -1,10 +1,10 @@
-/** Smaller pieces are put together, so that a body in a million pieces doesn't take a hundred times its bytes. */
+/** Smaller pieces share a part, so that a body in a million pieces doesn't take a hundred times its bytes. */
 const partBytes = 4_096;
 
-/** A body as it comes in. */
+/** A body while it arrives. */
 export class BodyParts {
 	#parts: Buffer[] = [];
-	/** The last part, when it is one for small pieces. */
+	/** The last part, if it collects small pieces. */
 	#tail: Buffer | undefined;
 	#tailBytes = 0;
 
@@ -42,8 +42,8 @@ export class BodyParts {
 let scratch = Buffer.alloc(0);
 
 /**
- * The parts as one, to be read at once: it is valid until this is called again. One more copy of each large body would
- * have the garbage collector run all the time.
+ * Joins the parts into a buffer that is valid until the next call. Allocating a copy of every large body would keep the
+ * garbage collector running.
  */
 export function inOnePiece(parts: readonly Buffer[]): Buffer {
 	if (parts.length === 1) return parts[0]!;

@@ -7,7 +7,7 @@ import {
 	zstdCompressSync,
 } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { refusals } from "../refusal.ts";
+import { refusals } from "../answer/refusal.ts";
 import {
 	type ContentEncoding,
 	contentEncoding,
@@ -21,7 +21,7 @@ const compressBrotli = (bytes: Buffer) =>
 	});
 const body = Buffer.from(JSON.stringify({ text: "Käse ".repeat(1_000) }));
 
-test("an encoding is known by its name in any case; several or others are refused", () => {
+test("an encoding is recognised in any letter case; several encodings or unknown ones are refused", () => {
 	expect(contentEncoding(undefined)).toBeUndefined();
 	expect(contentEncoding("Identity")).toBeUndefined();
 	expect(contentEncoding(" GZip ")).toBe("gzip");
@@ -39,14 +39,14 @@ describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
 ])("%s (%s)", (encoding, _, compress) => {
 	const compressed = compress(body);
 
-	test("gives back what was compressed, up to the limit exactly", async () => {
+	test("decompresses up to exactly the limit", async () => {
 		expect(await decompress(encoding, compressed, body.length)).toEqual(body);
 		expect(await decompress(encoding, compressed, body.length - 1)).toBe(
 			refusals.BodyTooLarge,
 		);
 	});
 
-	test("a bomb is too large, and is not blown up", async () => {
+	test("refuses a bomb without decompressing all of it", async () => {
 		const bomb = compress(Buffer.alloc(16 * 1024 * 1024));
 		const before = process.memoryUsage().arrayBuffers;
 		expect(await decompress(encoding, bomb, 1_000_000)).toBe(
@@ -57,7 +57,7 @@ describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
 		);
 	});
 
-	test("what is cut off, goes on, or is something else is refused", async () => {
+	test("refuses a body that is incomplete, too long, or something else", async () => {
 		for (const bytes of [
 			compressed.subarray(0, -2),
 			compressed.subarray(0, 3),

@@ -7,20 +7,20 @@ import {
 	inflateRaw,
 	zstdDecompress,
 } from "node:zlib";
-import { type Refusal, refusals } from "../refusal.ts";
+import { type Refusal, refusals } from "../answer/refusal.ts";
 
 export type ContentEncoding = "gzip" | "deflate" | "br" | "zstd";
 
 const encodings = new Map<string, ContentEncoding>([
 	["gzip", "gzip"],
-	// RFC 9110 §8.4.1.3: the same.
+	// RFC 9110 §8.4.1.3: the same as gzip.
 	["x-gzip", "gzip"],
 	["deflate", "deflate"],
 	["br", "br"],
 	["zstd", "zstd"],
 ]);
 
-/** How a body is compressed; undefined when it isn't. */
+/** Reads a Content-Encoding header; undefined for an uncompressed body. */
 export function contentEncoding(
 	header: string | undefined,
 ): ContentEncoding | undefined | Refusal {
@@ -30,7 +30,7 @@ export function contentEncoding(
 	return encodings.get(name) ?? refusals.UnsupportedContentEncoding;
 }
 
-/** Decompresses off the event loop; never to more than `maxBytes`, however small the body is (a bomb). */
+/** Decompresses off the event loop, to `maxBytes` at most, however small the body is (a bomb). */
 export async function decompress(
 	encoding: ContentEncoding,
 	body: Buffer,
@@ -60,19 +60,19 @@ const decompressors: Record<
 	(body: Buffer, limits: Limits) => Promise<Buffer>
 > = {
 	gzip: promisify(gunzip),
-	// RFC 9110 §8.4.1.2: a zlib stream, which some senders leave bare.
+	// RFC 9110 §8.4.1.2: a zlib stream. Some senders leave out its header.
 	deflate: (body, limits) =>
 		hasZlibHeader(body) ? unzlib(body, limits) : inflateBare(body, limits),
 	br: promisify(brotliDecompress),
 	zstd: (body, limits) =>
 		unzstd(body, {
 			...limits,
-			// RFC 9659 §3: no window beyond 8 MB, which the decoder would have to hold.
+			// RFC 9659 §3: no window larger than 8 MB, since the decoder has to hold it.
 			params: { [constants.ZSTD_d_windowLogMax]: 23 },
 		}),
 };
 
-/** RFC 1950 §2.2: the method is deflate, and the first two bytes are a multiple of 31. */
+/** RFC 1950 §2.2: the method is deflate, and the first two bytes form a multiple of 31. */
 function hasZlibHeader(body: Buffer): boolean {
 	return (
 		body.length >= 2 &&

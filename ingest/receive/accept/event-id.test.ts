@@ -2,9 +2,9 @@ import { stringify, validate, version } from "uuid";
 import { expect, test } from "vitest";
 import { eventIdText, newEventId } from "./event-id.ts";
 
-test("an event's id is a UUIDv7 of its instant, and no two are the same", () => {
+test("an event id is a UUIDv7 of its instant, and no two are equal", () => {
 	const nowMs = Date.UTC(2026, 10, 21);
-	// More than one block of random bytes has.
+	// More ids than one block of random bytes serves.
 	const texts = Array.from({ length: 2_000 }, () => {
 		const id = newEventId(nowMs);
 		const text = eventIdText(id);

@@ -10,7 +10,7 @@ function parses(text: string): boolean {
 	}
 }
 
-test("whichever byte of a text is changed, removed or put in, it is JSON exactly if JSON.parse reads it", () => {
+test("a text with any byte changed, removed or inserted is JSON exactly if JSON.parse accepts it", () => {
 	const text =
 		' {"a":[1,-0.5e+10,2E-3,"\\"\\u00aF\\n"],"":{},"b":[[],true,false,null]}\n';
 	const wrong: string[] = [];
@@ -34,7 +34,7 @@ test("whichever byte of a text is changed, removed or put in, it is JSON exactly
 	expect(valid.size).toBeGreaterThan(1_000);
 });
 
-test("however deep it nests, each bracket is closed by its own", () => {
+test("each bracket must match its own, however deep they nest", () => {
 	const deep = (close: string) =>
 		'{"a":['.repeat(700) + close + "]}".repeat(699);
 	expect(isJSON(Buffer.from(deep("]}")))).toBe(true);
@@ -42,7 +42,7 @@ test("however deep it nests, each bracket is closed by its own", () => {
 		expect(isJSON(Buffer.from(deep(close)))).toBe(false);
 });
 
-test("bytes beyond ASCII stand for themselves in strings, and nowhere else", () => {
+test("bytes beyond ASCII are valid in strings and nowhere else", () => {
 	expect(isJSON(Buffer.from('"ü\u{1F600}\ufeff"'))).toBe(true);
 	for (const text of ["ü", "[1ü]", "\ufeff{}", "\u00a0{}", '{"a"ü:1}'])
 		expect(isJSON(Buffer.from(text))).toBe(false);

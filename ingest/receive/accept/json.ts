@@ -1,4 +1,4 @@
-/** What may follow where the text has been read up to. */
+/** What may come next. */
 type Expected =
 	| typeof value
 	| typeof firstElement
@@ -6,20 +6,20 @@ type Expected =
 	| typeof name
 	| typeof afterValue;
 const value = 0;
-/** Or the end of an empty array. */
+/** A value, or the end of an empty array. */
 const firstElement = 1;
-/** Or the end of an empty object. */
+/** A name, or the end of an empty object. */
 const firstName = 2;
 const name = 3;
 const afterValue = 4;
 
-/** The brackets that are open, reused by all texts: a text is read in one go. */
+/** The open brackets. All texts share it, since each is read in one go. */
 let open = new Uint8Array(256);
 
 /**
- * Whether bytes that are UTF-8 are one JSON value (RFC 8259), with white space around it. Byte by byte and without a
- * trace in memory: for short texts less than half of what JSON.parse takes, which makes a string and a tree first. For
- * long ones it is the other way round.
+ * Whether UTF-8 bytes are one JSON value (RFC 8259), with white space around it. It allocates nothing, and takes less
+ * than half the time of JSON.parse for short texts, since JSON.parse makes a string and a tree first. Long texts are
+ * slower than with JSON.parse.
  */
 export function isJSON(text: Uint8Array): boolean {
 	let at = 0;
@@ -62,7 +62,7 @@ export function isJSON(text: Uint8Array): boolean {
 	}
 }
 
-/** Beyond every text, and a small integer to V8: any other number makes each index slow. */
+/** Beyond every text, and a small integer to V8: larger numbers make each index slow. */
 const nowhere = 2 ** 30 - 1;
 
 const quote = 0x22;
@@ -80,13 +80,13 @@ const closeBrace = 0x7d;
 const whitespace = bytes(" \t\n\r");
 const digit = bytes("0123456789");
 const hexDigit = bytes("0123456789abcdefABCDEF");
-/** What may follow a backslash, but for u. */
+/** Bytes that may follow a backslash, except u. */
 const escaped = bytes('"\\/bfnrt');
-/** What stands for itself in a string. */
+/** Bytes that stand for themselves in a string. */
 const plain = new Uint8Array(256).fill(1, 0x20);
 plain[quote] = plain[backslash] = 0;
 
-/** A table of which bytes stand in the text. */
+/** A table of the bytes in the text. */
 function bytes(text: string): Uint8Array {
 	const table = new Uint8Array(256);
 	for (const byte of Buffer.from(text)) table[byte] = 1;
@@ -103,7 +103,7 @@ function skipDigits(text: Uint8Array, at: number): number {
 	return at;
 }
 
-/** Where the value that isn't an array or object ends; {@link nowhere} when it is none. */
+/** Where a value other than an array or object ends; {@link nowhere} if there is none. */
 function scalarEnd(text: Uint8Array, at: number, first: number): number {
 	switch (first) {
 		case quote:
@@ -125,9 +125,9 @@ function literalEnd(text: Uint8Array, at: number, literal: string): number {
 	return at + literal.length;
 }
 
-/** RFC 8259 §7. @param at behind the opening quote. */
+/** RFC 8259 §7. @param at the byte after the opening quote. */
 function stringEnd(text: Uint8Array, at: number): number {
-	// Read once: the loop takes half the time.
+	// Reading it once halves the time of the loop.
 	const { length } = text;
 	for (;;) {
 		while (at < length && plain[text[at]!] === 1) at++;
@@ -146,7 +146,7 @@ function stringEnd(text: Uint8Array, at: number): number {
 /** RFC 8259 §6. */
 function numberEnd(text: Uint8Array, at: number): number {
 	const start = text[at] === minus ? at + 1 : at;
-	// A zero stands alone.
+	// No digit may follow a leading zero.
 	let end = text[start] === zero ? start + 1 : skipDigits(text, start);
 	if (end === start) return nowhere;
 	if (text[end] === dot) {

@@ -16,13 +16,13 @@ function keyOf(
 
 const header: Place = { header: "webhook-id" };
 
-test("a key is a digest of the Source and what the sender sent", () => {
+test("a key is a digest of the Source and the sender's value", () => {
 	const one = keyOf(header, { "webhook-id": "msg_1" }, "{}");
 	expect(one).toMatch(/^[0-9a-f]{32}$/);
 	expect(keyOf(header, { "webhook-id": "msg_1" }, "[]")).toBe(one);
 	expect(keyOf(header, { "webhook-id": "msg_2" }, "{}")).not.toBe(one);
 	expect(keyOf(header, { "webhook-id": "msg_1" }, "{}", "b")).not.toBe(one);
-	// The same wherever it stands.
+	// Header and body give the same key.
 	expect(keyOf({ bodyPointer: "/id" }, {}, '{"id":"msg_1"}')).toBe(one);
 });
 
@@ -39,11 +39,11 @@ test.each<[string, string]>([
 	);
 });
 
-test("a whole number is a key like its text, as long as it is exact", () => {
+test("an integer is the same key as its text, if JavaScript holds it exactly", () => {
 	expect(keyOf({ bodyPointer: "/id" }, {}, '{"id":9007199254740991}')).toBe(
 		keyOf(header, { "webhook-id": "9007199254740991" }, ""),
 	);
-	// Two of these would be one.
+	// Two such numbers could become one.
 	for (const id of ["9007199254740993", "1e400", "1.5"])
 		expect(keyOf({ bodyPointer: "/id" }, {}, `{"id":${id}}`)).toBeUndefined();
 });
@@ -65,12 +65,12 @@ test.each([
 	expect(keyOf({ bodyPointer }, {}, body)).toBeUndefined();
 });
 
-test("an absent or empty header is no key", () => {
+test("a missing or empty header is no key", () => {
 	expect(keyOf(header, {}, "{}")).toBeUndefined();
 	expect(keyOf(header, { "webhook-id": "" }, "{}")).toBeUndefined();
 });
 
-test("a Source that doesn't ask for keys has none", () => {
+test("a Source that asks for no keys has none", () => {
 	const headers = { "webhook-id": "msg_1" };
 	expect(senderKey({ sourceKey: "a" }, headers, Buffer.from(""))).toBe(
 		undefined,

@@ -3,8 +3,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../contracts/route.ts";
 
 /**
- * Digest of the request's idempotency key, 32 hex digits; undefined when it has none, or none is asked for. The source key goes into it, so that
- * no two Sources share a key, and whoever reads the bucket can't guess at what senders sent.
+ * Digest of the request's idempotency key, 32 hex digits; undefined when the request has none or its Source asks for
+ * none. The source key is part of the digest, so that no two Sources share a key, and a reader of the bucket can't guess
+ * what senders sent.
  *
  * @param body JSON text.
  */
@@ -21,7 +22,7 @@ export function senderKey(
 	return hash("sha256", `${sourceKey}\n${value}`).slice(0, 32);
 }
 
-/** What JSON Pointer (RFC 6901 §4) finds in the body, if it can be a key: text, or a whole number that is exact. */
+/** The value of a JSON Pointer (RFC 6901 §4), if it can be a key: a string, or an integer that JavaScript holds exactly. */
 function valueAt(pointer: string, body: Uint8Array): string | undefined {
 	let value: unknown = JSON.parse(Buffer.from(body).toString());
 	for (const part of pointer.split("/").slice(1)) {
@@ -32,6 +33,6 @@ function valueAt(pointer: string, body: Uint8Array): string | undefined {
 		value = (value as Record<string, unknown>)[name];
 	}
 	if (typeof value === "string") return value;
-	// Beyond that, two different numbers become one.
+	// Two larger numbers could become one.
 	return Number.isSafeInteger(value) ? String(value) : undefined;
 }

@@ -1,134 +1,77 @@
-import { isUtf8 } from "node:buffer";
-import type { IncomingHttpHeaders } from "node:http";
-import type { Route } from "../../../contracts/route.ts";
-import type { ContentKind } from "../../wire/frame.ts";
-import { contentKind, maxEventBodyBytes } from "../accept/content.ts";
-import {
-	type ContentEncoding,
-	contentEncoding,
-} from "../accept/content-encoding.ts";
-import { readClaim, type SignatureClaim } from "../accept/signature/scheme.ts";
-import { isSigned, isTimely } from "../accept/signature/verification.ts";
-import { methodNotAllowed, type Refusal, refusals } from "../refusal.ts";
-import { hasUrlKey, isAuthorized, parseAddress } from "../url/address.ts";
-import type {
-	Destination,
-	RouteTable,
-	ServedRoute,
-} from "../url/route-table.ts";
-import {
-	allowedMethods,
-	type Greeting,
-	greetByHead,
-} from "../url/url-challenge.ts";
+import type { Share } from "./budget.ts";
+import type { ConcurrencyLimit, Waiter } from "./concurrency-limit.ts";
 
-/** A request whose body is welcome. */
-export interface Admission {
-	route: ServedRoute;
-	/** What the body must be shown to be signed by; undefined for a source without signatures. */
-	signature: SignatureClaim | undefined;
-	kind: ContentKind;
-	encoding: ContentEncoding | undefined;
-	/** The captured headers as a JSON object; empty when there are none. */
-	headers: string;
-	/** As it is sent, and after decompression. */
-	maxBodyBytes: number;
+/** The request that an {@link Admission} belongs to. */
+interface Admitted {
+	/** It is its turn. */
+	begin(): void;
+	/** It has waited too long for its turn. It must leave by itself then. */
+	giveUp(): void;
 }
 
-/** Finds the source that a request is for. Who doesn't show its url key isn't told that there is one. */
-export function findSource(
-	target: string,
-	routes: Pick<RouteTable, "find" | "isSynced" | "remember" | "remembered">,
-): Destination | Refusal {
-	const remembered = routes.remembered(target);
-	if (remembered) return remembered;
-	const address = parseAddress(target);
-	if (!address) return refusals.UnknownURL;
-	const route = routes.find(address.sourceKey);
-	if (!route || !hasUrlKey(route, address.urlKey))
-		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
-	const destination = { route, address };
-	// A query may differ from event to event, and hold a token.
-	if (address.query === undefined) routes.remember(target, destination);
-	return destination;
-}
+/** What one request holds of receive: a place in its source's share and a turn until it is answered, and the bytes of its body. */
+export class Admission implements Waiter {
+	/** Since when the sender has been waiting for receive. */
+	waitingSinceMs = performance.now();
+	/** Bytes that it holds of the share. */
+	bytes = 0;
+	readonly #source: string;
+	readonly #share: Share;
+	readonly #limit: ConcurrencyLimit;
+	readonly #admitted: Admitted;
+	#hasTurn = false;
+	#waitedMs = 0;
 
-/** Decides by request line and headers alone. What is told depends on nothing that the sender hasn't shown a key to. */
-export function admit(
-	{ route, address }: Destination,
-	method: string,
-	headers: IncomingHttpHeaders,
-	nowMs: number,
-): Admission | Greeting | Refusal {
-	const { query } = address;
-	const greeting = greetByHead(route, { method, query, headers });
-	if (method !== "POST")
-		return greeting ?? methodNotAllowed(allowedMethods(route));
-	const signature = authorize(route, headers, address.token, nowMs);
-	if (signature && "status" in signature) return signature;
-	if (route.suspended && !signature) return refusals.SourceSuspended;
+	/** @param share already counts the request. */
+	constructor(
+		source: string,
+		share: Share,
+		limit: ConcurrencyLimit,
+		admitted: Admitted,
+	) {
+		this.#source = source;
+		this.#share = share;
+		this.#limit = limit;
+		this.#admitted = admitted;
+	}
 
-	if (greeting) return greeting;
+	/** Calls `begin` of the request when it is its turn, mostly at once. */
+	awaitTurn(): void {
+		this.#limit.enter(this.#source, this);
+	}
 
-	const encoding = contentEncoding(headers["content-encoding"]);
-	if (typeof encoding === "object") return encoding;
-	const kind = contentKind(headers["content-type"]);
-	if (typeof kind !== "string") return kind;
-	const maxBodyBytes = Math.min(route.maxBodyBytes, maxEventBodyBytes);
-	if (Number(headers["content-length"]) > maxBodyBytes)
-		return refusals.BodyTooLarge;
-	return {
-		route,
-		signature,
-		kind,
-		encoding,
-		headers: capture(route, headers),
-		maxBodyBytes,
-	};
-}
+	begin(): void {
+		this.#hasTurn = true;
+		this.#waitedMs = performance.now() - this.waitingSinceMs;
+		this.#admitted.begin();
+	}
 
-/** Decides by the body, as it was sent, what the head alone couldn't; undefined when the request is welcome. */
-export function refuseByBody(
-	{ route, signature }: Admission,
-	body: Buffer,
-): Refusal | undefined {
-	if (!signature) return undefined;
-	if (!isSigned(signature, route.signingKeys!, body))
-		return refusals.SignatureInvalid;
-	return route.suspended ? refusals.SourceSuspended : undefined;
-}
+	giveUp(): void {
+		this.#admitted.giveUp();
+	}
 
-/** What the body is yet to be checked against; undefined when the head is enough. */
-function authorize(
-	route: ServedRoute,
-	headers: IncomingHttpHeaders,
-	queryToken: string | undefined,
-	nowMs: number,
-): SignatureClaim | Refusal | undefined {
-	const { authorization } = route;
-	if (authorization.type !== "Signature")
-		return isAuthorized(route, headers, queryToken)
-			? undefined
-			: refusals.Unauthorized;
-	if (!route.signingKeys) return refusals.KeyUnavailable;
-	const claim = readClaim(authorization, headers);
-	return claim && isTimely(claim, authorization.toleranceSeconds, nowMs)
-		? claim
-		: refusals.SignatureInvalid;
-}
+	/** The body is whole. The time that the sender took to send it doesn't count as waiting; the wait for a turn does. */
+	discountReading(): void {
+		this.waitingSinceMs = performance.now() - this.#waitedMs;
+	}
 
-function capture(route: Route, headers: IncomingHttpHeaders): string {
-	if (route.capturedHeaders.length === 0) return "";
-	const captured = route.capturedHeaders
-		.filter((name) => Object.hasOwn(headers, name))
-		.map((name) => [name, readable(String(headers[name]))]);
-	return captured.length === 0
-		? ""
-		: JSON.stringify(Object.fromEntries(captured));
-}
+	/** Holds more bytes; false when the share has no room for them. */
+	take(bytes: number): boolean {
+		if (!this.#share.take(bytes)) return false;
+		this.bytes += bytes;
+		return true;
+	}
 
-/** node:http reads every byte as Latin-1; senders who go beyond ASCII mostly mean UTF-8 (RFC 9110 §5.5 leaves it open). */
-function readable(value: string): string {
-	const bytes = Buffer.from(value, "latin1");
-	return isUtf8(bytes) ? bytes.toString() : value;
+	/** Holds this many bytes from now on, even if they are more than the share has room for. */
+	keep(bytes: number): void {
+		this.#share.give(this.bytes - bytes);
+		this.bytes = bytes;
+	}
+
+	/** The request is answered and makes room for the next one. Its bytes may be needed for longer. */
+	leave(): void {
+		this.#share.leave();
+		if (this.#hasTurn) this.#limit.leave(this.#source);
+		else this.#limit.withdraw(this.#source, this);
+	}
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Budget } from "./budget.ts";
 
-test("a source alone has half, and leaves room for others, of whom each has less", () => {
+test("a source alone gets half, and each further source gets less", () => {
 	const budget = new Budget(100, 1_000);
 	const fill = (source: string) => {
 		let entered = 0;
@@ -14,7 +14,7 @@ test("a source alone has half, and leaves room for others, of whom each has less
 	expect(budget.requests).toBe(88);
 });
 
-test("bytes likewise; what is given back is there for others", () => {
+test("the same holds for bytes, and returned bytes are free for others", () => {
 	const budget = new Budget(100, 1_000);
 	const a = budget.enter("a")!;
 	const b = budget.enter("b")!;
@@ -27,7 +27,7 @@ test("bytes likewise; what is given back is there for others", () => {
 	expect(budget.bytes).toBe(375);
 });
 
-test("a source that left has nothing held against it", () => {
+test("a source that holds nothing starts afresh", () => {
 	const budget = new Budget(2, 10);
 	for (let i = 0; i < 5; i++) {
 		const share = budget.enter("a")!;

@@ -1,6 +1,6 @@
 /**
- * Bounds what is held in memory at once: requests that aren't answered, and bytes of bodies that aren't stored. A source
- * may hold as much as is free beside it, so that one alone never has more than half, and another always finds room.
+ * Bounds what receive holds in memory: requests without an answer, and bytes of bodies that aren't stored yet. A source
+ * may hold as much as is still free, so that one source alone never has more than half and another always finds room.
  */
 export class Budget {
 	requests = 0;
@@ -14,7 +14,7 @@ export class Budget {
 		this.maxBytes = maxBytes;
 	}
 
-	/** Counts a request of a source in; undefined when there is no room for it. */
+	/** Counts a request of a source; undefined when there is no room for it. */
 	enter(source: string): Share | undefined {
 		const share = this.#shares.get(source) ?? this.#newShare(source);
 		return share.enter() ? share : undefined;
@@ -27,7 +27,7 @@ export class Budget {
 	}
 }
 
-/** What one source holds of a budget. It is gone when it holds nothing. */
+/** What one source holds of a budget. The budget forgets an empty share. */
 export class Share {
 	#requests = 0;
 	#bytes = 0;
@@ -53,7 +53,7 @@ export class Share {
 		this.#forgetIfEmpty();
 	}
 
-	/** Counts bytes in; false when there is no room for them. */
+	/** Counts bytes; false when there is no room for them. */
 	take(bytes: number): boolean {
 		const free = this.#budget.maxBytes - this.#budget.bytes - bytes;
 		if (this.#bytes + bytes > free) return this.#refuse();

@@ -1,7 +1,7 @@
 /** A request that waits for its turn. */
 export interface Waiter {
-	/** On the clock of {@link Turnstile.tick}. */
-	waitsSinceMs: number;
+	/** On the clock of {@link ConcurrencyLimit.tick}. */
+	waitingSinceMs: number;
 	/** It is its turn. */
 	begin(): void;
 	/** It has waited too long. It must withdraw by itself then. */
@@ -9,33 +9,33 @@ export interface Waiter {
 }
 
 /**
- * How many requests of one source are worked on at once while others send, too: about 1 ms of work. With 64 the others
- * wait half as long again, and the flood gets a quarter more through.
+ * How many requests of one source run at once while other sources send: about 1 ms of work. A limit of 64 makes the
+ * others wait half as long again, and lets a quarter more of the flood through.
  */
-const maxTogether = 32;
-/** The answer to one that waits is due within 1 s (design §4). */
+const maxConcurrent = 32;
+/** A waiting sender gets its answer within 1 s. */
 const maxWaitMs = 800;
 
-/** How long a source counts as sending after its last request: one to two of these. */
-const memoryMs = 1_000;
+/** A source counts as sending for one to two of these after its last request. */
+const recentMs = 1_000;
 
 interface Lane {
-	working: number;
+	running: number;
 	/**
-	 * In the order in which they came. Not a Set: when its table is full of what was deleted it takes a new one, to which the
-	 * old one points. Once one of them has grown old, all later ones, with who waited in them, live until the next major collection.
+	 * In order of arrival. Not a Set: when a Set's table is full of deleted entries it takes a new table, and the old table
+	 * points to the new one. Once one table is old, all later tables and their waiters live until the next major collection.
 	 */
 	waiting: Waiter[];
 }
 
 /**
- * Keeps a source that floods from making all others wait: beyond so many requests at once its next ones are read no
- * further until earlier ones are answered. A source that is alone isn't held back.
+ * Keeps a flood from one source from delaying all others. Beyond a number of concurrent requests receive doesn't read
+ * the source's next ones until earlier ones are answered. A source that sends alone has no limit.
  */
-export class Turnstile {
+export class ConcurrencyLimit {
 	readonly #lanes = new Map<string, Lane>();
 	#recent = new Set<string>();
-	/** Those that were recent before. */
+	/** The sources of the period before. */
 	#earlier = new Set<string>();
 	#recentSinceMs = 0;
 
@@ -44,51 +44,51 @@ export class Turnstile {
 		this.#recent.add(source);
 		let lane = this.#lanes.get(source);
 		if (!lane) {
-			lane = { working: 0, waiting: [] };
+			lane = { running: 0, waiting: [] };
 			this.#lanes.set(source, lane);
 		}
 		if (this.#isFull(lane)) {
 			lane.waiting.push(waiter);
 			return;
 		}
-		lane.working++;
+		lane.running++;
 		waiter.begin();
 	}
 
-	/** One that had its turn is done. */
+	/** A request that had its turn is done. */
 	leave(source: string): void {
 		const lane = this.#lanes.get(source);
 		if (!lane) return;
-		lane.working--;
+		lane.running--;
 		while (lane.waiting.length > 0 && !this.#isFull(lane)) {
-			lane.working++;
+			lane.running++;
 			lane.waiting.shift()!.begin();
 		}
-		if (lane.working === 0) this.#lanes.delete(source);
+		if (lane.running === 0) this.#lanes.delete(source);
 	}
 
-	/** One that waits for its turn goes away. */
+	/** A request that waits for its turn goes away. */
 	withdraw(source: string, waiter: Waiter): void {
 		const waiting = this.#lanes.get(source)?.waiting ?? [];
 		const at = waiting.indexOf(waiter);
 		if (at >= 0) waiting.splice(at, 1);
 	}
 
-	/** To be called a few times a second, by a clock that never jumps. */
+	/** Call it a few times a second, with a clock that never jumps. */
 	tick(nowMs: number): void {
-		if (nowMs - this.#recentSinceMs >= memoryMs) {
+		if (nowMs - this.#recentSinceMs >= recentMs) {
 			this.#earlier = this.#recent;
 			this.#recent = new Set();
 			this.#recentSinceMs = nowMs;
 		}
-		const isLate = ({ waitsSinceMs }: Waiter) =>
-			nowMs - waitsSinceMs >= maxWaitMs;
+		const isLate = ({ waitingSinceMs }: Waiter) =>
+			nowMs - waitingSinceMs >= maxWaitMs;
 		for (const { waiting } of this.#lanes.values())
 			for (const waiter of waiting.filter(isLate)) waiter.giveUp();
 	}
 
 	#isFull(lane: Lane): boolean {
-		return lane.working >= maxTogether && this.#hasSeveralSources();
+		return lane.running >= maxConcurrent && this.#hasSeveralSources();
 	}
 
 	#hasSeveralSources(): boolean {

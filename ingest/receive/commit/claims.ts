@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Route } from "../../../contracts/route.ts";
 import type { Logger } from "../../../service/log.ts";
 import { frameId } from "../../wire/frame.ts";
@@ -16,39 +15,45 @@ import {
 	reactionTo,
 	type ShardProgress,
 } from "../../wire/idempotency-entry.ts";
-import { type Refusal, refusals } from "../refusal.ts";
-import type { OutgoingFrame, PublishOutcome } from "./committer.ts";
+import { type Refusal, refusals } from "../answer/refusal.ts";
+import type { OutgoingFrame } from "./frame-builder.ts";
+import type { PublishOutcome } from "./frame-publisher.ts";
 
-/** Leave to store an event under this id. It is to be settled, with what became of it. */
+/** The right to store an event under this id. Its holder must settle it with what became of the event. */
 export interface Claim {
 	key: string;
 	entry: Claimed;
-	/** Undefined when NATS didn't say whether it was written. */
+	/** Undefined when NATS didn't say whether it wrote the entry. */
 	revision: number | undefined;
 }
 
 export interface ClaimsOptions {
 	bucket: Pick<IdempotencyBucket, "read" | "write" | "count">;
-	/** Events of the shard can be stored now. */
+	/** Whether the shard can store events now. */
 	isOpen(shard: number): boolean;
 	progress(shard: number): Promise<ShardProgress>;
+	/** Milliseconds since the epoch. */
+	dateMs(): number;
+	/** Milliseconds of a clock that never jumps. */
+	now(): number;
+	delay(ms: number): Promise<void>;
 	log: Logger;
 }
 
-/** What became of a request under a key: for metrics. */
+/** What became of a request with a key: for metrics. */
 export type KeyOutcome = "claimed" | "taken_over" | "repeated" | "refused";
 
-/** Beyond these, archive does what is left to do: memory stays bounded when NATS is away. */
+/** Beyond these archive settles the rest, so that memory stays bounded while NATS is away. */
 const maxSettling = 10_000;
 const settleForMs = 60_000;
 const maxBackoffMs = 5_000;
-/** Beyond that, this process was stopped meanwhile, and its claim may be another's by now. */
+/** After this long the process was stopped in between, and another may hold the claim by now. */
 const maxClaimMs = 10_000;
 const countEveryMs = 1_000;
 
-/** Receive's part in {@link file://../../wire/idempotency-entry.ts}: it claims keys, and says what became of the events. */
+/** Receive's part in {@link file://../../wire/idempotency-entry.ts}: it claims keys and settles the claims. */
 export class Claims {
-	/** Entries in the bucket when it was last looked at. */
+	/** Entries in the bucket at the last look. */
 	keys = 0;
 	readonly outcomes: Record<KeyOutcome, number> = {
 		claimed: 0,
@@ -66,20 +71,21 @@ export class Claims {
 	}
 
 	/**
-	 * Asks for leave to store an event. Never rejects; settles within a few times the bucket's timeout.
+	 * Claims a key for an event. Never rejects; settles within a few times the bucket's timeout.
 	 *
-	 * @param event the id that it gets if the key is new.
+	 * @param event the event's id if the key is new.
 	 */
 	async claim(
 		key: string,
 		event: string,
 		route: Pick<Route, "shard" | "idempotency">,
 	): Promise<Claim | { repeatOf: string } | Refusal> {
-		const startedAtMs = performance.now();
+		const { now, log } = this.#options;
+		const startedAtMs = now();
 		try {
 			const answer = await this.#claim(key, event, route);
 			this.#count();
-			if ("entry" in answer && performance.now() - startedAtMs > maxClaimMs) {
+			if ("entry" in answer && now() - startedAtMs > maxClaimMs) {
 				this.#giveBack(answer);
 				throw new Error("it took too long");
 			}
@@ -89,7 +95,7 @@ export class Claims {
 			else this.outcomes.taken_over++;
 			return answer;
 		} catch (error) {
-			this.#options.log.debug({ err: error }, "a key couldn't be claimed");
+			log.debug({ err: error }, "failed to claim an idempotency key");
 			this.outcomes.refused++;
 			return error instanceof IdempotencyBucketFull
 				? refusals.TooManyKeys
@@ -102,25 +108,25 @@ export class Claims {
 		event: string,
 		route: Pick<Route, "shard" | "idempotency">,
 	): Promise<Claim | { repeatOf: string } | Refusal> {
-		const { bucket, isOpen, progress } = this.#options;
+		const { bucket, isOpen, progress, dateMs } = this.#options;
 		const { shard, idempotency } = route;
 		if (!isOpen(shard)) return refusals.StorageUnavailable;
 		const windowMs = idempotency!.windowSeconds * 1000;
-		const times = { nowMs: Date.now(), windowMs };
+		const times = { nowMs: dateMs(), windowMs };
 		if (this.keys < this.#maxKeys) {
 			const entry = claimed(event, randomUUID(), times);
 			const claim = await this.#write(key, entry, 0);
 			if (claim) return claim;
 		}
 		const kept = await bucket.read(key);
-		// It has just expired, or was never there: the next try gets it.
+		// The entry has just expired or never existed. The sender's next try gets the key.
 		if (!kept)
 			return this.keys < this.#maxKeys
 				? refusals.KeyInUse
 				: refusals.TooManyKeys;
 		const before = kept.entry;
 		const isDue = before.state === "claimed" && times.nowMs > before.deadlineMs;
-		// Who doesn't hear how far archive is waits on.
+		// Without an answer about archive's progress the sender must wait.
 		const far = isDue
 			? await progress(shard).catch(() => undefined)
 			: undefined;
@@ -138,7 +144,7 @@ export class Claims {
 		}
 	}
 
-	/** The claim; undefined when another was first. When NATS doesn't say, it is given back in the background. */
+	/** Returns undefined when another write was first. When NATS doesn't say, the claim is given back in the background. */
 	async #write(
 		key: string,
 		entry: Claimed,
@@ -154,14 +160,14 @@ export class Claims {
 		}
 	}
 
-	/** Says what became of the event: `stored` in this frame, `refused` if it is in none. Settles nothing else. */
+	/** Records what became of the event: `stored` in this frame, or `refused`. An `unknown` outcome is left to archive. */
 	settle(claim: Claim, outcome: PublishOutcome, frame?: OutgoingFrame): void {
 		if (outcome === "stored")
 			this.#markStored(claim, frameId(frame!.process, frame!.number));
 		else if (outcome === "refused") this.#giveBack(claim);
 	}
 
-	/** Repeats are told so from now on. */
+	/** From now on a repeat gets this event's id. */
 	#markStored(claim: Claim, frame: string): void {
 		const { event } = claim.entry;
 		this.#settleInBackground(claim, (entry) => {
@@ -170,14 +176,14 @@ export class Claims {
 		});
 	}
 
-	/** A repeat need not wait. */
+	/** From now on a repeat can take the id over without waiting. */
 	#giveBack(claim: Claim): void {
 		this.#settleInBackground(claim, (entry) =>
 			onRefused(entry, claim.entry.claim),
 		);
 	}
 
-	/** Settles when nothing is left to say about earlier claims. */
+	/** Settles when every earlier claim is settled or given up. */
 	async settled(): Promise<void> {
 		while (this.#settling.size > 0) await Promise.all(this.#settling);
 	}
@@ -193,18 +199,18 @@ export class Claims {
 		this.#settling.add(settling);
 	}
 
-	/** Gives up after a minute: then archive, or time, tells what became of the event. */
+	/** Gives up after a minute: then archive records the event, or the claim's deadline frees the key. */
 	async #settle(
 		claim: Claim,
 		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): Promise<void> {
-		const { bucket } = this.#options;
-		const untilMs = performance.now() + settleForMs;
+		const { bucket, now, delay } = this.#options;
+		const untilMs = now() + settleForMs;
 		let kept: { entry: IdempotencyEntry; revision: number } | undefined =
 			claim.revision === undefined
 				? undefined
 				: { entry: claim.entry, revision: claim.revision };
-		for (let failures = 0; performance.now() < untilMs; ) {
+		for (let failures = 0; now() < untilMs; ) {
 			try {
 				kept ??= await bucket.read(claim.key);
 				if (kept) {
@@ -215,27 +221,28 @@ export class Claims {
 					kept = undefined;
 					continue;
 				}
-				// Expired; but a write that NATS said nothing of may still be on its way.
+				// The entry has expired, unless a write whose outcome is unknown is still on its way.
 				if (claim.revision !== undefined) return;
 			} catch {
 				kept = undefined;
 			}
 			const bound = Math.min(maxBackoffMs, 250 * 2 ** failures++);
-			await delay(bound * (0.5 + Math.random() / 2), undefined, { ref: false });
+			await delay(bound * (0.5 + Math.random() / 2));
 		}
 	}
 
-	/** Looks at the bucket while keys come in, and no more than once a second. */
+	/** Counts the bucket's entries while keys come in, once a second at most. */
 	#count(): void {
-		const nowMs = performance.now();
+		const { bucket, now } = this.#options;
+		const nowMs = now();
 		if (nowMs - this.#countedAtMs < countEveryMs) return;
 		this.#countedAtMs = nowMs;
-		this.#options.bucket.count().then(
+		bucket.count().then(
 			({ keys, maxKeys }) => {
 				this.keys = keys;
 				this.#maxKeys = maxKeys;
 			},
-			// The next look will tell.
+			// Ignore a failure; the next look will tell.
 			() => undefined,
 		);
 	}

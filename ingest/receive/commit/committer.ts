@@ -1,128 +1,101 @@
-import { encodeFrameHead } from "../../wire/frame.ts";
-import { selectFairly } from "./fair-selection.ts";
-import { FrameMemory } from "./frame-memory.ts";
+import {
+	type EncodedEvent,
+	FrameBuilder,
+	type FrameBuilderOptions,
+	type OutgoingFrame,
+} from "./frame-builder.ts";
+import type { PublishOutcome } from "./frame-publisher.ts";
 
-/** An event on its way into a frame, and its sender, who is answered exactly once: when it is stored, or given up. */
-export interface PendingEvent {
-	/** Source key. */
-	source: string;
+/** An event that waits to be stored, and its sender, who is answered exactly once: when the event is stored or given up. */
+export interface PendingEvent extends EncodedEvent {
 	/** When it was received, on the clock of {@link CommitterOptions.now}. */
-	waitsSinceMs: number;
-	/** The event as it stands in a frame. */
-	encoded: readonly Uint8Array[];
-	bytes: number;
-	/** It has an idempotency key. */
-	hasKey?: boolean;
+	readonly waitingSinceMs: number;
 	answerStored(): void;
 	answerUnavailable(): void;
 	/**
-	 * Receive holds the event's bytes no longer, and this became of it; `refused` also when it stood in no frame.
-	 * Its sender may have been answered long before.
+	 * Receive holds the event's bytes no longer, and this became of the event. The outcome is `refused` too if the event
+	 * was in no frame. Its sender may have been answered long before.
 	 */
 	release(outcome: PublishOutcome, frame?: OutgoingFrame): void;
 }
 
-export interface OutgoingFrame {
-	stream: string;
-	process: string;
-	number: number;
-	data: Uint8Array;
+export interface FinishedFrame {
+	outcome: PublishOutcome;
+	events: number;
+	bytes: number;
+	tookMs: number;
 }
 
-/**
- * - stored: the server acknowledged it, now or as a repeat.
- * - refused: the server said no; the frame isn't in the stream.
- * - unknown: anything else. It may be in the stream.
- */
-export type PublishOutcome = "stored" | "refused" | "unknown";
-
-export interface CommitterOptions {
-	/** Tries once to publish. Never rejects. The frame's bytes are there until it settles. */
+export interface CommitterOptions extends FrameBuilderOptions {
+	/** {@link file://./frame-publisher.ts FramePublisher.publish} */
 	publish(frame: OutgoingFrame): Promise<PublishOutcome>;
-	/** 128 random bits as 32 hex digits. */
-	newProcess(): string;
-	/** Runs a function once the input that is waiting now has been read. */
+	/** Runs a function after all input that is waiting now has been read. */
 	defer(run: () => void): void;
 	/** Milliseconds of a clock that never jumps. */
 	now(): number;
-	/** A single event may have more. */
-	maxFrameBytes: number;
-	/** A frame is done: for metrics. */
-	onFrame?(frame: {
-		outcome: PublishOutcome;
-		events: number;
-		bytes: number;
-		tookMs: number;
-	}): void;
+	/** For metrics. */
+	onFrame?(frame: FinishedFrame): void;
 }
 
-/** How long a sender waits while nothing is acknowledged, to be answered within 1 s. Its event may be stored later. */
+/** How long a sender waits while nothing is acknowledged, so that it gets an answer within 1 s. Its event may be stored later. */
 const maxWaitStuckMs = 800;
 /** How long a sender waits while frames are acknowledged, however slowly. */
 const maxWaitMs = 10_000;
-/** No frame is published later than this after its oldest event's receipt (design §4). */
+/**
+ * No frame is published later than this after its oldest event's receipt. Archive closes dates, and repeats take over
+ * idempotency keys, because of this bound.
+ */
 const maxRepeatMs = 60_000;
 const repeatDelayMs = 250;
-/** Numbers in a row that were voided before a new identity is cheaper than naming them all. */
-const maxVoided = 1_000;
 
-interface Frame extends OutgoingFrame {
+interface FrameInFlight extends OutgoingFrame {
 	events: readonly PendingEvent[];
-	/** Those of them whose senders have no answer yet. */
+	/** The events whose senders have no answer yet. */
 	unanswered: readonly PendingEvent[];
-	/** When the oldest of the events was received. */
+	/** When the oldest event was received. */
 	oldestMs: number;
-	sealedAtMs: number;
+	builtAtMs: number;
 	publishes: number;
-	/** When to publish it again; undefined while a publish is under way. */
+	/** When to publish it again; undefined during a publish. */
 	repeatAtMs: number | undefined;
 }
 
-/** Who numbers the frames: a new one for every stream, as its numbers must run from 1 without an unnamed gap. */
-interface Identity {
-	stream: string;
-	process: string;
-	lastNumber: number;
-	/** Numbers that never were or won't be stored, to be named in the next frame. */
-	voided: number[];
-}
-
 /**
- * Group commit for one shard (design §4): what arrives while a frame is on its way becomes the next frame. One frame at
- * a time is on its way, so a frame always names every number that was voided before it, and archive sees no gap.
+ * Group commit for one shard: the events that arrive while a frame is in flight become the next frame. One frame at a
+ * time is in flight, so each frame names every number that was voided before it, and archive sees no unnamed gap.
  *
- * Driven from outside: {@link add} by requests, {@link target} by what is known of the stream, {@link tick} by a clock.
+ * Driven from outside: {@link add} by requests, {@link target} by the stream's inspection, {@link tick} by a clock.
  */
 export class Committer {
 	readonly #options: CommitterOptions;
+	readonly #builder: FrameBuilder;
 	#stream: string | undefined;
-	#identity: Identity | undefined;
 	#queue: PendingEvent[] = [];
-	#frame: Frame | undefined;
-	#isSealing = false;
-	readonly #memory = new FrameMemory();
+	#frame: FrameInFlight | undefined;
+	#isBuilding = false;
 
 	constructor(options: CommitterOptions) {
 		this.#options = options;
+		this.#builder = new FrameBuilder(options);
 	}
 
-	/** The stream to publish to; undefined while it isn't there, isn't safe, or NATS is away. */
+	/** Sets the stream to publish to; undefined while it is missing or unsafe, or NATS is away. */
 	target(stream: string | undefined): void {
 		this.#stream = stream;
-		this.#sealSoon();
+		this.#buildSoon();
 	}
 
 	add(event: PendingEvent): void {
 		this.#queue.push(event);
-		this.#sealSoon();
+		this.#buildSoon();
 	}
 
-	/** To be called a few times a second: answers senders who waited long enough, repeats or gives up the frame. */
+	/** Call it a few times a second. It answers senders who waited long enough, and repeats or gives up the frame. */
 	tick(): void {
 		const now = this.#options.now();
 		const isStuck =
 			this.#stream === undefined ||
-			(this.#frame && now - this.#frame.sealedAtMs >= maxWaitStuckMs);
+			(this.#frame && now - this.#frame.builtAtMs >= maxWaitStuckMs);
 		const untilMs = now - (isStuck ? maxWaitStuckMs : maxWaitMs);
 		const queued = expire(this.#queue, untilMs);
 		this.#queue = queued.kept;
@@ -138,78 +111,40 @@ export class Committer {
 		else if (this.#stream !== undefined) void this.#publish(frame);
 	}
 
-	/** Deferred, so that a frame holds all requests that one turn of the event loop reads, not the first alone. */
-	#sealSoon(): void {
-		if (this.#isSealing || this.#frame) return;
-		this.#isSealing = true;
+	/** Waits for the rest of the event loop's turn, so that a frame holds all requests that one turn reads. */
+	#buildSoon(): void {
+		if (this.#isBuilding || this.#frame) return;
+		this.#isBuilding = true;
 		this.#options.defer(() => {
-			this.#isSealing = false;
-			this.#seal();
+			this.#isBuilding = false;
+			this.#build();
 		});
 	}
 
-	#seal(): void {
+	#build(): void {
 		if (this.#frame || !this.#queue.length || this.#stream === undefined)
 			return;
-		const identity = this.#identityFor(this.#stream);
-		const events = this.#take(
-			this.#options.maxFrameBytes - 32 - identity.voided.length * 6,
+		const { frame, events, rest } = this.#builder.build(
+			this.#stream,
+			this.#queue,
 		);
-		identity.lastNumber++;
-		const head = encodeFrameHead(
-			identity.process,
-			identity.lastNumber,
-			identity.voided,
-			events.length,
-			events.some(({ hasKey }) => hasKey) ? 2 : 1,
-		);
-		const parts: Uint8Array[] = [head];
-		for (const event of events) parts.push(...event.encoded);
-		const data = this.#memory.join(parts);
+		this.#queue = rest;
 		this.#frame = {
-			stream: identity.stream,
-			process: identity.process,
-			number: identity.lastNumber,
-			data,
+			...frame,
 			publishes: 0,
 			events,
 			unanswered: events,
 			oldestMs: events.reduce(
-				(oldest, event) => Math.min(oldest, event.waitsSinceMs),
+				(oldest, event) => Math.min(oldest, event.waitingSinceMs),
 				Number.POSITIVE_INFINITY,
 			),
-			sealedAtMs: this.#options.now(),
+			builtAtMs: this.#options.now(),
 			repeatAtMs: undefined,
 		};
 		void this.#publish(this.#frame);
 	}
 
-	#identityFor(stream: string): Identity {
-		if (
-			this.#identity?.stream !== stream ||
-			this.#identity.voided.length >= maxVoided
-		)
-			this.#identity = {
-				stream,
-				process: this.#options.newProcess(),
-				lastNumber: 0,
-				voided: [],
-			};
-		return this.#identity;
-	}
-
-	/** All that wait, or as many as fit: fairly to all sources, each one's oldest first. At least one. */
-	#take(maxBytes: number): PendingEvent[] {
-		const bytes = this.#queue.reduce((sum, event) => sum + event.bytes, 0);
-		const { chosen, rest } =
-			bytes <= maxBytes
-				? { chosen: this.#queue, rest: [] }
-				: selectFairly(this.#queue, maxBytes);
-		this.#queue = rest;
-		return chosen;
-	}
-
-	async #publish(frame: Frame): Promise<void> {
+	async #publish(frame: FrameInFlight): Promise<void> {
 		frame.repeatAtMs = undefined;
 		frame.publishes++;
 		const outcome = await this.#options.publish(frame);
@@ -218,17 +153,17 @@ export class Committer {
 		else this.#finish(frame, outcome);
 	}
 
-	#finish(frame: Frame, outcome: PublishOutcome): void {
+	#finish(frame: FrameInFlight, outcome: PublishOutcome): void {
 		this.#frame = undefined;
-		// Of a frame that was published again an earlier publish may be on its way still.
+		// If a frame was published again, the client may still be sending the first publish.
 		if (outcome === "stored" && frame.publishes === 1)
-			this.#memory.giveBack(frame.data);
+			this.#builder.reuse(frame.data);
 		const { events, unanswered } = frame;
 		const bytes = frame.data.length;
-		if (outcome === "stored") this.#identity!.voided = [];
-		else this.#identity!.voided.push(frame.number);
-		// Made before the answers. The NATS client writes it in a microtask, so it goes out after them.
-		this.#seal();
+		if (outcome === "stored") this.#builder.stored();
+		else this.#builder.voided();
+		// The next frame is built before the answers. The NATS client writes it in a microtask, so it goes out after them.
+		this.#build();
 		if (outcome === "stored")
 			for (const event of unanswered) event.answerStored();
 		else answerUnavailable(unanswered);
@@ -237,12 +172,12 @@ export class Committer {
 			outcome,
 			events: events.length,
 			bytes,
-			tookMs: this.#options.now() - frame.sealedAtMs,
+			tookMs: this.#options.now() - frame.builtAtMs,
 		});
 	}
 }
 
-/** Answers those that have waited since that instant or longer. */
+/** Answers the senders who have waited since this instant or longer. */
 function expire(
 	events: readonly PendingEvent[],
 	untilMs: number,
@@ -250,7 +185,7 @@ function expire(
 	const expired: PendingEvent[] = [];
 	const kept: PendingEvent[] = [];
 	for (const event of events)
-		(event.waitsSinceMs <= untilMs ? expired : kept).push(event);
+		(event.waitingSinceMs <= untilMs ? expired : kept).push(event);
 	answerUnavailable(expired);
 	return { expired, kept };
 }

@@ -3,7 +3,7 @@ import { selectFairly } from "./fair-selection.ts";
 
 const event = (source: string, bytes: number) => ({ source, bytes });
 
-test("every source has its turn, its oldest first, however much another has sent before", () => {
+test("every source gets its turn, oldest event first, however much another source has sent", () => {
 	const flood = Array.from({ length: 100 }, () => event("flood", 10));
 	const others = [event("b", 10), event("c", 10), event("c", 10)];
 	const { chosen, rest } = selectFairly([...flood, ...others], 50);
@@ -12,7 +12,7 @@ test("every source has its turn, its oldest first, however much another has sent
 	expect(rest).toEqual(flood.slice(2));
 });
 
-test("one that is too large for a frame goes alone, and not at the others' cost", () => {
+test("an event that is too large for a frame goes alone and doesn't delay others", () => {
 	const large = event("a", 100);
 	const small = event("b", 10);
 	expect(selectFairly([large, small], 50)).toEqual({
@@ -25,7 +25,7 @@ test("one that is too large for a frame goes alone, and not at the others' cost"
 	});
 });
 
-test("what fits is taken whole", () => {
+test("all events are chosen if they fit", () => {
 	const events = [event("a", 10), event("b", 20), event("a", 10)];
 	expect(selectFairly(events, 40)).toEqual({ chosen: events, rest: [] });
 });

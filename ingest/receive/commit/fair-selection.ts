@@ -5,8 +5,8 @@ interface Candidate {
 }
 
 /**
- * Chooses what goes into a frame that is too small for all: in turns, one event a source, the oldest of each first. At
- * least one is chosen. Returns the chosen and the rest, both in the order that they had.
+ * Chooses the events of a frame that is too small for all: one event per source in turn, the oldest of each first, and
+ * at least one. The chosen and the rest keep their order.
  */
 export function selectFairly<T extends Candidate>(
 	candidates: readonly T[],

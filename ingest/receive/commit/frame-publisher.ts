@@ -7,46 +7,63 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
 import { frameId } from "../../wire/frame.ts";
-import type { OutgoingFrame, PublishOutcome } from "./committer.ts";
+import type { OutgoingFrame } from "./frame-builder.ts";
+
+/**
+ * - stored: the server acknowledged the frame, as new or as a repeat.
+ * - refused: the server refused the frame; it isn't in the stream.
+ * - unknown: anything else. The frame may be in the stream.
+ */
+export type PublishOutcome = "stored" | "refused" | "unknown";
 
 /** How long one publish waits for its acknowledgement. */
 const ackTimeoutMs = 5_000;
 
 /**
- * Error codes of nats-server after which the same publish may succeed: 10008 JSClusterNotAvailErr, 10009
- * JSClusterNotLeaderErr, 10158 JSStreamDuplicateMessageConflict (an earlier try of this frame is still being stored).
+ * nats-server errors after which the same publish may succeed: 10008 JSClusterNotAvailErr, 10009 JSClusterNotLeaderErr,
+ * 10158 JSStreamDuplicateMessageConflict (an earlier publish of this frame is still being stored).
  */
-const passing = new Set([10008, 10009, 10158]);
+const retryableCodes = new Set([10008, 10009, 10158]);
 
-/** Publishes the frames of one shard, each try told apart as stored, refused or unknown. */
+/** Publishes the frames of one shard. */
 export class FramePublisher {
 	readonly #jetstream: JetStreamClient;
 	readonly #subject: string;
 	readonly #log: Logger;
+	readonly #onTrouble: () => void;
 	readonly #awaited = new Set<(outcome: PublishOutcome) => void>();
 
-	constructor(connection: NatsConnection, shard: number, log: Logger) {
+	/** @param onTrouble called when a frame was not stored: the stream may have been recreated or changed. */
+	constructor(
+		connection: NatsConnection,
+		shard: number,
+		log: Logger,
+		onTrouble: () => void,
+	) {
 		this.#jetstream = jetstream(connection);
 		this.#subject = framesSubject(shard);
 		this.#log = log;
+		this.#onTrouble = onTrouble;
 	}
 
-	/** The acknowledgements that are awaited won't come: their outcome is unknown from now on. */
+	/** Acknowledgements that are still awaited won't come: their outcome is unknown. */
 	connectionLost(): void {
 		for (const resolve of this.#awaited) resolve("unknown");
 		this.#awaited.clear();
 	}
 
-	/** Never rejects. */
-	publish(frame: OutgoingFrame): Promise<PublishOutcome> {
-		// Not Promise.race: a promise that lives as long as the connection would keep something of every race.
-		return new Promise((resolve) => {
+	/** Tries once to publish. Never rejects. The frame's bytes must not change until it settles. */
+	async publish(frame: OutgoingFrame): Promise<PublishOutcome> {
+		// Not Promise.race: a promise that lives as long as the connection would keep a trace of every race.
+		const outcome = await new Promise<PublishOutcome>((resolve) => {
 			this.#awaited.add(resolve);
 			void this.#try(frame).then((outcome) => {
 				this.#awaited.delete(resolve);
 				resolve(outcome);
 			});
 		});
+		if (outcome !== "stored") this.#onTrouble();
+		return outcome;
 	}
 
 	async #try(frame: OutgoingFrame): Promise<PublishOutcome> {
@@ -60,12 +77,12 @@ export class FramePublisher {
 			return "stored";
 		} catch (error) {
 			const isRefused =
-				error instanceof JetStreamApiError && !passing.has(error.code);
+				error instanceof JetStreamApiError && !retryableCodes.has(error.code);
 			this.#log.warn(
 				{ err: error, stream, process, number },
 				isRefused
 					? "the stream refused a frame; its senders are told to send again"
-					: "a frame's outcome is unknown; it is published again",
+					: "the outcome of a frame is unknown; publishing it again",
 			);
 			return isRefused ? "refused" : "unknown";
 		}

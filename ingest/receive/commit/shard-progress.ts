@@ -5,7 +5,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket, framesSubject } from "../../../contracts/nats.ts";
 import type { ShardProgress } from "../../wire/idempotency-entry.ts";
 
-/** Asks how far a shard's stream and its archiving are. Throws when NATS doesn't say; waits so long for each answer. */
+/** Asks NATS how far a shard's stream and its archiving are. Throws when NATS doesn't answer. @param timeoutMs for each answer. */
 export async function readShardProgress(
 	connection: NatsConnection,
 	shard: number,
@@ -14,7 +14,7 @@ export async function readShardProgress(
 	const client = jetstream(connection, { timeout: timeoutMs });
 	const { streams } = await client.jetstreamManager(false);
 	const stream = await streams.find(framesSubject(shard));
-	// In this order: what is archived by now has no less than the stream had before.
+	// Keep this order: the archived sequence must be no older than the stream's.
 	const { ts, state } = await streams.info(stream);
 	const done = await (await new Kvm(client).open(bucket.objectsDone)).get(
 		stream,

@@ -1,16 +1,9 @@
-import { hash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Route } from "../../../contracts/route.ts";
-import { routeWith } from "../../../test/support/examples/route-example.ts";
-import { hasUrlKey, isAuthorized, parseAddress } from "./address.ts";
+import { parseAddress } from "./address.ts";
 
 const key = "0123456789abcdef".repeat(2);
 
-function route(authorization: Route["authorization"]): Route {
-	return routeWith(key, key, { authorization });
-}
-
-test("a webhook URL is a source key, a url key, and perhaps a token", () => {
+test("a webhook URL has a source key, a URL key, and possibly a token", () => {
 	const keys = { sourceKey: key, urlKey: key };
 	const path = `/hooks/${key}/${key}`;
 	expect(parseAddress(path)).toEqual(keys);
@@ -35,45 +28,4 @@ test.each([
 	"*",
 ])("%s is no webhook URL", (target) => {
 	expect(parseAddress(target)).toBeUndefined();
-});
-
-test("a url key is known by its digest", () => {
-	const none = route({ type: "None" });
-	expect(hasUrlKey(none, key)).toBe(true);
-	expect(hasUrlKey(none, key.replace("0", "1"))).toBe(false);
-});
-
-const tokens = route({
-	type: "CustomToken",
-	digests: [hash("sha256", "old"), hash("sha256", "grün +")],
-});
-const latin1 = (text: string) => Buffer.from(text).toString("latin1");
-
-test("a token is accepted in each of its three places", () => {
-	expect(isAuthorized(tokens, {}, "old")).toBe(true);
-	expect(isAuthorized(tokens, {}, "grün +")).toBe(true);
-	expect(
-		isAuthorized(tokens, { "x-webhook-token": latin1("grün +") }, "other"),
-	).toBe(true);
-	expect(isAuthorized(tokens, { authorization: "bEARER  old" }, "other")).toBe(
-		true,
-	);
-});
-
-test("no token, another one, or one elsewhere is not accepted", () => {
-	expect(isAuthorized(tokens, {}, undefined)).toBe(false);
-	expect(isAuthorized(tokens, { authorization: "Bearer old2" }, "")).toBe(
-		false,
-	);
-	expect(isAuthorized(tokens, { authorization: "Basic old" }, "")).toBe(false);
-	expect(isAuthorized(tokens, { authorization: "old" }, "ol")).toBe(false);
-	const digest = hash("sha256", "old");
-	expect(isAuthorized(tokens, { "x-webhook-token": digest }, digest)).toBe(
-		false,
-	);
-});
-
-test("a source whose authorization can't be served accepts nothing", () => {
-	expect(isAuthorized(route({ type: "Unavailable" }), {}, "old")).toBe(false);
-	expect(isAuthorized(route({ type: "None" }), {}, undefined)).toBe(true);
 });

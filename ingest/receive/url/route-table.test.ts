@@ -22,7 +22,7 @@ beforeEach(() => {
 	table = new RouteTable();
 });
 
-test("nothing is known, and not all of it, before the bucket was read", () => {
+test("before the bucket is read the table is empty and not synced", () => {
 	expect(table.isSynced).toBe(false);
 	expect(table.find("a")).toBeUndefined();
 });
@@ -55,7 +55,7 @@ test("a new reading replaces the table when it is complete, and not before", () 
 	expect(table.find("b")?.source).toBe("b2");
 });
 
-test("a bucket that lost its content takes nothing away until it is marked complete again", () => {
+test("a bucket that lost its content removes no route until it is marked complete again", () => {
 	read("a", syncedKey);
 	read();
 	expect(table.isSynced).toBe(true);
@@ -67,12 +67,12 @@ test("a bucket that lost its content takes nothing away until it is marked compl
 	expect(table.find("b")?.source).toBe("b");
 });
 
-test("a route of another version is not guessed at", () => {
+test("a route of an unknown version is refused", () => {
 	table.begin();
 	expect(() => table.set(key("a"), '{"version":2}')).toThrow("version 2");
 });
 
-test("a Source whose signing secrets can't be opened is not served as it was before", () => {
+test("a Source whose new signing secrets can't be opened is not served with the old ones", () => {
 	const sealKey = new SealKey(Buffer.alloc(32, 1));
 	const sealedBy = (seal: SealKey) =>
 		JSON.stringify({
@@ -97,8 +97,8 @@ test("a Source whose signing secrets can't be opened is not served as it was bef
 	expect(table.find("a")?.signingKeys).toHaveLength(1);
 });
 
-/** Where a URL of Source "a" leads. */
-const destination = () => ({
+/** The Source "a", found by its URL. */
+const foundSource = () => ({
 	route: table.find("a")!,
 	address: {
 		sourceKey: "a",
@@ -108,10 +108,10 @@ const destination = () => ({
 	},
 });
 
-test("where a URL leads is remembered until the routes change", () => {
+test("the Source of a URL is remembered until the routes change", () => {
 	read("a", syncedKey);
 	const remember = () => {
-		const known = destination();
+		const known = foundSource();
 		table.remember("/a/u", known);
 		expect(table.remembered("/a/u")).toBe(known);
 	};
@@ -124,7 +124,7 @@ test("where a URL leads is remembered until the routes change", () => {
 	table.set(key("a"), undefined);
 	expect(table.remembered("/a/u")).toBeUndefined();
 
-	// A reading that finds nothing new but that a Source is gone.
+	// A new reading in which only a Source is missing.
 	read("a", syncedKey);
 	table.begin();
 	table.set(syncedKey, "x");
@@ -133,9 +133,9 @@ test("where a URL leads is remembered until the routes change", () => {
 	expect(table.remembered("/a/u")).toBeUndefined();
 });
 
-test("no more URLs are remembered than there is memory for", () => {
+test("the number of remembered URLs is bounded", () => {
 	read("a", syncedKey);
-	const known = destination();
+	const known = foundSource();
 	const urls = Array.from({ length: 30_000 }, (_, number) => `/a/${number}`);
 	for (const url of urls) table.remember(url, known);
 	expect(table.remembered(urls.at(-1)!)).toBe(known);

@@ -3,27 +3,27 @@ import type { SealKey } from "../../../service/seal-key.ts";
 import {
 	openSigningKeys,
 	type SigningKey,
-} from "../accept/signature/verification.ts";
+} from "../authorization/signature-check.ts";
 import type { Address } from "./address.ts";
 
-/** A route as it is served. */
+/** A route with its signing keys opened. */
 export interface ServedRoute extends Route {
-	/** Those of a Signature; undefined when they can't be opened, so that nothing can be accepted. */
+	/** Undefined for other authorizations, and when the keys can't be opened: then nothing is accepted. */
 	signingKeys?: readonly SigningKey[] | undefined;
 }
 
-/** A URL that a source has. */
-export interface Destination {
+/** The Source that a URL leads to. */
+export interface FoundSource {
 	route: ServedRoute;
 	address: Address;
 }
 
-/** URLs that are remembered at once: more than have events at the same time, in some megabytes. */
-const maxDestinations = 10_000;
+/** More URLs than get events at the same time. They take some megabytes. */
+const maxRemembered = 10_000;
 
 /**
- * What is known of the routes bucket. A whole new reading of the bucket (after a reconnect, or because the bucket was
- * made anew) replaces the table once it is complete, so that every URL that was served goes on being served meanwhile.
+ * The content of the routes bucket. After a reconnect, or when the bucket was recreated, receive reads the whole bucket
+ * again. The new reading replaces the table only when it is complete, so that every known URL is served meanwhile.
  * A bucket that lost its content replaces nothing until operator has filled it and marked it `synced`.
  */
 export class RouteTable {
@@ -31,24 +31,25 @@ export class RouteTable {
 	#served = new Reading();
 	#incoming: Reading | undefined;
 	#seenCurrentAtMs = performance.now();
-	readonly #destinations = new Map<string, Destination>();
+	/** By request target. */
+	readonly #remembered = new Map<string, FoundSource>();
 
-	/** @param sealKey without it, Sources that want signatures are answered 503. */
+	/** @param sealKey without it, receive answers 503 for Sources with signatures. */
 	constructor(sealKey?: SealKey) {
 		this.#sealKey = sealKey;
 	}
 
-	/** Operator has marked the bucket complete: a URL that isn't known doesn't exist. */
+	/** Operator has marked the bucket complete, so an unknown URL doesn't exist. */
 	get isSynced(): boolean {
 		return this.#served.isSynced;
 	}
 
-	/** What is served was the bucket's content just now. */
+	/** The table equals the bucket's content at this moment. */
 	seenCurrent(): void {
 		this.#seenCurrentAtMs = performance.now();
 	}
 
-	/** How long ago that was last seen; since the start when it never was. */
+	/** Time since the table was last seen to equal the bucket, or since the start. */
 	ageMs(): number {
 		return performance.now() - this.#seenCurrentAtMs;
 	}
@@ -57,37 +58,37 @@ export class RouteTable {
 		return this.#served.routes.get(routeKey(sourceKey));
 	}
 
-	/** Where a request target leads, if that was remembered since the routes last changed. */
-	remembered(target: string): Destination | undefined {
-		return this.#destinations.get(target);
+	/** The Source of a request target, if it was remembered since the routes last changed. */
+	remembered(target: string): FoundSource | undefined {
+		return this.#remembered.get(target);
 	}
 
 	/**
-	 * Remembers where a target leads whose url key was shown to be right, so that its digest isn't made for every event. A
-	 * map compares a hash of the whole text first: the time that it takes tells nothing of a key that is nearly right.
+	 * Remembers the Source of a target with the right URL key, so that receive doesn't hash the key for every event. A map
+	 * compares a hash of the whole target first, so its timing reveals nothing about an almost right key.
 	 */
-	remember(target: string, destination: Destination): void {
-		if (this.#destinations.size >= maxDestinations) this.#destinations.clear();
-		this.#destinations.set(target, destination);
+	remember(target: string, source: FoundSource): void {
+		if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
+		this.#remembered.set(target, source);
 	}
 
-	/** A new reading of the bucket begins. */
+	/** Begins a new reading of the bucket. */
 	begin(): void {
 		this.#incoming = new Reading();
 	}
 
 	/**
-	 * A key's value in the reading that began last; undefined when the key was deleted. Throws if it can't be read, or can't
-	 * be served for lack of its signing keys.
+	 * Sets a key of the latest reading. @param value undefined when the key was deleted. Throws if receive can't read the
+	 * route or open its signing keys.
 	 */
 	set(key: string, value: string | undefined): void {
 		const reading = this.#incoming ?? this.#served;
-		this.#destinations.clear();
+		this.#remembered.clear();
 		if (key === syncedKey) reading.isSynced = value !== undefined;
 		else if (value === undefined) reading.routes.delete(key);
 		else {
 			const route: ServedRoute = parseRoute(value);
-			// First of all: what the Source asked for before must not be served any more.
+			// Replace the old route first: it must not be served even if the new one's keys can't be opened.
 			reading.routes.set(key, route);
 			this.#openKeys(route);
 		}
@@ -99,7 +100,7 @@ export class RouteTable {
 		if (authorization.type !== "Signature") return;
 		if (!this.#sealKey)
 			throw new Error(
-				"TIDEMILL_SEAL_KEY is not set, so signatures can't be verified. Set it to operator's.",
+				"TIDEMILL_SEAL_KEY is not set, so signatures can't be checked. Set it to operator's value.",
 			);
 		route.signingKeys = openSigningKeys(
 			authorization,
@@ -108,7 +109,7 @@ export class RouteTable {
 		);
 	}
 
-	/** All that stood in the bucket when the reading began has been set. */
+	/** Every key that the bucket held when the reading began has been set. */
 	complete(): void {
 		if (this.#incoming) this.#incoming.isComplete = true;
 		this.#replaceIfBetter();
@@ -119,7 +120,7 @@ export class RouteTable {
 		if (!incoming?.isComplete) return;
 		if (!incoming.isSynced && this.#served.isSynced) return;
 		this.#served = incoming;
-		this.#destinations.clear();
+		this.#remembered.clear();
 		this.#incoming = undefined;
 		this.seenCurrent();
 	}
@@ -135,7 +136,7 @@ function parseRoute(text: string): Route {
 	const route = JSON.parse(text) as Route;
 	if (route.version !== 1)
 		throw new Error(
-			`the route is of version ${route.version}, this receive knows 1: upgrade receive before operator`,
+			`the route has version ${route.version}, but this receive reads version 1: upgrade receive before operator`,
 		);
 	return route;
 }

@@ -10,9 +10,9 @@ const compareEveryMs = 5_000;
 const retryDelayMs = 500;
 
 /**
- * Keeps a route table in step with the bucket that operator writes, and waits for one that isn't there yet. The bucket
- * is read anew when {@link readAnew} says so, and when it has changed without the watch hearing of it: a bucket that was
- * deleted and made again starts at revision 1, and a watch of the old one hears nothing more.
+ * Keeps a route table in step with the bucket that operator writes, and waits until the bucket exists. It reads the whole
+ * bucket again after {@link readAgain}, and when the bucket changed but the watch heard nothing: a recreated bucket starts
+ * at revision 1, and a watch of the old one stays silent.
  */
 export class RouteWatch {
 	readonly #connection: NatsConnection;
@@ -26,8 +26,8 @@ export class RouteWatch {
 		this.#log = log;
 	}
 
-	/** Call it after a reconnect: the server's side of the watch may be gone. */
-	readAnew(): void {
+	/** Call it after a reconnect: the server may have dropped the watch. */
+	readAgain(): void {
 		this.#watch?.stop();
 	}
 
@@ -39,13 +39,16 @@ export class RouteWatch {
 			try {
 				await this.#readAndFollow(kv);
 			} catch (error) {
-				this.#log.debug({ err: error }, "the routes bucket can't be watched");
+				this.#log.debug(
+					{ err: error },
+					"failed to watch the routes bucket; trying again",
+				);
 				await delay(retryDelayMs);
 			}
 		}
 	}
 
-	/** Returns when the bucket is to be read anew. */
+	/** Returns when the bucket must be read again. */
 	async #readAndFollow(kv: KV): Promise<void> {
 		const { values, streamInfo } = await kv.status();
 		const watch = await kv.watch();
@@ -57,7 +60,7 @@ export class RouteWatch {
 			if (!now) return;
 			const { created, state } = now.streamInfo;
 			const isSame = created === streamInfo.created;
-			// What was written just now may be on its way still.
+			// The watch may be about to deliver the latest write.
 			if (isSame && state.last_seq > heard) await delay(retryDelayMs);
 			if (isSame && state.last_seq <= revision) this.#table.seenCurrent();
 			else watch.stop();
@@ -81,7 +84,7 @@ export class RouteWatch {
 		try {
 			this.#table.set(entry.key, isPut ? entry.string() : undefined);
 		} catch (error) {
-			this.#log.error({ err: error, key: entry.key }, "a route can't be read");
+			this.#log.error({ err: error, key: entry.key }, "failed to read a route");
 		}
 	}
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Route } from "../../../contracts/route.ts";
-import { greetByBody, greetByHead } from "./url-challenge.ts";
+import { answerBodyChallenge, answerHeadChallenge } from "./url-challenge.ts";
 
 type Verification = NonNullable<Route["verification"]>;
 
@@ -15,18 +15,14 @@ function byHead(
 	method: string,
 	{ query, headers = {} }: { query?: string; headers?: object } = {},
 ) {
-	return greetByHead(verification ? { verification } : {}, {
-		method,
-		query,
-		headers: { ...headers },
-	});
+	return answerHeadChallenge(verification, method, query, { ...headers });
 }
 
 function byBody(verification: Verification, body: string, headers = {}) {
-	return greetByBody({ verification }, headers, Buffer.from(body))?.body;
+	return answerBodyChallenge(verification, headers, Buffer.from(body))?.body;
 }
 
-test("GET and HEAD are answered only where the source says so", () => {
+test("GET and HEAD are answered only if the source allows them", () => {
 	for (const method of ["GET", "HEAD"]) {
 		expect(byHead(all, method)?.body).toBe('{"is_success":true}');
 		for (const verification of [none, undefined])
@@ -35,7 +31,7 @@ test("GET and HEAD are answered only where the source says so", () => {
 	expect(byHead(all, "DELETE")).toBeUndefined();
 });
 
-test("Microsoft Graph has its validation token back, decoded, as text that no browser takes for a page", () => {
+test("Microsoft Graph gets its validation token back, decoded, as text that no browser takes for a page", () => {
 	const query = "token=x&validationToken=Validation%3a+a%2Bb%20%3Cb%3E";
 	expect(byHead(all, "POST", { query })).toEqual({
 		contentType: "text/plain; charset=utf-8",
@@ -47,7 +43,7 @@ test("Microsoft Graph has its validation token back, decoded, as text that no br
 	expect(byHead(all, "POST")).toBeUndefined();
 });
 
-test("Event Grid has its validation code back, or CloudEvents' origin allowed", () => {
+test("Event Grid gets its validation code back, or its CloudEvents origin allowed", () => {
 	const event = JSON.stringify([
 		{
 			eventType: "Microsoft.EventGrid.SubscriptionValidationEvent",
@@ -72,7 +68,7 @@ test("Event Grid has its validation code back, or CloudEvents' origin allowed", 
 	expect(byHead(all, "OPTIONS")).toBeUndefined();
 });
 
-test("Slack has its challenge back; an event that only speaks of it is an event", () => {
+test("Slack gets its challenge back; an event that only mentions a challenge is an event", () => {
 	const check = (type: string, challenge: unknown) =>
 		byBody(all, JSON.stringify({ token: "t", type, challenge }));
 	expect(check("url_verification", "3eZbrw1a")).toBe("3eZbrw1a");

@@ -1,20 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../contracts/route.ts";
+import type { ChallengeAnswer } from "../answer/reply.ts";
 
-/** The answer to a sender that checks the URL. Status 200; nothing is stored. */
-export interface Greeting {
-	contentType: "application/json" | "text/plain; charset=utf-8";
-	headers: readonly string[];
-	body: string;
-}
+/*
+ * Providers check a URL before they send events to it. A challenge is answered 200 and never stored.
+ */
 
-interface Head {
-	method: string;
-	query: string | undefined;
-	headers: IncomingHttpHeaders;
-}
+/** Which challenges a Source answers. */
+type Verification = NonNullable<Route["verification"]>;
 
-/** What stands in Allow (RFC 9110 §10.2.1) for a source. */
+/** The value of the Allow header (RFC 9110 §10.2.1). */
 export function allowedMethods({
 	verification,
 }: Pick<Route, "verification">): string {
@@ -24,11 +19,13 @@ export function allowedMethods({
 	return methods.join(", ");
 }
 
-/** Answers a check that is known by its head alone; undefined when it isn't one that the source answers. */
-export function greetByHead(
-	{ verification }: Pick<Route, "verification">,
-	{ method, query, headers }: Head,
-): Greeting | undefined {
+/** Answers a challenge that the head alone shows; undefined for any other request. */
+export function answerHeadChallenge(
+	verification: Verification | undefined,
+	method: string,
+	query: string | undefined,
+	headers: IncomingHttpHeaders,
+): ChallengeAnswer | undefined {
 	if (!verification) return undefined;
 	const { allowGet, handshakes } = verification;
 	switch (method) {
@@ -36,7 +33,7 @@ export function greetByHead(
 		case "HEAD":
 			return allowGet ? json({ is_success: true }) : undefined;
 		case "OPTIONS": {
-			// CloudEvents' HTTP 1.1 Web Hooks §4; Event Grid sends it for subscriptions in that schema.
+			// CloudEvents' HTTP 1.1 Web Hooks §4. Event Grid sends it for subscriptions in that schema.
 			const origin = headers["webhook-request-origin"];
 			return handshakes.includes("EventGrid") && typeof origin === "string"
 				? {
@@ -60,21 +57,21 @@ export function greetByHead(
 	}
 }
 
-/** Beyond the longest that a provider sends for this. */
+/** Longer than any provider's challenge. */
 const maxBytes = 16 * 1024;
 
-/** Answers a check that is an event like any other but for its content. */
-export function greetByBody(
-	{ verification }: Pick<Route, "verification">,
+/** Answers a challenge that looks like an event until its body is read; undefined for an event. */
+export function answerBodyChallenge(
+	verification: Verification | undefined,
 	headers: IncomingHttpHeaders,
 	body: Buffer,
-): Greeting | undefined {
+): ChallengeAnswer | undefined {
 	if (!verification?.handshakes.length || body.length > maxBytes)
 		return undefined;
 	const { handshakes } = verification;
 	if (handshakes.includes("Slack") && body.includes("url_verification")) {
 		// docs.slack.dev, "url_verification event".
-		const { type, challenge } = read(body);
+		const { type, challenge } = parsed(body);
 		if (type === "url_verification" && typeof challenge === "string")
 			return text(challenge);
 	}
@@ -83,15 +80,15 @@ export function greetByBody(
 		headers["aeg-event-type"] === "SubscriptionValidation"
 	) {
 		// learn.microsoft.com, "Endpoint validation with Event Grid event schema".
-		const { data } = read(body)[0] ?? {};
+		const { data } = parsed(body)[0] ?? {};
 		if (typeof data?.validationCode === "string")
 			return json({ validationResponse: data.validationCode });
 	}
 	return undefined;
 }
 
-/** What isn't JSON is refused as such later. */
-function read(body: Buffer): ReturnType<typeof JSON.parse> {
+/** A body that isn't JSON is no challenge; a later step refuses it. */
+function parsed(body: Buffer): ReturnType<typeof JSON.parse> {
 	try {
 		return JSON.parse(body.toString()) ?? {};
 	} catch {
@@ -99,7 +96,7 @@ function read(body: Buffer): ReturnType<typeof JSON.parse> {
 	}
 }
 
-function json(value: object): Greeting {
+function json(value: object): ChallengeAnswer {
 	return {
 		contentType: "application/json",
 		headers: [],
@@ -107,8 +104,8 @@ function json(value: object): Greeting {
 	};
 }
 
-/** As text and nothing else: it is the sender's, and must not become a page in somebody's browser. */
-function text(body: string): Greeting {
+/** The sender chose this text, so a browser must not take it for a page. */
+function text(body: string): ChallengeAnswer {
 	return {
 		contentType: "text/plain; charset=utf-8",
 		headers: ["x-content-type-options", "nosniff"],

@@ -2,56 +2,56 @@ import type { IncomingHttpHeaders } from "node:http";
 import type {
 	CustomSignature,
 	SignatureAuthorization,
-} from "../../../../contracts/route.ts";
+} from "../../../contracts/route.ts";
 
-/** What a request's headers say about its signature. */
-export interface SignatureClaim {
-	/** Any of them may be the right one: senders sign with several keys while one is being replaced. */
-	signatures: ClaimedSignature[];
-	/** Of the HMAC. */
+/** The signature in a request's headers, not checked yet. */
+export interface PresentedSignature {
+	/** One of these must match: senders sign with several keys while they rotate one. */
+	texts: SignatureText[];
+	/** The HMAC's hash function. */
 	hash: "sha1" | "sha256" | "sha512";
-	/** How the signatures are written. */
+	/** How the texts are encoded. */
 	encoding: "hex" | "base64";
-	/** What is signed: these bytes, with the raw body between one and the next. */
+	/** The signed bytes, with the raw body between each part and the next. */
 	signed: readonly Buffer[];
-	/** When it was signed, Unix seconds; undefined in schemes that sign no time. */
+	/** When the sender signed, in Unix seconds; undefined in schemes that sign no time. */
 	signedAt?: number;
 }
 
-interface ClaimedSignature {
+interface SignatureText {
 	algorithm: "HMAC" | "Ed25519";
 	text: string;
 }
 
-/** Reads a request's headers by its source's scheme; undefined when they aren't those of a signed request. */
-export function readClaim(
+/** Reads the headers by the Source's scheme; undefined if they carry no signature. */
+export function readSignature(
 	{ scheme, custom }: SignatureAuthorization,
 	headers: IncomingHttpHeaders,
-): SignatureClaim | undefined {
-	const claim =
+): PresentedSignature | undefined {
+	const presented =
 		scheme === "Custom"
 			? readCustom(custom!, headers)
 			: schemes[scheme](headers);
-	return claim && claim.signatures.length > 0 ? claim : undefined;
+	return presented && presented.texts.length > 0 ? presented : undefined;
 }
 
-type Scheme = (headers: IncomingHttpHeaders) => SignatureClaim | undefined;
+type Scheme = (headers: IncomingHttpHeaders) => PresentedSignature | undefined;
 
-/** The providers' schemes, each as its own documentation has it. */
+/** Each scheme follows its provider's documentation. */
 const schemes: Record<
 	Exclude<SignatureAuthorization["scheme"], "Custom">,
 	Scheme
 > = {
 	// The specification at standardwebhooks.com; v1 is an HMAC, v1a an Ed25519 signature.
 	StandardWebhooks: (headers) => {
-		// Svix, whose headers became the standard's, sends them under its own name to this day.
+		// The standard grew out of Svix, which still sends the headers under its own name.
 		const sender = "webhook-signature" in headers ? "webhook" : "svix";
 		const id = headers[`${sender}-id`];
 		const time = unixTime(headers[`${sender}-timestamp`]);
 		if (typeof id !== "string" || time === undefined) return undefined;
 		const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
 		return {
-			signatures: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
+			texts: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
 			hash: "sha256",
 			encoding: "base64",
 			signed: [headerBytes(`${id}.${time}.`), nothing],
@@ -60,10 +60,7 @@ const schemes: Record<
 	},
 	// docs.github.com, "Validating webhook deliveries".
 	GitHub: (headers) => ({
-		signatures: named(
-			pairsOf(headers["x-hub-signature-256"], ",", "="),
-			"sha256",
-		),
+		texts: named(pairsOf(headers["x-hub-signature-256"], ",", "="), "sha256"),
 		hash: "sha256",
 		encoding: "hex",
 		signed: [nothing, nothing],
@@ -75,7 +72,7 @@ const schemes: Record<
 		return time === undefined
 			? undefined
 			: {
-					signatures: named(pairs, "v1"),
+					texts: named(pairs, "v1"),
 					hash: "sha256",
 					encoding: "hex",
 					signed: [headerBytes(`${time}.`), nothing],
@@ -84,7 +81,7 @@ const schemes: Record<
 	},
 	// shopify.dev, "Verify webhook deliveries".
 	Shopify: (headers) => ({
-		signatures: whole(headers["x-shopify-hmac-sha256"]),
+		texts: whole(headers["x-shopify-hmac-sha256"]),
 		hash: "sha256",
 		encoding: "base64",
 		signed: [nothing, nothing],
@@ -95,10 +92,7 @@ const schemes: Record<
 		return time === undefined
 			? undefined
 			: {
-					signatures: named(
-						pairsOf(headers["x-slack-signature"], ",", "="),
-						"v0",
-					),
+					texts: named(pairsOf(headers["x-slack-signature"], ",", "="), "v0"),
 					hash: "sha256",
 					encoding: "hex",
 					signed: [headerBytes(`v0:${time}:`), nothing],
@@ -112,12 +106,12 @@ const hashes = { SHA1: "sha1", SHA256: "sha256", SHA512: "sha512" } as const;
 function readCustom(
 	custom: CustomSignature,
 	headers: IncomingHttpHeaders,
-): SignatureClaim | undefined {
+): PresentedSignature | undefined {
 	const { prefix = "", timestampHeader } = custom;
 	const time = timestampHeader && unixTime(headers[timestampHeader]);
 	if (timestampHeader && !time) return undefined;
 	return {
-		signatures: whole(headers[custom.header])
+		texts: whole(headers[custom.header])
 			.filter(({ text }) => text.startsWith(prefix))
 			.map(({ algorithm, text }) => ({
 				algorithm,
@@ -134,21 +128,21 @@ function readCustom(
 
 const nothing = Buffer.alloc(0);
 
-/** node:http gives header values as Latin-1, whatever their bytes mean. */
+/** node:http decodes header values as Latin-1, so this restores the bytes that were sent. */
 function headerBytes(text: string): Buffer {
 	return Buffer.from(text, "latin1");
 }
 
 type Header = string | string[] | undefined;
 
-/** The digits, as they are signed. */
+/** Returns the digits as they are signed. */
 function unixTime(header: Header): string | undefined {
 	return typeof header === "string" && /^\d{1,12}$/.test(header)
 		? header
 		: undefined;
 }
 
-function whole(header: Header): ClaimedSignature[] {
+function whole(header: Header): SignatureText[] {
 	return typeof header === "string"
 		? [{ algorithm: "HMAC", text: header }]
 		: [];
@@ -169,8 +163,8 @@ function pairsOf(
 function named(
 	pairs: readonly [name: string, value: string][],
 	wanted: string,
-	algorithm: ClaimedSignature["algorithm"] = "HMAC",
-): ClaimedSignature[] {
+	algorithm: SignatureText["algorithm"] = "HMAC",
+): SignatureText[] {
 	return pairs
 		.filter(([name]) => name === wanted)
 		.map(([, text]) => ({ algorithm, text }));

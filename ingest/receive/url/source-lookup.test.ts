@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
 import { routeKey, syncedKey } from "../../../contracts/route.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
-import { refusals } from "../refusal.ts";
-import { RouteTable } from "../url/route-table.ts";
-import { findSource } from "./admission.ts";
+import { refusals } from "../answer/refusal.ts";
+import { RouteTable } from "./route-table.ts";
+import { findSource } from "./source-lookup.ts";
 
 const sourceKey = "0123456789abcdef".repeat(2);
 const urlKey = "a".repeat(32);
@@ -22,7 +22,7 @@ beforeEach(() => {
 	routes.set(syncedKey, "");
 });
 
-test("a URL leads to its source, the second time as the first, and one with another url key nowhere", () => {
+test("a URL leads to its source every time; a URL with another URL key leads nowhere", () => {
 	for (let i = 0; i < 2; i++) {
 		expect(findSource(target(urlKey), routes)).toMatchObject({
 			route: { source: "orders" },
@@ -32,7 +32,7 @@ test("a URL leads to its source, the second time as the first, and one with anot
 	}
 });
 
-test("a url key that was rotated is refused at once, however often it was served", () => {
+test("a rotated URL key is refused at once, even if it was remembered", () => {
 	findSource(target(urlKey), routes);
 	findSource(target(urlKey), routes);
 	issue(otherUrlKey);
@@ -42,7 +42,7 @@ test("a url key that was rotated is refused at once, however often it was served
 	expect(findSource(target(otherUrlKey), routes)).toBe(refusals.UnknownURL);
 });
 
-test("each request's own token is read, and none is remembered", () => {
+test("each request's own token is used, and none is remembered", () => {
 	for (const token of ["one", "two"])
 		expect(
 			findSource(`${target(urlKey)}?token=${token}`, routes),

@@ -5,15 +5,15 @@ import {
 	timingSafeEqual,
 	verify,
 } from "node:crypto";
-import type { SignatureAuthorization } from "../../../../contracts/route.ts";
-import type { SealKey } from "../../../../service/seal-key.ts";
-import type { SignatureClaim } from "./scheme.ts";
+import type { SignatureAuthorization } from "../../../contracts/route.ts";
+import type { SealKey } from "../../../service/seal-key.ts";
+import type { PresentedSignature } from "./presented-signature.ts";
 
 export type SigningKey =
 	| { algorithm: "HMAC"; key: Buffer }
 	| { algorithm: "Ed25519"; key: KeyObject };
 
-/** A Source's keys, opened. Throws when they were sealed with another key or for another Source. */
+/** Opens a Source's keys. Throws if they were sealed with another key or for another Source. */
 export function openSigningKeys(
 	{ keys }: SignatureAuthorization,
 	sourceKey: string,
@@ -27,9 +27,9 @@ export function openSigningKeys(
 	});
 }
 
-/** Whether a signed time, if there is one, is near enough to now. */
+/** Whether the signed time is close enough to now. Schemes that sign no time always pass. */
 export function isTimely(
-	{ signedAt }: SignatureClaim,
+	{ signedAt }: PresentedSignature,
 	toleranceSeconds: number,
 	nowMs: number,
 ): boolean {
@@ -39,28 +39,28 @@ export function isTimely(
 	);
 }
 
-/** More than any provider sends while it replaces a key; each costs a pass over the body. */
-const maxSignatures = 10;
+/** More than any provider sends while it rotates a key. An Ed25519 check of each one reads the whole body. */
+export const maxSignatures = 10;
 
-/** Whether one of the claimed signatures is that of the raw body with one of the keys. */
+/** Whether one of the presented texts signs the raw body with one of the keys. */
 export function isSigned(
-	claim: SignatureClaim,
+	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 	body: Buffer,
 ): boolean {
-	const signatures = claim.signatures.slice(0, maxSignatures);
+	const texts = presented.texts.slice(0, maxSignatures);
 	let signed = false;
-	// All are compared, so that time doesn't tell which was near.
+	// Compare all of them, so that timing doesn't reveal which one was close.
 	for (const key of keys) {
-		const expected = key.algorithm === "HMAC" && hmac(claim, key.key, body);
-		for (const { algorithm, text } of signatures) {
+		const expected = key.algorithm === "HMAC" && hmac(presented, key.key, body);
+		for (const { algorithm, text } of texts) {
 			if (algorithm !== key.algorithm) continue;
 			const matches =
 				key.algorithm === "HMAC"
-					? sameText(text, expected as string, claim.encoding)
+					? sameText(text, expected as string, presented.encoding)
 					: verify(
 							undefined,
-							signedBytes(claim, body),
+							signedBytes(presented, body),
 							key.key,
 							Buffer.from(text, "base64"),
 						);
@@ -71,7 +71,7 @@ export function isSigned(
 }
 
 function hmac(
-	{ hash, signed, encoding }: SignatureClaim,
+	{ hash, signed, encoding }: PresentedSignature,
 	key: Buffer,
 	body: Buffer,
 ): string {
@@ -80,17 +80,17 @@ function hmac(
 	return digest.digest(encoding);
 }
 
-function signedBytes({ signed }: SignatureClaim, body: Buffer): Buffer {
+function signedBytes({ signed }: PresentedSignature, body: Buffer): Buffer {
 	return Buffer.concat(
 		signed.flatMap((bytes, i) => (i === 0 ? [bytes] : [body, bytes])),
 	);
 }
 
-/** Compares texts, of which hexadecimal ones may be in capitals. */
+/** Hexadecimal may be in upper case. */
 function sameText(
 	text: string,
 	expected: string,
-	encoding: SignatureClaim["encoding"],
+	encoding: PresentedSignature["encoding"],
 ): boolean {
 	const presented = Buffer.from(
 		encoding === "hex" ? text.toLowerCase() : text,
@@ -102,7 +102,7 @@ function sameText(
 	);
 }
 
-/** RFC 8410 §4: the bytes of a public key within its DER form. */
+/** The DER bytes in front of a raw public key (RFC 8410 §4). */
 const ed25519Prefix = Buffer.from("302a300506032b6570032100", "hex");
 
 function ed25519Key(bytes: Buffer): KeyObject {

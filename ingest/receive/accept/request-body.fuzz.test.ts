@@ -1,37 +1,37 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { storedBody } from "./content.ts";
+import { jsonText } from "./request-body.ts";
 
 /*
- * Receive's reading of JSON and forms against readings of another make: a recognizer of RFC 8259's grammar, byte by
- * byte, and the steps of the URL standard's parser. `FUZZ_RUNS` makes it longer.
+ * Compares receive's readers of JSON and forms with independent ones: a byte-by-byte recognizer of RFC 8259's grammar, and
+ * the steps of the URL standard's parser. A larger `FUZZ_RUNS` makes it longer.
  */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 3_000);
 
-test("a body is taken as JSON exactly if the grammar has it, and stored as it came", () => {
+test("a body is accepted as JSON exactly if the grammar allows it, and stored as sent", () => {
 	const seen = { valid: 0, invalid: 0 };
 	fc.assert(
 		fc.property(jsonLike, (body) => {
-			const stored = storedBody("json", body);
+			const stored = jsonText("json", body);
 			const isValid = body.length > 0 && isJSON(body);
 			seen[isValid ? "valid" : "invalid"]++;
 			if (isValid) expect(stored).toBe(body);
 			else expect(stored).toHaveProperty("status", 400);
-			// Long texts are read in another way.
+			// Another reader handles long texts.
 			const long = Buffer.concat([body, Buffer.alloc(3_000, " ")]);
-			if (isValid) expect(storedBody("json", long)).toBe(long);
-			else expect(storedBody("json", long)).toHaveProperty("status", 400);
+			if (isValid) expect(jsonText("json", long)).toBe(long);
+			else expect(jsonText("json", long)).toHaveProperty("status", 400);
 		}),
 		{ numRuns },
 	);
-	// Else the texts are too wild, or too tame, to say anything.
+	// Otherwise the texts are too wild, or too tame, to prove anything.
 	expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(numRuns / 10);
 });
 
-test("a form becomes the JSON object that the URL standard's pairs make", () => {
+test("a form becomes the JSON object of the URL standard's pairs", () => {
 	fc.assert(
 		fc.property(formLike, (body) => {
-			const stored = storedBody("form", body);
+			const stored = jsonText("form", body);
 			expect(Buffer.from(stored as Uint8Array).toString()).toBe(
 				formAsJSON(body),
 			);
@@ -140,7 +140,7 @@ function isJSON(bytes: Buffer): boolean {
 
 const whitespace = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259 §7 has them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259 §7 names them.
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/y;
 const literal = /true|false|null/y;
 
@@ -156,7 +156,7 @@ class Scanner {
 		return this.#at === this.#text.length;
 	}
 
-	/** Goes past what the pattern matches here; whether it matches at all. */
+	/** Skips the pattern's match here; false if it doesn't match. */
 	skip(pattern: RegExp): boolean {
 		pattern.lastIndex = this.#at;
 		const found = pattern.test(this.#text);
@@ -202,7 +202,7 @@ class Scanner {
 	}
 }
 
-/** URL standard §5.1, "application/x-www-form-urlencoded parsing", on bytes as it is written there. */
+/** URL standard §5.1, "application/x-www-form-urlencoded parsing", on bytes as the standard describes it. */
 function formAsJSON(bytes: Buffer): string {
 	const values: [name: string, values: string[]][] = [];
 	for (const sequence of split(bytes, 0x26)) {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "./refusal.ts";
-import type { Greeting } from "./url/url-challenge.ts";
 
 const type = ["content-type", "application/json"];
 
@@ -18,15 +17,67 @@ export function replyStored(response: ServerResponse, eventId: string): void {
 	response.end(stored[0] + eventId + stored[1], "latin1");
 }
 
-/** Answers a sender that checks the URL. */
-export function replyGreeting(
+/** The answer to a URL challenge, status 200. */
+export interface ChallengeAnswer {
+	contentType: "application/json" | "text/plain; charset=utf-8";
+	headers: readonly string[];
+	body: string;
+}
+
+export function replyToChallenge(
 	response: ServerResponse,
-	{ contentType, headers, body }: Greeting,
+	{ contentType, headers, body }: ChallengeAnswer,
 ): void {
 	const length = String(Buffer.byteLength(body));
 	const type = ["content-type", contentType, "content-length", length];
 	response.writeHead(200, [...type, ...headers]);
 	response.end(body);
+}
+
+/** A remaining body of this size costs less to read than a new connection. */
+const maxDiscardedBytes = 256 * 1024;
+const lingerMs = 2_000;
+
+/**
+ * Refuses a request, whether or not its body has been read. A small or finished body is read and dropped, so that the
+ * connection stays usable. Of a larger body receive reads what arrives within two seconds and then closes: closing
+ * at once would reset the connection, and the sender might never see the answer (RFC 9112 §9.6).
+ */
+export function replyRefused(
+	request: IncomingMessage,
+	response: ServerResponse,
+	refusal: Refusal,
+): void {
+	const { status, head, body } = prepare(refusal);
+	const isRestSmall =
+		request.complete ||
+		Number(request.headers["content-length"] ?? Number.NaN) <=
+			maxDiscardedBytes;
+	if (!isRestSmall) response.shouldKeepAlive = false;
+	response.writeHead(status, head);
+	if (isRestSmall) {
+		response.end(body);
+		return;
+	}
+	// This sends the whole answer; end() is what closes the connection.
+	response.write(body);
+	request.resume();
+	const close = () => {
+		clearTimeout(timer);
+		response.end();
+	};
+	const timer = setTimeout(close, lingerMs);
+	request.once("close", close);
+}
+
+/** The whole response with its head, for bytes that node:http couldn't read as a request. */
+export function rawReply(refusal: Refusal, reason: string): string {
+	const { status, head, body } = prepare(refusal);
+	const fields = [...head, "connection", "close"];
+	let text = `HTTP/1.1 ${status} ${reason}\r\n`;
+	for (let i = 0; i < fields.length; i += 2)
+		text += `${fields[i]}: ${fields[i + 1]}\r\n`;
+	return `${text}\r\n${body}`;
 }
 
 interface Prepared {
@@ -37,7 +88,7 @@ interface Prepared {
 
 const prepared = new WeakMap<Refusal, Prepared>();
 
-/** A refusal as it goes over the wire, made once. */
+/** Each refusal is serialised once. */
 function prepare(refusal: Refusal): Prepared {
 	const known = prepared.get(refusal);
 	if (known) return known;
@@ -51,49 +102,4 @@ function prepare(refusal: Refusal): Prepared {
 	const made = { status, head, body };
 	prepared.set(refusal, made);
 	return made;
-}
-
-/** A rest of a body that costs less to read than a new connection. */
-const maxRestBytes = 256 * 1024;
-const lingerMs = 2_000;
-
-/**
- * Refuses a request, whether its body has been read or not. A body that is small or at its end is read and dropped, so
- * that the connection can be used again. Of any other one no more than what arrives within two seconds is read: closing
- * at once would reset the connection, and the sender might never see the answer (RFC 9112 §9.6).
- */
-export function replyRefused(
-	request: IncomingMessage,
-	response: ServerResponse,
-	refusal: Refusal,
-): void {
-	const { status, head, body } = prepare(refusal);
-	const isRestSmall =
-		request.complete ||
-		Number(request.headers["content-length"] ?? Number.NaN) <= maxRestBytes;
-	if (!isRestSmall) response.shouldKeepAlive = false;
-	response.writeHead(status, head);
-	if (isRestSmall) {
-		response.end(body);
-		return;
-	}
-	// The answer is whole on the wire; end() is what closes the connection.
-	response.write(body);
-	request.resume();
-	const close = () => {
-		clearTimeout(timer);
-		response.end();
-	};
-	const timer = setTimeout(close, lingerMs);
-	request.once("close", close);
-}
-
-/** The same for bytes that node:http couldn't read as a request: the whole response with its head. */
-export function rawReply(refusal: Refusal, reason: string): string {
-	const { status, head, body } = prepare(refusal);
-	const fields = [...head, "connection", "close"];
-	let text = `HTTP/1.1 ${status} ${reason}\r\n`;
-	for (let i = 0; i < fields.length; i += 2)
-		text += `${fields[i]}: ${fields[i + 1]}\r\n`;
-	return `${text}\r\n${body}`;
 }

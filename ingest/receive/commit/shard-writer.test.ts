@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { reasonNotToUse } from "./shard.ts";
+import { reasonNotToUse } from "./shard-writer.ts";
 
 const safe = { faults: [], clockAheadMs: 0 };
 
-test("a safe stream whose server tells nearly the same time is used", () => {
+test("a safe stream is used if its server's clock is close", () => {
 	expect(reasonNotToUse(safe)).toBeUndefined();
 	expect(reasonNotToUse({ ...safe, clockAheadMs: -30_000 })).toBeUndefined();
 });
@@ -15,7 +15,7 @@ test.each([30_001, -30_001, Number.NaN])(
 	},
 );
 
-test("a stream that isn't there, or could lose an event, is named with what to do", () => {
+test("a missing or unsafe stream is a reason not to be ready, with what to do", () => {
 	expect(reasonNotToUse(undefined)).toContain("archive creates it");
 	expect(reasonNotToUse({ ...safe, faults: ["a", "b"] })).toBe("a; b");
 });

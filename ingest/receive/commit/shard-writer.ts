@@ -5,75 +5,69 @@ import {
 	inspectShardStream,
 	type ShardStream,
 } from "../../wire/stream-inspection.ts";
-import type { ReceiveMetrics } from "../metrics.ts";
-import {
-	Committer,
-	type OutgoingFrame,
-	type PublishOutcome,
-} from "./committer.ts";
+import { Committer, type FinishedFrame } from "./committer.ts";
 import { FramePublisher } from "./frame-publisher.ts";
 
-/** Beyond this an event's date could be wrong (design §4). */
+/** With a larger difference an event's date could be wrong. */
 const maxClockDifferenceMs = 30_000;
 
 /**
- * What waits in more bytes than this goes into several frames, one after the other: a sender's answer doesn't wait for
- * more to be written, and less is held twice. An event that is larger has a frame of its own.
+ * More waiting bytes than this go into several frames, one after the other, so that a sender doesn't wait for others'
+ * bytes to be written and less is held twice. A larger event has a frame of its own.
  */
 const usualFrameBytes = 2 * 1024 * 1024;
 
-/** One shard as receive sees it: its committer, and whether its stream may be written to. */
-export class Shard {
+export interface ShardWriterOptions {
+	connection: NatsConnection;
+	shard: number;
+	log: Logger;
+	/** For metrics. */
+	onFrame(frame: FinishedFrame): void;
+}
+
+/** Writes one shard: lets its committer publish while its stream is safe to write to. */
+export class ShardWriter {
 	readonly committer: Committer;
 	readonly #connection: NatsConnection;
-	readonly #number: number;
+	readonly #shard: number;
 	readonly #log: Logger;
 	readonly #publisher: FramePublisher;
-	/** Counts the connections and looks, so that what an older look found doesn't count. */
+	/** Counts connections and inspections, so that the result of an outdated inspection is ignored. */
 	#generation = 0;
 	#isInspecting = false;
-	#unavailable: string | undefined = "its stream hasn't been looked at yet";
+	#unavailable: string | undefined = "its stream hasn't been inspected yet";
 
-	constructor(
-		connection: NatsConnection,
-		number: number,
-		metrics: ReceiveMetrics,
-		log: Logger,
-	) {
+	constructor({ connection, shard, log, onFrame }: ShardWriterOptions) {
 		this.#connection = connection;
-		this.#number = number;
+		this.#shard = shard;
 		this.#log = log;
-		this.#publisher = new FramePublisher(connection, number, log);
+		const publisher = new FramePublisher(connection, shard, log, () => {
+			if (!this.#isInspecting) void this.inspect();
+		});
+		this.#publisher = publisher;
 		this.committer = new Committer({
-			publish: (frame) => this.#publish(frame),
+			publish: (frame) => publisher.publish(frame),
 			newProcess: () => randomBytes(16).toString("hex"),
 			defer: setImmediate,
 			now: () => performance.now(),
 			maxFrameBytes: usualFrameBytes,
-			onFrame: (frame) => metrics.frame(frame),
+			onFrame,
 		});
 	}
 
-	async #publish(frame: OutgoingFrame): Promise<PublishOutcome> {
-		const outcome = await this.#publisher.publish(frame);
-		// The stream may have been made anew, or changed.
-		if (outcome !== "stored" && !this.#isInspecting) void this.inspect();
-		return outcome;
-	}
-
-	/** Why no event of this shard can be stored now; undefined when they can. */
+	/** Why this shard can't store events now; undefined when it can. */
 	get unavailable(): string | undefined {
-		return this.#unavailable && `shard ${this.#number}: ${this.#unavailable}`;
+		return this.#unavailable && `shard ${this.#shard}: ${this.#unavailable}`;
 	}
 
-	/** Looks at the stream and its servers, and opens or closes the shard as they are. */
+	/** Inspects the stream and its servers, and opens or closes the shard accordingly. */
 	async inspect(): Promise<void> {
 		const generation = ++this.#generation;
 		this.#isInspecting = true;
 		let stream: ShardStream | undefined;
 		let reason: string | undefined;
 		try {
-			stream = await inspectShardStream(this.#connection, this.#number);
+			stream = await inspectShardStream(this.#connection, this.#shard);
 			reason = reasonNotToUse(stream);
 		} catch (error) {
 			reason = `NATS doesn't answer (${String(error)})`;
@@ -94,21 +88,21 @@ export class Shard {
 		if (reason !== this.#unavailable) {
 			this.#unavailable = reason;
 			if (reason === undefined)
-				this.#log.info({ shard: this.#number, stream }, "the shard is open");
+				this.#log.info({ shard: this.#shard, stream }, "the shard is open");
 			else this.#log.warn({ reason: this.unavailable }, "the shard is closed");
 		}
 		this.committer.target(reason === undefined ? stream : undefined);
 	}
 }
 
-/** Why no event may be written to this stream now; undefined when it may. */
+/** Why receive must not write to this stream now; undefined when it may. */
 export function reasonNotToUse(
 	stream: Pick<ShardStream, "faults" | "clockAheadMs"> | undefined,
 ): string | undefined {
-	if (!stream) return "there is no stream for it yet; archive creates it";
+	if (!stream) return "its stream doesn't exist yet; archive creates it";
 	if (stream.faults.length > 0) return stream.faults.join("; ");
 	// Not "greater than": a server that doesn't tell its time gives NaN.
 	if (!(Math.abs(stream.clockAheadMs) <= maxClockDifferenceMs))
-		return `this machine's clock is ${Math.round(stream.clockAheadMs / 1000)} s ahead of NATS's; set both by NTP`;
+		return `this machine's clock is ${Math.round(stream.clockAheadMs / 1000)} s ahead of NATS's; synchronize both with NTP`;
 	return undefined;
 }

@@ -1,0 +1,24 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { EventHead } from "../../wire/frame.ts";
+import { newEventId } from "./event-id.ts";
+import type { AcceptedHead } from "./request-head.ts";
+import { senderKey } from "./sender-key.ts";
+
+/** Makes the event of an accepted request. One clock reading gives its id and its timestamp, so that its date never disagrees. */
+export function newEvent(
+	{ route, kind, headers: captured }: AcceptedHead,
+	headers: IncomingHttpHeaders,
+	body: Uint8Array,
+	nowMs: number,
+): EventHead {
+	return {
+		id: newEventId(nowMs),
+		receivedAtMs: nowMs,
+		sourceKey: route.sourceKey,
+		account: route.account,
+		kind,
+		headers: captured,
+		violations: "",
+		key: senderKey(route, headers, body),
+	};
+}

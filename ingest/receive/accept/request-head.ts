@@ -1,0 +1,104 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Route } from "../../../contracts/route.ts";
+import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
+import { methodNotAllowed, type Refusal, refusals } from "../answer/refusal.ts";
+import type { ChallengeAnswer } from "../answer/reply.ts";
+import { hasToken } from "../authorization/credentials.ts";
+import {
+	type PresentedSignature,
+	readSignature,
+} from "../authorization/presented-signature.ts";
+import { isTimely } from "../authorization/signature-check.ts";
+import type { FoundSource, ServedRoute } from "../url/route-table.ts";
+import { allowedMethods, answerHeadChallenge } from "../url/url-challenge.ts";
+import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
+import { contentKind } from "./content-type.ts";
+
+/** The head of a request whose body may be read. */
+export interface AcceptedHead {
+	route: ServedRoute;
+	/** The signature to check against the body; undefined for a Source without signatures. */
+	signature: PresentedSignature | undefined;
+	kind: ContentKind;
+	encoding: ContentEncoding | undefined;
+	/** The captured headers as a JSON object; empty when there are none. */
+	headers: string;
+	/** Applies to the body as sent and again after decompression. */
+	maxBodyBytes: number;
+}
+
+/**
+ * Judges the request line and headers. Authorization comes first, so that a refusal tells an unauthorized sender nothing
+ * about the Source. A refusal for suspension waits for the body when only its signature can authorize the sender.
+ */
+export function judgeHead(
+	{ route, address }: FoundSource,
+	method: string,
+	headers: IncomingHttpHeaders,
+	nowMs: number,
+): AcceptedHead | ChallengeAnswer | Refusal {
+	const challenge = answerHeadChallenge(
+		route.verification,
+		method,
+		address.query,
+		headers,
+	);
+	if (method !== "POST")
+		return challenge ?? methodNotAllowed(allowedMethods(route));
+	const signature = authorize(route, headers, address.token, nowMs);
+	if (signature && "status" in signature) return signature;
+	if (route.suspended && !signature) return refusals.SourceSuspended;
+	if (challenge) return challenge;
+
+	const encoding = contentEncoding(headers["content-encoding"]);
+	if (typeof encoding === "object") return encoding;
+	const kind = contentKind(headers["content-type"]);
+	if (typeof kind !== "string") return kind;
+	const maxBodyBytes = Math.min(route.maxBodyBytes, maxEventBodyBytes);
+	if (Number(headers["content-length"]) > maxBodyBytes)
+		return refusals.BodyTooLarge;
+	return {
+		route,
+		signature,
+		kind,
+		encoding,
+		headers: capturedHeaders(route, headers),
+		maxBodyBytes,
+	};
+}
+
+/** Returns the signature to check against the body; undefined when the head alone authorizes. */
+function authorize(
+	route: ServedRoute,
+	headers: IncomingHttpHeaders,
+	queryToken: string | undefined,
+	nowMs: number,
+): PresentedSignature | Refusal | undefined {
+	const { authorization } = route;
+	if (authorization.type !== "Signature")
+		return hasToken(route, headers, queryToken)
+			? undefined
+			: refusals.Unauthorized;
+	if (!route.signingKeys) return refusals.KeyUnavailable;
+	const presented = readSignature(authorization, headers);
+	return presented && isTimely(presented, authorization.toleranceSeconds, nowMs)
+		? presented
+		: refusals.SignatureInvalid;
+}
+
+function capturedHeaders(route: Route, headers: IncomingHttpHeaders): string {
+	if (route.capturedHeaders.length === 0) return "";
+	const captured = route.capturedHeaders
+		.filter((name) => Object.hasOwn(headers, name))
+		.map((name) => [name, readable(String(headers[name]))]);
+	return captured.length === 0
+		? ""
+		: JSON.stringify(Object.fromEntries(captured));
+}
+
+/** node:http decodes every value as Latin-1. Senders who go beyond ASCII mostly mean UTF-8 (RFC 9110 §5.5 leaves it open). */
+function readable(value: string): string {
+	const bytes = Buffer.from(value, "latin1");
+	return isUtf8(bytes) ? bytes.toString() : value;
+}

@@ -1,0 +1,43 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import type { Route } from "../../../contracts/route.ts";
+
+/** Whether this is the URL key that the route was issued with. */
+export function hasUrlKey(route: Route, urlKey: string): boolean {
+	return sameDigest(hash("sha256", urlKey), route.urlKeyDigest);
+}
+
+/** Headers as node:http gives them: lower-case names, Latin-1 values. */
+type Headers = NodeJS.Dict<string | string[]>;
+
+/** Whether the request carries a token that the route accepts, in a header or in the query. */
+export function hasToken(
+	route: Route,
+	headers: Headers,
+	queryToken: string | undefined,
+): boolean {
+	const { authorization } = route;
+	if (authorization.type !== "CustomToken")
+		return authorization.type === "None";
+	const presented: (string | Buffer)[] = [];
+	if (queryToken !== undefined) presented.push(queryToken);
+	const custom = headers["x-webhook-token"];
+	if (typeof custom === "string") presented.push(Buffer.from(custom, "latin1"));
+	const bearer = /^bearer +(.+)$/i.exec(String(headers.authorization ?? ""));
+	if (bearer) presented.push(Buffer.from(bearer[1]!, "latin1"));
+
+	let accepted = false;
+	for (const token of presented) {
+		const digest = hash("sha256", token);
+		// Compare every digest, so that timing doesn't reveal which one was close.
+		for (const expected of authorization.digests)
+			accepted = sameDigest(digest, expected) || accepted;
+	}
+	return accepted;
+}
+
+function sameDigest(a: string, b: string): boolean {
+	return (
+		a.length === b.length &&
+		timingSafeEqual(Buffer.from(a, "latin1"), Buffer.from(b, "latin1"))
+	);
+}

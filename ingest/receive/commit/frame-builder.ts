@@ -1,0 +1,141 @@
+import { encodeFrameHead } from "../../wire/frame.ts";
+import { selectFairly } from "./fair-selection.ts";
+
+/** An event as it stands in a frame. */
+export interface EncodedEvent {
+	/** Source key. */
+	readonly source: string;
+	readonly encoded: readonly Uint8Array[];
+	readonly bytes: number;
+	/** Whether it has an idempotency key. */
+	readonly hasKey: boolean;
+}
+
+export interface OutgoingFrame {
+	stream: string;
+	process: string;
+	number: number;
+	data: Uint8Array;
+}
+
+export interface FrameBuilderOptions {
+	/** 128 random bits as 32 hex digits. */
+	newProcess(): string;
+	/** A single event may have more. */
+	maxFrameBytes: number;
+}
+
+/** After this many voided numbers in a row a new process id is cheaper than naming them all. */
+const maxVoided = 1_000;
+
+/** Each stream gets a process id of its own, whose frame numbers run from 1 and name every gap. */
+interface Numbering {
+	stream: string;
+	process: string;
+	lastNumber: number;
+	/** Numbers of frames that were refused or given up, for the next frame to name. */
+	voided: number[];
+}
+
+/** Puts waiting events into numbered frames, one frame at a time. */
+export class FrameBuilder {
+	readonly #options: FrameBuilderOptions;
+	#numbering: Numbering | undefined;
+	readonly #memory = new FrameMemory();
+
+	constructor(options: FrameBuilderOptions) {
+		this.#options = options;
+	}
+
+	/** Makes the stream's next frame of the events, of which there is at least one. The rest must wait for another frame. */
+	build<T extends EncodedEvent>(
+		stream: string,
+		waiting: readonly T[],
+	): { frame: OutgoingFrame; events: readonly T[]; rest: T[] } {
+		const numbering = this.#numberingFor(stream);
+		const { process, voided } = numbering;
+		const { chosen, rest } = choose(
+			waiting,
+			this.#options.maxFrameBytes - 32 - voided.length * 6,
+		);
+		const number = ++numbering.lastNumber;
+		const head = encodeFrameHead(
+			process,
+			number,
+			voided,
+			chosen.length,
+			chosen.some(({ hasKey }) => hasKey) ? 2 : 1,
+		);
+		const parts: Uint8Array[] = [head];
+		for (const event of chosen) parts.push(...event.encoded);
+		const data = this.#memory.join(parts);
+		return { frame: { stream, process, number, data }, events: chosen, rest };
+	}
+
+	/** The latest frame is stored, and so are the voided numbers that it names. */
+	stored(): void {
+		this.#numbering!.voided = [];
+	}
+
+	/** The latest frame was refused or given up. The next one names its number, so that archive doesn't miss that frame. */
+	voided(): void {
+		const { voided, lastNumber } = this.#numbering!;
+		voided.push(lastNumber);
+	}
+
+	/** Nobody reads the latest frame's bytes any more. */
+	reuse(data: Uint8Array): void {
+		this.#memory.giveBack(data);
+	}
+
+	#numberingFor(stream: string): Numbering {
+		if (
+			this.#numbering?.stream !== stream ||
+			this.#numbering.voided.length >= maxVoided
+		)
+			this.#numbering = {
+				stream,
+				process: this.#options.newProcess(),
+				lastNumber: 0,
+				voided: [],
+			};
+		return this.#numbering;
+	}
+}
+
+/** Chooses all events, or as many as fit: fairly to all sources, the oldest of each first. At least one. */
+function choose<T extends EncodedEvent>(
+	waiting: readonly T[],
+	maxBytes: number,
+): { chosen: readonly T[]; rest: T[] } {
+	const bytes = waiting.reduce((sum, event) => sum + event.bytes, 0);
+	return bytes <= maxBytes
+		? { chosen: waiting, rest: [] }
+		: selectFairly(waiting, maxBytes);
+}
+
+/** Reuses one buffer for frame after frame, because a new one for each would keep the garbage collector running. */
+class FrameMemory {
+	#spare: Buffer | undefined;
+
+	/** Joins the parts. Nobody may change or give back the result while it is still read. */
+	join(parts: readonly Uint8Array[]): Buffer {
+		const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+		const spare = this.#spare;
+		this.#spare = undefined;
+		const whole =
+			spare && spare.length >= bytes
+				? spare
+				: Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(bytes)));
+		let at = 0;
+		for (const part of parts) {
+			whole.set(part, at);
+			at += part.length;
+		}
+		return whole.subarray(0, bytes);
+	}
+
+	giveBack(joined: Uint8Array): void {
+		this.#spare = Buffer.from(joined.buffer);
+	}
+}
