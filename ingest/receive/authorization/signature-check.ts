@@ -40,7 +40,7 @@ export function isTimely(
 }
 
 /** More than any provider sends while it rotates a key. An Ed25519 check of each one reads the whole body. */
-export const maxSignatures = 10;
+const maxSignatures = 10;
 
 /** Whether one of the presented texts signs the raw body with one of the keys. */
 export function isSigned(

@@ -1,0 +1,124 @@
+import {
+	createHmac,
+	generateKeyPairSync,
+	randomBytes,
+	sign,
+} from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { SealKey } from "../../../service/seal-key.ts";
+import type { PresentedSignature } from "./presented-signature.ts";
+import {
+	isSigned,
+	isTimely,
+	openSigningKeys,
+	type SigningKey,
+} from "./signature-check.ts";
+
+const body = Buffer.from('{"n":1}');
+const time = Buffer.from("1700000000.");
+const secret = randomBytes(32);
+const hmacKey: SigningKey = { algorithm: "HMAC", key: secret };
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+const ed25519Key: SigningKey = { algorithm: "Ed25519", key: publicKey };
+
+const hmacText = createHmac("sha256", secret)
+	.update(time)
+	.update(body)
+	.digest("base64");
+const ed25519Text = sign(
+	undefined,
+	Buffer.concat([time, body]),
+	privateKey,
+).toString("base64");
+
+function presented(
+	texts: PresentedSignature["texts"],
+	change: Partial<PresentedSignature> = {},
+): PresentedSignature {
+	return {
+		texts,
+		hash: "sha256",
+		encoding: "base64",
+		signed: [time, Buffer.alloc(0)],
+		...change,
+	};
+}
+
+describe.each([
+	["HMAC", hmacKey, hmacText],
+	["Ed25519", ed25519Key, ed25519Text],
+] as const)("%s", (algorithm, key, text) => {
+	const other = algorithm === "HMAC" ? "Ed25519" : "HMAC";
+	const wrong = { algorithm, text: text.replace(/^./, "!") };
+	const right = { algorithm, text };
+
+	test("a right signature is accepted under its own algorithm alone", () => {
+		expect(isSigned(presented([right]), [key], body)).toBe(true);
+		const mislabelled = presented([{ algorithm: other, text }]);
+		expect(isSigned(mislabelled, [key], body)).toBe(false);
+		expect(isSigned(presented([right]), [], body)).toBe(false);
+	});
+
+	test("a right signature is accepted beside wrong ones, and by any key", () => {
+		const keys = [hmacKey, ed25519Key];
+		for (const order of [keys, [...keys].reverse()])
+			for (const texts of [
+				[right, wrong],
+				[wrong, right],
+			])
+				expect(isSigned(presented(texts), order, body)).toBe(true);
+	});
+
+	test("only the first ten signatures cost a check", () => {
+		const wrongs = (count: number) => Array(count).fill(wrong);
+		expect(isSigned(presented([...wrongs(9), right]), [key], body)).toBe(true);
+		expect(isSigned(presented([...wrongs(10), right]), [key], body)).toBe(
+			false,
+		);
+	});
+});
+
+test("hexadecimal is compared in either case, Base64 in its own", () => {
+	const hex = Buffer.from(hmacText, "base64").toString("hex").toUpperCase();
+	const asHex = presented([{ algorithm: "HMAC", text: hex }], {
+		encoding: "hex",
+	});
+	expect(isSigned(asHex, [hmacKey], body)).toBe(true);
+	const lower = hmacText.toLowerCase();
+	expect(lower).not.toBe(hmacText);
+	const asBase64 = presented([{ algorithm: "HMAC", text: lower }]);
+	expect(isSigned(asBase64, [hmacKey], body)).toBe(false);
+});
+
+test("a signed time may differ from now by the tolerance, in either direction", () => {
+	const at = (signedAt: number) =>
+		isTimely(presented([], { signedAt }), 60, 1_000_000);
+	expect([939, 940, 1_060, 1_061].map(at)).toEqual([false, true, true, false]);
+	expect(isTimely(presented([]), 60, 1_000_000)).toBe(true);
+});
+
+test("keys open only for the Source that they were sealed for", () => {
+	const sealKey = new SealKey(Buffer.alloc(32, 1));
+	const authorization = {
+		type: "Signature" as const,
+		scheme: "StandardWebhooks" as const,
+		keys: [
+			{ algorithm: "HMAC" as const, sealed: sealKey.seal(secret, "a") },
+			{
+				algorithm: "Ed25519" as const,
+				sealed: sealKey.seal(
+					publicKey.export({ format: "der", type: "spki" }).subarray(-32),
+					"a",
+				),
+			},
+		],
+		toleranceSeconds: 60,
+	};
+	const keys = openSigningKeys(authorization, "a", sealKey);
+	for (const [algorithm, text] of [
+		["HMAC", hmacText],
+		["Ed25519", ed25519Text],
+	] as const)
+		expect(isSigned(presented([{ algorithm, text }]), keys, body)).toBe(true);
+	expect(() => openSigningKeys(authorization, "b", sealKey)).toThrow();
+});

@@ -1,0 +1,282 @@
+import pino from "pino";
+import { beforeEach, expect, test } from "vitest";
+import { MemoryIdempotencyBucket } from "../../../test/support/doubles/memory-idempotency-bucket.ts";
+import {
+	claimMs,
+	type IdempotencyEntry,
+	type ShardProgress,
+} from "../../wire/idempotency-entry.ts";
+import { refusals } from "../answer/refusal.ts";
+import { type Claim, Claims } from "./claims.ts";
+
+const startMs = Date.UTC(2026, 10, 22);
+const windowMs = 600_000;
+const route = {
+	shard: 3,
+	idempotency: { key: { header: "id" }, windowSeconds: windowMs / 1000 },
+};
+const frame = { stream: "s", process: "p", number: 7, data: Buffer.alloc(0) };
+/** Archive has seen everything. */
+const archived: ShardProgress = {
+	nowMs: startMs + claimMs + 1,
+	lastSequence: 5,
+	firstStoredAtMs: Number.NaN,
+	objectsDone: 5,
+};
+
+let bucket: MemoryIdempotencyBucket;
+let dateMs: number;
+let now: number;
+let delays: number[];
+let isOpen: boolean;
+let progress: () => Promise<ShardProgress>;
+let progressAsked: number[];
+let claims: Claims;
+
+beforeEach(() => {
+	bucket = new MemoryIdempotencyBucket();
+	dateMs = startMs;
+	now = 0;
+	delays = [];
+	isOpen = true;
+	progress = () => Promise.resolve(archived);
+	progressAsked = [];
+	claims = new Claims({
+		bucket,
+		isOpen: (shard) => shard === 3 && isOpen,
+		progress: (shard) => {
+			progressAsked.push(shard);
+			return progress();
+		},
+		dateMs: () => dateMs,
+		now: () => now,
+		delay: async (ms) => {
+			delays.push(ms);
+			now += ms;
+		},
+		log: pino({ enabled: false }),
+	});
+});
+
+const claim = (event: string, key = "k") => claims.claim(key, event, route);
+
+/** A claim that must succeed. */
+async function granted(event: string, key = "k"): Promise<Claim> {
+	const answer = await claim(event, key);
+	expect(answer).toHaveProperty("entry");
+	return answer as Claim;
+}
+
+const entry = (key = "k"): IdempotencyEntry | undefined =>
+	bucket.entries.get(key)?.entry;
+
+test("a new key is claimed for the event, until its deadline and for its window", async () => {
+	const { entry: claimed, revision } = await granted("e1");
+	expect(claimed).toEqual({
+		state: "claimed",
+		event: "e1",
+		claim: expect.stringMatching(/^[0-9a-f-]{36}$/),
+		expiresAtMs: startMs + windowMs,
+		deadlineMs: startMs + claimMs,
+	});
+	expect(bucket.entries.get("k")).toEqual({ entry: claimed, revision });
+	expect(claims.outcomes).toMatchObject({ claimed: 1, taken_over: 0 });
+});
+
+test("a repeat of a stored event gets its id", async () => {
+	claims.settle(await granted("e1"), "stored", frame);
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "stored", frame: "p.7" });
+	expect(await claim("e2")).toEqual({ repeatOf: "e1" });
+	expect(claims.outcomes).toMatchObject({ claimed: 1, repeated: 1 });
+});
+
+test("a repeat of a refused event takes over its id and the rest of its window", async () => {
+	claims.settle(await granted("e1"), "refused");
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "released", event: "e1" });
+	dateMs += 1_000;
+	const { entry: second } = await granted("e2");
+	expect(second).toMatchObject({
+		event: "e1",
+		expiresAtMs: startMs + windowMs,
+		deadlineMs: startMs + 1_000 + claimMs,
+	});
+	expect(claims.outcomes).toMatchObject({ claimed: 1, taken_over: 1 });
+});
+
+test("a repeat of a claimed event waits until the deadline, and archive isn't asked before", async () => {
+	await granted("e1");
+	dateMs = startMs + claimMs;
+	expect(await claim("e2")).toBe(refusals.KeyInUse);
+	expect(progressAsked).toEqual([]);
+	dateMs++;
+	expect(await claim("e2")).toMatchObject({ entry: { event: "e1" } });
+	expect(progressAsked).toEqual([3]);
+	expect(claims.outcomes).toMatchObject({ refused: 1, taken_over: 1 });
+});
+
+test("after the deadline a repeat still waits while archive may find the event, or doesn't answer", async () => {
+	await granted("e1");
+	dateMs = startMs + claimMs + 1;
+	progress = async () => ({ ...archived, objectsDone: 4 });
+	expect(await claim("e2")).toBe(refusals.KeyInUse);
+	progress = () => Promise.reject(new Error("no answer"));
+	expect(await claim("e2")).toBe(refusals.KeyInUse);
+	expect(entry()).toMatchObject({ state: "claimed", event: "e1" });
+});
+
+test("of two repeats that take a key over, one waits", async () => {
+	claims.settle(await granted("e1"), "refused");
+	await claims.settled();
+	const answers = await Promise.all([claim("e2"), claim("e3")]);
+	expect(answers.filter((answer) => "entry" in answer)).toHaveLength(1);
+	expect(answers).toContain(refusals.KeyInUse);
+});
+
+test("while the shard is closed no key is claimed", async () => {
+	isOpen = false;
+	expect(await claim("e1")).toBe(refusals.StorageUnavailable);
+	expect(entry()).toBeUndefined();
+	expect(claims.outcomes.refused).toBe(1);
+});
+
+test("an unknown outcome leaves the claim to archive", async () => {
+	claims.settle(await granted("e1"), "unknown", frame);
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "claimed", event: "e1" });
+});
+
+test("a claim that NATS may have written is refused and given back", async () => {
+	bucket.writeFaults.push("lost");
+	expect(await claim("e1")).toBe(refusals.StorageUnavailable);
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "released", event: "e1" });
+});
+
+test("a claim whose write arrives late is given back, too", async () => {
+	bucket.writeFaults.push("lost");
+	// The write is on its way while the claim is looked for.
+	const { read } = bucket;
+	let reads = 0;
+	bucket.read = (key) =>
+		++reads <= 2 ? Promise.resolve(undefined) : read.call(bucket, key);
+	expect(await claim("e1")).toBe(refusals.StorageUnavailable);
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "released", event: "e1" });
+});
+
+test.each([
+	[10_000, "granted"],
+	[10_001, "refused and given back"],
+])("a claim that took %d ms is %s", async (tookMs, expected) => {
+	const { write } = bucket;
+	bucket.write = (...args) => {
+		bucket.write = write;
+		now += tookMs;
+		return write.apply(bucket, args);
+	};
+	const answer = await claim("e1");
+	await claims.settled();
+	if (expected === "granted") {
+		expect(answer).toHaveProperty("entry");
+		expect(entry()).toMatchObject({ state: "claimed" });
+	} else {
+		expect(answer).toBe(refusals.StorageUnavailable);
+		expect(entry()).toMatchObject({ state: "released" });
+	}
+});
+
+test("at the limit new keys are refused, and known keys are served", async () => {
+	bucket.maxKeys = 1;
+	claims.settle(await granted("e1"), "stored", frame);
+	await claims.settled();
+	expect(await claim("e2", "other")).toBe(refusals.TooManyKeys);
+	expect(entry("other")).toBeUndefined();
+	expect(await claim("e3")).toEqual({ repeatOf: "e1" });
+	expect(claims.keys).toBe(1);
+});
+
+test("a full bucket refuses the key, and nothing is given back", async () => {
+	bucket.writeFaults.push("full");
+	expect(await claim("e1")).toBe(refusals.TooManyKeys);
+	await claims.settled();
+	expect(bucket.entries.size).toBe(0);
+});
+
+test("the bucket is counted once a second at most", async () => {
+	for (const atMs of [0, 999, 1_000, 1_001, 1_999, 2_000]) {
+		now = atMs;
+		await claim(`e${atMs}`, `k${atMs}`);
+	}
+	expect(bucket.counts).toBe(3);
+	expect(claims.keys).toBe(6);
+});
+
+test("another's claim on the key is neither released nor marked as stored", async () => {
+	const mine = await granted("e1");
+	const theirs: IdempotencyEntry = { ...mine.entry, claim: "theirs" };
+	await bucket.write("k", theirs, mine.revision!);
+	claims.settle(mine, "refused");
+	await claims.settled();
+	expect(entry()).toEqual(theirs);
+
+	const stored: IdempotencyEntry = {
+		state: "stored",
+		event: "e1",
+		expiresAtMs: mine.entry.expiresAtMs,
+		frame: "q.1",
+	};
+	await bucket.write("k", stored, bucket.entries.get("k")!.revision);
+	claims.settle(mine, "stored", frame);
+	await claims.settled();
+	expect(entry()).toEqual(stored);
+});
+
+test("an expired entry isn't written again", async () => {
+	const mine = await granted("e1");
+	bucket.entries.clear();
+	claims.settle(mine, "stored", frame);
+	await claims.settled();
+	expect(entry()).toBeUndefined();
+	expect(delays).toEqual([]);
+});
+
+test("settling survives NATS being away, and waits at most 5 s between tries", async () => {
+	const mine = await granted("e1");
+	bucket.writeFaults.push("away");
+	bucket.readFaults.push(...Array<"away">(7).fill("away"));
+	claims.settle(mine, "stored", frame);
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "stored", frame: "p.7" });
+	expect(delays).toHaveLength(8);
+	for (const [i, ms] of delays.entries()) {
+		const bound = Math.min(5_000, 250 * 2 ** i);
+		expect(ms).toBeGreaterThanOrEqual(bound / 2);
+		expect(ms).toBeLessThanOrEqual(bound);
+	}
+});
+
+test("settling gives up after a minute", async () => {
+	const mine = await granted("e1");
+	bucket.writeFaults.push("away");
+	bucket.readFaults.push(...Array<"away">(1_000).fill("away"));
+	claims.settle(mine, "stored", frame);
+	await claims.settled();
+	expect(now).toBeGreaterThanOrEqual(60_000);
+	expect(now).toBeLessThan(66_000);
+	expect(entry()).toMatchObject({ state: "claimed" });
+});
+
+test("beyond 10,000 claims being settled at once the rest is left to archive", async () => {
+	const mine = await granted("e1");
+	const other = await granted("e2", "other");
+	for (let n = 0; n < 10_000; n++) claims.settle(mine, "refused");
+	claims.settle(other, "refused");
+	await claims.settled();
+	expect(entry()).toMatchObject({ state: "released" });
+	expect(entry("other")).toMatchObject({ state: "claimed" });
+	claims.settle(other, "refused");
+	await claims.settled();
+	expect(entry("other")).toMatchObject({ state: "released" });
+});
