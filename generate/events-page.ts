@@ -1,9 +1,8 @@
-import { eventReasons } from "../operator/reconcile/event-reasons.ts";
-import { reasons } from "../operator/reconcile/reasons.ts";
+import { kubeEventReasons, reasons } from "../operator/reconcile/reasons.ts";
 
 /** The text of docs/reference/events.md. */
 export function eventsPage(): string {
-	const sections = Object.entries(eventReasons).map(([kind, own]) => {
+	const sections = Object.entries(kubeEventReasons).map(([kind, own]) => {
 		const types: Record<string, Record<string, string>> = reasons[
 			kind as keyof typeof reasons
 		];

@@ -84,6 +84,16 @@ export function controllerReference<T extends KubeObject>(
 	};
 }
 
+/** Whether an object has the owner with this uid. */
+export function isOwnedBy(
+	{ metadata }: KubeObject,
+	uid: string | undefined,
+): boolean {
+	return Boolean(
+		uid && metadata.ownerReferences?.some((owner) => owner.uid === uid),
+	);
+}
+
 /** The path of a collection, or of one object in it. */
 export function resourcePath<T extends KubeObject>(
 	kind: ResourceKind<T>,

@@ -25,11 +25,11 @@ test("an operator that hears and works is alive and ready", () => {
 
 test.each<[string, Partial<OperatorParts>]>([
 	[
-		"the lease has run out, and this process has not noticed",
+		"the lease has expired, and this process has not noticed",
 		{ election: { isOverdue: true } },
 	],
 	[
-		"a worker of controller run has been at one object for 11 minutes",
+		"a worker of controller run has worked on one object for 11 minutes",
 		{ loops: [{ name: "run", longestWorkMs: 11 * minuteMs }] },
 	],
 ])("it is to be restarted when %s", (reason, changes) => {
@@ -43,7 +43,7 @@ test.each<[string, Partial<OperatorParts>]>([
 		{ informers: [{ kind: kinds.pod, hasSynced: false, silentMs: 0 }] },
 	],
 	[
-		"the apiserver has said nothing for more than 3 minutes of pods",
+		"the apiserver has sent nothing about pods for more than 3 minutes",
 		{ informers: [{ kind: kinds.pod, hasSynced: true, silentMs: 200_000 }] },
 	],
 ])("it is alive, but not ready: %s", (reason, changes) => {

@@ -3,33 +3,31 @@ import type { ControllerLoop } from "../kube/reconcile/controller.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { Informer } from "../kube/watch/informer.ts";
 
-/** What the operator's health rests on. */
+/** What the operator's health depends on. */
 export interface OperatorParts {
-	/** NATS could be reached once; from then on the client reconnects by itself. */
+	/** NATS was reached once. From then on the client reconnects by itself. */
 	hasNats: boolean;
 	informers: Pick<Informer<KubeObject>, "kind" | "hasSynced" | "silentMs">[];
-	/** None while it waits for NATS. */
+	/** Empty until NATS is reached. */
 	loops: Pick<ControllerLoop, "name" | "longestWorkMs">[];
 	election: Pick<LeaderElection, "isOverdue">;
 }
 
-/**
- * Why a restart is needed, undefined when it isn't. An event loop that hangs gives no answer at all, which is one, too.
- */
+/** Why the process needs a restart; undefined if it doesn't. A hanging event loop gives no answer, which counts as well. */
 export function reasonNotAlive({
 	loops,
 	election,
 }: OperatorParts): string | undefined {
 	if (election.isOverdue)
-		return "the lease has run out, and this process has not noticed";
+		return "the lease has expired, and this process has not noticed";
 	const stuck = loops.find(({ longestWorkMs }) => longestWorkMs > stuckMs);
 	return (
 		stuck &&
-		`a worker of controller ${stuck.name} has been at one object for ${minutes(stuck.longestWorkMs)}`
+		`a worker of controller ${stuck.name} has worked on one object for ${minutes(stuck.longestWorkMs)}`
 	);
 }
 
-/** Why decisions would rest on too little, undefined when they don't. */
+/** Why the operator knows too little to decide; undefined if it knows enough. */
 export function reasonNotReady({
 	hasNats,
 	informers,
@@ -42,13 +40,13 @@ export function reasonNotReady({
 		return `waiting for the apiserver to list ${names(unlisted)}`;
 	const silent = informers.filter(({ silentMs }) => silentMs > oldMs);
 	if (silent.length > 0)
-		return `the apiserver has said nothing for more than ${minutes(oldMs)} of ${names(silent)}`;
+		return `the apiserver has sent nothing about ${names(silent)} for more than ${minutes(oldMs)}`;
 	return undefined;
 }
 
-/** Each request has a deadline, of a minute at most, and no object needs more than a few. */
+/** Each request has a deadline of at most a minute, and no object needs more than a few. */
 const stuckMs = 10 * 60_000;
-/** A watch in which nothing was heard for 150 s is given up; it has half a minute to come back. */
+/** A watch restarts after 150 s of silence, and then has half a minute to come back. */
 const oldMs = 3 * 60_000;
 
 function minutes(ms: number): string {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
-// prom-client: the field's metrics library, with the text format and defaults for Node.
+// prom-client: the usual metrics library, with the text format and Node's default metrics.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadKubeConfig } from "../kube/client/kube-config.ts";
@@ -23,34 +23,20 @@ import {
 	reasonNotReady,
 } from "./health.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
-import type {
-	ControllerFactory,
-	OperatorContext,
-} from "./reconcile/context.ts";
+import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
 import { createRunController } from "./run/controller.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
-import { createRoutePublisher } from "./source/routes/controller.ts";
+import { createRouteController } from "./source/routes/controller.ts";
 import { RouteTable } from "./source/routes/table.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 
-/** Every controller of the operator. */
-const controllers: ControllerFactory[] = [
-	createRoutePublisher,
-	createSourceController,
-	createSourceDeletionController,
-	createDestinationController,
-	createPipelineController,
-	createRunController,
-	createTrackingPlanController,
-];
-
-/** Less than the 30 s that a Pod is given: a lease that isn't given back keeps the next leader waiting. */
+/** Less than a Pod's 30 s: the next leader waits for a lease that was not released. */
 const stopTimeoutMs = 20_000;
 
-/** The role `operator`: one process leads, the others stand by with everything in memory. Returns the exit code. */
+/** The role `operator`: one process leads, the others stand by with full caches. Returns the exit code. */
 export async function main(): Promise<number> {
 	const env = new Settings();
 	const settings = readOperatorSettings(env);
@@ -123,16 +109,33 @@ export async function main(): Promise<number> {
 			const ledgers = new LedgerView(nats, log);
 			const context: OperatorContext = {
 				client,
-				events: new KubeEventRecorder(client, "tidemill.dev/operator", log),
+				kubeEvents: new KubeEventRecorder(client, "tidemill.dev/operator", log),
 				informers,
-				nats,
-				routes: new RouteTable(nats, { replicas: settings.bucketReplicas }),
-				ledgers,
-				settings,
+				image: settings.image,
+				localWarehouse: settings.localWarehouse,
 				log,
 			};
-			// Before the informers run, so that the loops hear of every object; they act when this process leads.
-			loops = controllers.map((create) => create(context));
+			const routes = new RouteTable(nats, {
+				replicas: settings.bucketReplicas,
+			});
+			const { sealKey, receiveURL, shards, bigQueryEndpoints } = settings;
+			// Created before the informers run, so that the loops see every object. They run when this process leads.
+			loops = [
+				createRouteController({ ...context, routes, ledgers, nats, sealKey }),
+				createSourceController({
+					...context,
+					routes,
+					ledgers,
+					sealKey,
+					receiveURL,
+					shards,
+				}),
+				createSourceDeletionController({ ...context, routes, nats }),
+				createDestinationController({ ...context, bigQueryEndpoints }),
+				createPipelineController(context),
+				createRunController({ ...context, nats }),
+				createTrackingPlanController(context),
+			];
 			health.loops = loops;
 			const watching = new AbortController();
 			const watchers = [...Object.values(informers), ledgers];
@@ -152,7 +155,7 @@ export async function main(): Promise<number> {
 			const stepDown = new AbortController();
 			const ended = election.run(stepDown.signal, async (signal) => {
 				signal.addEventListener("abort", () => {
-					// Another process may lead by now, so nothing more may be written.
+					// Another process may lead by now, so this one must write nothing more.
 					if (!stepDown.signal.aborted) process.exit(1);
 				});
 				await Promise.all(loops.map((loop) => loop.run(signal)));
@@ -174,7 +177,7 @@ export async function main(): Promise<number> {
 	return 0;
 }
 
-/** The client reconnects for ever, unless the server refuses the user: a restart reads the settings anew. */
+/** The client reconnects for ever, unless the server refuses the user. A restart then reads the settings again. */
 async function failsWhenClosed(nats: NatsConnection): Promise<never> {
 	const cause = await nats.closed();
 	throw new Error("NATS closed the connection for good", { cause });

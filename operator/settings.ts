@@ -1,26 +1,26 @@
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
 
-/** What the operator is told by its environment, beside KUBECONFIG, NATS_URL and the health server's address. */
+/** The operator's settings, beside KUBECONFIG, NATS_URL and the health server's address. */
 export interface OperatorSettings {
-	/** Where senders reach the receivers: what URLs begin with. */
+	/** Where senders reach the receivers. Webhook URLs begin with it. */
 	receiveURL: string;
 	/** Image of the Jobs. */
 	image: string;
-	/** New Sources are spread over this many. */
+	/** New Sources are spread over this many shards. */
 	shards: number;
-	/** Only these namespaces are served; all when absent. */
+	/** The namespaces that the operator serves; all if undefined. */
 	watchNamespaces: string[] | undefined;
 	leaseNamespace: string;
-	/** How long a leader that fell silent keeps its place. It ends itself after two thirds of that without the apiserver. */
+	/** How long a silent leader keeps the lease. Without the apiserver it exits after two thirds of that. */
 	leaseDurationMs: number;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
-	/** For signing secrets on their way to receive; without it no Source can ask for signatures. */
+	/** Seals signing secrets for receive. Without it no Source can require signatures. */
 	sealKey: SealKey | undefined;
-	/** Addresses that a BigQuery Destination's apiEndpoint may be, without a trailing slash. */
+	/** The allowed values of a BigQuery Destination's apiEndpoint, without a trailing slash. */
 	bigQueryEndpoints: string[];
-	/** Replicas of the buckets that the operator makes: 1, or 3 in a NATS cluster. */
+	/** Replicas of the operator's buckets: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;
 }
 

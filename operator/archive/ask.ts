@@ -1,17 +1,17 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 
-/** What archive answers when it can't, or can't yet. */
+/** Archive's answer if it can't do what it is asked, or can't do it yet. */
 export interface ArchiveRefusal {
 	ok: false;
 	error: { code: string; message: string; retryable: boolean };
 }
 
-/** Archive flushes the shard first, which takes as long as the objects take to arrive in S3. */
+/** Archive flushes the shard first, until the objects are in S3. */
 const answerTimeoutMs = 60_000;
 
 /**
- * Asks archive something about a shard on the subject that is for it. Never throws: no answer is one that can be asked
- * for again, under the code that is given.
+ * Asks archive about a shard. Never throws: a missing answer becomes a retryable refusal.
+ * @param noAnswer The code of that refusal.
  */
 export async function askArchive<Answer>(
 	nats: NatsConnection,

@@ -10,7 +10,7 @@ import { bucket } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
 import { onReconnect } from "../../service/nats.ts";
 
-/** What archive says of each Source, as of the last word from NATS. */
+/** What archive has published about each Source, as last read from NATS. */
 export class LedgerView {
 	readonly #nats: NatsConnection;
 	readonly #log: Logger;
@@ -33,22 +33,22 @@ export class LedgerView {
 		return this.#deleted.has(sourceKey);
 	}
 
-	/** How long events stay, and who sees to it; undefined while archive hasn't said so. */
+	/** How long events stay, and who removes them; undefined until archive has published it. */
 	get retention(): RetentionState | undefined {
 		return this.#retention;
 	}
 
-	/** Called for every change after it can be read here, with the source key, or `retentionKey` of contracts/ledger.ts. */
+	/** Called after every change, with the source key, or with `retentionKey` of contracts/ledger.ts. */
 	onChange(handler: (sourceKey: string) => void): void {
 		this.#handlers.push(handler);
 	}
 
-	/** Follows the bucket until the signal; never throws. The bucket comes with archive's first start. */
+	/** Follows the bucket until the signal. Never throws. Archive creates the bucket at its first start. */
 	async run(signal: AbortSignal): Promise<void> {
 		let entries: Awaited<ReturnType<KV["watch"]>> | undefined;
 		const stop = () => entries?.stop();
 		signal.addEventListener("abort", stop, { once: true });
-		// The bucket may be another one then.
+		// NATS may have been rebuilt, with a new bucket.
 		void onReconnect(this.#nats, stop);
 		while (!signal.aborted) {
 			try {

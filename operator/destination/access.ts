@@ -3,19 +3,19 @@ import type { DestinationInput } from "../../contracts/job.ts";
 import type { Destination } from "../../crds/generated/types.ts";
 import type { SecretKey, Warehouse } from "../job/template.ts";
 
-/** What a Job gets to work with a Destination. */
+/** What a Job needs to reach a Destination. */
 export interface Access {
 	input: DestinationInput;
 	/** The volume that a DuckDB file is on. */
 	warehouse?: Warehouse;
-	/** Of a Google service account, for BigQuery without workload identity. */
+	/** The key of a Google service account, for BigQuery without workload identity. */
 	credentials?: SecretKey;
 	serviceAccountName?: string;
 }
 
 /**
- * How a Job gets at a Destination; undefined when a DuckDB file has no volume to be on.
- * @param localWarehouse local mode's directory: each namespace has a folder of its own in it.
+ * How a Job reaches a Destination; undefined if a DuckDB file has no volume.
+ * @param localWarehouse Local mode's directory, with a folder for each namespace.
  */
 export function accessTo(
 	{ metadata, spec }: Destination,

@@ -1,7 +1,7 @@
 import type { Destination } from "../../crds/generated/types.ts";
-import { label } from "../../crds/labels.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { Reason } from "../reconcile/reasons.ts";
+import { secretValue } from "../reconcile/secret-ref.ts";
 
 export interface DestinationProblem {
 	reason: Reason<"Destination">;
@@ -9,9 +9,9 @@ export interface DestinationProblem {
 }
 
 /**
- * Why a BigQuery Destination isn't even checked; undefined when it is.
- * @param secret what `credentials.secretRef` names, with its label or without; undefined when there is none.
- * @param endpoints the addresses that `apiEndpoint` may be: events and tokens are sent there.
+ * Why a check of a BigQuery Destination makes no sense.
+ * @param secret The Secret that `credentials.secretRef` names, with or without the label; undefined if it doesn't exist.
+ * @param endpoints The allowed values of `apiEndpoint`, which receives events and tokens.
  */
 export function bigQueryProblem(
 	{ metadata, spec }: Destination,
@@ -22,7 +22,7 @@ export function bigQueryProblem(
 	if (apiEndpoint && !endpoints.includes(apiEndpoint.replace(/\/+$/, "")))
 		return {
 			reason: "EndpointNotAllowed",
-			message: `spec.bigQuery.apiEndpoint ${apiEndpoint} is not allowed here. Remove it to use Google's own, or have TIDEMILL_BIGQUERY_ENDPOINTS of the operator name it.`,
+			message: `spec.bigQuery.apiEndpoint ${apiEndpoint} is not allowed. Remove it to use Google's own endpoint, or add it to the operator's setting TIDEMILL_BIGQUERY_ENDPOINTS.`,
 		};
 	if (stagingBucket)
 		return {
@@ -33,34 +33,24 @@ export function bigQueryProblem(
 	if (!credentials) return undefined;
 
 	const { name, key } = credentials.secretRef;
-	const { namespace } = metadata;
-	if (!secret)
-		return {
-			reason: "SecretNotFound",
-			message: `There is no Secret "${name}" in namespace "${namespace}". Create it with the label ${label.use}: "true".`,
-		};
-	if (secret.metadata.labels?.[label.use] !== "true")
-		return {
-			reason: "SecretNotLabelled",
-			message: `Secret "${name}" is not used, since it lacks the label ${label.use}: "true". Run: kubectl label secret ${name} ${label.use}=true -n ${namespace}`,
-		};
-	const value = secret.data?.[key];
-	if (value === undefined)
-		return {
-			reason: "SecretKeyNotFound",
-			message: `Secret "${name}" has no key "${key}". Add it, or correct spec.bigQuery.credentials.secretRef.key.`,
-		};
-	if (isServiceAccountKey(value)) return undefined;
+	const found = secretValue(secret, {
+		namespace: metadata.namespace!,
+		name,
+		key,
+		field: "spec.bigQuery.credentials.secretRef",
+	});
+	if ("fault" in found) return found.fault;
+	if (isServiceAccountKey(found.value.toString())) return undefined;
 	return {
 		reason: "CredentialsInvalid",
-		message: `Key "${key}" of Secret "${name}" is not the JSON key of a Google service account. Put there what "gcloud iam service-accounts keys create" writes.`,
+		message: `Key "${key}" of Secret "${name}" is not the JSON key of a Google service account. Store the file that "gcloud iam service-accounts keys create" writes.`,
 	};
 }
 
-/** Google's library takes other kinds too, some of which read files and call addresses of their author's choice. */
-function isServiceAccountKey(base64: string): boolean {
+/** Google's library accepts other kinds, too. Some read any file and call any address that their author chooses. */
+function isServiceAccountKey(text: string): boolean {
 	try {
-		const key: unknown = JSON.parse(Buffer.from(base64, "base64").toString());
+		const key: unknown = JSON.parse(text);
 		const { type, client_email, private_key } = key as Record<string, unknown>;
 		return (
 			type === "service_account" &&

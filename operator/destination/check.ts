@@ -6,24 +6,21 @@ import {
 	destinationKind,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import type { Job, Secret } from "../../kube/kinds.ts";
-import { controllerReference } from "../../kube/resource.ts";
-import { jobSpec } from "../job/template.ts";
+import type { Secret } from "../../kube/kinds.ts";
+import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import type { Access } from "./access.ts";
 
-/** A check that takes longer waits for something that doesn't come, such as a volume. */
+/** A check that takes longer is stuck, for example because its volume is missing. */
 export const checkDeadlineSeconds = 300;
 
-/** The verification of a Destination: a Job, and the Secret with its input, both of one name. */
-export interface Check {
-	job: Job;
-	secret: Secret;
+/** A Job that verifies a Destination, and its input, which has the same name. */
+export interface Check extends JobWithInput {
 	hash: string;
 }
 
 /**
- * Digest of what a check verifies. What is only shown to people is not in it.
- * @param credentials the Secret that the spec names.
+ * Digest of what a check verifies: of the spec, except what only people see.
+ * @param credentials The Secret that the spec names.
  */
 export function checkHash(
 	{ displayName: _, ...verified }: DestinationSpec,
@@ -46,40 +43,29 @@ export function checkOf(
 	image: string,
 ): Check {
 	const { name, namespace } = destination.metadata;
-	const labels = { ...managedByTidemill, [label.destination]: name };
-	const metadata = {
-		name: checkName(name, hash),
-		namespace: namespace!,
-		labels,
-		ownerReferences: [controllerReference(destinationKind, destination)],
-	};
+	const jobName = checkName(name, hash);
 	const checkInput: CheckInput = {
 		version: 1,
 		account: namespace!,
 		destination: input,
 	};
-	return {
-		hash,
-		secret: {
-			apiVersion: "v1",
-			kind: "Secret",
-			metadata,
-			stringData: { "input.json": JSON.stringify(checkInput) },
+	const check = jobWithInput(
+		{
+			kind: destinationKind,
+			owner: destination,
+			jobName,
+			secretName: jobName,
+			labels: { ...managedByTidemill, [label.destination]: name },
 		},
-		job: {
-			apiVersion: "batch/v1",
-			kind: "Job",
-			metadata,
-			spec: jobSpec({
-				command: "check",
-				image,
-				labels,
-				inputSecret: metadata.name,
-				...access,
-				// The Destination's own backoff repeats a failed check, so that each result is seen.
-				retries: 0,
-				activeDeadlineSeconds: checkDeadlineSeconds,
-			}),
+		checkInput,
+		{
+			command: "check",
+			image,
+			...access,
+			// The controller repeats a failed check, and shows each result.
+			retries: 0,
+			activeDeadlineSeconds: checkDeadlineSeconds,
 		},
-	};
+	);
+	return { ...check, hash };
 }

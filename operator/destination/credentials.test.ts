@@ -56,8 +56,9 @@ test("the check of a BigQuery destination has the key as a file, and no volume",
 		name: "GOOGLE_APPLICATION_CREDENTIALS",
 		value: "/var/run/tidemill/credentials/key.json",
 	});
-	const { "input.json": text } = start.check.secret.stringData!;
-	expect(JSON.parse(text!).destination).toEqual({
+	const { "input.json": base64 } = start.check.secret.data!;
+	const text = Buffer.from(base64!, "base64").toString();
+	expect(JSON.parse(text).destination).toEqual({
 		type: "BigQuery",
 		projectId: "my-project",
 		dataset: "events",

@@ -31,7 +31,11 @@ test("a new Destination is checked by a Job of its own that carries the spec's d
 		name,
 		ownerReferences: [{ kind: "Destination", uid: "u", controller: true }],
 	});
-	expect(JSON.parse(start.check.secret.stringData!["input.json"]!)).toEqual({
+	expect(
+		JSON.parse(
+			Buffer.from(start.check.secret.data!["input.json"]!, "base64").toString(),
+		),
+	).toEqual({
 		version: 1,
 		account: "shop",
 		destination: { type: "DuckDB", path: "events.duckdb" },
@@ -51,7 +55,7 @@ test("a check that succeeds makes the Destination Ready, and is deleted when tha
 	const destination = destinationWith(statusIn(actions));
 	expect(
 		decide(stateWith({ destination, jobs: [jobThat("Complete")] }), now),
-	).toEqual([{ type: "deleteCheck", name }]);
+	).toEqual([{ type: "removeCheck", job: jobThat("Complete") }]);
 	expect(decide(stateWith({ destination }), now + 1e9)).toEqual([]);
 });
 
@@ -72,7 +76,7 @@ test("a check that fails says so in the destination's own words", () => {
 		],
 	});
 	expect(actions).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", severity: "Warning" }),
+		expect.objectContaining({ type: "recordKubeEvent", severity: "Warning" }),
 	);
 });
 
@@ -86,7 +90,7 @@ test("a result that is recorded already is not counted twice", () => {
 			}),
 			now,
 		),
-	).toEqual([{ type: "deleteCheck", name }]);
+	).toEqual([{ type: "removeCheck", job: jobThat("Failed") }]);
 });
 
 test("a failed check is repeated after a delay that doubles, and what it said stays in view", () => {
@@ -123,7 +127,7 @@ test("the check of an earlier spec is deleted", () => {
 	const earlier = { ...jobThat(), metadata: { name: "lake-check-0ld" } };
 	expect(decide(stateWith({ jobs: [earlier] }), now)).toEqual(
 		expect.arrayContaining([
-			{ type: "deleteCheck", name: "lake-check-0ld" },
+			{ type: "removeCheck", job: earlier },
 			expect.objectContaining({ type: "startCheck" }),
 		]),
 	);
@@ -162,7 +166,7 @@ test.each<[string, DestinationSpec]>([
 ])("%s is said without a check, and ends one that runs", (reason, wanted) => {
 	const destination = destinationWith(undefined, wanted);
 	const actions = decide(stateWith({ destination, jobs: [jobThat()] }), now);
-	expect(actions[0]).toEqual({ type: "deleteCheck", name });
+	expect(actions[0]).toEqual({ type: "removeCheck", job: jobThat() });
 	expect(statusIn(actions)).toMatchObject({
 		phase: "Error",
 		conditions: [{ status: "False", reason }],

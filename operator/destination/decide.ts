@@ -9,13 +9,13 @@ import {
 	findCondition,
 	setCondition,
 } from "../../kube/conditions.ts";
-import type { Job, Pod, Secret } from "../../kube/kinds.ts";
+import type { Job } from "../../kube/kinds.ts";
+import { isOwnedBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
-import type { EventReason } from "../reconcile/event-reasons.ts";
-import { settlingMs } from "../reconcile/grace.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import { remainingGraceMs } from "../reconcile/grace.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import { accessTo } from "./access.ts";
 import { bigQueryProblem, type DestinationProblem } from "./bigquery.ts";
 import {
@@ -24,28 +24,13 @@ import {
 	checkHash,
 	checkOf,
 } from "./check.ts";
-
-/** All that a decision about one Destination rests on. */
-export interface DestinationState {
-	destination: Destination;
-	/** The check Jobs that this Destination owns and that aren't being deleted. */
-	jobs: Job[];
-	/** The Pods of those Jobs. */
-	pods: Pod[];
-	/** The Secret that a BigQuery destination's credentials name, if there is one. */
-	credentials: Secret | undefined;
-	image: string;
-	/** Local mode's directory for DuckDB files. */
-	localWarehouse: string | undefined;
-	/** Addresses that a BigQuery destination's apiEndpoint may be. */
-	bigQueryEndpoints: string[];
-}
+import type { DestinationState } from "./state.ts";
 
 export type DestinationAction =
 	| { type: "startCheck"; check: Check }
 	/** The Job with its Pods, and the Secret of the same name. */
-	| { type: "deleteCheck"; name: string }
-	| CommonAction<Destination, EventReason<"Destination">>;
+	| { type: "removeCheck"; job: Job }
+	| CommonAction<Destination, KubeEventReason<"Destination">>;
 
 export function decide(
 	state: DestinationState,
@@ -56,10 +41,12 @@ export function decide(
 	const wanted = wantedCheck(state);
 	if ("reason" in wanted) {
 		const waitMs =
-			wanted.reason === "SecretNotFound" ? settlingMs(destination, now) : 0;
+			wanted.reason === "SecretNotFound"
+				? remainingGraceMs(destination, now)
+				: 0;
 		const status = waitMs > 0 ? "Unknown" : "False";
 		return [
-			...jobs.map(deletionOf),
+			...jobs.map(removalOf),
 			...finding(destination, { status, ...wanted }, now),
 			...(waitMs > 0 ? [{ type: "lookAgain", afterMs: waitMs } as const] : []),
 		];
@@ -68,14 +55,14 @@ export function decide(
 	const { name } = wanted.job.metadata;
 	const current = jobs.find((job) => job.metadata.name === name);
 	return [
-		...jobs.filter((job) => job !== current).map(deletionOf),
+		...jobs.filter((job) => job !== current).map(removalOf),
 		...(current
 			? followCheck(state, current, wanted.hash, now)
 			: considerCheck(destination, wanted, now)),
 	];
 }
 
-/** What to do when Kubernetes refused the check's Job or Secret, in its words. */
+/** @param message Why Kubernetes refused the check's Job or Secret. */
 export function decideRefused(
 	destination: Destination,
 	{ hash }: Check,
@@ -94,7 +81,7 @@ export function decideRefused(
 	];
 }
 
-/** How long after the nth failure in a row the check is repeated: 30 s, doubling to 30 min. */
+/** The delay after the nth failure in a row: 30 s, doubling up to 30 min. */
 export function backoffMs(failures: number): number {
 	return Math.min(30_000 * 2 ** (failures - 1), 30 * 60_000);
 }
@@ -134,13 +121,13 @@ function wantedCheck({
 		return {
 			reason: "VolumeClaimRequired",
 			message:
-				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim of this namespace.",
+				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim in this namespace.",
 		};
 	const hash = checkHash(destination.spec, credentials);
 	return checkOf(destination, access, hash, image);
 }
 
-/** The check's Job is there: wait for it, or record what it found. */
+/** The check has a Job: wait for it, or record its result. */
 function followCheck(
 	{ destination, pods }: DestinationState,
 	job: Job,
@@ -149,22 +136,20 @@ function followCheck(
 ): DestinationAction[] {
 	const outcome = jobOutcome(
 		job,
-		pods.filter((pod) =>
-			pod.metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid),
-		),
+		pods.filter((pod) => isOwnedBy(pod, job.metadata.uid)),
 	);
 	const last = lastCheckOf(destination, hash);
 	if (!outcome.finished) {
 		const waiting =
 			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
-		// While a failed check is repeated, what it said stays in view.
+		// The status keeps the last failure while the check is repeated.
 		const said = last ? [] : finding(destination, checking(waiting), now);
 		return [...said, { type: "lookAgain", afterMs: 10_000 }];
 	}
 
 	const { at, result } = outcome;
-	// Deleted only when the record of it has come back to us: else the next look could find neither and check again.
-	if (last?.time === at) return [deletionOf(job)];
+	// Removed only after memory has the recorded result. Otherwise the next look could find neither, and check again.
+	if (last?.time === at) return [removalOf(job)];
 	if (result.outcome === "Succeeded") {
 		const lastCheck = { hash, time: at, failures: 0 };
 		return finding(destination, { ...verified, lastCheck }, now);
@@ -179,7 +164,7 @@ function followCheck(
 	return finding(destination, { status: "False", ...said, lastCheck }, now);
 }
 
-/** No check is there: it was done, is not due yet, or starts now. */
+/** There is no Job: the check is done, is not due yet, or starts now. */
 function considerCheck(
 	destination: Destination,
 	check: Check,
@@ -190,7 +175,7 @@ function considerCheck(
 	if (!last) return [...finding(destination, checking(), now), start];
 	if (!last.failures) return finding(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
-	// Somebody who edits a Destination that fails wants to know now.
+	// A person who edits a failing Destination waits for the result.
 	const edited =
 		destination.status?.observedGeneration !== destination.metadata.generation;
 	return edited || now >= dueMs
@@ -198,7 +183,7 @@ function considerCheck(
 		: [{ type: "lookAgain", afterMs: dueMs - now }];
 }
 
-/** The latest check of what is to be verified as it is now. */
+/** The latest check, if what it verified hasn't changed. */
 function lastCheckOf(
 	{ status }: Destination,
 	hash: string,
@@ -211,14 +196,14 @@ function afterFailure(destination: Destination, hash: string, time: string) {
 	return { hash, time, failures };
 }
 
-/** A Job that ran out of time has no Pods any more: what they waited for stands in the status. */
+/** The Pods of a Job that ran out of time are gone. The status has what they waited for. */
 function unfinishedMessage({ status }: Destination): string {
 	const ready = findCondition(status?.conditions, "Ready");
 	if (ready?.reason === "CheckNotFinished") return ready.message;
-	return `The check did not end in ${checkDeadlineSeconds} seconds. Last it said: ${ready?.message ?? "nothing"}`;
+	return `The check did not end within ${checkDeadlineSeconds} seconds. Its last message: ${ready?.message ?? "none"}`;
 }
 
-/** The status with this finding, and the event that tells of it; nothing if it says so already. */
+/** The status with this finding and the KubeEvent about it; nothing if the status has it already. */
 function finding(
 	destination: Destination,
 	{ lastCheck = destination.status?.lastCheck, ...found }: Finding,
@@ -247,7 +232,7 @@ function finding(
 		...(news
 			? [
 					{
-						type: "recordEvent",
+						type: "recordKubeEvent",
 						severity: found.status === "False" ? "Warning" : "Normal",
 						reason: found.reason,
 						message: found.message,
@@ -259,6 +244,6 @@ function finding(
 
 const phases = { True: "Ready", False: "Error", Unknown: "Checking" } as const;
 
-function deletionOf(job: Job): DestinationAction {
-	return { type: "deleteCheck", name: job.metadata.name };
+function removalOf(job: Job): DestinationAction {
+	return { type: "removeCheck", job };
 }

@@ -1,24 +1,24 @@
 import type { JobError } from "../../contracts/job.ts";
 
 /**
- * How a Job can end without a word of its process. docs/reference/conditions.md says the same to people; a test holds
- * the two together. Where Kubernetes has a word for it, the code is that word.
+ * How a Job can end without a result of its process. docs/reference/conditions.md is generated from this table.
+ * A code is Kubernetes' own word where there is one.
  */
 export const jobEndings = {
 	DeadlineExceeded:
-		"It took longer than it may. Remove what it waited for, or raise the Pipeline's spec.runTemplate.activeDeadlineSeconds.",
+		"The Job ran out of time. Remove what it waited for, or raise the Pipeline's spec.runTemplate.activeDeadlineSeconds.",
 	OOMKilled:
-		"The process took more memory than it may. Raise the memory in the Pipeline's spec.runTemplate.resources.",
+		"The process exceeded its memory limit. Raise the memory in the Pipeline's spec.runTemplate.resources.",
 	Evicted:
-		"The node needed the room. Give the Pod what it needs by the requests in the Pipeline's spec.runTemplate.resources.",
+		"The node ran short of resources. Request what the Pod needs in the Pipeline's spec.runTemplate.resources.",
 	JobDeleted: "Somebody deleted the Job. Start a new Run.",
 	ResultMissing:
-		"The process left no result that can be read, so it is not known what it loaded. Start a new Run; if that does the same, run operator and Jobs in the same version.",
+		"The process left no readable result, so it is unknown what it loaded. Start a new Run. If that ends the same way, make sure that operator and Jobs have the same version.",
 } as const;
 
 export type JobEnding = keyof typeof jobEndings;
 
-/** @param facts what is known of it, as sentences or in Kubernetes' words; what is undefined or empty is left out. */
+/** @param facts What is known, as sentences or in Kubernetes' words. Undefined and empty ones are dropped. */
 export function endedAs(
 	code: JobEnding,
 	...facts: (string | undefined)[]
@@ -26,7 +26,7 @@ export function endedAs(
 	return unexplained(code, jobEndings[code], ...facts);
 }
 
-/** An ending that Kubernetes has a word for and this table has not. */
+/** An ending that the table lacks, under Kubernetes' word for it. */
 export function unexplained(
 	code: string,
 	...facts: (string | undefined)[]

@@ -77,13 +77,13 @@ test.each<[string, Pod["status"], string, string]>([
 		"a process that was killed for its memory",
 		exited(137, "", "OOMKilled"),
 		"OOMKilled",
-		"The process took more memory than it may. Raise the memory in the Pipeline's spec.runTemplate.resources. The process ended with exit code 137.",
+		"The process exceeded its memory limit. Raise the memory in the Pipeline's spec.runTemplate.resources. The process ended with exit code 137.",
 	],
 	[
 		"a Pod that was evicted",
 		{ phase: "Failed", reason: "Evicted", message: "Node had no memory left" },
 		"Evicted",
-		"The node needed the room. Give the Pod what it needs by the requests in the Pipeline's spec.runTemplate.resources. Node had no memory left.",
+		"The node ran short of resources. Request what the Pod needs in the Pipeline's spec.runTemplate.resources. Node had no memory left.",
 	],
 	[
 		"a Pod whose node was lost",
@@ -107,19 +107,19 @@ test.each<[string, Pod["status"], string, string]>([
 		"a process that left something else",
 		exited(139, "Segmentation fault"),
 		"ResultMissing",
-		"The process ended with exit code 139. It left: Segmentation fault.",
+		"The process ended with exit code 139. It wrote: Segmentation fault.",
 	],
 	[
 		"a result that was cut off",
 		exited(75, JSON.stringify(busy).slice(0, 40)),
 		"ResultMissing",
-		'It left: {"version":1,"outcome":"Failed","error":.',
+		'It wrote: {"version":1,"outcome":"Failed","error":.',
 	],
 	[
 		"a result of another version",
 		exited(0, '{"version":2}', "Completed"),
 		"ResultMissing",
-		'It left: {"version":2}.',
+		'It wrote: {"version":2}.',
 	],
 	[
 		"a result without its error",

@@ -5,21 +5,18 @@ import { endedAs, unexplained } from "./endings.ts";
 import { containerName } from "./template.ts";
 
 export type JobOutcome =
-	/** `waitingFor`: why no process runs yet, in Kubernetes' own words; absent once one runs. */
+	/** `waitingFor`: why no process runs yet, in Kubernetes' words. */
 	| { finished: false; waitingFor?: string }
-	/** `at`: when the Job ended, RFC 3339. A Job that ended without a result has a Failed one that says what is known. */
+	/** `at`: when the Job ended, RFC 3339. A Job without a result gets a Failed one that says what is known. */
 	| { finished: true; at: string; result: JobResult };
 
 /**
- * How far a Tidemill Job is and what it brought.
- * @param pods all Pods of the Job.
+ * How far a Job is, and its result.
+ * @param pods All Pods of the Job.
  */
 export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
 	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
-	const ended = job.status?.conditions?.find(
-		({ type, status }) =>
-			(type === "Complete" || type === "Failed") && status === "True",
-	);
+	const ended = endOf(job);
 	if (!ended) {
 		const waitingFor = latest && waitingReason(latest);
 		return { finished: false, ...(waitingFor && { waitingFor }) };
@@ -37,6 +34,18 @@ export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
 	};
 }
 
+/** A Job that makes no more Pods. */
+export function isOver(job: Job): boolean {
+	return endOf(job) !== undefined;
+}
+
+function endOf({ status }: Job): JobCondition | undefined {
+	return status?.conditions?.find(
+		({ type, status }) =>
+			(type === "Complete" || type === "Failed") && status === "True",
+	);
+}
+
 type JobCondition = NonNullable<
 	NonNullable<Job["status"]>["conditions"]
 >[number];
@@ -44,7 +53,7 @@ type JobCondition = NonNullable<
 function errorOf(ended: JobCondition, latest: Pod | undefined): JobError {
 	const result = latest && resultOf(latest);
 	const said = result?.outcome === "Failed" ? result.error : undefined;
-	// Its process was told to end, and may have left that as its result.
+	// Kubernetes told the process to stop, and its result may only say so.
 	if (ended.reason === "DeadlineExceeded") {
 		const last = said && `Its last attempt said ${said.code}: ${said.message}`;
 		return endedAs("DeadlineExceeded", last, latest && waitingReason(latest));
@@ -52,13 +61,13 @@ function errorOf(ended: JobCondition, latest: Pod | undefined): JobError {
 	return said ?? silentEnd(ended, latest);
 }
 
-/** The process left no result: it was killed, or never started. */
+/** The process left no result: it was killed or never started. */
 function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
 	if (!pod)
 		return unexplained(
 			ended.reason ?? ended.type,
 			ended.message,
-			"No Pod is left to ask: see the Job's Events for why none was made or what removed it.",
+			"No Pod is left. See the Job's Events for why none was created or what removed it.",
 		);
 	const { reason, message } = pod.status ?? {};
 	if (reason === "Evicted") return endedAs("Evicted", message);
@@ -72,14 +81,14 @@ function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
 		);
 	const end = `The process ended with exit code ${process.exitCode}`;
 	if (process.reason === "OOMKilled") return endedAs("OOMKilled", end);
-	// With any other word, such as StartError, Kubernetes explains in its message why there was no process.
+	// For any other reason, such as StartError, the message explains why there was no process.
 	if (process.reason && !["Completed", "Error"].includes(process.reason))
 		return unexplained(process.reason, end, process.message);
 	const left = process.message?.trim().slice(0, 500);
-	return endedAs("ResultMissing", end, left && `It left: ${left}`);
+	return endedAs("ResultMissing", end, left && `It wrote: ${left}`);
 }
 
-/** Undefined when there is none, or none that can be read. */
+/** Undefined if there is no result or it is unreadable. */
 function resultOf(pod: Pod): JobResult | undefined {
 	const message = terminated(pod)?.message;
 	try {

@@ -1,15 +1,28 @@
 import { expect, test } from "vitest";
 import { jobExitCode, jobPaths } from "../../contracts/job.ts";
-import { jobSpec } from "./template.ts";
+import { runKind } from "../../crds/generated/types.ts";
+import { runOf } from "../../test/support/examples/resource-examples.ts";
+import { jobWithInput } from "./template.ts";
 
-const spec = jobSpec({
-	command: "load",
-	image: "tidemill:1",
-	labels: { "tidemill.dev/run": "r" },
-	inputSecret: "r-input",
-	warehouse: { volumeClaimName: "files" },
-	retries: 2,
-});
+const owner = runOf("r");
+const input = {
+	version: 1,
+	account: "shop",
+	destination: { type: "DuckDB", path: "events.duckdb" },
+} as const;
+const labels = { "tidemill.dev/run": "r" };
+const { job, secret } = jobWithInput(
+	{ kind: runKind, owner, jobName: "r", secretName: "r-input", labels },
+	input,
+	{
+		command: "load",
+		image: "tidemill:1",
+		warehouse: { volumeClaimName: "files" },
+		resources: { requests: { cpu: 1 }, limits: { memory: "1Gi" } },
+		retries: 2,
+	},
+);
+const spec = job.spec!;
 const pod = spec.template.spec!;
 const container = pod.containers[0]!;
 
@@ -23,6 +36,29 @@ test("a Job's Pod satisfies the restricted Pod Security Standard and gets no tok
 		allowPrivilegeEscalation: false,
 		readOnlyRootFilesystem: true,
 		capabilities: { drop: ["ALL"] },
+	});
+});
+
+test("a Job reads its input from a Secret, and the same owner owns both", () => {
+	expect(pod.volumes).toContainEqual({
+		name: "input",
+		secret: { secretName: "r-input" },
+	});
+	const text = Buffer.from(secret.data!["input.json"]!, "base64").toString();
+	expect(JSON.parse(text)).toEqual(input);
+	for (const { metadata } of [job, secret])
+		expect(metadata).toMatchObject({
+			namespace: "shop",
+			labels,
+			ownerReferences: [{ kind: "Run", uid: "uid-r", controller: true }],
+		});
+	expect(spec.template.metadata?.labels).toEqual(labels);
+});
+
+test("quantities become text, as a Pod has them", () => {
+	expect(container.resources).toEqual({
+		requests: { cpu: "1" },
+		limits: { memory: "1Gi" },
 	});
 });
 

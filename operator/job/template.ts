@@ -1,22 +1,35 @@
-import { jobEnv, jobExitCode, jobPaths } from "../../contracts/job.ts";
+import {
+	type CheckInput,
+	jobEnv,
+	jobExitCode,
+	jobPaths,
+	type LoadInput,
+} from "../../contracts/job.ts";
 import type { PipelineResources } from "../../crds/generated/types.ts";
-import type { Job } from "../../kube/kinds.ts";
+import type { Job, Secret } from "../../kube/kinds.ts";
+import {
+	controllerReference,
+	type KubeObject,
+	type ResourceKind,
+} from "../../kube/resource.ts";
 
-/** What differs between the Jobs that Tidemill starts: a Run's (`tidemill load`) and a Destination's (`tidemill check`). */
+/** A Job, and the Secret that is mounted as its input. */
+export interface JobWithInput {
+	job: Job;
+	secret: Secret;
+}
+
+/** What differs between a Run's Job (`tidemill load`) and a Destination's (`tidemill check`). */
 export interface JobTemplate {
 	command: "load" | "check";
 	image: string;
-	/** Labels of the Pods. */
-	labels: Record<string, string>;
-	/** Name of the Secret whose `input.json` is a LoadInput or CheckInput. */
-	inputSecret: string;
-	/** Where the DuckDB files are; absent for a destination that has none. */
+	/** The volume with the DuckDB file; absent for BigQuery. */
 	warehouse?: Warehouse;
-	/** A Google service account's key; absent for workload identity, and where none is needed. */
+	/** The key of a Google service account; absent for workload identity and DuckDB. */
 	credentials?: SecretKey;
 	serviceAccountName?: string;
 	resources?: PipelineResources;
-	/** How often a failed Pod is tried again, by the Job's own exponential backoff. */
+	/** How often Kubernetes replaces a failed Pod, with exponential backoff. */
 	retries: number;
 	activeDeadlineSeconds?: number;
 }
@@ -29,24 +42,63 @@ export interface SecretKey {
 
 export type Warehouse =
 	| { volumeClaimName: string }
-	/** A directory of the node: local mode, where the node is this machine. */
+	/** A directory of the node. Local mode only, where the node is this machine. */
 	| { hostPath: string };
 
 /**
- * The spec of a Job that runs one process of Tidemill, under the restricted Pod Security Standard.
- * The paths are those of contracts/job.ts; the process needs neither the network of the control plane nor a token.
+ * A Job that runs one process of Tidemill, with its input. The owner owns both.
+ * @param of Names and labels of the two. The labels are those of the Pods, too.
  */
-export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
+export function jobWithInput<T extends KubeObject>(
+	of: {
+		kind: ResourceKind<T>;
+		owner: T;
+		jobName: string;
+		secretName: string;
+		labels: Record<string, string>;
+	},
+	input: LoadInput | CheckInput,
+	template: JobTemplate,
+): JobWithInput {
+	const { kind, owner, jobName, secretName, labels } = of;
+	const metadata = {
+		namespace: owner.metadata.namespace!,
+		labels,
+		ownerReferences: [controllerReference(kind, owner)],
+	};
+	const text = JSON.stringify(input);
+	return {
+		secret: {
+			apiVersion: "v1",
+			kind: "Secret",
+			metadata: { ...metadata, name: secretName },
+			data: { "input.json": Buffer.from(text).toString("base64") },
+		},
+		job: {
+			apiVersion: "batch/v1",
+			kind: "Job",
+			metadata: { ...metadata, name: jobName },
+			spec: jobSpec(secretName, labels, template),
+		},
+	};
+}
+
+/** Under the restricted Pod Security Standard. The process needs no token and no network of the control plane. */
+function jobSpec(
+	inputSecret: string,
+	labels: Record<string, string>,
+	template: JobTemplate,
+): NonNullable<Job["spec"]> {
 	const warehouse = template.warehouse && warehouseVolume(template.warehouse);
 	const credentials =
 		template.credentials && credentialsVolume(template.credentials);
 	return {
 		backoffLimit: template.retries,
-		// The next Pod starts when the last one is gone: one process at a time has the DuckDB file (KEP-3939).
+		// The next Pod starts after the last one is gone, so that one process has the DuckDB file (KEP-3939).
 		podReplacementPolicy: "Failed",
 		podFailurePolicy: {
 			rules: [
-				// An evicted or preempted Pod is not the load's failure and takes no retry.
+				// An evicted or preempted Pod is not a failure of the load and costs no retry.
 				{
 					action: "Ignore",
 					onPodConditions: [{ type: "DisruptionTarget", status: "True" }],
@@ -65,7 +117,7 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 			activeDeadlineSeconds: template.activeDeadlineSeconds,
 		}),
 		template: {
-			metadata: { labels: template.labels },
+			metadata: { labels },
 			spec: {
 				restartPolicy: "Never",
 				automountServiceAccountToken: false,
@@ -75,7 +127,7 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 				}),
 				securityContext: {
 					runAsNonRoot: true,
-					// A fresh volume belongs to root; the group lets the image's user write to it.
+					// A new volume belongs to root. The group lets the image's user write to it.
 					fsGroup: 1000,
 					fsGroupChangePolicy: "OnRootMismatch",
 					seccompProfile: { type: "RuntimeDefault" },
@@ -129,7 +181,7 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 					},
 				],
 				volumes: [
-					{ name: "input", secret: { secretName: template.inputSecret } },
+					{ name: "input", secret: { secretName: inputSecret } },
 					{ name: "scratch", emptyDir: {} },
 					...(warehouse ? [warehouse] : []),
 					...(credentials ? [credentials] : []),
@@ -139,7 +191,7 @@ export function jobSpec(template: JobTemplate): NonNullable<Job["spec"]> {
 	};
 }
 
-/** A quantity may be written as a number in YAML; Kubernetes' own types have text. */
+/** Our API accepts `cpu: 1`; a Pod's resources are text. */
 function asText({ requests, limits }: PipelineResources) {
 	const text = (quantities: Record<string, number | string> = {}) =>
 		Object.fromEntries(
@@ -154,7 +206,7 @@ function asText({ requests, limits }: PipelineResources) {
 type PodSpec = NonNullable<NonNullable<Job["spec"]>["template"]["spec"]>;
 type Volume = NonNullable<PodSpec["volumes"]>[number];
 
-/** The one container of every Job; its termination message is the result. */
+/** The container of every Job. Its termination message is the result. */
 export const containerName = "tidemill";
 
 function warehouseVolume(warehouse: Warehouse): Volume {

@@ -6,7 +6,7 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { loadJobsProblem } from "./bigquery-quota.ts";
+import { quotaProblem } from "./bigquery-quota.ts";
 import { resolveTarget } from "./target.ts";
 
 function problemOf(
@@ -23,7 +23,7 @@ function problemOf(
 		localWarehouse: undefined,
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);
-	return loadJobsProblem(pipeline, resolved.target);
+	return quotaProblem(pipeline, resolved.target);
 }
 
 const every = (interval: string): PipelineSchedule => ({

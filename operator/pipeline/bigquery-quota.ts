@@ -2,14 +2,11 @@ import type { Pipeline } from "../../crds/generated/types.ts";
 import { runsPerDay } from "./schedule.ts";
 import type { Target, TargetProblem } from "./target.ts";
 
-/** BigQuery's limit on load jobs of one table, failed ones included (cloud.google.com/bigquery/quotas#load_jobs). */
+/** BigQuery's daily limit on load jobs for a table, including failed ones (cloud.google.com/bigquery/quotas#load_jobs). */
 const maxLoadJobsPerDay = 1_500;
 
-/**
- * Why a schedule that can be parsed would run into BigQuery's quota, some time every day; undefined when it wouldn't. A Run
- * loads the days of its overwrite period and today, by a job each.
- */
-export function loadJobsProblem(
+/** Why a schedule would exceed BigQuery's quota. A Run makes one load job for each day of its overwrite period and today. */
+export function quotaProblem(
 	{ spec: { schedule, overwritePeriodDays } }: Pipeline,
 	{ access, strategy }: Target,
 ): TargetProblem | undefined {
@@ -20,6 +17,6 @@ export function loadJobsProblem(
 	if (jobs <= maxLoadJobsPerDay) return undefined;
 	return {
 		reason: "TooManyLoadJobs",
-		message: `${runs} runs a day with overwritePeriodDays ${overwritePeriodDays} would make ${jobs} load jobs a day; BigQuery takes ${maxLoadJobsPerDay} for a table. Run less often, or lower spec.overwritePeriodDays.`,
+		message: `${runs} runs a day with overwritePeriodDays ${overwritePeriodDays} would make ${jobs} load jobs a day. BigQuery allows ${maxLoadJobsPerDay} for a table. Run less often, or lower spec.overwritePeriodDays.`,
 	};
 }

@@ -17,7 +17,8 @@ import {
 	runOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { decide, type PipelineState } from "./decide.ts";
+import { decide } from "./decide.ts";
+import type { PipelineState } from "./state.ts";
 
 const now = nowMs;
 
@@ -44,7 +45,7 @@ test("a Pipeline that can't run says why, and tells of it once", () => {
 	});
 	expect(actions).toContainEqual(
 		expect.objectContaining({
-			type: "recordEvent",
+			type: "recordKubeEvent",
 			severity: "Warning",
 			reason: "SourceNotFound",
 		}),
@@ -99,11 +100,13 @@ test.each<[string, Partial<PipelineState>, string, string, string]>([
 	const state = stateOf(changes);
 	const status = statusAfter(state);
 	const ready = findCondition(status.conditions, "Ready");
-	const event = decide(state, now).find(({ type }) => type === "recordEvent");
+	const event = decide(state, now).find(
+		({ type }) => type === "recordKubeEvent",
+	);
 	expect([
 		ready?.reason,
 		ready?.status,
-		event?.type === "recordEvent" && event.severity,
+		event?.type === "recordKubeEvent" && event.severity,
 	]).toEqual(expected);
 	expect(status.phase).toBe(ready?.status === "False" ? "Error" : "Pending");
 });
@@ -118,7 +121,7 @@ test("what doesn't come in half a minute is warned of, once", () => {
 	const later = { ...pipeline, status: statusAfter(state) };
 	const actions = decide({ ...state, pipeline: later }, now + 25_000);
 	expect(actions).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", severity: "Warning" }),
+		expect.objectContaining({ type: "recordKubeEvent", severity: "Warning" }),
 	);
 	const status = statusAfter({ ...state, pipeline: later }, now + 25_000);
 	const told = { ...pipeline, status };

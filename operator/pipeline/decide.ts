@@ -1,98 +1,108 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
+	Destination,
 	Layout,
 	Pipeline,
 	PipelineIncompatibility,
-	PipelineLastRun,
-	PipelineStatus,
 	Run,
+	Source,
 } from "../../crds/generated/types.ts";
-import { rowsText, scheduledRunName } from "../../crds/run.ts";
-import { tableNameOf } from "../../crds/table-name.ts";
-import {
-	type Condition,
-	type ConditionStatus,
-	setCondition,
-} from "../../kube/conditions.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+import { scheduledRunName } from "../../crds/run.ts";
+import type { ConditionStatus } from "../../kube/conditions.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
-import type { EventReason } from "../reconcile/event-reasons.ts";
-import { settlingMs } from "../reconcile/grace.ts";
-import type { Reason } from "../reconcile/reasons.ts";
-import { loadJobsProblem } from "./bigquery-quota.ts";
-import { eventsOf } from "./events.ts";
+import { remainingGraceMs } from "../reconcile/grace.ts";
+import type { KubeEventReason } from "../reconcile/reasons.ts";
+import { quotaProblem } from "./bigquery-quota.ts";
+import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
-import { parseSchedule } from "./schedule.ts";
-import {
-	type References,
-	resolveTarget,
-	strategyOf,
-	type TargetProblem,
-} from "./target.ts";
-import { decideTiming, type Timing } from "./timing.ts";
-
-/** All that a decision about one Pipeline rests on. */
-export interface PipelineState extends References {
-	/** The Pipeline's Runs that aren't being deleted. */
-	runs: Run[];
-}
+import { decideTiming, parseSchedule } from "./schedule.ts";
+import type { PipelineState } from "./state.ts";
+import { resolveTarget, type TargetProblem } from "./target.ts";
 
 export type PipelineAction =
-	/** `slotMs`: the scheduled minute, which names the Run. */
-	| { type: "createRun"; name: string; slotMs: number }
+	| { type: "createRun"; name: string }
 	| { type: "deleteRun"; run: Run }
-	| CommonAction<Pipeline, EventReason<"Pipeline">>;
+	| CommonAction<Pipeline, KubeEventReason<"Pipeline">>;
 
-/** In the order in which they are applied: a Run is recorded before it is pruned. */
+/** The actions in their order: a Run is recorded before it is pruned. */
 export function decide(state: PipelineState, now: number): PipelineAction[] {
-	const { pipeline, runs } = state;
-	if (pipeline.metadata.deletionTimestamp) return [];
+	const { pipeline, runs, namesake } = state;
+	const { metadata, spec } = pipeline;
+	if (metadata.deletionTimestamp || isEarly(state)) return [];
 	const history = runHistory(pipeline, runs);
 	const incompatibility = incompatibilityOf(pipeline, history);
-	const parsed = parseSchedule(pipeline.spec.schedule);
-	const resolved = resolveTarget(state);
-	const problem: TargetProblem | undefined =
-		"problem" in resolved
-			? resolved.problem
-			: "problem" in parsed
-				? parsed.problem
-				: (loadJobsProblem(pipeline, resolved.target) ??
-					incompatibleTable(pipeline, incompatibility, resolved.target.layout));
+	const parsed = parseSchedule(spec.schedule);
+	const problem = problemOf(state, parsed, incompatibility);
 	const timing = decideTiming(
 		pipeline,
 		"schedule" in parsed ? parsed.schedule : undefined,
 		problem === undefined && history.active === undefined,
 		now,
 	);
-	const readiness = readinessOf(pipeline, problem, now);
-	const findings = { history, incompatibility, problem, readiness, timing };
+	const due =
+		timing.dueMs === undefined
+			? undefined
+			: scheduledRunName(metadata.name, timing.dueMs);
+	const isTaken = due !== undefined && namesake?.metadata.name === due;
+	const findings: Findings = {
+		history,
+		incompatibility,
+		problem,
+		readiness: readinessOf(pipeline, problem, now),
+		timing,
+		scheduledRun: isTaken ? undefined : due,
+		namesake: isTaken ? namesake : undefined,
+	};
 	const status = statusOf(pipeline, findings, now);
 	const changed = !isDeepStrictEqual(
 		JSON.parse(JSON.stringify(status)),
 		pipeline.status ?? {},
 	);
 	return [
-		...(timing.dueMs === undefined
+		...(findings.scheduledRun === undefined
 			? []
-			: [
-					{
-						type: "createRun",
-						name: scheduledRunName(pipeline.metadata.name, timing.dueMs),
-						slotMs: timing.dueMs,
-					} as const,
-				]),
+			: [{ type: "createRun", name: findings.scheduledRun } as const]),
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
-		...eventsOf(state, findings),
+		...kubeEventsOf(state, findings),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
 		...lookAgain([
 			timing.nextMs === undefined ? undefined : timing.nextMs - now,
 			timing.deadlineMs === undefined ? undefined : timing.deadlineMs + 1 - now,
-			problem?.because === "missing" ? settlingMs(pipeline, now) : undefined,
+			problem?.because === "missing"
+				? remainingGraceMs(pipeline, now)
+				: undefined,
 		]),
 	];
 }
 
-/** Ready while nothing hinders it; Unknown while what does may pass by itself. */
+/**
+ * A new Pipeline and what it refers to arrived together, and the others have no status yet. Their first status wakes the
+ * Pipeline; until then it could only say that it waits.
+ */
+function isEarly({ pipeline, source, destination }: PipelineState): boolean {
+	const isNew = (object: Pipeline | Source | Destination | undefined) =>
+		object !== undefined && object.status === undefined;
+	return isNew(pipeline) && (isNew(source) || isNew(destination));
+}
+
+/** Why the Pipeline can't run. */
+function problemOf(
+	state: PipelineState,
+	parsed: ReturnType<typeof parseSchedule>,
+	incompatibility: PipelineIncompatibility | undefined,
+): TargetProblem | undefined {
+	const { pipeline } = state;
+	const resolved = resolveTarget(state);
+	if ("problem" in resolved) return resolved.problem;
+	if ("problem" in parsed) return parsed.problem;
+	const { target } = resolved;
+	return (
+		quotaProblem(pipeline, target) ??
+		incompatibleTable(pipeline, incompatibility, target.layout)
+	);
+}
+
+/** Unknown while the problem may pass by itself. */
 function readinessOf(
 	pipeline: Pipeline,
 	problem: TargetProblem | undefined,
@@ -100,7 +110,7 @@ function readinessOf(
 ): ConditionStatus {
 	if (!problem) return "True";
 	if (problem.because === "undecided") return "Unknown";
-	return problem.because === "missing" && settlingMs(pipeline, now) > 0
+	return problem.because === "missing" && remainingGraceMs(pipeline, now) > 0
 		? "Unknown"
 		: "False";
 }
@@ -117,12 +127,12 @@ function lookAgain(delaysMs: (number | undefined)[]): PipelineAction[] {
 			];
 }
 
-/** A timer doesn't notice that the clock is set, or that the machine slept. */
+/** A timer misses changes of the clock and the sleep of the machine. */
 const longestWaitMs = 5 * 60_000;
 
 /**
- * What the latest Run found that can't be loaded into the table: a Run that finds the same again would fail the same.
- * The status remembers it when that Run is gone.
+ * What the latest Run could not load into the table: another Run of the same would fail the same way. The status remembers
+ * it after that Run is deleted.
  */
 function incompatibilityOf(
 	{ status }: Pipeline,
@@ -135,7 +145,7 @@ function incompatibilityOf(
 		: undefined;
 }
 
-/** Until the layout changes, or the table may be made anew. */
+/** A problem until the layout changes or the spec allows a rebuild. */
 function incompatibleTable(
 	{ spec }: Pipeline,
 	incompatibility: PipelineIncompatibility | undefined,
@@ -145,100 +155,4 @@ function incompatibleTable(
 	if (!incompatibility || !isDeepStrictEqual(incompatibility.layout, layout))
 		return undefined;
 	return { reason: "TableIncompatible", message: incompatibility.message };
-}
-
-/** What was found out about a Pipeline. */
-export interface Findings {
-	history: RunHistory;
-	incompatibility: PipelineIncompatibility | undefined;
-	problem: TargetProblem | undefined;
-	readiness: ConditionStatus;
-	timing: Timing;
-}
-
-function statusOf(
-	pipeline: Pipeline,
-	{ history, incompatibility, problem, readiness, timing }: Findings,
-	now: number,
-): PipelineStatus {
-	const { metadata, spec, status: before } = pipeline;
-	const observedGeneration = metadata.generation ?? 0;
-	const tableName = tableNameOf(metadata.name, spec.table.name);
-	const activeRun =
-		history.active?.metadata.name ??
-		(timing.dueMs === undefined
-			? undefined
-			: scheduledRunName(pipeline.metadata.name, timing.dueMs));
-	const ready = setCondition(
-		before?.conditions,
-		{
-			type: "Ready",
-			status: readiness,
-			reason: problem?.reason ?? "Resolved",
-			message: problem?.message ?? `Runs load into table "${tableName}".`,
-			observedGeneration,
-		},
-		now,
-	);
-	return {
-		observedGeneration,
-		phase: phaseOf(pipeline, history, readiness, activeRun),
-		strategy: strategyOf(pipeline),
-		tableName,
-		...(timing.nextMs !== undefined && { nextRunTime: rfc3339(timing.nextMs) }),
-		...(timing.lastMs !== undefined && {
-			lastScheduleTime: rfc3339(timing.lastMs),
-		}),
-		...(timing.schedule && { schedule: timing.schedule }),
-		...(activeRun && { activeRun }),
-		...(history.lastRun && { lastRun: history.lastRun }),
-		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
-		...(incompatibility && { incompatibility }),
-		conditions: withRunSucceeded(ready, history, observedGeneration, now),
-	};
-}
-
-/** What hinders it is more to know than that a Run waits for the same. */
-function phaseOf(
-	{ spec }: Pipeline,
-	{ active }: RunHistory,
-	readiness: ConditionStatus,
-	activeRun: string | undefined,
-): NonNullable<PipelineStatus["phase"]> {
-	if (active?.status?.phase === "Running") return "Running";
-	if (readiness !== "True") return readiness === "False" ? "Error" : "Pending";
-	if (activeRun) return "Running";
-	return spec.suspend ? "Suspended" : "Ready";
-}
-
-function withRunSucceeded(
-	conditions: Condition[],
-	{ lastRun, latest }: RunHistory,
-	observedGeneration: number,
-	now: number,
-): Condition[] {
-	// Without its Run there is nothing new to say of it.
-	if (!lastRun || !latest) return conditions;
-	const reason: Reason<"Pipeline", "RunSucceeded"> = lastRun.phase;
-	return setCondition(
-		conditions,
-		{
-			type: "RunSucceeded",
-			status: lastRun.phase === "Succeeded" ? "True" : "False",
-			reason,
-			message: outcomeOf(lastRun, latest),
-			observedGeneration,
-		},
-		now,
-	);
-}
-
-function outcomeOf(
-	{ name, phase, rows }: PipelineLastRun,
-	{ status }: Run,
-): string {
-	if (phase === "Succeeded") return `Run "${name}" loaded ${rowsText(rows)}.`;
-	return status?.error
-		? `Run "${name}" failed (${status.error.code}): ${status.error.message}`
-		: `Run "${name}" was cancelled.`;
 }

@@ -12,14 +12,14 @@ export interface RunHistory {
 	/** The oldest Run that hasn't ended. */
 	active: Run | undefined;
 	lastRun: PipelineLastRun | undefined;
-	/** The Run that lastRun speaks of, as long as it is there. */
+	/** The Run that lastRun describes, until it is deleted. */
 	latest: Run | undefined;
 	lastSuccess: PipelineLastSuccess | undefined;
-	/** Ended Runs beyond what is kept. */
+	/** Ended Runs beyond those that the spec keeps. */
 	surplus: Run[];
 }
 
-/** What was known stays known when its Run is gone: Runs are pruned, and people delete them. */
+/** The status remembers Runs that are pruned or that people delete. */
 export function runHistory(
 	{ spec, status }: Pipeline,
 	runs: Run[],
@@ -46,14 +46,17 @@ export function runHistory(
 	};
 }
 
-/** Times are whole seconds: of Runs that ended in the same one nobody knows the later, so they stay together. Somebody may be waiting for it. */
+/**
+ * Times are whole seconds, so the order of Runs that ended in the same second is unknown. They stay together, since
+ * somebody may be waiting for one of them.
+ */
 function beyond(kept: number, latestFirst: Run[]): Run[] {
 	if (kept === 0) return latestFirst;
 	const since = latestFirst[kept - 1]?.status?.completionTime ?? "";
 	return latestFirst.filter((run) => run.status!.completionTime! < since);
 }
 
-/** Runs take their turns by age, so of two that ended in the same second the younger was the later. */
+/** Runs go by age, so of two that ended in the same second the younger ended later. */
 function endOf(run: Run): string {
 	return `${run.status?.completionTime} ${ageOf(run)}`;
 }
@@ -71,7 +74,7 @@ function lastRunOf({ metadata, status }: Run): PipelineLastRun {
 	};
 }
 
-/** A Run of chosen days leaves the others as they were, so the days of the next Run aren't counted from it. */
+/** A Run of chosen days says nothing about the other days, so the next Run does not continue from it. */
 function lastSuccessOf(
 	ended: Run[],
 	known: PipelineLastSuccess | undefined,

@@ -90,8 +90,8 @@ test.each([
 	["0 6 * *", "it has 4 fields"],
 	["0 0 6 * * *", "it has 6 fields"],
 	["61 * * * *", "expected range 0-59"],
-	["0 0 30 2 *", "it names a date that never comes"],
-	["H * * * *", "H is not known here"],
+	["0 0 30 2 *", "it never matches a date"],
+	["H * * * *", "H is not supported"],
 	["at six in the morning", "invalid characters"],
 ])("cron %j is refused in words for people", (cron, words) => {
 	const parsed = parseSchedule({ type: "Cron", cron, timeZone: "UTC" });

@@ -1,10 +1,16 @@
-// cron-parser: cron's grammar. It is only ever asked in UTC, where its daylight-saving bugs (issues 378, 404) can't show.
+import { createHash } from "node:crypto";
+// cron-parser: parses cron expressions. Used in UTC only, to avoid its daylight-saving bugs (issues 378 and 404).
 import { CronExpressionParser } from "cron-parser";
-import type { PipelineSchedule } from "../../crds/generated/types.ts";
+import type {
+	Pipeline,
+	PipelineSchedule,
+	PipelineStatusSchedule,
+} from "../../crds/generated/types.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { instantOfWallTime, isTimeZone, wallTimeAt } from "./wall-clock.ts";
 
-/** When a Pipeline runs by the clock. A slot is an instant on a whole minute, in milliseconds since the epoch. */
+/** When a Pipeline runs. A slot is an instant on a whole minute. Instants are in milliseconds since the epoch. */
 export interface Schedule {
 	/** The first slot after an instant. */
 	next(afterMs: number): number;
@@ -12,7 +18,7 @@ export interface Schedule {
 
 export type ScheduleProblem = { reason: Reason<"Pipeline">; message: string };
 
-/** The schedule that a spec asks for; undefined for `Manual`. What the CRD can't judge is a problem, in words for people. */
+/** The schedule of a spec, undefined for `Manual`; or what is wrong with it that the CRD can't judge. */
 export function parseSchedule(
 	spec: PipelineSchedule,
 ): { schedule: Schedule | undefined } | { problem: ScheduleProblem } {
@@ -39,13 +45,13 @@ export function parseSchedule(
 			};
 }
 
-/** The latest slot after `afterMs` and not after `untilMs`. Of several that were missed, it stands for all (design §6). */
+/** The latest slot after `afterMs` and not after `untilMs`. If several slots were missed, it runs for all of them. */
 export function latestSlot(
 	schedule: Schedule,
 	afterMs: number,
 	untilMs: number,
 ): number | undefined {
-	// Looking back in steps that grow, since an outage may span many slots of a dense schedule.
+	// The steps back grow, since an outage may span many slots of a dense schedule.
 	for (let backMs = 2 * hourMs; ; backMs *= 24) {
 		const fromMs = Math.max(afterMs, untilMs - backMs);
 		let latest: number | undefined;
@@ -58,7 +64,7 @@ export function latestSlot(
 	}
 }
 
-/** Runs that a schedule makes on a day on which it runs; of one that {@link parseSchedule} has taken. */
+/** How many Runs a schedule makes on a day on which it runs. {@link parseSchedule} must have found no problem. */
 export function runsPerDay(spec: PipelineSchedule): number {
 	switch (spec.type) {
 		case "Manual":
@@ -74,10 +80,87 @@ export function runsPerDay(spec: PipelineSchedule): number {
 	}
 }
 
+/** What a schedule means for a Pipeline at one moment. */
+export interface Timing {
+	/** The active schedule, for the status; undefined if it is manual, invalid or suspended. */
+	schedule: PipelineStatusSchedule | undefined;
+	/** The slot whose Run is created now. */
+	dueMs: number | undefined;
+	/** The slot that is skipped now: it waited longer than startingDeadlineSeconds. */
+	missedMs: number | undefined;
+	/** The latest start of the slot that waits; undefined if no slot waits or it may wait for ever. */
+	deadlineMs: number | undefined;
+	/** The latest slot whose Run was created, now or before. */
+	lastMs: number | undefined;
+	/** The next slot. */
+	nextMs: number | undefined;
+}
+
+/**
+ * A slot waits while no Run can start. Of several missed slots only the latest runs, within startingDeadlineSeconds. A new,
+ * edited or resumed schedule catches up on nothing.
+ * @param canStart Whether a Run could start now: there is no problem, and no other Run is active.
+ */
+export function decideTiming(
+	{ spec, status }: Pipeline,
+	schedule: Schedule | undefined,
+	canStart: boolean,
+	now: number,
+): Timing {
+	const recorded = instant(status?.lastScheduleTime);
+	if (!schedule || spec.suspend)
+		return {
+			schedule: undefined,
+			dueMs: undefined,
+			missedMs: undefined,
+			deadlineMs: undefined,
+			lastMs: recorded,
+			nextMs: undefined,
+		};
+	const hash = createHash("sha256")
+		.update(JSON.stringify(spec.schedule))
+		.digest("hex")
+		.slice(0, 16);
+	const known = status?.schedule;
+	const sinceMs = instant(known?.since);
+	// If the clock went back a little, the next slot may have run already. A recorded slot beyond that comes from a clock
+	// that was far ahead: waiting for it could take years.
+	const wasAhead =
+		(sinceMs ?? now) > now || (recorded ?? now) > schedule.next(now);
+	const goesOn = known?.hash === hash && sinceMs !== undefined && !wasAhead;
+	const lastMs = wasAhead ? undefined : recorded;
+	const afterMs = Math.max(goesOn ? sinceMs : now, lastMs ?? 0);
+	const patienceMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
+	const slotMs =
+		canStart || patienceMs < Infinity
+			? latestSlot(schedule, afterMs, now)
+			: undefined;
+	const deadlineMs = slotMs === undefined ? Infinity : slotMs + patienceMs;
+	const isMissed = now > deadlineMs;
+	const dueMs = canStart && !isMissed ? slotMs : undefined;
+	return {
+		schedule: isMissed
+			? { hash, since: rfc3339(slotMs!) }
+			: goesOn
+				? known
+				: { hash, since: rfc3339(now) },
+		dueMs,
+		missedMs: isMissed ? slotMs : undefined,
+		deadlineMs:
+			canStart || isMissed || deadlineMs === Infinity ? undefined : deadlineMs,
+		lastMs: dueMs ?? lastMs,
+		nextMs: schedule.next(Math.max(now, afterMs)),
+	};
+}
+
+function instant(text: string | undefined): number | undefined {
+	return text === undefined ? undefined : Date.parse(text);
+}
+
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** Slots are multiples since the epoch, so that a restart or an edit elsewhere doesn't shift them. */
+/** Slots are multiples of the interval since the epoch, so that restarts and other edits don't shift them. */
 function everyInterval(interval: string): Schedule {
 	const intervalMs = intervalMsOf(interval);
 	return {
@@ -100,7 +183,7 @@ function byCron(cron: string, timeZone: string): Schedule {
 	return {
 		next: (afterMs) => {
 			const walls = wallSlots(cron, wallTimeAt(afterMs, timeZone));
-			// A wall time that occurs a second time is over already, and those that are skipped fall together.
+			// A repeated wall time maps to its first occurrence, and skipped wall times map to one instant: skip what is past.
 			for (;;) {
 				const slot = instantOfWallTime(walls.next().getTime(), timeZone);
 				if (slot > afterMs) return slot;
@@ -116,21 +199,21 @@ function wallSlots(cron: string, afterWallMs: number) {
 	});
 }
 
-/** Why this isn't a cron expression of five fields that ever comes; undefined if it is. */
+/** Why this is not a cron expression of five fields, or never matches; undefined if it is fine. */
 function cronFault(cron: string): string | undefined {
 	const fields = cron.split(/\s+/);
 	if (fields.length !== 5)
 		return `it has ${fields.length} field${fields.length === 1 ? "" : "s"}`;
-	// cron-parser takes more than cron does: H stands for a random value there.
+	// An extension of cron-parser: H is a random value.
 	if (fields.some((field) => /(^|[,/])h\b/i.test(field)))
-		return "H is not known here";
+		return "H is not supported";
 	try {
 		wallSlots(cron, 0).next();
 		return undefined;
 	} catch (error) {
 		const { message } = error as Error;
 		return /loop limit|time span|explicit day/.test(message)
-			? "it names a date that never comes"
+			? "it never matches a date"
 			: message.charAt(0).toLowerCase() + message.slice(1);
 	}
 }

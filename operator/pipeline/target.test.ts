@@ -7,7 +7,8 @@ import {
 	pipelineOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { type References, resolveTarget } from "./target.ts";
+import type { References } from "./state.ts";
+import { resolveTarget } from "./target.ts";
 
 const settled: References = {
 	pipeline: pipelineOf(),

@@ -10,6 +10,7 @@ import { findCondition } from "../../kube/conditions.ts";
 import { ageOf } from "../../kube/resource.ts";
 import { type Access, accessTo } from "../destination/access.ts";
 import type { Reason } from "../reconcile/reasons.ts";
+import type { References } from "./state.ts";
 
 /** What a Pipeline loads from and into, with every reference resolved. */
 export interface Target {
@@ -17,29 +18,18 @@ export interface Target {
 	tableName: string;
 	columns: TableColumn[];
 	access: Access;
-	/** Changes when what is loaded, or where, does. */
+	/** Changes if what is loaded, or where to, changes. */
 	layout: Layout;
-}
-
-/** A Pipeline and what it refers to, as they stand. */
-export interface References {
-	pipeline: Pipeline;
-	source: Source | undefined;
-	destination: Destination | undefined;
-	/** The namespace's other Pipelines into a table of the same name, with their Destinations: it may be the same table. */
-	others: { pipeline: Pipeline; destination: Destination | undefined }[];
-	/** Local mode's directory for DuckDB files. */
-	localWarehouse: string | undefined;
 }
 
 export interface TargetProblem {
 	reason: Reason<"Pipeline">;
 	message: string;
-	/** `missing`: a reference that may be on its way. `undecided`: what is referred to doesn't know yet how it is. */
+	/** `missing`: the reference may still arrive. `undecided`: the object that is referred to has no verdict yet. */
 	because?: "missing" | "undecided";
 }
 
-/** The target of a Pipeline's Runs, or why there can't be one, with what to do about it. */
+/** The target of a Pipeline's Runs, or why there is none and what to do about it. */
 export function resolveTarget(
 	references: References,
 ): { target: Target } | { problem: TargetProblem } {
@@ -100,12 +90,12 @@ export function resolveTarget(
 	};
 }
 
-/** With a date column each run replaces only its days (design §6). */
+/** With a date column, a Run can replace its days alone. */
 export function strategyOf({ spec }: Pipeline): Strategy {
 	return spec.table.columns.includes("Date") ? "Incremental" : "FullReload";
 }
 
-/** What a Pipeline's Runs write to, as layouts name it, whether they can run or not. */
+/** What a Pipeline's Runs write to, as layouts name it, even if they can't run. */
 export function warehouseNameOf(
 	{ metadata, spec }: Pipeline,
 	destination: Destination,
@@ -117,8 +107,8 @@ export function warehouseNameOf(
 }
 
 /**
- * What one process at a time may write to, unique within a namespace: a DuckDB file on its volume, or a table in BigQuery,
- * which takes jobs for many tables at once.
+ * What one process at a time may write to, unique within a namespace: a DuckDB file on its volume, or one table in
+ * BigQuery, since BigQuery loads many tables at once.
  */
 function warehouseName({ spec }: Destination, table: string): string {
 	if (spec.bigQuery) {
@@ -153,7 +143,7 @@ function isVerified({ metadata, status }: Destination): boolean {
 	);
 }
 
-/** Of two Pipelines that want one table the older has it. */
+/** If two Pipelines want one table, the older one has it. */
 function hasTheTableBefore(
 	other: References["others"][number],
 	pipeline: Pipeline,
@@ -163,7 +153,7 @@ function hasTheTableBefore(
 	if (!other.destination) return false;
 	const { metadata, spec } = other.pipeline;
 	const name = tableNameOf(metadata.name, spec.table.name);
-	// DuckDB's names are equal in any case; BigQuery's are not.
+	// DuckDB ignores case in names; BigQuery does not.
 	const same = destination.spec.bigQuery
 		? name === tableName
 		: name.toLowerCase() === tableName.toLowerCase();
@@ -180,7 +170,7 @@ function readyWords({ status }: Source | Destination): string {
 	return ready ? ` (${ready.reason}): ${ready.message}` : " yet.";
 }
 
-/** An object whose Ready is of an earlier spec, or Unknown, is being looked at. */
+/** Ready is Unknown or of an earlier spec until the object's controller has a verdict. */
 function because({ metadata, status }: Source | Destination) {
 	const ready = findCondition(status?.conditions, "Ready");
 	const isDecided =

@@ -1,6 +1,6 @@
 /**
- * What clocks on the wall show in a time zone. A wall time is the number of milliseconds that a UTC clock showing the
- * same would stand for, so that arithmetic and cron work on it as in UTC.
+ * Wall times of a time zone. A wall time is the instant, in milliseconds since the epoch, at which a UTC clock shows the
+ * same, so that arithmetic and cron work on it as in UTC.
  */
 
 export function isTimeZone(name: string): boolean {
@@ -30,20 +30,20 @@ export function wallTimeAt(instantMs: number, timeZone: string): number {
 }
 
 /**
- * The first instant at which clocks show this wall time or, where they skip it, a later one: a time that does not exist
- * is the first instant after the gap, one that occurs twice is its first occurrence (design §6).
+ * The first instant at which clocks show this wall time. A wall time that the clocks skip becomes the first instant after
+ * the gap; one that occurs twice becomes its first occurrence.
  */
 export function instantOfWallTime(wallMs: number, timeZone: string): number {
 	const offsetAt = (instantMs: number) =>
 		wallTimeAt(instantMs, timeZone) - instantMs;
-	// No zone changes its clocks twice in two days.
+	// No time zone changes its clocks twice in two days.
 	const before = offsetAt(wallMs - dayMs);
 	const after = offsetAt(wallMs + dayMs);
 	const early = wallMs - before;
 	if (offsetAt(early) === before) return early;
 	const late = wallMs - after;
 	if (offsetAt(late) === after) return late;
-	// The clocks skip it: between the two is the instant at which they jump.
+	// The clocks skip this wall time. They jump between the two instants.
 	let [low, high] = [late, early];
 	while (high - low > 1) {
 		const middle = Math.floor((low + high) / 2);
@@ -56,7 +56,7 @@ export function instantOfWallTime(wallMs: number, timeZone: string): number {
 const dayMs = 86_400_000;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Making one costs a hundred times more than using it. Throws RangeError for an unknown zone. */
+/** Cached: making a formatter costs a hundred times more than using it. Throws RangeError for an unknown time zone. */
 function formatterOf(timeZone: string): Intl.DateTimeFormat {
 	let formatter = formatters.get(timeZone);
 	if (!formatter) {

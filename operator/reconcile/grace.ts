@@ -1,12 +1,15 @@
 import type { KubeObject } from "../../kube/resource.ts";
 
 /**
- * What is applied together comes one after the other. For so many milliseconds more, something that an object refers to
- * may be on its way: that it is missing is no fault yet, `Ready` is Unknown, and nobody is warned.
+ * How much longer a new object may wait for what it refers to, in milliseconds. People apply several resources at once,
+ * and they arrive one by one. Until the grace is over, a missing reference leaves `Ready` Unknown and warns nobody.
  */
-export function settlingMs({ metadata }: KubeObject, now: number): number {
+export function remainingGraceMs(
+	{ metadata }: KubeObject,
+	now: number,
+): number {
 	const createdMs = Date.parse(metadata.creationTimestamp ?? "") || 0;
-	// A clock that is behind the apiserver's mustn't make it longer.
+	// A clock behind the apiserver's must not prolong the grace.
 	return Math.min(graceMs, Math.max(0, createdMs + graceMs - now));
 }
 

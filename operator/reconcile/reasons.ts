@@ -1,42 +1,41 @@
 /**
- * Every reason that a condition can have: kind → condition type → reason → what it means, in one line.
- * docs/reference/conditions.md says the same to people; a test holds the two together. Reasons are API: they are added,
- * never renamed.
+ * Every reason a condition can have: kind → condition type → reason → its meaning.
+ * docs/reference/conditions.md is generated from this table. Reasons are API: add, never rename.
  */
 export const reasons = {
 	Source: {
 		Ready: {
 			Active: "The URL accepts events.",
-			Suspended: "`spec.suspend` is true: senders are answered with 403.",
+			Suspended: "`spec.suspend` is true. Senders get 403.",
 			SecretNotFound:
 				"The Secret that `secretRef` names does not exist in the Source's namespace. `Ready` is Unknown for the Source's first half minute, then False.",
 			SecretNotLabelled:
-				'The Secret does not carry the label `tidemill.dev/use: "true"`, without which it is not read.',
+				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
 			TokenInvalid:
-				"The token in the Secret is empty or holds control characters, so no sender could present it.",
+				"The token in the Secret is empty or contains control characters, so no sender could present it.",
 			SigningSecretInvalid:
-				"A signing secret is empty or not written as its scheme has it; everything is refused with 401.",
+				"A signing secret is empty or does not have its scheme's format. Senders get 401.",
 			SealKeyMissing:
-				"The operator has no TIDEMILL_SEAL_KEY, without which signing secrets can't be handed to the receivers; everything is refused with 401.",
+				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass signing secrets to the receivers. Senders get 401.",
 			UnsupportedTrackingPlan:
-				"This version does not apply tracking plans; everything is refused with 401 rather than stored unchecked.",
+				"This version does not apply tracking plans. Senders get 401, so that no event is stored unchecked.",
 			KeyTaken:
 				"The source key belongs to another namespace or to an older Source in this one.",
 			KeyDeleted:
-				"The source key was deleted with the events of the Source that had it, and is never used again.",
+				"The source key was deleted together with the events of its Source. It is never used again.",
 			KeysSecretInvalid:
-				"The Secret `<source>-webhook-url` was not issued by Tidemill for this Source, or its keys are damaged.",
+				"Tidemill did not issue the Secret `<source>-webhook-url` for this Source, or its keys are damaged.",
 			RouteNotPublished:
-				"The URL's route is on its way to the receivers; it waits for NATS if that is away.",
+				"The receivers don't have the URL's current route yet. The message has NATS's error, if there is one.",
 			DeletingEvents:
-				"The Source is being deleted, with `spec.deletionPolicy: Delete`: archive deletes its stored events.",
+				"The Source is being deleted with `spec.deletionPolicy: Delete`, and archive is deleting its stored events.",
 			DeletionWaitsForRoute:
-				"The Source is being deleted: its URL must be taken from the receivers first, and NATS is away.",
+				"The Source is being deleted. The receivers must stop serving its URL first, and NATS is unreachable.",
 			DeletionWaitsForRun:
-				"The Source is being deleted: its events go when the Run that loads them has ended.",
+				"The Source is being deleted. Its events stay until the Run that loads them ends.",
 			DeletionWaitsForArchive:
-				"The Source is being deleted: archive or its bucket is away, or its shard has stopped; the message has archive's words. It is tried again. With `spec.deletionPolicy: Retain` the Source goes without waiting.",
+				"The Source is being deleted. Archive or its bucket is unreachable, or the shard has stopped; the message has archive's error. Tidemill retries. With `spec.deletionPolicy: Retain` the Source goes without waiting.",
 		},
 	},
 	Destination: {
@@ -44,43 +43,44 @@ export const reasons = {
 			Verified: "A check from inside the namespace could write.",
 			Checking: "The check is running.",
 			CheckFailed:
-				"The check failed; the message has the destination's own words. It is repeated.",
+				"The check failed; the message has the destination's error. Tidemill repeats the check.",
 			CheckNotFinished:
-				"The check's Pod did not start or did not end in time; the message says what it waited for. It is repeated.",
+				"The check's Pod did not start or did not end in time; the message says what it waited for. Tidemill repeats the check.",
 			CheckNotStarted:
-				"Kubernetes refused the check's Job or Secret; the message has its words. It is repeated.",
+				"Kubernetes refused the check's Job or Secret; the message has its error. Tidemill repeats the check.",
 			EndpointNotAllowed:
-				"`spec.bigQuery.apiEndpoint` is not on the operator's list `TIDEMILL_BIGQUERY_ENDPOINTS`.",
+				"`spec.bigQuery.apiEndpoint` is not in the operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS`.",
 			UnsupportedStagingBucket:
-				"This version uploads data to BigQuery directly and uses no bucket.",
+				"This version uploads data to BigQuery directly and can't use a bucket.",
 			SecretNotFound:
 				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			SecretNotLabelled:
-				'The Secret does not carry the label `tidemill.dev/use: "true"`, without which it is not used.',
+				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
 			CredentialsInvalid:
 				"The Secret's key does not hold the JSON key of a Google service account.",
 			VolumeClaimRequired:
-				"A DuckDB destination needs `spec.duckDB.volumeClaimName`: the volume its file is on.",
+				"A DuckDB destination needs `spec.duckDB.volumeClaimName`, the volume of its file.",
 		},
 	},
 	Pipeline: {
 		Ready: {
-			Resolved: "Source, Destination and table are settled: it can run.",
+			Resolved:
+				"Source, Destination and table are known: the Pipeline can run.",
 			SourceNotFound:
 				"There is no Source of that name in the Pipeline's namespace. `Ready` is Unknown for the Pipeline's first half minute, then False.",
 			SourceNotReady:
-				"The Source has no source key (`Ready` is Unknown while it may get one), or its key isn't its own.",
+				"The Source has no source key of its own. `Ready` is Unknown while it may still get one.",
 			DestinationNotFound:
 				"There is no Destination of that name in the Pipeline's namespace. `Ready` is Unknown for the Pipeline's first half minute, then False.",
 			DestinationNotReady:
-				"The Destination is not verified; the message has its own reason. `Ready` is Unknown while it is being checked.",
+				"The Destination is not verified; the message has its reason. `Ready` is Unknown while the check runs.",
 			TableConflict:
 				"An older Pipeline loads into the same table of the same warehouse.",
 			TableIncompatible:
-				"The last Run found a table that does not fit the columns. The schedule waits; a Run made by hand tries again.",
+				"The last Run found a table that does not fit the columns. Scheduled Runs pause; a Run that a person creates tries again.",
 			InvalidSchedule:
-				"`spec.schedule.cron` is not a cron expression of five fields that ever comes.",
+				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:
 				"The schedule and the overwrite period would make more load jobs a day than BigQuery takes for a table.",
 			InvalidTimeZone: "`spec.schedule.timeZone` is not an IANA time zone.",
@@ -95,7 +95,7 @@ export const reasons = {
 		Ready: {
 			Valid: "Every schema of the plan is valid.",
 			InvalidSchema:
-				"One of the plan's schemas is no JSON Schema, or can't be used; the message says which and why.",
+				"A schema of the plan is not a JSON Schema, or can't be used; the message says which and why.",
 		},
 	},
 	Run: {
@@ -108,21 +108,21 @@ export const reasons = {
 			PipelineNotReady:
 				"The Pipeline can't run; the message has its reason. The Run waits.",
 			WaitingForTurn:
-				"Another Run has the warehouse's file or stands before this one.",
-			Preparing: "Archive is asked which objects to load.",
+				"Another Run writes to the same warehouse, or goes first.",
+			Preparing: "Archive is listing the objects to load.",
 			ManifestUnavailable:
-				"Archive could not be asked which objects to load. It is tried again.",
+				"Archive could not list the objects to load. Tidemill retries.",
 			JobNotStarted:
-				"Kubernetes refused the Job or its input; the message has its words. It is tried again.",
+				"Kubernetes refused the Job or its input; the message has its error. Tidemill retries.",
 			PodWaiting:
 				"The Job's Pod can't start; the message says what it waits for.",
-			Loading: "The Job is at work.",
+			Loading: "The Job is running.",
 		},
 		Failed: {
 			LoadFailed:
-				"The load ended with an error: `status.error` says which and what to do.",
+				"The load ended with an error: `status.error` has the error and what to do.",
 			ManifestRefused:
-				"Archive refused to answer which objects to load: `status.error` says why.",
+				"Archive refused to list the objects to load: `status.error` says why.",
 			DatesNotLoadable:
 				"`spec.dates` can't be loaded alone: `status.error` says why.",
 			Cancelled: "`spec.cancel` was set.",
@@ -130,10 +130,51 @@ export const reasons = {
 	},
 } as const satisfies Record<string, Record<string, Record<string, string>>>;
 
+/**
+ * The reasons of KubeEvents beyond those of `Ready`: kind → reason → what happened. Each time `Ready` gets another
+ * reason, a KubeEvent with that reason is recorded as well. docs/reference/events.md is generated from both tables.
+ */
+export const kubeEventReasons = {
+	Source: {
+		URLIssued: "The Source got a URL.",
+		URLAdopted:
+			"The Secret with the keys already existed: the Source has its earlier URL.",
+		URLRotated:
+			"The annotation `tidemill.dev/rotate-url` has a new value: the Source has a new URL.",
+		EventsDeleted:
+			"The Source was deleted with `spec.deletionPolicy: Delete`, and all its stored events are gone.",
+	},
+	Destination: {},
+	Pipeline: {
+		RunDeleted: "Somebody deleted the active Run.",
+		MissSchedule:
+			"A scheduled time is skipped: its Run could not start within `spec.startingDeadlineSeconds`. The note says which, and why.",
+		RunNameTaken:
+			"A scheduled time is skipped: a Run of another Pipeline has the name of its Run.",
+	},
+	TrackingPlan: {},
+	Run: {
+		RunStarted: "The Job was created; the note says which days it loads.",
+		JobNotStarted: "Kubernetes refused the Job; the note has its error.",
+		RunSucceeded: "The table holds the days of the Run.",
+		RunFailed: "The Run failed; the note has the error's code and message.",
+		RunCancelled: "The Run was cancelled by `spec.cancel`.",
+	},
+} as const satisfies Record<keyof typeof reasons, Record<string, string>>;
+
 type Reasons = typeof reasons;
 
-/** The reasons that a kind's condition type can have, so that a decide can't name one that isn't in the table. */
+/** The reasons of a kind's condition type. Types let a `decide` name only reasons of the table. */
 export type Reason<
 	Kind extends keyof Reasons,
 	Type extends keyof Reasons[Kind] = "Ready" & keyof Reasons[Kind],
 > = keyof Reasons[Kind][Type] & string;
+
+/** The reasons of the KubeEvents about a kind. */
+export type KubeEventReason<Kind extends keyof Reasons> =
+	| (keyof (typeof kubeEventReasons)[Kind] & string)
+	| ReadyReason<Reasons[Kind]>;
+
+type ReadyReason<Types> = Types extends { Ready: infer Meanings }
+	? keyof Meanings & string
+	: never;

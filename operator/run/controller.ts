@@ -1,3 +1,4 @@
+import type { NatsConnection } from "@nats-io/transport-node";
 import type { Run } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
@@ -6,14 +7,17 @@ import {
 	specChanged,
 } from "../../kube/reconcile/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
-import type { ControllerFactory } from "../reconcile/context.ts";
+import { isOver } from "../job/outcome.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
 import { applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
-import { isGone, isOver, readRun, warehouseOfRun } from "./state.ts";
+import { isGone, readRun, warehouseOfRun } from "./state.ts";
 
-/** Carries out Runs: asks archive what to load, starts the Job, and records what it brought. */
-export const createRunController: ControllerFactory = (context) => {
+/** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
+export function createRunController(
+	context: OperatorContext & { nats: NatsConnection },
+): ControllerLoop {
 	const { informers, log } = context;
 	const loop = new ControllerLoop(
 		{
@@ -28,7 +32,7 @@ export const createRunController: ControllerFactory = (context) => {
 	);
 	const open = ({ metadata }: KubeObject): Run[] =>
 		informers.runs.open(metadata.namespace!);
-	// Its references are what a Run waits for, and its turn at a warehouse.
+	// A Run waits for its references, and for its turn at a warehouse.
 	const waiting = (object: KubeObject): ObjectKey[] => open(object).map(keyOf);
 	const waitingForTurn = (
 		object: KubeObject,
@@ -52,7 +56,7 @@ export const createRunController: ControllerFactory = (context) => {
 						warehouse !== undefined && warehouseLabel(warehouse) === meant,
 				);
 	};
-	// Not by its own status: what waits for archive would ask again at once.
+	// Not on a change of its status, or a Run that waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);
 	loop.watch(
 		informers.runs,
@@ -60,14 +64,14 @@ export const createRunController: ControllerFactory = (context) => {
 			const meant = warehouseOfRun(context, run);
 			return waitingForTurn(
 				run,
-				// Of one that can't run any more nobody knows what it would have loaded into.
+				// A Run that can no longer be resolved may have held any warehouse, so wake them all.
 				(warehouse) => meant === undefined || warehouse === meant,
 			);
 		},
 		(run, before) => hasEnded(run) !== hasEnded(before),
 	);
 	loop.watch(informers.pipelines, waiting, specChanged);
-	// A Source's counts change all the time.
+	// Not on a Source's counts, which change all the time.
 	loop.watch(
 		informers.sources,
 		waiting,
@@ -89,4 +93,4 @@ export const createRunController: ControllerFactory = (context) => {
 		(pod, before) => isGone(pod) !== isGone(before),
 	);
 	return loop;
-};
+}

@@ -16,7 +16,8 @@ import {
 	statusOf,
 	types,
 } from "../../test/support/examples/run-examples.ts";
-import { decide, decideStart, type RunState } from "./decide.ts";
+import { decide, decideStart } from "./decide.ts";
+import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 test("a Run asks archive for the days that its Pipeline's rules say", () => {
@@ -99,7 +100,11 @@ function start(given: ManifestAnswer) {
 
 test("the status says what is loaded before the Job is there, and never the manifest's URL", () => {
 	const actions = start(answer);
-	expect(types(actions)).toEqual(["writeStatus", "startJob", "recordEvent"]);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"startJob",
+		"recordKubeEvent",
+	]);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Running",
 		startTime: "2026-03-31T12:00:00Z",
@@ -142,7 +147,11 @@ test("an archive that can't answer now is asked again; one that refuses ends the
 test("what a Job brought is recorded before the Job is removed", () => {
 	const pods = [podWith(undefined, 75), podWith(loaded, 0)];
 	const actions = decide(stateOf({ job: jobWith("Complete"), pods }), now);
-	expect(types(actions)).toEqual(["writeStatus", "recordEvent", "removeJob"]);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"recordKubeEvent",
+		"removeJob",
+	]);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Succeeded",
 		completionTime: "2026-03-31T11:59:00Z",

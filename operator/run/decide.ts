@@ -7,73 +7,62 @@ import {
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { findCondition } from "../../kube/conditions.ts";
-import type { Job, Pod } from "../../kube/kinds.ts";
+import { ageOf, isOwnedBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
-import {
-	type References,
-	resolveTarget,
-	type Target,
-} from "../pipeline/target.ts";
-import type { RunAction } from "./action.ts";
-import { deadlineMs, follow, loadingWords } from "./follow.ts";
+import { resolveTarget, type Target } from "../pipeline/target.ts";
+import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
 import { planDates } from "./plan-dates.ts";
-import { tell, transition, without } from "./transition.ts";
-import { obstacle, type Rival, type Writer } from "./turn.ts";
-
-/** All that a decision about one Run rests on. */
-export interface RunState {
-	run: Run;
-	/** Absent when there is no such Pipeline. */
-	references: References | undefined;
-	/** The Run's own Job that isn't being deleted. */
-	job: Job | undefined;
-	/** That Job's Pods. */
-	pods: Pod[];
-	rivals: Rival[];
-	/** Of the whole namespace; the Run's own Job is not among them. */
-	writers: Writer[];
-	image: string;
-}
+import type { RunState } from "./state.ts";
+import {
+	deadlineMs,
+	loadingMessage,
+	type RunAction,
+	tell,
+	transition,
+	without,
+} from "./transition.ts";
 
 /** In the order in which they are applied. */
 export function decide(state: RunState, now: number): RunAction[] {
 	const { run, references, job } = state;
 	if (run.metadata.deletionTimestamp) return [];
 	if (hasEnded(run)) return job ? [{ type: "removeJob" }] : [];
-	const owned = run.metadata.ownerReferences?.some(
-		({ uid }) => uid === references?.pipeline.metadata.uid,
-	);
-	const adoptable = references && !owned && !predecessorOf(state);
+	const adoptable =
+		references &&
+		!isOwnedBy(run, references.pipeline.metadata.uid) &&
+		!belongsToPredecessor(state);
 	return [
 		...(adoptable ? [{ type: "adopt" } as const] : []),
-		...(job ? follow(state, job, now) : withoutJob(state, now)),
+		...(job ? follow(state, job, now) : decideWithoutJob(state, now)),
 	];
 }
 
-/** The Pipeline that has the Run, if it is another than the one that is there now: one of the same name that is gone. */
-function predecessorOf({ run, references }: RunState) {
-	return run.metadata.ownerReferences?.find(
-		({ apiVersion, kind, uid }) =>
-			apiVersion.startsWith(`${pipelineKind.group}/`) &&
-			kind === pipelineKind.kind &&
-			uid !== references?.pipeline.metadata.uid,
+/** Whether the Run's owner is an earlier Pipeline of the same name, which is deleted. */
+function belongsToPredecessor({ run, references }: RunState): boolean {
+	return Boolean(
+		run.metadata.ownerReferences?.some(
+			({ apiVersion, kind, uid }) =>
+				apiVersion.startsWith(`${pipelineKind.group}/`) &&
+				kind === pipelineKind.kind &&
+				uid !== references?.pipeline.metadata.uid,
+		),
 	);
 }
 
-function withoutJob(state: RunState, now: number): RunAction[] {
+function decideWithoutJob(state: RunState, now: number): RunAction[] {
 	const { run } = state;
 	if (run.spec.cancel) return transition.cancel(run, {}, now);
-	// Attempts are counted from the first sight of the Job on.
-	if (run.status?.attempts === undefined) return consider(state, now);
+	// The status counts attempts as soon as a Job is seen.
+	if (run.status?.attempts === undefined) return prepare(state, now);
 	const error = endedAs("JobDeleted", `Job "${run.metadata.name}" is gone`);
 	return transition.fail(run, "LoadFailed", error, {}, now);
 }
 
-/** No Job was made yet: wait for what is missing, or ask archive what to load. */
-function consider(state: RunState, now: number): RunAction[] {
-	const { run, references, rivals, writers } = state;
+/** The Run has had no Job yet: wait for what is missing, or ask archive what to load. */
+function prepare(state: RunState, now: number): RunAction[] {
+	const { run, references, shard } = state;
 	const { pipelineRef, dates } = run.spec;
 	const wait = (...[reason, message]: Why) =>
 		transition.progress(run, reason, message, { phase: "Pending" }, now);
@@ -82,10 +71,10 @@ function consider(state: RunState, now: number): RunAction[] {
 			"PipelineNotFound",
 			`There is no Pipeline "${pipelineRef.name}" in this namespace. Create it, or delete this Run.`,
 		);
-	if (predecessorOf(state))
+	if (belongsToPredecessor(state))
 		return wait(
 			"PipelineNotFound",
-			`This Run belongs to an earlier Pipeline "${pipelineRef.name}", which is gone. Delete the Run; Kubernetes does so, too, in a while.`,
+			`This Run belongs to an earlier Pipeline "${pipelineRef.name}", which is deleted. Delete the Run, or wait until Kubernetes does.`,
 		);
 	const resolved = resolveTarget(references);
 	if ("problem" in resolved)
@@ -107,26 +96,33 @@ function consider(state: RunState, now: number): RunAction[] {
 		const error = { ...plan.problem, retryable: false };
 		return transition.fail(run, "DatesNotLoadable", error, {}, now);
 	}
-	const name = target.layout.destination;
-	const warehouse = { name, label: warehouseLabel(name) };
-	const inTheWay = obstacle(run, warehouse, rivals, writers);
-	if (inTheWay !== undefined) return wait("WaitingForTurn", inTheWay);
+	const blocked = blockedBy(state, target.layout.destination);
+	if (blocked !== undefined) return wait("WaitingForTurn", blocked);
+	if (shard === undefined) {
+		const error = {
+			code: "SourceKeysUnreadable",
+			message: `The Secret with the keys of Source "${spec.sourceRef.name}" is missing or damaged. See the Source's conditions.`,
+			retryable: true,
+		};
+		return decideStart(state, target, { ok: false, error }, now);
+	}
 
 	const complete = findCondition(run.status?.conditions, "Complete");
 	return [
-		// What archive said last time stays in view until it says something else.
+		// Archive's last answer stays in the status until there is another one.
 		...(complete?.reason === "ManifestUnavailable"
 			? []
-			: wait("Preparing", "Archive is asked which objects to load.")),
+			: wait("Preparing", "Archive is listing the objects to load.")),
 		{
 			type: "askManifest",
 			target,
+			shard,
 			question: {
 				run: run.metadata.uid!,
 				account: run.metadata.namespace!,
 				sourceKey: target.layout.sourceKey,
 				...plan,
-				// It began before, with links that have expired since.
+				// An earlier Job of this Run found its links expired.
 				...(run.status?.startTime && { renew: true }),
 			},
 		},
@@ -135,7 +131,32 @@ function consider(state: RunState, now: number): RunAction[] {
 
 type Why = [reason: Parameters<typeof transition.progress>[1], message: string];
 
-/** Archive has answered. No flush, no run (design §5). */
+/**
+ * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse. The older
+ * Run goes first, so that two Runs that look at the same moment agree.
+ */
+function blockedBy(
+	{ run, rivals, writers }: RunState,
+	warehouse: string,
+): string | undefined {
+	const label = warehouseLabel(warehouse);
+	const writer = writers.find(({ warehouseLabel }) => warehouseLabel === label);
+	if (writer) return `The Pods of Run "${writer.run}" write to ${warehouse}.`;
+	const first = rivals.find(
+		(rival) => rival.warehouse === warehouse && goesFirst(rival.run, run),
+	);
+	return (
+		first && `Run "${first.run.metadata.name}" loads into ${warehouse} first.`
+	);
+}
+
+function goesFirst(other: Run, run: Run): boolean {
+	const isRunning = ({ status }: Run) => status?.phase === "Running";
+	if (isRunning(other) !== isRunning(run)) return isRunning(other);
+	return ageOf(other) < ageOf(run);
+}
+
+/** Archive has answered. A Run starts only after archive has flushed: every event answered before is in the manifest. */
 export function decideStart(
 	{ run, references, image }: RunState,
 	target: Target,
@@ -168,7 +189,7 @@ export function decideStart(
 		closedThrough,
 		layout: target.layout,
 	};
-	const message = `${loadingWords({ ...run, status: began })} into table "${target.tableName}".`;
+	const message = `${loadingMessage({ ...run, status: began })} into table "${target.tableName}".`;
 	const { pipeline } = references!;
 	const leftMs = deadlineMs(pipeline, startTime) - now;
 	const job = {
@@ -184,14 +205,14 @@ export function decideStart(
 	];
 }
 
-/** What to do when Kubernetes refused the Job or its input, in its words. */
+/** @param message Why Kubernetes refused the Job or its input. */
 export function decideRefused(
 	run: Run,
 	message: string,
 	now: number,
 ): RunAction[] {
 	const facts = { phase: "Pending" } as const;
-	// Its time begins with its Job.
+	// The Run's time begins when its Job starts.
 	const waiting = without(run, "startTime");
 	return [
 		...transition.progress(waiting, "JobNotStarted", message, facts, now),
@@ -200,7 +221,7 @@ export function decideRefused(
 	];
 }
 
-/** A quarter of what was waited already, from 1 s to 1 min: backoff that needs no memory. */
+/** A quarter of the Run's age, from 1 s to 1 min: backoff without memory. */
 function retryWaitMs({ metadata }: Run, now: number): number {
 	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
 	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);

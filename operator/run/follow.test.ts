@@ -118,7 +118,11 @@ test.each<[string, Job, Pod[], string]>([
 	expect(findCondition(status.conditions, "Failed")?.message).toBe(
 		status.error?.message,
 	);
-	expect(types(actions)).toEqual(["writeStatus", "recordEvent", "removeJob"]);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"recordKubeEvent",
+		"removeJob",
+	]);
 });
 
 test("an evicted Pod that is replaced ends nothing", () => {

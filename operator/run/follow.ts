@@ -1,16 +1,21 @@
 import type { JobError, JobResult } from "../../contracts/job.ts";
-import type { Pipeline, Run } from "../../crds/generated/types.ts";
+import type { Run } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { jobOutcome } from "../job/outcome.ts";
-import type { RunAction } from "./action.ts";
-import type { RunState } from "./decide.ts";
-import { transition, without } from "./transition.ts";
+import type { RunState } from "./state.ts";
+import {
+	deadlineMs,
+	loadingMessage,
+	type RunAction,
+	transition,
+	without,
+} from "./transition.ts";
 
-/** The Job is there: wait for it, or record what it brought. */
+/** The Run has a Job: wait for it, or record its result. */
 export function follow(state: RunState, job: Job, now: number): RunAction[] {
 	const { run, pods } = state;
-	// A Job that runs out of time takes its Pods with it.
+	// The Pods of a Job go when it runs out of time.
 	const attempts = Math.max(pods.length, run.status?.attempts ?? 0);
 	const outcome = jobOutcome(job, pods);
 	if (outcome.finished) {
@@ -20,7 +25,7 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 			: record(run, result, at, attempts, now);
 	}
 	if (run.spec.cancel) return transition.cancel(run, { attempts }, now);
-	// A Job that runs out of time, or lost its Pod, has none for a while: what the last one waited for stays in view.
+	// A Job has no Pod for a while after it loses one or runs out of time. The status keeps what the last Pod waited for.
 	const isEmpty = pods.every(({ metadata }) => metadata.deletionTimestamp);
 	const waitingFor =
 		outcome.waitingFor ?? (isEmpty ? lastWaitOf(run) : undefined);
@@ -28,7 +33,7 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 		? transition.progress(
 				run,
 				"Loading",
-				`${loadingWords(run)}.`,
+				`${loadingMessage(run)}.`,
 				{ phase: "Running", attempts },
 				now,
 			)
@@ -41,7 +46,7 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 			);
 }
 
-/** The links to the objects live for a while only; who waits for a node, or loads for long, may find them expired. */
+/** The links to the objects expire, and a Job may wait for a node or load for long. */
 function isExpired(result: JobResult): boolean {
 	return result.outcome === "Failed" && result.error.code === "ManifestExpired";
 }
@@ -52,13 +57,13 @@ function canBeRenewed({ run, references }: RunState, now: number): boolean {
 	return now < deadlineMs(references.pipeline, startTime);
 }
 
-/** Archive is asked again: it answers with the same objects and new links, and a new Job loads them. */
+/** Archive is asked again: it answers with the same objects and new links, for a new Job. */
 function renew(run: Run, now: number): RunAction[] {
 	return [
 		...transition.progress(
 			without(run, "attempts"),
 			"Preparing",
-			"The links to the objects have expired. Archive is asked for new ones.",
+			"The links to the objects have expired. Archive is making new ones.",
 			{ phase: "Pending" },
 			now,
 		),
@@ -86,7 +91,7 @@ function record(
 	);
 }
 
-/** A Job that ran out of time has no Pods any more: what they waited for stands in the status. */
+/** The Pods of a Job that ran out of time are gone. The status has what they waited for. */
 function withLastWait(run: Run, error: JobError): JobError {
 	const last = lastWaitOf(run);
 	if (error.code !== "DeadlineExceeded" || last === undefined) return error;
@@ -97,17 +102,4 @@ function withLastWait(run: Run, error: JobError): JobError {
 function lastWaitOf({ status }: Run): string | undefined {
 	const complete = findCondition(status?.conditions, "Complete");
 	return complete?.reason === "PodWaiting" ? complete.message : undefined;
-}
-
-export function loadingWords({ status }: Run): string {
-	const { dates } = status ?? {};
-	return dates
-		? `Loading ${dates.start} to ${dates.end}`
-		: "Loading no days, since the Source has no events of them";
-}
-
-/** A Run may take so long, all attempts together. */
-export function deadlineMs({ spec }: Pipeline, startTime: string): number {
-	const { activeDeadlineSeconds } = spec.runTemplate;
-	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
 }

@@ -6,19 +6,11 @@ import {
 	runKind,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import type { Job, Secret } from "../../kube/kinds.ts";
-import { controllerReference } from "../../kube/resource.ts";
-import { jobSpec } from "../job/template.ts";
+import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import type { Target } from "../pipeline/target.ts";
 
-/** What carries out a Run: its Job, and the Secret that is mounted as the Job's input. The Run owns both. */
-export interface RunJob {
-	job: Job;
-	secret: Secret;
-}
-
 export interface RunJobOptions {
-	/** A secret: it stands in the Secret and nowhere else. */
+	/** A credential: only the Secret may hold it. */
 	manifestURL: string;
 	/** See {@link LoadInput}. */
 	authorities?: string;
@@ -30,14 +22,15 @@ export function inputSecretName(run: string): string {
 	return `${run}-input`;
 }
 
+/** The Job that carries out a Run, and its input. */
 export function runJob(
 	run: Run,
 	pipeline: Pipeline,
 	target: Target,
 	options: RunJobOptions,
-): RunJob {
+): JobWithInput {
 	const { image, activeDeadlineSeconds } = options;
-	const { name, namespace } = run.metadata;
+	const { name } = run.metadata;
 	const { runTemplate } = pipeline.spec;
 	const labels = {
 		...managedByTidemill,
@@ -45,43 +38,28 @@ export function runJob(
 		[label.run]: name,
 		[label.warehouse]: warehouseLabel(target.layout.destination),
 	};
-	const owned = {
-		namespace: namespace!,
-		labels,
-		ownerReferences: [controllerReference(runKind, run)],
-	};
 	const { input: _, ...access } = target.access;
-	const input = loadInput(run, pipeline, target, options);
-	return {
-		secret: {
-			apiVersion: "v1",
-			kind: "Secret",
-			metadata: { ...owned, name: inputSecretName(name) },
-			data: {
-				"input.json": Buffer.from(JSON.stringify(input)).toString("base64"),
-			},
+	return jobWithInput(
+		{
+			kind: runKind,
+			owner: run,
+			jobName: name,
+			secretName: inputSecretName(name),
+			labels,
 		},
-		job: {
-			apiVersion: "batch/v1",
-			kind: "Job",
-			metadata: { ...owned, name },
-			spec: jobSpec({
-				command: "load",
-				image,
-				labels,
-				inputSecret: inputSecretName(name),
-				...access,
-				...(runTemplate.resources && {
-					resources: quantities(runTemplate.resources),
-				}),
-				retries: runTemplate.retries,
-				activeDeadlineSeconds,
-			}),
+		loadInput(run, pipeline, target, options),
+		{
+			command: "load",
+			image,
+			...access,
+			...(runTemplate.resources && { resources: runTemplate.resources }),
+			retries: runTemplate.retries,
+			activeDeadlineSeconds,
 		},
-	};
+	);
 }
 
-/** A label's value holds no path: 63 characters of letters and digits at most. */
+/** A digest, since a label's value can't hold a path: it is at most 63 letters and digits. */
 export function warehouseLabel(warehouse: string): string {
 	return createHash("sha256").update(warehouse).digest("hex").slice(0, 16);
 }
@@ -112,19 +90,5 @@ function loadInput(
 		rebuild: table.onIncompatible === "Rebuild",
 		manifestURL,
 		...(authorities !== undefined && { authorities }),
-	};
-}
-
-/** Our API takes `cpu: 1`; the type of a Pod's resources has text only. */
-function quantities(
-	resources: NonNullable<Pipeline["spec"]["runTemplate"]["resources"]>,
-) {
-	const asText = (amounts: Record<string, number | string> = {}) =>
-		Object.fromEntries(
-			Object.entries(amounts).map(([name, amount]) => [name, String(amount)]),
-		);
-	return {
-		requests: asText(resources.requests),
-		limits: asText(resources.limits),
 	};
 }

@@ -8,7 +8,7 @@ import type {
 } from "../../crds/generated/types.ts";
 
 export interface DatePlan {
-	/** First and last date to ask archive for, which clamps them to the first event's date. First after last: none. */
+	/** First and last date to ask archive for; archive begins at the first event's date. None if start is after end. */
 	start: UtcDate;
 	end: UtcDate;
 }
@@ -16,10 +16,10 @@ export interface DatePlan {
 export type DateProblem = { code: string; message: string };
 
 /**
- * The days that a Run loads (design §6). Incremental: from the first date that wasn't closed when the last successful
- * Run looked, less the overwrite period; the whole window when there was none or another layout. FullReload: always the
- * whole window.
- * @param chosen the Run's own `spec.dates`.
+ * The days that a Run loads. FullReload: the whole window. Incremental: from the first date that wasn't closed at the
+ * snapshot of the last successful Run, less the overwrite period; the whole window if there was no such Run or the layout
+ * has changed.
+ * @param chosen The Run's `spec.dates`.
  */
 export function planDates(
 	{ dateRange, overwritePeriodDays }: PipelineSpec,
@@ -56,7 +56,7 @@ function planChosen(
 			problem: {
 				code: "DatesNeedDateColumn",
 				message:
-					"Without the column Date a run replaces the whole table, so spec.dates can't be loaded alone. Create a Run without spec.dates, or add Date to the Pipeline's spec.table.columns.",
+					"Without the column Date, a Run replaces the whole table, so it can't load spec.dates alone. Create a Run without spec.dates, or add Date to the Pipeline's spec.table.columns.",
 			},
 		};
 	const plan = {
@@ -67,12 +67,12 @@ function planChosen(
 	return {
 		problem: {
 			code: "DatesNotRetained",
-			message: `spec.dates is ${start} to ${end}, of which there are no events. Choose dates from ${retainedFrom} to ${today}.`,
+			message: `spec.dates is ${start} to ${end}, and no events are kept for these days. Choose dates from ${retainedFrom} to ${today}.`,
 		},
 	};
 }
 
-/** The order of columns doesn't matter to what the table holds. */
+/** The order of columns does not matter. */
 function isSameLayout(a: Layout, b: Layout): boolean {
 	return (
 		a.sourceKey === b.sourceKey &&

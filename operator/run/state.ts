@@ -2,25 +2,57 @@ import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
-import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
-import { referencesOf } from "../pipeline/references.ts";
+import { isOwnedBy, type ObjectKey } from "../../kube/resource.ts";
+import { isOver } from "../job/outcome.ts";
+import { type References, referencesOf } from "../pipeline/state.ts";
 import { resolveTarget, warehouseNameOf } from "../pipeline/target.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import type { RunState } from "./decide.ts";
-import type { Rival, Writer } from "./turn.ts";
+import { keysIn, keysSecretName } from "../source/webhook/keys.ts";
 
-/** Reads all that a decision about one Run rests on; undefined when there is no such Run. */
+/** All that a decision about one Run rests on. */
+export interface RunState {
+	run: Run;
+	/** The Run's Pipeline and what that refers to; undefined if there is no such Pipeline. */
+	references: References | undefined;
+	/** The shard of the Source; undefined if the Secret with its keys is missing or damaged. */
+	shard: number | undefined;
+	/** The Run's own Job, unless it is being deleted. */
+	job: Job | undefined;
+	/** That Job's Pods. */
+	pods: Pod[];
+	rivals: Rival[];
+	/** All of the namespace, except the Run's own Job. */
+	writers: Writer[];
+	image: string;
+}
+
+/** Another Run of the namespace that hasn't ended. */
+export interface Rival {
+	run: Run;
+	/** What it writes to, as a layout names it; undefined while it can't run. */
+	warehouse: string | undefined;
+}
+
+/** A process that writes to a warehouse, or will: a Job that isn't over, or a Pod that still has processes. */
+export interface Writer {
+	/** Name of its Run, which may be deleted by now. */
+	run: string;
+	/** As {@link file://./job.ts warehouseLabel} has it. */
+	warehouseLabel: string;
+}
+
+/** Undefined if there is no such Run. */
 export async function readRun(
 	context: OperatorContext,
 	{ namespace, name }: ObjectKey,
 ): Promise<RunState | undefined> {
-	const { client, informers, settings } = context;
+	const { client, informers, image } = context;
 	let run = informers.runs.get(namespace, name);
 	if (!run) return undefined;
 	let job = informers.jobs.get(namespace, name);
 	if (!job && !hasEnded(run)) {
-		// Memory may be behind: with a Job that was recorded and removed the Run would be started once more. The Run is
-		// read last, since the Job is removed after the Run is written.
+		// Memory may lag behind: a Run whose Job was recorded and removed must not start again. A Job is removed after its
+		// Run is written, so the Run is read after the Job.
 		job = await client.get(kinds.job, name, namespace);
 		run = await client.get<Run>(runKind, name, namespace);
 		if (!run) return undefined;
@@ -28,15 +60,30 @@ export async function readRun(
 	const { uid } = run.metadata;
 	if (job && (job.metadata.deletionTimestamp || !isOwnedBy(job, uid)))
 		job = undefined;
+	const references = referencesOfRun(context, run);
 	return {
 		run,
-		references: referencesOfRun(context, run),
+		references,
+		shard: references && shardOf(context, references),
 		job,
 		pods: job ? await podsOf(context, job) : [],
 		rivals: rivalsOf(context, run),
 		writers: writersIn(context, namespace, job),
-		image: settings.image,
+		image,
 	};
+}
+
+function shardOf(
+	{ informers }: OperatorContext,
+	{ pipeline: { metadata, spec } }: References,
+): number | undefined {
+	const source = spec.sourceRef.name;
+	const secretName = keysSecretName(source);
+	const keys = keysIn(
+		informers.secrets.get(metadata.namespace!, secretName),
+		source,
+	);
+	return typeof keys === "object" ? keys.shard : undefined;
 }
 
 async function podsOf(
@@ -44,7 +91,7 @@ async function podsOf(
 	job: Job,
 ): Promise<Pod[]> {
 	const { name, namespace, uid } = job.metadata;
-	// The Job may be known to be over before its Pods are, whose results are wanted then.
+	// The Pods have the result, and memory may know the end of the Job before theirs.
 	const pods = isOver(job)
 		? (
 				await client.list(kinds.pod, {
@@ -84,8 +131,8 @@ function rivalsOf(context: OperatorContext, run: Run): Rival[] {
 }
 
 /**
- * What a Run writes to, or would if it can't run yet, as layouts name it; undefined when nobody can tell. Of a Run under
- * way it is what it began with, whatever its Pipeline says by now.
+ * What a Run writes to as layouts name it, even if the Run can't start yet; undefined if it is unknown. A Run keeps what
+ * it began with, whatever its Pipeline says later.
  */
 export function warehouseOfRun(
 	{ informers: { pipelines, destinations } }: OperatorContext,
@@ -123,23 +170,7 @@ function writersIn(
 	});
 }
 
-/** A Job that makes no more Pods. */
-export function isOver({ status }: Job): boolean {
-	return Boolean(
-		status?.conditions?.some(
-			({ type, status }) =>
-				(type === "Complete" || type === "Failed") && status === "True",
-		),
-	);
-}
-
 /** A Pod without processes. */
 export function isGone({ status }: Pod): boolean {
 	return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
-
-function isOwnedBy({ metadata }: KubeObject, uid: string | undefined): boolean {
-	return Boolean(
-		uid && metadata.ownerReferences?.some((owner) => owner.uid === uid),
-	);
 }

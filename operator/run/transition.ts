@@ -1,18 +1,38 @@
-import type { Run, RunError, RunStatus } from "../../crds/generated/types.ts";
+import type { ManifestQuestion } from "../../contracts/manifest.ts";
+import type {
+	Pipeline,
+	Run,
+	RunError,
+	RunStatus,
+} from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import { rowsText } from "../../crds/run.ts";
 import { type Condition, setCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import type { EventReason } from "../reconcile/event-reasons.ts";
-import type { Reason } from "../reconcile/reasons.ts";
-import type { RunAction } from "./action.ts";
+import type { JobWithInput } from "../job/template.ts";
+import type { Target } from "../pipeline/target.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 
-/**
- * How a Run's status goes on. Each gives the actions in their order: what a Job brought is recorded before the Job is
- * removed, and told when it is recorded.
- */
+/** What is done about a Run. */
+export type RunAction =
+	/** The Pipeline becomes the Run's owner, so that deleting it deletes its Runs. */
+	| { type: "adopt" }
+	/** `decideStart` goes on with the answer. */
+	| {
+			type: "askManifest";
+			question: ManifestQuestion;
+			shard: number;
+			target: Target;
+	  }
+	| { type: "startJob"; runJob: JobWithInput }
+	/** The Job with its Pods, and its input. */
+	| { type: "removeJob" }
+	| CommonAction<Run, KubeEventReason<"Run">>;
+
+/** How a Run's status changes. The status is written before people are told, and before the Job with its result goes. */
 export const transition = {
-	/** It goes on, or waits: `facts` say the phase. */
+	/** The Run waits or loads: `facts` has the phase. */
 	progress(
 		run: Run,
 		reason: Reason<"Run", "Complete">,
@@ -82,13 +102,27 @@ export const transition = {
 
 export function tell(
 	severity: "Normal" | "Warning",
-	reason: EventReason<"Run">,
+	reason: KubeEventReason<"Run">,
 	message: string,
 ): RunAction {
-	return { type: "recordEvent", severity, reason, message };
+	return { type: "recordKubeEvent", severity, reason, message };
 }
 
-/** The Run as if its status had never said this. */
+/** What a Run loads, as the beginning of a sentence. */
+export function loadingMessage({ status }: Run): string {
+	const { dates } = status ?? {};
+	return dates
+		? `Loading ${dates.start} to ${dates.end}`
+		: "Loading no days, since the Source has no events in them";
+}
+
+/** When the time of a Run is over, all attempts together. */
+export function deadlineMs({ spec }: Pipeline, startTime: string): number {
+	const { activeDeadlineSeconds } = spec.runTemplate;
+	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
+}
+
+/** The Run without a field of its status. */
 export function without(run: Run, field: "attempts" | "startTime"): Run {
 	const { [field]: _, ...status } = run.status ?? {};
 	return { ...run, status };
@@ -96,7 +130,7 @@ export function without(run: Run, field: "attempts" | "startTime"): Run {
 
 type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** As a Job's, `Failed` stands beside a `Complete` that is False. */
+/** As with a Job, `Failed` is a condition of its own beside `Complete`. */
 function ended(
 	complete: Reason<"Run", "Complete">,
 	failed: Reason<"Run", "Failed">,
@@ -108,7 +142,7 @@ function ended(
 	];
 }
 
-/** The whole status with these facts and findings. Who writes it leaves out what says nothing new. */
+/** The whole status with these facts and findings. */
 function writeStatus(
 	run: Run,
 	facts: RunStatus,

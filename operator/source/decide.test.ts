@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import type { Source, SourceSpec } from "../../crds/generated/types.ts";
 import { finalizer, label } from "../../crds/labels.ts";
 import type { Secret } from "../../kube/kinds.ts";
-import { decide, type SourceAction, type SourceState } from "./decide.ts";
-import { digest, type SourceKeys } from "./keys.ts";
-import { routeOf } from "./routes/route.ts";
+import { decide, type SourceAction } from "./decide.ts";
 import { buried } from "./routes/table.ts";
+import type { SourceState } from "./state.ts";
+import { digest, type SourceKeys } from "./webhook/keys.ts";
+import { routeOf } from "./webhook/route.ts";
 
 const now = Date.parse("2026-03-01T12:00:00Z");
 const keys: SourceKeys = {
@@ -86,7 +87,7 @@ function readyIn(actions: SourceAction[]) {
 
 test("a Source without keys gets some", () => {
 	expect(decide(stateWith({ keys: "absent" }), now)).toEqual([
-		{ type: "issueKeys" },
+		{ type: "issueKeys", rotation: undefined },
 	]);
 });
 
@@ -129,12 +130,12 @@ test.each([
 		const createdMs = now - age * 1000;
 		source.metadata.creationTimestamp = new Date(createdMs).toISOString();
 		const actions = decide(stateWith({ source }), now);
-		const event = actions.find(({ type }) => type === "recordEvent");
+		const event = actions.find(({ type }) => type === "recordKubeEvent");
 		const again = actions.find(({ type }) => type === "lookAgain");
 		expect([
 			readyIn(actions)?.status,
 			statusIn(actions)?.phase,
-			event?.type === "recordEvent" && event.severity,
+			event?.type === "recordKubeEvent" && event.severity,
 			again?.type === "lookAgain" ? again.afterMs : undefined,
 		]).toEqual(expected);
 	},
@@ -160,7 +161,7 @@ test("a published Source is Active with its URL", () => {
 		],
 	});
 	expect(actions).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", severity: "Normal" }),
+		expect.objectContaining({ type: "recordKubeEvent", severity: "Normal" }),
 	);
 });
 
@@ -263,7 +264,7 @@ test.each<[string, Partial<SourceState>]>([
 	expect(statusIn(actions)?.phase).toBe("Error");
 	expect(readyIn(actions)).toMatchObject({ status: "False", reason });
 	expect(actions).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", severity: "Warning" }),
+		expect.objectContaining({ type: "recordKubeEvent", severity: "Warning" }),
 	);
 });
 
@@ -282,7 +283,7 @@ test("a suspended Source says so and warns nobody", () => {
 
 test("keys that were there before the Source are told of once", () => {
 	expect(decide(stateWith({ keysAdopted: true }), now)).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", reason: "URLAdopted" }),
+		expect.objectContaining({ type: "recordKubeEvent", reason: "URLAdopted" }),
 	);
 });
 

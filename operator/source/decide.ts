@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { RetentionState, SourceLedger } from "../../contracts/ledger.ts";
-import type { Route } from "../../contracts/route.ts";
+import type { SourceLedger } from "../../contracts/ledger.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
@@ -9,59 +8,34 @@ import {
 	findCondition,
 	setCondition,
 } from "../../kube/conditions.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import type { SealKey } from "../../service/seal-key.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
-import type { EventReason } from "../reconcile/event-reasons.ts";
-import { settlingMs } from "../reconcile/grace.ts";
-import type { Reason } from "../reconcile/reasons.ts";
-import { authorize } from "./authorization.ts";
-import { keysSecretName, type SourceKeys } from "./keys.ts";
-import { routeOf } from "./routes/route.ts";
+import { remainingGraceMs } from "../reconcile/grace.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import { buried } from "./routes/table.ts";
-
-/** All that a decision about one Source rests on. */
-export interface SourceState {
-	source: Source;
-	/** From the Secret `<source>-webhook-url`; `invalid` if it isn't this Source's or is damaged. */
-	keys: SourceKeys | "absent" | "invalid";
-	/** Whether the keys are older than the Source: it was deleted and made again, or restored. */
-	keysAdopted: boolean;
-	/** The Secrets that the authorization refers to, by name, labelled or not. */
-	secrets: ReadonlyMap<string, Secret>;
-	/** What signing secrets are sealed with. */
-	sealKey: SealKey | undefined;
-	/** What receivers have for the source key. */
-	published: Route | undefined;
-	/** The account that has the source key, or {@link buried}. */
-	claimant: string | undefined;
-	/** Why routes can't be published at the moment. */
-	publishTrouble: string | undefined;
-	ledger: SourceLedger | undefined;
-	retention: RetentionState | undefined;
-	/** Where receivers are reached from outside, without a slash at the end. */
-	receiveURL: string;
-	/** When this process last wrote the Source's status; 0 if it never did. */
-	statusWrittenMs: number;
-}
+import type { SourceState } from "./state.ts";
+import { authorize } from "./webhook/authorization.ts";
+import { keysSecretName, type SourceKeys } from "./webhook/keys.ts";
+import { routeOf } from "./webhook/route.ts";
 
 export type SourceAction =
 	| { type: "setFinalizers"; finalizers: string[] }
-	| { type: "issueKeys" }
-	/** The url key alone: the source key names the data. */
+	/** `rotation`: the value of the annotation that the new url key is for. */
+	| { type: "issueKeys"; rotation: string | undefined }
+	/** Replaces the url key. The source key stays, since it names the data. */
 	| { type: "rotateURL"; rotation: string }
-	| CommonAction<Source, EventReason<"Source">>;
+	| CommonAction<Source, KubeEventReason<"Source">>;
 
-/** Facts from the ledger change with every cut; a Source's status follows at most this often. */
+/** The ledger's facts change with every cut. A Source's status follows at most this often. */
 const factsIntervalMs = 10_000;
 
 export function decide(state: SourceState, now: number): SourceAction[] {
 	const { source } = state;
 	if (source.metadata.deletionTimestamp) return [];
 	const actions = decideFinalizer(source);
-	if (state.keys === "absent") return [...actions, { type: "issueKeys" }];
+	const rotation = source.metadata.annotations?.[annotation.rotateURL];
+	if (state.keys === "absent")
+		return [...actions, { type: "issueKeys", rotation }];
 
-	const rotation = rotationOf(source);
 	if (rotation && state.keys !== "invalid" && rotation !== state.keys.rotation)
 		return [...actions, { type: "rotateURL", rotation }];
 
@@ -82,20 +56,15 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	return [
 		...actions,
 		{ type: "writeStatus", status },
-		...eventsOf(state, verdict),
+		...kubeEventsOf(state, verdict),
 		...lookAgainFor(source, verdict, now),
 	];
-}
-
-/** What the annotation rotate-url says. */
-export function rotationOf({ metadata }: Source): string | undefined {
-	return metadata.annotations?.[annotation.rotateURL];
 }
 
 interface Judgement {
 	reason: Reason<"Source">;
 	message: string;
-	/** The keys that the status may show; none while they aren't this Source's. */
+	/** The keys that the status may show; absent if they don't belong to this Source. */
 	keys?: SourceKeys;
 }
 
@@ -103,7 +72,7 @@ interface Verdict extends Judgement {
 	readiness: ConditionStatus;
 }
 
-/** Undefined while the route is on its way: whoever publishes it asks again. */
+/** Undefined while the route is being published; its change wakes the controller. */
 function judge(
 	state: SourceState,
 	keys: SourceKeys | "invalid",
@@ -113,12 +82,12 @@ function judge(
 	if (keys === "invalid")
 		return {
 			reason: "KeysSecretInvalid",
-			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore it from a backup, or delete it to get a new URL.`,
+			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore the Secret from a backup, or delete it to get a new URL.`,
 		};
 	if (claimant === buried)
 		return {
 			reason: "KeyDeleted",
-			message: `The source key in Secret "${keysSecretName(name)}" was deleted with its Source's events and is never used again. Delete the Secret to get a new URL.`,
+			message: `The source key in Secret "${keysSecretName(name)}" was deleted together with its Source's events, and is never used again. Delete the Secret to get a new URL.`,
 		};
 	const rival = published?.account === namespace ? published?.source : name;
 	if ((claimant !== undefined && claimant !== namespace) || rival !== name)
@@ -138,13 +107,13 @@ function judge(
 			? undefined
 			: {
 					reason: "RouteNotPublished",
-					message: `Receivers don't know this Source as it is now: ${state.publishTrouble}. It is tried again.`,
+					message: `The receivers don't have this Source's current route: ${state.publishTrouble}. Tidemill retries.`,
 					keys,
 				};
 	return source.spec.suspend
 		? {
 				reason: "Suspended",
-				message: "Senders are answered with 403 until spec.suspend is false.",
+				message: "Senders get 403 until spec.suspend is false.",
 				keys,
 			}
 		: {
@@ -154,14 +123,14 @@ function judge(
 			};
 }
 
-/** Unknown while a Secret may be on its way. */
+/** Unknown while a missing Secret may still arrive. */
 function readinessOf(
 	source: Source,
 	{ reason }: Judgement,
 	now: number,
 ): ConditionStatus {
 	if (reason === "Active") return "True";
-	return reason === "SecretNotFound" && settlingMs(source, now) > 0
+	return reason === "SecretNotFound" && remainingGraceMs(source, now) > 0
 		? "Unknown"
 		: "False";
 }
@@ -228,7 +197,7 @@ function sumOf(events: Record<UtcDate, number> = {}): number {
 	return Object.values(events).reduce((a, b) => a + b, 0);
 }
 
-/** What the status already says; it stays while the ledger can't be read. */
+/** The facts of the earlier status. They stay while the ledger can't be read. */
 function factsOf(status: SourceStatus = {}): Facts {
 	const { firstEventDate, lastEventTime, archivedThrough } = status;
 	const { counts, retention } = status;
@@ -253,7 +222,7 @@ function withoutFacts(status: SourceStatus = {}): SourceStatus {
 	return rest;
 }
 
-function eventsOf(
+function kubeEventsOf(
 	{ source, keysAdopted }: SourceState,
 	{ reason, message, readiness }: Verdict,
 ): SourceAction[] {
@@ -264,15 +233,15 @@ function eventsOf(
 		...(before === undefined && keysAdopted
 			? [
 					{
-						type: "recordEvent",
+						type: "recordKubeEvent",
 						severity: "Normal",
 						reason: "URLAdopted",
-						message: `Secret "${keysSecretName(source.metadata.name)}" was there: the Source has its earlier URL.`,
+						message: `Secret "${keysSecretName(source.metadata.name)}" already exists, so the Source has its earlier URL.`,
 					} as const,
 				]
 			: []),
 		{
-			type: "recordEvent",
+			type: "recordKubeEvent",
 			severity: calm ? "Normal" : "Warning",
 			reason,
 			message,
@@ -280,17 +249,18 @@ function eventsOf(
 	];
 }
 
-/** A Secret that may be on its way is waited for before anybody is warned. */
+/** A missing Secret may still arrive: look again when the grace is over. */
 function lookAgainFor(
 	source: Source,
 	{ reason }: Verdict,
 	now: number,
 ): SourceAction[] {
-	const afterMs = reason === "SecretNotFound" ? settlingMs(source, now) : 0;
+	const afterMs =
+		reason === "SecretNotFound" ? remainingGraceMs(source, now) : 0;
 	return afterMs > 0 ? [{ type: "lookAgain", afterMs }] : [];
 }
 
-/** Only `deletionPolicy: Delete` leaves work that a deletion must wait for. */
+/** Only `deletionPolicy: Delete` makes a deletion wait, for archive. */
 function decideFinalizer(source: Source): SourceAction[] {
 	const finalizers = source.metadata.finalizers ?? [];
 	const wanted = source.spec.deletionPolicy === "Delete";

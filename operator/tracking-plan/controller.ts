@@ -1,18 +1,16 @@
 import {
-	type TrackingPlan,
-	trackingPlanKind,
-} from "../../crds/generated/types.ts";
-import {
 	ControllerLoop,
 	specChanged,
 } from "../../kube/reconcile/controller.ts";
-import { applyActions } from "../reconcile/actions.ts";
-import type { ControllerFactory } from "../reconcile/context.ts";
-import { decide, type TrackingPlanAction } from "./decide.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { applyTrackingPlan } from "./apply.ts";
+import { decide } from "./decide.ts";
 import { schemaFault } from "./schema-fault.ts";
 
-/** Says of TrackingPlans whether their schemas are valid, which no admission can judge. */
-export const createTrackingPlanController: ControllerFactory = (context) => {
+/** Says whether a TrackingPlan's schemas are valid, which admission can't judge. The loop doesn't run yet. */
+export function createTrackingPlanController(
+	context: OperatorContext,
+): ControllerLoop {
 	const { informers, log } = context;
 	const loop = new ControllerLoop(
 		{
@@ -21,17 +19,13 @@ export const createTrackingPlanController: ControllerFactory = (context) => {
 				const plan = informers.trackingPlans.get(namespace, name);
 				if (!plan) return undefined;
 				const actions = decide(plan, schemaFault(plan.spec), Date.now());
-				return applyActions<TrackingPlan, TrackingPlanAction>(
-					context,
-					{ kind: trackingPlanKind, verb: "Validate" },
-					plan,
-					actions,
-				);
+				await applyTrackingPlan(context, plan, actions);
+				return undefined;
 			},
 		},
 		{ log },
 	);
-	// Compiling hundreds of schemas takes its time, and the plan's own status is no reason to.
+	// Not on status changes: compiling hundreds of schemas takes a while.
 	loop.watch(informers.trackingPlans, undefined, specChanged);
 	return loop;
-};
+}

@@ -1,16 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { findCondition, setCondition } from "../../kube/conditions.ts";
-import type { CommonAction } from "../reconcile/actions.ts";
-import type { EventReason } from "../reconcile/event-reasons.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import type { ReportAction } from "../reconcile/actions.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 
-export type TrackingPlanAction = CommonAction<
+export type TrackingPlanAction = ReportAction<
 	TrackingPlan,
-	EventReason<"TrackingPlan">
+	KubeEventReason<"TrackingPlan">
 >;
 
-/** @param fault what is wrong with one of its schemas; undefined if all are valid. */
+/** @param fault What is wrong with one of the schemas; undefined if all are valid. */
 export function decide(
 	plan: TrackingPlan,
 	fault: string | undefined,
@@ -42,7 +41,7 @@ export function decide(
 	return [
 		{ type: "writeStatus", status },
 		...(isNews
-			? [{ type: "recordEvent", severity, reason, message } as const]
+			? [{ type: "recordKubeEvent", severity, reason, message } as const]
 			: []),
 	];
 }

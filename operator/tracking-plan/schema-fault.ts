@@ -1,16 +1,16 @@
-// ajv: the JSON Schema validator that fastify stands on as well; ajv-formats: the formats that JSON Schema names.
+// ajv: the JSON Schema validator that fastify uses, too. ajv-formats: the formats that JSON Schema names.
 import { Ajv, type Options } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
 
-/** What is wrong with the first of a plan's schemas that is none, in words for people; undefined if all are valid. */
+/** What is wrong with the first invalid schema of a plan, for people; undefined if all are valid. */
 export function schemaFault({
 	common,
 	events = [],
 }: TrackingPlanSpec): string | undefined {
-	// Thrown away with the plan: an instance keeps every schema that it has ever compiled.
+	// New for each plan, since an instance keeps every schema that it has compiled.
 	const compilers = new Map<string, Ajv>();
 	const schemas = [
 		{ place: "spec.common", schema: common },
@@ -43,7 +43,7 @@ const drafts: Record<string, { name: string; make: () => Ajv }> = {
 };
 const [defaultDraft] = Object.keys(drafts);
 
-/** Keywords that a draft doesn't know are no error there (JSON Schema 2020-12 Core §4.3.1). */
+/** Unknown keywords are no error (JSON Schema 2020-12 Core §4.3.1). */
 const options: Options = { strict: false, logger: false };
 
 function faultOf(
@@ -64,7 +64,7 @@ function faultOf(
 	try {
 		if (!compiler.validateSchema(schema))
 			return `is not ${draft.name}: ${compiler.errorsText(compiler.errors, { dataVar: "" })}.`;
-		// A pattern that is no regular expression, or a $ref that leads nowhere, shows only here.
+		// Only this finds a pattern that is no regular expression, or a $ref without a target.
 		compiler.compile(schema);
 		return undefined;
 	} catch (error) {

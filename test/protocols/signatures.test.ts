@@ -16,7 +16,7 @@ import {
 	isTimely,
 	openSigningKeys,
 } from "../../ingest/receive/authorization/signature-check.ts";
-import { authorize } from "../../operator/source/authorization.ts";
+import { authorize } from "../../operator/source/webhook/authorization.ts";
 import { SealKey } from "../../service/seal-key.ts";
 
 /** How signatures get from a Source and its Secrets to a verdict: operator's half of the way, then receive's. */

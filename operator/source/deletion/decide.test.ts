@@ -2,12 +2,8 @@ import { expect, test } from "vitest";
 import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import type { Source, SourceStatus } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
-import {
-	type DeletionState,
-	decideAnswered,
-	decideBuried,
-	decideDeletion,
-} from "./decide.ts";
+import { decide, decideAnswered, decideBuried } from "./decide.ts";
+import type { DeletionState } from "./state.ts";
 
 const deletedMs = Date.parse("2026-03-01T12:00:00Z");
 const keys = { sourceKey: "a".repeat(32), urlKey: "b".repeat(32), shard: 3 };
@@ -73,39 +69,37 @@ const away: DeletionAnswer = {
 test("a Source that isn't being deleted, or whose finalizer is gone, is left alone", () => {
 	const alive = sourceWith();
 	delete alive.metadata.deletionTimestamp;
-	expect(decideDeletion(stateWith({ source: alive }))).toEqual([]);
+	expect(decide(stateWith({ source: alive }))).toEqual([]);
 	const free = sourceWith();
 	free.metadata.finalizers = ["other"];
-	expect(decideDeletion(stateWith({ source: free }))).toEqual([]);
+	expect(decide(stateWith({ source: free }))).toEqual([]);
 });
 
 test("with Retain, also by a change of mind, the Source goes and all else stays", () => {
 	const source = sourceWith({}, "Retain");
-	expect(decideDeletion(stateWith({ source }))).toEqual([letGo]);
+	expect(decide(stateWith({ source }))).toEqual([letGo]);
 });
 
 test("first of all the key goes out of use", () => {
-	expect(decideDeletion(stateWith())).toEqual([
-		{ type: "buryKey", stored: keys },
-	]);
+	expect(decide(stateWith())).toEqual([{ type: "buryKey", stored: keys }]);
 });
 
 test("should the Secret be gone already, the status says what to delete", () => {
 	const { sourceKey } = keys;
 	const source = sourceWith({ sourceKey, shard: 3 });
 	for (const keys of ["absent", "invalid"] as const)
-		expect(decideDeletion(stateWith({ source, keys }))).toEqual([
+		expect(decide(stateWith({ source, keys }))).toEqual([
 			{ type: "buryKey", stored: { sourceKey, shard: 3 } },
 		]);
 });
 
 test("a Source that never had keys just goes", () => {
-	expect(decideDeletion(stateWith({ keys: "absent" }))).toEqual([letGo]);
+	expect(decide(stateWith({ keys: "absent" }))).toEqual([letGo]);
 });
 
 test("events that are another's are not deleted", () => {
 	const finished = [{ type: "deleteKeys" }, letGo];
-	expect(decideDeletion(stateWith({ hasRival: true }))).toEqual(finished);
+	expect(decide(stateWith({ hasRival: true }))).toEqual(finished);
 	expect(decideBuried(stateWith(), keys, "foreign", deletedMs)).toEqual(
 		finished,
 	);
@@ -143,7 +137,7 @@ test.each([
 					conditions: [{ reason, message: expect.stringContaining(words) }],
 				},
 			},
-			{ type: "recordEvent", severity, reason },
+			{ type: "recordKubeEvent", severity, reason },
 			{ type: "lookAgain", afterMs: 2_000 },
 		]);
 	},
@@ -159,7 +153,7 @@ test("then archive is asked, and what it said last stays in view", () => {
 		decideBuried(stateWith(), keys, "buried", deletedMs).map(
 			({ type }) => type,
 		),
-	).toEqual(["writeStatus", "recordEvent", "askArchive"]);
+	).toEqual(["writeStatus", "recordKubeEvent", "askArchive"]);
 	const source = sourceWith(waiting("DeletionWaitsForArchive", "It is away."));
 	expect(
 		decideBuried(stateWith({ source }), keys, "buried", deletedMs),
@@ -174,7 +168,7 @@ test("an archive that can't is asked again, less and less often", () => {
 		decideAnswered(stateWith({ source }), away, deletedMs + afterMs);
 	expect(decideAnswered(stateWith(), away, deletedMs)).toMatchObject([
 		{ type: "writeStatus" },
-		{ type: "recordEvent", severity: "Warning" },
+		{ type: "recordKubeEvent", severity: "Warning" },
 		{ type: "lookAgain", afterMs: 2_000 },
 	]);
 	expect(again(80_000)).toEqual([{ type: "lookAgain", afterMs: 10_000 }]);
@@ -211,7 +205,10 @@ test("progress is written at most once in 10 s, and the rest is asked for at onc
 test("when nothing is left the Secret goes, and then the Source", () => {
 	const answer: DeletionAnswer = { ok: true, isDone: true, objects: 1 };
 	expect(decideAnswered(stateWith(), answer, deletedMs)).toEqual([
-		expect.objectContaining({ type: "recordEvent", reason: "EventsDeleted" }),
+		expect.objectContaining({
+			type: "recordKubeEvent",
+			reason: "EventsDeleted",
+		}),
 		{ type: "deleteKeys" },
 		letGo,
 	]);

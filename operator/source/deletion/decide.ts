@@ -7,47 +7,34 @@ import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
 import { findCondition, setCondition } from "../../../kube/conditions.ts";
 import type { CommonAction } from "../../reconcile/actions.ts";
-import type { EventReason } from "../../reconcile/event-reasons.ts";
-import type { Reason } from "../../reconcile/reasons.ts";
-import type { SourceKeys } from "../keys.ts";
-
-/** All that the deletion of one Source rests on. */
-export interface DeletionState {
-	source: Source;
-	/** From the Secret `<source>-webhook-url`; `invalid` if it isn't this Source's or is damaged. */
-	keys: SourceKeys | "absent" | "invalid";
-	/** Another Source of the namespace has the source key: the Secret was copied, and the events aren't this Source's. */
-	hasRival: boolean;
-	/** Names of the Runs under way that load the Source's events. */
-	runs: string[];
-	/** When this process last wrote the Source's status; 0 if it never did. */
-	statusWrittenMs: number;
-}
+import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
+import type { SourceKeys } from "../webhook/keys.ts";
+import type { DeletionState } from "./state.ts";
 
 export type DeletionAction =
-	| CommonAction<Source, EventReason<"Source">>
-	/** Then goes on by {@link decideBuried}. */
+	| CommonAction<Source, KubeEventReason<"Source">>
+	/** {@link decideBuried} goes on with the result. */
 	| { type: "buryKey"; stored: StoredUnder }
-	/** Then goes on by {@link decideAnswered}. */
+	/** {@link decideAnswered} goes on with the answer. */
 	| { type: "askArchive"; shard: number; question: DeletionQuestion }
 	| { type: "deleteKeys" }
 	| { type: "setFinalizers"; finalizers: string[] };
 
-/** What a Source's events are found by. */
+/** What identifies a Source's events. */
 export type StoredUnder = Pick<SourceKeys, "sourceKey" | "shard">;
 
-/** Whether the source key is out of use; `foreign` when it is another account's, else why NATS can't be asked. */
+/** `buried`: the source key is out of use. `foreign`: it belongs to another account. `trouble`: why NATS failed. */
 export type Burial = "buried" | "foreign" | { trouble: string };
 
-/** A message that changes with the progress is written at most this often. */
+/** The status follows archive's progress at most this often. */
 const progressIntervalMs = 10_000;
 
 /**
- * The steps in their order, each repeatable: the source key goes out of use, and its URL with it; the Runs that load its
- * events end; archive deletes the events; the Secret and the finalizer go. The Secret goes last, since it says what to
- * delete; should somebody delete it before, as `kubectl delete namespace` does, the status says so as well.
+ * The steps of a deletion, each repeatable: the source key and its URL go out of use; the Runs that load its events end;
+ * archive deletes the events; the Secret and the finalizer go. The Secret goes last, since it says what to delete. If
+ * somebody deletes it earlier, as `kubectl delete namespace` does, the status says the same.
  */
-export function decideDeletion(state: DeletionState): DeletionAction[] {
+export function decide(state: DeletionState): DeletionAction[] {
 	const { source, keys } = state;
 	const { finalizers = [], deletionTimestamp } = source.metadata;
 	if (!deletionTimestamp || !finalizers.includes(finalizer)) return [];
@@ -69,7 +56,7 @@ export function decideBuried(
 		return wait(
 			state,
 			"DeletionWaitsForRoute",
-			`The URL can't be taken from the receivers: ${burial.trouble}. It is tried again.`,
+			`The receivers can't be told to stop serving the URL: ${burial.trouble}. Tidemill retries.`,
 			now,
 		);
 	const [run] = runs;
@@ -77,17 +64,17 @@ export function decideBuried(
 		return wait(
 			state,
 			"DeletionWaitsForRun",
-			`Run "${run}" loads events of this Source, which are deleted when it has ended. Set its spec.cancel to have that now.`,
+			`Run "${run}" is loading events of this Source. They are deleted when the Run ends. To end it now, set its spec.cancel.`,
 			now,
 		);
 	const { sourceKey, shard } = stored;
 	const account = source.metadata.namespace!;
 	const before = findCondition(source.status?.conditions, "Ready")?.reason;
 	return [
-		// What archive said last stays in view until it says something else.
+		// Archive's last answer stays in the status until there is another one.
 		...(before === "DeletionWaitsForArchive" || before === "DeletingEvents"
 			? []
-			: say(state, "DeletingEvents", "Archive deletes the events.", now)),
+			: say(state, "DeletingEvents", "Archive is deleting the events.", now)),
 		{ type: "askArchive", shard, question: { account, sourceKey } },
 	];
 }
@@ -104,17 +91,17 @@ export function decideAnswered(
 			...say(
 				state,
 				"DeletingEvents",
-				`Archive deletes the events. Those before ${answer.remainsFrom} are gone.`,
+				`Archive is deleting the events. Those before ${answer.remainsFrom} are gone.`,
 				now,
 			),
 			{ type: "lookAgain", afterMs: 0 },
 		];
 	return [
 		{
-			type: "recordEvent",
+			type: "recordKubeEvent",
 			severity: "Normal",
 			reason: "EventsDeleted",
-			message: "None of the Source's events is stored any more.",
+			message: "All stored events of the Source are deleted.",
 		},
 		...finish(state),
 	];
@@ -162,7 +149,7 @@ function wait(
 	];
 }
 
-/** Longer the longer it has waited, so that many Sources don't press on an archive that is away. */
+/** Grows with the time since the deletion, so that many Sources don't overload an archive that is back. */
 function backoffMs({ metadata }: Source, now: number): number {
 	const waitedMs = now - Date.parse(metadata.deletionTimestamp!);
 	return Math.min(60_000, Math.max(2_000, waitedMs / 8));
@@ -195,7 +182,7 @@ function say(
 		...(isNew
 			? [
 					{
-						type: "recordEvent",
+						type: "recordKubeEvent",
 						severity:
 							reason === "DeletionWaitsForArchive" ||
 							reason === "DeletionWaitsForRoute"

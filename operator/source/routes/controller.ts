@@ -1,20 +1,29 @@
+import type { NatsConnection } from "@nats-io/transport-node";
 import { ControllerLoop } from "../../../kube/reconcile/controller.ts";
 import { onReconnect } from "../../../service/nats.ts";
-import type { ControllerFactory } from "../../reconcile/context.ts";
+import type { SealKey } from "../../../service/seal-key.ts";
+import type { LedgerView } from "../../archive/ledger.ts";
+import type { OperatorContext } from "../../reconcile/context.ts";
 import { desiredRoutes } from "./desired.ts";
+import type { RouteTable } from "./table.ts";
 
 /**
- * Keeps the routes bucket equal to what all Sources want, as one: so a Source that can't be reconciled doesn't hold up
- * the synced marker, and strays are found by comparing the whole.
+ * Keeps the routes bucket equal to what all Sources want, as a whole: comparing the whole finds stray routes, and a Source
+ * that can't be reconciled does not hold up the synced marker. The loop doesn't run yet.
  */
-export const createRoutePublisher: ControllerFactory = ({
+export function createRouteController({
 	informers: { sources, secrets },
 	routes,
 	ledgers,
 	nats,
-	settings,
+	sealKey,
 	log,
-}) => {
+}: OperatorContext & {
+	routes: RouteTable;
+	ledgers: LedgerView;
+	nats: NatsConnection;
+	sealKey: SealKey | undefined;
+}): ControllerLoop {
 	const loop = new ControllerLoop(
 		{
 			name: "routes",
@@ -22,13 +31,13 @@ export const createRoutePublisher: ControllerFactory = ({
 				const desired = desiredRoutes(
 					sources.list(),
 					(namespace, name) => secrets.get(namespace, name),
-					settings.sealKey,
+					sealKey,
 				).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
 				try {
 					await routes.publish(desired);
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
-					// NATS often needs a moment after it is back: the delay mustn't grow with the length of its absence.
+					// A constant delay, since NATS often needs a moment after it is back, however long it was away.
 					return { requeueAfterMs: 1_000 };
 				}
 				return undefined;
@@ -37,7 +46,7 @@ export const createRoutePublisher: ControllerFactory = ({
 		{ log, workers: 1 },
 	);
 	const whole = { namespace: "", name: "routes" };
-	// A status changes with every cut and concerns no route; a deletion that waits counts as a new generation.
+	// Not on status changes, which come with every cut and concern no route. A deletion raises the generation.
 	loop.watch(sources, () => []);
 	sources.onChange((source, previous, deleted) => {
 		if (deleted || source.metadata.generation !== previous?.metadata.generation)
@@ -51,7 +60,7 @@ export const createRoutePublisher: ControllerFactory = ({
 		routes.forget();
 		loop.enqueue(whole);
 	});
-	// Also without any Source the bucket must be made and marked.
+	// The bucket and its marker must exist even without any Source.
 	loop.enqueue(whole);
 	return loop;
-};
+}

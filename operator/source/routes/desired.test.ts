@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Source } from "../../../crds/generated/types.ts";
 import { label } from "../../../crds/labels.ts";
 import type { Secret } from "../../../kube/kinds.ts";
-import { keysSecret, newKeys, readKeys } from "../keys.ts";
+import { keysSecret, newKeys, readKeys } from "../webhook/keys.ts";
 import { desiredRoutes } from "./desired.ts";
 
 function source(name: string, created: string): Source {

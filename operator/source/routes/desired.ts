@@ -2,14 +2,14 @@ import type { Route } from "../../../contracts/route.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
-import { authorize } from "../authorization.ts";
-import { keysSecretName, readKeys } from "../keys.ts";
-import { routeOf } from "./route.ts";
+import { authorize } from "../webhook/authorization.ts";
+import { keysSecretName, readKeys } from "../webhook/keys.ts";
+import { routeOf } from "../webhook/route.ts";
 
 /**
- * The routes that all Sources together want, oldest Source first. One without keys waits for them; one that is being
- * deleted wants none.
- * @param secretOf a labelled Secret by namespace and name.
+ * The routes that all Sources want, the oldest Source's first. A Source without keys has none yet, and one that is being
+ * deleted has none any more.
+ * @param secretOf A labelled Secret by namespace and name.
  */
 export function desiredRoutes(
 	sources: Source[],

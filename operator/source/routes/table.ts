@@ -4,14 +4,14 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
 import { isConflict } from "../../../service/nats.ts";
-import { planRoutes } from "./plan.ts";
+import { decide } from "./decide.ts";
 
-/** In the place of an account that claims a source key: its events were deleted. No namespace has such a name. */
+/** Claims a source key in place of an account after its events were deleted. No namespace has this name. */
 export const buried = "(deleted)";
 
 /**
- * The routes and claims buckets in NATS, and their one writer. What was read and written is kept in memory, so that a
- * question costs nothing while NATS is away.
+ * The routes and claims buckets in NATS, and their only writer. Memory has all that was read and written, so lookups work
+ * while NATS is away.
  */
 export class RouteTable {
 	readonly #nats: NatsConnection;
@@ -30,35 +30,35 @@ export class RouteTable {
 		this.#replicas = options.replicas;
 	}
 
-	/** The route that receivers have for this source key, as of the last word from NATS. */
+	/** The receivers' route for this source key, as last read or written. */
 	published(sourceKey: string): Route | undefined {
 		return this.#published.get(routeKey(sourceKey));
 	}
 
-	/** The account that has this source key for life, or {@link buried}; undefined as long as nobody claimed it. */
+	/** The account that has this source key for ever, or {@link buried}; undefined if nobody has claimed it. */
 	claimant(sourceKey: string): string | undefined {
 		return this.#claims.get(sourceKey);
 	}
 
-	/** Why the last attempt to publish failed; undefined when it didn't. */
+	/** Why the last attempt to publish failed; undefined if it succeeded. */
 	get trouble(): string | undefined {
 		return this.#trouble;
 	}
 
-	/** Called for every desired route of which something new can be said, and for every route that was removed. */
+	/** Called for every route that was put, claimed or removed, and for every desired route when publishing fails or recovers. */
 	onChange(handler: (route: Route) => void): void {
 		this.#handlers.push(handler);
 	}
 
-	/** The buckets may have changed without us (NATS was away, or was built anew): the next step reads them whole. */
+	/** The buckets may have changed, since NATS was away or was rebuilt: the next step reads them again. */
 	forget(): void {
 		this.#stale = true;
 	}
 
 	/**
-	 * Makes the bucket hold exactly the desired routes whose key is their account's, then puts the synced marker.
-	 * Any error of NATS is thrown, and makes the next call read the buckets again, since what arrived is unknown.
-	 * @param desired oldest Source first: of two that want one key, the older has it.
+	 * Makes the bucket hold exactly the desired routes whose source key is their account's, then puts the synced marker.
+	 * Throws errors of NATS. The next call then reads the buckets again, since it is unknown what arrived.
+	 * @param desired Oldest Source first: of two that want one source key, the older one has it.
 	 */
 	async publish(desired: Route[]): Promise<void> {
 		try {
@@ -75,8 +75,8 @@ export class RouteTable {
 	}
 
 	/**
-	 * Takes a source key out of use for good, and its URL with it: nobody can claim it any more. Returns false, and does
-	 * nothing, when the key is another account's. Any error of NATS is thrown, as by {@link publish}.
+	 * Takes a source key and its URL out of use for good: nobody can claim it again. Returns false and does nothing if
+	 * the key belongs to another account. Throws errors of NATS, as {@link publish} does.
 	 */
 	async bury(sourceKey: string, account: string): Promise<boolean> {
 		try {
@@ -100,17 +100,17 @@ export class RouteTable {
 		return true;
 	}
 
-	/** One at a time: what was planned over the claims must not be put after one of them was buried. */
+	/** One at a time: a route that was planned before its claim was buried must not be put afterwards. */
 	#inTurn<T>(act: () => Promise<T>): Promise<T> {
 		const result = this.#turn.then(act);
 		this.#turn = result.catch(() => undefined);
 		return result;
 	}
 
-	/** Returns the routes that were put or removed, and those whose claim was settled. */
+	/** Returns the routes that were put, claimed or removed. */
 	async #publish(desired: Route[]): Promise<Set<Route>> {
 		const { routes, claims } = await this.#open();
-		const plan = () => planRoutes(desired, this.#claims, this.#published);
+		const plan = () => decide(desired, this.#claims, this.#published);
 
 		const unclaimed = plan().claim;
 		await inBatches(unclaimed, async ({ sourceKey, account }) => {
@@ -160,7 +160,7 @@ export class RouteTable {
 	}
 }
 
-/** Claims a key for an account. The answer is who has it: the account itself, or who was there first. */
+/** Claims a source key for an account. Returns the account that has it, which may be an earlier one. */
 async function claim(
 	claims: KV,
 	sourceKey: string,
@@ -179,7 +179,7 @@ async function claim(
 async function readAll(kv: KV): Promise<Map<string, string>> {
 	const entries = new Map<string, string>();
 	const history = await kv.history();
-	// An iterator whose connection went away would wait for ever.
+	// The iterator would wait for ever if the connection breaks.
 	const deadline = setTimeout(
 		() => history.stop(new Error("NATS went silent while a bucket was read")),
 		30_000,
@@ -194,7 +194,7 @@ async function readAll(kv: KV): Promise<Map<string, string>> {
 	return entries;
 }
 
-/** Undefined for what no version of the operator wrote: it differs from every route and so is replaced or removed. */
+/** Undefined for an unreadable entry, which then differs from every route and is replaced or removed. */
 function parseRoute(text: string): Route | undefined {
 	try {
 		return JSON.parse(text) as Route;
@@ -203,7 +203,7 @@ function parseRoute(text: string): Route | undefined {
 	}
 }
 
-/** A bucket with thousands of changes neither waits for each answer in turn nor floods the connection. */
+/** Thousands of changes neither wait for each answer in turn nor flood the connection. */
 async function inBatches<T>(
 	items: T[],
 	act: (item: T) => Promise<void>,

@@ -116,6 +116,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 		{
 			run: runOf(run),
 			references: undefined,
+			shard: undefined,
 			job: failedJob,
 			pods: [podThatLeft(encodeResult(result))],
 			rivals: [],

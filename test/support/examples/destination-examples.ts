@@ -7,10 +7,8 @@ import type {
 import type { Job, Pod } from "../../../kube/kinds.ts";
 import { rfc3339 } from "../../../kube/timestamps.ts";
 import { checkHash, checkName } from "../../../operator/destination/check.ts";
-import type {
-	DestinationAction,
-	DestinationState,
-} from "../../../operator/destination/decide.ts";
+import type { DestinationAction } from "../../../operator/destination/decide.ts";
+import type { DestinationState } from "../../../operator/destination/state.ts";
 import { terminated } from "../doubles/terminated-pod.ts";
 import { bigQueryOf } from "./resource-examples.ts";
 

@@ -1,8 +1,6 @@
 import type { PipelineStatus } from "../../../crds/generated/types.ts";
-import {
-	decide,
-	type PipelineState,
-} from "../../../operator/pipeline/decide.ts";
+import { decide } from "../../../operator/pipeline/decide.ts";
+import type { PipelineState } from "../../../operator/pipeline/state.ts";
 import {
 	destinationOf,
 	pipelineOf,

@@ -7,8 +7,8 @@ import {
 import { findCondition } from "../../../kube/conditions.ts";
 import type { Job, Pod } from "../../../kube/kinds.ts";
 import { controllerReference } from "../../../kube/resource.ts";
-import type { RunAction } from "../../../operator/run/action.ts";
-import type { RunState } from "../../../operator/run/decide.ts";
+import type { RunState } from "../../../operator/run/state.ts";
+import type { RunAction } from "../../../operator/run/transition.ts";
 import { terminated } from "../doubles/terminated-pod.ts";
 import {
 	destinationOf,
@@ -36,6 +36,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			others: [],
 			localWarehouse: undefined,
 		},
+		shard: 0,
 		job: undefined,
 		pods: [],
 		rivals: [],

@@ -1,25 +1,28 @@
-import type { Route, SignatureAuthorization } from "../../contracts/route.ts";
-import type { Source } from "../../crds/generated/types.ts";
-import { label } from "../../crds/labels.ts";
-import type { Secret } from "../../kube/kinds.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import type {
+	Route,
+	SignatureAuthorization,
+} from "../../../contracts/route.ts";
+import type { Source } from "../../../crds/generated/types.ts";
+import type { Secret } from "../../../kube/kinds.ts";
+import type { Reason } from "../../reconcile/reasons.ts";
+import { secretValue } from "../../reconcile/secret-ref.ts";
 import { digest } from "./keys.ts";
 
-/** Why a Source can't be served as it asks; becomes its Ready condition. */
+/** Why a Source can't be served. Becomes its Ready condition. */
 export interface Problem {
 	reason: Reason<"Source">;
 	message: string;
 }
 
-/** What an authorization is resolved from. */
+/** What it takes to resolve an authorization. */
 export interface AuthorizationMeans {
-	/** A Secret of the Source's namespace, with its label or without; undefined when there is none. */
+	/** A Secret of the Source's namespace, with or without the label; undefined if it doesn't exist. */
 	secretOf(name: string): Secret | undefined;
-	/** Seals a signing secret for the Source; undefined when there is no key to do it with. */
+	/** Seals a signing secret for the Source; undefined if the operator has no key. */
 	seal: ((secret: Buffer) => string) | undefined;
 }
 
-/** What receivers must ask of senders. Whatever can't be resolved is `Unavailable`, never open. */
+/** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
 export function authorize(
 	source: Source,
 	means: AuthorizationMeans,
@@ -36,7 +39,7 @@ export function authorize(
 	}
 }
 
-/** Names of the Secrets that a Source's authorization refers to. */
+/** The names of the Secrets that a Source's authorization refers to. */
 export function secretNames({ spec }: Source): string[] {
 	const { customToken, signature } = spec.webhook.authorization;
 	const refs = customToken
@@ -73,7 +76,7 @@ function resolve(
 			if (token === undefined)
 				throw new Unresolved(
 					"TokenInvalid",
-					`Key "${secretRef.key}" of Secret "${secretRef.name}" is empty or holds control characters. Put a token there that senders can present.`,
+					`Key "${secretRef.key}" of Secret "${secretRef.name}" is empty or contains control characters. Store a token that senders can present.`,
 				);
 			return { type: "CustomToken", digests: [digest(token)] };
 		}
@@ -95,7 +98,7 @@ function resolveSignature(
 	if (!seal)
 		throw new Unresolved(
 			"SealKeyMissing",
-			"The operator has nothing to seal signing secrets with. Set TIDEMILL_SEAL_KEY of operator and receive to a file with the same random characters.",
+			"The operator has no key to seal signing secrets with. Set TIDEMILL_SEAL_KEY of operator and receive to a file with the same random characters.",
 		);
 	const keys = secretRefs.map((ref) => {
 		const secret = withoutLineEnd(readSecret(source, ref, means));
@@ -116,7 +119,7 @@ function resolveSignature(
 	};
 }
 
-/** The key in the text that a sender shows to people; else what is wrong with the text. */
+/** The key in the text that a sender shows to people, or what is wrong with the text. */
 function signingKey(
 	scheme: Signature["scheme"],
 	secret: string,
@@ -124,7 +127,7 @@ function signingKey(
 	if (secret === "") return "is empty";
 	if (scheme !== "StandardWebhooks")
 		return { algorithm: "HMAC", bytes: Buffer.from(secret) };
-	// The specification's prefixes, of a symmetric secret (which it makes optional) and of a public key.
+	// The prefixes of the specification: an optional one for a symmetric secret, and one for a public key.
 	const [, prefix = "whsec_", base64 = ""] =
 		/^(whsec_|whpk_)?([A-Za-z0-9+/]+=*)$/.exec(secret) ?? [];
 	const bytes = Buffer.from(base64, "base64");
@@ -133,41 +136,30 @@ function signingKey(
 	if (prefix === "whsec_") return { algorithm: "HMAC", bytes };
 	return bytes.length === 32
 		? { algorithm: "Ed25519", bytes }
-		: 'has not the 32 bytes of an Ed25519 key after "whpk_"';
+		: 'does not have the 32 bytes of an Ed25519 key after "whpk_"';
 }
 
-/** What stands under a Secret's key. */
 function readSecret(
 	{ metadata: { namespace } }: Source,
-	{ name, key }: { name: string; key: string },
+	ref: { name: string; key: string },
 	{ secretOf }: AuthorizationMeans,
 ): string {
-	const secret = secretOf(name);
-	if (!secret)
-		throw new Unresolved(
-			"SecretNotFound",
-			`There is no Secret "${name}" in namespace "${namespace}". Create it with the label ${label.use}: "true".`,
-		);
-	if (secret.metadata.labels?.[label.use] !== "true")
-		throw new Unresolved(
-			"SecretNotLabelled",
-			`Secret "${name}" is not read, since it lacks the label ${label.use}: "true". Run: kubectl label secret ${name} ${label.use}=true -n ${namespace}`,
-		);
-	const value = secret.data?.[key];
-	if (value === undefined)
-		throw new Unresolved(
-			"SecretKeyNotFound",
-			`Secret "${name}" has no key "${key}". Add it, or correct the secretRef's key in spec.webhook.authorization.`,
-		);
-	return Buffer.from(value, "base64").toString();
+	const found = secretValue(secretOf(ref.name), {
+		...ref,
+		namespace: namespace!,
+		field: "the secretRef in spec.webhook.authorization",
+	});
+	if ("fault" in found)
+		throw new Unresolved(found.fault.reason, found.fault.message);
+	return found.value.toString();
 }
 
-/** `echo secret | base64` leaves a line end, which is not part of it. */
+/** `echo secret | base64` encodes a line end, which is not part of the secret. */
 function withoutLineEnd(text: string): string {
 	return text.replace(/\r?\n$/, "");
 }
 
-/** Undefined when it can't be presented (RFC 9110 §5.5: no control characters in a field value). */
+/** Undefined if no sender can present it (RFC 9110 §5.5: a field value has no control characters). */
 function tokenOf(text: string): string | undefined {
 	const token = withoutLineEnd(text);
 	return /^\P{Cc}+$/u.test(token) ? token : undefined;

@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Route, routeKey } from "../../../contracts/route.ts";
 
-/** What must be done so that receivers know exactly the desired routes. */
+/** What to change so that receivers have exactly the desired routes. */
 export interface RoutePlan {
-	/** Routes whose key nobody has claimed. They are put once the claim is settled. */
+	/** Routes whose source key nobody has claimed. They are put after the claim. */
 	claim: Route[];
 	put: Route[];
-	/** Bucket keys of no desired route. */
+	/** Bucket keys without a desired route. */
 	remove: string[];
 }
 
 /**
  * Compares what Sources want with what is in NATS.
- * @param desired oldest Source first: the older of two with one source key has it.
- * @param claims source key → account.
- * @param published bucket key → route; undefined for an entry that can't be read.
+ * @param desired Oldest Source first: of two Sources with one source key, the older one has it.
+ * @param claims Source key → account.
+ * @param published Bucket key → route; undefined for an unreadable entry.
  */
-export function planRoutes(
+export function decide(
 	desired: Route[],
 	claims: ReadonlyMap<string, string>,
 	published: ReadonlyMap<string, Route | undefined>,
@@ -27,7 +27,7 @@ export function planRoutes(
 	for (const route of desired) {
 		if (seen.has(route.sourceKey)) continue;
 		const claimant = claims.get(route.sourceKey);
-		// A Source of another account doesn't shadow the one that has the key, even if it is older.
+		// An older Source of another account does not take the key from its claimant.
 		if (claimant !== undefined && claimant !== route.account) continue;
 		seen.add(route.sourceKey);
 		if (claimant === undefined) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sourceOf } from "../../../test/support/examples/resource-examples.ts";
-import { newKeys } from "../keys.ts";
+import { newKeys } from "./keys.ts";
 import { routeOf } from "./route.ts";
 
 const keys = newKeys(1);

@@ -5,8 +5,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
-import { parseSchedule } from "./schedule.ts";
-import { decideTiming } from "./timing.ts";
+import { decideTiming, parseSchedule } from "./schedule.ts";
 
 const hourly: Partial<PipelineSpec> = {
 	schedule: { type: "Interval", interval: "1h", timeZone: "UTC" },

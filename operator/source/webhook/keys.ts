@@ -1,20 +1,20 @@
 import { createHash, randomBytes } from "node:crypto";
-import { annotation, label, managedByTidemill } from "../../crds/labels.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
+import type { Secret } from "../../../kube/kinds.ts";
 
-/** What a Source's URL is made of. */
+/** What a Source's URL consists of. */
 export interface SourceKeys {
-	/** 128 random bits, hex. For life: it names the data. */
+	/** 128 random bits in hex. Never changes, since it names the data. */
 	sourceKey: string;
-	/** 128 random bits, hex. Rotation changes it alone. */
+	/** 128 random bits in hex. Rotation replaces it. */
 	urlKey: string;
-	/** The stream that takes this Source's events, for life. */
+	/** The stream that takes this Source's events. Never changes. */
 	shard: number;
-	/** The value of the Source's annotation rotate-url for which the url key was made; absent if there was none. */
+	/** The value of the Source's annotation rotate-url that the url key was made for. */
 	rotation?: string;
 }
 
-/** Events spread over the shards by the source key's own randomness. */
+/** The source key's randomness spreads Sources over the shards. */
 export function newKeys(shards: number, rotation?: string): SourceKeys {
 	const sourceKey = newKey();
 	return {
@@ -29,7 +29,7 @@ function newKey(): string {
 	return randomBytes(16).toString("hex");
 }
 
-/** What a merge patch of the Secret says to give it another url key, for this value of the annotation. */
+/** A merge patch of the Secret with a new url key, for this value of the annotation. */
 export function urlRotation(rotation: string, resourceVersion: string) {
 	return {
 		metadata: {
@@ -44,7 +44,7 @@ export function keysSecretName(source: string): string {
 	return `${source}-webhook-url`;
 }
 
-/** The Secret that keeps a Source's keys. It has no owner, so that it outlives the Source and comes back with a restore. */
+/** The Secret with a Source's keys. It has no owner, so that it survives deletion and restore of the Source. */
 export function keysSecret(
 	source: { namespace: string; name: string },
 	keys: SourceKeys,
@@ -72,7 +72,15 @@ export function keysSecret(
 	};
 }
 
-/** The keys in a Secret that was issued for this Source; undefined if it was not, or if a key is damaged. */
+/** `invalid`: the Secret was not issued for the Source, or a key is damaged. */
+export type FoundKeys = SourceKeys | "absent" | "invalid";
+
+/** @param secret The Secret of the name {@link keysSecretName}; undefined if it doesn't exist. */
+export function keysIn(secret: Secret | undefined, source: string): FoundKeys {
+	return secret ? (readKeys(secret, source) ?? "invalid") : "absent";
+}
+
+/** Undefined if the Secret was not issued for this Source, or if a key is damaged. */
 export function readKeys(
 	secret: Secret,
 	source: string,
@@ -94,7 +102,7 @@ export function readKeys(
 	};
 }
 
-/** SHA-256 in hex: what receivers know of a url key or a token. */
+/** SHA-256 in hex. Receivers have only the digests of url keys and tokens. */
 export function digest(secret: string | Uint8Array): string {
 	return createHash("sha256").update(secret).digest("hex");
 }

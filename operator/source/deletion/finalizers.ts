@@ -1,12 +1,12 @@
-import { type Source, sourceKind } from "../../crds/generated/types.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
+import { type Source, sourceKind } from "../../../crds/generated/types.ts";
+import { fieldManager } from "../../../crds/labels.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 
-/** Only over the version that was read: others may have finalizers there, too. Throws `Conflict` otherwise. */
+/** Throws `Conflict` if the Source has changed since it was read, since others may have added finalizers. */
 export async function setFinalizers(
 	client: KubeClient,
 	{ metadata: { name, namespace, resourceVersion } }: Source,
 	finalizers: string[],
-	fieldManager: string,
 ): Promise<Source> {
 	return client.patch<Source>(
 		sourceKind,

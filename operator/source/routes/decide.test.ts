@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Route, routeKey } from "../../../contracts/route.ts";
-import { planRoutes } from "./plan.ts";
+import { decide } from "./decide.ts";
 
 const route: Route = {
 	version: 1,
@@ -18,9 +18,7 @@ const key = routeKey(route.sourceKey);
 const ours = new Map([[route.sourceKey, "a"]]);
 const theirs = new Map([[route.sourceKey, "b"]]);
 
-test.each<
-	[string, Parameters<typeof planRoutes>, ReturnType<typeof planRoutes>]
->([
+test.each<[string, Parameters<typeof decide>, ReturnType<typeof decide>]>([
 	[
 		"a new route's key is claimed before the route is put",
 		[[route], new Map(), new Map()],
@@ -72,5 +70,5 @@ test.each<
 		{ claim: [route], put: [], remove: [] },
 	],
 ])("%s", (_, input, plan) => {
-	expect(planRoutes(...input)).toEqual(plan);
+	expect(decide(...input)).toEqual(plan);
 });

@@ -10,8 +10,8 @@ import {
 	pipelineOf,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
-import { decide, type PipelineState } from "./decide.ts";
-import { withoutRun } from "./events.ts";
+import { decide } from "./decide.ts";
+import type { PipelineState } from "./state.ts";
 
 test("a Run under way that is gone was deleted, and that is told", () => {
 	const runs = [runOf("r")];
@@ -20,11 +20,11 @@ test("a Run under way that is gone was deleted, and that is told", () => {
 	const pipeline = pipelineOf({}, { status });
 	expect(decide(stateOf({ pipeline, runs }), now)).toEqual([]);
 	expect(decide(stateOf({ pipeline }), now)).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", reason: "RunDeleted" }),
+		expect.objectContaining({ type: "recordKubeEvent", reason: "RunDeleted" }),
 	);
 	const over = [ended("r", "Cancelled", "2026-03-10T12:00:00Z")];
 	expect(decide(stateOf({ pipeline, runs: over }), now)).not.toContainEqual(
-		expect.objectContaining({ type: "recordEvent" }),
+		expect.objectContaining({ type: "recordKubeEvent" }),
 	);
 });
 
@@ -33,18 +33,18 @@ const hasty = { startingDeadlineSeconds: 60 };
 
 function missed(state: PipelineState, at = now): string[] {
 	return decide(state, at).flatMap((action) =>
-		action.type === "recordEvent" && action.reason === "MissSchedule"
+		action.type === "recordKubeEvent" && action.reason === "MissSchedule"
 			? [`${action.severity}: ${action.message}`]
 			: [],
 	);
 }
 
 test.each<[string, Partial<PipelineState>, string]>([
-	["no operator was there", {}, "The operator came to it too late."],
+	["no operator was there", {}, "The operator was too late."],
 	[
 		"another Run was under way",
 		{ runs: [runOf("by-hand")] },
-		'Run "by-hand" was under way.',
+		'Run "by-hand" was still active.',
 	],
 	[
 		"it could not run",
@@ -57,7 +57,7 @@ test.each<[string, Partial<PipelineState>, string]>([
 		const pipeline = scheduled("2026-03-10T03:00:00Z", {}, hasty);
 		const state = stateOf({ pipeline, ...changes });
 		expect(missed(state)).toEqual([
-			`Warning: The Run of ${noon} could not start within spec.startingDeadlineSeconds (60) and is left out. ${why}`,
+			`Warning: The Run of ${noon} could not start within spec.startingDeadlineSeconds (60), so this scheduled time is skipped. ${why}`,
 		]);
 		const told = pipelineOf(pipeline.spec, { status: statusAfter(state) });
 		expect(missed({ ...state, pipeline: told })).toEqual([]);
@@ -85,12 +85,16 @@ test("a slot whose Run would have another Pipeline's name is left out and told o
 	const namesake = runOf("load-orders-29552400", undefined, {
 		spec: { pipelineRef: { name: "other" } },
 	});
-	const actions = withoutRun(decide(stateOf({ pipeline }), now), namesake);
+	const actions = decide(stateOf({ pipeline, namesake }), now);
 	expect(actions.map(({ type }) => type)).not.toContain("createRun");
 	expect(actions).toContainEqual(
-		expect.objectContaining({ type: "recordEvent", reason: "RunNameTaken" }),
+		expect.objectContaining({
+			type: "recordKubeEvent",
+			reason: "RunNameTaken",
+		}),
 	);
 	const written = actions.find(({ type }) => type === "writeStatus");
 	expect(written).toMatchObject({ status: { lastScheduleTime: noon } });
 	expect(written).not.toHaveProperty("status.activeRun");
+	expect(written).toMatchObject({ status: { phase: "Ready" } });
 });

@@ -1,8 +1,8 @@
 import type { Route } from "../../../contracts/route.ts";
 import type { Source } from "../../../crds/generated/types.ts";
-import { digest, type SourceKeys } from "../keys.ts";
+import { digest, type SourceKeys } from "./keys.ts";
 
-/** What receivers must know to serve a Source. */
+/** What receivers need to serve a Source. */
 export function routeOf(
 	source: Source,
 	keys: SourceKeys,
@@ -39,7 +39,7 @@ export function routeOf(
 type Asked = NonNullable<Source["spec"]["webhook"]["idempotency"]>["key"];
 type Place = NonNullable<Route["idempotency"]>["key"];
 
-/** The CRD sees to it that exactly one is set. */
+/** The CRD makes sure that exactly one is set. */
 function placeOf({ preset, header, bodyPointer }: Asked): Place {
 	if (preset) return presets[preset];
 	return header === undefined ? { bodyPointer: bodyPointer! } : { header };

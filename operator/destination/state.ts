@@ -1,0 +1,53 @@
+import type { Destination } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import { type Job, kinds, type Pod, type Secret } from "../../kube/kinds.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { readSecret } from "../reconcile/secret-ref.ts";
+
+/** All that a decision about one Destination rests on. */
+export interface DestinationState {
+	destination: Destination;
+	/** The check Jobs that this Destination owns, except those that are being deleted. */
+	jobs: Job[];
+	/** The Pods of those Jobs. */
+	pods: Pod[];
+	/** The Secret that a BigQuery destination's credentials name, if it exists. */
+	credentials: Secret | undefined;
+	image: string;
+	/** Local mode's directory for DuckDB files. */
+	localWarehouse: string | undefined;
+	/** The allowed values of a BigQuery destination's apiEndpoint, without a trailing slash. */
+	bigQueryEndpoints: string[];
+}
+
+/** @param jobs All Jobs that the Destination owns. */
+export async function readDestination(
+	context: OperatorContext & { bigQueryEndpoints: string[] },
+	destination: Destination,
+	jobs: Job[],
+): Promise<DestinationState> {
+	const { client, image, localWarehouse, bigQueryEndpoints } = context;
+	const { name, namespace } = destination.metadata;
+	const secret = destination.spec.bigQuery?.credentials?.secretRef.name;
+	return {
+		destination,
+		jobs: jobs.filter((job) => !job.metadata.deletionTimestamp),
+		// From the apiserver: memory may know the end of a Job before that of its Pod.
+		pods:
+			jobs.length === 0
+				? []
+				: (
+						await client.list(kinds.pod, {
+							namespace,
+							labelSelector: `${label.destination}=${name}`,
+						})
+					).items,
+		credentials:
+			secret === undefined
+				? undefined
+				: await readSecret(context, namespace!, secret),
+		image,
+		localWarehouse,
+		bigQueryEndpoints,
+	};
+}

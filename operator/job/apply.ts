@@ -1,0 +1,80 @@
+import { fieldManager } from "../../crds/labels.ts";
+import {
+	ApiError,
+	hasReason,
+	type KubeClient,
+} from "../../kube/client/client.ts";
+import { type Job, kinds } from "../../kube/kinds.ts";
+import { isOwnedBy, type KubeObject } from "../../kube/resource.ts";
+import type { JobWithInput } from "./template.ts";
+
+/**
+ * Starts a Job after its input is there. Starting a Job twice does nothing.
+ * Returns why Kubernetes refused, for people; undefined once the Job exists. Other errors are thrown.
+ */
+export async function startJob(
+	client: KubeClient,
+	{ job, secret }: JobWithInput,
+): Promise<string | undefined> {
+	const [owner] = job.metadata.ownerReferences!;
+	const { name, namespace } = job.metadata;
+	const taken = (what: string) =>
+		`${what} exists, but does not belong to ${owner!.kind} "${owner!.name}". Delete it: kubectl delete ${what.toLowerCase().replaceAll('"', "")} -n ${namespace}`;
+	try {
+		const existing = await findSecret(client, secret);
+		if (existing && !isOwnedBy(existing, owner!.uid))
+			return taken(`Secret "${secret.metadata.name}"`);
+		// Applied, since an earlier attempt may have left one with outdated input.
+		await client.apply(kinds.secret, secret, { fieldManager, force: true });
+		await client.create(kinds.job, job, { fieldManager });
+		return undefined;
+	} catch (error) {
+		if (hasReason(error, "AlreadyExists")) {
+			const existing = await client.get(kinds.job, name, namespace);
+			if (!existing) throw error;
+			// Our own, which memory lacks or which is being deleted: its next change wakes the controller.
+			return isOwnedBy(existing, owner!.uid)
+				? undefined
+				: taken(`Job "${name}"`);
+		}
+		if (error instanceof ApiError && refusals.has(error.status))
+			return `Kubernetes refused the Job: ${error.message}`;
+		throw error;
+	}
+}
+
+/** Removes a Job with its Pods, and the input, unless that belongs to somebody else. Removing twice does nothing. */
+export async function removeJob(
+	client: KubeClient,
+	owner: KubeObject,
+	{ job, secretName }: { job: Job | undefined; secretName: string },
+): Promise<void> {
+	const { namespace } = owner.metadata;
+	const secret = await findSecret(client, {
+		metadata: { name: secretName, ...(namespace && { namespace }) },
+	});
+	if (secret && isOwnedBy(secret, owner.metadata.uid))
+		await client.delete(kinds.secret, secretName, namespace, {
+			uid: secret.metadata.uid!,
+		});
+	if (job)
+		await client.delete(kinds.job, job.metadata.name, namespace, {
+			uid: job.metadata.uid!,
+		});
+}
+
+/** Answers that a retry alone doesn't change: a person must. */
+const refusals = new Set([
+	// A field can't be parsed, such as a quantity.
+	400,
+	// A quota or an admission policy forbids it, or the namespace is being deleted.
+	403,
+	// Something that the request names does not exist, such as the namespace.
+	404,
+	// Validation failed.
+	422,
+]);
+
+function findSecret(client: KubeClient, { metadata }: KubeObject) {
+	return client.get(kinds.secret, metadata.name, metadata.namespace);
+}

@@ -1,0 +1,86 @@
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
+import {
+	annotation,
+	fieldManager,
+	label,
+	managedByTidemill,
+} from "../../crds/labels.ts";
+import { newRun } from "../../crds/run.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import type { Result } from "../../kube/reconcile/controller.ts";
+import { controllerReference } from "../../kube/resource.ts";
+import { report } from "../reconcile/actions.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { decide } from "./decide.ts";
+import type { PipelineState } from "./state.ts";
+
+const aboutPipeline = { kind: pipelineKind, verb: "Reconcile" };
+
+/** Does what `decide` says about a Pipeline at an instant. */
+export async function applyPipeline(
+	context: OperatorContext,
+	state: PipelineState,
+	now: number,
+): Promise<Result | undefined> {
+	const { client } = context;
+	let { pipeline } = state;
+	let result: Result | undefined;
+	for (const action of decide(state, now))
+		switch (action.type) {
+			case "createRun": {
+				const namesake = await createRun(client, pipeline, action.name);
+				if (!namesake) break;
+				return applyPipeline(context, { ...state, namesake }, now);
+			}
+			case "deleteRun": {
+				const { name, namespace, uid } = action.run.metadata;
+				await client.delete(runKind, name, namespace, { uid });
+				break;
+			}
+			case "lookAgain":
+				result = { requeueAfterMs: action.afterMs };
+				break;
+			default:
+				pipeline = await report(context, aboutPipeline, pipeline, action);
+		}
+	return result;
+}
+
+/** Returns the Run of another Pipeline that has the name, if there is one. */
+async function createRun(
+	client: KubeClient,
+	pipeline: Pipeline,
+	name: string,
+): Promise<Run | undefined> {
+	try {
+		const run = scheduledRun(pipeline, name);
+		await client.create<Run>(runKind, run, { fieldManager });
+		return undefined;
+	} catch (error) {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+		const { namespace } = pipeline.metadata;
+		const existing = await client.get<Run>(runKind, name, namespace);
+		// Our own: the operator died after it created the Run and before it wrote the status.
+		return existing?.spec.pipelineRef.name === pipeline.metadata.name
+			? undefined
+			: existing;
+	}
+}
+
+function scheduledRun(pipeline: Pipeline, name: string): Run {
+	return newRun(pipeline.metadata.name, {
+		name,
+		namespace: pipeline.metadata.namespace!,
+		labels: {
+			...managedByTidemill,
+			[label.pipeline]: pipeline.metadata.name,
+		},
+		annotations: { [annotation.trigger]: "Schedule" },
+		ownerReferences: [controllerReference(pipelineKind, pipeline)],
+	});
+}

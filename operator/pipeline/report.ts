@@ -1,0 +1,182 @@
+import type {
+	Pipeline,
+	PipelineIncompatibility,
+	PipelineLastRun,
+	PipelineStatus,
+	Run,
+} from "../../crds/generated/types.ts";
+import { rowsText } from "../../crds/run.ts";
+import { tableNameOf } from "../../crds/table-name.ts";
+import {
+	type Condition,
+	type ConditionStatus,
+	findCondition,
+	setCondition,
+} from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
+import type { ReportAction } from "../reconcile/actions.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import type { RunHistory } from "./run-history.ts";
+import type { Timing } from "./schedule.ts";
+import type { PipelineState } from "./state.ts";
+import { strategyOf, type TargetProblem } from "./target.ts";
+
+/** What was decided about a Pipeline. */
+export interface Findings {
+	history: RunHistory;
+	incompatibility: PipelineIncompatibility | undefined;
+	problem: TargetProblem | undefined;
+	readiness: ConditionStatus;
+	timing: Timing;
+	/** Name of the Run that is created now. */
+	scheduledRun: string | undefined;
+	/** The Run of another Pipeline that has the name of the Run that is due. */
+	namesake: Run | undefined;
+}
+
+export function statusOf(
+	pipeline: Pipeline,
+	findings: Findings,
+	now: number,
+): PipelineStatus {
+	const { history, incompatibility, problem, readiness, timing } = findings;
+	const { metadata, spec, status: before } = pipeline;
+	const observedGeneration = metadata.generation ?? 0;
+	const tableName = tableNameOf(metadata.name, spec.table.name);
+	const activeRun = history.active?.metadata.name ?? findings.scheduledRun;
+	const ready = setCondition(
+		before?.conditions,
+		{
+			type: "Ready",
+			status: readiness,
+			reason: problem?.reason ?? "Resolved",
+			message: problem?.message ?? `Runs load into table "${tableName}".`,
+			observedGeneration,
+		},
+		now,
+	);
+	return {
+		observedGeneration,
+		phase: phaseOf(pipeline, history, readiness, activeRun),
+		strategy: strategyOf(pipeline),
+		tableName,
+		...(timing.nextMs !== undefined && { nextRunTime: rfc3339(timing.nextMs) }),
+		...(timing.lastMs !== undefined && {
+			lastScheduleTime: rfc3339(timing.lastMs),
+		}),
+		...(timing.schedule && { schedule: timing.schedule }),
+		...(activeRun && { activeRun }),
+		...(history.lastRun && { lastRun: history.lastRun }),
+		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
+		...(incompatibility && { incompatibility }),
+		conditions: withRunSucceeded(ready, history, observedGeneration, now),
+	};
+}
+
+/** A problem comes before a Run that waits because of the same problem. */
+function phaseOf(
+	{ spec }: Pipeline,
+	{ active }: RunHistory,
+	readiness: ConditionStatus,
+	activeRun: string | undefined,
+): NonNullable<PipelineStatus["phase"]> {
+	if (active?.status?.phase === "Running") return "Running";
+	if (readiness !== "True") return readiness === "False" ? "Error" : "Pending";
+	if (activeRun) return "Running";
+	return spec.suspend ? "Suspended" : "Ready";
+}
+
+function withRunSucceeded(
+	conditions: Condition[],
+	{ lastRun, latest }: RunHistory,
+	observedGeneration: number,
+	now: number,
+): Condition[] {
+	// The condition stays as it is after its Run is deleted.
+	if (!lastRun || !latest) return conditions;
+	const reason: Reason<"Pipeline", "RunSucceeded"> = lastRun.phase;
+	return setCondition(
+		conditions,
+		{
+			type: "RunSucceeded",
+			status: lastRun.phase === "Succeeded" ? "True" : "False",
+			reason,
+			message: outcomeOf(lastRun, latest),
+			observedGeneration,
+		},
+		now,
+	);
+}
+
+function outcomeOf(
+	{ name, phase, rows }: PipelineLastRun,
+	{ status }: Run,
+): string {
+	if (phase === "Succeeded") return `Run "${name}" loaded ${rowsText(rows)}.`;
+	return status?.error
+		? `Run "${name}" failed (${status.error.code}): ${status.error.message}`
+		: `Run "${name}" was cancelled.`;
+}
+
+type PipelineReport = ReportAction<Pipeline, KubeEventReason<"Pipeline">>;
+
+/** What is new about a Pipeline. */
+export function kubeEventsOf(
+	{ pipeline, runs }: PipelineState,
+	{ history, problem, readiness, timing, namesake }: Findings,
+): PipelineReport[] {
+	const { activeRun, conditions } = pipeline.status ?? {};
+	const kubeEvents: PipelineReport[] = [];
+	if (namesake) {
+		const { metadata, spec } = namesake;
+		kubeEvents.push(
+			kubeEvent(
+				"Warning",
+				"RunNameTaken",
+				`Run "${metadata.name}" of Pipeline "${spec.pipelineRef.name}" has the name of the scheduled Run, so this scheduled time is skipped. Use no Run names that end in a number: the schedule needs them.`,
+			),
+		);
+	}
+	if (activeRun && !runs.some(({ metadata }) => metadata.name === activeRun))
+		kubeEvents.push(
+			kubeEvent(
+				"Warning",
+				"RunDeleted",
+				`Run "${activeRun}" was deleted, and its end is unknown. The next Run loads its days.`,
+			),
+		);
+	const before = findCondition(conditions, "Ready");
+	const reason = problem?.reason ?? "Resolved";
+	if (before?.reason !== reason || before.status !== readiness)
+		kubeEvents.push(
+			kubeEvent(
+				readiness === "False" ? "Warning" : "Normal",
+				reason,
+				problem?.message ?? "The Pipeline can run.",
+			),
+		);
+	if (timing.missedMs !== undefined) {
+		const active = history.active?.metadata.name;
+		const cause =
+			problem?.message ??
+			(active === undefined
+				? "The operator was too late."
+				: `Run "${active}" was still active.`);
+		kubeEvents.push(
+			kubeEvent(
+				"Warning",
+				"MissSchedule",
+				`The Run of ${rfc3339(timing.missedMs)} could not start within spec.startingDeadlineSeconds (${pipeline.spec.startingDeadlineSeconds}), so this scheduled time is skipped. ${cause}`,
+			),
+		);
+	}
+	return kubeEvents;
+}
+
+function kubeEvent(
+	severity: "Normal" | "Warning",
+	reason: KubeEventReason<"Pipeline">,
+	message: string,
+): PipelineReport {
+	return { type: "recordKubeEvent", severity, reason, message };
+}

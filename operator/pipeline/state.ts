@@ -1,0 +1,87 @@
+import {
+	type Destination,
+	type Pipeline,
+	type Run,
+	runKind,
+	type Source,
+} from "../../crds/generated/types.ts";
+import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+
+/** All that a decision about one Pipeline rests on. */
+export interface PipelineState extends References {
+	/** The Pipeline's Runs, except those that are being deleted. */
+	runs: Run[];
+	/** A Run of another Pipeline that has the name of a scheduled Run, if one was found. */
+	namesake?: Run;
+}
+
+/** A Pipeline and what it refers to. An object that is being deleted does not count. */
+export interface References {
+	pipeline: Pipeline;
+	source: Source | undefined;
+	destination: Destination | undefined;
+	/** The namespace's other Pipelines into a table of the same name, with their Destinations: it may be the same table. */
+	others: { pipeline: Pipeline; destination: Destination | undefined }[];
+	/** Local mode's directory for DuckDB files. */
+	localWarehouse: string | undefined;
+}
+
+/** Undefined if there is no such Pipeline. */
+export async function readPipeline(
+	context: OperatorContext,
+	{ namespace, name }: ObjectKey,
+): Promise<PipelineState | undefined> {
+	const pipeline = context.informers.pipelines.get(namespace, name);
+	return (
+		pipeline && {
+			...referencesOf(context, pipeline),
+			runs: await runsOf(context, pipeline),
+		}
+	);
+}
+
+export function referencesOf(
+	{
+		informers,
+		localWarehouse,
+	}: Pick<OperatorContext, "informers" | "localWarehouse">,
+	pipeline: Pipeline,
+): References {
+	const namespace = pipeline.metadata.namespace!;
+	const destinationOf = ({ spec }: Pipeline) =>
+		present(informers.destinations.get(namespace, spec.destinationRef.name));
+	return {
+		pipeline,
+		source: present(
+			informers.sources.get(namespace, pipeline.spec.sourceRef.name),
+		),
+		destination: destinationOf(pipeline),
+		others: informers.pipelines
+			.withTableOf(pipeline)
+			.filter((other) => other !== pipeline && present(other))
+			.map((other) => ({
+				pipeline: other,
+				destination: destinationOf(other),
+			})),
+		localWarehouse,
+	};
+}
+
+function present<T extends KubeObject>(object: T | undefined): T | undefined {
+	return object?.metadata.deletionTimestamp ? undefined : object;
+}
+
+async function runsOf(
+	{ client, informers }: OperatorContext,
+	{ metadata: { name, namespace }, status }: Pipeline,
+): Promise<Run[]> {
+	const runs = informers.runs.ofPipeline(namespace!, name);
+	const active = status?.activeRun;
+	// Memory may lack a Run that was just created, which must not count as deleted.
+	if (active && !runs.some(({ metadata }) => metadata.name === active)) {
+		const run = await client.get<Run>(runKind, active, namespace);
+		if (run?.spec.pipelineRef.name === name) runs.push(run);
+	}
+	return runs.filter(({ metadata }) => !metadata.deletionTimestamp);
+}

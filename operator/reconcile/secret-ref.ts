@@ -1,0 +1,59 @@
+import { label } from "../../crds/labels.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { kinds, type Secret } from "../../kube/kinds.ts";
+import type { Informers } from "./informers.ts";
+
+/** Why the value that a `secretRef` names can't be used. */
+export interface SecretFault {
+	reason: "SecretNotFound" | "SecretNotLabelled" | "SecretKeyNotFound";
+	message: string;
+}
+
+/**
+ * Reads a Secret. The data is missing if the Secret lacks the label. The apiserver is asked if memory has no such
+ * Secret: memory lags behind, and a Secret whose label changes is briefly in neither informer.
+ */
+export async function readSecret(
+	{ client, informers }: { client: KubeClient; informers: Informers },
+	namespace: string,
+	name: string,
+): Promise<Secret | undefined> {
+	return (
+		informers.secrets.get(namespace, name) ??
+		informers.unlabelledSecrets.get(namespace, name) ??
+		(await client.get(kinds.secret, name, namespace))
+	);
+}
+
+/**
+ * The value under the key that a `secretRef` names.
+ * @param secret The Secret of that name, with or without the label; undefined if it doesn't exist.
+ * @param ref `field` is the path of the `secretRef`.
+ */
+export function secretValue(
+	secret: Secret | undefined,
+	ref: { namespace: string; name: string; key: string; field: string },
+): { value: Buffer } | { fault: SecretFault } {
+	const { namespace, name, key, field } = ref;
+	if (!secret)
+		return fault(
+			"SecretNotFound",
+			`There is no Secret "${name}" in namespace "${namespace}". Create it with the label ${label.use}: "true".`,
+		);
+	if (secret.metadata.labels?.[label.use] !== "true")
+		return fault(
+			"SecretNotLabelled",
+			`Secret "${name}" lacks the label ${label.use}: "true", so Tidemill does not read it. Run: kubectl label secret ${name} ${label.use}=true -n ${namespace}`,
+		);
+	const value = secret.data?.[key];
+	if (value === undefined)
+		return fault(
+			"SecretKeyNotFound",
+			`Secret "${name}" has no key "${key}". Add the key, or correct ${field}.key.`,
+		);
+	return { value: Buffer.from(value, "base64") };
+}
+
+function fault(reason: SecretFault["reason"], message: string) {
+	return { fault: { reason, message } };
+}

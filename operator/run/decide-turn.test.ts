@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import {
+	layout,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
+import {
+	owned,
+	reasonOf,
+	stateOf,
+	types,
+} from "../../test/support/examples/run-examples.ts";
+import { decide } from "./decide.ts";
+import { warehouseLabel } from "./job.ts";
+import type { Rival, Writer } from "./state.ts";
+
+const now = Date.parse("2026-03-31T12:00:00Z");
+const warehouse = layout.destination;
+const createdAt = (minute: number) => `2026-03-01T00:0${minute}:00Z`;
+const run = owned(runOf("run", undefined, { createdAt: createdAt(5) }));
+
+function rival(
+	minute: number,
+	options: { running?: boolean; warehouse?: string | undefined } = {},
+): Rival {
+	const status = options.running ? { phase: "Running" as const } : undefined;
+	return {
+		run: runOf("rival", status, { createdAt: createdAt(minute) }),
+		warehouse: "warehouse" in options ? options.warehouse : warehouse,
+	};
+}
+
+const pods = (name: string): Writer => ({
+	run: "deleted",
+	warehouseLabel: warehouseLabel(name),
+});
+
+test.each<[string, Rival[], Writer[], boolean]>([
+	["there is no other Run", [], [], true],
+	["an older Run waits for the same warehouse", [rival(1)], [], false],
+	["a younger Run waits", [rival(9)], [], true],
+	["a younger Run is running", [rival(9, { running: true })], [], false],
+	["an older Run can't run", [rival(1, { warehouse: undefined })], [], true],
+	["an older Run has another file", [rival(1, { warehouse: "b" })], [], true],
+	["the Pods of a deleted Run still write", [], [pods(warehouse)], false],
+	["Pods write to another file", [], [pods("b")], true],
+])("whether a Run has its turn when %s", (_, rivals, writers, starts) => {
+	const actions = decide(stateOf({ run, rivals, writers }), now);
+	expect(types(actions).includes("askManifest")).toBe(starts);
+	expect(reasonOf(actions)).toBe(starts ? "Preparing" : "WaitingForTurn");
+});
+
+test("one of two Runs of the same second goes first", () => {
+	const [a, b] = ["a", "b"].map((name) => owned(runOf(name)));
+	const starts = (one: typeof run, other: typeof run) => {
+		const rivals = [{ run: other, warehouse }];
+		const actions = decide(stateOf({ run: one, rivals }), now);
+		return types(actions).includes("askManifest");
+	};
+	expect(starts(a!, b!)).toBe(true);
+	expect(starts(b!, a!)).toBe(false);
+});
+
+test("a Run says which Run it waits for", () => {
+	const waits = (part: { rivals?: Rival[]; writers?: Writer[] }) =>
+		JSON.stringify(decide(stateOf({ run, ...part }), now));
+	expect(waits({ rivals: [rival(1)] })).toContain(
+		`Run \\"rival\\" loads into ${warehouse} first.`,
+	);
+	expect(waits({ writers: [pods(warehouse)] })).toContain(
+		`The Pods of Run \\"deleted\\" write to ${warehouse}.`,
+	);
+});

@@ -1,0 +1,93 @@
+import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { fieldManager } from "../../crds/labels.ts";
+import { kinds } from "../../kube/kinds.ts";
+import type { Result } from "../../kube/reconcile/controller.ts";
+import { report } from "../reconcile/actions.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import type { KubeEventReason } from "../reconcile/reasons.ts";
+import type { SourceAction } from "./decide.ts";
+import { setFinalizers } from "./deletion/finalizers.ts";
+import {
+	keysSecret,
+	keysSecretName,
+	newKeys,
+	readKeys,
+	urlRotation,
+} from "./webhook/keys.ts";
+
+const aboutSource = { kind: sourceKind, verb: "Reconcile" };
+
+type Context = OperatorContext & { shards: number };
+
+/** Does what was decided. */
+export async function applySource(
+	context: Context,
+	read: Source,
+	actions: SourceAction[],
+): Promise<Result | undefined> {
+	let source = read;
+	let result: Result | undefined;
+	for (const action of actions)
+		switch (action.type) {
+			case "setFinalizers":
+				source = await setFinalizers(context.client, source, action.finalizers);
+				break;
+			case "issueKeys":
+				await issueKeys(context, source, action.rotation);
+				break;
+			case "rotateURL":
+				await rotateURL(context, source, action.rotation);
+				break;
+			case "lookAgain":
+				result = { requeueAfterMs: action.afterMs };
+				break;
+			default:
+				source = await report(context, aboutSource, source, action);
+		}
+	return result;
+}
+
+async function issueKeys(
+	{ client, kubeEvents, shards }: Context,
+	source: Source,
+	rotation: string | undefined,
+): Promise<void> {
+	const { name, namespace } = source.metadata;
+	await client.create(
+		kinds.secret,
+		keysSecret({ namespace: namespace!, name }, newKeys(shards, rotation)),
+		{ fieldManager },
+	);
+	kubeEvents.record(sourceKind, source, {
+		type: "Normal",
+		reason: "URLIssued" satisfies KubeEventReason<"Source">,
+		action: "IssueURL",
+		note: `The Source has a URL. Its keys are in Secret "${keysSecretName(name)}".`,
+	});
+}
+
+async function rotateURL(
+	{ client, kubeEvents }: Context,
+	source: Source,
+	rotation: string,
+): Promise<void> {
+	const { name, namespace } = source.metadata;
+	// From the apiserver: memory may lack a rotation that was just done.
+	const secretName = keysSecretName(name);
+	const secret = await client.get(kinds.secret, secretName, namespace);
+	if (!secret || readKeys(secret, name)?.rotation === rotation) return;
+	await client.patch(
+		kinds.secret,
+		secretName,
+		namespace,
+		urlRotation(rotation, secret.metadata.resourceVersion!),
+		"merge",
+		{ fieldManager },
+	);
+	kubeEvents.record(sourceKind, source, {
+		type: "Normal",
+		reason: "URLRotated" satisfies KubeEventReason<"Source">,
+		action: "RotateURL",
+		note: "The Source has a new URL: see status.webhookURL. Senders that use the earlier URL get 404.",
+	});
+}

@@ -1,0 +1,96 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { DeletionAnswer } from "../../../contracts/deletion.ts";
+import { deletionSubject } from "../../../contracts/nats.ts";
+import { sourceKind } from "../../../crds/generated/types.ts";
+import { kinds } from "../../../kube/kinds.ts";
+import type { Result } from "../../../kube/reconcile/controller.ts";
+import { askArchive } from "../../archive/ask.ts";
+import { report } from "../../reconcile/actions.ts";
+import type { OperatorContext } from "../../reconcile/context.ts";
+import type { RouteTable } from "../routes/table.ts";
+import { keysSecretName } from "../webhook/keys.ts";
+import {
+	type Burial,
+	type DeletionAction,
+	decideAnswered,
+	decideBuried,
+	type StoredUnder,
+} from "./decide.ts";
+import { setFinalizers } from "./finalizers.ts";
+import type { DeletionState } from "./state.ts";
+
+const aboutDeletion = { kind: sourceKind, verb: "Delete" };
+
+/** What a deletion works with, beyond {@link OperatorContext}. */
+export interface DeletionMeans {
+	nats: NatsConnection;
+	routes: RouteTable;
+}
+
+/** Does what was decided. The answers of NATS and archive lead to further decisions. */
+export async function applyDeletion(
+	context: OperatorContext & DeletionMeans,
+	state: DeletionState,
+	actions: DeletionAction[],
+	onStatusWritten: () => void,
+): Promise<Result | undefined> {
+	const { client, nats, routes } = context;
+	const { name, namespace } = state.source.metadata;
+	let { source } = state;
+	let result: Result | undefined;
+	for (const action of actions)
+		switch (action.type) {
+			case "buryKey": {
+				const { stored } = action;
+				const burial = await bury(routes, namespace!, stored);
+				const current = { ...state, source };
+				return applyDeletion(
+					context,
+					current,
+					decideBuried(current, stored, burial, Date.now()),
+					onStatusWritten,
+				);
+			}
+			case "askArchive": {
+				const { shard, question } = action;
+				const answer = await askArchive<DeletionAnswer>(
+					nats,
+					{ subject: deletionSubject(shard), shard },
+					question,
+					"ArchiveUnavailable",
+				);
+				const current = { ...state, source };
+				return applyDeletion(
+					context,
+					current,
+					decideAnswered(current, answer, Date.now()),
+					onStatusWritten,
+				);
+			}
+			case "deleteKeys":
+				await client.delete(kinds.secret, keysSecretName(name), namespace);
+				break;
+			case "setFinalizers":
+				source = await setFinalizers(client, source, action.finalizers);
+				break;
+			case "lookAgain":
+				result = { requeueAfterMs: action.afterMs };
+				break;
+			default:
+				if (action.type === "writeStatus") onStatusWritten();
+				source = await report(context, aboutDeletion, source, action);
+		}
+	return result;
+}
+
+async function bury(
+	routes: RouteTable,
+	account: string,
+	{ sourceKey }: StoredUnder,
+): Promise<Burial> {
+	try {
+		return (await routes.bury(sourceKey, account)) ? "buried" : "foreign";
+	} catch (error) {
+		return { trouble: `NATS: ${(error as Error).message}` };
+	}
+}

@@ -1,0 +1,54 @@
+import type { Source } from "../../../crds/generated/types.ts";
+import { kinds } from "../../../kube/kinds.ts";
+import type { OperatorContext } from "../../reconcile/context.ts";
+import { type FoundKeys, keysIn, keysSecretName } from "../webhook/keys.ts";
+
+/** All that the deletion of one Source rests on. */
+export interface DeletionState {
+	source: Source;
+	/** From the Secret `<source>-webhook-url`. */
+	keys: FoundKeys;
+	/** Another Source of the namespace has the source key: the Secret is a copy, and the events belong to that Source. */
+	hasRival: boolean;
+	/** Names of the active Runs that load the Source's events. */
+	runs: string[];
+	/** When this process last wrote the Source's status; 0 if it never did. */
+	statusWrittenMs: number;
+}
+
+export async function readDeletion(
+	{ client, informers }: OperatorContext,
+	source: Source,
+	statusWrittenMs: number,
+): Promise<DeletionState> {
+	const { name, namespace, uid } = source.metadata;
+	const secretName = keysSecretName(name);
+	const issued =
+		informers.secrets.get(namespace!, secretName) ??
+		(await client.get(kinds.secret, secretName, namespace));
+	const keys = keysIn(issued, name);
+	const sourceKey =
+		typeof keys === "object" ? keys.sourceKey : source.status?.sourceKey;
+	return {
+		source,
+		keys,
+		// Only the Source that a key belongs to has it in its status.
+		hasRival: informers.sources
+			.list(namespace)
+			.some(
+				({ metadata, status }) =>
+					metadata.uid !== uid &&
+					sourceKey !== undefined &&
+					status?.sourceKey === sourceKey,
+			),
+		runs: informers.pipelines
+			.ofSource(namespace!, name)
+			.flatMap(({ metadata }) =>
+				informers.runs.ofPipeline(namespace!, metadata.name),
+			)
+			.filter(({ status }) => status?.phase === "Running")
+			.map(({ metadata }) => metadata.name)
+			.sort(),
+		statusWrittenMs,
+	};
+}

@@ -1,0 +1,82 @@
+import type { RetentionState, SourceLedger } from "../../contracts/ledger.ts";
+import type { Route } from "../../contracts/route.ts";
+import type { Source } from "../../crds/generated/types.ts";
+import type { Secret } from "../../kube/kinds.ts";
+import type { SealKey } from "../../service/seal-key.ts";
+import type { LedgerView } from "../archive/ledger.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { readSecret } from "../reconcile/secret-ref.ts";
+import { buried, type RouteTable } from "./routes/table.ts";
+import { secretNames } from "./webhook/authorization.ts";
+import { type FoundKeys, keysIn, keysSecretName } from "./webhook/keys.ts";
+
+/** All that a decision about one Source rests on. */
+export interface SourceState {
+	source: Source;
+	/** From the Secret `<source>-webhook-url`. */
+	keys: FoundKeys;
+	/** The keys are older than the Source: it was deleted and created again, or restored. */
+	keysAdopted: boolean;
+	/** The Secrets that the authorization refers to, by name, with or without the label. */
+	secrets: ReadonlyMap<string, Secret>;
+	/** Seals signing secrets; undefined if the operator has no key. */
+	sealKey: SealKey | undefined;
+	/** The receivers' route for the source key. */
+	published: Route | undefined;
+	/** The account that has the source key, or {@link buried}. */
+	claimant: string | undefined;
+	/** Why routes can't be published at the moment. */
+	publishTrouble: string | undefined;
+	ledger: SourceLedger | undefined;
+	retention: RetentionState | undefined;
+	/** What webhook URLs begin with, without a trailing slash. */
+	receiveURL: string;
+	/** When this process last wrote the Source's status; 0 if it never did. */
+	statusWrittenMs: number;
+}
+
+/** What the controller of Sources works with, beyond {@link OperatorContext}. */
+export interface SourceMeans {
+	routes: RouteTable;
+	ledgers: LedgerView;
+	sealKey: SealKey | undefined;
+	receiveURL: string;
+	/** New Sources are spread over this many shards. */
+	shards: number;
+}
+
+export async function readSource(
+	context: OperatorContext & SourceMeans,
+	source: Source,
+	statusWrittenMs: number,
+): Promise<SourceState> {
+	const { name, namespace, creationTimestamp } = source.metadata;
+	const { routes, ledgers, sealKey, receiveURL } = context;
+	const issued = await readSecret(context, namespace!, keysSecretName(name));
+	const keys = keysIn(issued, name);
+	const sourceKey = typeof keys === "object" ? keys.sourceKey : undefined;
+	const secrets = new Map<string, Secret>();
+	for (const name of secretNames(source)) {
+		const secret = await readSecret(context, namespace!, name);
+		if (secret) secrets.set(name, secret);
+	}
+	return {
+		source,
+		keys,
+		keysAdopted:
+			issued !== undefined &&
+			issued.metadata.creationTimestamp! < creationTimestamp!,
+		secrets,
+		sealKey,
+		published: sourceKey ? routes.published(sourceKey) : undefined,
+		claimant:
+			sourceKey && ledgers.isDeleted(sourceKey)
+				? buried
+				: routes.claimant(sourceKey ?? ""),
+		publishTrouble: routes.trouble,
+		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
+		retention: ledgers.retention,
+		receiveURL,
+		statusWrittenMs,
+	};
+}

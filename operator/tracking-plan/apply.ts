@@ -1,0 +1,20 @@
+import {
+	type TrackingPlan,
+	trackingPlanKind,
+} from "../../crds/generated/types.ts";
+import { report } from "../reconcile/actions.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import type { TrackingPlanAction } from "./decide.ts";
+
+const aboutPlan = { kind: trackingPlanKind, verb: "Validate" };
+
+/** Does what was decided. */
+export async function applyTrackingPlan(
+	context: OperatorContext,
+	read: TrackingPlan,
+	actions: TrackingPlanAction[],
+): Promise<void> {
+	let plan = read;
+	for (const action of actions)
+		plan = await report(context, aboutPlan, plan, action);
+}
