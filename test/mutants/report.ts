@@ -4,11 +4,10 @@ import { readFileSync } from "node:fs";
 export interface Survivor {
 	file: string;
 	line: number;
-	/** From where to where in the file's text. */
-	start: number;
-	end: number;
 	original: string;
 	replacement: string;
+	/** The file's whole text with the replacement. */
+	text: string;
 }
 
 /** The survivors in Stryker's JSON report (https://github.com/stryker-mutator/mutation-testing-elements, its schema). */
@@ -21,9 +20,11 @@ export function readSurvivors(reportFile: string): Survivor[] {
 				const start = offsetOf(source, location.start);
 				const end = offsetOf(source, location.end);
 				return {
-					...{ file, line: location.start.line, start, end },
+					file,
+					line: location.start.line,
 					original: source.slice(start, end),
 					replacement,
+					text: source.slice(0, start) + replacement + source.slice(end),
 				};
 			}),
 	);

@@ -74,7 +74,7 @@ function mutate(files: string[]): void {
 			// Reasons and messages are for people; a type catches a changed reason.
 			mutator: { excludedMutations: ["StringLiteral"] },
 			concurrency: 2,
-			timeoutMS: 10_000,
+			timeoutMS: 3_000,
 			reporters: ["json", "progress-append-only"],
 			jsonReporter: { fileName: report },
 			// A sandbox outside .tidemill, which the tests' file patterns leave out.

@@ -1,5 +1,4 @@
 import { execFile, execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +21,7 @@ export async function wellTyped(
 		for (let round = 0; round < rounds; round++) {
 			const mutants = queues.flatMap((queue) => queue[round] ?? []);
 			for (const mutant of mutants)
-				await writeFile(join(copy, mutant.file), mutated(root, mutant));
+				await writeFile(join(copy, mutant.file), mutant.text);
 			const faulty = await filesWithTypeErrors(copy);
 			accepted.push(...mutants.filter(({ file }) => !faulty.has(file)));
 			for (const { file } of mutants)
@@ -44,13 +43,6 @@ async function copyOf(root: string): Promise<string> {
 	const modules = "node_modules";
 	await symlink(join(root, modules), join(copy, modules));
 	return copy;
-}
-
-function mutated(root: string, mutant: Survivor): string {
-	const text = readFileSync(join(root, mutant.file), "utf8");
-	return (
-		text.slice(0, mutant.start) + mutant.replacement + text.slice(mutant.end)
-	);
 }
 
 /** Exits with 1 or 2 when there are errors; they are on standard output, one a line, each with its file's path. */
