@@ -1,12 +1,9 @@
 import type { Operation } from "./http/operation.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
-import {
-	createOf,
-	getOf,
-	listOf,
-	removeOf,
-	updateOf,
-} from "./resources/resources.ts";
+import { createOf } from "./resources/resource-creation.ts";
+import { deleteOf } from "./resources/resource-deletion.ts";
+import { getOf, listOf } from "./resources/resource-read.ts";
+import { updateOf } from "./resources/resource-update.ts";
 import { getRunLogs, getRunProgress } from "./runs/run-progress.ts";
 import { cancelRun, getRun, listRuns, startRun } from "./runs/runs.ts";
 
@@ -140,7 +137,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			method: "DELETE",
 			path: `${path}/{name}`,
 			summary: `Delete a ${noun}`,
-			handler: removeOf(resource),
+			handler: deleteOf(resource),
 			answers: {
 				204: { about: "The deletion is complete." },
 				202: answer("The deletion has begun and completes after a cleanup."),

@@ -222,7 +222,7 @@ function apiRequest(
 	};
 }
 
-/** A name becomes part of a path to the apiserver. Some names, such as those of Runs, are longer than our own may be. */
+/** Refuses anything but RFC 1123 labels, because names become part of paths to the apiserver. */
 function requireNames({ params }: FastifyRequest): void {
 	for (const name of Object.values(params as Record<string, string>))
 		if (!isDnsLabel(name))

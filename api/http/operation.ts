@@ -40,6 +40,9 @@ export interface Caller {
 	signal: AbortSignal;
 }
 
+/** Options of every write with a caller's client. */
+export const writeOptions = { fieldManager: "tidemill-api" };
+
 export interface ApiRequest {
 	params: Partial<Record<string, string>>;
 	query: Partial<Record<string, string>>;

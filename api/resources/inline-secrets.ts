@@ -1,16 +1,10 @@
 import { label } from "../../crds/labels.ts";
-import {
-	ApiError,
-	hasReason,
-	type KubeClient,
-} from "../../kube/client/client.ts";
+import { ApiError, hasReason } from "../../kube/client/client.ts";
 import { kinds } from "../../kube/kinds.ts";
+import { type Caller, writeOptions } from "../http/operation.ts";
 import type { InlineSecret } from "./secret-fields.ts";
 
-interface Account {
-	client: KubeClient;
-	account: string;
-}
+type Account = Pick<Caller, "client" | "account">;
 
 /**
  * Creates the Secrets that a write refers to, then writes. `rehearse` is the write as a dry run, so that a refused write
@@ -18,7 +12,7 @@ interface Account {
  * stay, because the write may have succeeded.
  */
 export async function withSecrets<T>(
-	place: Account,
+	{ client, account }: Account,
 	secrets: InlineSecret[],
 	rehearse: () => Promise<unknown>,
 	write: () => Promise<T>,
@@ -27,24 +21,24 @@ export async function withSecrets<T>(
 	await rehearse();
 	try {
 		for (const { name, values } of secrets)
-			await place.client.create(
+			await client.create(
 				kinds.secret,
 				{
 					metadata: {
 						name,
-						namespace: place.account,
+						namespace: account,
 						labels: { [label.use]: "true" },
 					},
 					immutable: true,
 					stringData: values,
 				},
-				{ fieldManager: "tidemill-api" },
+				writeOptions,
 			);
 		return await write();
 	} catch (error) {
 		if (error instanceof ApiError)
 			await removeSecrets(
-				place,
+				{ client, account },
 				secrets.map(({ name }) => name),
 			);
 		throw error;

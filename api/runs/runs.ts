@@ -10,7 +10,12 @@ import { validateSpec } from "../../crds/spec-validator.ts";
 import { hasReason } from "../../kube/client/client.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { flatPath, invalidParameter, RequestError } from "../http/errors.ts";
-import type { Caller, Handler, IdempotentRequest } from "../http/operation.ts";
+import {
+	type Caller,
+	type Handler,
+	type IdempotentRequest,
+	writeOptions,
+} from "../http/operation.ts";
 import {
 	createOnce,
 	requestAnnotation,
@@ -45,7 +50,7 @@ export const getRun: Handler = async (caller, { params, query }) => {
 	if (waitMs === 0) return runView(run);
 	const signal = AbortSignal.any([caller.signal, AbortSignal.timeout(waitMs)]);
 	const last = await awaitObject(caller.client, runKind, run, hasEnded, signal);
-	if (!last) throw noRun(name, caller.account);
+	if (!last) throw notFound(name, caller.account);
 	return runView(last);
 };
 
@@ -77,7 +82,7 @@ export const cancelRun: Handler = async (caller, { params }, reply) => {
 			caller.account,
 			{ metadata: { uid: run.metadata.uid }, spec: { cancel: true } },
 			"merge",
-			{ fieldManager: "tidemill-api" },
+			writeOptions,
 		),
 	);
 };
@@ -88,11 +93,11 @@ export async function requireRun(
 	name: string,
 ): Promise<Run> {
 	const run = await client.get<Run>(runKind, name, account);
-	if (!run) throw noRun(name, account);
+	if (!run) throw notFound(name, account);
 	return run;
 }
 
-function noRun(name: string, account: string): RequestError {
+function notFound(name: string, account: string): RequestError {
 	return new RequestError(
 		"NotFound",
 		`There is no run "${name}" in account "${account}". A pipeline removes its oldest runs.`,
@@ -116,9 +121,7 @@ async function createRun(
 		},
 	};
 	return createOnce(client, runKind, metadata, idempotency, () =>
-		client.create<Run>(runKind, newRun(pipeline, metadata, spec), {
-			fieldManager: "tidemill-api",
-		}),
+		client.create<Run>(runKind, newRun(pipeline, metadata, spec), writeOptions),
 	);
 }
 

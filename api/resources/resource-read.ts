@@ -1,0 +1,70 @@
+import type { FastifyReply } from "fastify";
+import { hasReason } from "../../kube/client/client.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import type { ApiResource, Resource } from "./api-resource.ts";
+import { etagOf } from "./etag.ts";
+import { page } from "./page.ts";
+import { resourceView } from "./views.ts";
+
+const maxWaitMs = 5_000;
+
+/** `GET /v1/<collection>`. */
+export function listOf(resource: ApiResource): Handler {
+	return ({ client, account }, { query }) =>
+		page(client, resource.kind, account, query, resourceView);
+}
+
+/** `GET /v1/<collection>/{name}`. */
+export function getOf(resource: ApiResource): Handler {
+	return async (caller, { params }, reply) =>
+		respond(reply, await requireResource(resource, caller, params.name!));
+}
+
+/** Throws a 404 if there is no such resource. */
+export async function requireResource(
+	resource: ApiResource,
+	{ client, account }: Caller,
+	name: string,
+): Promise<Resource> {
+	const object = await client.get<Resource>(resource.kind, name, account);
+	if (object) return object;
+	throw notFound(resource, name, account);
+}
+
+export function notFound(
+	{ noun }: ApiResource,
+	name: string,
+	account: string,
+): RequestError {
+	return new RequestError(
+		"NotFound",
+		`There is no ${noun} "${name}" in account "${account}".`,
+	);
+}
+
+/**
+ * Waits at most five seconds until the resource is settled, and returns it as last seen, or undefined after a deletion. If
+ * the caller may not watch, returns it at once.
+ */
+export async function awaitResource(
+	{ kind }: ApiResource,
+	{ client, signal: aborted }: Caller,
+	object: Resource,
+	isSettled: (object: Resource) => boolean,
+): Promise<Resource | undefined> {
+	const signal = AbortSignal.any([aborted, AbortSignal.timeout(maxWaitMs)]);
+	try {
+		return await awaitObject(client, kind, object, isSettled, signal);
+	} catch (error) {
+		if (hasReason(error, "Forbidden")) return object;
+		throw error;
+	}
+}
+
+/** The resource as the body of a response, and its ETag. */
+export function respond(reply: FastifyReply, object: Resource) {
+	reply.header("etag", etagOf(object));
+	return resourceView(object);
+}

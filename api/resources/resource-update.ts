@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from "node:util";
+import { ApiError, hasReason } from "../../kube/client/client.ts";
+import { RequestError } from "../http/errors.ts";
+import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
+import type { ApiResource, Resource } from "./api-resource.ts";
+import { requireMatch } from "./etag.ts";
+import { removeSecrets, withSecrets } from "./inline-secrets.ts";
+import { changedSpec, specPatch, type WantedSpec } from "./resource-body.ts";
+import { notFound, requireResource, respond } from "./resource-read.ts";
+import { ownSecrets } from "./secret-fields.ts";
+
+/** Attempts at a change while others change the resource too. */
+const maxAttempts = 5;
+
+/** `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), to the version that `If-Match` names. */
+export function updateOf(resource: ApiResource): Handler {
+	return async (caller, { params, body: patch, ifMatch }, reply) => {
+		if (ifMatch === undefined && !touchesSecrets(resource, patch))
+			return respond(reply, await merge(resource, caller, params.name!, patch));
+		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+			const name = params.name!;
+			const before = await requireResource(resource, caller, name);
+			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
+			const wanted = changedSpec(resource, before.spec, patch, name);
+			requireMatch(ifMatch, before);
+			const after = await change(resource, caller, before, wanted);
+			if (after) return respond(reply, after);
+		}
+		throw new RequestError(
+			"Conflict",
+			`Other changes to the ${resource.noun} came first each time. Retry the request.`,
+			{ headers: { "retry-after": "1" } },
+		);
+	};
+}
+
+function touchesSecrets(
+	{ secretFields }: ApiResource,
+	patch: Record<string, unknown>,
+): boolean {
+	return secretFields.some(({ at: [first] }) => Object.hasOwn(patch, first!));
+}
+
+/** The apiserver merges the patch into the current state, so that no read is needed and no other change is lost. */
+async function merge(
+	resource: ApiResource,
+	{ client, account }: Caller,
+	name: string,
+	patch: Record<string, unknown>,
+): Promise<Resource> {
+	const body = { spec: specPatch(resource, patch, name) };
+	try {
+		return await client.patch<Resource>(
+			resource.kind,
+			name,
+			account,
+			body,
+			"merge",
+			writeOptions,
+		);
+	} catch (error) {
+		throw hasReason(error, "NotFound")
+			? notFound(resource, name, account)
+			: error;
+	}
+}
+
+/** Returns undefined, without effect, if the resource has changed since `before`. */
+async function change(
+	resource: ApiResource,
+	{ client, account }: Caller,
+	before: Resource,
+	{ spec, secrets }: WantedSpec,
+): Promise<Resource | undefined> {
+	const { name, uid, generation } = before.metadata;
+	if (isDeepStrictEqual(spec, before.spec)) return before;
+	const write = (dryRun: boolean) =>
+		client.patch<Resource>(
+			resource.kind,
+			name,
+			account,
+			[
+				{ op: "test", path: "/metadata/uid", value: uid },
+				{ op: "test", path: "/metadata/generation", value: generation },
+				{ op: "replace", path: "/spec", value: spec },
+			],
+			"json",
+			{ ...writeOptions, dryRun },
+		);
+	try {
+		const after = await withSecrets(
+			{ client, account },
+			secrets,
+			() => write(true),
+			() => write(false),
+		);
+		const kept = ownSecrets(resource.secretFields, after.spec, name);
+		const left = ownSecrets(resource.secretFields, before.spec, name).filter(
+			(secret) => !kept.includes(secret),
+		);
+		await removeSecrets({ client, account }, left);
+		return after;
+	} catch (error) {
+		if (isOutdated(error)) return undefined;
+		throw error;
+	}
+}
+
+/** A JSON Patch `test` failed. The apiserver answers 422 without a field, or 409 if the other change came in between. */
+function isOutdated(error: unknown): boolean {
+	if (hasReason(error, "Conflict")) return true;
+	if (!(error instanceof ApiError) || error.status !== 422) return false;
+	const { causes } = (error.details ?? {}) as { causes?: { field?: string }[] };
+	return !causes?.some(({ field }) => field);
+}
