@@ -11,8 +11,8 @@ import { OperatorWorld } from "../support/fixtures/operator-world.ts";
 
 /* A Secret comes to whoever refers to it by its label alone: when it gets one is noticed, and what to do is said. */
 
-// Less than the half minute after which a missing Secret is looked for again.
-const soon = { timeout: 120_000, interval: 20 };
+/** Well before the half minute after which a missing Secret is looked for again: only its watch can tell so soon. */
+const soon = { timeout: 10_000, interval: 20 };
 let world: OperatorWorld;
 let namespace: string;
 

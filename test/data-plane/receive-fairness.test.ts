@@ -104,9 +104,9 @@ async function mostTogether(): Promise<number> {
 /** How long the other's latency is beside a flood is for `make bench ONLY=receive` to say. */
 test("beside another, a source that floods has no more than its share of what is committed together, and all are stored", async () => {
 	let most = 0;
-	for (let round = 0; round < 12 && !(most > 16 && most <= 32); round++)
+	// Only rounds without a flood are repeated: one in which it had more than its share fails.
+	for (let round = 0; round < 12 && most <= 16; round++)
 		most = await mostTogether();
-	// It was a flood.
 	expect(most).toBeGreaterThan(16);
 	expect(most).toBeLessThanOrEqual(32);
 });

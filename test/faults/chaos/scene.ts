@@ -101,7 +101,7 @@ export class Scene {
 		const { scratch } = this;
 		this.#undo.push(() => rm(scratch, { recursive: true, force: true }));
 		this.clock = new Clock(scratch);
-		if (!stack.noDisks) {
+		if (stack.hasDisks) {
 			this.natsDisk = await LoopDisk.make(512);
 			this.#undo.push(() => this.natsDisk?.remove());
 		}

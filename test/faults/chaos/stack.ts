@@ -7,8 +7,8 @@ export interface Stack {
 	s3: TestS3;
 	/** The S3 gateway's; undefined where no such disk can be made. */
 	s3Disk: LoopDisk | undefined;
-	/** Why there are no disks that can be full or lose power; undefined when there are. */
-	noDisks: string | undefined;
+	/** Whether there are disks that can be full or lose power. */
+	hasDisks: boolean;
 	/** A data plane that runs the code below `root`: the one of the last seed where that will do. */
 	scene(root: string): Promise<Scene>;
 	/** The next seed needs another data plane. */
@@ -20,10 +20,8 @@ export interface Stack {
 const seedsOfScene = 8;
 
 export async function startStack(): Promise<Stack> {
-	const noDisks = await LoopDisk.reasonForNone();
-	if (noDisks)
-		console.log(`no disk is full and no power is lost, since ${noDisks}`);
-	const s3Disk = noDisks ? undefined : await LoopDisk.make(1_024);
+	const hasDisks = await LoopDisk.isPossible();
+	const s3Disk = hasDisks ? await LoopDisk.make(1_024) : undefined;
 	const s3 = await startS3(s3Disk?.directory);
 	let scene: Scene | undefined;
 	let rootOfScene: string | undefined;
@@ -34,7 +32,7 @@ export async function startStack(): Promise<Stack> {
 	const stack: Stack = {
 		s3,
 		s3Disk,
-		noDisks,
+		hasDisks,
 		scene: async (root) => {
 			const isWorn = scene && scene.uses >= seedsOfScene;
 			if (isWorn || root !== rootOfScene) await leaveScene();

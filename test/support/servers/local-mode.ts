@@ -3,7 +3,13 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { vi } from "vitest";
+import { locateHome } from "../../../local/home/home.ts";
+import { readState } from "../../../local/home/state-file.ts";
+import type { Ports } from "../../../local/ports.ts";
+import type { Secrets } from "../../../local/secrets.ts";
+import { natsUrl } from "../../../local/servers/nats.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "../../..");
@@ -16,8 +22,13 @@ export interface LocalMode {
 	run(command: string, ...args: string[]): Promise<string>;
 	/** `kubectl … -o json`, read. */
 	resource<T>(...args: string[]): Promise<T>;
-	/** Sends SIGKILL to a child (`receive`, `archive`, `nats`, `s3`, …) and waits until the supervisor has it ready again. */
-	killAndAwait(name: string): Promise<void>;
+	/**
+	 * Sends SIGKILL to a child (`receive`, `archive`, `nats`, `s3`, …) and waits until the supervisor has it ready again.
+	 * Returns when it died, in milliseconds since the epoch.
+	 */
+	killAndAwait(name: string): Promise<number>;
+	/** Connects to NATS as the user who may do everything. */
+	connectNats(): Promise<NatsConnection>;
 	/** Stops everything and removes the state. */
 	stop(): Promise<void>;
 }
@@ -78,7 +89,15 @@ export async function startLocalMode(
 			await vi.waitFor(() => process.kill(pidOf(home, name), "SIGKILL"), {
 				timeout: 120_000,
 			});
+			const diedAtMs = Date.now();
 			await says(back, times);
+			return diedAtMs;
+		},
+		connectNats: () => {
+			const { ports, secrets } = locateHome({ TIDEMILL_HOME: home });
+			const { nats: port } = readState<Ports>(ports)!;
+			const { nats: passwords } = readState<Secrets>(secrets)!;
+			return connect({ servers: natsUrl({ port, passwords }, "admin") });
 		},
 		stop,
 	};
