@@ -3,6 +3,7 @@ import {
 	type CompactionRecord,
 	hasOutlivedReaders,
 	outputName,
+	readRecord,
 	sameEvents,
 	supersededNames,
 	visibleObjects,
@@ -84,6 +85,14 @@ test("what a record replaces can go, and what another attempt left; nothing else
 	expect(supersededNames(names, record)).toEqual(["1", "2", "compacted-2"]);
 });
 
+test("a record of an unknown version is refused", () => {
+	const record = recordOf(["c", "1", "2"]);
+	expect(readRecord("k", JSON.stringify(record))).toEqual(record);
+	expect(() =>
+		readRecord("k", JSON.stringify({ ...record, version: 2 })),
+	).toThrow("record k has version 2; this archive knows version 1");
+});
+
 test("an output's name follows from what it replaces, and from nothing else", () => {
 	expect(outputName(["1", "2"])).toBe(outputName(["1", "2"]));
 	const names = [["1"], ["1", "2"], ["2", "1"], ["12"]].map(outputName);
@@ -95,6 +104,7 @@ const hourMs = 3_600_000;
 
 test.each<[string, number, number, boolean]>([
 	["a day and an hour later", 25.1, 25.1, true],
+	["not at the very hour", 25, 25, false],
 	["while links of the day before may work", 24.9, 24.9, false],
 	["when this process's clock alone has jumped", 1000, 3, false],
 	["when the store's clock alone has jumped", 3, 1000, false],
@@ -103,6 +113,12 @@ test.each<[string, number, number, boolean]>([
 	"what was replaced goes a day later, not before: %s",
 	(_, own, store, isSo) => {
 		const clocks = { nowMs: own * hourMs, storeNowMs: store * hourMs };
-		expect(hasOutlivedReaders(0, clocks)).toBe(isSo);
+		const recordedMs = 1_000 * hourMs;
+		expect(
+			hasOutlivedReaders(recordedMs, {
+				nowMs: recordedMs + clocks.nowMs,
+				storeNowMs: recordedMs + clocks.storeNowMs,
+			}),
+		).toBe(isSo);
 	},
 );

@@ -5,6 +5,8 @@ import {
 	decideCut,
 	eventsOfCut,
 	inheritNumbers,
+	lateEvents,
+	lostCut,
 	type StreamFrame,
 	withoutCopies,
 } from "./cut.ts";
@@ -102,6 +104,16 @@ test("a frame that is repeated into the stream after its own is taken once", () 
 	expect(bodies(cut, next)).toEqual([["3"]]);
 });
 
+test("of two cuts that know a process, the later one says which frames were stored", () => {
+	const early = decideCut("old", {}, [frame(1, 1, [])]);
+	const late = decideCut("older", {}, [frame(9, 2, [], { timeMs: noon + 1 })]);
+	for (const cuts of [
+		[early, late],
+		[late, early],
+	])
+		expect(inheritNumbers(cuts)).toEqual(late.processes);
+});
+
 test("a cut of nothing but repeated frames has no objects", () => {
 	const first = decideCut("s", {}, [frame(1, 1, [event("1")])]);
 	const frames = [frame(2, 1, [event("1")])];
@@ -177,4 +189,69 @@ test("copies of events that other frames stored are left out, as the record says
 	expect(() => eventsOfCut({ ...without, copies: [] }, frames)).toThrow(
 		/CutMismatch|groups/,
 	);
+});
+
+const fiveMinutes = 5 * 60_000;
+
+test.each<[string, number, number]>([
+	["events of a date that is still open", midnight + fiveMinutes - 1, 0],
+	["events of the closed date before", midnight + fiveMinutes, 3],
+	["events of a date that closed days ago", midnight + 3 * 86_400_000, 4],
+])("late are %s by the time of the first frame", (_, timeMs, expected) => {
+	const frames = [
+		frame(1, 1, [event("1"), event("2"), event("3", midnight)], { timeMs }),
+		frame(2, 2, [event("4", noon, "bank")], { timeMs: timeMs + 86_400_000 }),
+	];
+	expect(lateEvents(decideCut("s", {}, frames))).toBe(expected);
+});
+
+const lost = {
+	kind: "sequences" as const,
+	stream: "s",
+	from: 3,
+	to: 7,
+	acceptance: {
+		version: 1 as const,
+		by: "ada",
+		reason: "disk",
+		time: "2026-03-01T00:00:00.000Z",
+	},
+};
+
+test("a cut of lost sequences has no objects, continues its head's frame numbers, and matches no frame", () => {
+	const head = decideCut("s", {}, [frame(1, 1, []), frame(2, 2, [])]);
+	const mark = { id: "lost", time: "2026-03-01T12:00:00.000Z" };
+	expect(lostCut(lost, head, { q: head.processes.p! })).toEqual({
+		version: 1,
+		stream: "s",
+		first: 3,
+		last: 7,
+		firstFrame: mark,
+		lastFrame: mark,
+		repeated: [],
+		groups: [],
+		processes: head.processes,
+		lost: lost.acceptance,
+	});
+});
+
+test("a stream's first cut, if its sequences are lost, continues the earlier streams' frame numbers", () => {
+	const { processes } = decideCut("old", {}, [frame(1, 1, [])]);
+	expect(lostCut(lost, undefined, processes)).toMatchObject({
+		lastFrame: { time: "1970-01-01T00:00:00.000Z" },
+		processes,
+	});
+});
+
+test("an accepted loss of frames is no alarm; the same numbers of another process or stream are", () => {
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
+	const next = [frame(3, 4, [], { timeMs: noon + holeMs + 1 })];
+	const loss = { kind: "frames" as const, process: "p", from: 2, to: 2 };
+	const decide = (accepted: { stream?: string; process?: string }) => () =>
+		decideCut("s", first.processes, next, [
+			{ ...loss, stream: "s", ...accepted },
+		]);
+	expect(decide({})).not.toThrow();
+	expect(decide({ stream: "t" })).toThrow("frames 2 to 2");
+	expect(decide({ process: "q" })).toThrow("frames 2 to 2");
 });

@@ -115,6 +115,25 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "new"],
 	],
 	[
+		"the number before the first frame seen is new, and repeated the second time",
+		[
+			[2, [], 0],
+			[1, [], 1],
+			[1, [], 2],
+		],
+		["new", "new", "repeated"],
+	],
+	[
+		"a number below one hole and above none is repeated",
+		[
+			[1, [], 0],
+			[2, [], 0],
+			[5, [], 1],
+			[2, [], 2],
+		],
+		["new", "new", "new", "repeated"],
+	],
+	[
 		"voided numbers at the very start are no gap",
 		[
 			[3, [1, 2], 0],
@@ -131,6 +150,21 @@ test("a number inside a hole splits it", () => {
 		{ from: 2, to: 3, sinceMs: 1000 },
 		{ from: 5, to: 5, sinceMs: 1000 },
 	]);
+});
+
+test("the first frame seen leaves exactly the numbers below it open", () => {
+	const open = (number: number) => take([number, [], 0]).numbers.holes;
+	expect(open(1)).toEqual([]);
+	expect(open(2)).toEqual([{ from: 1, to: 1, sinceMs: 0, beforeMemory: true }]);
+	expect(open(5)).toMatchObject([{ from: 1, to: 4 }]);
+});
+
+test("a frame with an earlier time doesn't make its process look silent for longer", () => {
+	expect(take([1, [], 5], [2, [], 4]).numbers.lastSeenMs).toBe(5 * second);
+});
+
+test("receive has three minutes to store or void a number, and is remembered for ten", () => {
+	expect([holeMs, memoryMs]).toEqual([180_000, 600_000]);
 });
 
 test("a process is forgotten ten minutes after its last frame", () => {

@@ -54,9 +54,39 @@ test.each<[string, CutRecord | undefined, [number, number]]>([
 	);
 });
 
+test.each([-1, 0, 1])(
+	"the time of a frame may differ by %i ms, since the client rounds it",
+	(apartMs) => {
+		const time = new Date(Date.parse(lastFrame.time) + apartMs).toISOString();
+		const state = {
+			firstSequence: 1,
+			lastSequence: 30,
+			lastFrame: { ...lastFrame, time },
+		};
+		expect(resume("s", head, state, 20)).toEqual({ from: 21 });
+	},
+);
+
+test("an accepted loss of exactly the missing sequences takes their place; of others, it doesn't", () => {
+	const state = { firstSequence: 24, lastSequence: 30, lastFrame: undefined };
+	const acceptance = { version: 1 as const, by: "ada", reason: "", time: "" };
+	const loss = { kind: "sequences" as const, stream: "s", from: 21, to: 23 };
+	expect(resume("s", head, state, 20, [{ ...loss, acceptance }])).toEqual({
+		from: 21,
+		lost: { ...loss, acceptance },
+	});
+	for (const other of [{ from: 20 }, { to: 24 }])
+		expect(() =>
+			resume("s", head, state, 20, [{ ...loss, ...other, acceptance }]),
+		).toThrow(expect.objectContaining({ code: "FramesMissing", loss }));
+});
+
 test.each([
 	["another frame", { ...lastFrame, id: "p.21" }],
-	["the frame at another time", { ...lastFrame, time: "2026-03-01T12:00:01Z" }],
+	[
+		"the frame two milliseconds later",
+		{ ...lastFrame, time: "2026-03-01T12:00:00.002Z" },
+	],
 ])(
 	"a stream restored from an old copy and grown again, with %s where the newest cut ends, is an alarm",
 	(_, other) => {

@@ -69,3 +69,47 @@ test("a source is found under its own account alone", () => {
 		indexOf(cut("s", 1, 1, { "2026-03-01": 1 })).source("other", sourceKey),
 	).toBeUndefined();
 });
+
+test("a later cut with earlier events moves the first date back, and never the times", () => {
+	const index = indexOf(
+		cut("new", 1, 1, { "2026-03-02": 1 }, "2026-03-02T12:00:00.000Z"),
+		cut("old", 1, 1, { "2026-03-01": 1 }, "2026-03-01T12:00:00.000Z"),
+	);
+	expect(index.source("shop", sourceKey)).toMatchObject({
+		firstEventDate: "2026-03-01",
+		lastEventTime: "2026-03-02T11:00:00.000Z",
+		archivedThrough: "2026-03-02T12:00:00.000Z",
+	});
+});
+
+test("the shard is archived through its latest source's time", () => {
+	const index = indexOf(
+		cut("s", 1, 1, { "2026-03-01": 1 }, "2026-03-01T12:00:00.000Z"),
+	);
+	const [source] = index.sources();
+	const others = ["2026-03-03T00:00:00.000Z", "2026-03-02T00:00:00.000Z"];
+	const restored = LedgerIndex.of(index.newestOfStream, [
+		source!,
+		...others.map((archivedThrough, number) => ({
+			...source!,
+			sourceKey: `${number}`,
+			archivedThrough,
+		})),
+	]);
+	expect(new LedgerIndex().archivedThrough).toBeUndefined();
+	expect(restored.archivedThrough).toBe(others[0]);
+});
+
+test("a restored index continues where its snapshot ended, and forgets what is removed", () => {
+	const before = indexOf(cut("s", 1, 5, { "2026-03-01": 1 }));
+	const index = LedgerIndex.of(before.newestOfStream, before.sources());
+	index.add(cut("s", 1, 5, { "2026-03-01": 1 }));
+	index.add(cut("s", 6, 6, { "2026-02-28": 2 }));
+	const { archived } = ledgerOf(index.source("shop", sourceKey)!);
+	expect(Object.entries(archived)).toEqual([
+		["2026-02-28", 2],
+		["2026-03-01", 1],
+	]);
+	index.remove({ account: "shop", sourceKey });
+	expect([...index.sources()]).toEqual([]);
+});

@@ -1,6 +1,12 @@
-import { expect, test } from "vitest";
-import type { UncutFrames } from "./frame-queue.ts";
-import { cutDueInMs } from "./frame-wait.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { WakeSignal } from "../concurrency/wait.ts";
+import { FlushRequests } from "../request/flush-requests.ts";
+import {
+	type FrameQueue,
+	PositionLost,
+	type UncutFrames,
+} from "./frame-queue.ts";
+import { cutDueInMs, untilCutIsDue, untilRead } from "./frame-wait.ts";
 
 const limits = { maxBytes: 100, maxAgeMs: 1000 };
 const uncut: UncutFrames = {
@@ -30,9 +36,133 @@ test.each<[string, Partial<UncutFrames>, number, number, number]>([
 	["overdue is due", {}, 0, 5000, 0],
 	["large is due", { bytes: 100 }, 0, 0, 0],
 	["all that was asked for is due", {}, 7, 0, 0],
+	["also if it is the first frame", { lastSequence: 1 }, 1, 0, 0],
 	["what was asked for isn't read yet", {}, 8, 400, 600],
 ])("%s", (_, more, flushThrough, now, due) => {
 	expect(cutDueInMs({ ...uncut, ...more }, limits, flushThrough, now)).toBe(
 		due,
 	);
+});
+
+beforeEach(() => {
+	vi.useFakeTimers();
+});
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+/** A wait on a queue whose frames and failure the test sets. */
+function newWait() {
+	const queue = {
+		uncut: { frames: 0, bytes: 0, sinceMs: Number.NaN, lastSequence: 0 },
+		hasAlarm: false,
+		failure: undefined as Error | undefined,
+		throwIfFailed() {
+			if (this.failure) throw this.failure;
+		},
+		want: vi.fn(),
+	};
+	const wakeSignal = new WakeSignal();
+	const stop = new AbortController();
+	const flushes = new FlushRequests(() => wakeSignal.wake());
+	flushes.done("s", 0);
+	const wait = {
+		queue: queue as unknown as FrameQueue,
+		wakeSignal,
+		signal: stop.signal,
+	};
+	const read = (lastSequence: number, more: Partial<UncutFrames> = {}) => {
+		const sinceMs = performance.now();
+		queue.uncut = { frames: 1, bytes: 10, sinceMs, lastSequence, ...more };
+		wakeSignal.wake();
+	};
+	return { queue, wakeSignal, stop, flushes, wait, read };
+}
+
+/** What became of it after some time: "done", its error, or "pending". */
+async function after(timeMs: number, wait: Promise<void>): Promise<unknown> {
+	let state: unknown = "pending";
+	wait.then(
+		() => {
+			state = "done";
+		},
+		(error: unknown) => {
+			state = error;
+		},
+	);
+	await vi.advanceTimersByTimeAsync(timeMs);
+	return state;
+}
+
+test("frames become a cut at their age limit", async () => {
+	const { wait, flushes, read } = newWait();
+	const due = untilCutIsDue(wait, flushes, limits);
+	expect(await after(5_000, due)).toBe("pending");
+	read(1);
+	expect(await after(999, due)).toBe("pending");
+	expect(await after(1, due)).toBe("done");
+});
+
+test("a flush makes a cut of what is read through its sequence", async () => {
+	const { wait, flushes, read } = newWait();
+	const due = untilCutIsDue(wait, flushes, { ...limits, maxAgeMs: 60_000 });
+	read(6);
+	void flushes.wait("s", 7, wait.signal);
+	expect(await after(100, due)).toBe("pending");
+	read(7);
+	expect(await after(0, due)).toBe("done");
+});
+
+test("frames before an alarm become a cut at once; without any, the alarm is thrown", async () => {
+	const { wait, flushes, read, queue, wakeSignal } = newWait();
+	queue.hasAlarm = true;
+	queue.failure = new Error("alarm");
+	read(1);
+	expect(await after(0, untilCutIsDue(wait, flushes, limits))).toBe("done");
+	queue.uncut.frames = 0;
+	wakeSignal.wake();
+	expect(await after(0, untilCutIsDue(wait, flushes, limits))).toBe(
+		queue.failure,
+	);
+});
+
+test("a failure of reading and the signal end the wait, also with frames in memory", async () => {
+	for (const end of ["failure", "signal"] as const) {
+		const { wait, flushes, read, queue, stop, wakeSignal } = newWait();
+		const due = untilCutIsDue(wait, flushes, limits);
+		read(1);
+		expect(await after(0, due)).toBe("pending");
+		const error = new Error(end);
+		if (end === "failure") queue.failure = error;
+		else stop.abort(error);
+		wakeSignal.wake();
+		expect(await after(0, due)).toBe(error);
+		expect(await after(0, untilRead(wait, 9))).toBe(error);
+	}
+});
+
+test("requested frames that don't arrive within two seconds are lost; each frame that arrives gives two more", async () => {
+	const { wait, flushes, read } = newWait();
+	void flushes.wait("s", 9, wait.signal);
+	const due = untilCutIsDue(wait, flushes, { ...limits, maxAgeMs: 60_000 });
+	expect(await after(1_999, due)).toBe("pending");
+	read(1);
+	expect(await after(1_999, due)).toBe("pending");
+	const state = await after(1, due);
+	expect(state).toBeInstanceOf(PositionLost);
+	expect(String(state)).toContain("sequence 2 doesn't arrive, but 9 is needed");
+});
+
+test("a cut waits for all of its frames, even beyond the queue's limit, and for two seconds each", async () => {
+	const { wait, queue, read } = newWait();
+	read(1);
+	expect(await after(0, untilRead(wait, 1))).toBe("done");
+	const all = untilRead(wait, 3);
+	expect(queue.want).toHaveBeenLastCalledWith(3);
+	expect(await after(1_999, all)).toBe("pending");
+	read(2);
+	expect(await after(1_999, all)).toBe("pending");
+	read(3);
+	expect(await after(0, all)).toBe("done");
+	expect(await after(2_000, untilRead(wait, 4))).toBeInstanceOf(PositionLost);
 });

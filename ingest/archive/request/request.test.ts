@@ -37,3 +37,25 @@ test("a deletion request names one source, in full", () => {
 		readDeletionRequest(JSON.stringify({ account, sourceKey: "f" })),
 	).toThrow('The deletion request\'s sourceKey is "f"');
 });
+
+test.each<[string, string, boolean]>([
+	["run", "r".repeat(64), true],
+	["run", "r".repeat(65), false],
+	["run", "r", true],
+	["run", "", false],
+	["account", "a".repeat(63), true],
+	["account", "a".repeat(64), false],
+	["account", "a", true],
+	["account", "a9-9a", true],
+	["account", "9a9", true],
+	["account", "-a", false],
+	["account", "a-", false],
+	["account", "A", false],
+	["sourceKey", "f".repeat(33), false],
+	["start", "2026-03-011", false],
+])("whether the %s %j is valid", (name, value, isValid) => {
+	const read = () =>
+		readManifestRequest(JSON.stringify({ ...good, [name]: value }));
+	if (isValid) expect(read()).toMatchObject({ [name]: value });
+	else expect(read).toThrow(`The manifest request's ${name} is`);
+});

@@ -4,7 +4,12 @@ import {
 	datesBetween,
 	startOfDate,
 } from "../../../contracts/utc-date.ts";
-import { expiredCuts, isExpired, type TimeWitnesses } from "./retention.ts";
+import {
+	expiredCuts,
+	isAged,
+	isExpired,
+	type TimeWitnesses,
+} from "./retention.ts";
 
 const today = "2026-03-20";
 const nowMs = startOfDate(today) + 3_600_000;
@@ -32,18 +37,20 @@ test.each<[string, ReturnType<typeof object>, Partial<TimeWitnesses>, boolean]>(
 		["of today − 31 stays", object(31), {}, false],
 		["of today − 32 goes", object(32), {}, true],
 		["of an old date that was written late stays", object(40, 20), {}, false],
+		// Written long ago, so that nothing but the clocks' agreement about its date keeps it.
 		[
 			"stays when this clock alone has jumped",
-			object(1),
+			object(1, 40),
 			{ nowMs: yearLaterMs },
 			false,
 		],
 		[
 			"stays when the store's clock alone has jumped",
-			object(1),
+			object(1, 40),
 			{ storeNowMs: yearLaterMs },
 			false,
 		],
+		["of today − 31 stays, whenever it was written", object(31, 40), {}, false],
 		[
 			"stays when both clocks have jumped",
 			object(1),
@@ -69,6 +76,43 @@ test.each<[string, ReturnType<typeof object>, Partial<TimeWitnesses>, boolean]>(
 	],
 )("an object %s", (_, listed, change, expected) => {
 	expect(isExpired(listed, witnesses(change))).toBe(expected);
+});
+
+const hours32Days = 32 * 24;
+
+test.each<[string, number, Partial<TimeWitnesses>, boolean]>([
+	["32 days ago", hours32Days, {}, false],
+	["more than 32 days ago", hours32Days + 1, {}, true],
+	["31 days ago", 31 * 24, {}, false],
+	["31 days ago by the store's clock", 31 * 24, { nowMs: yearLaterMs }, false],
+	["31 days ago by this clock", 31 * 24, { storeNowMs: yearLaterMs }, false],
+	[
+		"more than 32 days ago, with 31 days at work since",
+		hours32Days + 1,
+		{ daysSeen: datesBetween(addDays(today, -30), today) },
+		true,
+	],
+	[
+		"more than 32 days ago, with 30 days at work since",
+		hours32Days + 1,
+		{ daysSeen: datesBetween(addDays(today, -29), today) },
+		false,
+	],
+	[
+		"more than 32 days ago, with 30 days at work since its own",
+		hours32Days + 1,
+		{
+			daysSeen: [
+				addDays(today, -32),
+				...datesBetween(addDays(today, -29), today),
+			],
+		},
+		false,
+	],
+])("whether a record written %s has aged", (_, hours, change, aged) => {
+	const modifiedMs = nowMs - hours * 3_600_000;
+	const record = { key: "p/runs/x.json", bytes: 1, modifiedMs };
+	expect(isAged(record, witnesses(change))).toBe(aged);
 });
 
 test("old cut records go, but never a stream's newest", () => {
