@@ -14,6 +14,15 @@ test("a short result is encoded unchanged", () => {
 	expect(JSON.parse(encodeResult(failed("no")))).toEqual(failed("no"));
 });
 
+test("a result of exactly the limit is not cut, and one byte more is", () => {
+	const room = maxResultBytes - Buffer.byteLength(encodeResult(failed("")));
+	const whole = failed("a".repeat(room));
+	expect(JSON.parse(encodeResult(whole))).toEqual(whole);
+	const cut = encodeResult(failed("a".repeat(room + 1)));
+	expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(maxResultBytes);
+	expect(cut).toContain("…");
+});
+
 // Escaping doubles quotes and turns a control character into six bytes; an emoji is two UTF-16 units and four bytes.
 test.each(["a", '"', "\u0001", "ü", "日", "🎉", "a🎉"])(
 	"a long message of %j is cut between characters to fit a termination message",
