@@ -11,14 +11,14 @@ const code = globSync("{api,operator,kube,ingest,service}/**/*.ts", {
 	.map((file) => readFileSync(`${root}${file}`, "utf8"))
 	.join("\n");
 
-/** What stands in the page's row of a variable. */
+/** The page's row of a variable. */
 function rowOf(name: string): string | undefined {
 	return page
 		.split("\n")
 		.find((line) => line.startsWith("|") && line.includes(`\`${name}\``));
 }
 
-test("docs/reference/settings.md has every variable that is read, and no other", () => {
+test("docs/reference/settings.md lists exactly the variables that the code reads", () => {
 	const read = code.matchAll(
 		/\.(?:optional|text|integer|url|boolean)\(\s*"([A-Z]\w+)"|readAuthorities\(settings, "(\w+)"|\bport\("(\w+)"|process\.env\.(LOG_\w+)/g,
 	);
@@ -35,13 +35,13 @@ const integers = [
 	...code.matchAll(/\.integer\(\s*"(\w+)",\s*\{([^}]*)\}/g),
 ].map(([, name, bounds]) => [name!, bounds!] as const);
 
-/** The range of every port, and what hardly needs saying. */
+/** The bounds of every port and the smallest numbers, which the page may leave out. */
 const obvious = ["0", "1", "65535"];
 
 test.each(integers)(
 	"the row of %s has its bounds and its default",
 	(name, bounds) => {
-		// Of those that are computed, the page's numbers are read by people alone.
+		// A computed bound isn't a literal here, so this test can't check it.
 		const numbers = [...bounds.matchAll(/(?:min|max|fallback): ([\d_]+),/g)]
 			.map(([, digits]) => digits!.replaceAll("_", ""))
 			.filter((digits) => !obvious.includes(digits));
