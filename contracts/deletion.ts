@@ -1,10 +1,10 @@
 import type { UtcDate } from "./utc-date.ts";
 
 /**
- * Operator's question to archive to delete all that it has stored of a Source, JSON on {@link file://./nats.ts deletionSubject}.
- * It is asked again until the answer says that nothing is left; no URL of the Source may be served any more.
+ * Operator's request to archive to delete all events of a Source, JSON on {@link file://./nats.ts deletionSubject}.
+ * Operator repeats it until the answer says that nothing is left. No URL of the Source may still be served.
  */
-export interface DeletionQuestion {
+export interface DeletionRequest {
 	account: string;
 	sourceKey: string;
 }
@@ -14,7 +14,7 @@ export type DeletionAnswer =
 			ok: true;
 			/** No event of the Source is left in the bucket, and none in the stream that could still get there. */
 			isDone: boolean;
-			/** Objects deleted for this question. */
+			/** Objects deleted for this request. */
 			objects: number;
 			/** When it isn't done: events of earlier dates than this are gone. */
 			remainsFrom?: UtcDate;

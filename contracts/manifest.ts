@@ -39,8 +39,8 @@ export interface ManifestObject {
 	bytes: number;
 }
 
-/** Operator's question to archive, JSON on {@link file://./nats.ts manifestSubject}. */
-export interface ManifestQuestion {
+/** Operator's request to archive, JSON on {@link file://./nats.ts manifestSubject}. */
+export interface ManifestRequest {
 	run: string;
 	account: string;
 	sourceKey: string;

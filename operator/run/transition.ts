@@ -1,4 +1,4 @@
-import type { ManifestQuestion } from "../../contracts/manifest.ts";
+import type { ManifestRequest } from "../../contracts/manifest.ts";
 import type {
 	Pipeline,
 	Run,
@@ -21,7 +21,7 @@ export type RunAction =
 	/** `decideStart` goes on with the answer. */
 	| {
 			type: "askManifest";
-			question: ManifestQuestion;
+			question: ManifestRequest;
 			shard: number;
 			target: Target;
 	  }

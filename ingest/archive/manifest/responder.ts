@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestAnswer,
-	ManifestQuestion,
+	ManifestRequest,
 } from "../../../contracts/manifest.ts";
 import { manifestSubject } from "../../../contracts/nats.ts";
 import { closedThrough, utcDate } from "../../../contracts/utc-date.ts";
@@ -59,7 +59,7 @@ export class ManifestResponder {
 		return answer;
 	}
 
-	async #answer(request: ManifestQuestion, stopping: AbortSignal) {
+	async #answer(request: ManifestRequest, stopping: AbortSignal) {
 		const { store, authorities } = this.#options;
 		const signed = await this.#manifestFor(request, stopping);
 		const { key, manifest } = signed;
@@ -79,7 +79,7 @@ export class ManifestResponder {
 	}
 
 	async #manifestFor(
-		request: ManifestQuestion,
+		request: ManifestRequest,
 		stopping: AbortSignal,
 	): Promise<SignedManifest> {
 		const existing = await this.#manifests.newest(request.run);
@@ -103,7 +103,7 @@ export class ManifestResponder {
 	}
 
 	async #make(
-		request: ManifestQuestion,
+		request: ManifestRequest,
 		stopping: AbortSignal,
 	): Promise<SignedManifest> {
 		const { connection, shard } = this.#options;

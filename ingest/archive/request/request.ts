@@ -1,11 +1,11 @@
-import type { DeletionQuestion } from "../../../contracts/deletion.ts";
-import type { ManifestQuestion } from "../../../contracts/manifest.ts";
+import type { DeletionRequest } from "../../../contracts/deletion.ts";
+import type { ManifestRequest } from "../../../contracts/manifest.ts";
 import { RequestFailure } from "./errors.ts";
 
 // The fields of a request become parts of object keys, so their form is checked. Each function throws RequestFailure
 // QuestionInvalid, which says what is wrong.
 
-export function readManifestRequest(text: string): ManifestQuestion {
+export function readManifestRequest(text: string): ManifestRequest {
 	const request = parse("manifest", text);
 	const date = (name: "start" | "end") =>
 		request.has(name)
@@ -20,7 +20,7 @@ export function readManifestRequest(text: string): ManifestQuestion {
 	};
 }
 
-export function readDeletionRequest(text: string): DeletionQuestion {
+export function readDeletionRequest(text: string): DeletionRequest {
 	return sourceIn(parse("deletion", text));
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
 	DeletionAnswer,
-	DeletionQuestion,
+	DeletionRequest,
 } from "../../../contracts/deletion.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
@@ -16,7 +16,7 @@ export type DeletionAction =
 	/** {@link decideBuried} goes on with the result. */
 	| { type: "buryKey"; stored: StoredUnder }
 	/** {@link decideAnswered} goes on with the answer. */
-	| { type: "askArchive"; shard: number; question: DeletionQuestion }
+	| { type: "askArchive"; shard: number; question: DeletionRequest }
 	| { type: "deleteKeys" }
 	| { type: "setFinalizers"; finalizers: string[] };
 

@@ -5,7 +5,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { jobEnv, type LoadInput } from "../../../contracts/job.ts";
 import type {
 	ManifestAnswer,
-	ManifestQuestion,
+	ManifestRequest,
 } from "../../../contracts/manifest.ts";
 import { manifestSubject } from "../../../contracts/nats.ts";
 import type { Route } from "../../../contracts/route.ts";
@@ -67,7 +67,7 @@ export async function manifestURL(
 	{ account, sourceKey }: Route,
 	run: string = randomUUID(),
 ): Promise<string> {
-	const question: ManifestQuestion = { run, account, sourceKey };
+	const question: ManifestRequest = { run, account, sourceKey };
 	let url = "";
 	await eventually("table", async () => {
 		const reply = await admin.request(

@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	ManifestAnswer,
-	ManifestQuestion,
+	ManifestRequest,
 } from "../../../contracts/manifest.ts";
 import { manifestSubject } from "../../../contracts/nats.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
@@ -10,7 +10,7 @@ import { utcDate } from "../../../contracts/utc-date.ts";
 export function answerManifests(archive: NatsConnection): void {
 	archive.subscribe(manifestSubject(0), {
 		callback: (_, message) => {
-			const { run } = message.json<ManifestQuestion>();
+			const { run } = message.json<ManifestRequest>();
 			const nowMs = Date.now();
 			const answer: ManifestAnswer = {
 				ok: true,
