@@ -6,5 +6,5 @@ export const decisions = [
 	"operator/pipeline/{timing,schedule}.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",
-	"ingest/receive/commit/{committer,claims,fair-selection}.ts",
+	"ingest/receive/commit/{committer,claims,frame-builder,fair-selection}.ts",
 ];

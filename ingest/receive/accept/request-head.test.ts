@@ -1,0 +1,175 @@
+import { createHmac, hash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { describe, expect, test } from "vitest";
+import { routeWith } from "../../../test/support/examples/route-example.ts";
+import { maxEventBodyBytes } from "../../wire/frame.ts";
+import { type Refusal, refusals } from "../answer/refusal.ts";
+import type { ServedRoute } from "../url/route-table.ts";
+import { judgeSentBody } from "./request-body.ts";
+import { type AcceptedHead, judgeHead } from "./request-head.ts";
+
+const key = "0123456789abcdef".repeat(2);
+const nowMs = 1_700_000_000_000;
+const json = { "content-type": "application/json" };
+const secret = Buffer.from("hush");
+const body = Buffer.from("{}");
+
+function judge(
+	change: Partial<ServedRoute>,
+	headers: IncomingHttpHeaders = json,
+	{ method = "POST", query }: { method?: string; query?: string } = {},
+) {
+	const route = { ...routeWith(key, key), ...change };
+	const address = { sourceKey: key, urlKey: key, token: undefined, query };
+	return judgeHead({ route, address }, method, headers, nowMs);
+}
+
+const tokens: Partial<ServedRoute> = {
+	authorization: { type: "CustomToken", digests: [hash("sha256", "t")] },
+};
+const signed: Partial<ServedRoute> = {
+	authorization: {
+		type: "Signature",
+		scheme: "GitHub",
+		keys: [],
+		toleranceSeconds: 300,
+	},
+	signingKeys: [{ algorithm: "HMAC", key: secret }],
+};
+const signature = {
+	...json,
+	"x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+};
+const checked: Partial<ServedRoute> = {
+	verification: { allowGet: true, handshakes: ["MicrosoftGraph"] },
+};
+const challenge = { query: "validationToken=x" };
+
+test.each<
+	[
+		string,
+		Refusal | string,
+		Partial<ServedRoute>,
+		IncomingHttpHeaders?,
+		{ method?: string; query?: string }?,
+	]
+>([
+	["an ordinary event", "accepted", {}],
+	["a wrong token", refusals.Unauthorized, tokens],
+	["a right token", "accepted", tokens, { ...json, authorization: "Bearer t" }],
+	["no signature", refusals.SignatureInvalid, signed],
+	["any signature, until the body is read", "accepted", signed, signature],
+	[
+		"a signature that can't be checked",
+		refusals.KeyUnavailable,
+		{ ...signed, signingKeys: undefined },
+		signature,
+	],
+	["a suspended Source", refusals.SourceSuspended, { suspended: true }],
+	[
+		"a suspended Source, without its token",
+		refusals.Unauthorized,
+		{ ...tokens, suspended: true },
+	],
+	[
+		"a suspended Source, until the body is read",
+		"accepted",
+		{ ...signed, suspended: true },
+		signature,
+	],
+	["a challenge", "answered", checked, json, challenge],
+	["a challenge by GET", "answered", checked, {}, { method: "GET" }],
+	[
+		"a challenge without its token",
+		refusals.Unauthorized,
+		{ ...tokens, ...checked },
+		json,
+		challenge,
+	],
+	[
+		"a challenge to a suspended Source",
+		refusals.SourceSuspended,
+		{ ...checked, suspended: true },
+		json,
+		challenge,
+	],
+	["no Content-Type", refusals.UnsupportedContentType, {}, {}],
+	[
+		"an unknown encoding",
+		refusals.UnsupportedContentEncoding,
+		{},
+		{ ...json, "content-encoding": "compress" },
+	],
+	[
+		"a body at the limit",
+		"accepted",
+		{ maxBodyBytes: 10 },
+		{ ...json, "content-length": "10" },
+	],
+	[
+		"a body beyond the limit",
+		refusals.BodyTooLarge,
+		{ maxBodyBytes: 10 },
+		{ ...json, "content-length": "11" },
+	],
+])("%s", (_, expected, ...request) => {
+	const judged = judge(...request);
+	if (expected === "accepted") expect(judged).toHaveProperty("kind", "json");
+	else if (expected === "answered") expect(judged).toHaveProperty("body");
+	else expect(judged).toBe(expected);
+});
+
+test("a method that the Source doesn't take is refused with those that it takes", () => {
+	for (const [change, allowed] of [
+		[{}, "POST"],
+		[checked, "POST, GET, HEAD"],
+	] as const)
+		expect(judge(change, json, { method: "PUT" })).toMatchObject({
+			code: "MethodNotAllowed",
+			headers: ["allow", allowed],
+		});
+});
+
+test("no Source accepts a body that doesn't fit into a frame", () => {
+	expect(judge({ maxBodyBytes: 2 ** 30 })).toMatchObject({
+		maxBodyBytes: maxEventBodyBytes,
+	});
+});
+
+test("captured headers are a JSON object in the Source's order, read as UTF-8 if they are", () => {
+	const route = { capturedHeaders: ["x-b", "x-a", "x-missing"] };
+	const headers = {
+		...json,
+		"x-a": Buffer.from("Käse").toString("latin1"),
+		"x-b": "K\xe4se",
+		"x-c": "other",
+	};
+	expect(judge(route, headers)).toMatchObject({
+		headers: '{"x-b":"Käse","x-a":"Käse"}',
+	});
+	expect(judge(route)).toMatchObject({ headers: "" });
+});
+
+describe("the body", () => {
+	const head = (change: Partial<ServedRoute>) =>
+		judge({ ...signed, ...change }, signature) as AcceptedHead;
+
+	test("must carry the signature that the head presents", () => {
+		expect(judgeSentBody(head({}), body)).toBeUndefined();
+		expect(judgeSentBody(head({}), Buffer.from("[]"))).toBe(
+			refusals.SignatureInvalid,
+		);
+	});
+
+	test("of a suspended Source is refused, and tells a stranger nothing about it", () => {
+		const suspended = head({ suspended: true });
+		expect(judgeSentBody(suspended, body)).toBe(refusals.SourceSuspended);
+		expect(judgeSentBody(suspended, Buffer.from("[]"))).toBe(
+			refusals.SignatureInvalid,
+		);
+	});
+
+	test("needs no signature for other Sources", () => {
+		expect(judgeSentBody(judge({}) as AcceptedHead, body)).toBeUndefined();
+	});
+});

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Admission } from "./admission.ts";
+import { Budget } from "./budget.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
+
+let budget: Budget;
+let limit: ConcurrencyLimit;
+let begun: number;
+let gaveUp: number;
+
+beforeEach(() => {
+	vi.useFakeTimers({ toFake: ["performance"] });
+	budget = new Budget(1_000, 1_000);
+	limit = new ConcurrencyLimit();
+	begun = 0;
+	gaveUp = 0;
+});
+
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+function enter(source: string): Admission {
+	const admission: Admission = new Admission(
+		source,
+		budget.enter(source)!,
+		limit,
+		{
+			begin: () => begun++,
+			giveUp: () => {
+				gaveUp++;
+				admission.leave();
+			},
+		},
+	);
+	admission.awaitTurn();
+	return admission;
+}
+
+/** A flood that has taken all of its turns. */
+function flood(): Admission[] {
+	enter("other");
+	return Array.from({ length: 32 }, () => enter("flood"));
+}
+
+test("waiting counts the time before the turn, not the time that the sender takes for the body", () => {
+	const [first] = flood();
+	const late = enter("flood");
+	const enteredAtMs = performance.now();
+	vi.advanceTimersByTime(300);
+	first!.leave();
+	vi.advanceTimersByTime(5_000);
+	late.discountReading();
+	expect(performance.now() - late.waitingSinceMs).toBe(300);
+	expect(late.waitingSinceMs).toBe(enteredAtMs + 5_000);
+});
+
+test("a request that leaves hands its turn to the next one, whether or not it had its own", () => {
+	const [first] = flood();
+	const waiting = [enter("flood"), enter("flood")];
+	expect(begun).toBe(33);
+	waiting[0]!.leave();
+	expect(begun).toBe(33);
+	first!.leave();
+	expect(begun).toBe(34);
+	expect(budget.requests).toBe(33);
+});
+
+test("a request that waits too long for its turn gives up", () => {
+	flood();
+	enter("flood");
+	vi.advanceTimersByTime(799);
+	limit.tick(performance.now());
+	expect(gaveUp).toBe(0);
+	vi.advanceTimersByTime(1);
+	limit.tick(performance.now());
+	expect(gaveUp).toBe(1);
+	expect(budget.requests).toBe(33);
+});
+
+test("bytes are held until they are given up, beyond the answer", () => {
+	const admission = enter("a");
+	expect(admission.take(400)).toBe(true);
+	expect(admission.take(101)).toBe(false);
+	expect(admission.bytes).toBe(400);
+	admission.keep(450);
+	admission.leave();
+	expect(budget).toMatchObject({ requests: 0, bytes: 450 });
+	admission.keep(0);
+	expect(budget.bytes).toBe(0);
+});
