@@ -50,6 +50,39 @@ test("a frame holds no more bytes than allowed", async () => {
 	expect(readFrame(commit.attempts[1]).events).toEqual(["c"]);
 });
 
+test.each([
+	["no number", 0, 864],
+	["a voided number", 1, 858],
+])(
+	"a frame that names %s is filled to its last byte",
+	async (_, voided, bodyBytes) => {
+		const frameOf = async (first: number, second: number) => {
+			commit.add("a", first);
+			commit.add("b", second);
+			commit.turn();
+			const attempt = commit.attempts.at(-1)!;
+			const { events } = readFrame(attempt);
+			await attempt.settle("stored");
+			return { events, bytes: attempt.frame.data.length };
+		};
+		const refuse = async () => {
+			commit.add("refused");
+			commit.turn();
+			await commit.attempts.at(-1)!.settle("refused");
+		};
+		if (voided) await refuse();
+		expect(await frameOf(400, bodyBytes - 400)).toEqual({
+			events: ["a", "b"],
+			bytes: 1_000,
+		});
+		commit = new CommitterFixture();
+		if (voided) await refuse();
+		expect(await frameOf(400, bodyBytes - 399)).toMatchObject({
+			events: ["a"],
+		});
+	},
+);
+
 test("an event that is larger than the usual frame has a frame of its own", async () => {
 	for (const [name, size] of Object.entries({ a: 1, b: 5_000, c: 1 }))
 		commit.add(name, size);
@@ -129,6 +162,23 @@ test("a frame has version 2 if one of its events has a key, and version 1 otherw
 	commit.add("c");
 	commit.turn();
 	expect(commit.attempts[1]!.frame.data[3]).toBe(1);
+});
+
+test("memory that a frame reuses isn't reused again before that frame is stored", async () => {
+	commit.add("a");
+	commit.turn();
+	await commit.attempts[0]!.settle("stored");
+	commit.add("b");
+	commit.turn();
+	const { data } = commit.published[1]!;
+	expect(data.buffer).toBe(commit.published[0]!.data.buffer);
+	// The client may still be sending the frame when it is given up.
+	await commit.attempts[1]!.settle("unknown");
+	commit.tickAfter(60_000);
+	commit.add("c");
+	commit.turn();
+	expect(readFrame(commit.attempts[2]).events).toEqual(["c"]);
+	expect(decodeFrame(data).events[0]!.body.toString()).toBe("b");
 });
 
 test("a refused frame's senders are told, and later frames name its number until one of them is stored", async () => {
