@@ -6,15 +6,10 @@ import fastify, {
 	type FastifyRequest,
 	type HTTPMethods,
 } from "fastify";
-import { hasReason, type KubeClient } from "../kube/client/client.ts";
+import type { KubeClient } from "../kube/client/client.ts";
 import type { Logger } from "../service/log.ts";
 import { accountOf, isDnsLabel } from "./caller/account.ts";
-import { ApiserverReadiness } from "./caller/apiserver-readiness.ts";
-import {
-	type Authentication,
-	Authenticator,
-	bearerToken,
-} from "./caller/authenticator.ts";
+import { type Authentication, Authenticator } from "./caller/authenticator.ts";
 import {
 	RateLimit,
 	type RateLimitOptions,
@@ -24,12 +19,12 @@ import {
 import { serveDocumentation } from "./document/documentation.ts";
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
 import { RequestError, requestErrorOf } from "./http/errors.ts";
-import { isObject } from "./http/json-object.ts";
-import type {
-	ApiRequest,
-	Caller,
-	IdempotentRequest,
-	Operation,
+import {
+	type ApiRequest,
+	type Caller,
+	type IdempotentRequest,
+	isObject,
+	type Operation,
 } from "./http/operation.ts";
 import {
 	type IdempotencyStore,
@@ -77,10 +72,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
 			answerError(error, request, reply, options.log),
 		...(options.trustedProxies && { trustProxy: options.trustedProxies }),
 	});
-	const readiness = new ApiserverReadiness();
 	const authenticator = new Authenticator(
 		options.clientFor,
-		readiness,
 		new RateLimit(options.rateLimit),
 	);
 	const authentications = new WeakMap<FastifyRequest, Authentication>();
@@ -122,12 +115,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		);
 	});
 	api.setErrorHandler(async (error, request, reply) => {
-		const cause = hasReason(error, "Forbidden")
-			? await readiness.judge(
-					error,
-					options.clientFor(bearerToken(request.headers.authorization)),
-				)
-			: error;
+		const cause = await authenticator.judge(error, request);
 		answerError(cause, request, reply, options.log);
 		return reply;
 	});

@@ -59,7 +59,7 @@ A resource has the fields of its CRD's \`spec\` and \`status\` at one level ([fi
 and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name\`, the API derives one from \`displayName\`.
 
 - **Secrets** can be part of a request (\`webhook.authorization.customToken.token\`, \`webhook.authorization.signature.secrets\`,
-  \`bigQuery.credentials.key\`). The API stores them in a Secret whose name begins with the resource's, and never returns them.
+  \`bigQuery.credentials.key\`). The API keeps them in a Secret whose name begins with the resource's, and never returns them.
   Deleting the resource through the API deletes that Secret; \`kubectl delete\` does not.
 - **Changes** are JSON Merge Patches (RFC 7396). With \`If-Match: "<ETag>"\`, the answer is 412 if the resource has changed
   since. The ETag changes with the spec, not with the status.

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { unauthorized } from "../http/errors.ts";
-import type { ApiserverReadiness } from "./apiserver-readiness.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import { unauthorized, unavailable } from "../http/errors.ts";
 import type { RateLimit, RateStatus } from "./rate-limit.ts";
 
 /** The user of a token, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
@@ -23,21 +22,20 @@ export interface Authentication {
  * tokens, and by address otherwise.
  */
 export class Authenticator {
-	readonly #identities: IdentityCache;
+	readonly #clientFor: (token: string) => KubeClient;
 	readonly #rateLimit: RateLimit;
+	readonly #readiness = new ApiserverReadiness();
+	readonly #identities: IdentityCache;
 
-	constructor(
-		clientFor: (token: string) => KubeClient,
-		readiness: ApiserverReadiness,
-		rateLimit: RateLimit,
-	) {
+	constructor(clientFor: (token: string) => KubeClient, rateLimit: RateLimit) {
+		this.#clientFor = clientFor;
+		this.#rateLimit = rateLimit;
 		this.#identities = new IdentityCache(async (token) => {
 			const client = clientFor(token);
 			const identity = await reviewSelf(client);
-			await readiness.learn(client);
+			await this.#readiness.learn(client);
 			return identity;
 		});
-		this.#rateLimit = rateLimit;
 	}
 
 	async authenticate(request: FastifyRequest): Promise<Authentication> {
@@ -55,6 +53,13 @@ export class Authenticator {
 			};
 			return { requireIdentity, rate };
 		}
+	}
+
+	/** Returns the error of a request, or a 503 in place of the 403 of an apiserver that is starting. */
+	async judge(error: unknown, request: FastifyRequest): Promise<unknown> {
+		if (!hasReason(error, "Forbidden")) return error;
+		const token = bearerToken(request.headers.authorization);
+		return this.#readiness.judge(error, this.#clientFor(token));
 	}
 
 	/** An address over its limit can't keep the apiserver busy by guessing tokens. */
@@ -114,6 +119,36 @@ export class IdentityCache {
 		this.#entries.set(digest, { identity, until: this.#now() + this.#ttlMs });
 		if (this.#entries.size > this.#maxEntries)
 			this.#entries.delete(this.#entries.keys().next().value!);
+	}
+}
+
+/**
+ * Distinguishes a real 403 from that of an apiserver that is starting: until it has read its roles, it forbids everything
+ * and isn't ready. Any authenticated user may ask `/readyz`, by the default role `system:public-info-viewer`.
+ */
+class ApiserverReadiness {
+	/** It has once reported that it is ready. Without that default role it never does; then every 403 counts as real. */
+	#hasReported = false;
+
+	/** Call this after an authentication, while the apiserver works. */
+	async learn(client: KubeClient): Promise<void> {
+		if (!this.#hasReported) await this.#isReady(client);
+	}
+
+	/** Returns the 403 itself, or a 503 if the apiserver isn't ready. */
+	async judge(refusal: unknown, client: KubeClient): Promise<unknown> {
+		const isReady = await this.#isReady(client);
+		return isReady || !this.#hasReported ? refusal : unavailable();
+	}
+
+	async #isReady(client: KubeClient): Promise<boolean> {
+		try {
+			await client.rawText("GET", "/readyz");
+			this.#hasReported = true;
+			return true;
+		} catch {
+			return false;
+		}
 	}
 }
 

@@ -139,6 +139,13 @@ const parameters = {
 	},
 };
 
+const commonHeaders = [
+	"X-Request-Id",
+	"X-RateLimit-Limit",
+	"X-RateLimit-Remaining",
+	"X-RateLimit-Reset",
+];
+
 const headers = {
 	"X-Request-Id": header(
 		"Identifies the request in the log of the API.",
@@ -218,7 +225,7 @@ function parametersOf({ method, path, query = [] }: Operation): string[] {
 }
 
 function headersOf({ id }: Operation, schema: string | undefined) {
-	const names = Object.keys(headers).slice(0, 4);
+	const names = [...commonHeaders];
 	if (schema && /^(Source|Destination|Pipeline|TrackingPlan)$/.test(schema))
 		names.push("ETag");
 	if (id === "startRun" || id.startsWith("create")) names.push("Location");
@@ -279,7 +286,7 @@ function errorResponses() {
 					.map((code) => `\`${code}\``)
 					.join(" or "),
 				headers: headerRefs([
-					...Object.keys(headers).slice(0, 4),
+					...commonHeaders,
 					...(status === 429 || status === 503 ? ["Retry-After"] : []),
 				]),
 				content: {

@@ -170,7 +170,7 @@ export type SourceCreate = {
 					/** Key in the Secret's data. */
 					key: string;
 				};
-				/** The token, instead of `secretRef`. It is stored in a Secret and never returned. */
+				/** The token, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 				token?: string;
 			};
 			/** How requests are signed. */
@@ -201,7 +201,7 @@ export type SourceCreate = {
 					/** Header that holds the time of signing in Unix seconds, in lower case. */
 					timestampHeader?: string;
 				};
-				/** The signing secrets, instead of `secretRefs`. They are stored in a Secret and never returned. */
+				/** The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them. */
 				secrets?: Array<string>;
 			};
 		};
@@ -263,7 +263,7 @@ export type SourceUpdate = {
 					/** Key in the Secret's data. */
 					key?: string | null;
 				} | null;
-				/** The token, instead of `secretRef`. It is stored in a Secret and never returned. */
+				/** The token, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 				token?: string | null;
 			} | null;
 			/** How requests are signed. */
@@ -294,7 +294,7 @@ export type SourceUpdate = {
 					/** Header that holds the time of signing in Unix seconds, in lower case. */
 					timestampHeader?: string | null;
 				} | null;
-				/** The signing secrets, instead of `secretRefs`. They are stored in a Secret and never returned. */
+				/** The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them. */
 				secrets?: Array<string> | null;
 			} | null;
 		} | null;
@@ -445,7 +445,7 @@ export type DestinationCreate = {
 				/** Key in the Secret's data. */
 				key: string;
 			};
-			/** The service account's JSON key as a string, instead of `secretRef`. It is stored in a Secret and never returned. */
+			/** The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 			key?: string;
 		};
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
@@ -489,7 +489,7 @@ export type DestinationUpdate = {
 				/** Key in the Secret's data. */
 				key?: string | null;
 			} | null;
-			/** The service account's JSON key as a string, instead of `secretRef`. It is stored in a Secret and never returned. */
+			/** The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 			key?: string | null;
 		} | null;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */

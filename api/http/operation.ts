@@ -47,11 +47,17 @@ export interface ApiRequest {
 	params: Partial<Record<string, string>>;
 	query: Partial<Record<string, string>>;
 	/** Empty if the request has no body. */
-	body: Record<string, unknown>;
+	body: JsonObject;
 	/** The `If-Match` header. */
 	ifMatch: string | undefined;
 	/** Set if the request has an `Idempotency-Key`. */
 	idempotency: IdempotentRequest | undefined;
+}
+
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A request that takes effect once, however often it is sent. */

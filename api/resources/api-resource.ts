@@ -53,14 +53,14 @@ const sources: ApiResource<Source> = {
 			inline: "token",
 			ref: "secretRef",
 			description:
-				"The token, instead of `secretRef`. It is stored in a Secret and never returned.",
+				"The token, instead of `secretRef`. The API keeps it in a Secret and never returns it.",
 		},
 		{
 			at: ["webhook", "authorization", "signature"],
 			inline: "secrets",
 			ref: "secretRefs",
 			description:
-				"The signing secrets, instead of `secretRefs`. They are stored in a Secret and never returned.",
+				"The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them.",
 		},
 	],
 	isReadyToShow: ({ status }) =>
@@ -82,7 +82,7 @@ const destinations: ApiResource<Destination> = {
 			inline: "key",
 			ref: "secretRef",
 			description:
-				"The service account's JSON key as a string, instead of `secretRef`. It is stored in a Secret and never returned.",
+				"The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it.",
 		},
 	],
 	isReadyToShow: atOnce,

@@ -1,6 +1,6 @@
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
 import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
-import { isObject, type JsonObject } from "../http/json-object.ts";
+import { isObject, type JsonObject } from "../http/operation.ts";
 import type { ApiResource } from "./api-resource.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { resourceNamePattern } from "./resource-name.ts";

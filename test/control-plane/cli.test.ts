@@ -165,7 +165,7 @@ test.each([{ options: [] }, { options: ["--long-lived"] }])(
 		expect(exitCode).toBe(0);
 		const { api, url } = await startApi();
 		const ask = apiClient(url, stdout.trim());
-		// The apiserver applies a binding a moment after it has stored it.
+		// The apiserver applies a binding a moment after its creation.
 		await vi.waitFor(
 			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
 			{ timeout: 120_000 },
