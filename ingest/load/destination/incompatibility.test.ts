@@ -30,6 +30,13 @@ test.each<[string, Strategy, { name: string; type: string }[], WantedColumn[]]>(
 		["no column of a header", "Incremental", [id, date], [id, date, header]],
 		["one more column", "Incremental", [id, other], [id]],
 		["one column less", "FullReload", [id], [id, header]],
+		["no event ids", "FullReload", [header], [id, header]],
+		[
+			"names in another case",
+			"FullReload",
+			[id],
+			[{ ...id, name: "Event_ID" }],
+		],
 	],
 )("a table with %s is compatible with %s", (_, strategy, existing, wanted) => {
 	expect(incompatibility(existing, wanted, strategy)).toBeUndefined();
@@ -44,6 +51,13 @@ test.each<
 		[{ ...id, type: "UUID" }, date],
 		[id, date],
 		'its column "event_id" has type UUID, but the load needs TEXT',
+	],
+	[
+		"a column of another type in another case",
+		"Incremental",
+		[{ ...id, type: "UUID" }],
+		[{ ...id, name: "Event_ID" }],
+		'its column "Event_ID" has type UUID, but the load needs TEXT',
 	],
 	[
 		"a column of another type",
