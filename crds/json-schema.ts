@@ -4,8 +4,8 @@ import type { Schema } from "./resource-schema.ts";
 export type JsonSchema = { [keyword: string]: unknown };
 
 /**
- * The JSON Schema that says what a CRD's schema says, except its CEL rules, which only the apiserver judges.
- * Where the apiserver drops a field that it doesn't know, this refuses it: a typing error shall be told.
+ * A CRD's schema as JSON Schema, without its CEL rules, which only the apiserver judges.
+ * It refuses unknown fields, which the apiserver drops, to show typing errors.
  */
 export function jsonSchema(schema: Schema): JsonSchema {
 	if (schema["x-kubernetes-int-or-string"])
@@ -13,7 +13,7 @@ export function jsonSchema(schema: Schema): JsonSchema {
 	const result: JsonSchema = {};
 	for (const [keyword, value] of Object.entries(schema))
 		if (!keyword.startsWith("x-kubernetes-")) result[keyword] = value;
-	// int32 and int64 are no formats of JSON Schema, and the bounds say more.
+	// JSON Schema has no formats int32 and int64, and the bounds are stricter.
 	if (schema.type === "integer") delete result.format;
 	if (schema.items) result.items = jsonSchema(schema.items);
 	if (schema["x-kubernetes-list-type"] === "set") result.uniqueItems = true;

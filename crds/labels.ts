@@ -1,36 +1,36 @@
 /** Labels that Tidemill reads or writes. */
 export const label = {
-	/** `"true"` on a Secret: Tidemill may use it for resources of its namespace. People set it; so does the operator on Secrets it issues. */
+	/** `"true"` on a Secret: Tidemill may use it for resources of its namespace. People set it, and the operator does on Secrets that it issues. */
 	use: "tidemill.dev/use",
 	/** On a Secret that the operator issued: the Source whose keys it holds. */
 	issuedFor: "tidemill.dev/issued-for",
-	/** On Jobs, Pods and Secrets: what they are made for. */
+	/** On Jobs, Pods and Secrets: what they belong to. */
 	pipeline: "tidemill.dev/pipeline",
 	run: "tidemill.dev/run",
 	destination: "tidemill.dev/destination",
-	/** On a Run's Job and Pods: digest of the warehouse that they write to, for one at a time. */
+	/** On a Run's Job and Pods: a digest of the warehouse that they write to, so that only one does at a time. */
 	warehouse: "tidemill.dev/warehouse",
 	managedBy: "app.kubernetes.io/managed-by",
 } as const;
 
-/** On every child, so that the operator watches no other's Jobs. */
+/** On every child, so that the operator watches no other Jobs. */
 export const managedByTidemill = { [label.managedBy]: "tidemill" } as const;
 
-/** Who the operator is in metadata.managedFields. */
+/** The operator's name in metadata.managedFields. */
 export const fieldManager = "tidemill-operator";
 
-/** Holds up a deletion until the operator has removed what no owner reference removes. */
+/** Delays a deletion until the operator has removed what no owner reference removes. */
 export const finalizer = "tidemill.dev/cleanup";
 
 /** Annotations that Tidemill reads or writes. */
 export const annotation = {
-	/** On a Run: what made it, a value of `status.trigger`. Absent when a person did. */
+	/** On a Run: its `status.trigger`. Absent if a person created it. */
 	trigger: "tidemill.dev/trigger",
 	/**
-	 * On a Source: each new value gives its URL a new url key, once. On the Secret with the keys: the value for which the
-	 * url key was made.
+	 * On a Source: each new value replaces the url key once. On the Secret with the keys: the value that the url key was
+	 * made for.
 	 */
 	rotateURL: "tidemill.dev/rotate-url",
-	/** On what the REST API has made for a request with an Idempotency-Key: which request that was. */
+	/** On a resource that the REST API created for a request with an Idempotency-Key: the request. */
 	request: "tidemill.dev/request",
 } as const;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-// yaml: reads YAML 1.2 and keeps to it; Kubernetes manifests are written in it.
+// yaml: a strict reader of YAML 1.2, the format of Kubernetes manifests.
 import { parse } from "yaml";
 
-/** One of the custom resources, as its CRD says. */
+/** A custom resource, as its CRD defines it. */
 export interface ResourceSchema {
 	group: string;
 	version: string;
@@ -13,7 +13,7 @@ export interface ResourceSchema {
 	schema: Schema;
 }
 
-/** What Tidemill's CRDs use of a structural OpenAPI schema (apiextensions.k8s.io/v1 JSONSchemaProps). */
+/** The part of a structural OpenAPI schema that the CRDs use (apiextensions.k8s.io/v1 JSONSchemaProps). */
 export interface Schema {
 	type?: "object" | "array" | "string" | "integer" | "boolean";
 	description?: string;
@@ -39,7 +39,7 @@ export interface Schema {
 	"x-kubernetes-validations"?: Rule[];
 }
 
-/** A rule in CEL that the apiserver judges. */
+/** A CEL rule that the apiserver judges. */
 export interface Rule {
 	rule: string;
 	message: string;
@@ -54,7 +54,7 @@ interface Definition {
 	};
 }
 
-/** All custom resources, by the order of their files' names. */
+/** All custom resources, ordered by file name. */
 export function readResourceSchemas(): ResourceSchema[] {
 	return readdirSync(import.meta.dirname)
 		.filter((name) => name.endsWith(".yaml"))

@@ -1,12 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { Run, RunSpec } from "./generated/types.ts";
 
-/** Whether a Run has come to its end. The operator writes `completionTime` together with the final phase. */
+/** Whether a Run has ended. The operator writes `completionTime` together with the final phase. */
 export function hasEnded({ status }: Run): boolean {
 	return status?.completionTime !== undefined;
 }
 
-/** The name of a Run that a person or a program starts. @param suffix random letters, or what makes a repeat the same Run. */
+/**
+ * The name of a Run that a person or a program starts.
+ * @param suffix Random letters, or a text that makes a repeated request the same Run.
+ */
 export function startedRunName(
 	pipeline: string,
 	suffix: string = randomBytes(5).toString("hex"),
@@ -14,7 +17,7 @@ export function startedRunName(
 	return `${pipeline}-${suffix}`;
 }
 
-/** The name of the Run of a scheduled minute. It is the lock: everybody who wants to make that Run uses the same name. */
+/** The name of the Run of a scheduled minute. The name is the lock: every attempt to create that Run uses it. */
 export function scheduledRunName(pipeline: string, slotMs: number): string {
 	return `${pipeline}-${slotMs / 60_000}`;
 }
@@ -24,7 +27,7 @@ export function rowsText(rows = 0): string {
 	return `${rows} ${rows === 1 ? "row" : "rows"}`;
 }
 
-/** A Run of a Pipeline, to be created. */
+/** A Run of a Pipeline, ready to create. */
 export function newRun(
 	pipeline: string,
 	metadata: Run["metadata"],

@@ -1,4 +1,4 @@
-// ajv: the JSON Schema validator that fastify stands on as well; ajv-formats: `date` and `date-time` for it.
+// ajv: the JSON Schema validator that fastify uses, too. ajv-formats: its formats `date` and `date-time`.
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import schemas from "./generated/spec-schemas.json" with { type: "json" };
@@ -12,8 +12,8 @@ export interface FieldError {
 }
 
 /**
- * Everything that is wrong with a spec by the CRD's schema, without asking the apiserver. CEL rules are not judged
- * here: what passes can still be refused at admission.
+ * All errors of a spec by the CRD's schema, without asking the apiserver. It does not judge CEL rules, so admission may
+ * still refuse a spec without errors.
  */
 export function validateSpec(kind: Kind, spec: unknown): FieldError[] {
 	const validate = ajv.getSchema(kind)!;
@@ -25,7 +25,7 @@ const ajv = new Ajv2020({
 	allowUnionTypes: true,
 	schemas: withIds(),
 });
-// The package is CommonJS with an ESM-style default export.
+// ajv-formats is CommonJS with an ESM-style default export.
 ajvFormats.default(ajv, ["date", "date-time"]);
 
 function withIds() {

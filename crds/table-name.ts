@@ -1,6 +1,6 @@
 /**
- * The name of a Pipeline's table: what the spec says, else the Pipeline's own name as an SQL identifier. Kubernetes
- * names have no `_`, so that two Pipelines never come to the same one.
+ * The name of a Pipeline's table: that of the spec, or the Pipeline's name as an SQL identifier. Kubernetes names have no
+ * `_`, so two Pipelines never get the same generated name.
  */
 export function tableNameOf(
 	pipeline: string,

@@ -18,7 +18,7 @@ function parts(changes: Partial<OperatorParts> = {}): OperatorParts {
 	};
 }
 
-test("an operator that hears and works is alive and ready", () => {
+test("an operator that watches and works is alive and ready", () => {
 	expect(reasonNotAlive(parts())).toBeUndefined();
 	expect(reasonNotReady(parts())).toBeUndefined();
 });
@@ -32,7 +32,7 @@ test.each<[string, Partial<OperatorParts>]>([
 		"a worker of controller run has worked on one object for 11 minutes",
 		{ loops: [{ name: "run", longestWorkMs: 11 * minuteMs }] },
 	],
-])("it is to be restarted when %s", (reason, changes) => {
+])("it needs a restart when %s", (reason, changes) => {
 	expect(reasonNotAlive(parts(changes))).toBe(reason);
 	expect(reasonNotReady(parts(changes))).toBeUndefined();
 });

@@ -36,7 +36,7 @@ test.each([
 	["SecretKeyNotFound", { ...secretWith(key), data: {} }],
 	["CredentialsInvalid", secretWith("no JSON")],
 	["CredentialsInvalid", secretWith({ ...key, type: "external_account" })],
-])("%s is said without a check", (reason, secret) => {
+])("%s is reported without a check", (reason, secret) => {
 	expect(statusIn(decide(withCredentials(secret), now))).toMatchObject({
 		conditions: [{ status: "False", reason }],
 	});
@@ -67,7 +67,7 @@ test("the check of a BigQuery destination has the key as a file, and no volume",
 	});
 });
 
-test("another key is verified anew, under another name", () => {
+test("another key is verified again, under another name", () => {
 	const spec = bigQuery({ credentials: { secretRef } });
 	const old = checkHash(spec, secretWith(key));
 	const verified = { lastCheck: { hash: old, time: at, failures: 0 } };

@@ -20,7 +20,7 @@ import {
 } from "../../test/support/examples/destination-examples.ts";
 import { backoffMs, decide, decideRefused } from "./decide.ts";
 
-test("a new Destination is checked by a Job of its own that carries the spec's digest", () => {
+test("a new Destination is checked by a Job whose name has the spec's digest", () => {
 	const actions = decide(stateWith(), now);
 	expect(statusIn(actions)).toMatchObject({
 		phase: "Checking",
@@ -42,7 +42,7 @@ test("a new Destination is checked by a Job of its own that carries the spec's d
 	});
 });
 
-test("a check that succeeds makes the Destination Ready, and is deleted when that is recorded", () => {
+test("a check that succeeds makes the Destination Ready, and is removed after that is recorded", () => {
 	const actions = decide(
 		stateWith({ jobs: [jobThat("Complete")], pods: [podWith(succeeded)] }),
 		now,
@@ -59,7 +59,7 @@ test("a check that succeeds makes the Destination Ready, and is deleted when tha
 	expect(decide(stateWith({ destination }), now + 1e9)).toEqual([]);
 });
 
-test("a check that fails says so in the destination's own words", () => {
+test("a check that fails reports the destination's error", () => {
 	const actions = decide(
 		stateWith({ jobs: [jobThat("Failed")], pods: [podWith(busy)] }),
 		now,
@@ -80,7 +80,7 @@ test("a check that fails says so in the destination's own words", () => {
 	);
 });
 
-test("a result that is recorded already is not counted twice", () => {
+test("a recorded result is not counted twice", () => {
 	expect(
 		decide(
 			stateWith({
@@ -93,7 +93,7 @@ test("a result that is recorded already is not counted twice", () => {
 	).toEqual([{ type: "removeCheck", job: jobThat("Failed") }]);
 });
 
-test("a failed check is repeated after a delay that doubles, and what it said stays in view", () => {
+test("a failed check is repeated after a delay that doubles, and its error stays in the status", () => {
 	expect([1, 2, 3, 20].map(backoffMs)).toEqual([
 		30_000, 60_000, 120_000, 1_800_000,
 	]);
@@ -107,7 +107,7 @@ test("a failed check is repeated after a delay that doubles, and what it said st
 	]);
 });
 
-test("an edit is checked at once, unless only its label changed", () => {
+test("an edit is checked at once, unless only displayName changed", () => {
 	const edited = failedTimes(5);
 	edited.metadata.generation = 3;
 	expect(decide(stateWith({ destination: edited }), now)).toMatchObject([
@@ -123,7 +123,7 @@ test("an edit is checked at once, unless only its label changed", () => {
 	);
 });
 
-test("the check of an earlier spec is deleted", () => {
+test("the check of an earlier spec is removed", () => {
 	const earlier = { ...jobThat(), metadata: { name: "lake-check-0ld" } };
 	expect(decide(stateWith({ jobs: [earlier] }), now)).toEqual(
 		expect.arrayContaining([
@@ -133,7 +133,7 @@ test("the check of an earlier spec is deleted", () => {
 	);
 });
 
-test("a check that can't start says what it waits for, also when its time is over", () => {
+test("a check that can't start says what it waits for, even after it ran out of time", () => {
 	const message = 'persistentvolumeclaim "files" not found';
 	const pod: Pod = {
 		...podWith(busy),
@@ -163,17 +163,20 @@ test.each<[string, DestinationSpec]>([
 	["UnsupportedStagingBucket", bigQuery({ stagingBucket: "bucket" })],
 	["SecretNotFound", bigQuery({ credentials: { secretRef } })],
 	["VolumeClaimRequired", { type: "DuckDB", duckDB: { path: "x.duckdb" } }],
-])("%s is said without a check, and ends one that runs", (reason, wanted) => {
-	const destination = destinationWith(undefined, wanted);
-	const actions = decide(stateWith({ destination, jobs: [jobThat()] }), now);
-	expect(actions[0]).toEqual({ type: "removeCheck", job: jobThat() });
-	expect(statusIn(actions)).toMatchObject({
-		phase: "Error",
-		conditions: [{ status: "False", reason }],
-	});
-});
+])(
+	"%s is reported without a check, and ends a check that runs",
+	(reason, wanted) => {
+		const destination = destinationWith(undefined, wanted);
+		const actions = decide(stateWith({ destination, jobs: [jobThat()] }), now);
+		expect(actions[0]).toEqual({ type: "removeCheck", job: jobThat() });
+		expect(statusIn(actions)).toMatchObject({
+			phase: "Error",
+			conditions: [{ status: "False", reason }],
+		});
+	},
+);
 
-test("a Secret that may be on its way is waited for before anybody is warned", () => {
+test("a Secret that may still arrive is waited for before a warning", () => {
 	const destination = destinationWith(
 		undefined,
 		bigQuery({ credentials: { secretRef } }),
@@ -193,7 +196,7 @@ test("a Secret that may be on its way is waited for before anybody is warned", (
 	);
 });
 
-test("local mode needs no claim: each namespace has a folder", () => {
+test("local mode needs no volume claim, since each namespace has a folder", () => {
 	const destination = destinationWith(undefined, {
 		type: "DuckDB",
 		duckDB: { path: "x.duckdb" },
@@ -208,7 +211,7 @@ test("local mode needs no claim: each namespace has a folder", () => {
 	});
 });
 
-test("a check that Kubernetes refuses is reported in its words and repeated", () => {
+test("a check that Kubernetes refuses is reported with its error and repeated", () => {
 	const start = decide(stateWith(), now).find(
 		(action) => action.type === "startCheck",
 	)!;
@@ -225,7 +228,7 @@ test("a check that Kubernetes refuses is reported in its words and repeated", ()
 	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: 30_000 });
 });
 
-test("an endpoint on the list is allowed", () => {
+test("an endpoint in the operator's setting is allowed", () => {
 	const apiEndpoint = "https://bigquery.example/";
 	const state = stateWith({
 		destination: destinationWith(undefined, bigQuery({ apiEndpoint })),

@@ -62,7 +62,7 @@ test("the result is the termination message of the last Pod", () => {
 	});
 });
 
-test("a success counts wherever it stands", () => {
+test("a success counts, whichever Pod has it", () => {
 	const pods = [
 		pod(0, exited(0, JSON.stringify(succeeded), "Completed")),
 		pod(9, { phase: "Pending" }),
@@ -98,13 +98,13 @@ test.each<[string, Pod["status"], string, string]>([
 		"The process ended with exit code 128. exec: tidemill: not found.",
 	],
 	[
-		"a process that left nothing",
+		"a process that left no result",
 		exited(1, ""),
 		"ResultMissing",
 		"The process ended with exit code 1.",
 	],
 	[
-		"a process that left something else",
+		"a process that left other text",
 		exited(139, "Segmentation fault"),
 		"ResultMissing",
 		"The process ended with exit code 139. It wrote: Segmentation fault.",
@@ -134,13 +134,13 @@ test.each<[string, Pod["status"], string, string]>([
 		"exit code 65",
 	],
 	[
-		"a success that doesn't say of how many rows",
+		"a success without its number of rows",
 		exited(0, '{"version":1,"outcome":"Succeeded"}', "Completed"),
 		"ResultMissing",
 		"exit code 0",
 	],
-	["a result that is nothing", exited(65, "null"), "ResultMissing", "null"],
-])("%s is told as what it is", (_, status, code, words) => {
+	["a result that is null", exited(65, "null"), "ResultMissing", "null"],
+])("the error names %s", (_, status, code, words) => {
 	const job = ended("Failed", "Job has reached the specified backoff limit");
 	const outcome = jobOutcome(job, [pod(0, status!)]);
 	if (!outcome.finished || outcome.result.outcome !== "Failed")
@@ -156,7 +156,7 @@ test("a process that ended well without a result did not succeed", () => {
 	});
 });
 
-test("a Job that ran out of time says so, whatever its process left when it was told to end", () => {
+test("a Job that ran out of time says so, whatever result its process wrote at the end", () => {
 	const stopped = { code: "Stopped", message: "Told to end.", retryable: true };
 	const left = { version: 1, outcome: "Failed", error: stopped };
 	const job = ended("Failed", "Job was active longer than specified deadline");

@@ -62,7 +62,7 @@ test("quantities become text, as a Pod has them", () => {
 	});
 });
 
-test("a permanent error fails the Job at once; a disruption takes no retry", () => {
+test("a permanent error fails the Job at once, and a disruption costs no retry", () => {
 	expect(spec.backoffLimit).toBe(2);
 	expect(spec.podFailurePolicy?.rules).toEqual([
 		expect.objectContaining({ action: "Ignore" }),
@@ -77,7 +77,7 @@ test("a permanent error fails the Job at once; a disruption takes no retry", () 
 	]);
 });
 
-test("every path the process is told of is mounted", () => {
+test("every path that the process gets is mounted", () => {
 	const mounts = container.volumeMounts!.map((mount) => mount.mountPath);
 	const told = [
 		...container.env!.map((variable) => variable.value!),

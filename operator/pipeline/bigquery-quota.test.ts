@@ -57,6 +57,6 @@ test.each([
 	});
 });
 
-test("a DuckDB file has no such quota", () => {
+test("a DuckDB file has no quota", () => {
 	expect(problemOf(cron("* * * * *"), 30, destinationOf())).toBeUndefined();
 });

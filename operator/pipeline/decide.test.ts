@@ -22,7 +22,7 @@ import type { PipelineState } from "./state.ts";
 
 const now = nowMs;
 
-test("a settled Pipeline says what it will do, once", () => {
+test("a Pipeline that can run says so once", () => {
 	const status = statusAfter(stateOf());
 	expect(status).toMatchObject({
 		phase: "Ready",
@@ -34,7 +34,7 @@ test("a settled Pipeline says what it will do, once", () => {
 	expect(decide(written, now + 60_000)).toEqual([]);
 });
 
-test("a Pipeline that can't run says why, and tells of it once", () => {
+test("a Pipeline that can't run says why, once", () => {
 	const state = stateOf({ source: undefined });
 	const actions = decide(state, now);
 	const status = statusAfter(state);
@@ -59,14 +59,14 @@ const undecided = destinationOf("files", "events.duckdb", {});
 
 test.each<[string, Partial<PipelineState>, string, string, string]>([
 	[
-		"a Source that may be on its way",
+		"a Source that may still arrive",
 		{ pipeline: pipelineOf({}, { createdAt: seconds(5) }), source: undefined },
 		"SourceNotFound",
 		"Unknown",
 		"Normal",
 	],
 	[
-		"a Destination that may be on its way",
+		"a Destination that may still arrive",
 		{
 			pipeline: pipelineOf({}, { createdAt: seconds(29) }),
 			destination: undefined,
@@ -76,7 +76,7 @@ test.each<[string, Partial<PipelineState>, string, string, string]>([
 		"Normal",
 	],
 	[
-		"a Source that doesn't come",
+		"a Source that does not arrive",
 		{ pipeline: pipelineOf({}, { createdAt: seconds(30) }), source: undefined },
 		"SourceNotFound",
 		"False",
@@ -96,7 +96,7 @@ test.each<[string, Partial<PipelineState>, string, string, string]>([
 		"Unknown",
 		"Normal",
 	],
-])("of %s a Pipeline says what it should", (_, changes, ...expected) => {
+])("a Pipeline reports %s", (_, changes, ...expected) => {
 	const state = stateOf(changes);
 	const status = statusAfter(state);
 	const ready = findCondition(status.conditions, "Ready");
@@ -111,7 +111,7 @@ test.each<[string, Partial<PipelineState>, string, string, string]>([
 	expect(status.phase).toBe(ready?.status === "False" ? "Error" : "Pending");
 });
 
-test("what doesn't come in half a minute is warned of, once", () => {
+test("a reference that is missing after half a minute causes one warning", () => {
 	const pipeline = pipelineOf({}, { createdAt: seconds(5) });
 	const state = stateOf({ pipeline, source: undefined });
 	expect(decide(state, now)).toContainEqual({
@@ -141,7 +141,7 @@ test.each([
 	},
 );
 
-test("a schedule that is new makes up for nothing and tells its next slot", () => {
+test("a new schedule catches up on nothing and shows its next slot", () => {
 	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
 	expect(created(state)).toEqual([]);
 	expect(statusAfter(state)).toMatchObject({
@@ -152,9 +152,9 @@ test("a schedule that is new makes up for nothing and tells its next slot", () =
 
 test.each([
 	["2026-03-10T12:59:00Z", 60_000],
-	// Sooner than the slot, since the clock may be set meanwhile.
+	// Before the slot, since the clock may change meanwhile.
 	["2026-03-10T12:34:56Z", 300_000],
-])("at %s a Pipeline is looked at again in %d ms", (time, afterMs) => {
+])("at %s a Pipeline is reconciled again in %d ms", (time, afterMs) => {
 	const state = stateOf({ pipeline: pipelineOf({ schedule: hourly }) });
 	expect(decide(state, Date.parse(time))).toContainEqual({
 		type: "lookAgain",
@@ -165,7 +165,7 @@ test.each([
 const noonName = `load-orders-${Date.parse("2026-03-10T12:00:00Z") / 60_000}`;
 const early = "2026-03-10T03:00:00Z";
 
-test("of missed slots the latest runs, once", () => {
+test("of several missed slots only the latest runs, once", () => {
 	const state = stateOf({ pipeline: scheduled(early) });
 	expect(created(state)).toEqual([noonName]);
 	const status = statusAfter(state);
@@ -176,29 +176,29 @@ test("of missed slots the latest runs, once", () => {
 	});
 	const pipeline = pipelineOf({ schedule: hourly }, { status });
 	expect(created(stateOf({ pipeline, runs: [runOf(noonName)] }))).toEqual([]);
-	// Its Run may be gone by the next look.
+	// Its Run may be deleted before the next look.
 	expect(created(stateOf({ pipeline }))).toEqual([]);
 });
 
 test.each<[string, Partial<PipelineState>]>([
 	[
-		"while a Run is active the next slot waits",
+		"while a Run is active, the next slot waits",
 		{ pipeline: scheduled(early), runs: [runOf("by-hand")] },
 	],
 	[
-		"a Pipeline that can't run makes no Run",
+		"a Pipeline that can't run creates no Run",
 		{ pipeline: scheduled(early), source: undefined },
 	],
 	[
-		"a suspended Pipeline makes no Run",
+		"a suspended Pipeline creates no Run",
 		{ pipeline: scheduled(early, {}, { suspend: true }) },
 	],
 	[
-		"a slot that is past its deadline is given up",
+		"a slot past its deadline is skipped",
 		{ pipeline: scheduled(early, {}, { startingDeadlineSeconds: 60 }) },
 	],
 	[
-		"an edited schedule makes up for nothing",
+		"an edited schedule catches up on nothing",
 		{
 			pipeline: pipelineOf(
 				{ schedule: { ...hourly, interval: "2h" } },
@@ -210,7 +210,7 @@ test.each<[string, Partial<PipelineState>]>([
 	expect(created(stateOf(changes))).toEqual([]);
 });
 
-test("a Pipeline that was resumed makes up for nothing", () => {
+test("a resumed Pipeline catches up on nothing", () => {
 	const suspended = stateOf({
 		pipeline: scheduled(early, {}, { suspend: true }),
 	});
@@ -227,7 +227,7 @@ const facts = {
 	layout,
 };
 
-test("the last Run and the last success are told, and outlive their Runs", () => {
+test("the status keeps the last Run and the last success after those Runs are deleted", () => {
 	const runs = [
 		ended("good", "Succeeded", "2026-03-10T10:00:05Z", { ...facts, rows: 7 }),
 		ended("bad", "Failed", "2026-03-10T11:00:00Z", {
@@ -248,7 +248,7 @@ test("the last Run and the last success are told, and outlive their Runs", () =>
 	expect(decide(stateOf({ pipeline }), now)).toEqual([]);
 });
 
-test("a Run of chosen days doesn't count as having loaded the others", () => {
+test("a Run of chosen days does not count as the last success", () => {
 	const dates = { start: "2026-03-01", end: "2026-03-01" };
 	const runs = [
 		ended("some", "Succeeded", "2026-03-10T10:00:00Z", facts, { dates }),
@@ -256,7 +256,7 @@ test("a Run of chosen days doesn't count as having loaded the others", () => {
 	expect(statusAfter(stateOf({ runs })).lastSuccess).toBeUndefined();
 });
 
-test("ended Runs beyond the history are removed, the oldest first to go, after the status is written", () => {
+test("ended Runs beyond the history are deleted, oldest first, after the status is written", () => {
 	const runs = [1, 2, 3].flatMap((hour) => [
 		ended(`s${hour}`, "Succeeded", `2026-03-10T0${hour}:00:00Z`, facts),
 		ended(`f${hour}`, "Failed", `2026-03-10T0${hour}:30:00Z`),
@@ -279,7 +279,7 @@ const incompatible = ended("incompatible", "Failed", "2026-03-10T11:00:00Z", {
 	},
 });
 
-test("a table that doesn't fit stops the schedule", () => {
+test("an incompatible table stops the schedule", () => {
 	const state = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	expect(created(state)).toEqual([]);
 	expect(findCondition(statusAfter(state).conditions, "Ready")).toMatchObject({
@@ -288,7 +288,7 @@ test("a table that doesn't fit stops the schedule", () => {
 	});
 });
 
-test("and goes on stopping it when the Run that found it is gone", () => {
+test("an incompatible table stops the schedule even after its Run is deleted", () => {
 	const found = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	const pipeline = scheduled(early, statusAfter(found));
 	const state = stateOf({ pipeline });
@@ -299,7 +299,7 @@ test("and goes on stopping it when the Run that found it is gone", () => {
 	});
 });
 
-test("until another Run has ended well", () => {
+test("an incompatible table stops the schedule until another Run succeeds", () => {
 	const found = stateOf({ pipeline: scheduled(early), runs: [incompatible] });
 	const pipeline = scheduled(early, statusAfter(found));
 	const runs = [ended("by-hand", "Succeeded", "2026-03-10T12:00:00Z", facts)];
@@ -327,7 +327,7 @@ function layoutColumns() {
 	return ["EventID", "Timestamp", "Body", "Date"] as const;
 }
 
-test("a schedule that would pass BigQuery's quota makes no Run and says so", () => {
+test("a schedule that would exceed BigQuery's quota creates no Run and says so", () => {
 	const pipeline = scheduled(
 		"2026-03-10T00:00:00Z",
 		{},

@@ -13,7 +13,7 @@ import {
 import { decide } from "./decide.ts";
 import type { PipelineState } from "./state.ts";
 
-test("a Run under way that is gone was deleted, and that is told", () => {
+test("an active Run that is gone was deleted, and a KubeEvent says so", () => {
 	const runs = [runOf("r")];
 	const status = statusAfter(stateOf({ runs }));
 	expect(status.activeRun).toBe("r");
@@ -40,9 +40,9 @@ function missed(state: PipelineState, at = now): string[] {
 }
 
 test.each<[string, Partial<PipelineState>, string]>([
-	["no operator was there", {}, "The operator was too late."],
+	["the operator was down", {}, "The operator was too late."],
 	[
-		"another Run was under way",
+		"another Run was active",
 		{ runs: [runOf("by-hand")] },
 		'Run "by-hand" was still active.',
 	],
@@ -52,7 +52,7 @@ test.each<[string, Partial<PipelineState>, string]>([
 		'There is no Source "orders" in this namespace. Create it, or change spec.sourceRef.name.',
 	],
 ])(
-	"a slot that is left out since %s is told once, with the reason",
+	"a slot that is skipped because %s is reported once, with the reason",
 	(_, changes, why) => {
 		const pipeline = scheduled("2026-03-10T03:00:00Z", {}, hasty);
 		const state = stateOf({ pipeline, ...changes });
@@ -67,7 +67,7 @@ test.each<[string, Partial<PipelineState>, string]>([
 	},
 );
 
-test("a slot that waits is looked at when its deadline has passed, and told of then", () => {
+test("a slot that waits is reconciled when its deadline has passed, and reported then", () => {
 	const pipeline = scheduled("2026-03-10T11:34:56Z", {}, hasty);
 	const state = stateOf({ pipeline, runs: [runOf("by-hand")] });
 	const noonMs = Date.parse(noon);
@@ -80,7 +80,7 @@ test("a slot that waits is looked at when its deadline has passed, and told of t
 	expect(missed(state, noonMs + 60_001)).toHaveLength(1);
 });
 
-test("a slot whose Run would have another Pipeline's name is left out and told of", () => {
+test("a slot is skipped and reported if a Run of another Pipeline has its name", () => {
 	const pipeline = scheduled("2026-03-10T03:00:00Z");
 	const namesake = runOf("load-orders-29552400", undefined, {
 		spec: { pipelineRef: { name: "other" } },

@@ -13,7 +13,7 @@ function surplusOf(runs: Run[], failed: number): string[] {
 	);
 }
 
-test("of Runs that ended in the same second none is surplus as long as one of them is kept", () => {
+test("of Runs that ended in the same second, all are kept if one is", () => {
 	const runs = [
 		ended("early", "Failed", "2026-03-10T00:59:59Z"),
 		ended("cancelled", "Cancelled", second),
@@ -25,7 +25,7 @@ test("of Runs that ended in the same second none is surplus as long as one of th
 	expect(surplusOf(runs, 0)).toHaveLength(3);
 });
 
-test("of Runs that ended in the same second the younger was the last", () => {
+test("of Runs that ended in the same second, the younger was the last", () => {
 	const older = ended("z", "Failed", second);
 	const younger = ended("a", "Cancelled", second);
 	older.metadata.creationTimestamp = "2026-03-10T00:59:00Z";

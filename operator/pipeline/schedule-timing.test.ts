@@ -65,20 +65,20 @@ test.each<{
 	next: string | undefined;
 }>([
 	{
-		rule: "a new schedule makes up for nothing",
+		rule: "a new schedule catches up on nothing",
 		now: "12:34:56",
 		due: undefined,
 		next: "13:00",
 	},
 	{
-		rule: "a slot is due on the second",
+		rule: "a slot is due at its own second",
 		now: "13:00:00",
 		status: since("12:34"),
 		due: "13:00",
 		next: "14:00",
 	},
 	{
-		rule: "and not before",
+		rule: "a slot is not due before its second",
 		now: "12:59:59.999",
 		status: since("12:34"),
 		due: undefined,
@@ -99,14 +99,14 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "an operator that was down for a week makes up for one slot",
+		rule: "an operator that was down for a week catches up on one slot",
 		now: "13:30",
 		status: since("2026-03-01T00:00Z", "2026-03-03T13:00Z"),
 		due: "13:00",
 		next: "14:00",
 	},
 	{
-		rule: "also of a dense schedule",
+		rule: "an operator that was down catches up on one slot of a dense schedule",
 		now: "13:30:30",
 		status: since("2026-03-01T00:00Z", "2026-03-03T13:00Z", cron("* * * * *")),
 		spec: cron("* * * * *"),
@@ -114,7 +114,7 @@ test.each<{
 		next: "13:31",
 	},
 	{
-		rule: "and of a rare one, days ago",
+		rule: "an operator that was down catches up on one slot of a rare schedule, days later",
 		now: "13:30",
 		status: since("2026-03-01T00:00Z", undefined, cron("0 6 * * SUN")),
 		spec: cron("0 6 * * SUN"),
@@ -130,7 +130,7 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "and is given up after it",
+		rule: "a slot is skipped after its deadline",
 		now: "13:01:00.001",
 		status: since("03:00"),
 		spec: within(60),
@@ -147,21 +147,21 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "and is due when that has ended",
+		rule: "a slot that waited is due when the other Run has ended",
 		now: "13:20",
 		status: since("03:00", "12:00"),
 		due: "13:00",
 		next: "14:00",
 	},
 	{
-		rule: "of slots that waited the latest is due: they don't pile up",
+		rule: "of several slots that waited only the latest is due",
 		now: "15:20",
 		status: since("03:00", "12:00"),
 		due: "15:00",
 		next: "16:00",
 	},
 	{
-		rule: "a slot that waited longer than its deadline is given up",
+		rule: "a slot that waited longer than its deadline is skipped",
 		now: "13:20",
 		status: since("03:00", "12:00"),
 		spec: within(600),
@@ -170,7 +170,7 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "also while another Run is active",
+		rule: "a slot past its deadline is skipped while another Run is active",
 		now: "13:20",
 		status: since("03:00", "12:00"),
 		spec: within(600),
@@ -180,7 +180,7 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "a slot that was given up is not given up again",
+		rule: "a skipped slot is not skipped again",
 		now: "13:30",
 		status: since("13:00", "12:00"),
 		spec: within(600),
@@ -188,7 +188,7 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "and the one after it is due in its turn",
+		rule: "the slot after a skipped one is due in its turn",
 		now: "14:00:05",
 		status: since("13:00", "12:00"),
 		spec: within(600),
@@ -204,14 +204,14 @@ test.each<{
 		next: undefined,
 	},
 	{
-		rule: "one that was resumed makes up for nothing",
+		rule: "a resumed schedule catches up on nothing",
 		now: "13:00:01",
 		status: { lastScheduleTime: rfc3339(at("05:00")) },
 		due: undefined,
 		next: "14:00",
 	},
 	{
-		rule: "an edited schedule makes up for nothing",
+		rule: "an edited schedule catches up on nothing",
 		now: "13:00:01",
 		status: since("03:00", "12:00", cron("*/5 * * * *")),
 		due: undefined,
@@ -226,35 +226,35 @@ test.each<{
 		next: "14:00",
 	},
 	{
-		rule: "a clock that jumps ahead makes one slot due",
+		rule: "one slot is due after the clock jumps ahead",
 		now: "2026-03-20T13:30Z",
 		status: since("03:00", "12:00"),
 		due: "2026-03-20T13:00",
 		next: "2026-03-20T14:00",
 	},
 	{
-		rule: "a slot doesn't come again when the clock goes back to before it",
+		rule: "a slot does not repeat when the clock goes back before it",
 		now: "12:59:58",
 		status: since("03:00", "13:00"),
 		due: undefined,
 		next: "14:00",
 	},
 	{
-		rule: "nor when the clock gets there again",
+		rule: "a slot does not repeat when the clock reaches it again",
 		now: "13:00:00",
 		status: since("03:00", "13:00"),
 		due: undefined,
 		next: "14:00",
 	},
 	{
-		rule: "a clock that was far ahead stops no schedule",
+		rule: "a schedule goes on after the clock was far ahead",
 		now: "12:30",
 		status: since("03:00", "2031-01-01T00:00Z"),
 		due: undefined,
 		next: "13:00",
 	},
 	{
-		rule: "nor does one that was ahead when the schedule was made",
+		rule: "a schedule goes on if the clock was ahead when it was created",
 		now: "12:30",
 		status: since("2031-01-01T00:30Z"),
 		due: undefined,
@@ -273,11 +273,11 @@ test.each<{
 	const { dueMs, missedMs, nextMs, lastMs, schedule } = found;
 	expect([dueMs, missedMs, nextMs].map(text)).toEqual([due, missed, next]);
 	if (due) expect(text(lastMs)).toBe(due);
-	// What was given up stays so.
+	// A skipped slot stays skipped.
 	if (missed) expect(schedule?.since).toBe(`2026-03-10T${missed}:00Z`);
 });
 
-test("a schedule runs on from the moment at which the clock was set right", () => {
+test("a schedule continues from the moment at which the clock was corrected", () => {
 	const wrong = since("03:00", "2031-01-01T00:00Z");
 	const set = timing("12:30", wrong);
 	expect(set.lastMs).toBeUndefined();
@@ -285,13 +285,13 @@ test("a schedule runs on from the moment at which the clock was set right", () =
 	expect(text(timing("13:00", status).dueMs)).toBe("13:00");
 });
 
-test("a schedule stays in force from when it was first seen", () => {
+test("a schedule counts from when it was first seen", () => {
 	const status = since("03:00");
 	expect(timing("12:30", status).schedule).toEqual(status.schedule);
 	expect(status.schedule?.since).toBe("2026-03-10T03:00:00Z");
 });
 
-test("a suspended Pipeline still tells when it last ran by the clock", () => {
+test("a suspended Pipeline still shows its last scheduled time", () => {
 	const spec = { ...hourly, suspend: true };
 	const { lastMs, schedule } = timing("12:30", since("03:00", "05:00"), spec);
 	expect([text(lastMs), schedule]).toEqual(["05:00", undefined]);

@@ -23,43 +23,43 @@ const berlin = { timeZone: "Europe/Berlin" };
 
 test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
 	[
-		"a time of day is meant in the time zone",
+		"a time of day is in the schedule's time zone",
 		{ type: "Daily", updateTime: "06:30", ...berlin },
 		"2026-01-01T05:29:00Z",
 		["2026-01-01T05:30Z", "2026-01-02T05:30Z"],
 	],
 	[
-		"and follows daylight saving time",
+		"a time of day follows daylight saving time",
 		{ type: "Daily", updateTime: "06:30", ...berlin },
 		"2026-03-27T23:00:00Z",
 		["2026-03-28T05:30Z", "2026-03-29T04:30Z"],
 	],
 	[
-		"a time of day that the clocks skip comes right after the gap, on that day too",
+		"a skipped time of day comes right after the gap, on the same day",
 		{ type: "Daily", updateTime: "02:30", ...berlin },
 		"2026-03-28T00:00:00Z",
 		["2026-03-28T01:30Z", "2026-03-29T01:00Z", "2026-03-30T00:30Z"],
 	],
 	[
-		"a time of day that occurs twice comes once",
+		"a repeated time of day comes once",
 		{ type: "Daily", updateTime: "02:30", ...berlin },
 		"2026-10-24T12:00:00Z",
 		["2026-10-25T00:30Z", "2026-10-26T01:30Z"],
 	],
 	[
-		"of several cron times in the gap one is left",
+		"several cron times in the gap become one",
 		{ cron: "*/20 2 * * *", ...berlin },
 		"2026-03-28T12:00:00Z",
 		["2026-03-29T01:00Z", "2026-03-30T00:00Z"],
 	],
 	[
-		"cron times that were shown before the clocks went back don't come again",
+		"cron times do not repeat when the clocks go back",
 		{ cron: "*/20 2 * * *", ...berlin },
 		"2026-10-25T01:10:00Z",
 		["2026-10-26T01:00Z", "2026-10-26T01:20Z"],
 	],
 	[
-		"cron takes days of the week by name",
+		"cron accepts names of weekdays",
 		{ cron: "0 12 * * MON-FRI" },
 		"2026-01-02T12:00:00Z",
 		["2026-01-05T12:00Z", "2026-01-06T12:00Z"],
@@ -71,7 +71,7 @@ test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
 		["2028-02-29T00:00Z"],
 	],
 	[
-		"an interval counts from the epoch, whatever the time zone",
+		"an interval counts from the epoch in any time zone",
 		{ type: "Interval", interval: "1h30m", ...berlin },
 		"2026-01-01T00:00:00Z",
 		["2026-01-01T01:30Z", "2026-01-01T03:00Z"],
@@ -93,7 +93,7 @@ test.each([
 	["0 0 30 2 *", "it never matches a date"],
 	["H * * * *", "H is not supported"],
 	["at six in the morning", "invalid characters"],
-])("cron %j is refused in words for people", (cron, words) => {
+])("cron %j is refused with the reason", (cron, words) => {
 	const parsed = parseSchedule({ type: "Cron", cron, timeZone: "UTC" });
 	expect(parsed).toMatchObject({
 		problem: {
@@ -110,7 +110,7 @@ test("an unknown time zone is refused", () => {
 	});
 });
 
-test("of all missed slots the latest counts, however long ago and however dense they were", () => {
+test("of all missed slots the latest counts, however old and dense they are", () => {
 	const at = Date.parse;
 	const yearly = scheduleOf({ cron: "0 0 1 1 *" });
 	expect(latestSlot(yearly, at("2020-06-01"), at("2026-06-01"))).toBe(
@@ -122,7 +122,7 @@ test("of all missed slots the latest counts, however long ago and however dense 
 	);
 });
 
-test("no slot is missed between two of them, and the one that is now counts", () => {
+test("between two slots none is missed, and a slot counts from its own instant", () => {
 	const hourly = scheduleOf({ type: "Interval", interval: "1h" });
 	const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);
 	expect(latestSlot(hourly, at("12:00:00"), at("12:59:59"))).toBeUndefined();

@@ -23,7 +23,7 @@ function reasonOf(changes: Partial<References>): string | undefined {
 	return "problem" in resolved ? resolved.problem.reason : undefined;
 }
 
-test("a settled Pipeline has its table, its columns and where they go", () => {
+test("a resolved Pipeline has a table, columns and a destination", () => {
 	expect(resolveTarget(settled)).toMatchObject({
 		target: {
 			strategy: "Incremental",
@@ -37,7 +37,7 @@ test("a settled Pipeline has its table, its columns and where they go", () => {
 	});
 });
 
-test("without the column Date the whole table is loaded each time", () => {
+test("without the column Date, each Run loads the whole table", () => {
 	const pipeline = pipelineOf({
 		table: { columns: ["Body"], onIncompatible: "Fail" },
 	});
@@ -73,7 +73,7 @@ test.each<[string, Partial<References>, string]>([
 		"DestinationNotReady",
 	],
 	[
-		"a Destination whose check speaks of an earlier spec",
+		"a Destination whose check was of an earlier spec",
 		{
 			destination: {
 				...destinationOf(),
@@ -82,11 +82,11 @@ test.each<[string, Partial<References>, string]>([
 		},
 		"DestinationNotReady",
 	],
-])("%s can't be loaded", (_, changes, reason) => {
+])("%s is a problem", (_, changes, reason) => {
 	expect(reasonOf(changes)).toBe(reason);
 });
 
-test("what a Destination says of itself is what its Pipelines say", () => {
+test("a Pipeline repeats the problem of its Destination", () => {
 	const destination = destinationOf("files", "f.duckdb", failing);
 	expect(resolveTarget({ ...settled, destination })).toMatchObject({
 		problem: { message: expect.stringContaining("(CheckFailed): disk full") },
@@ -103,17 +103,17 @@ const younger = "2026-03-02T00:00:00Z";
 
 test.each<[string, References["others"], string | undefined]>([
 	[
-		"an older Pipeline has the table, in whatever case",
+		"an older Pipeline has the table, in any case of letters",
 		[{ pipeline: rival(older), destination: destinationOf() }],
 		"TableConflict",
 	],
 	[
-		"another Destination of the same file is the same warehouse",
+		"another Destination with the same file is the same warehouse",
 		[{ pipeline: rival(older), destination: destinationOf("alias") }],
 		"TableConflict",
 	],
 	[
-		"a younger Pipeline takes nothing away",
+		"a younger Pipeline does not take the table",
 		[{ pipeline: rival(younger), destination: destinationOf() }],
 		undefined,
 	],
@@ -136,7 +136,7 @@ test.each<[string, References["others"], string | undefined]>([
 	expect(reasonOf({ others })).toBe(reason);
 });
 
-test("in BigQuery each table is written to by one Run at a time", () => {
+test("in BigQuery, one Run at a time writes to a table", () => {
 	expect(
 		resolveTarget({ ...settled, destination: bigQueryOf() }),
 	).toMatchObject({
@@ -147,7 +147,7 @@ test("in BigQuery each table is written to by one Run at a time", () => {
 	});
 });
 
-test("BigQuery's tables of one name in two cases are two", () => {
+test("in BigQuery, table names differ by case", () => {
 	const reasonWith = (table: string) =>
 		reasonOf({
 			destination: bigQueryOf(),

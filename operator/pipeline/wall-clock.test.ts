@@ -25,7 +25,7 @@ test.each([
 	// Midnight itself is skipped.
 	["America/Santiago", "2026-09-06T00:00:00", "2026-09-06T04:00:00Z"],
 ])(
-	"in %s clocks skip %s: it is the first instant after the gap",
+	"in %s the clocks skip %s, which becomes the first instant after the gap",
 	(zone, local, expected) => {
 		const found = instantOfWallTime(wall(local), zone);
 		expect(new Date(found).toISOString()).toBe(instant(expected));
@@ -37,14 +37,14 @@ test.each([
 	["America/New_York", "2026-11-01T01:00:00", "2026-11-01T05:00:00Z"],
 	["Australia/Lord_Howe", "2026-04-05T01:45:00", "2026-04-04T14:45:00Z"],
 ])(
-	"in %s %s occurs twice: it is the first of the two",
+	"in %s %s occurs twice and becomes the first of the two",
 	(zone, local, expected) => {
 		const found = instantOfWallTime(wall(local), zone);
 		expect(new Date(found).toISOString()).toBe(instant(expected));
 	},
 );
 
-test("a zone is known or it isn't", () => {
+test("only names of the IANA database are time zones", () => {
 	expect(isTimeZone("Europe/Berlin")).toBe(true);
 	expect(isTimeZone("Europe/Bärlin")).toBe(false);
 });

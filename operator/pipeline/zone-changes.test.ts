@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { parseSchedule } from "./schedule.ts";
 
 /*
- * Every change of clocks in many zones over many years, against a scan of all minutes around it that knows nothing of
- * how schedules are computed: only what clocks on the wall show, and the rule of design §6.
+ * Checks every clock change of many time zones over many years. A scan of all minutes around the change, which reads only
+ * the wall clock, gives the expected slots: a wall time that does not exist runs at the first instant after the gap, and one
+ * that occurs twice runs once.
  */
 
 const zones = [
@@ -31,7 +32,7 @@ const crons: [string, (hour: number, minute: number) => boolean][] = [
 ];
 
 test.each(zones)(
-	"%s: schedules keep to the rule through every change of its clocks",
+	"%s: schedules follow the rule at every clock change",
 	(zone) => {
 		const clock = wallClock(zone);
 		const changes = changesOf(clock);

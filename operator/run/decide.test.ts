@@ -20,7 +20,7 @@ import { decide, decideStart } from "./decide.ts";
 import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
-test("a Run asks archive for the days that its Pipeline's rules say", () => {
+test("a Run asks archive for the days that its Pipeline's rules give", () => {
 	const actions = decide(stateOf(), now);
 	expect(types(actions)).toEqual(["writeStatus", "askManifest"]);
 	expect(statusOf(actions)).toMatchObject({
@@ -38,7 +38,7 @@ test("a Run asks archive for the days that its Pipeline's rules say", () => {
 	});
 });
 
-test("a Run without an owner becomes its Pipeline's", () => {
+test("a Run without an owner is adopted by its Pipeline", () => {
 	const actions = decide(stateOf({ run: runOf("r") }), now);
 	expect(types(actions)[0]).toBe("adopt");
 });
@@ -51,7 +51,7 @@ test("a Run of an earlier Pipeline of the same name is left to garbage collectio
 	expect(reasonOf(actions)).toBe("PipelineNotFound");
 });
 
-test("who made a Run is told by its annotation", () => {
+test("a Run's annotation says what created it", () => {
 	const run = owned(runOf("r"));
 	run.metadata.annotations = { "tidemill.dev/trigger": "API" };
 	expect(statusOf(decide(stateOf({ run }), now)).trigger).toBe("API");
@@ -98,7 +98,7 @@ function start(given: ManifestAnswer) {
 	return decideStart(stateOf(), asked.target, given, now);
 }
 
-test("the status says what is loaded before the Job is there, and never the manifest's URL", () => {
+test("the status says what is loaded before the Job starts, and never has the manifest's URL", () => {
 	const actions = start(answer);
 	expect(types(actions)).toEqual([
 		"writeStatus",
@@ -120,7 +120,7 @@ test("the status says what is loaded before the Job is there, and never the mani
 	expect(JSON.stringify(job)).not.toContain("signature");
 });
 
-test("the Job is told whom to trust beside the public authorities, if archive says so", () => {
+test("the Job trusts the authorities that archive names, beside the public ones", () => {
 	const inputOf = (given: ManifestAnswer) => {
 		const job = start(given).find((action) => action.type === "startJob");
 		const { data } = job!.runJob.secret;
@@ -132,7 +132,7 @@ test("the Job is told whom to trust beside the public authorities, if archive sa
 	expect(inputOf(answer)).not.toHaveProperty("authorities");
 });
 
-test("an archive that can't answer now is asked again; one that refuses ends the Run", () => {
+test("an archive that can't answer yet is asked again, and one that refuses ends the Run", () => {
 	const error = { code: "X", message: "No S3.", retryable: true };
 	const later = start({ ok: false, error });
 	expect(types(later)).toEqual(["writeStatus", "lookAgain"]);
@@ -144,7 +144,7 @@ test("an archive that can't answer now is asked again; one that refuses ends the
 	});
 });
 
-test("what a Job brought is recorded before the Job is removed", () => {
+test("a Job's result is recorded before the Job is removed", () => {
 	const pods = [podWith(undefined, 75), podWith(loaded, 0)];
 	const actions = decide(stateOf({ job: jobWith("Complete"), pods }), now);
 	expect(types(actions)).toEqual([
@@ -181,10 +181,10 @@ test("a Job that failed gives the Run its error", () => {
 const cancelled = owned(runOf("r", undefined, { spec: { cancel: true } }));
 
 test.each<[string, Partial<RunState>, string]>([
-	["before its Job is there", {}, "Cancelled"],
-	["while its Job is at work", { job: jobWith() }, "Cancelled"],
+	["before it has a Job", {}, "Cancelled"],
+	["while its Job runs", { job: jobWith() }, "Cancelled"],
 	[
-		"when its Job has succeeded already",
+		"after its Job has succeeded",
 		{ job: jobWith("Complete"), pods: [podWith(loaded, 0)] },
 		"Succeeded",
 	],
@@ -194,7 +194,7 @@ test.each<[string, Partial<RunState>, string]>([
 	expect(types(actions).at(-1)).toBe("removeJob");
 });
 
-test("a Run that has ended is left alone, but for a Job that is still there", () => {
+test("a Run that has ended is left alone, except that its Job is removed", () => {
 	const run = owned(
 		runOf("r", {
 			phase: "Succeeded",

@@ -74,11 +74,11 @@ test("a Run whose image can't be pulled says so while it waits", () => {
 	);
 });
 
-test("and still when its time is over and its Pod is gone", () => {
+test("a Run whose image can't be pulled still says so after it ran out of time and its Pod is gone", () => {
 	const pods = [waiting("ImagePullBackOff", 'Back-off pulling "tidemil:1"')];
 	const before = stateOf({ run: loading(), job: jobWith(), pods });
 	const seen = loading(statusOf(decide(before, now)));
-	// Its Pods go before the Job says that it has failed.
+	// The Pods go before the Job has failed.
 	const run = loading(
 		statusOf(decide(stateOf({ run: seen, job: jobWith() }), now)),
 	);
@@ -105,7 +105,7 @@ test.each<[string, Job, Pod[], string]>([
 	],
 	["lost with its node", backoffLimit, [], "BackoffLimitExceeded"],
 	[
-		"ended without a word",
+		"ended without a result",
 		backoffLimit,
 		[podWith(undefined, 1)],
 		"ResultMissing",
@@ -125,7 +125,7 @@ test.each<[string, Job, Pod[], string]>([
 	]);
 });
 
-test("an evicted Pod that is replaced ends nothing", () => {
+test("an evicted Pod that is replaced does not end the Run", () => {
 	const pods = [
 		pod({ phase: "Failed", reason: "Evicted" }),
 		pod({ phase: "Running" }),
@@ -145,13 +145,13 @@ test("a Run whose Job was deleted ends, and says so", () => {
 	});
 });
 
-test("a Run whose Job was never seen gets one: the operator died before it made it", () => {
+test("a Run whose Job was never seen gets one, since the operator died before it created the Job", () => {
 	const { attempts: _, ...status } = loading().status!;
 	const actions = decide(stateOf({ run: owned(runOf("r", status)) }), now);
 	expect(types(actions)).toContain("askManifest");
 });
 
-test("one row is a row", () => {
+test("a message says row or rows, as it should be", () => {
 	const one = { ...loaded, rows: 1 } as JobResult;
 	const state = { job: jobWith("Complete"), pods: [podWith(one, 0)] };
 	const { conditions } = statusOf(decide(stateOf(state), now));
@@ -180,14 +180,14 @@ const answer: ManifestAnswer = {
 	expiresAt: "2026-04-01T00:00:00Z",
 };
 
-test("a Job whose links have expired is replaced by one with new links, in what time is left", () => {
+test("a Job whose links have expired is replaced by one with new links, for the time that is left", () => {
 	const renewal = decide(stateOf(expired), now);
 	expect(types(renewal)).toEqual(["writeStatus", "removeJob"]);
 	const status = statusOf(renewal);
 	expect(status).toMatchObject({ phase: "Pending" });
 	expect(status.completionTime).toBeUndefined();
 
-	// The Job is gone: it was removed, not deleted by somebody.
+	// The Job is gone because it was removed. Nobody deleted it.
 	const state = stateOf({ run: owned(runOf("r", status)) });
 	const asked = decide(state, now).at(-1)!;
 	if (asked.type !== "askManifest") throw new Error(asked.type);
@@ -196,13 +196,13 @@ test("a Job whose links have expired is replaced by one with new links, in what 
 	expect(statusOf(started).startTime).toBe("2026-03-31T11:45:00Z");
 	const job = started.find(({ type }) => type === "startJob");
 	expect(job).toMatchObject({
-		// Of an hour a quarter is over.
+		// A quarter of the hour is over.
 		runJob: { job: { spec: { activeDeadlineSeconds: 2700 } } },
 	});
 });
 
 test.each([
-	["whose time is over", loading({ startTime: "2026-03-31T10:59:00Z" })],
+	["that is out of time", loading({ startTime: "2026-03-31T10:59:00Z" })],
 	[
 		"that is cancelled",
 		{ ...loading(), spec: { ...loading().spec, cancel: true } },
@@ -215,7 +215,7 @@ test.each([
 	});
 });
 
-test("the time of a Run begins with its Job", () => {
+test("a Run's time begins when its Job starts", () => {
 	const status = statusOf(decideRefused(loading(), "A quota.", now));
 	expect(status.startTime).toBeUndefined();
 	const state = stateOf();

@@ -38,19 +38,19 @@ function plan(inputs: Inputs) {
 }
 
 test.each<[string, Inputs, [string, string]]>([
-	["the first run loads all that is retained", {}, ["2026-03-01", today]],
+	["the first Run loads all retained days", {}, ["2026-03-01", today]],
 	[
-		"the next from the first day that wasn't closed, less the overwrite period",
+		"the next Run begins at the first day that wasn't closed, less the overwrite period",
 		{ lastSuccess: success },
 		["2026-03-29", today],
 	],
 	[
-		"without an overwrite period from the first day that wasn't closed",
+		"without an overwrite period, a Run begins at the first day that wasn't closed",
 		{ lastSuccess: success, spec: { overwritePeriodDays: 0 } },
 		["2026-03-30", today],
 	],
 	[
-		"columns in another order are the same table",
+		"columns in another order are the same layout",
 		{
 			lastSuccess: {
 				...success,
@@ -60,34 +60,34 @@ test.each<[string, Inputs, [string, string]]>([
 		["2026-03-29", today],
 	],
 	[
-		"another Source is another table to fill",
+		"another Source fills the table from the start",
 		{
 			lastSuccess: { ...success, layout: { ...layout, sourceKey: "other" } },
 		},
 		["2026-03-01", today],
 	],
 	[
-		"so is another column",
+		"another column fills the table from the start",
 		{ lastSuccess: { ...success, layout: { ...layout, columns: ["body"] } } },
 		["2026-03-01", today],
 	],
 	[
-		"a full reload always loads all",
+		"a full reload always loads all retained days",
 		{ layout: fullReload, lastSuccess: { ...success, layout: fullReload } },
 		["2026-03-01", today],
 	],
 	[
-		"the range's start holds",
+		"the range's start is respected",
 		{ spec: { dateRange: { start: "2026-03-15", end: "Today" } } },
 		["2026-03-15", today],
 	],
 	[
-		"but brings back nothing that is no longer retained",
+		"the range's start does not bring back days that are no longer retained",
 		{ spec: { dateRange: { start: "2026-01-01", end: "Today" } } },
 		["2026-03-01", today],
 	],
 	[
-		"the range's end holds",
+		"the range's end is respected",
 		{ spec: { dateRange: { end: "2026-03-10" } } },
 		["2026-03-01", "2026-03-10"],
 	],
@@ -97,7 +97,7 @@ test.each<[string, Inputs, [string, string]]>([
 		["2026-03-01", today],
 	],
 	[
-		"a range that is loaded for good leaves nothing to do",
+		"a range whose days are all closed leaves nothing to load",
 		{ lastSuccess: success, spec: { dateRange: { end: "2026-03-10" } } },
 		["2026-03-29", "2026-03-10"],
 	],
@@ -110,7 +110,7 @@ test.each<[string, Inputs, [string, string]]>([
 		["2026-03-05", "2026-03-06"],
 	],
 	[
-		"of chosen days those are left whose events are retained",
+		"of chosen days only the retained ones are loaded",
 		{ chosen: { start: "2026-02-01", end: "2026-03-02" } },
 		["2026-03-01", "2026-03-02"],
 	],
@@ -120,7 +120,7 @@ test.each<[string, Inputs, [string, string]]>([
 
 test.each<[string, Inputs, string]>([
 	[
-		"days whose events are gone are not emptied",
+		"days whose events are no longer retained are not emptied",
 		{ chosen: { start: "2026-01-01", end: "2026-02-28" } },
 		"DatesNotRetained",
 	],
@@ -136,13 +136,13 @@ test.each<[string, Inputs, string]>([
 test.each<[lastRun: string, thisRun: string, start: string]>([
 	["2026-03-30T23:58:00Z", "2026-03-30T23:59:00Z", "2026-03-30"],
 	["2026-03-30T23:58:00Z", "2026-03-31T00:03:00Z", "2026-03-30"],
-	// A day gets events for five minutes after its midnight (design §5), so this one may still lack some.
+	// A day may get events until five minutes after its midnight, so this one may still lack some.
 	["2026-03-31T00:03:00Z", "2026-03-31T00:10:00Z", "2026-03-30"],
 	["2026-03-31T00:04:59Z", "2026-03-31T10:00:00Z", "2026-03-30"],
 	["2026-03-31T00:05:00Z", "2026-03-31T00:10:00Z", "2026-03-31"],
 	["2026-03-30T23:58:00Z", "2026-04-02T12:00:00Z", "2026-03-30"],
 ])(
-	"overwrite 0: after the run of %s, that of %s begins with %s, so that no event is missed across midnight",
+	"without an overwrite period, after the Run of %s that of %s begins with %s and misses no event across midnight",
 	(lastRun, thisRun, start) => {
 		const lastSuccess = {
 			snapshotTime: lastRun,
@@ -159,7 +159,7 @@ test.each<[lastRun: string, thisRun: string, start: string]>([
 );
 
 test.each(Array.from({ length: 31 }, (_, days) => days))(
-	"an overwrite period of %i days goes back by as many, and no further than is retained",
+	"an overwrite period of %i days goes back that far, within the retained days",
 	(overwritePeriodDays) => {
 		const { spec } = pipelineOf({ overwritePeriodDays });
 		const start = addDays("2026-03-30", -overwritePeriodDays);
@@ -180,7 +180,7 @@ test("a range that begins in the future has no days yet", () => {
 	expect(datesBetween(plan.start, plan.end)).toEqual([]);
 });
 
-test("a failed run in between doesn't count: days are counted from the last that succeeded", () => {
+test("days count from the last Run that succeeded, not from a failed Run after it", () => {
 	const fail = runOf("failed", {
 		phase: "Failed",
 		completionTime: "2026-03-30T12:00:00Z",

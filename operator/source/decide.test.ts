@@ -85,7 +85,7 @@ function readyIn(actions: SourceAction[]) {
 	return ready;
 }
 
-test("a Source without keys gets some", () => {
+test("a Source without keys gets new ones", () => {
 	expect(decide(stateWith({ keys: "absent" }), now)).toEqual([
 		{ type: "issueKeys", rotation: undefined },
 	]);
@@ -98,33 +98,36 @@ function annotated(rotation: string): Source {
 }
 
 test.each<[string, Partial<SourceState>, boolean]>([
-	["a new one", { source: annotated("today") }, true],
+	["a first value", { source: annotated("today") }, true],
 	[
-		"another one",
+		"another value",
 		{ source: annotated("today"), keys: { ...keys, rotation: "before" } },
 		true,
 	],
 	[
-		"the one it was rotated for",
+		"the value it was rotated for",
 		{ source: annotated("today"), keys: { ...keys, rotation: "today" } },
 		false,
 	],
-	["none any more", { keys: { ...keys, rotation: "before" } }, false],
+	["no value any longer", { keys: { ...keys, rotation: "before" } }, false],
 	[
-		"one, and keys that are damaged",
+		"a value, but damaged keys,",
 		{ source: annotated("x"), keys: "invalid" },
 		false,
 	],
-])("a Source whose rotate-url has %s", (_, part, rotated) => {
-	const types = decide(stateWith(part), now).map(({ type }) => type);
-	expect(types.includes("rotateURL")).toBe(rotated);
-});
+])(
+	"whether a Source rotates its URL if rotate-url has %s",
+	(_, part, rotated) => {
+		const types = decide(stateWith(part), now).map(({ type }) => type);
+		expect(types.includes("rotateURL")).toBe(rotated);
+	},
+);
 
 test.each([
 	[5, "Unknown", "Pending", "Normal", 25_000],
 	[31, "False", "Error", "Warning", undefined],
 ])(
-	"a Secret that is missing %d s after the Source came is told as %s",
+	"a Secret that is missing %d s after the Source was created makes Ready %s",
 	(age, ...expected) => {
 		const source = withAuthorization(customToken);
 		const createdMs = now - age * 1000;
@@ -165,13 +168,13 @@ test("a published Source is Active with its URL", () => {
 	);
 });
 
-test("a status that says so already is not written again", () => {
+test("an unchanged status is not written again", () => {
 	const status = statusIn(decide(stateWith(), now))!;
 	const source = { ...sourceWith(), status };
 	expect(decide(stateWith({ source }), now + 60_000)).toEqual([]);
 });
 
-test("a route on its way changes nothing yet; one that can't be published is named", () => {
+test("a route that is being published changes nothing yet, and one that can't be published is reported", () => {
 	expect(decide(stateWith({ published: undefined }), now)).toEqual([]);
 	const publishTrouble = "NATS does not answer";
 	expect(
@@ -183,7 +186,7 @@ test("a route on its way changes nothing yet; one that can't be published is nam
 	});
 });
 
-test("a token's digest is in the route, without the line end that echo leaves", () => {
+test("a token's digest ignores the line end that echo adds", () => {
 	const source = withAuthorization(customToken);
 	const published = routeOf(source, keys, {
 		type: "CustomToken",
@@ -259,7 +262,7 @@ test.each<[string, Partial<SourceState>]>([
 		},
 	],
 	["KeysSecretInvalid", { keys: "invalid" }],
-])("%s is an error with a warning Event", (reason, part) => {
+])("%s is an error with a warning KubeEvent", (reason, part) => {
 	const actions = decide(stateWith(part), now);
 	expect(statusIn(actions)?.phase).toBe("Error");
 	expect(readyIn(actions)).toMatchObject({ status: "False", reason });
@@ -268,7 +271,7 @@ test.each<[string, Partial<SourceState>]>([
 	);
 });
 
-test("a suspended Source says so and warns nobody", () => {
+test("a suspended Source says so without a warning", () => {
 	const source = sourceWith({ suspend: true });
 	const actions = decide(stateWith({ source }), now);
 	expect(statusIn(actions)?.phase).toBe("Suspended");
@@ -281,13 +284,13 @@ test("a suspended Source says so and warns nobody", () => {
 	);
 });
 
-test("keys that were there before the Source are told of once", () => {
+test("keys that are older than the Source are reported", () => {
 	expect(decide(stateWith({ keysAdopted: true }), now)).toContainEqual(
 		expect.objectContaining({ type: "recordKubeEvent", reason: "URLAdopted" }),
 	);
 });
 
-test("the ledger's facts follow at most once in ten seconds", () => {
+test("the status follows the ledger at most once in ten seconds", () => {
 	const status = statusIn(decide(stateWith(), now))!;
 	const source = { ...sourceWith(), status };
 	const ledger = {
@@ -315,7 +318,7 @@ test("the ledger's facts follow at most once in ten seconds", () => {
 		counts: { accepted: 6, archived: 5, quarantined: 1 },
 		retention: { days: 31, enforcedBy: "Lifecycle" },
 	});
-	// What a person did is shown at once.
+	// A person's change shows at once.
 	const suspended = { ...sourceWith({ suspend: true }), status };
 	expect(
 		statusIn(
@@ -327,13 +330,13 @@ test("the ledger's facts follow at most once in ten seconds", () => {
 	).toBe("Suspended");
 });
 
-test("facts stay in view while the ledger can't be read", () => {
+test("the status keeps its facts while the ledger can't be read", () => {
 	const status = { counts: { archived: 5 }, firstEventDate: "2026-02-28" };
 	const source = { ...sourceWith(), status };
 	expect(statusIn(decide(stateWith({ source }), now))).toMatchObject(status);
 });
 
-test("only deletionPolicy Delete asks to be heard of before a deletion, which is another's to do", () => {
+test("only deletionPolicy Delete sets a finalizer, and a deletion is left to its own controller", () => {
 	expect(decide(stateWith(), now)).not.toContainEqual(
 		expect.objectContaining({ type: "setFinalizers" }),
 	);
@@ -346,7 +349,7 @@ test("only deletionPolicy Delete asks to be heard of before a deletion, which is
 	expect(decide(stateWith({ source }), now)).toEqual([]);
 });
 
-test("a key whose events were deleted is served to nobody", () => {
+test("a key whose events were deleted is never served again", () => {
 	const actions = decide(stateWith({ claimant: buried }), now);
 	expect(readyIn(actions)).toMatchObject({
 		status: "False",

@@ -25,7 +25,7 @@ function statusAfter(plan: TrackingPlan, fault?: string) {
 	return action?.type === "writeStatus" ? action.status : plan.status;
 }
 
-test("a valid plan is ready and counts its types, once", () => {
+test("a valid plan is Ready and counts its types, once", () => {
 	const status = statusAfter(planWith());
 	expect(status).toMatchObject({
 		observedGeneration: 2,
@@ -35,7 +35,7 @@ test("a valid plan is ready and counts its types, once", () => {
 	expect(decide(planWith(status), undefined, now + 60_000)).toEqual([]);
 });
 
-test("an invalid one says why, with a Warning, once for each fault", () => {
+test("an invalid plan says why, with one warning for each fault", () => {
 	const actions = decide(planWith(), "spec.common is wrong.", now);
 	expect(actions[1]).toMatchObject({
 		severity: "Warning",

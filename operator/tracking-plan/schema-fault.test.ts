@@ -72,18 +72,18 @@ test.each([
 		{ $ref: "https://example.com/order.json" },
 		"can't be used: can't resolve reference https://example.com/order.json",
 	],
-])("%s is told", (_, schema, words) => {
+])("%s is reported", (_, schema, words) => {
 	expect(fault(schema)).toContain(words);
 });
 
-test("the schema of every event is looked at, too", () => {
+test("the schema of every event is checked", () => {
 	const spec = { ...plan({}), common: { required: "id" } };
 	expect(schemaFault(spec)).toBe(
 		"spec.common is not JSON Schema 2020-12: /required must be array.",
 	);
 });
 
-test("a plan of five hundred types is judged, and nothing of it is kept", () => {
+test("a plan of five hundred types is checked, and no memory is kept", () => {
 	const events = Array.from({ length: 500 }, (_, index) => ({
 		type: `type-${index}`,
 		schema: {

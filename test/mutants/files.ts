@@ -2,8 +2,8 @@
 export const decisions = [
 	"kube/lease/decide.ts",
 	"operator/**/decide.ts",
-	"operator/run/{plan-dates,turn,follow}.ts",
-	"operator/pipeline/{timing,schedule}.ts",
+	"operator/run/{plan-dates,follow,transition}.ts",
+	"operator/pipeline/{bigquery-quota,report,run-history,schedule,target}.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",
 	"ingest/receive/commit/{committer,claims,frame-builder,fair-selection}.ts",

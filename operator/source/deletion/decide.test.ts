@@ -66,7 +66,7 @@ const away: DeletionAnswer = {
 	error: { code: "x", message: "Archive is away.", retryable: true },
 };
 
-test("a Source that isn't being deleted, or whose finalizer is gone, is left alone", () => {
+test("a Source that isn't being deleted, or has no finalizer, is left alone", () => {
 	const alive = sourceWith();
 	delete alive.metadata.deletionTimestamp;
 	expect(decide(stateWith({ source: alive }))).toEqual([]);
@@ -75,16 +75,16 @@ test("a Source that isn't being deleted, or whose finalizer is gone, is left alo
 	expect(decide(stateWith({ source: free }))).toEqual([]);
 });
 
-test("with Retain, also by a change of mind, the Source goes and all else stays", () => {
+test("with Retain, even if it is set late, the Source goes and all else stays", () => {
 	const source = sourceWith({}, "Retain");
 	expect(decide(stateWith({ source }))).toEqual([letGo]);
 });
 
-test("first of all the key goes out of use", () => {
+test("the source key goes out of use first", () => {
 	expect(decide(stateWith())).toEqual([{ type: "buryKey", stored: keys }]);
 });
 
-test("should the Secret be gone already, the status says what to delete", () => {
+test("if the Secret is gone, the status says what to delete", () => {
 	const { sourceKey } = keys;
 	const source = sourceWith({ sourceKey, shard: 3 });
 	for (const keys of ["absent", "invalid"] as const)
@@ -93,11 +93,11 @@ test("should the Secret be gone already, the status says what to delete", () => 
 		]);
 });
 
-test("a Source that never had keys just goes", () => {
+test("a Source that never had keys goes at once", () => {
 	expect(decide(stateWith({ keys: "absent" }))).toEqual([letGo]);
 });
 
-test("events that are another's are not deleted", () => {
+test("events of another Source are not deleted", () => {
 	const finished = [{ type: "deleteKeys" }, letGo];
 	expect(decide(stateWith({ hasRival: true }))).toEqual(finished);
 	expect(decideBuried(stateWith(), keys, "foreign", deletedMs)).toEqual(
@@ -123,7 +123,7 @@ test.each([
 		"Normal",
 	],
 ] as const)(
-	"it waits for %s, and says so",
+	"a deletion waits for %s, and says so",
 	(_, part, burial, reason, words, severity) => {
 		const state = stateWith({
 			...part,
@@ -143,7 +143,7 @@ test.each([
 	},
 );
 
-test("then archive is asked, and what it said last stays in view", () => {
+test("then archive is asked, and the status keeps its last answer meanwhile", () => {
 	const ask = {
 		type: "askArchive",
 		shard: 3,
@@ -160,7 +160,7 @@ test("then archive is asked, and what it said last stays in view", () => {
 	).toEqual([ask]);
 });
 
-test("an archive that can't is asked again, less and less often", () => {
+test("an archive that can't answer is asked again, less and less often", () => {
 	const source = sourceWith(
 		waiting("DeletionWaitsForArchive", "Archive is away."),
 	);
@@ -175,7 +175,7 @@ test("an archive that can't is asked again, less and less often", () => {
 	expect(again(86_400_000)).toEqual([{ type: "lookAgain", afterMs: 60_000 }]);
 });
 
-test("progress is written at most once in 10 s, and the rest is asked for at once", () => {
+test("progress is written at most once in ten seconds, and archive is asked for the rest at once", () => {
 	const source = sourceWith(waiting("DeletingEvents", "Archive deletes."));
 	const answer: DeletionAnswer = {
 		ok: true,
@@ -202,7 +202,7 @@ test("progress is written at most once in 10 s, and the rest is asked for at onc
 	]);
 });
 
-test("when nothing is left the Secret goes, and then the Source", () => {
+test("when no event is left, the Secret goes, and then the Source", () => {
 	const answer: DeletionAnswer = { ok: true, isDone: true, objects: 1 };
 	expect(decideAnswered(stateWith(), answer, deletedMs)).toEqual([
 		expect.objectContaining({

@@ -42,7 +42,7 @@ function namesOf(sources: Source[], secrets: Secret[]): string[] {
 	).map((route) => route.source);
 }
 
-test("the oldest Source is first; one without keys waits, one that goes wants no route", () => {
+test("the oldest Source comes first, and a Source without keys or in deletion has no route", () => {
 	const going = source("going", "2026-01-01T00:00:00Z");
 	going.metadata.deletionTimestamp = "2026-03-01T00:00:00Z";
 	const sources = [
@@ -76,7 +76,7 @@ test("a Source whose authorization can't be resolved is closed, never open", () 
 	}
 });
 
-test("keys are read back as they were issued, from the Source's own Secret alone", () => {
+test("keys are read back as they were issued, only from the Source's own Secret", () => {
 	const keys = newKeys(4);
 	expect(keys.sourceKey).toMatch(/^[0-9a-f]{32}$/);
 	const secret = stored(keysSecret({ namespace: "shop", name: "a" }, keys));

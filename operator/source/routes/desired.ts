@@ -7,8 +7,8 @@ import { keysSecretName, readKeys } from "../webhook/keys.ts";
 import { routeOf } from "../webhook/route.ts";
 
 /**
- * The routes that all Sources want, the oldest Source's first. A Source without keys has none yet, and one that is being
- * deleted has none any more.
+ * The routes that all Sources want, the oldest Source's first. A Source without keys, or one that is being deleted, has
+ * none.
  * @param secretOf A labelled Secret by namespace and name.
  */
 export function desiredRoutes(

@@ -12,16 +12,19 @@ test.each([
 	[{ preset: "Shopify" as const }, { header: "x-shopify-webhook-id" }],
 	[{ header: "idempotency-key" }, { header: "idempotency-key" }],
 	[{ bodyPointer: "/event/id" }, { bodyPointer: "/event/id" }],
-])("a Source with the key %o has receivers look at %o", (asked, place) => {
-	const source = sourceOf();
-	source.spec.webhook.idempotency = { key: asked, windowSeconds: 300 };
-	expect(routeOf(source, keys, { type: "None" }).idempotency).toEqual({
-		key: place,
-		windowSeconds: 300,
-	});
-});
+])(
+	"a Source with the idempotency key %o makes receivers look at %o",
+	(asked, place) => {
+		const source = sourceOf();
+		source.spec.webhook.idempotency = { key: asked, windowSeconds: 300 };
+		expect(routeOf(source, keys, { type: "None" }).idempotency).toEqual({
+			key: place,
+			windowSeconds: 300,
+		});
+	},
+);
 
-test("a Source without idempotency says nothing of it", () => {
+test("the route of a Source without idempotency has none", () => {
 	expect(routeOf(sourceOf(), keys, { type: "None" })).not.toHaveProperty(
 		"idempotency",
 	);
