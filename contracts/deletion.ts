@@ -12,11 +12,11 @@ export interface DeletionRequest {
 export type DeletionAnswer =
 	| {
 			ok: true;
-			/** No event of the Source is left in the bucket, and none in the stream that could still get there. */
+			/** No event of the Source is left in the bucket, nor in the stream on its way there. */
 			isDone: boolean;
 			/** Objects deleted for this request. */
 			objects: number;
-			/** When it isn't done: events of earlier dates than this are gone. */
+			/** While not done: events before this date are gone. */
 			remainsFrom?: UtcDate;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };

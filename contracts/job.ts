@@ -1,21 +1,21 @@
 import type { UtcDate } from "./utc-date.ts";
 
 /**
- * What operator hands to a Job, and what it gets back. The input is a JSON file mounted from a Secret that the Run (or
- * Destination) owns, since the manifest URL in it grants access; the result is the container's termination message.
+ * What operator hands to a Job and gets back. The input is a JSON file from a Secret that the Run or Destination owns,
+ * because its manifest URL grants access. The result is the container's termination message.
  */
 
-/** The paths and names that operator writes into the Pod template and the Job's process reads. */
+/** The paths that operator writes into the Pod template and the Job's process reads. */
 export const jobPaths = {
 	/** Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. */
 	input: "/var/run/tidemill/input",
-	/** emptyDir for downloaded objects. Handed on as env {@link jobEnv.scratch}. */
+	/** emptyDir for downloaded objects. Its path is the variable {@link jobEnv.scratch}. */
 	scratch: "/var/run/tidemill/scratch",
-	/** The DuckDB volume. Handed on as env {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
+	/** The DuckDB volume. Its path is the variable {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
 	warehouse: "/var/lib/tidemill/warehouse",
-	/** Secret volume with the key of a Google service account, `key.json`. Handed on as env {@link jobEnv.credentials}. */
+	/** Secret volume with a Google service account's `key.json`, the variable {@link jobEnv.credentials}. */
 	credentials: "/var/run/tidemill/credentials",
-	/** terminationMessagePath. Handed on as env {@link jobEnv.result}. */
+	/** terminationMessagePath, the variable {@link jobEnv.result}. */
 	result: "/dev/termination-log",
 } as const;
 
@@ -42,7 +42,7 @@ export interface BigQueryInput {
 	type: "BigQuery";
 	projectId: string;
 	dataset: string;
-	/** Where the dataset is, or is made. */
+	/** Where the dataset is or will be created. */
 	location: string;
 	createDataset: boolean;
 	/** Base URL of the API; Google's own when absent. */
@@ -57,15 +57,15 @@ export interface LoadInput {
 		name: string;
 		/** In table order. Captured headers are `header_<name>`. */
 		columns: TableColumn[];
-		/** What the destination should call this table when it makes it. */
+		/** Set as the table's description when the destination creates it. */
 		description: string;
 	};
 	strategy: Strategy;
-	/** The table doesn't fit `columns`: drop and make it anew (onIncompatible: Rebuild). */
+	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
 	rebuild: boolean;
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
 	manifestURL: string;
-	/** PEM certificates of the authorities that sign the object store's, beside the public ones. */
+	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
 	authorities?: string;
 }
 
@@ -88,7 +88,7 @@ export interface CheckInput {
 	destination: DestinationInput;
 }
 
-/** The termination message: at most 4,096 bytes (Kubernetes' own bound), so messages are cut to fit. */
+/** The termination message: at most 4,096 bytes (Kubernetes' limit), so messages are cut to fit. */
 export type JobResult =
 	| {
 			version: 1;
@@ -111,8 +111,8 @@ export interface JobError {
 /** Exit codes of `tidemill load` and `tidemill check` (sysexits.h). The Job's podFailurePolicy fails at once on `permanent`. */
 export const jobExitCode = {
 	succeeded: 0,
-	/** EX_TEMPFAIL: try again. */
+	/** EX_TEMPFAIL: a retry may help. */
 	retryable: 75,
-	/** EX_DATAERR: trying again can't help. */
+	/** EX_DATAERR: a retry can't help. */
 	permanent: 65,
 } as const;

@@ -2,8 +2,8 @@ import type { UtcDate } from "./utc-date.ts";
 
 /**
  * A Run's manifest: which objects hold the events of which dates, as of one instant. Archive writes it once per Run
- * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`); every attempt of the Run loads what it says. When its links run out,
- * the same events by new ones, to the objects that hold them then, are written beside it (`<Run uid>-2.json`, …).
+ * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`), and every attempt of the Run loads it. When its links expire, archive
+ * writes another manifest beside it (`<Run uid>-2.json`, …) with new links to the objects that hold the same events by then.
  */
 export interface Manifest {
 	version: 1;
@@ -11,21 +11,21 @@ export interface Manifest {
 	run: string;
 	account: string;
 	sourceKey: string;
-	/** Every event acknowledged before this instant, and none that is not archived, is in `dates`. RFC 3339. */
+	/** `dates` covers every event acknowledged before this instant, and only archived ones. RFC 3339. */
 	snapshotTime: string;
-	/** The latest date that can get no more events. */
+	/** The latest date that can gain no more events. */
 	closedThrough: UtcDate;
 	/** Date of the Source's first event; absent when it has none. */
 	firstEventDate?: UtcDate;
-	/** When the presigned URLs stop working, RFC 3339. */
+	/** When the presigned URLs expire, RFC 3339. */
 	expiresAt: string;
-	/** One entry for every date of the asked range, ascending, also when it holds no event. */
+	/** One entry for every date of the range, ascending, even without events. */
 	dates: ManifestDate[];
 }
 
 export interface ManifestDate {
 	date: UtcDate;
-	/** Events by the ledger: the sum of the objects' rows. */
+	/** The sum of the objects' rows. */
 	rows: number;
 	objects: ManifestObject[];
 }
@@ -33,7 +33,7 @@ export interface ManifestDate {
 export interface ManifestObject {
 	/** Object key, for errors and logs. */
 	key: string;
-	/** Presigned GET. A secret: whoever has it can read the object. */
+	/** Presigned GET. A secret: it lets anyone read the object. */
 	url: string;
 	rows: number;
 	bytes: number;
@@ -48,7 +48,7 @@ export interface ManifestRequest {
 	start?: UtcDate;
 	/** Latest date wanted. Archive clamps it to the snapshot's date. */
 	end?: UtcDate;
-	/** The links of the Run's manifest no longer work: give it new ones, if there is one. */
+	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 }
 
@@ -63,7 +63,7 @@ export type ManifestAnswer =
 			/** First and last date of the manifest; absent when the range is empty. */
 			dates?: { start: UtcDate; end: UtcDate };
 			expiresAt: string;
-			/** PEM certificates of the authorities that sign the store's, beside the public ones; absent when those are enough. */
+			/** PEM certificates of the authorities behind the store's certificate; absent when the public ones are enough. */
 			authorities?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };

@@ -1,16 +1,16 @@
 /**
- * Every name in NATS, in one place: subjects, streams and key-value buckets, with who writes and who reads.
+ * Every name in NATS: subjects, streams and key-value buckets, with their writers and readers.
  * One role creates each stream or bucket; the others wait for it.
  */
 
-/** Receive publishes frames here; the shard's stream takes this one subject. */
+/** Receive publishes frames here. It is the only subject of the shard's stream. */
 export function framesSubject(shard: number): string {
 	return `tidemill.frames.${shard}`;
 }
 
 /**
- * A shard's stream, created by archive when no stream takes the shard's subject. The epoch (64 random bits, hex) makes
- * a stream that was rebuilt from nothing a new one, so that its sequences never meet the object keys of the old one.
+ * A shard's stream. Archive creates it when no stream has the shard's subject. The epoch (64 random bits, hex) gives a
+ * rebuilt stream a new name, so its sequences never collide with the object keys of the old stream.
  */
 export function streamName(shard: number, epoch: string): string {
 	return `tidemill-frames-${shard}-${epoch}`;
@@ -27,20 +27,19 @@ export function deletionSubject(shard: number): string {
 }
 
 /**
- * Every JetStream server answers here with its own settings, `sync_interval` among them. It belongs to the system
- * account, which exports it as a service to Tidemill's account; receive and archive ask it, and serve no stream whose
- * server can't be shown to sync every write.
+ * Every JetStream server answers here with its settings, `sync_interval` among them. The system account exports the subject
+ * as a service to Tidemill's account. Receive and archive refuse a stream unless its server proves that it syncs every write.
  */
 export const serverStateSubject = "$SYS.REQ.SERVER.PING.JSZ";
 
 export const bucket = {
 	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
 	routes: "tidemill-routes",
-	/** Created and written by operator: source key → account, for life (`create` only). */
+	/** Created and written by operator: source key → account, forever (`create` only). */
 	claims: "tidemill-claims",
 	/**
-	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone); and
-	 * `next-stream.<shard>` → the name of a stream that isn't there yet.
+	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone), and
+	 * `next-stream.<shard>` → the name of a stream that is yet to be created.
 	 */
 	objectsDone: "tidemill-objects-done",
 	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
@@ -51,15 +50,15 @@ export const bucket = {
 	requests: "tidemill-requests",
 } as const;
 
-/** Created by api, whose replicas count requests in it: one counter (ADR-49) per window and subject, in memory. */
+/** Created by api. Its replicas count requests here: one counter (ADR-49) per window and subject, in memory. */
 export const rates = {
 	stream: "tidemill-rates",
 	subject: (window: number | "*", subject: string) =>
 		`tidemill.rates.${window}.${subject}`,
 } as const;
 
-/** Largest frame, and so the least `max_payload` that NATS must allow: 8 MiB. */
+/** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */
 export const maxFrameBytes = 8 * 1024 * 1024;
 
-/** JetStream's window for repeated message ids. A publish is repeated for 60 s at most, far inside it. */
+/** JetStream's window for repeated message ids. A publish is retried for 60 s at most, well inside it. */
 export const duplicateWindowMs = 5 * 60_000;

@@ -1,6 +1,6 @@
 /**
- * What receive must know to accept events for one Source. Written by operator into the routes bucket under
- * {@link routeKey}; replaced whole on every change. Nothing in it is a usable secret.
+ * What receive needs to accept events for one Source. Operator writes it to the routes bucket under {@link routeKey} and
+ * replaces it whole on every change. It holds no usable secret.
  */
 export interface Route {
 	version: 1;
@@ -8,34 +8,34 @@ export interface Route {
 	account: string;
 	/** metadata.name of the Source, for logs and metrics. */
 	source: string;
-	/** 128 random bits as 32 lower-case hex digits. For life: it names the data. */
+	/** 128 random bits as 32 lower-case hex digits. It never changes, because it names the data. */
 	sourceKey: string;
-	/** SHA-256 of the url key, hex: rotation changes the url key alone. */
+	/** SHA-256 of the url key, hex. A rotation changes only the url key. */
 	urlKeyDigest: string;
-	/** The shard whose stream takes this Source's events; fixed when the source key is issued. */
+	/** The shard whose stream holds this Source's events; fixed when the source key is issued. */
 	shard: number;
 	suspended: boolean;
 	authorization:
 		| { type: "None" }
-		/** SHA-256 digests (hex) of the tokens that are accepted. */
+		/** SHA-256 digests (hex) of the accepted tokens. */
 		| { type: "CustomToken"; digests: string[] }
 		| SignatureAuthorization
-		/** The Source asks for something that can't be served (its status says why): everything is refused with 401. */
+		/** The Source asks for something that can't be served (its status says why): every request gets a 401. */
 		| { type: "Unavailable" };
 	/** Largest body after decoding, in bytes. */
 	maxBodyBytes: number;
-	/** How senders' checks of the URL are answered; absent when none is. */
+	/** How to answer senders that check the URL; absent when they get no answer. */
 	verification?: {
 		allowGet: boolean;
 		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
 	};
-	/** A request that repeats an earlier one's key is not stored again; absent when each request is an event. */
+	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */
 	idempotency?: {
 		/** A header's name in lower case, or a JSON Pointer (RFC 6901) into the body. */
 		key: { header: string } | { bodyPointer: string };
 		windowSeconds: number;
 	};
-	/** Lower-case header names whose values are stored with each event. */
+	/** Lower-case names of headers that are stored with each event. */
 	capturedHeaders: string[];
 }
 
@@ -45,12 +45,12 @@ export interface SignatureAuthorization {
 	scheme: SignatureScheme;
 	/**
 	 * The key's bytes (Ed25519: the public key's 32), sealed for the source key by {@link file://../service/seal-key.ts}.
-	 * Ed25519 is there in StandardWebhooks alone.
+	 * Only StandardWebhooks has Ed25519.
 	 */
 	keys: { algorithm: "HMAC" | "Ed25519"; sealed: string }[];
-	/** How far a signed time may be from now, in schemes that sign one. */
+	/** How far a signed time may be from now, in schemes that sign a time. */
 	toleranceSeconds: number;
-	/** What the scheme Custom is. */
+	/** Required for the scheme Custom. */
 	custom?: CustomSignature;
 }
 
@@ -65,13 +65,13 @@ export type SignatureScheme =
 /** Header names are in lower case. */
 export interface CustomSignature {
 	header: string;
-	/** What stands before the signature in its header. */
+	/** Text before the signature in its header. */
 	prefix?: string;
 	algorithm: "SHA1" | "SHA256" | "SHA512";
 	encoding: "Hex" | "Base64";
-	/** What is signed, with `{body}` and `{timestamp}` in it. */
+	/** The signed text, with the placeholders `{body}` and `{timestamp}`. */
 	signedString: string;
-	/** Header with the time of signing, Unix seconds. */
+	/** The header with the time of signing in Unix seconds. */
 	timestampHeader?: string;
 }
 
@@ -80,7 +80,7 @@ export function routeKey(sourceKey: string): string {
 }
 
 /**
- * Written by operator once the bucket agrees with all Sources; before that receive isn't ready and answers an unknown
- * URL with 503 instead of 404.
+ * Operator writes this key once the bucket agrees with all Sources. Until then receive is not ready and answers an unknown
+ * URL with 503, not 404.
  */
 export const syncedKey = "synced";

@@ -17,7 +17,7 @@ test("days are added across months, leap days and years", () => {
 	expect(addDays("2026-01-01", -1)).toBe("2025-12-31");
 });
 
-test("dates between are both ends and none when reversed", () => {
+test("a range of dates includes both ends and is empty when reversed", () => {
 	expect(datesBetween("2026-02-27", "2026-03-01")).toEqual([
 		"2026-02-27",
 		"2026-02-28",

@@ -1,6 +1,6 @@
 /**
  * A UTC calendar date, `YYYY-MM-DD` (RFC 3339 full-date). Dates in this form sort as strings.
- * Tidemill has no local dates: an event belongs to the UTC date on which it was received.
+ * Tidemill has no local dates: an event belongs to the UTC date of its receipt.
  */
 export type UtcDate = string;
 
@@ -20,7 +20,7 @@ export function addDays(date: UtcDate, days: number): UtcDate {
 	return utcDate(startOfDate(date) + days * dayMs);
 }
 
-/** Every date from first to last, both included; none when last is before first. */
+/** Every date from first to last, inclusive; none when last is before first. */
 export function datesBetween(first: UtcDate, last: UtcDate): UtcDate[] {
 	const dates: UtcDate[] = [];
 	for (let date = first; date <= last; date = addDays(date, 1))
@@ -29,8 +29,8 @@ export function datesBetween(first: UtcDate, last: UtcDate): UtcDate[] {
 }
 
 /**
- * The latest date that can get no more events, given that every event received before `instantMs` is archived:
- * a frame is published at most 60 s after its oldest receipt, and five minutes leave room for clocks (design §1).
+ * The latest date that can gain no more events when every event received before `instantMs` is archived. A frame is
+ * published at most 60 s after its oldest receipt; five minutes leave room for clocks that differ.
  */
 export function closedThrough(instantMs: number): UtcDate {
 	return utcDate(instantMs - 5 * 60_000 - dayMs);

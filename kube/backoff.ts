@@ -4,8 +4,8 @@ export interface Backoff {
 }
 
 /**
- * How long to wait after so many failures in a row (1 is the first): doubling from base to max, and of that a random
- * half to whole, so that those who failed together don't come back together.
+ * How long to wait after a number of failures in a row (1 is the first). The wait doubles from base to max; a random factor
+ * from one half to one spreads callers that failed together.
  */
 export function backoffMs(
 	failures: number,

@@ -11,7 +11,7 @@ const ready = {
 	observedGeneration: 1,
 } as const;
 
-test("a new condition begins now, in whole seconds as Kubernetes has it", () => {
+test("a new condition starts now, in whole seconds as in Kubernetes", () => {
 	expect(setCondition(undefined, ready, first)).toEqual([
 		{ ...ready, lastTransitionTime: "2026-03-01T10:00:00Z" },
 	]);
@@ -32,7 +32,7 @@ test("lastTransitionTime moves only when the status flips (KEP-1623)", () => {
 	});
 });
 
-test("other types stay as they are, in their places", () => {
+test("conditions of other types keep their content and place", () => {
 	const others: Condition[] = [
 		{ ...ready, type: "A", lastTransitionTime: "x" },
 		{ ...ready, lastTransitionTime: "y" },

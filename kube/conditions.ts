@@ -1,10 +1,10 @@
 import { rfc3339 } from "./timestamps.ts";
 
-/** metav1.Condition, as KEP-1623 has it. */
+/** metav1.Condition (KEP-1623). */
 export interface Condition {
 	type: string;
 	status: ConditionStatus;
-	/** The generation of the spec that this speaks of. */
+	/** The generation of the spec that this describes. */
 	observedGeneration?: number;
 	/** When `status` last flipped, RFC 3339. */
 	lastTransitionTime: string;
@@ -17,8 +17,8 @@ export interface Condition {
 export type ConditionStatus = "True" | "False" | "Unknown";
 
 /**
- * The conditions with this one in the place of its type. lastTransitionTime moves only when `status` flips (KEP-1623),
- * so that the same finding gives equal conditions and nothing is written.
+ * The conditions with this one in its place. lastTransitionTime moves only when `status` flips (KEP-1623), so the same
+ * finding gives equal conditions and causes no write.
  */
 export function setCondition(
 	conditions: readonly Condition[] | undefined,

@@ -1,4 +1,4 @@
-// Types only: the objects' shapes as Kubernetes' OpenAPI has them.
+// Types only: the shapes of objects in Kubernetes' OpenAPI.
 import type {
 	EventsV1Event,
 	V1ConfigMap,
@@ -12,7 +12,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { KubeObject, ObjectMeta, ResourceKind } from "./resource.ts";
 
-/** The kinds of Kubernetes itself that are used here. */
+/** The built-in kinds of Kubernetes that Tidemill uses. */
 export const kinds = {
 	configMap: core<ConfigMap>("ConfigMap", "configmaps"),
 	namespace: {
@@ -42,7 +42,7 @@ export type Lease = Wire<V1Lease>;
 /** Kubernetes' own Event (events.k8s.io/v1). */
 export type KubeEvent = Wire<EventsV1Event>;
 
-/** A generated type as its JSON is: timestamps are text there, where the generated client makes them dates. */
+/** A generated type as JSON has it: timestamps are text, where the generated client has dates. */
 export type Wire<T> = Omit<Json<T>, "metadata"> & { metadata: ObjectMeta };
 
 type Json<T> = T extends Date

@@ -8,8 +8,8 @@ import {
 } from "prom-client";
 
 /**
- * What this room counts, under the names that controller-runtime, client-go's workqueue and leaderelection give the
- * same, so that dashboards and alerts made for them work. One set a process, as there.
+ * One set per process, under the names of controller-runtime and client-go (workqueue, leaderelection), so that existing
+ * dashboards and alerts work.
  */
 export const metrics = {
 	reconciles: new Counter({
@@ -113,29 +113,29 @@ export const metrics = {
 	}),
 };
 
-/** Makes the registry serve them. */
+/** Adds the metrics to the registry. */
 export function registerKubeMetrics(registry: Registry): void {
 	for (const metric of Object.values<Metric>(metrics))
 		registry.registerMetric(metric);
 }
 
-/** A queue as it is asked when Prometheus asks. */
+/** A queue as the gauges read it at scrape time. */
 export interface MeasuredQueue {
 	name: string;
-	/** Keys that wait. */
+	/** How many keys are waiting. */
 	length: number;
-	/** For each key in work, how long it has been, in milliseconds. */
+	/** For each key in work, for how long, in milliseconds. */
 	workingMs: number[];
 }
 
-/** Of two queues of one name the later counts. */
+/** The later of two queues with one name counts. */
 export function measureQueue(queue: MeasuredQueue): void {
 	queues.set(queue.name, queue);
 }
 
 const queues = new Map<string, MeasuredQueue>();
 
-/** As client-go's: from 10 ns, which nothing here is as quick as, only what can happen. */
+/** client-go's buckets without those below 10 µs, which nothing here reaches. */
 function powersOfTen(): number[] {
 	return [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 }

@@ -30,7 +30,7 @@ export interface OwnerReference {
 	blockOwnerDeletion?: boolean;
 }
 
-/** Where the objects of one type are found in the API. */
+/** Where the API serves the objects of one type. */
 export interface ResourceKind<T extends KubeObject> {
 	/** Empty for the core group. */
 	group: string;
@@ -38,11 +38,11 @@ export interface ResourceKind<T extends KubeObject> {
 	kind: string;
 	plural: string;
 	namespaced: boolean;
-	/** Never set: it ties the kind to the type of its objects. */
+	/** Never set. It ties the kind to the type of its objects. */
 	readonly object?: T;
 }
 
-/** An object that isn't stored yet: what a caller writes, before the apiserver fills in the rest. */
+/** A new object as its caller writes it. The apiserver fills in the rest. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata"> & {
 	metadata: Omit<ObjectMeta, "name"> &
 		({ name: string } | { generateName: string });
@@ -58,7 +58,7 @@ export function keyOf({ metadata }: KubeObject): ObjectKey {
 	return { namespace: metadata.namespace ?? "", name: metadata.name };
 }
 
-/** Sorts the older first; of the same second, by name. */
+/** A sort key: older objects first, then by name within the same second. */
 export function ageOf({ metadata }: KubeObject): string {
 	return `${metadata.creationTimestamp} ${metadata.name}`;
 }
@@ -69,7 +69,7 @@ export function apiVersionOf(
 	return kind.group ? `${kind.group}/${kind.version}` : kind.version;
 }
 
-/** The reference that makes `object` the controller of what carries it: garbage collection deletes that with it. */
+/** Makes `object` the controller of whatever carries this reference, which is then garbage collected with it. */
 export function controllerReference<T extends KubeObject>(
 	kind: ResourceKind<T>,
 	object: T,

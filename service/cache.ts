@@ -2,7 +2,7 @@ import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Where this person's Tidemills keep what can be made again: `TIDEMILL_CACHE`, else `~/.cache/tidemill`. */
+/** Holds what can be rebuilt, for all Tidemills of a person: `TIDEMILL_CACHE`, else `~/.cache/tidemill`. */
 export function cacheDirectory(env: NodeJS.ProcessEnv): string {
 	return (
 		env.TIDEMILL_CACHE ||
@@ -13,23 +13,23 @@ export function cacheDirectory(env: NodeJS.ProcessEnv): string {
 	);
 }
 
-/** For a process that Node must give a compile cache from its first line on, as `NODE_COMPILE_CACHE`. */
+/** The value of `NODE_COMPILE_CACHE` for a process whose static imports Node should cache too. */
 export function compileCacheDirectory(env: NodeJS.ProcessEnv): string {
 	return join(cacheDirectory(env), "compile-cache");
 }
 
 /**
- * Keeps compiled code for the next start of this process, which then needs half the time. `NODE_COMPILE_CACHE` names
- * another directory. Where none can be written, as in an image with a read-only root, there is no cache and no error.
+ * Caches the compiled code of later imports, so that the next start takes about half the time. `NODE_COMPILE_CACHE` names
+ * another directory. When none can be written, as in an image with a read-only root, there is no cache and no error.
  */
 export function cacheCompiledCode(env: NodeJS.ProcessEnv = process.env): void {
 	let directory: string;
 	try {
 		directory = compileCacheDirectory(env);
 	} catch {
-		// A user without a home directory.
+		// This user has no home directory.
 		return;
 	}
-	// Tells a failure in its result, and throws none.
+	// Never throws: it returns a failure.
 	enableCompileCache(directory);
 }

@@ -9,15 +9,15 @@ export interface HealthServer {
 }
 
 /**
- * The endpoint that kubelet and Prometheus ask: `/healthz` (restart me if this fails), `/readyz` (send me traffic),
- * `/metrics`. A check returns undefined when all is well, else the reason, which is the body of the 503.
+ * Serves kubelet and Prometheus: `/healthz` (restart me if this fails), `/readyz` (send me traffic), `/metrics`. A check
+ * returns undefined when all is well, else the reason, which becomes the body of the 503.
  */
 export async function startHealthServer(options: {
 	port: number;
 	host?: string;
 	live: () => string | undefined;
 	ready: () => string | undefined;
-	// prom-client: the field's metrics library, with the text format and defaults for Node.
+	// prom-client: the standard metrics library, with the text format and defaults for Node.
 	registry: Registry;
 }): Promise<HealthServer> {
 	const server = createServer(async (request, response) => {
@@ -36,7 +36,7 @@ export async function startHealthServer(options: {
 				return;
 			default:
 				response.statusCode = 404;
-				response.end("Here are /healthz, /readyz and /metrics.\n");
+				response.end("Try /healthz, /readyz or /metrics.\n");
 		}
 	});
 	await new Promise<void>((resolve, reject) => {
@@ -44,7 +44,7 @@ export async function startHealthServer(options: {
 			reject(
 				error.code === "EADDRINUSE"
 					? new SettingError(
-							`HEALTH_PORT is ${options.port}, which another process listens on. Set HEALTH_PORT to a free port.`,
+							`HEALTH_PORT is ${options.port}, a port that another process uses. Set HEALTH_PORT to a free port.`,
 						)
 					: error,
 			),

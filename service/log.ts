@@ -1,12 +1,12 @@
-// pino: one JSON line per fact at a cost that a hot path can bear; pino-pretty only where a person watches.
+// pino: JSON lines cheap enough for a hot path; pino-pretty only on a terminal.
 import pino, { type Logger } from "pino";
 
 export type { Logger } from "pino";
 
 /**
- * The log of one role. One line per fact, on standard output: JSON for machines, readable on a terminal.
- * `LOG_LEVEL` (trace, debug, info, warn, error) sets what is shown; the default is info.
- * Values that must never be logged go by these names, and are removed wherever they stand.
+ * The log of one role on standard output: one JSON line per fact, or readable text on a terminal.
+ * `LOG_LEVEL` (trace, debug, info, warn, error) sets what is shown. Default info.
+ * Fields with the names of secrets below are never logged.
  */
 export function createLog(role: string): Logger {
 	return pino({

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
-// @nats-io/transport-node: the NATS makers' own client, successor of the `nats` package.
+// @nats-io/transport-node: the official client, successor of the `nats` package.
 import {
 	connect,
 	type NatsConnection,
@@ -10,9 +10,8 @@ import type { Logger } from "./log.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Connects to NATS as `NATS_URL` says (`nats://user:password@host:port`, several separated by commas), waiting for a
- * server that isn't there yet, and reconnecting for as long as the process lives. Waiting ends by the signal, whose
- * reason is thrown then.
+ * Connects to `NATS_URL` (`nats://user:password@host:port`, several separated by commas). Waits for a server that isn't up
+ * yet, and reconnects for as long as the process lives. When the signal ends the wait, its reason is thrown.
  */
 export async function connectNats(
 	settings: Settings,
@@ -32,7 +31,7 @@ export async function connectNats(
 			user: decodeURIComponent(username),
 			pass: decodeURIComponent(password),
 		}),
-		// Answers come to an inbox of the role's own, which no other user may listen to.
+		// The role's own inbox, which no other user may listen to.
 		inboxPrefix: `_INBOX_${role}`,
 		maxReconnectAttempts: -1,
 		reconnectTimeWait: 250,
@@ -46,7 +45,7 @@ export async function connectNats(
 	return connection;
 }
 
-/** The client's own waiting (`waitOnFirstConnect`) says nothing and can't be ended. */
+/** The client's own `waitOnFirstConnect` logs nothing and can't be cancelled. */
 async function firstConnection(
 	options: NodeConnectionOptions,
 	log: Logger,
@@ -79,7 +78,7 @@ async function logStatus(
 	}
 }
 
-/** Acts each time that the connection comes back, when what it watched may have changed. Ends with the connection. */
+/** Acts after each reconnect, when watched entries may have changed. Ends with the connection. */
 export async function onReconnect(
 	nats: NatsConnection,
 	act: () => void,

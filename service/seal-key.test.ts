@@ -8,7 +8,7 @@ import { SettingError, Settings } from "./settings.ts";
 const key = new SealKey(Buffer.alloc(32, 1));
 const secret = Buffer.from("whsec_s3cret");
 
-test("what was sealed is opened with the same key for the same purpose, and shows nothing else", () => {
+test("a sealed secret opens only with the same key for the same purpose", () => {
 	const sealed = key.seal(secret, "source a");
 	expect(Buffer.from(sealed, "base64").includes(secret)).toBe(false);
 	expect(key.open(sealed, "source a")).toEqual(secret);
@@ -18,7 +18,7 @@ test("what was sealed is opened with the same key for the same purpose, and show
 	).toThrow();
 });
 
-test("every changed byte is noticed, and so is a missing one", () => {
+test("a changed or missing byte is refused", () => {
 	const sealed = Buffer.from(key.seal(secret, "a"), "base64");
 	for (let at = 0; at < sealed.length; at++) {
 		const changed = Buffer.from(sealed);
@@ -31,7 +31,7 @@ test("every changed byte is noticed, and so is a missing one", () => {
 		).toThrow();
 });
 
-test("the same sealed again is the same text; anything else has a nonce of its own", () => {
+test("the same secret seals to the same text; any other has its own nonce", () => {
 	expect(key.seal(secret, "a")).toBe(key.seal(secret, "a"));
 	const nonces = [
 		key.seal(secret, "a"),
@@ -41,7 +41,7 @@ test("the same sealed again is the same text; anything else has a nonce of its o
 	expect(new Set(nonces).size).toBe(3);
 });
 
-test("the key is read from a file; one that is short or missing is named", async () => {
+test("the key is read from a file; a short or missing file is named", async () => {
 	expect(readSealKey(new Settings({}))).toBeUndefined();
 	const file = join(await passingDirectory("seal-key"), "key");
 	const settings = new Settings({ TIDEMILL_SEAL_KEY: file });

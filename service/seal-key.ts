@@ -13,26 +13,25 @@ const tagBytes = 16;
 const minKeyBytes = 32;
 
 /**
- * Seals secrets for the way from operator to receive, which alone have the key: AES-256-GCM, bound to what the secret is
- * for, so that a sealed secret can't be moved to another Source. The nonce is made from the secret (as in RFC 8452):
- * sealing the same again gives the same text, so that an unchanged Source's route is not written again, and a nonce
- * repeats only together with what it seals.
+ * Seals secrets on their way from operator to receive, which alone have the key. AES-256-GCM binds each secret to its
+ * purpose, so a sealed secret can't be moved to another Source. The nonce derives from the secret (as in RFC 8452): the same
+ * secret seals to the same text, so an unchanged Source's route isn't rewritten, and a nonce repeats only with its secret.
  */
 export class SealKey {
 	readonly #sealing: Buffer;
 	readonly #nonces: Buffer;
 
-	/** @param key at least 32 bytes that nobody can guess. */
+	/** @param key at least 32 unguessable bytes. */
 	constructor(key: Uint8Array) {
 		if (key.length < minKeyBytes)
-			throw new RangeError(`a seal key has at least ${minKeyBytes} bytes`);
+			throw new RangeError(`a seal key needs at least ${minKeyBytes} bytes`);
 		const derive = (purpose: string) =>
 			Buffer.from(hkdfSync("sha256", key, "", `tidemill ${purpose}`, 32));
 		this.#sealing = derive("seal");
 		this.#nonces = derive("nonce");
 	}
 
-	/** Base64 of nonce, ciphertext and tag. @param purpose what the secret is for. */
+	/** Returns nonce, ciphertext and tag in base64. @param purpose what the secret is for. */
 	seal(secret: Uint8Array, purpose: string): string {
 		const nonce = createHmac("sha256", this.#nonces)
 			.update(`${purpose}\0`)
@@ -50,7 +49,7 @@ export class SealKey {
 		]).toString("base64");
 	}
 
-	/** Throws when it was sealed with another key or for another purpose, or isn't what was sealed. */
+	/** Throws when the text was sealed with another key or for another purpose, or was changed. */
 	open(sealed: string, purpose: string): Buffer {
 		const bytes = Buffer.from(sealed, "base64");
 		const opening = createDecipheriv(
@@ -68,7 +67,7 @@ export class SealKey {
 	}
 }
 
-/** The key in the file that TIDEMILL_SEAL_KEY names; undefined when it isn't set. Throws {@link SettingError}. */
+/** Reads the key from the file that TIDEMILL_SEAL_KEY names; undefined when it isn't set. Throws {@link SettingError}. */
 export function readSealKey(settings: Settings): SealKey | undefined {
 	const path = settings.optional("TIDEMILL_SEAL_KEY");
 	if (path === undefined) return undefined;
@@ -76,7 +75,7 @@ export function readSealKey(settings: Settings): SealKey | undefined {
 		return new SealKey(Buffer.from(readFileSync(path, "utf8").trim()));
 	} catch (error) {
 		throw new SettingError(
-			`TIDEMILL_SEAL_KEY is "${path}", which can't be used: ${(error as Error).message}. It must name a file with at least ${minKeyBytes} random characters, the same for operator and receive.`,
+			`TIDEMILL_SEAL_KEY is "${path}", which can't be used: ${(error as Error).message}. It must name a file with at least ${minKeyBytes} random characters, and operator and receive need the same file.`,
 		);
 	}
 }

@@ -3,7 +3,7 @@ import { SettingError, Settings } from "./settings.ts";
 
 test("a missing setting is named", () => {
 	expect(() => new Settings({}).text("NATS_URL")).toThrow(
-		new SettingError("NATS_URL is not set. Set it and start again."),
+		new SettingError("NATS_URL is not set. Set it and restart."),
 	);
 });
 
@@ -12,7 +12,7 @@ test("an empty setting counts as unset", () => {
 });
 
 test.each(["x", "0", "65536", "1.5", " "])(
-	"a port of %j is refused with what would be right",
+	"a port of %j is refused with the allowed range",
 	(port) => {
 		expect(() =>
 			new Settings({ PORT: port }).integer("PORT", { min: 1, max: 65535 }),

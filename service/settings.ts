@@ -1,4 +1,4 @@
-/** A setting that is missing or wrong. The message names the variable, its value, and what would be right. */
+/** A missing or wrong setting. The message names the variable, its value, and what is allowed. */
 export class SettingError extends Error {
 	override name = "SettingError";
 }
@@ -13,7 +13,7 @@ export class Settings {
 		this.#env = env;
 	}
 
-	/** An empty value counts as unset, as in a Pod template with an empty Helm value. */
+	/** An empty value counts as unset, because an empty Helm value gives one. */
 	optional(name: string): string | undefined {
 		return this.#env[name] || undefined;
 	}
@@ -21,7 +21,7 @@ export class Settings {
 	text(name: string, fallback?: string): string {
 		const value = this.optional(name) ?? fallback;
 		if (value === undefined)
-			throw new SettingError(`${name} is not set. Set it and start again.`);
+			throw new SettingError(`${name} is not set. Set it and restart.`);
 		return value;
 	}
 
@@ -38,12 +38,12 @@ export class Settings {
 		return value;
 	}
 
-	/** An absolute URL; without its trailing slash. */
+	/** An absolute URL, without its trailing slash. */
 	url(name: string, fallback?: string): string {
 		const text = this.text(name, fallback);
 		if (!URL.canParse(text))
 			throw new SettingError(
-				`${name} is not a URL. It must be one like https://host:port.`,
+				`${name} is not a URL. It must look like https://host:port.`,
 			);
 		return text.replace(/\/+$/, "");
 	}

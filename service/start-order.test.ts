@@ -24,7 +24,7 @@ function recorded() {
 	return { seen, part };
 }
 
-test("parts start in their order and stop in the reverse one", async () => {
+test("parts start in order and stop in reverse order", async () => {
 	const { seen, part } = recorded();
 	const stop = new AbortController();
 	const running = runInOrder(
@@ -38,7 +38,7 @@ test("parts start in their order and stop in the reverse one", async () => {
 	expect(seen).toEqual(["+a", "+b", "+c", "-c", "-b", "-a"]);
 });
 
-test("a part that can't start ends those before it, and its error is thrown", async () => {
+test("a part that can't start stops the parts before it, and its error is thrown", async () => {
 	const { seen, part } = recorded();
 	const broken: Part = {
 		name: "b",
@@ -51,7 +51,7 @@ test("a part that can't start ends those before it, and its error is thrown", as
 	expect(seen).toEqual(["+a", "-a"]);
 });
 
-test("a part that fails later ends all", async () => {
+test("a part that fails later stops all parts", async () => {
 	const { seen, part } = recorded();
 	const failed = Promise.reject(new Error("a is broken"));
 	const parts = [part("a", { failed }), part("b")];
@@ -61,7 +61,7 @@ test("a part that fails later ends all", async () => {
 	expect(seen).toEqual(["+a", "+b", "-b", "-a"]);
 });
 
-test("while a part still starts, the signal ends it and starts no more", async () => {
+test("the signal interrupts a part that is starting, and no further part starts", async () => {
 	const { seen, part } = recorded();
 	const stop = new AbortController();
 	const waits: Part = {
@@ -82,7 +82,7 @@ test("while a part still starts, the signal ends it and starts no more", async (
 	expect(seen).toEqual(["+a", "-a"]);
 });
 
-test("a part that doesn't stop in time keeps those that it needs, and is told", async () => {
+test("a part that doesn't stop in time keeps the parts that it needs and is named in the error", async () => {
 	const { seen, part } = recorded();
 	const stop = new AbortController();
 	const stuck = part("b", { stop: () => new Promise(() => {}) });

@@ -1,27 +1,27 @@
 import type { Logger } from "./log.ts";
 
-/** A part of a process, which needs those before it in the order. */
+/** A part of a process. It needs the parts before it. */
 export interface Part {
 	/** For logs. */
 	name: string;
 	/**
 	 * Settles when the next part may start.
-	 * @param stopping fires when the process is to end, also while this still starts.
+	 * @param stopping fires when the process must end, even while this part starts.
 	 */
 	start(stopping: AbortSignal): Promise<StartedPart>;
 }
 
 export interface StartedPart {
-	/** Rejects when the part can't go on, which ends the process. */
+	/** Rejects when the part can't continue, which ends the process. */
 	failed?: Promise<never>;
-	/** Settles when it has ended. */
+	/** Settles when the part has ended. */
 	stop(): Promise<void>;
 }
 
 /**
- * Starts the parts in their order, and stops them in the reverse one, at the signal or when one of them fails, whose
- * error is thrown then. Throws as well when a part doesn't stop in time: what it still does must end with the process,
- * before anything that it needs is taken away (as the runnable groups of controller-runtime).
+ * Starts the parts in order. At the signal, or when a part fails, stops them in reverse order (as the runnable groups of
+ * controller-runtime). Throws the failed part's error. Also throws when a part doesn't stop in time, and then leaves the parts
+ * before it running: the process must end before the late part loses what it needs.
  */
 export async function runInOrder(
 	parts: Part[],
@@ -33,7 +33,7 @@ export async function runInOrder(
 	if (signal.aborted) resolve();
 	signal.addEventListener("abort", () => resolve(), { once: true });
 	const { promise: failed, reject } = Promise.withResolvers<never>();
-	// Heard below, if all parts come to start.
+	// Raced below once all parts have started.
 	failed.catch(() => {});
 	try {
 		for (const { name, start } of parts) {
@@ -44,7 +44,7 @@ export async function runInOrder(
 		}
 		await Promise.race([stopped, failed]);
 	} catch (error) {
-		// Starting was broken off because the process is to end.
+		// The signal interrupted the start.
 		if (!signal.aborted) throw error;
 	} finally {
 		for (const { name, part } of started.toReversed()) {

@@ -1,5 +1,5 @@
 /**
- * An AbortSignal that fires on the first SIGTERM or SIGINT, so that a role can stop in order; a second one ends the
+ * An AbortSignal that fires on the first SIGTERM or SIGINT, so that a role can stop in order. A second signal ends the
  * process at once.
  */
 export function stopSignal(): AbortSignal {

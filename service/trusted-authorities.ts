@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError, type Settings } from "./settings.ts";
 
-/** A bundle of all public authorities has 250 KB; this is for those of an organisation, and goes into Jobs' Secrets. */
+/** Room for an organisation's authorities, which go into the Secrets of Jobs. A bundle of all public ones has 250 KB. */
 const maxBytes = 64 * 1024;
 
 /**
@@ -18,7 +18,7 @@ export function readAuthorities(
 	if (file === undefined) return undefined;
 	const refuse = (fault: string) =>
 		new SettingError(
-			`${name} is "${file}", ${fault}. It must be a file with the PEM certificates of the authorities to trust beside the public ones, of ${maxBytes / 1024} KiB at most.`,
+			`${name} is "${file}", ${fault}. It must name a file of at most ${maxBytes / 1024} KiB with the PEM certificates of the authorities to trust beside the public ones.`,
 		);
 	let pem: string;
 	try {
@@ -41,7 +41,7 @@ export function readAuthorities(
 }
 
 /**
- * Has every TLS connection that this process opens from now on trust these authorities, too: the SDK's, and fetch's
+ * From now on every TLS connection of this process also trusts these authorities, including those of SDKs and fetch
  * (setDefaultCACertificates, Node 24.5).
  */
 export function trustAuthorities(pem: string): void {
@@ -51,7 +51,7 @@ export function trustAuthorities(pem: string): void {
 	]);
 }
 
-/** Without what people write between them. */
+/** Drops the text that people write between certificates. */
 function certificatesIn(pem: string): string[] {
 	return (
 		pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ??

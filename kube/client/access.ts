@@ -1,16 +1,16 @@
 import type https from "node:https";
 // @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
-// Its types only: whoever has no credentials of its own needn't load it, which costs 70 MB.
+// Types only: loading it costs 70 MB, which a process without credentials of its own need not pay.
 import type { KubeConfig } from "@kubernetes/client-node";
 
-/** Where an apiserver is, and in whose name it is asked. */
+/** Where an apiserver is, and with whose credentials it is asked. */
 export interface Access {
 	readonly server: URL;
-	/** Adds to the options of one request what it is signed with, and the agent that it must go by, if any. */
+	/** Adds credentials to the options of one request, and the agent if it needs a special one. */
 	sign(options: https.RequestOptions): Promise<void> | void;
 }
 
-/** As the user of a kubeconfig. */
+/** With the credentials of a kubeconfig's user. */
 export function configAccess(config: KubeConfig): Access {
 	const currentCluster = () => {
 		const cluster = config.getCurrentCluster();
@@ -22,9 +22,9 @@ export function configAccess(config: KubeConfig): Access {
 			return new URL(currentCluster().server);
 		},
 		async sign(options) {
-			// For every request anew: token files rotate and exec credentials expire.
+			// Once per request, because token files rotate and exec credentials expire.
 			await config.applyToHTTPSOptions(options);
-			// The config's own agent keeps no connections; only one that goes through a proxy is needed.
+			// The config's own agent keeps no connections. Only a proxy needs it.
 			if (!currentCluster().proxyUrl) delete options.agent;
 		},
 	};

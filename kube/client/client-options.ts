@@ -2,11 +2,11 @@ import type { KubeObject } from "../resource.ts";
 import type { Query } from "./transport.ts";
 
 export interface KubeClientOptions {
-	/** How the apiserver's audit log names us. */
+	/** Names this client in the apiserver's audit log. */
 	userAgent?: string;
-	/** How long an answer may take as a whole, 30 s unless said. Watches are not bound by it. */
+	/** Bounds the time to a whole answer. Default 30 s. Watches have no such bound. */
 	requestTimeoutMs?: number;
-	/** Called before every write: one that it throws for is not sent. */
+	/** Called before every write. When it throws, the write is not sent. */
 	guard?: () => void;
 }
 
@@ -15,13 +15,13 @@ export interface KubeList<T extends KubeObject> {
 	items: T[];
 }
 
-/** Which objects are meant, and how much of them. */
+/** Which objects, and how much of each. */
 export interface Scope {
 	/** All namespaces when absent. */
 	namespace?: string | undefined;
 	labelSelector?: string | undefined;
 	fieldSelector?: string | undefined;
-	/** Only `metadata` is sent (PartialObjectMetadata): what else the objects hold never leaves the apiserver. */
+	/** The apiserver sends only `metadata` (PartialObjectMetadata). */
 	metadataOnly?: boolean | undefined;
 }
 
@@ -32,9 +32,9 @@ export interface ListOptions extends Scope {
 
 export interface WatchOptions extends Scope {
 	resourceVersion: string;
-	/** The apiserver ends the watch after so long. */
+	/** The apiserver ends the watch after this time. */
 	timeoutSeconds: number;
-	/** No byte for so long means that the connection is dead. */
+	/** After this time without a byte the connection counts as dead. */
 	silenceMs: number;
 	signal: AbortSignal;
 }
@@ -48,9 +48,9 @@ export type PatchType = "merge" | "json" | "apply";
 
 export interface WriteOptions {
 	fieldManager?: string;
-	/** Server-side apply: take over fields that another manager owns. */
+	/** Server-side apply takes over fields that another manager owns. */
 	force?: boolean;
-	/** Validate and admit, store nothing. */
+	/** Validates and admits, stores nothing. */
 	dryRun?: boolean;
 	subresource?: string;
 }
@@ -59,8 +59,8 @@ export interface RawOptions {
 	query?: Query;
 	/** Sent as JSON. */
 	body?: unknown;
-	/** `application/json` unless said. */
+	/** Default `application/json`. */
 	contentType?: string;
-	/** `application/json` unless said. */
+	/** Default `application/json`. */
 	accept?: string;
 }

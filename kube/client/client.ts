@@ -32,8 +32,8 @@ export { ApiError, hasReason, TransportError } from "./errors.ts";
 
 /**
  * The verbs of the Kubernetes API, typed by {@link ResourceKind}. Each throws {@link ApiError} when the apiserver
- * refuses and {@link TransportError} when it doesn't answer. Reads are repeated when the apiserver is overloaded and
- * says when to come back.
+ * refuses and {@link TransportError} when it doesn't answer. A read is retried when an overloaded apiserver says when to
+ * retry.
  */
 export class KubeClient {
 	readonly #transport: Transport;
@@ -57,7 +57,7 @@ export class KubeClient {
 		return new KubeClient(new Transport(access, options.userAgent), options);
 	}
 
-	/** undefined when there is no such object. */
+	/** Returns undefined when there is no such object. */
 	async get<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		name: string,
@@ -71,7 +71,7 @@ export class KubeClient {
 		}
 	}
 
-	/** One page when there is a limit: go on with `metadata.continue`. */
+	/** Returns one page when there is a limit; `metadata.continue` asks for the next. */
 	async list<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		{ namespace, metadataOnly, ...query }: ListOptions = {},
@@ -80,7 +80,7 @@ export class KubeClient {
 			query,
 			...(metadataOnly && { accept: metadataAs("PartialObjectMetadataList") }),
 		})) as Omit<KubeList<T>, "items"> & { items: T[] | null };
-		// An empty list of metadata comes as null.
+		// The apiserver sends an empty list of metadata as null.
 		return { ...list, items: list.items ?? [] };
 	}
 
@@ -101,7 +101,7 @@ export class KubeClient {
 		})) as T;
 	}
 
-	/** Writes the whole object; with a resourceVersion in it, only over that version (else `Conflict`). */
+	/** Writes the whole object. With a resourceVersion in it, any other stored version is a `Conflict`. */
 	async replace<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		object: T,
@@ -134,7 +134,7 @@ export class KubeClient {
 		)) as T;
 	}
 
-	/** Server-side apply: these fields, and of this manager no others. `Conflict` when another manager has one of them. */
+	/** Server-side apply: the manager then owns exactly these fields. `Conflict` when another manager owns one of them. */
 	async apply<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		object: KubeObject,
@@ -145,7 +145,7 @@ export class KubeClient {
 		return this.patch(kind, name, namespace, body, "apply", options);
 	}
 
-	/** Server-side apply of the status, over whoever wrote it before: a status has one writer. */
+	/** Server-side apply of the status. It takes over every field, because a status has one writer. */
 	async applyStatus<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		object: KubeObject & { status: unknown },
@@ -159,8 +159,8 @@ export class KubeClient {
 	}
 
 	/**
-	 * Returns false when it was gone already, or when another object has its name by now (`uid`).
-	 * Without a propagation policy dependants go in the background.
+	 * Returns false when the object is already gone, or another object has its name now (`uid`). By default dependents are
+	 * deleted in the background.
 	 */
 	async delete<T extends KubeObject>(
 		kind: ResourceKind<T>,
@@ -192,7 +192,7 @@ export class KubeClient {
 		}
 	}
 
-	/** The events of a watch until the apiserver ends it; its event of type ERROR is thrown as {@link ApiError}. */
+	/** Yields the events of a watch until the apiserver ends it. Throws an ERROR event as {@link ApiError}. */
 	async *watch<T extends KubeObject>(
 		kind: ResourceKind<T>,
 		{ namespace, metadataOnly, signal, silenceMs, ...query }: WatchOptions,
@@ -214,7 +214,7 @@ export class KubeClient {
 		}
 	}
 
-	/** Any request; the answer is parsed JSON, or text when it isn't JSON. */
+	/** Any request. Returns parsed JSON, or text when the answer isn't JSON. */
 	async raw(
 		method: string,
 		path: string,
@@ -223,7 +223,7 @@ export class KubeClient {
 		return parseJson(await this.rawText(method, path, options));
 	}
 
-	/** Any request; the answer as it came, such as a container's log. */
+	/** Any request. Returns the answer as text, such as a container's log. */
 	async rawText(
 		method: string,
 		path: string,
@@ -240,7 +240,7 @@ export class KubeClient {
 		}
 	}
 
-	/** The answer to a GET as it comes, such as a log that is followed: it may be silent, and takes as long as it takes. */
+	/** Streams the answer to a GET, such as a followed log. It may pause and last as long as it likes. */
 	async rawStream(
 		path: string,
 		query: Query,
@@ -261,7 +261,7 @@ export class KubeClient {
 const patchContentTypes: Record<PatchType, string> = {
 	merge: "application/merge-patch+json",
 	json: "application/json-patch+json",
-	// JSON is YAML.
+	// JSON is valid YAML.
 	apply: "application/apply-patch+yaml",
 };
 
@@ -284,7 +284,7 @@ function writeQuery({ fieldManager, force, dryRun }: WriteOptions): Query {
 	return { fieldManager, force, ...(dryRun && { dryRun: "All" }) };
 }
 
-/** How long to wait before a read is repeated; undefined when it isn't. Writes are the caller's to repeat. */
+/** How long to wait before retrying a read; undefined for no retry. Callers retry writes themselves. */
 function retryWaitMs(
 	method: string,
 	error: unknown,
@@ -292,7 +292,7 @@ function retryWaitMs(
 ): number | undefined {
 	if (method !== "GET" || attempt > 3) return undefined;
 	if (error instanceof TransportError && error.staleConnection) return 0;
-	// 429 and 503 with Retry-After: API Priority and Fairness, or an apiserver that is starting.
+	// API Priority and Fairness answers 429 with Retry-After, a starting apiserver 503.
 	if (error instanceof ApiError && [429, 503].includes(error.status))
 		return error.retryAfterMs && Math.min(error.retryAfterMs, 10_000);
 	return undefined;

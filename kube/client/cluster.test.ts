@@ -14,7 +14,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("the current context's cluster is taken, and of its user nothing", async () => {
+test("only the cluster of the current context is read, not its user", async () => {
 	const path = await kubeconfig(`
 current-context: second
 contexts:
@@ -41,7 +41,7 @@ users:
 	});
 });
 
-test("an authority in the file itself counts, whatever other file is named", async () => {
+test("an authority in the kubeconfig wins over an authority file", async () => {
 	const path = await kubeconfig(
 		clusterAt(
 			"{ server: https://a, certificate-authority: ca.crt, certificate-authority-data: Y2E= }",
@@ -52,7 +52,7 @@ test("an authority in the file itself counts, whatever other file is named", asy
 	expect(cluster.caFile).toBeUndefined();
 });
 
-test("without a kubeconfig it is the cluster of the Pod", () => {
+test("without a kubeconfig the Pod's own cluster is used", () => {
 	vi.stubEnv("KUBERNETES_SERVICE_HOST", "fd00::1");
 	vi.stubEnv("KUBERNETES_SERVICE_PORT", "6443");
 	expect(loadCluster(undefined)).toEqual({
@@ -68,36 +68,43 @@ test("without a kubeconfig it is the cluster of the Pod", () => {
 });
 
 test.each([
-	["nothing", "", 'no usable current cluster (its current-context is "")'],
 	[
-		"a context that isn't there",
+		"an empty file",
+		"",
+		'no usable current cluster (its current-context is "")',
+	],
+	[
+		"a missing context",
 		"current-context: gone",
 		'no usable current cluster (its current-context is "gone")',
 	],
-	["no YAML", "users: [{ name: u, token: s3cret }", "can't be read"],
+	["invalid YAML", "users: [{ name: u, token: s3cret }", "can't be read"],
 	["no address", clusterAt("{ server: here }"), "no usable current cluster"],
 	["tokens in clear text", clusterAt("{ server: http://a }"), "in clear text"],
 	[
-		"a proxy of another kind",
+		"a proxy that isn't HTTP",
 		clusterAt("{ server: https://a, proxy-url: socks5://p:1080 }"),
-		"the proxy-url socks5://p:1080, which is not that of an HTTP proxy",
+		"the proxy-url socks5://p:1080, which is not an HTTP proxy",
 	],
-])("%s is refused, and said", async (_, text, message) => {
-	const path = await kubeconfig(text);
-	const load = () => loadCluster(path);
-	expect(load).toThrow(`The kubeconfig ${path}`);
-	expect(load).toThrow(message);
-	expect(load).not.toThrow("s3cret");
-});
+])(
+	"%s is refused with a reason that holds no credentials",
+	async (_, text, message) => {
+		const path = await kubeconfig(text);
+		const load = () => loadCluster(path);
+		expect(load).toThrow(`The kubeconfig ${path}`);
+		expect(load).toThrow(message);
+		expect(load).not.toThrow("s3cret");
+	},
+);
 
-test("a kubeconfig that isn't there is refused", () => {
+test("a missing kubeconfig is refused", () => {
 	const path = join(directory, "none");
 	expect(() => loadCluster(path)).toThrow(
 		`The kubeconfig ${path} can't be read: there is no such file`,
 	);
 });
 
-test("with insecure-skip-tls-verify an apiserver without TLS is taken", async () => {
+test("insecure-skip-tls-verify allows an apiserver without TLS", async () => {
 	const path = await kubeconfig(
 		clusterAt("{ server: http://a, insecure-skip-tls-verify: true }"),
 	);

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-// Its types only: see access.ts.
+// Types only: see access.ts.
 import type { Cluster } from "@kubernetes/client-node";
-// yaml: reads YAML 1.2 and keeps to it.
+// yaml: reads YAML 1.2 to the letter.
 import { parse } from "yaml";
 import { SettingError } from "../../service/settings.ts";
 import { kubeconfigErrors } from "./errors.ts";
 
-/** Where Kubernetes puts what a Pod needs to reach the apiserver (ServiceAccount admission controller). */
+/** Where a Pod finds the authority of the apiserver (ServiceAccount admission controller). */
 const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
 /**
- * The apiserver that the kubeconfig at this path names, or without a path the one of this Pod's cluster; whatever
- * credentials are there are left aside. Throws {@link SettingError}.
+ * The apiserver that the kubeconfig at this path names, or without a path the apiserver of this Pod's cluster. Ignores
+ * credentials. Throws {@link SettingError}.
  */
 export function loadCluster(path: string | undefined): Cluster {
 	if (path === undefined) return podCluster();
@@ -25,7 +25,7 @@ export function loadCluster(path: string | undefined): Cluster {
 	return usable(path, clusterOf(cluster!, name!, dirname(path)));
 }
 
-/** What is read of https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
+/** The fields used of https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
 interface Kubeconfig {
 	"current-context"?: string;
 	contexts?: { name: string; context?: { cluster?: string } }[];
@@ -43,7 +43,7 @@ interface KubeconfigCluster {
 
 function readKubeconfig(path: string): Kubeconfig {
 	try {
-		// Of nothing at all YAML makes null.
+		// YAML parses an empty file to null.
 		return parse(readFileSync(path, "utf8")) ?? {};
 	} catch (error) {
 		throw kubeconfigErrors.unreadable(path, error);
@@ -76,7 +76,7 @@ function clusterOf(
 		name,
 		server: cluster.server,
 		skipTLSVerify: cluster["insecure-skip-tls-verify"] === true,
-		// As for kubectl, the data counts where both are given.
+		// As in kubectl, the data wins over the file.
 		...(caData
 			? { caData }
 			: caFile && {
@@ -91,11 +91,11 @@ function usable(path: string, cluster: Cluster): Cluster {
 	const { server, skipTLSVerify, proxyUrl = "http:" } = cluster;
 	if (server.startsWith("http:") && !skipTLSVerify)
 		throw new SettingError(
-			`The kubeconfig ${path} has the server ${server}, to which callers' tokens would go in clear text. Give its https:// address, or set insecure-skip-tls-verify.`,
+			`The kubeconfig ${path} names the server ${server}, so callers' tokens would travel in clear text. Use its https:// address, or set insecure-skip-tls-verify.`,
 		);
 	if (!/^https?:/.test(proxyUrl))
 		throw new SettingError(
-			`The kubeconfig ${path} has the proxy-url ${proxyUrl}, which is not that of an HTTP proxy. Give one that begins with http:// or https://.`,
+			`The kubeconfig ${path} has the proxy-url ${proxyUrl}, which is not an HTTP proxy. Use a URL that begins with http:// or https://.`,
 		);
 	return cluster;
 }

@@ -34,7 +34,7 @@ export function hasReason(error: unknown, ...reasons: string[]): boolean {
 /** There was no answer: the apiserver can't be reached, or the request timed out. */
 export class TransportError extends Error {
 	override name = "TransportError";
-	/** The kept connection turned out to be closed: the apiserver didn't read the request. */
+	/** The kept connection was already closed, so the apiserver never read the request. */
 	readonly staleConnection: boolean;
 
 	constructor(

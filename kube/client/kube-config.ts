@@ -2,8 +2,8 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { kubeconfigErrors } from "./errors.ts";
 
 /**
- * The kubeconfig at this path, or without one the Pod's own service account.
- * Throws `SettingError`, never quoting the file: it holds credentials.
+ * The kubeconfig at this path, or without a path the Pod's own service account.
+ * Throws `SettingError` and never quotes the file, which holds credentials.
  */
 export function loadKubeConfig(path: string | undefined): KubeConfig {
 	const config = new KubeConfig();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { createSecureContext } from "node:tls";
-// Its types only: see access.ts.
+// Types only: see access.ts.
 import type { Cluster } from "@kubernetes/client-node";
 import type { Access } from "./access.ts";
 import { KubeClient } from "./client.ts";
@@ -10,8 +10,8 @@ import type { KubeClientOptions } from "./client-options.ts";
 import { keepAlive, Transport } from "./transport.ts";
 
 /**
- * Clients of one apiserver, each of which acts with a bearer token and nothing else. Connections are kept, and shared:
- * the token goes with each request.
+ * Clients of one apiserver that act with a caller's bearer token and nothing else. They share kept connections: the token
+ * travels with each request.
  */
 export function tokenClients(
 	cluster: Cluster,
@@ -45,17 +45,17 @@ function agentFor(
 		...options,
 		rejectUnauthorized: !skipTLSVerify,
 		...(tlsServerName && { servername: tlsServerName }),
-		// Read once: an agent would put the text of a `ca` into the name by which it finds a connection, with each request.
+		// Parsed once: an agent puts the text of a `ca` into the key of its connection pool with every request.
 		...(caData && {
 			secureContext: createSecureContext({ ca: Buffer.from(caData, "base64") }),
 		}),
 	});
-	if (caFile) readAuthorityAnew(agent, caFile);
+	if (caFile) rereadAuthority(agent, caFile);
 	return agent;
 }
 
-/** With each connection: a cluster's authority is renewed while we run. */
-function readAuthorityAnew(agent: https.Agent, caFile: string): void {
+/** Reads the file for each connection, because a cluster renews its authority while we run. */
+function rereadAuthority(agent: https.Agent, caFile: string): void {
 	const connect = agent.createConnection.bind(agent);
 	agent.createConnection = (options, callback) =>
 		connect({ ...options, ca: readFileSync(caFile) }, callback);

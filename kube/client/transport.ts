@@ -11,20 +11,20 @@ export interface KubeRequest {
 	query?: Query;
 	/** Sent as JSON. */
 	body?: unknown;
-	/** `application/json` unless said. */
+	/** Default `application/json`. */
 	contentType?: string;
-	/** `application/json` unless said. */
+	/** Default `application/json`. */
 	accept?: string;
 	signal?: AbortSignal | undefined;
-	/** Nothing was read or written for so long: the connection is taken for dead. */
+	/** After this time without a byte either way the connection counts as dead. */
 	silenceMs?: number;
-	/** The answer isn't there as a whole after so long: it is given up. */
+	/** Bounds the time to the whole answer. */
 	timeoutMs?: number;
 }
 
 export type Query = Record<string, string | number | boolean | undefined>;
 
-/** HTTP to one apiserver, over connections that are kept. */
+/** HTTP to one apiserver over kept connections. */
 export class Transport {
 	readonly #access: Access;
 	readonly #userAgent: string;
@@ -34,13 +34,13 @@ export class Transport {
 		this.#userAgent = userAgent;
 	}
 
-	/** Sends the request and returns the whole answer. Throws as {@link open}. */
+	/** Sends the request and returns the whole answer. Throws like {@link open}. */
 	async answer(request: KubeRequest): Promise<string> {
 		return textOf(request, await this.open(request));
 	}
 
 	/**
-	 * Sends the request and returns the answer's stream once its status is known to be 2xx.
+	 * Sends the request and returns the answer's stream once its status is 2xx.
 	 * Throws {@link ApiError} for any other status, else {@link TransportError}.
 	 */
 	async open(request: KubeRequest): Promise<http.IncomingMessage> {
@@ -88,15 +88,15 @@ export class Transport {
 				count(String(got.statusCode));
 				resolve(got);
 			});
-			// Once there is an answer, its reader is who must hear of it.
+			// Once there is an answer, its reader must see the error.
 			const giveUp = (why: string) =>
 				(answer ?? outgoing).destroy(new Error(`${request.path}: ${why}`));
 			outgoing.on("timeout", () =>
-				giveUp(`nothing was heard for ${request.silenceMs} ms`),
+				giveUp(`no byte for ${request.silenceMs} ms`),
 			);
 			const { timeoutMs } = request;
 			if (timeoutMs) {
-				// Cheaper than an AbortSignal, which listens to the request and to its answer.
+				// Cheaper than an AbortSignal, which listens to both the request and its answer.
 				const timer = setTimeout(
 					() => giveUp(`no answer in ${timeoutMs} ms`),
 					timeoutMs,
@@ -117,7 +117,7 @@ export class Transport {
 	}
 }
 
-/** By events: `node:stream/consumers` makes an iterator and a dozen listeners of each answer. */
+/** Uses events: `node:stream/consumers` costs an iterator and a dozen listeners per answer. */
 function textOf(
 	request: KubeRequest,
 	response: http.IncomingMessage,
@@ -143,14 +143,14 @@ export function parseJson(body: string): unknown {
 	}
 }
 
-// Probes from 30 s of silence on find a dead peer (libuv: 10 probes, 1 s apart). Agents keep connections apart by TLS
-// credentials, so that one for all clients is safe.
+// TCP probes after 30 s of silence find a dead peer (libuv: 10 probes, 1 s apart). An agent separates connections by TLS
+// credentials, so all clients can share one.
 export const keepAlive = { keepAlive: true, keepAliveMsecs: 30_000 };
 const httpAgent = new http.Agent(keepAlive);
 const httpsAgent = new https.Agent(keepAlive);
 
 function pathOf(server: URL, { path, query = {} }: KubeRequest): string {
-	// A cluster behind a proxy can have a path of its own.
+	// A cluster behind a proxy may have a path prefix.
 	const prefix = server.pathname.replace(/\/+$/, "");
 	const parameters = new URLSearchParams();
 	for (const [name, value] of Object.entries(query))

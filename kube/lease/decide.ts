@@ -1,6 +1,6 @@
 import type { Lease } from "../kinds.ts";
 
-/** A lease as it was first seen with this content, by our own monotonic clock. */
+/** A lease, and when we first saw it with this content, by our own monotonic clock. */
 export interface LeaseSighting {
 	lease: Lease;
 	sinceMs: number;
@@ -8,16 +8,16 @@ export interface LeaseSighting {
 
 export type LeaseDecision =
 	| { action: "create" }
-	/** Ours already: say that we are still there. */
+	/** We hold it. */
 	| { action: "renew" }
-	/** Free, given back, or not renewed for its whole duration before our eyes. */
+	/** It is free, was released, or expired while we watched. */
 	| { action: "take" }
 	| { action: "wait"; holder: string };
 
 /**
- * What a candidate does next. A lease is expired only when we watched it unchanged for its duration: the time that
- * its holder wrote is never compared with our clock, for clocks differ (as client-go's leaderelection).
- * @param nowMs of the same monotonic clock as the sighting.
+ * What a candidate does next. A lease expires only after we have seen it unchanged for its whole duration. Clocks differ, so
+ * the time that the holder wrote is never compared with ours (as client-go's leaderelection).
+ * @param nowMs from the monotonic clock of the sighting.
  */
 export function decideLease(
 	sighting: LeaseSighting | undefined,
@@ -34,7 +34,7 @@ export function decideLease(
 		: { action: "wait", holder: holderIdentity };
 }
 
-/** The sighting after a look at the lease: its clock starts anew when anything about it changed. */
+/** The sighting after a look at the lease. Its clock restarts when the lease has changed. */
 export function sight(
 	before: LeaseSighting | undefined,
 	lease: Lease | undefined,

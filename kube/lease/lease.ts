@@ -9,17 +9,17 @@ import { decideLease, type LeaseSighting, sight } from "./decide.ts";
 export interface LeaseOptions {
 	namespace: string;
 	name: string;
-	/** Different for every process: host name and random bits. */
+	/** Unique to the process, such as host name and random bits. */
 	identity: string;
 	/**
-	 * How long others wait after the last renewal that they saw, 15 s unless said. A leader that couldn't renew for two
-	 * thirds of it stops, so before another starts. (The times of kube-controller-manager, in its proportions.)
+	 * How long others wait after the last renewal they saw. Default 15 s. A leader that can't renew for two thirds of it stops,
+	 * before another starts (the proportions of kube-controller-manager).
 	 */
 	durationMs?: number;
 }
 
 /**
- * One of several processes leads, by a Lease (coordination.k8s.io/v1).
+ * Elects one leader among several processes by a Lease (coordination.k8s.io/v1).
  *
  *     const outcome = await new LeaderElection(client, options, log).run(signal, lead);
  *     if (outcome === "lost") process.exit(1);
@@ -44,8 +44,8 @@ export class LeaderElection {
 	}
 
 	/**
-	 * The lease of this process has run out before the eyes of all others, and yet it leads on: something here hangs
-	 * (as client-go's leaderelection.HealthzAdaptor).
+	 * True when this process still leads although its lease has run out for all others: something here hangs (as client-go's
+	 * leaderelection.HealthzAdaptor).
 	 */
 	get isOverdue(): boolean {
 		const sinceMs = performance.now() - this.#renewedMs;
@@ -53,18 +53,20 @@ export class LeaderElection {
 	}
 
 	/**
-	 * Throws when another process may lead, by the clock of this one: a process that was stopped for a while goes on where
-	 * it was, before it looks at the lease again.
+	 * Throws when another process may lead by now. A process that was paused resumes its work before it looks at the lease
+	 * again.
 	 */
 	assertHeld(): void {
 		if (this.#leads && this.#isCurrent()) return;
-		throw new Error("the lease may be another's by now: nothing is written");
+		throw new Error(
+			"another process may hold the lease by now, so nothing is written",
+		);
 	}
 
 	/**
-	 * Waits for the lease, calls `lead`, and renews while that works. The signal of `lead` aborts when the outer one does,
-	 * or when the lease is lost; in the first case the lease is given back after `lead` has ended. After "lost" another
-	 * process may be leading already, so this one must end without writing more.
+	 * Waits for the lease, calls `lead`, and renews the lease until `lead` ends. The signal of `lead` fires with the outer
+	 * signal, or when the lease is lost. Unless it was lost, the lease is released after `lead` has ended. After "lost" another
+	 * process may already lead, so this process must end without another write.
 	 */
 	async run(
 		signal: AbortSignal,
@@ -99,7 +101,7 @@ export class LeaderElection {
 		let waitingFor: string | undefined;
 		while (!signal.aborted) {
 			const holder = await this.#attempt().catch((err) => {
-				this.#log.warn({ err }, "the lease can't be had");
+				this.#log.warn({ err }, "the lease could not be acquired");
 				return waitingFor;
 			});
 			if (this.#isCurrent()) {
@@ -112,25 +114,25 @@ export class LeaderElection {
 		}
 	}
 
-	/** Renews until the signal, and calls `onLost` once when that fails for too long. */
+	/** Renews until the signal fires. Calls `onLost` once when that fails for too long. */
 	async #keep(signal: AbortSignal, onLost: () => void): Promise<void> {
 		for (;;) {
 			await this.#pause(signal);
 			if (signal.aborted) return;
 			const leftMs =
 				this.#renewDeadlineMs - (performance.now() - this.#renewedMs);
-			// A request that hangs must not outlast the deadline.
+			// A hanging request must not outlast the deadline.
 			await Promise.race([
 				this.#attempt().catch((err) =>
-					this.#log.warn({ err }, "the lease couldn't be renewed"),
+					this.#log.warn({ err }, "the lease could not be renewed"),
 				),
 				sleep(Math.max(leftMs, 0), undefined, { ref: false }),
 			]);
 			if (!this.#isCurrent() || !this.#isOurs()) {
 				this.#log.error(
 					this.#isOurs()
-						? `lost the lease: it could not be renewed for ${this.#renewDeadlineMs / 1000} s. This process ends; started again, it waits for the apiserver and goes on`
-						: `lost the lease to ${this.#sighting?.lease.spec?.holderIdentity}. This process ends; started again, it stands by`,
+						? `lost the lease: it could not be renewed for ${this.#renewDeadlineMs / 1000} s. This process ends; after a restart it waits for the apiserver and continues`
+						: `lost the lease to ${this.#sighting?.lease.spec?.holderIdentity}. This process ends; after a restart it stands by`,
 				);
 				onLost();
 				return;
@@ -138,7 +140,7 @@ export class LeaderElection {
 		}
 	}
 
-	/** One look and what follows from it. Returns who holds the lease. Throws when the apiserver can't be asked. */
+	/** Reads the lease and acts on it. Returns the holder when that is another process. Throws when the apiserver fails. */
 	async #attempt(): Promise<string | undefined> {
 		const { namespace, name, identity } = this.#options;
 		const lease = await this.#client.get(kinds.lease, name, namespace);
@@ -148,7 +150,7 @@ export class LeaderElection {
 		if (decision.action === "wait") return decision.holder;
 		try {
 			const written = await this.#write(lease, identity);
-			// From before the request: others may have seen it as early as that.
+			// The time before the request: others may have seen the renewal as early as that.
 			this.#renewedMs = startMs;
 			this.#sighting = { lease: written, sinceMs: startMs };
 		} catch (error) {
@@ -189,16 +191,16 @@ export class LeaderElection {
 		);
 	}
 
-	/** Gives the lease back, so that the next leader needn't wait for it to expire. */
+	/** Releases the lease, so that the next leader need not wait until it expires. */
 	async #release(): Promise<void> {
 		if (!this.#isOurs()) return;
 		await this.#write(this.#sighting!.lease, "").catch((err) =>
-			this.#log.warn({ err }, "the lease couldn't be given back"),
+			this.#log.warn({ err }, "the lease could not be released"),
 		);
 	}
 
 	async #pause(signal: AbortSignal): Promise<void> {
-		// Candidates that started together don't stay in step.
+		// Random, so that candidates that started together drift apart.
 		const waitMs = this.#retryMs * (1 + Math.random() / 5);
 		await sleep(waitMs, undefined, { signal }).catch(() => {});
 	}

@@ -22,7 +22,7 @@ function started(reconcile: Controller["reconcile"]) {
 	return { loop, stop, running: loop.run(stop.signal) };
 }
 
-test("what throws is tried again until it works", async () => {
+test("a reconcile that throws is retried until it succeeds", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockRejectedValueOnce(new Error("1"));
 	reconcile.mockRejectedValueOnce(new Error("2"));
@@ -34,7 +34,7 @@ test("what throws is tried again until it works", async () => {
 	await running;
 });
 
-test("after conflicts what memory lacked is looked at as soon as it comes, whatever it is, and later only what matters", async () => {
+test("after a conflict any change is reconciled at once; after a success only changes that matter", async () => {
 	vi.useFakeTimers();
 	// The backoff isn't over by chance when the change comes.
 	vi.spyOn(Math, "random").mockReturnValue(0);
@@ -65,7 +65,7 @@ test("after conflicts what memory lacked is looked at as soon as it comes, whate
 	await running;
 });
 
-test("what wants to be looked at again is", async () => {
+test("a requeue comes without a change", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });
 	const { loop, stop, running } = started(reconcile);
@@ -75,7 +75,7 @@ test("what wants to be looked at again is", async () => {
 	await running;
 });
 
-test("stopping waits for what is under way", async () => {
+test("stopping waits for the reconcile under way", async () => {
 	const { promise, resolve } = Promise.withResolvers<undefined>();
 	const reconcile = vi.fn(() => promise);
 	const { loop, stop, running } = started(reconcile);
@@ -92,7 +92,7 @@ test("stopping waits for what is under way", async () => {
 	await running;
 });
 
-test("what a loop did is counted under controller-runtime's names", async () => {
+test("reconciles are counted under controller-runtime's names", async () => {
 	const reconcile = vi.fn<Controller["reconcile"]>();
 	reconcile.mockRejectedValueOnce(new Error("1"));
 	reconcile.mockResolvedValueOnce({ requeueAfterMs: 1 });

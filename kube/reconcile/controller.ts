@@ -5,27 +5,27 @@ import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-/** Brings the world in line with one object, from what is there now, whatever happened before. */
+/** Brings the world in line with one object, judging by what is there now. */
 export interface Controller {
-	/** For logs and metrics: what it takes care of. */
+	/** What it manages, for logs and metrics. */
 	name: string;
-	/** Is never called twice at once for one key. When it throws, it is called again with growing delay. */
+	/** Never runs twice at once for one key. When it throws, it is retried with backoff. */
 	reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result | undefined>;
 }
 
-/** When a key is looked at again; without one, after the next change. */
+/** When to reconcile a key again. Without a result, only after the next change. */
 export interface Result {
-	/** After this time, also without a change. */
+	/** At the latest after this time. */
 	requeueAfterMs: number;
 }
 
-/** Somebody changed what they want; a new status alone is none of it. */
+/** The spec changed, not only the status. */
 export function specChanged(object: KubeObject, previous: KubeObject): boolean {
 	return object.metadata.generation !== previous.metadata.generation;
 }
 
 /**
- * Calls a controller for every key that changed, with several workers, after its informers have listed everything.
+ * Reconciles every changed key with several workers, once its informers have listed everything.
  *
  *     const loop = new ControllerLoop(controller, { log });
  *     loop.watch(pods, (pod) => [keyOf(pod)]);
@@ -37,7 +37,7 @@ export class ControllerLoop {
 	readonly #workers: number;
 	readonly #queue: WorkQueue;
 	readonly #synced: Promise<void>[] = [];
-	/** Keys that were worked on with what memory had of them, and the apiserver had something newer. */
+	/** Keys whose last reconcile met a `Conflict`, because memory was older than the apiserver. */
 	readonly #outdated = new Set<string>();
 
 	constructor(
@@ -54,7 +54,7 @@ export class ControllerLoop {
 		);
 	}
 
-	/** For how long the worker that is longest at one key has been, in milliseconds; 0 when none works. */
+	/** How long the longest running reconcile has taken so far, in milliseconds; 0 when none runs. */
 	get longestWorkMs(): number {
 		return Math.max(0, ...this.#queue.workingMs);
 	}
@@ -64,9 +64,9 @@ export class ControllerLoop {
 	}
 
 	/**
-	 * A change of these objects is a reason to look at the keys that it concerns, by default its own.
-	 * @param matters tells which changes are. Those that make or delete an object always are; and each is for a key whose
-	 * last write was a `Conflict`, since it may be what memory lacked: the backoff of those would be waited out otherwise.
+	 * Changes of these objects enqueue the keys that they concern, by default the object's own.
+	 * @param matters filters updates. Creation and deletion always count. Every update counts for a key whose last write was a
+	 * `Conflict`, because it may be what memory lacked; otherwise the key would wait out its backoff.
 	 */
 	watch<T extends KubeObject>(
 		informer: Pick<Informer<T>, "synced" | "onChange">,
@@ -77,7 +77,7 @@ export class ControllerLoop {
 		informer.onChange((object, previous, deleted) => {
 			const isReason = deleted || !previous || matters(object, previous);
 			if (!isReason && this.#outdated.size === 0) return;
-			// What the object referred to before is concerned as well.
+			// The former state may concern other keys than the new one.
 			const states = previous ? [previous, object] : [object];
 			for (const text of new Set(states.flatMap(keysFor).map(textOf)))
 				if (isReason || this.#outdated.has(text)) this.#queue.add(text);
@@ -88,7 +88,7 @@ export class ControllerLoop {
 		this.#queue.add(textOf(key));
 	}
 
-	/** Works until the signal; then finishes what is under way. */
+	/** Works until the signal fires, then finishes the reconciles under way. */
 	async run(signal: AbortSignal): Promise<void> {
 		const stopped = new Promise<void>((resolve) => {
 			if (signal.aborted) resolve();
@@ -140,7 +140,7 @@ export class ControllerLoop {
 			const isOutdated = hasReason(err, "Conflict");
 			this.#outdated[isOutdated ? "add" : "delete"](text);
 			const retryInMs = Math.round(this.#queue.addAfterFailure(text));
-			// What was read was old already, or we stop: no trouble, but the order of the day.
+			// A stale read or a shutdown is ordinary.
 			const isOrdinary = isOutdated || signal.aborted;
 			this.#log[isOrdinary ? "debug" : "warn"](
 				{ ...key, err, retryInMs },

@@ -10,20 +10,20 @@ import {
 } from "../resource.ts";
 import { microTime } from "../timestamps.ts";
 
-/** Something that a person who runs `kubectl describe` wants to know. */
+/** What a person reads in `kubectl describe`. */
 export interface KubeEventNote {
 	type: "Normal" | "Warning";
 	/** Why, in one word for machines, such as `RunFailed`. */
 	reason: string;
 	/** What was done or tried, in one word for machines, such as `StartJob`. */
 	action: string;
-	/** For people; what is over 1,024 bytes is cut. */
+	/** For people. Cut after 1,024 bytes. */
 	note: string;
 }
 
 /**
- * Records Events (events.k8s.io/v1) about objects. The same event again within six minutes becomes a series: one Event
- * that counts. Recording never fails its caller: what can't be written is logged.
+ * Records Kubernetes' Events (events.k8s.io/v1) about objects. A repeat within six minutes raises the count of the first one
+ * (a series). Recording never fails its caller: a failed write is logged.
  */
 export class KubeEventRecorder {
 	readonly #client: KubeClient;
@@ -46,7 +46,7 @@ export class KubeEventRecorder {
 		void this.#write(kind, regarding, event).catch((err) =>
 			this.#log.warn(
 				{ err, reason: event.reason },
-				"an Event was not recorded",
+				"a Kubernetes event was not recorded",
 			),
 		);
 	}
@@ -97,7 +97,7 @@ export class KubeEventRecorder {
 	async #count(series: Series, nowMs: number): Promise<void> {
 		series.count++;
 		series.lastMs = nowMs;
-		// The first repeat shows at once that it is one; then the count is brought up to date now and then.
+		// The first repeat is written at once; later ones update the count every ten seconds at most.
 		if (series.count > 2 && nowMs - series.writtenMs < 10_000) return;
 		series.writtenMs = nowMs;
 		await series.created;
@@ -125,12 +125,12 @@ interface Series {
 	created?: Promise<KubeEvent>;
 }
 
-/** KEP-383: a series ends when nothing came for six minutes. */
+/** KEP-383: a series ends after six minutes without a repeat. */
 const seriesGapMs = 6 * 60_000;
 
 function cutToBytes(text: string, maxBytes: number): string {
 	const bytes = Buffer.from(text);
 	if (bytes.length <= maxBytes) return text;
-	// A character that was cut in two becomes U+FFFD, which is dropped.
+	// A character cut in two becomes U+FFFD, which is dropped.
 	return `${bytes.toString("utf8", 0, maxBytes - 3).replace(/\uFFFD$/, "")}…`;
 }

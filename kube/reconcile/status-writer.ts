@@ -3,10 +3,9 @@ import type { KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
 /**
- * Writes an object's whole status, by server-side apply, if it differs from what was read. Returns the object as it
- * is then.
- * The version that was read goes along: when the object has changed since, this throws ApiError `Conflict` and nothing is
- * written, so a status that was thought out over an old state never replaces a newer one.
+ * Writes an object's whole status by server-side apply, if it differs from what was read. Returns the resulting object.
+ * When the object has changed since it was read, this throws ApiError `Conflict` and writes nothing: a status computed from
+ * an old state never replaces a newer one.
  */
 export async function writeStatus<T extends KubeObject & { status?: unknown }>(
 	client: KubeClient,
@@ -15,7 +14,7 @@ export async function writeStatus<T extends KubeObject & { status?: unknown }>(
 	status: NonNullable<T["status"]>,
 	fieldManager: string,
 ): Promise<T> {
-	// As JSON, in which a field that is undefined is absent.
+	// JSON drops fields that are undefined.
 	const next: unknown = JSON.parse(JSON.stringify(status));
 	if (isDeepStrictEqual(next, object.status ?? {})) return object;
 	const { namespace, name, resourceVersion } = object.metadata;

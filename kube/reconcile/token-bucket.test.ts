@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { TokenBucket } from "./token-bucket.ts";
 
-test("a burst goes through at once, and then one each tenth of a second", () => {
+test("a burst goes through at once, then one every tenth of a second", () => {
 	const bucket = new TokenBucket({ perSecond: 10, burst: 3 });
 	const waits = Array.from({ length: 5 }, () => bucket.reserve(0));
 	expect(waits).toEqual([0, 0, 0, 100, 200]);
 });
 
-test("a bucket fills again with time, up to its burst", () => {
+test("a bucket refills with time, up to its burst", () => {
 	const bucket = new TokenBucket({ perSecond: 10, burst: 2 });
 	for (const _ of [1, 2, 3]) bucket.reserve(0);
 	expect(bucket.reserve(250)).toBe(0);

@@ -1,8 +1,8 @@
-/** Lets a burst through at once, and what is beyond it at a steady rate (as golang.org/x/time/rate). */
+/** Lets a burst through at once, and the rest at a steady rate (as golang.org/x/time/rate). */
 export class TokenBucket {
 	readonly #perMs: number;
 	readonly #burst: number;
-	/** Below zero: so many are promised already. */
+	/** Negative when tokens are already promised. */
 	#tokens: number;
 	#countedMs: number | undefined;
 
@@ -13,8 +13,8 @@ export class TokenBucket {
 	}
 
 	/**
-	 * Takes a token. Returns how long to wait until it is there, in milliseconds.
-	 * @param nowMs of a clock that only goes forward.
+	 * Takes a token. Returns how many milliseconds to wait for it.
+	 * @param nowMs from a monotonic clock.
 	 */
 	reserve(nowMs: number): number {
 		const passedMs = nowMs - (this.#countedMs ?? nowMs);

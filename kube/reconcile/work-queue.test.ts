@@ -8,7 +8,7 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-test("a key that is added twice while it waits is worked on once", async () => {
+test("a key added twice while it waits is taken once", async () => {
 	const queue = new WorkQueue("test");
 	queue.add("a");
 	queue.add("b");
@@ -17,7 +17,7 @@ test("a key that is added twice while it waits is worked on once", async () => {
 	expect(queue.length).toBe(0);
 });
 
-test("a key that is added while it is worked on comes again after that, and not before", async () => {
+test("a key added while it is in work comes again once that work is done", async () => {
 	const queue = new WorkQueue("test");
 	queue.add("a");
 	await queue.take();
@@ -41,7 +41,7 @@ test("two waiting workers never get the same key at once", async () => {
 	expect([await first, await second]).toEqual(["a", "b"]);
 });
 
-test("a delayed key comes when its time has passed; of two times the earlier counts", async () => {
+test("a delayed key comes after its delay, the earliest of several", async () => {
 	const queue = new WorkQueue("test");
 	queue.addAfter("a", 10_000);
 	queue.addAfter("a", 1_000);
@@ -55,14 +55,14 @@ test("a delayed key comes when its time has passed; of two times the earlier cou
 	expect(queue.length).toBe(0);
 });
 
-test("a delay longer than a timer can hold doesn't come at once", () => {
+test("a delay longer than a timer can hold does not end at once", () => {
 	const queue = new WorkQueue("test");
 	queue.addAfter("yearly", 365 * 86_400_000);
 	vi.advanceTimersByTime(86_399_999);
 	expect(queue.length).toBe(0);
 });
 
-test("a key that fails again and again waits longer each time, up to a bound, until it is forgotten", () => {
+test("a key that keeps failing waits longer each time, up to a bound, until it is forgotten", () => {
 	const queue = new WorkQueue("test", { baseMs: 5, maxMs: 300_000 });
 	const waits = Array.from({ length: 30 }, () => queue.addAfterFailure("a"));
 	expect(waits[0]).toBeGreaterThanOrEqual(2.5);
@@ -75,7 +75,7 @@ test("a key that fails again and again waits longer each time, up to a bound, un
 	expect(queue.addAfterFailure("a")).toBeLessThanOrEqual(5);
 });
 
-test("a stopped queue sends its workers home and takes nothing more in", async () => {
+test("a stopped queue releases its workers and accepts no more keys", async () => {
 	const queue = new WorkQueue("test");
 	const worker = queue.take();
 	queue.addAfter("later", 10);
@@ -86,7 +86,7 @@ test("a stopped queue sends its workers home and takes nothing more in", async (
 	expect(await queue.take()).toBeUndefined();
 });
 
-test("keys that fail all together come back ten a second, however soon each alone would", () => {
+test("many keys that fail at once come back at ten a second", () => {
 	const queue = new WorkQueue("test");
 	const waits = Array.from({ length: 300 }, (_, i) =>
 		queue.addAfterFailure(`key-${i}`),

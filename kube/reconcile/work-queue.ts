@@ -3,17 +3,17 @@ import { measureQueue, metrics } from "../metrics.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /**
- * Keys that need work. A key that is added while it waits is there once; one that is added while it is worked on comes
- * again after that, so no key is ever worked on twice at the same time (as client-go's workqueue).
+ * Keys that need work. A waiting key is queued once, however often it is added. A key that is added while a worker has it
+ * is queued again when the worker is done, so no key is in work twice at once (as client-go's workqueue).
  */
 export class WorkQueue {
 	readonly name: string;
 	readonly #backoff: Backoff;
-	/** Holds back failures of many keys together, of which each alone would come back soon. */
+	/** Bounds the retries of all keys together. */
 	readonly #retries = new TokenBucket({ perSecond: 10, burst: 100 });
-	/** When each was added, in the order of their turn. */
+	/** When each key was added, in order. */
 	readonly #waiting = new Map<string, number>();
-	/** When each was taken. */
+	/** When each key was taken. */
 	readonly #processing = new Map<string, number>();
 	/** Added while being processed. */
 	readonly #again = new Set<string>();
@@ -29,12 +29,12 @@ export class WorkQueue {
 		measureQueue(this);
 	}
 
-	/** Keys that wait for their turn now. */
+	/** How many keys are waiting. */
 	get length(): number {
 		return this.#waiting.size;
 	}
 
-	/** For each key in work, for how long it has been, in milliseconds. */
+	/** For each key in work, for how long, in milliseconds. */
 	get workingMs(): number[] {
 		const nowMs = performance.now();
 		return Array.from(this.#processing.values(), (sinceMs) => nowMs - sinceMs);
@@ -52,7 +52,7 @@ export class WorkQueue {
 		if (worker) worker(this.#next());
 	}
 
-	/** Adds the key when the time has passed; of several times the earliest counts. */
+	/** Adds the key after the delay. The earliest of several delays counts. */
 	addAfter(key: string, delayMs: number): void {
 		if (this.#stopped) return;
 		const dueMs = performance.now() + delayMs;
@@ -69,7 +69,7 @@ export class WorkQueue {
 		this.#later.set(key, { dueMs, timer });
 	}
 
-	/** Adds the key after the backoff of its failures, of which this is one more. Returns the wait in milliseconds. */
+	/** Counts a failure of the key and adds it after its backoff. Returns the wait in milliseconds. */
 	addAfterFailure(key: string): number {
 		const failures = (this.#failures.get(key) ?? 0) + 1;
 		this.#failures.set(key, failures);
@@ -82,12 +82,12 @@ export class WorkQueue {
 		return delayMs;
 	}
 
-	/** The key's failures are past. */
+	/** Resets the key's backoff. */
 	forget(key: string): void {
 		this.#failures.delete(key);
 	}
 
-	/** The next key, or undefined when the queue is stopped. Each key must be given back with {@link done}. */
+	/** Waits for the next key; undefined once the queue has stopped. Return each key with {@link done}. */
 	async take(): Promise<string | undefined> {
 		const key = this.#next();
 		if (key !== undefined || this.#stopped) return key;
@@ -103,7 +103,7 @@ export class WorkQueue {
 		if (this.#again.delete(key)) this.add(key);
 	}
 
-	/** Takes nothing more in and drops what waits; what is being worked on ends as it will. */
+	/** Drops waiting keys and accepts no more. Keys in work are left to finish. */
 	stop(): void {
 		this.#stopped = true;
 		this.#waiting.clear();
@@ -124,5 +124,5 @@ export class WorkQueue {
 	}
 }
 
-/** Timers take 31 bits of milliseconds and fire at once beyond; who is woken early just looks again. */
+/** A timer holds 31 bits of milliseconds and fires at once beyond that. An early wake-up costs only another look. */
 const longestTimerMs = 86_400_000;

@@ -11,7 +11,7 @@ export interface InformerOptions extends Omit<Scope, "namespace"> {
 }
 
 /**
- * The objects of one kind, kept in memory as the apiserver has them. Objects are shared: never change one.
+ * Keeps the objects of one kind in memory, as the apiserver has them. Objects are shared: never change one.
  *
  *     const pods = new Informer(client, kinds.pod, { log });
  *     pods.onChange((pod, previous, deleted) => …);
@@ -21,14 +21,14 @@ export interface InformerOptions extends Omit<Scope, "namespace"> {
  */
 export class Informer<T extends KubeObject> {
 	readonly kind: ResourceKind<T>;
-	/** Fulfilled when everything has been listed once. */
+	/** Fulfilled once everything has been listed. */
 	readonly synced: Promise<void>;
 	hasSynced = false;
 	readonly #client: KubeClient;
 	readonly #options: InformerOptions;
 	readonly #store: Store<T>;
 	readonly #setSynced: () => void;
-	/** When the apiserver last spoke of each scope. */
+	/** When the apiserver last sent something for each scope. */
 	readonly #heardMs = new Map<string | undefined, number>();
 
 	constructor(
@@ -47,7 +47,7 @@ export class Informer<T extends KubeObject> {
 		this.#setSynced = resolve;
 	}
 
-	/** Follows the apiserver until the signal; never throws. */
+	/** Follows the apiserver until the signal fires. Never throws. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { namespaces, log, ...scope } = this.#options;
 		const scopes = namespaces?.length ? namespaces : [undefined];
@@ -77,15 +77,15 @@ export class Informer<T extends KubeObject> {
 	}
 
 	/**
-	 * For how long the apiserver has said nothing of these objects, in milliseconds: so old may be what is in memory. While
-	 * it can be reached it speaks about once a minute, by bookmarks.
+	 * Milliseconds since the apiserver last sent something about these objects: memory may be that old. A reachable apiserver
+	 * sends a bookmark about once a minute.
 	 */
 	get silentMs(): number {
 		const heardMs = Math.min(...this.#heardMs.values());
 		return this.#heardMs.size === 0 ? 0 : performance.now() - heardMs;
 	}
 
-	/** @param namespace empty for cluster-scoped kinds. */
+	/** @param namespace is empty for cluster-scoped kinds. */
 	get(namespace: string, name: string): T | undefined {
 		return this.#store.get({ namespace, name });
 	}
@@ -94,7 +94,7 @@ export class Informer<T extends KubeObject> {
 		return this.#store.list(namespace);
 	}
 
-	/** Called for every change after it is in memory, and when something is deleted. What a handler throws is logged. */
+	/** Calls the handler after each change and deletion. What it throws is logged. */
 	onChange(handler: ChangeHandler<T>): void {
 		this.#store.onChange(handler);
 	}

@@ -5,25 +5,25 @@ import type { KubeClient, Scope } from "../client/client.ts";
 import { ApiError } from "../client/errors.ts";
 import type { KubeObject, ObjectMeta, ResourceKind } from "../resource.ts";
 
-/** What a reflector fills: {@link file://./store.ts Store} is one. */
+/** Where a reflector puts objects, such as a {@link file://./store.ts Store}. */
 export interface Sink<T extends KubeObject> {
 	replace(namespace: string | undefined, objects: T[]): void;
 	put(object: T): void;
 	remove(object: T): void;
 }
 
-/** Is told how a reflector fares. */
+/** Hears how a reflector is doing. */
 export interface Hearing {
-	/** Everything is in the sink as the apiserver had it. */
+	/** The sink holds everything that the apiserver listed. */
 	listed(): void;
-	/** The apiserver spoke: what is in the sink is as it was at this moment. */
+	/** The apiserver sent something, so the sink is current as of now. */
 	heard(): void;
 }
 
 /**
- * Keeps a sink equal to what the apiserver has: lists page by page, then watches from that version on, for ever. A watch
- * that ends is taken up where it stopped; when the apiserver doesn't know that version any more (410), everything is
- * listed anew. Ends only by the signal.
+ * Keeps a sink equal to what the apiserver has: lists page by page, then watches from that version on. A watch that ends
+ * is resumed where it stopped. When the apiserver has forgotten that version (410), everything is listed again. Only the
+ * signal ends it.
  */
 export async function reflect<T extends KubeObject>(
 	client: KubeClient,
@@ -68,7 +68,7 @@ export async function reflect<T extends KubeObject>(
 				backoffMs(failures, watchBackoff);
 			log[expired ? "debug" : "warn"](
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
-				expired ? "listing a kind anew" : "lost sight of a kind",
+				expired ? "listing a kind again" : "the watch of a kind failed",
 			);
 			await sleep(waitMs, undefined, { signal }).catch(() => {});
 		}
@@ -77,7 +77,7 @@ export async function reflect<T extends KubeObject>(
 
 const pageSize = 500;
 const watchBackoff = { baseMs: 200, maxMs: 30_000 };
-/** Bookmarks come about once a minute (k8s.io/apiserver cacher), so this much silence is a dead connection. */
+/** Bookmarks come about once a minute (k8s.io/apiserver cacher), so this much silence means a dead connection. */
 const silenceMs = 150_000;
 
 async function listAll<T extends KubeObject>(
@@ -95,12 +95,12 @@ async function listAll<T extends KubeObject>(
 		});
 		items.push(...page.items);
 		next = page.metadata.continue || undefined;
-		// Every page has the version of the first one.
+		// Every page has the version of the first page.
 		if (!next) return { items, version: page.metadata.resourceVersion! };
 	}
 }
 
-/** One watch. Yields the version that the sink is at, after each event. Throws {@link ApiError} for an ERROR event. */
+/** One watch. Yields the sink's version after each event. Throws {@link ApiError} for an ERROR event. */
 async function* watchFrom<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
@@ -112,7 +112,7 @@ async function* watchFrom<T extends KubeObject>(
 	const events = client.watch(kind, {
 		...scope,
 		resourceVersion: version,
-		// Random, so that not all watches of a fleet end at once (as client-go does).
+		// Random, so that the watches of a fleet end at different times (as client-go does).
 		timeoutSeconds: Math.round(300 * (1 + Math.random())),
 		silenceMs,
 		signal,
@@ -125,14 +125,14 @@ async function* watchFrom<T extends KubeObject>(
 		else if (type !== "BOOKMARK") sink.put(trimmed(object as T));
 		yield (object as T).metadata.resourceVersion!;
 	}
-	// Something between here and the apiserver lets no watch live: come back slowly.
+	// Something on the way ends every watch at once, so back off.
 	if (!heard && performance.now() - startMs < 1000)
-		throw new Error("the watch ended as soon as it began");
+		throw new Error("the watch ended as soon as it started");
 }
 
 /**
- * Nothing here reads what it leaves out: who manages which field, often the larger half of an object, and kubectl's copy
- * of the whole, in which a Secret's data stands as well.
+ * Drops what nothing here reads: managedFields, often the larger half of an object, and kubectl's copy of the whole object,
+ * which repeats a Secret's data.
  */
 function trimmed<T extends KubeObject>(object: T): T {
 	const metadata: ObjectMeta & { managedFields?: unknown } = object.metadata;

@@ -30,7 +30,7 @@ function watched() {
 	return { store, seen, errors };
 }
 
-test("a list tells of what is new, what changed and what is gone, and of nothing else", () => {
+test("a list reports what is new, changed or gone, and nothing else", () => {
 	const { store, seen } = watched();
 	store.replace(undefined, [pet("a", "1"), pet("b", "1"), pet("c", "1")]);
 	seen.length = 0;
@@ -38,7 +38,7 @@ test("a list tells of what is new, what changed and what is gone, and of nothing
 	expect(seen).toEqual(["-c@1", "~b@2", "+d@1"]);
 });
 
-test("a list of one namespace leaves the others alone", () => {
+test("a list of one namespace leaves the others untouched", () => {
 	const { store } = watched();
 	const away = pet("away", "1");
 	away.metadata.namespace = "elsewhere";
@@ -51,7 +51,7 @@ test("a list of one namespace leaves the others alone", () => {
 	expect(store.list("home")).toHaveLength(1);
 });
 
-test("an object made anew under an old name is a deletion and then an addition", () => {
+test("a new object under a former name is a deletion, then an addition", () => {
 	const { store, seen } = watched();
 	store.put(pet("a", "1"));
 	const reborn = pet("a", "9");
@@ -73,7 +73,7 @@ test("an index follows every change", () => {
 	expect(names("ann")).toEqual([]);
 });
 
-test("a handler that throws keeps nothing from the store or the other handlers", () => {
+test("a handler that throws affects neither the store nor the other handlers", () => {
 	const { store, seen, errors } = watched();
 	store.onChange(() => {
 		throw new Error("no");

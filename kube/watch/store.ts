@@ -1,8 +1,8 @@
 import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
 
 /**
- * Hears of every change of a store, after it is in there: `previous` is absent for an object that is new, and
- * `deleted` tells that `object` is its last known state.
+ * Hears of every change after the store has it. `previous` is absent for a new object. When `deleted` is true, `object` is
+ * the last known state.
  */
 export type ChangeHandler<T extends KubeObject> = (
 	object: T,
@@ -10,14 +10,14 @@ export type ChangeHandler<T extends KubeObject> = (
 	deleted: boolean,
 ) => void;
 
-/** The objects of one kind in memory, with indexes, telling of changes. */
+/** The objects of one kind in memory, with indexes and change handlers. */
 export class Store<T extends KubeObject> {
 	readonly #objects = new Map<string, T>();
 	readonly #handlers: ChangeHandler<T>[] = [];
 	readonly #indexes: Index<T>[] = [];
 	readonly #onHandlerError: (error: unknown) => void;
 
-	/** @param onHandlerError gets what a handler threw: the other handlers and the store go on. */
+	/** @param onHandlerError gets what a handler throws. The store and the other handlers go on. */
 	constructor(onHandlerError: (error: unknown) => void) {
 		this.#onHandlerError = onHandlerError;
 	}
@@ -37,7 +37,7 @@ export class Store<T extends KubeObject> {
 		this.#handlers.push(handler);
 	}
 
-	/** Returns the lookup of an index: the objects for which `keysOf` gave the key. */
+	/** Returns a lookup of the objects for which `keysOf` gave the key. */
 	index(keysOf: (object: T) => string[]): (key: string) => T[] {
 		const index = new Index(keysOf);
 		for (const object of this.#objects.values()) index.add(object);
@@ -48,7 +48,7 @@ export class Store<T extends KubeObject> {
 	put(object: T): void {
 		const key = storeKey(object);
 		const namesake = this.#objects.get(key);
-		// A name that was given to another object: what was there is gone, with all that hangs on it.
+		// Another object has the name now: handlers must hear that the former one is gone.
 		if (namesake && namesake.metadata.uid !== object.metadata.uid)
 			this.remove(namesake);
 		const previous = this.#objects.get(key);
@@ -63,7 +63,7 @@ export class Store<T extends KubeObject> {
 		this.#tell(object, previous, false);
 	}
 
-	/** @param object its last state, which an event of deletion carries. */
+	/** @param object the last state, as the deletion event carries it. */
 	remove(object: T): void {
 		const previous = this.#objects.get(storeKey(object));
 		if (!previous) return;
@@ -72,7 +72,7 @@ export class Store<T extends KubeObject> {
 		this.#tell(object, previous, true);
 	}
 
-	/** Makes the store hold exactly these objects of the namespace (of all, when undefined). */
+	/** Makes the store hold exactly these objects of the namespace, or of all namespaces when it is undefined. */
 	replace(namespace: string | undefined, objects: T[]): void {
 		const kept = new Set(objects.map(storeKey));
 		for (const object of this.list(namespace))

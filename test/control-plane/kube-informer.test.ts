@@ -210,7 +210,7 @@ test("a watch on which nothing is heard is given up", async () => {
 	// Kubernetes' own ConfigMap may come before or after this one.
 	const rest = Array.fromAsync(watch);
 	proxy.stall();
-	await expect(rest).rejects.toThrow("nothing was heard for 10000 ms");
+	await expect(rest).rejects.toThrow("no byte for 10000 ms");
 	proxy.reset();
 });
 

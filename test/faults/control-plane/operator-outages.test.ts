@@ -105,13 +105,13 @@ test("an apiserver that is away for longer than the lease: the operator ends and
 	const { exitCode, stdout } = await first.ended;
 	expect(exitCode).toBe(1);
 	expect(lastWordsOf(stdout)).toBe(
-		"lost the lease: it could not be renewed for 10 s. This process ends; started again, it waits for the apiserver and goes on",
+		"lost the lease: it could not be renewed for 10 s. This process ends; after a restart it waits for the apiserver and continues",
 	);
 	const second = world.startOperator([namespace], {
 		throughProxy: true,
 		env: { ...steadyLease, LOG_LEVEL: "warn" },
 	});
-	await says(second, "the lease can't be had");
+	await says(second, "the lease could not be acquired");
 	await comeBack(made);
 	await world.recorded(namespace, run);
 	expect(second.child.exitCode).toBeNull();
