@@ -6,5 +6,6 @@ export const decisions = [
 	"operator/pipeline/{bigquery-quota,report,run-history,schedule,target}.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",
+	"ingest/load/fetch/load-days.ts",
 	"ingest/receive/commit/{committer,claims,frame-builder,fair-selection}.ts",
 ];
