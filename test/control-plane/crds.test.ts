@@ -121,7 +121,7 @@ describe("what a Run was made for can't change", () => {
 		[
 			"that it is cancelled",
 			{ cancel: false },
-			"spec.cancel: Invalid value: a cancelled Run can't be taken up again; create another Run",
+			"spec.cancel: Invalid value: a cancelled Run can't be resumed; create another Run",
 		],
 	];
 
