@@ -1,0 +1,55 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const pages = globSync("**/*.md", {
+	cwd: root,
+	exclude: ["**/node_modules/**", ".tidemill/**"],
+});
+const code = globSync("**/*.ts", {
+	cwd: root,
+	exclude: ["**/node_modules/**", ".tidemill/**"],
+});
+const folders = globSync("*/", { cwd: root });
+
+test.each(pages)("every link to a file in %s leads somewhere", (page) => {
+	const links = textOf(page).matchAll(/\]\((?!https?:|#)([^)\s#]+)/g);
+	const missing = [...links].filter(
+		([, link]) => !existsSync(join(root, dirname(page), link!)),
+	);
+	expect(missing.map(([, link]) => link)).toEqual([]);
+});
+
+test.each(pages)("every path that %s names exists", (page) => {
+	const paths = textOf(page).matchAll(/`([\w.-]+\/[\w./-]+)`/g);
+	const missing = [...paths]
+		.map(([, path]) => path!)
+		.filter((path) => folders.includes(path.split("/")[0]!))
+		.filter((path) => !existsSync(join(root, path)));
+	expect(missing).toEqual([]);
+});
+
+test("every page that the code names exists", () => {
+	const missing = code.flatMap((file) =>
+		[...textOf(file).matchAll(/\bdocs\/[\w./-]+\.md\b/g)]
+			.map(([page]) => ({ file, page }))
+			.filter(({ page }) => !existsSync(join(root, page))),
+	);
+	expect(missing).toEqual([]);
+});
+
+test("CONTRIBUTING.md has every folder, and no other", () => {
+	const table = textOf("CONTRIBUTING.md").matchAll(/^\| (`\w+\/`[^|]*) \|/gm);
+	const listed = [...table].flatMap(([, cell]) =>
+		[...cell!.matchAll(/`(\w+)\/`/g)].map(([, folder]) => folder),
+	);
+	const hidden = ["node_modules"];
+	expect(listed.toSorted()).toEqual(
+		folders.filter((folder) => !hidden.includes(folder)).toSorted(),
+	);
+});
+
+function textOf(file: string): string {
+	return readFileSync(join(root, file), "utf8");
+}
