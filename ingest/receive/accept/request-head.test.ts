@@ -119,7 +119,7 @@ test.each<
 	else expect(judged).toBe(expected);
 });
 
-test("a method that the Source doesn't take is refused with those that it takes", () => {
+test("a method that the Source doesn't allow is refused, and Allow lists the allowed ones", () => {
 	for (const [change, allowed] of [
 		[{}, "POST"],
 		[checked, "POST, GET, HEAD"],
@@ -136,7 +136,7 @@ test("no Source accepts a body that doesn't fit into a frame", () => {
 	});
 });
 
-test("captured headers are a JSON object in the Source's order, read as UTF-8 if they are", () => {
+test("captured headers are a JSON object in the Source's order, decoded as UTF-8 where valid", () => {
 	const route = { capturedHeaders: ["x-b", "x-a", "x-missing"] };
 	const headers = {
 		...json,
@@ -161,7 +161,7 @@ describe("the body", () => {
 		);
 	});
 
-	test("of a suspended Source is refused, and tells a stranger nothing about it", () => {
+	test("of a suspended Source is refused, but an unsigned sender doesn't learn why", () => {
 		const suspended = head({ suspended: true });
 		expect(judgeSentBody(suspended, body)).toBe(refusals.SourceSuspended);
 		expect(judgeSentBody(suspended, Buffer.from("[]"))).toBe(

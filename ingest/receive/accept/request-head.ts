@@ -4,7 +4,7 @@ import type { Route } from "../../../contracts/route.ts";
 import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
 import { methodNotAllowed, type Refusal, refusals } from "../answer/refusal.ts";
 import type { ChallengeAnswer } from "../answer/reply.ts";
-import { hasToken } from "../authorization/credentials.ts";
+import { isAuthorized } from "../authorization/credentials.ts";
 import {
 	type PresentedSignature,
 	readSignature,
@@ -77,7 +77,7 @@ function authorize(
 ): PresentedSignature | Refusal | undefined {
 	const { authorization } = route;
 	if (authorization.type !== "Signature")
-		return hasToken(route, headers, queryToken)
+		return isAuthorized(route, headers, queryToken)
 			? undefined
 			: refusals.Unauthorized;
 	if (!route.signingKeys) return refusals.KeyUnavailable;

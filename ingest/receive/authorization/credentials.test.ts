@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Route } from "../../../contracts/route.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
-import { hasToken, hasUrlKey } from "./credentials.ts";
+import { hasUrlKey, isAuthorized } from "./credentials.ts";
 
 const key = "0123456789abcdef".repeat(2);
 
@@ -23,26 +23,30 @@ const tokens = route({
 const latin1 = (text: string) => Buffer.from(text).toString("latin1");
 
 test("a token is accepted in each of its three places", () => {
-	expect(hasToken(tokens, {}, "old")).toBe(true);
-	expect(hasToken(tokens, {}, "grün +")).toBe(true);
+	expect(isAuthorized(tokens, {}, "old")).toBe(true);
+	expect(isAuthorized(tokens, {}, "grün +")).toBe(true);
 	expect(
-		hasToken(tokens, { "x-webhook-token": latin1("grün +") }, "other"),
+		isAuthorized(tokens, { "x-webhook-token": latin1("grün +") }, "other"),
 	).toBe(true);
-	expect(hasToken(tokens, { authorization: "bEARER  old" }, "other")).toBe(
+	expect(isAuthorized(tokens, { authorization: "bEARER  old" }, "other")).toBe(
 		true,
 	);
 });
 
 test("a missing, wrong or misplaced token is not accepted", () => {
-	expect(hasToken(tokens, {}, undefined)).toBe(false);
-	expect(hasToken(tokens, { authorization: "Bearer old2" }, "")).toBe(false);
-	expect(hasToken(tokens, { authorization: "Basic old" }, "")).toBe(false);
-	expect(hasToken(tokens, { authorization: "old" }, "ol")).toBe(false);
+	expect(isAuthorized(tokens, {}, undefined)).toBe(false);
+	expect(isAuthorized(tokens, { authorization: "Bearer old2" }, "")).toBe(
+		false,
+	);
+	expect(isAuthorized(tokens, { authorization: "Basic old" }, "")).toBe(false);
+	expect(isAuthorized(tokens, { authorization: "old" }, "ol")).toBe(false);
 	const digest = hash("sha256", "old");
-	expect(hasToken(tokens, { "x-webhook-token": digest }, digest)).toBe(false);
+	expect(isAuthorized(tokens, { "x-webhook-token": digest }, digest)).toBe(
+		false,
+	);
 });
 
 test("a source whose authorization can't be served accepts nothing", () => {
-	expect(hasToken(route({ type: "Unavailable" }), {}, "old")).toBe(false);
-	expect(hasToken(route({ type: "None" }), {}, undefined)).toBe(true);
+	expect(isAuthorized(route({ type: "Unavailable" }), {}, "old")).toBe(false);
+	expect(isAuthorized(route({ type: "None" }), {}, undefined)).toBe(true);
 });

@@ -9,8 +9,8 @@ export function hasUrlKey(route: Route, urlKey: string): boolean {
 /** Headers as node:http gives them: lower-case names, Latin-1 values. */
 type Headers = NodeJS.Dict<string | string[]>;
 
-/** Whether the request carries a token that the route accepts, in a header or in the query. */
-export function hasToken(
+/** Whether a route without signatures lets the request in: it asks for no token, or accepts the one in a header or the query. */
+export function isAuthorized(
 	route: Route,
 	headers: Headers,
 	queryToken: string | undefined,

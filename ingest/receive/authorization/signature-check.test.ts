@@ -69,7 +69,7 @@ describe.each([
 				expect(isSigned(presented(texts), order, body)).toBe(true);
 	});
 
-	test("only the first ten signatures cost a check", () => {
+	test("only the first ten signatures are checked", () => {
 		const wrongs = (count: number) => Array(count).fill(wrong);
 		expect(isSigned(presented([...wrongs(9), right]), [key], body)).toBe(true);
 		expect(isSigned(presented([...wrongs(10), right]), [key], body)).toBe(
@@ -97,7 +97,7 @@ test("a signed time may differ from now by the tolerance, in either direction", 
 	expect(isTimely(presented([]), 60, 1_000_000)).toBe(true);
 });
 
-test("keys open only for the Source that they were sealed for", () => {
+test("keys can only be opened for the Source that they were sealed for", () => {
 	const sealKey = new SealKey(Buffer.alloc(32, 1));
 	const authorization = {
 		type: "Signature" as const,

@@ -268,7 +268,7 @@ test("settling gives up after a minute", async () => {
 	expect(entry()).toMatchObject({ state: "claimed" });
 });
 
-test("beyond 10,000 claims being settled at once the rest is left to archive", async () => {
+test("at most 10,000 claims are settled at once; the rest is left to archive", async () => {
 	const mine = await granted("e1");
 	const other = await granted("e2", "other");
 	for (let n = 0; n < 10_000; n++) claims.settle(mine, "refused");

@@ -1,7 +1,7 @@
 import { encodeFrameHead } from "../../wire/frame.ts";
 import { selectFairly } from "./fair-selection.ts";
 
-/** An event as it stands in a frame. */
+/** An event, encoded for a frame. */
 export interface EncodedEvent {
 	/** Source key. */
 	readonly source: string;
