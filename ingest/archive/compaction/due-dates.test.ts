@@ -62,3 +62,20 @@ test("dates come oldest first, their objects as they were cut", () => {
 		["5a", "2026-03-20", [1, 2, 3]],
 	]);
 });
+
+test("objects of several streams come stream by stream", () => {
+	const source = sourceOf({});
+	const objects = ["b", "a", "c", "a"].map((stream, at) => ({
+		stream,
+		first: 10 - at,
+		rows: 1,
+	}));
+	source.objects.set("2026-03-20", objects);
+	const [due] = dueDates([source], closedThrough, 1, () => false);
+	expect(due!.objects.map(({ stream, first }) => stream + first)).toEqual([
+		"a7",
+		"a9",
+		"b10",
+		"c8",
+	]);
+});

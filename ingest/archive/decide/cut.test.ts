@@ -64,6 +64,8 @@ test("events are grouped by account, source and date of receipt", () => {
 	];
 	const cut = decideCut("s", {}, frames);
 	expect(cut).toMatchObject({
+		version: 1,
+		stream: "s",
 		first: 1,
 		last: 2,
 		firstFrame: { id: "p.1", time: "2026-03-01T12:00:00.000Z" },

@@ -166,3 +166,18 @@ test("a cut waits for all of its frames, even beyond the queue's limit, and for 
 	expect(await after(0, all)).toBe("done");
 	expect(await after(2_000, untilRead(wait, 4))).toBeInstanceOf(PositionLost);
 });
+
+test("the two seconds of a later request don't count from an earlier one", async () => {
+	const { wait, flushes, wakeSignal } = newWait();
+	const caller = new AbortController();
+	flushes.wait("s", 9, caller.signal).catch(() => undefined);
+	const due = untilCutIsDue(wait, flushes, limits);
+	expect(await after(1_500, due)).toBe("pending");
+	caller.abort();
+	await vi.advanceTimersByTimeAsync(0);
+	wakeSignal.wake();
+	expect(await after(5_000, due)).toBe("pending");
+	void flushes.wait("s", 9, wait.signal);
+	expect(await after(1_999, due)).toBe("pending");
+	expect(await after(1, due)).toBeInstanceOf(PositionLost);
+});

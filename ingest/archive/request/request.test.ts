@@ -46,6 +46,7 @@ test.each<[string, string, boolean]>([
 	["account", "a".repeat(63), true],
 	["account", "a".repeat(64), false],
 	["account", "a", true],
+	["account", "ab", true],
 	["account", "a9-9a", true],
 	["account", "9a9", true],
 	["account", "-a", false],
