@@ -4,7 +4,7 @@ import type { Logger } from "../../service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp } from "./catch-up.ts";
 import type { WakeSignal } from "./concurrency/wait.ts";
-import { type CutRecord, decideCut } from "./decide/cut.ts";
+import { type CutRecord, decideCut, eventsOfCut } from "./decide/cut.ts";
 import type { AcceptedLoss } from "./decide/loss.ts";
 import { verifyStream } from "./decide/stream-identity.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
@@ -167,7 +167,8 @@ export class ShardSession {
 		if (cut.lost) throw new PositionLost("a cut says that frames are lost");
 		await untilRead(this.#wait, cut.last);
 		await tombstones.refresh(maxTombstonesAgeMs);
-		await writer.write(shard, cut, this.#wait.queue.take(cut.last));
+		const groups = eventsOfCut(cut, this.#wait.queue.take(cut.last));
+		await writer.write(shard, cut, groups);
 		await this.#progress.setObjectsDone(cut.stream, cut.last);
 		// The frames may have been read before the stream was restored from an old backup.
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });

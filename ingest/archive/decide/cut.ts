@@ -58,6 +58,12 @@ export interface CutGroup {
 	lastEventTime: string;
 }
 
+/** The events of one of a cut's objects. */
+export interface GroupEvents {
+	group: CutGroup;
+	events: FrameEvent[];
+}
+
 /** A frame as read from the stream. */
 export interface StreamFrame {
 	sequence: number;
@@ -176,7 +182,7 @@ export function inheritNumbers(
 export function eventsOfCut(
 	cut: CutRecord,
 	frames: readonly StreamFrame[],
-): { group: CutGroup; events: FrameEvent[] }[] {
+): GroupEvents[] {
 	const groups = groupEvents(frames, cut.repeated, cut.copies);
 	const found = {
 		first: frames[0]!.sequence,
@@ -210,7 +216,7 @@ function groupEvents(
 	frames: readonly StreamFrame[],
 	repeated: readonly number[],
 	copies: readonly EventPlace[] = [],
-): { group: CutGroup; events: FrameEvent[] }[] {
+): GroupEvents[] {
 	const dropped = new Set(repeated);
 	const copiesOf = Map.groupBy(copies, ([sequence]) => sequence);
 	const groups = new Map<string, FrameEvent[]>();

@@ -1,9 +1,5 @@
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
-import {
-	type CutRecord,
-	eventsOfCut,
-	type StreamFrame,
-} from "../decide/cut.ts";
+import type { CutRecord, GroupEvents } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
@@ -34,16 +30,12 @@ export class CutWriter {
 		this.#metrics = options.metrics;
 	}
 
-	/**
-	 * Settles when all objects are in the store, whoever wrote them. Leaves out deleted sources. `frames` are exactly the
-	 * cut's frames; if they aren't, throws {@link Alarm} CutMismatch before it writes anything.
-	 */
+	/** Settles when all objects of the cut are in the store, whoever wrote them. Leaves out deleted sources. */
 	async write(
 		shard: number,
 		cut: CutRecord,
-		frames: readonly StreamFrame[],
+		groups: readonly GroupEvents[],
 	): Promise<void> {
-		const groups = eventsOfCut(cut, frames);
 		await mapConcurrently(groups, objectsAtOnce, async ({ group, events }) => {
 			if (this.#tombstones.has(group)) return;
 			const body = await this.#parquet.write(events);

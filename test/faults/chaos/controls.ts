@@ -31,7 +31,7 @@ const bothArchivesDie: Fault[] = [
 	},
 ];
 
-const writeObjects = `		await writer.write(shard, cut, this.#wait.queue.take(cut.last));
+const writeObjects = `		await writer.write(shard, cut, groups);
 `;
 const setObjectsDone = `		await this.#progress.setObjectsDone(cut.stream, cut.last);
 `;
@@ -67,10 +67,9 @@ export const controls: Control[] = [
 		name: "archive purges before the objects are there",
 		file: "ingest/archive/session.ts",
 		find: writeObjects,
-		replace: `		const frames = this.#wait.queue.take(cut.last);
-		const manager = await jetstreamManager(connection, { checkAPI: false });
+		replace: `		const manager = await jetstreamManager(connection, { checkAPI: false });
 		await manager.streams.purge(cut.stream, { seq: cut.last + 1 });
-		await writer.write(shard, cut, frames);
+		await writer.write(shard, cut, groups);
 `,
 		faults: bothArchivesDie,
 		red: ["once"],
