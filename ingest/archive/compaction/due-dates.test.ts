@@ -44,7 +44,7 @@ test.each<[string, string, number, boolean, boolean]>([
 	expect(due).toHaveLength(isDue ? 1 : 0);
 });
 
-test("dates come oldest first, their objects as they were cut", () => {
+test("dates come oldest first, and their objects in the order of their cuts", () => {
 	const sources = [
 		sourceOf({ "2026-03-20": 3, "2026-03-18": 2 }),
 		sourceOf({ "2026-03-19": 2 }, "5b"),

@@ -43,7 +43,7 @@ test.each<[string, string[], CompactionRecord | undefined, string[]]>([
 	],
 	["nothing to gain", ["1"], recordOf(), ["1"]],
 	[
-		"one that came late",
+		"one that arrived late",
 		["1", "2", "late"],
 		recordOf(["c", "1", "2"]),
 		["c", "late"],
@@ -71,7 +71,7 @@ test.each<
 		recordOf(["c", "1", "2"], ["d", "3", "4"]),
 		undefined,
 	],
-	["it names what stands", ["c", "3"], recordOf(["c", "1", "2"]), ["c", "3"]],
+	["it names the output", ["c", "3"], recordOf(["c", "1", "2"]), ["c", "3"]],
 ])("a manifest keeps its events: %s", (_, named, record, expected) => {
 	const same = sameEvents(named, (name) => name, record);
 	expect(
@@ -79,7 +79,7 @@ test.each<
 	).toEqual(expected);
 });
 
-test("what a record replaces can go, and what another attempt left; nothing else", () => {
+test("superseded are the inputs of the record and the outputs that it doesn't name, and nothing else", () => {
 	const record = recordOf(["compacted-1", "1", "2"]);
 	const names = ["1", "2", "3", "compacted-1", "compacted-2", "note.txt"];
 	expect(supersededNames(names, record)).toEqual(["1", "2", "compacted-2"]);
@@ -93,7 +93,7 @@ test("a record of an unknown version is refused", () => {
 	).toThrow("record k has version 2; this archive knows version 1");
 });
 
-test("an output's name follows from what it replaces, and from nothing else", () => {
+test("an output's name derives from its inputs alone", () => {
 	expect(outputName(["1", "2"])).toBe(outputName(["1", "2"]));
 	const names = [["1"], ["1", "2"], ["2", "1"], ["12"]].map(outputName);
 	expect(new Set(names).size).toBe(4);
@@ -110,7 +110,7 @@ test.each<[string, number, number, boolean]>([
 	["when the store's clock alone has jumped", 3, 1000, false],
 	["when a clock has fallen back", -5, 30, false],
 ])(
-	"what was replaced goes a day later, not before: %s",
+	"superseded objects go a day later, not before: %s",
 	(_, own, store, isSo) => {
 		const clocks = { nowMs: own * hourMs, storeNowMs: store * hourMs };
 		const recordedMs = 1_000 * hourMs;

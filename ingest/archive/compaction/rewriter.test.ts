@@ -31,7 +31,7 @@ async function fileOf(rewriter: Rewriter, ...events: ObjectEvent[]) {
 	return file;
 }
 
-test("files become one, sorted by timestamp, with the same contents", async () => {
+test("merged files have the same contents, sorted by timestamp", async () => {
 	const rewriter = await open();
 	const files = [
 		await fileOf(rewriter, event(1), event(4)),
@@ -74,7 +74,7 @@ test.each<[string, ObjectEvent[]]>([
 	expect(second).not.toEqual(first);
 });
 
-test("what a killed process left is cleared away; one that is at work keeps its files", async () => {
+test("the files of a killed process are removed, and a live process keeps its files", async () => {
 	const scratch = await passingDirectory("scratch");
 	for (const name of ["compaction-dead", "compaction-alive", "other"])
 		await mkdir(join(scratch, name));

@@ -96,7 +96,7 @@ test("a frame stored again, in the same cut or a later one, is taken once", () =
 	expect(bodies(second, two)).toEqual([["2"]]);
 });
 
-test("a frame that is repeated into the stream after its own is taken once", () => {
+test("a frame that is repeated into the next stream is taken once", () => {
 	const old = [frame(1, 1, [event("1")]), frame(2, 2, [event("2")])];
 	const one = decideCut("old", {}, [old[0]!]);
 	const two = decideCut("old", one.processes, [old[1]!]);
@@ -124,7 +124,7 @@ test("a cut of nothing but repeated frames has no objects", () => {
 	expect(bodies(cut, frames)).toEqual([]);
 });
 
-test("a number that its process leaves out is an alarm, also over cuts", () => {
+test("a number that its process skips is an alarm, even across cuts", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const late = { timeMs: noon + holeMs + 1 };
 	expect(() =>
@@ -142,7 +142,7 @@ test("a number that its process leaves out is an alarm, also over cuts", () => {
 	).not.toThrow();
 });
 
-test("a process that went silent with an open number is no alarm", () => {
+test("an open number of a silent process is no alarm", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const other = { timeMs: noon + memoryMs, process: "q" };
 	const second = decideCut("s", first.processes, [frame(3, 1, [], other)]);
@@ -166,7 +166,7 @@ test.each<[string, StreamFrame]>([
 	],
 	["more events", frame(2, 2, [event("2"), event("3")])],
 	["events of another date", frame(2, 2, [event("2", midnight)])],
-])("a stream that holds %s than the cut says is an alarm", (_, other) => {
+])("a stream whose frame differs from the cut is an alarm: %s", (_, other) => {
 	const first = frame(1, 1, [event("1")]);
 	const cut = decideCut("s", {}, [first, frame(2, 2, [event("2")])]);
 	expect(() => eventsOfCut(cut, [first, other])).toThrow(
@@ -174,7 +174,7 @@ test.each<[string, StreamFrame]>([
 	);
 });
 
-test("copies of events that other frames stored are left out, as the record says", () => {
+test("repeats of other frames' events are left out, as the record says", () => {
 	const frames = [
 		frame(1, 1, [event("a"), event("copy"), event("b")]),
 		frame(2, 2, [event("copy", noon, "bank")]),
@@ -199,7 +199,7 @@ test.each<[string, number, number]>([
 	["events of a date that is still open", midnight + fiveMinutes - 1, 0],
 	["events of the closed date before", midnight + fiveMinutes, 3],
 	["events of a date that closed days ago", midnight + 3 * 86_400_000, 4],
-])("late are %s by the time of the first frame", (_, timeMs, expected) => {
+])("late by the time of the first frame are %s", (_, timeMs, expected) => {
 	const frames = [
 		frame(1, 1, [event("1"), event("2"), event("3", midnight)], { timeMs }),
 		frame(2, 2, [event("4", noon, "bank")], { timeMs: timeMs + 86_400_000 }),

@@ -68,7 +68,7 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "new", "repeated"],
 	],
 	[
-		"a hole is no gap while its frame may still come",
+		"a hole is no gap while its frame may still arrive",
 		[
 			[1, [], 0],
 			[3, [], 1],
@@ -78,7 +78,7 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "new", "new"],
 	],
 	[
-		"a hole that the process's later frames don't explain is a gap",
+		"a hole that the process's later frames don't fill or void is a gap",
 		[
 			[1, [], 0],
 			[4, [], 1],
@@ -97,7 +97,7 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "new", "new"],
 	],
 	[
-		"a voided number that was stored after all is not taken: its senders were told to send again",
+		"a voided number that was stored after all is left out: its senders were told to send again",
 		[
 			[1, [], 0],
 			[3, [2], 1],

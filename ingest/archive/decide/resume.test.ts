@@ -14,7 +14,7 @@ test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 		{ from: 1 },
 	],
 	[
-		"a stream never cut is read from its beginning",
+		"a stream without cuts is read from its beginning",
 		undefined,
 		[1, 5],
 		0,
@@ -28,7 +28,7 @@ test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 		{ from: 11, unfinished: head },
 	],
 	[
-		"also when the one before it is purged",
+		"even if the cut before it is purged",
 		head,
 		[11, 20],
 		0,
@@ -88,7 +88,7 @@ test.each([
 		{ ...lastFrame, time: "2026-03-01T12:00:00.002Z" },
 	],
 ])(
-	"a stream restored from an old copy and grown again, with %s where the newest cut ends, is an alarm",
+	"a stream that was restored from an old backup and grew again, with %s where the newest cut ends, is an alarm",
 	(_, other) => {
 		const state = { firstSequence: 1, lastSequence: 30, lastFrame: other };
 		expect(() => resume("s", head, state, 20)).toThrow(

@@ -55,7 +55,7 @@ test("rows of a date are summed over cuts and streams, each cut once", () => {
 	});
 });
 
-test("the published ledger leaves out dates that no run can load", () => {
+test("the published ledger leaves out dates that no Run can load", () => {
 	const index = indexOf(
 		cut("s", 1, 1, { "2026-01-29": 7, "2026-01-30": 8, "2026-03-01": 1 }),
 	);
@@ -64,7 +64,7 @@ test("the published ledger leaves out dates that no run can load", () => {
 	expect(ledger.firstEventDate).toBe("2026-01-29");
 });
 
-test("a source is found under its own account alone", () => {
+test("a source is found only under its own account", () => {
 	expect(
 		indexOf(cut("s", 1, 1, { "2026-03-01": 1 })).source("other", sourceKey),
 	).toBeUndefined();

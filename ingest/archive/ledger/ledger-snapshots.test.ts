@@ -49,7 +49,7 @@ const [old, now] = ["tidemill-frames-7-bb", "tidemill-frames-7-aa"];
 const minutes = (stream: string, from: number, to: number) =>
 	Array.from({ length: to - from + 1 }, (_, n) => cut(stream, from + n));
 
-test("a restart reads the snapshot, the newest cut of each stream in it, and the cuts since", async () => {
+test("a restart reads the snapshot, the newest cut of each of its streams, and the later cuts", async () => {
 	const before = [...minutes(old, 1, 200), ...minutes(now, 1, 300)];
 	const { store, index, cutStore, snapshots } = await archived(...before);
 	await snapshots.write(7, index);
@@ -77,7 +77,7 @@ test("a restart reads the snapshot, the newest cut of each stream in it, and the
 	expect(source.objects.get("2026-03-01")).toHaveLength(504);
 });
 
-test("an unreadable snapshot is passed over", async () => {
+test("an unreadable snapshot is ignored", async () => {
 	const { store, index, snapshots } = await archived(cut(now, 1));
 	await snapshots.write(7, index);
 	const [key] = [...store.objects.keys()].filter((k) => k.includes("ledgers"));

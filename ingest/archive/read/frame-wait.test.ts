@@ -25,7 +25,7 @@ test.each<[string, Partial<UncutFrames>, number, number, number]>([
 		Infinity,
 	],
 	[
-		"nothing to cut waits, also when asked",
+		"nothing to cut waits, even with a flush request",
 		{ frames: 0, bytes: 0 },
 		9,
 		0,
@@ -35,9 +35,9 @@ test.each<[string, Partial<UncutFrames>, number, number, number]>([
 	["old is due", {}, 0, 1000, 0],
 	["overdue is due", {}, 0, 5000, 0],
 	["large is due", { bytes: 100 }, 0, 0, 0],
-	["all that was asked for is due", {}, 7, 0, 0],
+	["a flush is due once it is read", {}, 7, 0, 0],
 	["also if it is the first frame", { lastSequence: 1 }, 1, 0, 0],
-	["what was asked for isn't read yet", {}, 8, 400, 600],
+	["a flush isn't due before it is read", {}, 8, 400, 600],
 ])("%s", (_, more, flushThrough, now, due) => {
 	expect(cutDueInMs({ ...uncut, ...more }, limits, flushThrough, now)).toBe(
 		due,

@@ -14,11 +14,11 @@ function abandonedAt(sequences: (number | undefined)[]): number {
 
 const limit = (maxAgeMs + graceMs) / 1000;
 
-test("a frame that stays the oldest for longer than its age limit is abandoned", () => {
+test("the shard is abandoned if a frame stays the oldest for longer than its age limit", () => {
 	expect(abandonedAt(Array(100).fill(7))).toBe(limit + 1);
 });
 
-test("it counts from when the frame came, not from when the stream was empty", () => {
+test("the limit counts from the frame's arrival, not from when the stream was empty", () => {
 	expect(
 		abandonedAt([...Array(50).fill(undefined), ...Array(100).fill(7)]),
 	).toBe(50 + limit + 1);
@@ -33,6 +33,6 @@ test.each([
 			at % 3600 < limit ? 1 + Math.floor(at / 3600) : undefined,
 		),
 	],
-])("%s is somebody's", (_, sequences) => {
+])("the shard isn't abandoned with %s", (_, sequences) => {
 	expect(abandonedAt(sequences)).toBe(-1);
 });

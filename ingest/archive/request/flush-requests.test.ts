@@ -29,7 +29,7 @@ test("a request settles when everything through its sequence is archived, and no
 	expect(flushes.through).toBe(0);
 });
 
-test("what is archived already needs no wait; in another stream, it does", async () => {
+test("an archived sequence needs no wait; the same sequence of another stream does", async () => {
 	const onRequest = vi.fn();
 	const flushes = new FlushRequests(onRequest);
 	flushes.done("s", 7);
@@ -54,7 +54,7 @@ test("the highest sequence that is requested of the current stream counts", () =
 	expect(flushes.through).toBe(9);
 });
 
-test("a request that is called off counts no longer", async () => {
+test("an aborted request no longer counts", async () => {
 	const flushes = new FlushRequests(() => undefined);
 	flushes.done("s", 0);
 	const gone = AbortSignal.abort(new Error("too late"));

@@ -16,7 +16,7 @@ const others: LifecycleRule[] = [
 	},
 ];
 
-test("a rule is added that removes events after 32 days, and the others stay", () => {
+test("withRetentionRule adds a rule that removes events after 32 days, and keeps the other rules", () => {
 	const rules = withRetentionRule(others, "p/events/")!;
 	expect(rules.slice(0, 2)).toEqual(others);
 	expect(rules.slice(2)).toMatchObject([
@@ -24,12 +24,12 @@ test("a rule is added that removes events after 32 days, and the others stay", (
 	]);
 });
 
-test("nothing is written when the rule is there", () => {
+test("nothing is written if the rule exists", () => {
 	const rules = withRetentionRule(others, "p/events/")!;
 	expect(withRetentionRule(rules, "p/events/")).toBeUndefined();
 });
 
-test("a rule of ours that was changed is put right; one of another prefix is not ours", () => {
+test("our rule is restored after a change; a rule of another prefix isn't ours", () => {
 	const rules = withRetentionRule(others, "p/events/")!;
 	const changed = rules.with(2, { ...rules[2]!, Expiration: { Days: 3 } });
 	expect(withRetentionRule(changed, "p/events/")).toEqual(rules);

@@ -11,11 +11,11 @@ export function withRetentionRule(
 	eventsPrefix: string,
 ): LifecycleRule[] | undefined {
 	const ID = `tidemill-retention ${eventsPrefix}`;
-	const standing = rules.find((rule) => rule.ID === ID);
+	const existing = rules.find((rule) => rule.ID === ID);
 	if (
-		standing?.Status === "Enabled" &&
-		standing.Filter?.Prefix === eventsPrefix &&
-		standing.Expiration?.Days === keptDays + 1
+		existing?.Status === "Enabled" &&
+		existing.Filter?.Prefix === eventsPrefix &&
+		existing.Expiration?.Days === keptDays + 1
 	)
 		return undefined;
 	const ours: LifecycleRule = {

@@ -36,7 +36,12 @@ test.each<[string, ReturnType<typeof object>, Partial<TimeWitnesses>, boolean]>(
 		["of today − 30 stays", object(30), {}, false],
 		["of today − 31 stays", object(31), {}, false],
 		["of today − 32 goes", object(32), {}, true],
-		["of an old date that was written late stays", object(40, 20), {}, false],
+		[
+			"of an old date that was written recently stays",
+			object(40, 20),
+			{},
+			false,
+		],
 		// Written long ago, so that nothing but the clocks' agreement about its date keeps it.
 		[
 			"stays when this clock alone has jumped",

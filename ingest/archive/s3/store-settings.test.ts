@@ -17,7 +17,7 @@ const read = (env: Record<string, string>) =>
 		new Settings({ S3_BUCKET: "b", AWS_REGION: "eu-north-1", ...env }),
 	);
 
-test("AWS needs a bucket and a region, and has a host name for each bucket", () => {
+test("AWS needs a bucket and a region, and each bucket has a host name", () => {
 	expect(read({})).toEqual({
 		bucket: "b",
 		region: "eu-north-1",
@@ -28,7 +28,7 @@ test("AWS needs a bucket and a region, and has a host name for each bucket", () 
 	expect(() => read({ AWS_REGION: "" })).toThrow("AWS_REGION is not set");
 });
 
-test("another store has its bucket in the path, unless it is said otherwise", () => {
+test("another store has its bucket in the path, unless a setting says otherwise", () => {
 	const endpoint = "https://s3.example.com";
 	expect(read({ S3_ENDPOINT: `${endpoint}/` })).toMatchObject({
 		endpoint,
@@ -81,7 +81,7 @@ test.each([
 	expect(() => read(env as Record<string, string>)).toThrow(message);
 });
 
-test("authorities are the certificates of a file, whatever stands between them", async () => {
+test("the certificates of a file become authorities, and the text between them is ignored", async () => {
 	const file = join(directory, "bundle.pem");
 	const [ours, theirs] = rootCertificates;
 	await writeFile(file, `# ours\n${ours}\n# and theirs\n${theirs}`);
@@ -104,7 +104,7 @@ test.each([
 	expect(() => read({ S3_CA_FILE: file })).toThrow(fault);
 });
 
-test("docs/s3.md says every variable that is read, and no other", async () => {
+test("docs/s3.md lists exactly the variables that are read", async () => {
 	const names = async (path: string) => {
 		const text = await readFile(new URL(path, import.meta.url), "utf8");
 		return new Set(text.match(/\bS3_[A-Z][A-Z_]*[A-Z]\b/g));

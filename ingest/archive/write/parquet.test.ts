@@ -21,7 +21,7 @@ afterAll(async () => {
 const count = 3_000;
 const startMs = Date.UTC(2026, 10, 21, 23, 30);
 
-test("every row stands in the file once, with its own values, sorted by time and id", async () => {
+test("every event becomes one row with its own values, sorted by time and id", async () => {
 	const events = Array.from({ length: count }, (_, index) => {
 		const uuid = randomUUID();
 		const isOdd = index % 2 === 1;
