@@ -82,7 +82,7 @@ export default defineConfig({
 				test: {
 					name: "promises",
 					sequence: { groupOrder: 4 },
-					include: ["test/promises/**/*.test.ts", "test/faults/*.test.ts"],
+					include: ["test/promises/**/*.test.ts"],
 					exclude: elsewhere,
 					...realServers,
 				},

@@ -10,6 +10,10 @@ export interface Quickstart {
 	runPipeline(): Promise<number>;
 	/** Starts a Run and waits for its end, whatever it is. */
 	tryPipeline(): Promise<RunStatus>;
+	/** Starts a Run; returns its name. */
+	startRun(): Promise<string>;
+	/** Waits for a Run's end, whatever it is. */
+	endOf(run: string): Promise<RunStatus>;
 	/** Asks the destination; `$table` in the query stands for the Pipeline's table. */
 	query<Row>(sql: string): Promise<Row[]>;
 }
@@ -39,24 +43,26 @@ export async function applyQuickstart(local: LocalMode): Promise<Quickstart> {
 		local,
 		"pipelines",
 	);
-	const tryPipeline = async () => {
-		const name = await createRun(local);
-		return vi.waitFor(
+	const startRun = () => createRun(local);
+	const endOf = (run: string) =>
+		vi.waitFor(
 			async () => {
 				const { status } = await local.resource<{ status: RunStatus }>(
 					"get",
 					"run",
-					name,
+					run,
 				);
 				expect(status.phase).toMatch(/^(Succeeded|Failed|Cancelled)$/);
 				return status;
 			},
 			{ timeout: 180_000, interval: 200 },
 		);
-	};
+	const tryPipeline = async () => endOf(await startRun());
 	return {
 		webhookURL: source.status.webhookURL,
 		tryPipeline,
+		startRun,
+		endOf,
 		runPipeline: async () => {
 			const status = await tryPipeline();
 			expect(status).toMatchObject({ phase: "Succeeded" });

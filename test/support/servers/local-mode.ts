@@ -27,6 +27,8 @@ export interface LocalMode {
 	 * Returns when it died, in milliseconds since the epoch.
 	 */
 	killAndAwait(name: string): Promise<number>;
+	/** Process id of a child as it runs now. */
+	pidOf(name: string): number;
 	/** Connects to NATS as the user who may do everything. */
 	connectNats(): Promise<NatsConnection>;
 	/** Stops everything and removes the state. */
@@ -93,6 +95,7 @@ export async function startLocalMode(
 			await says(back, times);
 			return diedAtMs;
 		},
+		pidOf: (name) => pidOf(home, name),
 		connectNats: () => {
 			const { ports, secrets } = locateHome({ TIDEMILL_HOME: home });
 			const { nats: port } = readState<Ports>(ports)!;

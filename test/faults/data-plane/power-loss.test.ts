@@ -2,14 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { framesSubject } from "../../contracts/nats.ts";
-import { LoopDisk } from "../support/faults/loop-disk.ts";
+import { framesSubject } from "../../../contracts/nats.ts";
+import { LoopDisk } from "../../support/faults/loop-disk.ts";
 import {
 	connectAdmin,
 	createShardStream,
-} from "../support/fixtures/receiver.ts";
-import { seededRandom } from "../support/seeded-random.ts";
-import { startNats } from "../support/servers/servers.ts";
+} from "../../support/fixtures/receiver.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
+import { startNats } from "../../support/servers/servers.ts";
 
 const hasDisk = await LoopDisk.isPossible();
 

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	applyQuickstart,
+	type Quickstart,
+} from "../support/examples/quickstart.ts";
+import { startFlow } from "../support/fixtures/event-flow.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import {
+	type LocalMode,
+	startLocalMode,
+} from "../support/servers/local-mode.ts";
+
+/* README: "An answered event is kept." */
+
+const victims = ["receive", "archive", "nats", "s3"];
+const deathsOfEach = 3;
+
+let local: LocalMode;
+let quickstart: Quickstart;
+
+beforeAll(async () => {
+	local = await startLocalMode();
+	quickstart = await applyQuickstart(local);
+});
+
+afterAll(() => local?.stop());
+
+test("every answered event is in the table, though each server on its way is killed again and again", async () => {
+	const random = seededRandom();
+	const flow = startFlow(quickstart);
+	// A Run in the middle of it may fail, and must end.
+	const amid = [quickstart.tryPipeline()];
+	try {
+		for (const victim of shuffled(random)) {
+			await flow.untilMore(1 + Math.floor(random() * 300));
+			await local.killAndAwait(victim);
+			if (random() < 0.2) amid.push(quickstart.tryPipeline());
+		}
+	} finally {
+		await flow.stop();
+	}
+	const phases = (await Promise.all(amid)).map(({ phase }) => phase);
+	console.log(`Runs in the middle of it: ${phases.join(", ")}`);
+
+	await quickstart.runPipeline();
+	expect(await flow.brokenPromises()).toEqual([]);
+});
+
+/** Each victim's deaths, in random order. */
+function shuffled(random: () => number): string[] {
+	return victims
+		.flatMap((name) => Array<string>(deathsOfEach).fill(name))
+		.map((name) => ({ name, order: random() }))
+		.sort((a, b) => a.order - b.order)
+		.map(({ name }) => name);
+}

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	applyQuickstart,
+	type Quickstart,
+} from "../support/examples/quickstart.ts";
+import { type EventFlow, startFlow } from "../support/fixtures/event-flow.ts";
+import {
+	type LocalMode,
+	startLocalMode,
+} from "../support/servers/local-mode.ts";
+
+/* README: "A run is complete." */
+
+let local: LocalMode;
+let quickstart: Quickstart;
+let flow: EventFlow;
+
+beforeAll(async () => {
+	local = await startLocalMode();
+	quickstart = await applyQuickstart(local);
+	flow = startFlow(quickstart, 10);
+});
+
+afterAll(async () => {
+	await flow?.stop();
+	await local?.stop();
+});
+
+test.each([
+	["while more events come", undefined],
+	["though archive is killed as it begins", "archive"],
+	["though the S3 gateway is killed as it begins", "s3"],
+	["though NATS is killed as it begins", "nats"],
+	["though the operator is killed as it begins", "operator"],
+])(
+	"a Run that succeeds has every event that was answered before it began, %s",
+	async (_, victim) => {
+		await flow.untilMore(100);
+		const answered = [...flow.sent.acknowledged.keys()];
+		const run = await quickstart.startRun();
+		if (victim) await local.killAndAwait(victim);
+		// One that fails because of the death promises nothing; the next has to keep the promise.
+		const { phase } = await quickstart.endOf(run);
+		if (phase !== "Succeeded") await quickstart.runPipeline();
+		const rows = await quickstart.query<{ event_id: string }>(
+			"select event_id from $table",
+		);
+		const loaded = new Set(rows.map(({ event_id }) => event_id));
+		expect(answered.filter((id) => !loaded.has(id))).toEqual([]);
+	},
+);

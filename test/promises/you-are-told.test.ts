@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import {
+	applyQuickstart,
+	type Quickstart,
+} from "../support/examples/quickstart.ts";
+import {
+	type LocalMode,
+	startLocalMode,
+} from "../support/servers/local-mode.ts";
+
+/* README: "You are told." What works, what doesn't, why, and what to do, by kubectl alone. */
+
+const conditionsPage = readFileSync(
+	join(import.meta.dirname, "../../docs/reference/conditions.md"),
+	"utf8",
+);
+const soon = { timeout: 120_000, interval: 200 };
+
+let local: LocalMode;
+let quickstart: Quickstart;
+
+beforeAll(async () => {
+	local = await startLocalMode();
+	quickstart = await applyQuickstart(local);
+});
+
+afterAll(() => local?.stop());
+
+const kubectl = (...args: string[]) => local.run("kubectl", ...args);
+
+const apply = (yaml: string) =>
+	local.run("sh", "-c", 'printf "%s" "$0" | kubectl apply -f -', yaml);
+
+/** Waits until `kubectl describe` has this reason, which the page of conditions must explain. Returns its text. */
+function describes(resource: string, reason: string): Promise<string> {
+	expect(conditionsPage).toContain(`\`${reason}\``);
+	return vi.waitFor(async () => {
+		const text = await kubectl("describe", resource);
+		expect(text).toContain(reason);
+		return text;
+	}, soon);
+}
+
+const becomesReady = (resource: string) =>
+	kubectl("wait", "--for=condition=Ready", resource, "--timeout=120s");
+
+test("kubectl get shows what works: a Source, a Destination, a Pipeline, and its last Run", async () => {
+	await quickstart.runPipeline();
+	await vi.waitFor(
+		async () =>
+			expect(await kubectl("get", "sources,destinations,pipelines")).toMatch(
+				/shop +Active +True.*warehouse +DuckDB +True +Verified.*orders +Ready +shop +warehouse +orders +Succeeded/s,
+			),
+		soon,
+	);
+});
+
+test("a Pipeline without its Source says which one, and is Ready once it is there", async () => {
+	await apply(
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: Pipeline, metadata: { name: later }, spec: { sourceRef: { name: missing }, destinationRef: { name: warehouse } } }",
+	);
+	expect(await describes("pipeline/later", "SourceNotFound")).toContain(
+		'"missing"',
+	);
+	await apply(
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: Source, metadata: { name: missing }, spec: { type: Webhook } }",
+	);
+	await becomesReady("pipeline/later");
+});
+
+test("a Source whose Secret lacks the label says the command that mends it, and the command does", async () => {
+	await apply(
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: Source, metadata: { name: guarded }, spec: { type: Webhook, webhook: { authorization: { type: CustomToken, customToken: { secretRef: { name: token, key: value } } } } } }",
+	);
+	await describes("source/guarded", "SecretNotFound");
+	await kubectl(
+		"create",
+		"secret",
+		"generic",
+		"token",
+		"--from-literal=value=sixteen-characters-at-least",
+	);
+	const text = await describes("source/guarded", "SecretNotLabelled");
+	const [command] =
+		/kubectl label secret \S+ \S+=true -n [-a-z0-9]+/.exec(
+			text.replaceAll(/\s+/g, " "),
+		) ?? [];
+	expect(command, text).toBeDefined();
+	await local.run("sh", "-c", command!);
+	await becomesReady("source/guarded");
+});
+
+test("a Source that is deleted says what it waits for", async () => {
+	await apply(
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: Source, metadata: { name: leaving }, spec: { type: Webhook } }",
+	);
+	await becomesReady("source/leaving");
+	const archive = local.pidOf("archive");
+	process.kill(archive, "SIGSTOP");
+	onTestFinished(() => void process.kill(archive, "SIGCONT"));
+	await kubectl("delete", "source/leaving", "--wait=false");
+	await describes("source/leaving", "DeletionWaitsForArchive");
+	process.kill(archive, "SIGCONT");
+	await kubectl("wait", "--for=delete", "source/leaving", "--timeout=120s");
+});
+
+test("a Pipeline says why its last Run failed", async () => {
+	const manifest =
+		'{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: too-old }, spec: { pipelineRef: { name: orders }, dates: { start: "2020-01-01", end: "2020-01-02" } } }';
+	await apply(manifest);
+	expect(await quickstart.endOf("too-old")).toMatchObject({ phase: "Failed" });
+	expect(await kubectl("describe", "run/too-old")).toContain(
+		"DatesNotRetained",
+	);
+	await vi.waitFor(
+		async () =>
+			expect(await kubectl("describe", "pipeline/orders")).toContain("too-old"),
+		soon,
+	);
+});
