@@ -6,7 +6,7 @@ import { answersOk } from "../../local/process/probe.ts";
 import {
 	startReceiveFixture,
 	untilReady,
-} from "../../test/support/fixtures/receiver.ts";
+} from "../../test/support/fixtures/data-plane/receiver.ts";
 import {
 	startServer,
 	temporaryDirectory,

@@ -11,7 +11,7 @@ import {
 	apiClient,
 	startApi,
 	type TestApi,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
 import {
 	startControlPlane,
 	type TestControlPlane,

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Operation } from "../../api/http/operation.ts";
 import { operations } from "../../api/operations.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
-import { answerValidator } from "../support/examples/openapi-answers.ts";
 import {
 	type ApiAnswer,
 	type ApiClient,
@@ -11,7 +10,8 @@ import {
 	newAccount,
 	startApi,
 	type TestApi,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
+import { answerValidator } from "../support/fixtures/control-plane/openapi-answers.ts";
 
 let api: TestApi;
 let editor: ApiClient;

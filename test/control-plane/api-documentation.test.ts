@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../api/document/openapi.ts";
 import { operations } from "../../api/operations.ts";
 import { apiResources } from "../../api/resources/api-resource.ts";
-import { schemaValidators } from "../support/examples/openapi-answers.ts";
 import {
 	type ApiClient,
 	apiClient,
 	newAccount,
 	startApi,
 	type TestApi,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
+import { schemaValidators } from "../support/fixtures/control-plane/openapi-answers.ts";
 
 let api: TestApi;
 let editor: ApiClient;
@@ -76,7 +76,7 @@ test("the docs page asks nobody for anything", async () => {
 
 test.each(["OPTIONS", "TRACE", "PUT"])("%s is 405", async (method) => {
 	// fetch itself refuses TRACE.
-	const { send } = await import("../support/http-client.ts");
+	const { send } = await import("../support/senders/http-client.ts");
 	const { status, headers } = await send(`${api.url}/v1/sources`, { method });
 	expect([status, headers.allow]).toEqual([405, "GET, HEAD, POST"]);
 });

@@ -20,7 +20,7 @@ import {
 	newAccount,
 	startApi,
 	type TestApi,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));

@@ -22,7 +22,7 @@ import {
 	newAccount,
 	startApi,
 	type TestApi,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));

@@ -9,12 +9,12 @@ import {
 	startApi,
 	type TestApi,
 	tokenOf,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
 import {
 	ProcessNodeFixture,
 	podSpec,
 	wait,
-} from "../support/fixtures/process-node-fixture.ts";
+} from "../support/fixtures/control-plane/process-node-fixture.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 const progress = (daysDone: number, rowsDone: number) =>

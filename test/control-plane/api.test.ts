@@ -18,7 +18,7 @@ import {
 	startApi,
 	type TestApi,
 	tokenOf,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 const kubeConfig = loadKubeConfig(inject("kubeconfig"));

@@ -29,7 +29,7 @@ import {
 	apiClient,
 	newAccount,
 	startApi,
-} from "../support/fixtures/api-fixture.ts";
+} from "../support/fixtures/control-plane/api-fixture.ts";
 import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));

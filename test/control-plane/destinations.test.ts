@@ -12,7 +12,7 @@ import {
 	eventReasons,
 	type OperatorFixture,
 	startOperatorFixture,
-} from "../support/fixtures/operator-fixture.ts";
+} from "../support/fixtures/control-plane/operator-fixture.ts";
 
 let fixture: OperatorFixture;
 let account: string;

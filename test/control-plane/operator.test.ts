@@ -8,7 +8,7 @@ import { kinds } from "../../kube/kinds.ts";
 import {
 	type OperatorFixture,
 	startOperatorFixture,
-} from "../support/fixtures/operator-fixture.ts";
+} from "../support/fixtures/control-plane/operator-fixture.ts";
 import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 let fixture: OperatorFixture;

@@ -9,7 +9,7 @@ import {
 	ProcessNodeFixture,
 	podSpec,
 	wait,
-} from "../support/fixtures/process-node-fixture.ts";
+} from "../support/fixtures/control-plane/process-node-fixture.ts";
 
 let fixture: ProcessNodeFixture;
 

@@ -7,7 +7,7 @@ import {
 	ProcessNodeFixture,
 	podSpec,
 	wait,
-} from "../support/fixtures/process-node-fixture.ts";
+} from "../support/fixtures/control-plane/process-node-fixture.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 let fixture: ProcessNodeFixture;

@@ -7,7 +7,11 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
-import { client, RunScene, wait } from "../support/fixtures/run-scene.ts";
+import {
+	client,
+	RunScene,
+	wait,
+} from "../support/fixtures/control-plane/run-scene.ts";
 
 const scene = RunScene.use();
 

@@ -7,14 +7,14 @@ import {
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { eventReasons } from "../support/fixtures/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	client,
 	container,
 	RunScene,
 	succeeded,
 	wait,
-} from "../support/fixtures/run-scene.ts";
+} from "../support/fixtures/control-plane/run-scene.ts";
 
 /*
  * What people and nodes do to a Run under way, with the real Job controller: each ends in a status that says what

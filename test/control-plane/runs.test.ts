@@ -9,7 +9,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
-import { eventReasons } from "../support/fixtures/operator-fixture.ts";
+import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	client,
 	container,
@@ -18,7 +18,7 @@ import {
 	succeeded,
 	today,
 	wait,
-} from "../support/fixtures/run-scene.ts";
+} from "../support/fixtures/control-plane/run-scene.ts";
 
 const scene = RunScene.use();
 

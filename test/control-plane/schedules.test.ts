@@ -14,7 +14,7 @@ import {
 	RunScene,
 	succeeded,
 	wait,
-} from "../support/fixtures/run-scene.ts";
+} from "../support/fixtures/control-plane/run-scene.ts";
 
 /* What becomes of the times of a schedule, which passed while no operator was there. */
 

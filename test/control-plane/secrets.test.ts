@@ -7,7 +7,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
-import { OperatorWorld } from "../support/fixtures/operator-world.ts";
+import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 
 /* A Secret comes to whoever refers to it by its label alone: when it gets one is noticed, and what to do is said. */
 

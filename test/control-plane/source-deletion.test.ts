@@ -9,9 +9,12 @@ import { runInstantNode } from "../support/doubles/instant-node.ts";
 import {
 	applyYaml,
 	eventReasons,
-} from "../support/fixtures/operator-fixture.ts";
-import { untilReady } from "../support/fixtures/receiver.ts";
-import { readyOf, SourceScene } from "../support/fixtures/source-scene.ts";
+} from "../support/fixtures/control-plane/operator-fixture.ts";
+import {
+	readyOf,
+	SourceScene,
+} from "../support/fixtures/control-plane/source-scene.ts";
+import { untilReady } from "../support/fixtures/data-plane/receiver.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 let scene: SourceScene;

@@ -16,7 +16,7 @@ import {
 	type OperatorFixture,
 	routesIn,
 	startOperatorFixture,
-} from "../support/fixtures/operator-fixture.ts";
+} from "../support/fixtures/control-plane/operator-fixture.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const sealKeyText = randomBytes(32).toString("hex");

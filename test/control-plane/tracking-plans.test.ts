@@ -8,7 +8,7 @@ import {
 	eventReasons,
 	type OperatorFixture,
 	startOperatorFixture,
-} from "../support/fixtures/operator-fixture.ts";
+} from "../support/fixtures/control-plane/operator-fixture.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 let fixture: OperatorFixture;

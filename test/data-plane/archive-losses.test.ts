@@ -18,7 +18,7 @@ import {
 	eventually,
 	newEvent,
 	type RunningArchive,
-} from "../support/fixtures/archive-fixture.ts";
+} from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	type Servers,
 	startServers,

@@ -20,7 +20,7 @@ import {
 	ArchiveFixture,
 	log,
 	newEvent,
-} from "../support/fixtures/archive-fixture.ts";
+} from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	type Servers,
 	startServers,

@@ -3,9 +3,12 @@ import { Fault } from "../support/doubles/bigquery/fault.ts";
 import {
 	type BigQueryFixture,
 	bigQueryFixture,
-} from "../support/fixtures/bigquery-fixture.ts";
-import { checkDestination } from "../support/fixtures/check-fixture.ts";
-import { columns, eventsOf } from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
+import {
+	columns,
+	eventsOf,
+} from "../support/fixtures/data-plane/load-fixture.ts";
 
 const perDay =
 	"select date::text, count(*)::int, count(distinct event_id)::int from shop.orders group by date order by date";

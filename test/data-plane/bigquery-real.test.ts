@@ -5,12 +5,12 @@ import { GoogleAuth } from "google-auth-library";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BigQueryInput } from "../../contracts/job.ts";
 import { newServiceAccount } from "../support/doubles/bigquery/service-account.ts";
-import { checkDestination } from "../support/fixtures/check-fixture.ts";
+import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
 	eventsOf,
 	loadFixture,
-} from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/load-fixture.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /**

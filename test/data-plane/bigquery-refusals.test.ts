@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { JobErrorCode } from "../../ingest/job/errors.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
-import { bigQueryFixture } from "../support/fixtures/bigquery-fixture.ts";
-import { eventsOf } from "../support/fixtures/load-fixture.ts";
+import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
 
 const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "a")] };
 

@@ -5,13 +5,13 @@ import {
 	Rewriter,
 } from "../../ingest/archive/compaction/rewriter.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
-import { newEvent } from "../support/fixtures/archive-fixture.ts";
+import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	CompactionFixture,
 	closedMs,
 	dateOf,
 	loadedBodies,
-} from "../support/fixtures/compaction-fixture.ts";
+} from "../support/fixtures/data-plane/compaction-fixture.ts";
 import {
 	type Servers,
 	startServers,

@@ -5,15 +5,18 @@ import { CompactionStore } from "../../ingest/archive/compaction/compaction-stor
 import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
-import { eventually, newEvent } from "../support/fixtures/archive-fixture.ts";
+import {
+	eventually,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	CompactionFixture,
 	closedDate,
 	dateOf,
 	loadedBodies,
 	watched,
-} from "../support/fixtures/compaction-fixture.ts";
-import { openLake } from "../support/fixtures/lake.ts";
+} from "../support/fixtures/data-plane/compaction-fixture.ts";
+import { openLake } from "../support/fixtures/data-plane/lake.ts";
 import {
 	type Servers,
 	startServers,

@@ -6,7 +6,7 @@ import {
 	eventsOf,
 	type LoadFixture,
 	loadFixture,
-} from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/load-fixture.ts";
 import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 const date = "2026-03-01";

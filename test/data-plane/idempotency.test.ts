@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { eventually } from "../support/fixtures/archive-fixture.ts";
-import { IdempotencyFixture } from "../support/fixtures/idempotency-fixture.ts";
-import { metric } from "../support/fixtures/receiver.ts";
+import { eventually } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { IdempotencyFixture } from "../support/fixtures/data-plane/idempotency-fixture.ts";
+import { metric } from "../support/fixtures/data-plane/receiver.ts";
 
 test("a repeat has the first event's id and no second row, at another receiver, after restarts and after archiving", async () => {
 	const fixture = await IdempotencyFixture.start();

@@ -1,11 +1,11 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newEvent } from "../support/fixtures/archive-fixture.ts";
+import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	CompactionFixture,
 	closedDate,
-} from "../support/fixtures/compaction-fixture.ts";
+} from "../support/fixtures/data-plane/compaction-fixture.ts";
 import {
 	type Servers,
 	startServers,

@@ -3,8 +3,8 @@ import { utcDate } from "../../contracts/utc-date.ts";
 import {
 	ArchiveFixture,
 	newEvent,
-} from "../support/fixtures/archive-fixture.ts";
-import { openLake } from "../support/fixtures/lake.ts";
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { openLake } from "../support/fixtures/data-plane/lake.ts";
 import {
 	type Servers,
 	startServers,

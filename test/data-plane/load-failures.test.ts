@@ -9,7 +9,7 @@ import {
 	eventsOf,
 	type LoadFixture,
 	loadFixture,
-} from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/load-fixture.ts";
 
 const all = "select * from orders order by all";
 

@@ -10,7 +10,7 @@ import {
 	eventsOf,
 	type LoadFixture,
 	loadFixture,
-} from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/load-fixture.ts";
 import { startS3, type TestS3 } from "../support/servers/servers.ts";
 
 let s3: TestS3;

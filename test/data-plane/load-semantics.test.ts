@@ -18,15 +18,18 @@ import type {
 import { planDates } from "../../operator/run/plan-dates.ts";
 import { pipelineOf } from "../support/examples/resource-examples.ts";
 import { MovedClock } from "../support/faults/receive-clock.ts";
-import { ArchiveFixture } from "../support/fixtures/archive-fixture.ts";
-import { bigQueryFixture } from "../support/fixtures/bigquery-fixture.ts";
-import { columns, loadFixture } from "../support/fixtures/load-fixture.ts";
+import { ArchiveFixture } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import {
+	columns,
+	loadFixture,
+} from "../support/fixtures/data-plane/load-fixture.ts";
 import {
 	startReceiver,
 	type TestReceiver,
 	TestRoutes,
 	untilReady,
-} from "../support/fixtures/receiver.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
 import {
 	type Servers,
 	startServers,

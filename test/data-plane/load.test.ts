@@ -9,7 +9,7 @@ import {
 	columns,
 	eventsOf,
 	loadFixture,
-} from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/load-fixture.ts";
 
 const perDay =
 	"select date::text, count(*)::int, count(distinct event_id)::int from orders group by date order by date";

@@ -14,12 +14,12 @@ import {
 	startReceiver,
 	TestRoutes,
 	untilReady,
-} from "../support/fixtures/receiver.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
 import {
 	type HttpAnswer,
 	sendJSON,
 	untilKnown,
-} from "../support/http-client.ts";
+} from "../support/senders/http-client.ts";
 import { startNats } from "../support/servers/servers.ts";
 
 const wait = { timeout: 120_000, interval: 20 };

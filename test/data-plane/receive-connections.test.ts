@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
 	type ReceiveFixture,
 	startReceiveFixture,
-} from "../support/fixtures/receiver.ts";
-import { untilKnown } from "../support/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { untilKnown } from "../support/senders/http-client.ts";
 
 let fixture: ReceiveFixture;
 

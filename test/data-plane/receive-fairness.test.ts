@@ -11,8 +11,8 @@ import {
 	type ReceiveFixture,
 	readFrames,
 	startReceiveFixture,
-} from "../support/fixtures/receiver.ts";
-import { sendJSON, untilKnown } from "../support/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 
 let fixture: ReceiveFixture;
 

@@ -4,9 +4,9 @@ import {
 	metric,
 	type ReceiveFixture,
 	startReceiveFixture,
-} from "../support/fixtures/receiver.ts";
-import { sendJSON, untilKnown } from "../support/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 
 let fixture: ReceiveFixture;
 

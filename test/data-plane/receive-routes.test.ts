@@ -8,8 +8,8 @@ import {
 	type TestReceiver,
 	TestRoutes,
 	untilReady,
-} from "../support/fixtures/receiver.ts";
-import { type HttpAnswer, sendJSON } from "../support/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { type HttpAnswer, sendJSON } from "../support/senders/http-client.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 
 const wait = { timeout: 120_000, interval: 20 };

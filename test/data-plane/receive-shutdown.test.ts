@@ -8,8 +8,8 @@ import {
 	readFrames,
 	reasonNotReady,
 	startReceiveFixture,
-} from "../support/fixtures/receiver.ts";
-import { sendJSON, untilKnown } from "../support/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 
 const wait = { timeout: 120_000, interval: 20 };
 let fixture: ReceiveFixture;

@@ -21,13 +21,13 @@ import {
 	readFrames,
 	sealKey,
 	startReceiveFixture,
-} from "../support/fixtures/receiver.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
 import {
 	type HttpAnswer,
 	send,
 	sendJSON,
 	untilKnown,
-} from "../support/http-client.ts";
+} from "../support/senders/http-client.ts";
 
 let fixture: ReceiveFixture;
 

@@ -11,8 +11,8 @@ import {
 	ArchiveFixture,
 	eventually,
 	newEvent,
-} from "../support/fixtures/archive-fixture.ts";
-import { loadFixture } from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
 import { S3Proxy } from "../support/proxies/s3-proxy.ts";
 import {
 	type Servers,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seededRandom } from "../support/seeded-random.ts";
+import { startFlow } from "../support/senders/event-flow.ts";
 import {
 	applyQuickstart,
 	type Quickstart,
-} from "../support/examples/quickstart.ts";
-import { startFlow } from "../support/fixtures/event-flow.ts";
-import { seededRandom } from "../support/seeded-random.ts";
+} from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
 	startLocalMode,

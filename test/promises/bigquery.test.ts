@@ -10,7 +10,7 @@ import {
 	bigQueryErrors,
 	wordsOfPipeline,
 } from "../support/examples/bigquery-errors.ts";
-import { send, untilKnown } from "../support/http-client.ts";
+import { send, untilKnown } from "../support/senders/http-client.ts";
 import {
 	type LocalMode,
 	startLocalMode,

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Manifest } from "../../contracts/manifest.ts";
-import { ArchiveFixture } from "../support/fixtures/archive-fixture.ts";
+import { ArchiveFixture } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	CompactionFixture,
 	dateOf,
-} from "../support/fixtures/compaction-fixture.ts";
-import { openLake } from "../support/fixtures/lake.ts";
-import { loadFixture } from "../support/fixtures/load-fixture.ts";
+} from "../support/fixtures/data-plane/compaction-fixture.ts";
+import { openLake } from "../support/fixtures/data-plane/lake.ts";
+import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
 import {
 	startReceiver,
 	TestRoutes,
 	untilReady,
-} from "../support/fixtures/receiver.ts";
-import { send } from "../support/http-client.ts";
+} from "../support/fixtures/data-plane/receiver.ts";
+import { send } from "../support/senders/http-client.ts";
 import {
 	type Servers,
 	startServers,

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
+import { killLoad } from "../support/faults/load-process.ts";
+import { type EventFlow, startFlow } from "../support/senders/event-flow.ts";
 import {
 	applyQuickstart,
 	type Quickstart,
-} from "../support/examples/quickstart.ts";
-import { killLoad } from "../support/faults/load-process.ts";
-import { type EventFlow, startFlow } from "../support/fixtures/event-flow.ts";
+} from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
 	startLocalMode,

@@ -5,11 +5,11 @@ import {
 	oddities,
 	serialisations,
 } from "../support/examples/github-payloads.ts";
+import { send } from "../support/senders/http-client.ts";
 import {
 	applyQuickstart,
 	type Quickstart,
-} from "../support/examples/quickstart.ts";
-import { send } from "../support/http-client.ts";
+} from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
 	startLocalMode,

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { endClaimsOfDead } from "../support/faults/claim-deadlines.ts";
+import { sendJSON } from "../support/senders/http-client.ts";
 import {
 	applyQuickstart,
 	type Quickstart,
-} from "../support/examples/quickstart.ts";
-import { endClaimsOfDead } from "../support/faults/claim-deadlines.ts";
-import { sendJSON } from "../support/http-client.ts";
+} from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
 	startLocalMode,

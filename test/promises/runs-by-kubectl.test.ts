@@ -3,11 +3,11 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import type { Run } from "../../crds/generated/types.ts";
+import { send } from "../support/senders/http-client.ts";
 import {
 	applyQuickstart,
 	type Quickstart,
-} from "../support/examples/quickstart.ts";
-import { send } from "../support/http-client.ts";
+} from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
 	startLocalMode,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readArchivedRows } from "../../../test/support/examples/archived-rows.ts";
-import { newEvent } from "../../../test/support/fixtures/archive-fixture.ts";
+import { newEvent } from "../../../test/support/fixtures/data-plane/archive-fixture.ts";
 import { temporaryDirectory } from "../../../test/support/servers/test-server.ts";
 import { ParquetWriter } from "./parquet.ts";
 

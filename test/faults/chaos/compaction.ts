@@ -7,14 +7,19 @@ import {
 	isOutput,
 	visibleObjects,
 } from "../../../ingest/archive/compaction/record.ts";
-import type { ObjectRow } from "./checks.ts";
-import { type DateObjects, datesOf, recordFile, recordOf } from "./dates.ts";
+import type { ObjectRow } from "./checks/checks.ts";
+import {
+	type DateObjects,
+	datesOf,
+	recordFile,
+	recordOf,
+} from "./checks/dates.ts";
+import { untilArchived, verifyArchive, verifyRows } from "./checks/verify.ts";
 import { manifestURL } from "./load.ts";
 import type { Fault } from "./plan.ts";
-import { minCompactedObjects, type Scene } from "./scene.ts";
+import { minCompactedObjects, type Scene } from "./scene/scene.ts";
+import { eventually, Violation } from "./scene/violation.ts";
 import { strike } from "./strike.ts";
-import { untilArchived, verifyArchive, verifyRows } from "./verify.ts";
-import { eventually, Violation } from "./violation.ts";
 
 /** Longer than anybody may read what a compaction replaced (compaction/record.ts). */
 const outdatedMs = 26 * 3_600_000;
@@ -107,7 +112,7 @@ async function namedObjects(scene: Scene): Promise<string[]> {
 			await fetch(await manifestURL(scene, route))
 		).json()) as Manifest;
 		for (const { key } of manifest.dates.flatMap(({ objects }) => objects)) {
-			const file = join(scene.stack.s3.bucketDirectory, key);
+			const file = join(scene.store.s3.bucketDirectory, key);
 			if (!existsSync(file))
 				throw new Violation(
 					"objects",

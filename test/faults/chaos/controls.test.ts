@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeWith, controls, edited, removeCode } from "./controls.ts";
+import { Violation } from "./scene/violation.ts";
 import { runSeed } from "./seed.ts";
 import { type Stack, startStack } from "./stack.ts";
-import { Violation } from "./violation.ts";
 
 /** `make chaos-controls`. */
 const isAsked = process.env.CHAOS_CONTROLS !== undefined;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { project } from "../../support/servers/role-server.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import type { Fault } from "./plan.ts";
-import type { Point, When } from "./traps.ts";
-import type { Check } from "./violation.ts";
+import type { Check } from "./scene/violation.ts";
+import type { Point, When } from "./scene/wires/traps.ts";
 
 /** A promise taken out of the code on purpose: with it gone, the suite must turn red. */
 export interface Control {

@@ -9,13 +9,13 @@ import type {
 } from "../../../contracts/manifest.ts";
 import { manifestSubject } from "../../../contracts/nats.ts";
 import type { Route } from "../../../contracts/route.ts";
-import type { PlainRow } from "../../support/servers/persistent-sender.ts";
+import type { PlainRow } from "../../support/senders/persistent-sender.ts";
 import {
 	startTidemill,
 	type TidemillProcess,
 } from "../../support/servers/tidemill-process.ts";
-import type { Part, Scene } from "./scene.ts";
-import { eventually, Violation } from "./violation.ts";
+import type { Part, Scene } from "./scene/scene.ts";
+import { eventually, Violation } from "./scene/violation.ts";
 
 /** Loads a Source's events into a table as operator and a Job would, with a new try after each that failed. Its rows. */
 export async function loadTable(

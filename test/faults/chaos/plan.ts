@@ -3,7 +3,7 @@ import {
 	compactionPoints,
 	type Point,
 	type When,
-} from "./traps.ts";
+} from "./scene/wires/traps.ts";
 
 /** What can be killed and stopped; `self` is the one that stepped on the trap. */
 export type Part =

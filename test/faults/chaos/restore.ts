@@ -1,8 +1,8 @@
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { freeze } from "../../support/faults/frozen-process.ts";
-import type { Scene } from "./scene.ts";
-import { eventually, Violation } from "./violation.ts";
+import type { Scene } from "./scene/scene.ts";
+import { eventually, Violation } from "./scene/violation.ts";
 
 /** A copy of NATS's files as they are at this instant, to be had back later. */
 export async function copyNats(scene: Scene): Promise<string> {

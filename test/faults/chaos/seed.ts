@@ -1,6 +1,7 @@
 import { randomOf } from "../../support/seeded-random.ts";
 import { project } from "../../support/servers/role-server.ts";
-import { verifyTable } from "./checks.ts";
+import { verifyTable } from "./checks/checks.ts";
+import { untilArchived, verifyArchive } from "./checks/verify.ts";
 import { compact, untilCompactable } from "./compaction.ts";
 import { loadTable } from "./load.ts";
 import {
@@ -11,11 +12,10 @@ import {
 	planOf,
 } from "./plan.ts";
 import { copyNats, restoreAndExpectAlarm } from "./restore.ts";
-import type { Scene } from "./scene.ts";
+import type { Scene } from "./scene/scene.ts";
+import { eventually } from "./scene/violation.ts";
 import type { Stack } from "./stack.ts";
 import { strike } from "./strike.ts";
-import { untilArchived, verifyArchive } from "./verify.ts";
-import { eventually } from "./violation.ts";
 
 /** What one seed did, if it kept all promises. */
 export interface SeedResult {

@@ -1,14 +1,9 @@
 import { LoopDisk } from "../../support/faults/loop-disk.ts";
-import { startS3, type TestS3 } from "../../support/servers/servers.ts";
-import { Scene } from "./scene.ts";
+import { startS3 } from "../../support/servers/servers.ts";
+import { Scene, type SharedStore } from "./scene/scene.ts";
 
 /** What all seeds of a test run share. */
-export interface Stack {
-	s3: TestS3;
-	/** The S3 gateway's; undefined where no such disk can be made. */
-	s3Disk: LoopDisk | undefined;
-	/** Whether there are disks that can be full or lose power. */
-	hasDisks: boolean;
+export interface Stack extends SharedStore {
 	/** A data plane that runs the code below `root`: the one of the last seed where that will do. */
 	scene(root: string): Promise<Scene>;
 	/** The next seed needs another data plane. */
@@ -29,15 +24,14 @@ export async function startStack(): Promise<Stack> {
 		await scene?.close();
 		scene = undefined;
 	};
-	const stack: Stack = {
-		s3,
-		s3Disk,
-		hasDisks,
+	const store = { s3, s3Disk, hasDisks };
+	return {
+		...store,
 		scene: async (root) => {
 			const isWorn = scene && scene.uses >= seedsOfScene;
 			if (isWorn || root !== rootOfScene) await leaveScene();
 			rootOfScene = root;
-			scene ??= await Scene.open(stack, root);
+			scene ??= await Scene.open(store, root);
 			await scene.renew();
 			return scene;
 		},
@@ -48,5 +42,4 @@ export async function startStack(): Promise<Stack> {
 			await s3Disk?.remove();
 		},
 	};
-	return stack;
 }

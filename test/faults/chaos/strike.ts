@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault, Moment, Part, PointMoment } from "./plan.ts";
-import type { Scene } from "./scene.ts";
-import type { Verdict } from "./traps.ts";
-import { eventually } from "./violation.ts";
+import type { Scene } from "./scene/scene.ts";
+import { eventually } from "./scene/violation.ts";
+import type { Verdict } from "./scene/wires/traps.ts";
 
 /** What a fault does to the message that it struck at, and what is to be done afterwards. */
 interface Struck {
@@ -145,9 +145,9 @@ async function fill(
 	part: "nats" | "s3",
 	forMs: number,
 ): Promise<Struck> {
-	const { natsDisk, stack, nats, locks } = scene;
+	const { natsDisk, store, nats, locks } = scene;
 	const release = await locks.take(part);
-	const disk = part === "nats" ? natsDisk : stack.s3Disk;
+	const disk = part === "nats" ? natsDisk : store.s3Disk;
 	try {
 		await disk?.fill();
 		await delay(forMs);

@@ -25,7 +25,7 @@ import {
 	apiClient,
 	newAccount,
 	startApi,
-} from "../../support/fixtures/api-fixture.ts";
+} from "../../support/fixtures/control-plane/api-fixture.ts";
 import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
 import { startNats } from "../../support/servers/servers.ts";
 import {

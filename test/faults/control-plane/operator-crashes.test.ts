@@ -15,8 +15,8 @@ import { passingDirectory } from "../../support/faults/passing-directory.ts";
 import {
 	eventReasons,
 	steadyLease,
-} from "../../support/fixtures/operator-fixture.ts";
-import { OperatorWorld } from "../../support/fixtures/operator-world.ts";
+} from "../../support/fixtures/control-plane/operator-fixture.ts";
+import { OperatorWorld } from "../../support/fixtures/control-plane/operator-world.ts";
 import {
 	isWrite,
 	type SeenRequest,

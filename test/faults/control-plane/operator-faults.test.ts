@@ -22,11 +22,11 @@ import {
 import { findCondition } from "../../../kube/conditions.ts";
 import { kinds } from "../../../kube/kinds.ts";
 import { freePort } from "../../../local/ports.ts";
-import { eventReasons } from "../../support/fixtures/operator-fixture.ts";
+import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	dailyLoad,
 	OperatorWorld,
-} from "../../support/fixtures/operator-world.ts";
+} from "../../support/fixtures/control-plane/operator-world.ts";
 import { isWrite } from "../../support/proxies/apiserver-proxy.ts";
 import { kubectlDone } from "../../support/servers/kubectl.ts";
 import type { TidemillProcess } from "../../support/servers/tidemill-process.ts";

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
-import { steadyLease } from "../../support/fixtures/operator-fixture.ts";
+import { steadyLease } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	type EverMade,
 	OperatorWorld,
-} from "../../support/fixtures/operator-world.ts";
+} from "../../support/fixtures/control-plane/operator-world.ts";
 import type { SeenRequest } from "../../support/proxies/apiserver-proxy.ts";
 import {
 	startControlPlane,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { sourceKind } from "../../../crds/generated/types.ts";
 import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { kinds } from "../../../kube/kinds.ts";
-import { SourceScene } from "../../support/fixtures/source-scene.ts";
+import { SourceScene } from "../../support/fixtures/control-plane/source-scene.ts";
 import {
 	ApiserverProxy,
 	isWrite,

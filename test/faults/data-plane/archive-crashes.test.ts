@@ -9,7 +9,7 @@ import {
 	ArchiveFixture,
 	eventually,
 	newEvent,
-} from "../../support/fixtures/archive-fixture.ts";
+} from "../../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	type Servers,
 	startServers,

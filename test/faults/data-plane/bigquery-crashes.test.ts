@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { bigQueryFixture } from "../../support/fixtures/bigquery-fixture.ts";
-import { columns, eventsOf } from "../../support/fixtures/load-fixture.ts";
+import { bigQueryFixture } from "../../support/fixtures/data-plane/bigquery-fixture.ts";
+import {
+	columns,
+	eventsOf,
+} from "../../support/fixtures/data-plane/load-fixture.ts";
 
 const table = "select * from shop.orders order by all";
 const strategies = {

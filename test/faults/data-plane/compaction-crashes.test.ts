@@ -5,8 +5,8 @@ import {
 	loadedBodies,
 	type Step,
 	watched,
-} from "../../support/fixtures/compaction-fixture.ts";
-import { openLake } from "../../support/fixtures/lake.ts";
+} from "../../support/fixtures/data-plane/compaction-fixture.ts";
+import { openLake } from "../../support/fixtures/data-plane/lake.ts";
 import {
 	type Servers,
 	startServers,

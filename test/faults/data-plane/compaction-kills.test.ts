@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startArchiveProcess } from "../../support/faults/archive-process.ts";
 import { passingDirectory } from "../../support/faults/passing-directory.ts";
-import { eventually } from "../../support/fixtures/archive-fixture.ts";
+import { eventually } from "../../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	CompactionFixture,
 	dateOf,
 	loadedBodies,
-} from "../../support/fixtures/compaction-fixture.ts";
-import { openLake } from "../../support/fixtures/lake.ts";
-import { loadFixture } from "../../support/fixtures/load-fixture.ts";
+} from "../../support/fixtures/data-plane/compaction-fixture.ts";
+import { openLake } from "../../support/fixtures/data-plane/lake.ts";
+import { loadFixture } from "../../support/fixtures/data-plane/load-fixture.ts";
 import { S3Proxy, type SeenRequest } from "../../support/proxies/s3-proxy.ts";
 import {
 	type Servers,

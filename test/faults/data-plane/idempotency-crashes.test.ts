@@ -5,11 +5,11 @@ import { bucket, framesSubject } from "../../../contracts/nats.ts";
 import {
 	eventually,
 	newEvent,
-} from "../../support/fixtures/archive-fixture.ts";
+} from "../../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	IdempotencyFixture,
 	type KeyedSource,
-} from "../../support/fixtures/idempotency-fixture.ts";
+} from "../../support/fixtures/data-plane/idempotency-fixture.ts";
 import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
 
 const claimWritten = `$KV.${bucket.idempotency}.`;

@@ -5,7 +5,7 @@ import {
 	type LoadEnd,
 	type LoadFixture,
 	loadFixture,
-} from "../../support/fixtures/load-fixture.ts";
+} from "../../support/fixtures/data-plane/load-fixture.ts";
 
 const days = ["2026-03-01", "2026-03-02", "2026-03-03"];
 const tags =

@@ -7,7 +7,7 @@ import { LoopDisk } from "../../support/faults/loop-disk.ts";
 import {
 	connectAdmin,
 	createShardStream,
-} from "../../support/fixtures/receiver.ts";
+} from "../../support/fixtures/data-plane/receiver.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { startNats } from "../../support/servers/servers.ts";
 

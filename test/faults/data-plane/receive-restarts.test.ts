@@ -9,8 +9,8 @@ import {
 	startReceiveFixture,
 	startReceiver,
 	type TestReceiver,
-} from "../../support/fixtures/receiver.ts";
-import { sendJSON, untilKnown } from "../../support/http-client.ts";
+} from "../../support/fixtures/data-plane/receiver.ts";
+import { sendJSON, untilKnown } from "../../support/senders/http-client.ts";
 
 /** `RESTARTS=1000` makes it as long as the promise speaks of. */
 const restarts = Number(process.env.RESTARTS ?? 4);

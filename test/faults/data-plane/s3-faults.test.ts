@@ -10,7 +10,7 @@ import { probeStore } from "../../../ingest/archive/s3/store-probe.ts";
 import {
 	ArchiveFixture,
 	newEvent,
-} from "../../support/fixtures/archive-fixture.ts";
+} from "../../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	type Disturbance,
 	S3Proxy,

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { ArchiveFixture } from "../fixtures/archive-fixture.ts";
+import type { ArchiveFixture } from "../fixtures/data-plane/archive-fixture.ts";
 import {
 	startTidemill,
 	type TidemillProcess,

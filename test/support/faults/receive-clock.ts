@@ -7,7 +7,7 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../../contracts/utc-date.ts";
-import { sendJSON } from "../http-client.ts";
+import { sendJSON } from "../senders/http-client.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
 
 /** A clock for receive that tests set: its file, and the environment in which receive goes by it. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { NatsMessage } from "./nats-messages.ts";
+import type { NatsMessage } from "./wires/nats-messages.ts";
 
 const dayMs = 86_400_000;
 

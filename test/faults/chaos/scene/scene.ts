@@ -4,36 +4,39 @@ import { join } from "node:path";
 import { jetstreamManager, type StreamState } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { bucket, framesSubject } from "../../../contracts/nats.ts";
-import type { Route } from "../../../contracts/route.ts";
-import { LoopDisk } from "../../support/faults/loop-disk.ts";
+import { bucket, framesSubject } from "../../../../contracts/nats.ts";
+import type { Route } from "../../../../contracts/route.ts";
+import { LoopDisk } from "../../../support/faults/loop-disk.ts";
 import {
 	connectAdmin,
 	startReceiver,
 	type TestReceiver,
 	TestRoutes,
-} from "../../support/fixtures/receiver.ts";
+} from "../../../support/fixtures/data-plane/receiver.ts";
 import {
 	newSent,
 	type Sent,
 	sendPersistently,
-} from "../../support/servers/persistent-sender.ts";
+} from "../../../support/senders/persistent-sender.ts";
 import {
 	type RoleServer,
 	startRole,
-} from "../../support/servers/role-server.ts";
-import { startNats, type TestNats } from "../../support/servers/servers.ts";
+} from "../../../support/servers/role-server.ts";
+import {
+	startNats,
+	type TestNats,
+	type TestS3,
+} from "../../../support/servers/servers.ts";
 import {
 	type TestServer,
 	temporaryDirectory,
-} from "../../support/servers/test-server.ts";
+} from "../../../support/servers/test-server.ts";
 import { Clock } from "./clock.ts";
 import { Locks } from "./locks.ts";
-import { NatsProxy } from "./nats-proxy.ts";
-import { type ObjectCounts, S3Proxy } from "./s3-proxy.ts";
-import type { Stack } from "./stack.ts";
-import { Traps } from "./traps.ts";
 import { eventually } from "./violation.ts";
+import { NatsProxy } from "./wires/nats-proxy.ts";
+import { type ObjectCounts, S3Proxy } from "./wires/s3-proxy.ts";
+import { Traps } from "./wires/traps.ts";
 
 export const archiveNames = ["archive-a", "archive-b"] as const;
 const senders = 4;
@@ -45,9 +48,18 @@ export interface Part extends Omit<TestServer, "logFile"> {
 	logFile: string | undefined;
 }
 
+/** The S3 gateway, which all seeds share. */
+export interface SharedStore {
+	s3: TestS3;
+	/** The gateway's; undefined where no such disk can be made. */
+	s3Disk: LoopDisk | undefined;
+	/** Whether there are disks that can be full or lose power. */
+	hasDisks: boolean;
+}
+
 /** One seed's data plane: receive and two archives of one shard, with a proxy on each of their wires, and senders. */
 export class Scene {
-	readonly stack: Stack;
+	readonly store: SharedStore;
 	readonly prefix = `chaos-${randomUUID()}`;
 	readonly traps = new Traps();
 	/** Who does something to a part keeps others from it. */
@@ -79,13 +91,13 @@ export class Scene {
 	/** Undone in the opposite order. */
 	readonly #undo: (() => unknown)[] = [];
 
-	private constructor(stack: Stack) {
-		this.stack = stack;
+	private constructor(store: SharedStore) {
+		this.store = store;
 	}
 
 	/** @param project root of the code that runs. */
-	static async open(stack: Stack, project: string): Promise<Scene> {
-		const scene = new Scene(stack);
+	static async open(store: SharedStore, project: string): Promise<Scene> {
+		const scene = new Scene(store);
 		scene.scratch = await temporaryDirectory("chaos");
 		try {
 			await scene.#start(project);
@@ -97,18 +109,17 @@ export class Scene {
 	}
 
 	async #start(project: string): Promise<void> {
-		const { stack } = this;
+		const { store } = this;
 		const { scratch } = this;
 		this.#undo.push(() => rm(scratch, { recursive: true, force: true }));
 		this.clock = new Clock(scratch);
-		if (stack.hasDisks) {
+		if (store.hasDisks) {
 			this.natsDisk = await LoopDisk.make(512);
 			this.#undo.push(() => this.natsDisk?.remove());
 		}
-		const store = join(this.natsDisk?.directory ?? scratch, "nats");
-		this.natsStore = store;
+		this.natsStore = join(this.natsDisk?.directory ?? scratch, "nats");
 		this.nats = await startNats((config) => {
-			config.jetstream.store_dir = store;
+			config.jetstream.store_dir = this.natsStore;
 		});
 		this.#undo.push(
 			() => this.nats.kill(),
@@ -129,7 +140,7 @@ export class Scene {
 			"archive-a": archives[0],
 			"archive-b": archives[1],
 			nats: this.nats,
-			s3: stack.s3,
+			s3: store.s3,
 		});
 		for (const role of [receive, ...archives]) await this.#untilReady(role);
 	}
@@ -169,7 +180,7 @@ export class Scene {
 		project: string,
 		counts: ObjectCounts,
 	): Promise<RoleServer> {
-		const { s3 } = this.stack;
+		const { s3 } = this.store;
 		const urlFor = await this.#natsProxy(name);
 		const proxy = new S3Proxy(name, portOf(s3.endpoint), this.traps, counts);
 		this.#undo.push(() => proxy.close());
@@ -273,7 +284,7 @@ export class Scene {
 
 	/** Folder of what archive wrote. */
 	get directory(): string {
-		return join(this.stack.s3.bucketDirectory, this.prefix);
+		return join(this.store.s3.bucketDirectory, this.prefix);
 	}
 
 	/** Copies the logs of all parts, and NATS's files, to where they outlive the scene. */

@@ -1,13 +1,13 @@
-import { utcDate } from "../../../contracts/utc-date.ts";
-import type { CompactionRecord } from "../../../ingest/archive/compaction/record.ts";
-import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
-import { uuidTimeMs } from "../../support/examples/event-time.ts";
+import { utcDate } from "../../../../contracts/utc-date.ts";
+import type { CompactionRecord } from "../../../../ingest/archive/compaction/record.ts";
+import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
+import { uuidTimeMs } from "../../../support/examples/event-time.ts";
 import {
 	brokenPromises,
 	type PlainRow,
 	type Sent,
-} from "../../support/servers/persistent-sender.ts";
-import { Violation } from "./violation.ts";
+} from "../../../support/senders/persistent-sender.ts";
+import { Violation } from "../scene/violation.ts";
 
 /** A row of an object. */
 export interface ObjectRow extends PlainRow {

@@ -5,8 +5,8 @@ import {
 	type Server,
 	type Socket,
 } from "node:net";
-import { bucket, framesSubject } from "../../../contracts/nats.ts";
-import type { Clock } from "./clock.ts";
+import { bucket, framesSubject } from "../../../../../contracts/nats.ts";
+import type { Clock } from "../clock.ts";
 import { type NatsMessage, NatsMessages } from "./nats-messages.ts";
 import type { Point, Traps, Verdict } from "./traps.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { sendJSON } from "../http-client.ts";
+import { sendJSON } from "./http-client.ts";
 
 /** What became of the events that were sent. Bodies are known by their MD5, each of them different. */
 export interface Sent {

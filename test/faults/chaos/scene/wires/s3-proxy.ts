@@ -6,7 +6,7 @@ import {
 	type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
+import type { CutRecord } from "../../../../../ingest/archive/decide/cut.ts";
 import type { Point, Traps, Verdict, When } from "./traps.ts";
 
 /** How many objects a cut has, by `<stream>-<first>` as object keys end. Shared by the proxies of one data plane. */

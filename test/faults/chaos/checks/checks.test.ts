@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { outputName } from "../../../ingest/archive/compaction/record.ts";
-import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
-import type { PlainRow } from "../../support/servers/persistent-sender.ts";
+import { outputName } from "../../../../ingest/archive/compaction/record.ts";
+import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
+import type { PlainRow } from "../../../support/senders/persistent-sender.ts";
+import { type Check, Violation } from "../scene/violation.ts";
 import {
 	faultOfLedger,
 	type ObjectRow,
@@ -9,7 +10,6 @@ import {
 	verifyRemains,
 	verifyTable,
 } from "./checks.ts";
-import { type Check, Violation } from "./violation.ts";
 
 const stream = "tidemill-frames-0-a";
 const [date, nextDate] = ["2026-11-20", "2026-11-21"];

@@ -1,7 +1,7 @@
 import { expect, vi } from "vitest";
 import type { JobError } from "../../../contracts/job.ts";
-import { untilKnown } from "../http-client.ts";
 import type { LocalMode } from "../servers/local-mode.ts";
+import { untilKnown } from "./http-client.ts";
 
 /** The resources of examples/quickstart in a local Tidemill, ready to be used. */
 export interface Quickstart {

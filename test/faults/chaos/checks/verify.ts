@@ -2,14 +2,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Kvm } from "@nats-io/kv";
-import type { SourceLedger } from "../../../contracts/ledger.ts";
-import { bucket } from "../../../contracts/nats.ts";
-import type { CutRecord } from "../../../ingest/archive/decide/cut.ts";
-import { quoteText } from "../../../ingest/duckdb/quoting.ts";
+import type { SourceLedger } from "../../../../contracts/ledger.ts";
+import { bucket } from "../../../../contracts/nats.ts";
+import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
+import { quoteText } from "../../../../ingest/duckdb/quoting.ts";
+import type { Scene } from "../scene/scene.ts";
+import { eventually, Violation } from "../scene/violation.ts";
 import { faultOfLedger, type ObjectRow, verifyRemains } from "./checks.ts";
 import { recordsOf } from "./dates.ts";
-import type { Scene } from "./scene.ts";
-import { eventually, Violation } from "./violation.ts";
 
 /** Settles when everything in the stream is archived and purged. */
 export async function untilArchived(scene: Scene): Promise<void> {
