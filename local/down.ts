@@ -9,10 +9,10 @@ import { readOwner } from "./process/lock.ts";
 import { runCommand } from "./terminal/command.ts";
 import { LocalError } from "./terminal/errors.ts";
 
-/** Longer than any orderly stop takes. */
+/** Longer than any orderly stop. */
 const stopTimeoutMs = 120_000;
 
-/** `make down`: stops what `make up` of this TIDEMILL_HOME started, also when the supervisor itself is gone. */
+/** `make down`: stops what `make up` started in this TIDEMILL_HOME, even when the supervisor was killed. */
 async function down(): Promise<number> {
 	const home = locateHome();
 	const supervisor = await readOwner(home.lock);
@@ -22,14 +22,14 @@ async function down(): Promise<number> {
 		process.kill(supervisor.pid, "SIGTERM");
 		if (!(await hasEnded(supervisor, stopTimeoutMs)))
 			throw new LocalError(
-				`Process ${supervisor.pid} has not stopped in ${stopTimeoutMs / 1000} s. End it with \`kill -9 ${supervisor.pid}\` and give \`make down\` again.`,
+				`Process ${supervisor.pid} has not stopped within ${stopTimeoutMs / 1000} s. End it with \`kill -9 ${supervisor.pid}\` and run \`make down\` again.`,
 			);
 	}
 	const records = new ChildRecords(home.children);
 	const orphans = records.running();
 	if (orphans.length > 0) {
 		console.log(
-			`Stopping what was left: ${orphans.map(({ name }) => name).join(", ")}.`,
+			`Stopping leftover processes: ${orphans.map(({ name }) => name).join(", ")}.`,
 		);
 		await stopOrphans(orphans);
 		records.clear();

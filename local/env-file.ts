@@ -4,7 +4,7 @@ import type { Secrets } from "./secrets.ts";
 import { natsUrl } from "./servers/nats.ts";
 import { s3Region } from "./servers/s3.ts";
 
-/** The variables with which a person's shell reaches a local Tidemill, and where each leads. */
+/** The variables with which a person's shell reaches a local Tidemill. */
 export function environment(local: {
 	home: Home;
 	ports: Ports;
@@ -29,7 +29,7 @@ export function environment(local: {
 	};
 }
 
-/** A file for `source`: exports, and `bin` (kubectl, tidemill) in front of PATH once. */
+/** A file for `source`: exports variables and puts `bin` (kubectl, tidemill) first on PATH, once. */
 export function envFile(
 	variables: Record<string, string>,
 	bin: string,
@@ -38,13 +38,13 @@ export function envFile(
 		([name, value]) => `export ${name}=${quote(value)}`,
 	);
 	return `${[
-		"# Written by make up. Holds passwords: don't share it.",
+		"# Written by make up. It holds passwords: don't share it.",
 		...exports,
 		`case ":$PATH:" in *:${quote(bin)}:*) ;; *) export PATH=${quote(bin)}:"$PATH" ;; esac`,
 	].join("\n")}\n`;
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes any text as one word of a POSIX shell. */
 export function quote(text: string): string {
 	return /^[\w@%+=:,./-]+$/.test(text)
 		? text

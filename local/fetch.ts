@@ -3,7 +3,7 @@ import { resolveBinaries } from "./binaries/resolve.ts";
 import { runCommand } from "./terminal/command.ts";
 import { createTerminal } from "./terminal/terminal.ts";
 
-/** Gets the servers that tests and benchmarks run, where this machine doesn't have them yet. */
+/** Gets the servers for tests and benchmarks that this machine lacks. */
 async function fetchServers(): Promise<number> {
 	const terminal = createTerminal();
 	try {

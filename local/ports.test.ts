@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
 	choosePorts,
-	claimPort,
 	freePort,
 	type Ports,
+	reservePort,
 	usualPorts,
 } from "./ports.ts";
 
-/** A machine on which some ports are taken; any-free ports count up from 40000, the first one twice. */
+/** A machine with some ports taken. Free ports count up from 40000, the first one twice. */
 function machine(...taken: number[]) {
 	const free = [40000, 40000, 40001, 40002, 40003, 40004, 40005, 40006];
 	return {
@@ -19,7 +19,7 @@ function machine(...taken: number[]) {
 	};
 }
 
-test("the usual ports are used where they are free, no port twice", async () => {
+test("free usual ports are used, no port twice", async () => {
 	const ports = await choosePorts({}, "ports.json", machine());
 	expect(ports).toMatchObject({ apiserver: 6443, receive: 8080, s3: 7070 });
 	expect(new Set(Object.values(ports)).size).toBe(
@@ -27,17 +27,17 @@ test("the usual ports are used where they are free, no port twice", async () => 
 	);
 });
 
-test("another port is chosen when the usual one is taken", async () => {
+test("a taken usual port is replaced by another port", async () => {
 	const ports = await choosePorts({}, "ports.json", machine(8080));
 	expect(ports.receive).toBe(40000);
 });
 
-test("the ports of the last time are kept, since webhook URLs name them", async () => {
+test("remembered ports are kept, since webhook URLs name them", async () => {
 	const ports = await choosePorts({ receive: 41234 }, "p", machine());
 	expect(ports.receive).toBe(41234);
 });
 
-test("a port of the last time that is taken is an error that says what to do", async () => {
+test("a remembered port that is taken is an error that says what to do", async () => {
 	const remembered: Partial<Ports> = { receive: 8080 };
 	await expect(
 		choosePorts(remembered, "/home/me/ports.json", machine(8080)),
@@ -46,14 +46,14 @@ test("a port of the last time that is taken is an error that says what to do", a
 	);
 });
 
-test("a port can be claimed once, so that two starts at the same moment get different ones", async () => {
+test("a port can be reserved once, so that two simultaneous starts get different ports", async () => {
 	const claims = mkdtempSync(join(tmpdir(), "tidemill-ports-"));
 	const port = await freePort();
-	expect(await claimPort(port, claims)).toBe(true);
-	expect(await claimPort(port, claims)).toBe(false);
+	expect(await reservePort(port, claims)).toBe(true);
+	expect(await reservePort(port, claims)).toBe(false);
 });
 
-test("no port is given twice, nor one that the system may give to anybody meanwhile", async () => {
+test("no port is given twice, and none is an ephemeral port", async () => {
 	const ports: number[] = [];
 	for (let n = 0; n < 500; n++) ports.push(await freePort());
 	expect(new Set(ports).size).toBe(ports.length);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { tryLock } from "./process/lock.ts";
 import { problem } from "./terminal/errors.ts";
 
-/** The ports of one local Tidemill, all on the loopback. 0: any will do. */
+/** The usual ports of a local Tidemill, all on the loopback. 0 stands for any free port. */
 export const usualPorts = {
 	apiserver: 6443,
 	etcd: 2379,
@@ -26,8 +26,8 @@ export type PortName = keyof typeof usualPorts;
 export type Ports = Record<PortName, number>;
 
 /**
- * The ports to use: those of the last time, since webhook URLs and kubeconfigs name them; else the usual ones; else any
- * that is free. Throws a LocalError when one of the last time is taken. `file` is where they are remembered.
+ * Chooses the remembered ports, since webhook URLs and kubeconfigs name them; else the usual ports; else any free ones.
+ * Throws a LocalError when a remembered port is taken. `file` is where they are remembered.
  */
 export async function choosePorts(
 	remembered: Partial<Ports>,
@@ -55,7 +55,7 @@ export async function choosePorts(
 	return chosen as Ports;
 }
 
-/** True when nothing listens on the port of the loopback address. */
+/** Whether nothing listens on this port of the loopback. */
 export function isFree(port: number): Promise<boolean> {
 	return new Promise((resolve) => {
 		const server = createServer();
@@ -65,10 +65,10 @@ export function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Like {@link isFree}, and from then on not free for another Tidemill on this machine, for as long as this process lives:
- * two that start at once would find the same ports free. Claims are files in `directory`.
+ * Like {@link isFree}, and reserves the port among the Tidemills of this machine for as long as this process lives: two that
+ * start at once would find the same ports free. Reservations are files in `directory`.
  */
-export async function claimPort(
+export async function reservePort(
 	port: number,
 	directory: string,
 ): Promise<boolean> {
@@ -77,14 +77,13 @@ export async function claimPort(
 }
 
 /**
- * Above the usual ports, and below those that a system gives to whoever asks for any: from 32768 on in Linux, which has
- * 7,000 of them for servers, so that one that is named now and listened on in a second would often be another's by then.
- * Nor is it one that a Kubernetes Service may have on this machine (30000 to 32767).
+ * Above the usual ports, below the ephemeral ports (from 32768 in Linux), which another program may get between our choice
+ * and our listening, and below the node ports of Kubernetes Services (30000 to 32767).
  */
 const free = { from: 16_384, below: 30_000 };
 const given = new Set<number>();
 
-/** A port that nothing listened on a moment ago, and that this process hasn't been given before. */
+/** A port that was free a moment ago and that this process has not been given before. */
 export async function freePort(): Promise<number> {
 	for (;;) {
 		const port = randomInt(free.from, free.below);

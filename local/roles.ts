@@ -7,7 +7,7 @@ import { answersOk } from "./process/probe.ts";
 import type { Program } from "./process/program.ts";
 import { s3Region } from "./servers/s3.ts";
 
-/** Pods of this image, and of no other, run on the process node. */
+/** The only image whose Pods the process node runs. */
 export const localImage = "tidemill.local/tidemill:dev";
 
 export interface RoleSettings {
@@ -21,39 +21,39 @@ export interface RoleSettings {
 	kubeconfig: (user: "operator" | "api" | "node" | "scheduler") => string;
 }
 
-/** What keeps receive's memory small and its answers quick (bench/README.md has the figures); a deployment sets the same. */
+/** Keeps receive's memory small and its answers quick (figures in bench/README.md). A deployment sets the same. */
 export const receiveEnvironment = {
 	NODE_OPTIONS: [
-		// V8's default is 32: 30 MB more under full load, and no faster. A smaller one lets what is in flight grow old.
+		// V8's default is 32: 30 MB more under full load, and no faster. With less, requests in flight reach the old generation.
 		"--max-semi-space-size=16",
-		// Told of a bound, V8 collects what is old in time: 193 MB at most under full load in place of 231.
+		// With a bound, V8 collects the old generation in time: at most 193 MB under full load, not 231.
 		"--max-old-space-size=1024",
-		// The collector's threads, 4 by default, take the cores from receive itself and from NATS: with one, 19 of 25 legs at 31,000
-		// and 34,000 events/s had a lower 99th percentile, and as many events are stored.
+		// The collector's 4 default threads compete with receive and NATS for cores. With one, 19 of 25 legs at 31,000 and
+		// 34,000 events/s had a lower 99th percentile, at the same throughput.
 		"--v8-pool-size=1",
 	].join(" "),
-	// glibc's default is 16 on two cores: bodies come from one thread's arena and are freed by others.
+	// glibc's default is 16 on two cores. One thread allocates bodies and others free them.
 	MALLOC_ARENA_MAX: "2",
 };
 
-/** What keeps archive's memory small (bench/README.md has the figures); a deployment sets the same. */
+/** Keeps archive's memory small (figures in bench/README.md). A deployment sets the same. */
 export const archiveEnvironment = {
-	// V8's default of 16 lets strings on their way to Parquet pile up: 70 MiB more, and no faster.
+	// With V8's default of 16, strings on their way to Parquet pile up: 70 MiB more, and no faster.
 	NODE_OPTIONS: "--max-semi-space-size=4",
-	// Frames and files are large; glibc would keep what they leave, beside what a compaction needs.
+	// Frames and files are large. glibc would keep their memory on top of what a compaction needs.
 	MALLOC_ARENA_MAX: "1",
 	MALLOC_MMAP_THRESHOLD_: "131072",
 	MALLOC_TRIM_THRESHOLD_: "131072",
 };
 
 /**
- * V8 lets garbage pile up to several times what is in use where memory seems plenty; told of a bound, it collects in
- * time: 40 MB less under full load. A smaller bound, or a smaller young generation, costs lists a third more CPU.
+ * Without a bound, V8 lets garbage grow to several times the memory in use. This bound saves 40 MB under full load. A smaller
+ * bound, or a smaller young generation, costs lists a third more CPU.
  */
 export const apiNodeOptions =
 	"--max-semi-space-size=16 --max-old-space-size=1024";
 
-/** Tidemill's own processes, with the settings that service/settings.ts of each reads. */
+/** Tidemill's own processes with their settings. */
 export function roles(settings: RoleSettings): Record<RoleName, Program> {
 	const { home, ports, pki, natsUrl, kubeconfig } = settings;
 	const cli = join(projectDirectory, "bin/tidemill.ts");
@@ -63,7 +63,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
 			...receiveEnvironment,
-			// Nothing balances load here.
+			// No load balancer needs time to notice.
 			RECEIVE_SHUTDOWN_DELAY_MS: "0",
 			TIDEMILL_SHARDS: "1",
 			TIDEMILL_SEAL_KEY: home.sealKey,
@@ -78,7 +78,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			AWS_SECRET_ACCESS_KEY: settings.s3.secretAccessKey,
 			...archiveEnvironment,
 			ARCHIVE_SHARDS: "0",
-			// A person is waiting for the row.
+			// A person waits for the row.
 			ARCHIVE_MAX_AGE_MS: "2000",
 			ARCHIVE_SCRATCH: join(home.scratch, "archive"),
 			STREAM_MAX_BYTES: String(1024 ** 3),
@@ -93,7 +93,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			TIDEMILL_SHARDS: "1",
 			TIDEMILL_SEAL_KEY: home.sealKey,
 			TIDEMILL_LOCAL_WAREHOUSE: home.warehouse,
-			// An address of BigQuery's API that whoever starts it trusts.
+			// An address of BigQuery's API that the person who runs `make up` trusts.
 			TIDEMILL_BIGQUERY_ENDPOINTS:
 				process.env.TIDEMILL_BIGQUERY_ENDPOINTS ?? "",
 		}),
@@ -110,7 +110,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			ports.nodeHealth,
 			{
 				KUBECONFIG: kubeconfig("node"),
-				// The others have it from bin/tidemill.ts.
+				// The other roles get it from bin/tidemill.ts.
 				NODE_COMPILE_CACHE: compileCacheDirectory(process.env),
 				SCHEDULER_KUBECONFIG: kubeconfig("scheduler"),
 				TIDEMILL_HOME: home.directory,

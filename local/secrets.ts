@@ -4,14 +4,14 @@ import type { Home } from "./home/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";
 import { type NatsRole, natsRoles } from "./servers/nats-users.ts";
 
-/** Passwords of one local Tidemill, made at its first start. */
+/** Passwords of one local Tidemill, created at its first start. */
 export interface Secrets {
 	nats: Record<NatsRole | "admin", string>;
 	s3: { accessKeyId: string; secretAccessKey: string };
 }
 
 export function ensureSecrets(home: Home): Secrets {
-	// In a file of its own, since that is how operator and receive have it in a cluster, too.
+	// In its own file, as in a cluster.
 	if (!existsSync(home.sealKey)) writeWhole(home.sealKey, `${random()}\n`);
 	const existing = readState<Secrets>(home.secrets);
 	if (existing) return existing;

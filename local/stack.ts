@@ -13,7 +13,7 @@ import {
 import { envFile, environment } from "./env-file.ts";
 import { type Home, projectDirectory } from "./home/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";
-import { choosePorts, claimPort, freePort, type Ports } from "./ports.ts";
+import { choosePorts, freePort, type Ports, reservePort } from "./ports.ts";
 import type { Program } from "./process/program.ts";
 import { roles } from "./roles.ts";
 import { ensureSecrets, type Secrets } from "./secrets.ts";
@@ -34,25 +34,25 @@ const users = {
 	scheduler: "scheduler",
 } as const satisfies Record<string, keyof Pki>;
 
-/** One local Tidemill, ready to be started: its files are written, its programs known. */
+/** One local Tidemill, ready to start: its files are written and its programs known. */
 export interface Stack {
-	/** Starts everything in order of dependency; settles when all of it is ready. */
+	/** Starts everything in order of dependency. Returns the variables for a shell once all is ready. */
 	start(
 		startProgram: (program: Program) => Promise<void>,
 		terminal: Terminal,
 	): Promise<Record<string, string>>;
 }
 
-/** Chooses ports, issues certificates and passwords where there are none yet, and writes what the programs read. */
+/** Chooses ports, issues missing certificates and passwords, and writes the files that the programs read. */
 export async function prepareStack(
 	home: Home,
 	commands: Record<BinaryName, string>,
 ): Promise<Stack> {
-	const claims = join(cacheDirectory(process.env), "ports");
+	const reserved = join(cacheDirectory(process.env), "ports");
 	const ports = await choosePorts(
 		readState<Partial<Ports>>(home.ports) ?? {},
 		home.ports,
-		{ isFree: (port) => claimPort(port, claims), freePort },
+		{ isFree: (port) => reservePort(port, reserved), freePort },
 	);
 	writeState(home.ports, ports);
 	const pki = await ensurePki(home.pki);
@@ -87,7 +87,7 @@ export async function prepareStack(
 
 type Programs = Awaited<ReturnType<typeof describePrograms>>;
 
-/** Each part starts as soon as what it can't start without is ready. */
+/** Each part starts as soon as the parts that it needs are ready. */
 async function startInOrder(
 	programs: Programs,
 	kubectl: Kubectl,
@@ -193,7 +193,7 @@ async function writeKubeconfigs(
 			kubeconfig({ ...cluster, user: { name, cert, key } }),
 		);
 	}
-	// The API has no credentials: it acts with its callers' tokens.
+	// The API has no credentials of its own: it acts with its callers' tokens.
 	writeWhole(kubeconfigFile(home, "api"), kubeconfig(cluster));
 }
 

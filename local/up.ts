@@ -14,12 +14,12 @@ import { problem } from "./terminal/errors.ts";
 import { createTerminal, type Terminal } from "./terminal/terminal.ts";
 
 /**
- * `make up`: the whole of Tidemill on this machine, in the foreground, until Ctrl-C, SIGTERM or `make down`.
+ * `make up`: runs all of Tidemill on this machine in the foreground, until Ctrl-C, SIGTERM or `make down`.
  * Returns the exit code.
  */
 async function up(home: Home, terminal: Terminal): Promise<number> {
 	const stop = stopSignal();
-	// The terminal was closed.
+	// Closing the terminal stops Tidemill.
 	process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
 	await mkdir(home.directory, { recursive: true, mode: 0o700 });
 	await checkSpace(home.directory);
@@ -47,9 +47,7 @@ async function up(home: Home, terminal: Terminal): Promise<number> {
 		await lock.release();
 		terminal.settle();
 		if (started || stop.aborted)
-			terminal.say(
-				`Tidemill has stopped. Its data stays in ${home.directory}.`,
-			);
+			terminal.say(`Tidemill has stopped. Its data is in ${home.directory}.`);
 	}
 }
 
@@ -81,12 +79,12 @@ async function removeOrphans(
 	const orphans = records.running();
 	if (orphans.length === 0) return;
 	terminal.say(
-		`An earlier Tidemill was killed and left ${orphans.map(({ name }) => name).join(", ")} running. Stopping them first.`,
+		`An earlier Tidemill was killed and left these running: ${orphans.map(({ name }) => name).join(", ")}. Stopping them first.`,
 	);
 	await stopOrphans(orphans);
 }
 
-/** The action's result, or undefined when the signal came first. */
+/** The action's result, or undefined when the signal fires first. */
 async function untilAborted<T>(
 	signal: AbortSignal,
 	action: Promise<T>,
@@ -94,12 +92,12 @@ async function untilAborted<T>(
 	if (signal.aborted) return undefined;
 	const aborted = once(signal, "abort").then(() => undefined);
 	const result = await Promise.race([action, aborted]);
-	// What is being given up may fail on its way out; nobody waits for it any more.
+	// The abandoned action may still fail, and nobody waits for it.
 	if (signal.aborted) action.catch(() => {});
 	return result;
 }
 
-/** What a person does next. */
+/** Tells a person what runs where, and what to do next. */
 function welcome(home: Home, variables: Record<string, string>): string {
 	const env = relative(process.cwd(), home.env);
 	return `
@@ -112,7 +110,7 @@ Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
   API token    ${variables.TIDEMILL_API_TOKEN}
   logs         ${home.logs}/
 
-Next, in another terminal (Ctrl-C here stops everything; the data stays):
+Next, in another terminal (Ctrl-C here stops everything and keeps the data):
 
   source ${env}
   kubectl apply -f examples/quickstart/

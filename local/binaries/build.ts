@@ -6,18 +6,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { problem } from "../terminal/errors.ts";
 import { type BinaryName, pinnedBinaries } from "./pinned.ts";
 
-/** Why Go could not build; its own last words included. */
+/** Why Go could not build, with its last words. */
 export class BuildFailure extends Error {
 	override name = "BuildFailure";
 }
 
-/** Go ran, and ended with an error. */
+/** Go ran and failed. */
 class GoFailure extends BuildFailure {}
 
 export interface BuildSurroundings {
 	env: NodeJS.ProcessEnv;
 	signal: AbortSignal;
-	/** Hears how far it is. */
+	/** Hears the progress. */
 	report: (text: string) => void;
 }
 
@@ -27,8 +27,8 @@ const listPauseMs = 1_000;
 const modules = join(import.meta.dirname, "../modules");
 
 /**
- * Builds programs of one module (`local/modules/<module>`, pinned by its go.sum) and puts each at its target. One call for
- * all, since they share most of their packages. Throws {@link BuildFailure}, or a LocalError when the disk is full.
+ * Builds programs of one module (`local/modules/<module>`, pinned by its go.sum) and puts each at its target. One call builds
+ * all, because they share most packages. Throws {@link BuildFailure}, or a LocalError when the disk is full.
  */
 export async function buildPrograms(
 	targets: Map<BinaryName, string>,
@@ -42,7 +42,7 @@ export async function buildPrograms(
 	const scratch = `${[...targets.values()][0]}.build-${process.pid}`;
 	await mkdir(scratch, { recursive: true });
 	try {
-		// One package per program name; several at once need a folder as -o, one alone may be called anything.
+		// Several packages need a folder as -o; a single one may have any name.
 		const [only] = targets.keys();
 		const output = packages.length === 1 ? join(scratch, only!) : `${scratch}/`;
 		await go.build(packages, output, `-s -w ${ldflags}`.trim(), total);
@@ -61,15 +61,15 @@ class Go {
 
 	constructor(directory: string, { env, signal, report }: BuildSurroundings) {
 		this.#directory = directory;
-		// A workspace around this folder, or a C compiler, must not change what is built.
+		// Neither a surrounding workspace nor a C compiler may change the build.
 		this.#env = { ...env, CGO_ENABLED: "0", GOWORK: "off" };
 		this.#signal = signal;
 		this.#report = report;
 	}
 
 	/**
-	 * How many packages are to be compiled: those that Go's build cache doesn't have. Downloads modules as needed, some
-	 * hundred files, of which Go asks for none a second time; what it has it keeps.
+	 * Counts the packages that are missing from Go's build cache. Downloads some hundred modules as needed. Go retries no
+	 * download, but keeps what it has, so a new attempt continues.
 	 */
 	async countStale(packages: string[]): Promise<number> {
 		for (let tries = 1; ; tries++)
@@ -77,7 +77,7 @@ class Go {
 				return await this.#list(packages);
 			} catch (error) {
 				if (!(error instanceof GoFailure) || tries === listTries) throw error;
-				this.#report(`once more, since ${error.message}`);
+				this.#report(`retrying: ${error.message}`);
 				await delay(tries * listPauseMs, undefined, { signal: this.#signal });
 			}
 	}
@@ -106,7 +106,7 @@ class Go {
 		let compiled = 0;
 		this.#report("compiling");
 		await this.#run(
-			// -v names each package as it is compiled.
+			// -v prints each package as it is compiled.
 			[
 				"build",
 				"-v",
@@ -128,7 +128,7 @@ class Go {
 		);
 	}
 
-	/** Runs go, giving each line of both its outputs to `onLine`. */
+	/** Runs go and passes each line of both outputs to `onLine`. */
 	async #run(args: string[], onLine: (line: string) => void): Promise<void> {
 		const { promise, resolve, reject } = Promise.withResolvers<number | null>();
 		const child = spawn("go", args, {
@@ -140,12 +140,12 @@ class Go {
 		child.on(
 			"error",
 			(error: NodeJS.ErrnoException) =>
-				// An abort is told by "close", when go has ended.
+				// An abort is handled on "close", when go has ended.
 				error.name === "AbortError" ||
 				reject(
 					new BuildFailure(
 						error.code === "ENOENT"
-							? "there is no Go on this machine to build with"
+							? "there is no Go on this machine"
 							: `go can't be started: ${error.message}`,
 					),
 				),

@@ -9,17 +9,17 @@ import { pipeline } from "node:stream/promises";
 import { problem } from "../terminal/errors.ts";
 import { downloadSites, type Release } from "./pinned.ts";
 
-/** Time until a server must have begun to answer: an unreachable network costs seconds, once. */
+/** How long a server may take to answer. An unreachable network costs this once. */
 const answerTimeoutMs = 5_000;
-/** Time without a single byte after which a download counts as broken off. */
+/** After this time without a byte a download has failed. */
 const stallTimeoutMs = 30_000;
 
-/** Why a file could not be downloaded; what to do next is the caller's choice (build it). */
+/** Why a file could not be downloaded. The caller may build it instead. */
 export class DownloadFailure extends Error {
 	override name = "DownloadFailure";
 }
 
-/** Fetches official releases. Remembers for its lifetime which sites could not be reached. */
+/** Fetches official releases. Asks an unreachable site only once. */
 export class Downloader {
 	readonly #env: NodeJS.ProcessEnv;
 	readonly #signal: AbortSignal;
@@ -31,8 +31,8 @@ export class Downloader {
 	}
 
 	/**
-	 * Puts the program of a release at `target`, once its archive agrees with the publisher's checksum file. Throws
-	 * {@link DownloadFailure} when it can't be had, and a LocalError when it is not what the publisher describes.
+	 * Puts the program of a release at `target`, once its file has the publisher's checksum. Throws {@link DownloadFailure}
+	 * when the download fails, and a LocalError when the checksum differs.
 	 */
 	async fetchProgram(
 		release: Release,
@@ -121,7 +121,7 @@ export class Downloader {
 			);
 		} catch (error) {
 			this.#signal.throwIfAborted();
-			// The disk's errors go on as they are; the rest is the network's.
+			// Errors with a syscall are the disk's. All others are the network's.
 			if ((error as NodeJS.ErrnoException).syscall) throw error;
 			throw new DownloadFailure(
 				`${url} broke off after ${megabytes(received)}${total ? ` of ${megabytes(total)}` : ""}: ${reason(error)}`,
@@ -162,7 +162,7 @@ export class Downloader {
 	}
 }
 
-/** The SHA-256 of a file in a publisher's checksum file, in either of the two usual forms. */
+/** Finds a file's SHA-256 in a publisher's checksum file, in either of the two usual forms. */
 export function checksumOf(text: string, file: string): string | undefined {
 	for (const line of text.split("\n")) {
 		const [digest = "", name] = line.trim().split(/\s+/);
@@ -172,7 +172,7 @@ export function checksumOf(text: string, file: string): string | undefined {
 	return undefined;
 }
 
-/** Unpacks an archive with the system's tar (bsdtar on macOS reads zip, too) and finds the program in it. */
+/** Unpacks an archive with the system's tar (macOS' bsdtar also reads zip) and finds the program in it. */
 async function unpack(
 	archive: string,
 	directory: string,
@@ -202,7 +202,7 @@ async function unpack(
 	return join(found.parentPath, found.name);
 }
 
-/** fetch hides the system's reason in `cause`. */
+/** fetch puts the system's reason into `cause`. */
 function reason(error: unknown): string {
 	const { message, cause } = error as Error;
 	return cause instanceof Error ? cause.message : message;

@@ -5,7 +5,7 @@ import { type BinaryName, pinnedBinaries } from "./pinned.ts";
 
 const names = Object.keys(pinnedBinaries) as BinaryName[];
 
-test.each(names)("%s is downloaded and built at one version", (name) => {
+test.each(names)("%s is downloaded and built in the same version", (name) => {
 	const pin = pinnedBinaries[name];
 	const goMod = readFileSync(
 		join(import.meta.dirname, "../modules", pin.module, "go.mod"),
@@ -22,7 +22,7 @@ test.each(names)("%s is downloaded and built at one version", (name) => {
 	expect(release?.path).toContain("arm64");
 });
 
-test("Kubernetes' servers are published for Linux alone; kubectl for macOS, too", () => {
+test("Kubernetes' servers are published only for Linux, kubectl also for macOS", () => {
 	const mac = { os: "darwin", arch: "arm64" };
 	expect(pinnedBinaries["kube-apiserver"].release(mac)).toBeUndefined();
 	expect(pinnedBinaries.kubectl.release(mac)?.path).toBe(

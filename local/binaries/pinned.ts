@@ -14,28 +14,28 @@ export interface Platform {
 }
 
 export interface PinnedBinary {
-	/** Without a leading `v`. Stands in `local/modules/<module>/go.mod`, too. */
+	/** Without a leading `v`. The same as in `local/modules/<module>/go.mod`. */
 	version: string;
 	/** Arguments that print the version. */
 	versionArgs: string[];
-	/** Where it is built from: a folder below `local/modules`, the main package, linker flags beyond `-s -w`. */
+	/** The source: a folder below `local/modules`, the main package, and linker flags beyond `-s -w`. */
 	module: string;
 	package: string;
 	ldflags?: string;
-	/** The publisher's own build; undefined where there is none for the platform. */
+	/** The publisher's own build; undefined when the platform has none. */
 	release: (platform: Platform) => Release | undefined;
 }
 
 export interface Release {
 	/** Key of {@link downloadSites}. */
 	site: keyof typeof downloadSites;
-	/** Path of the program, or of a `.tar.gz`/`.zip` that holds it. */
+	/** Path of the program, or of a `.tar.gz` or `.zip` with it. */
 	path: string;
 	/** Path of the file with its SHA-256: the digest alone, or lines of `<digest>  <file name>`. */
 	checksums: string;
 }
 
-/** Publishers' sites; each can be replaced by a mirror through the variable. */
+/** Publishers' sites. The variable can name a mirror. */
 export const downloadSites = {
 	kubernetes: {
 		url: "https://dl.k8s.io",
@@ -80,7 +80,7 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		module: "versitygw",
 		package: "github.com/versity/versitygw/cmd/versitygw",
 		ldflags: "-X main.Version=v1.8.0",
-		// Its archives are named as `uname` names system and processor.
+		// Its archives name system and processor like `uname`.
 		release: ({ os, arch }) =>
 			githubRelease(
 				"versity/versitygw/releases/download/v1.8.0",
@@ -97,7 +97,7 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 	kubectl: kubernetes("kubectl", ["linux", "darwin"], ["version", "--client"]),
 };
 
-/** Kubernetes publishes its servers for Linux alone; elsewhere they are built. */
+/** Kubernetes publishes its servers only for Linux. Elsewhere they are built. */
 function kubernetes(
 	name: string,
 	systems: string[],
@@ -110,7 +110,7 @@ function kubernetes(
 		versionArgs,
 		module: "kubernetes",
 		package: `k8s.io/kubernetes/cmd/${name}`,
-		// Without these, clients see v0.0.0 and refuse to work together.
+		// Without these flags clients see v0.0.0 and refuse to work.
 		ldflags: `${stamp}.gitVersion=v${kubernetesVersion} ${stamp}.gitMajor=${major} ${stamp}.gitMinor=${minor}`,
 		release: ({ os, arch }) => {
 			if (!systems.includes(os)) return undefined;

@@ -51,14 +51,14 @@ function machine() {
 	};
 }
 
-/** A program that tells a version, as nats-server does. */
+/** A program that prints a version like nats-server. */
 function program(path: string, itsVersion = version): string {
 	writeFileSync(path, `#!/bin/sh\necho "nats-server: v${itsVersion}"\n`);
 	chmodSync(path, 0o755);
 	return path;
 }
 
-/** The publisher's archive, with the program in a folder of its own. */
+/** The publisher's archive, with the program in a folder. */
 function archive(directory: string): Buffer {
 	mkdirSync(join(directory, "release"), { recursive: true });
 	program(join(directory, "release", "nats-server"));
@@ -91,7 +91,7 @@ async function publisher(answer: RequestListener) {
 	return { url: `http://127.0.0.1:${port}`, seen };
 }
 
-/** A Go that "builds" the program with a shell script, and writes a line into `builds` each time. */
+/** A fake Go that "builds" a shell script as the program, and adds a line to `builds` each time. */
 function fakeGo(directory: string, builds: string, body?: string): string {
 	const go = join(directory, "go");
 	writeFileSync(
@@ -122,7 +122,7 @@ test("TIDEMILL_BIN comes first, in any version", async () => {
 	expect(await resolve()).toBe(mine);
 });
 
-test("a program that TIDEMILL_BIN doesn't have comes from the cache", async () => {
+test("a program missing from TIDEMILL_BIN comes from the cache", async () => {
 	const { env, place, resolve, cached } = machine();
 	env.TIDEMILL_BIN = place("bin");
 	mkdirSync(env.TIDEMILL_CACHE!);
@@ -130,13 +130,13 @@ test("a program that TIDEMILL_BIN doesn't have comes from the cache", async () =
 	expect(await resolve()).toBe(cached);
 });
 
-test("TIDEMILL_BIN that is no folder is an error, not skipped", async () => {
+test("a TIDEMILL_BIN that is not a folder is an error", async () => {
 	const { env, resolve } = machine();
 	env.TIDEMILL_BIN = "/nowhere";
 	await expect(resolve()).rejects.toThrow("TIDEMILL_BIN is /nowhere");
 });
 
-test("a file for another processor is named, with what to do", async () => {
+test("a file for another processor is an error that says what to do", async () => {
 	const { env, place, resolve } = machine();
 	env.TIDEMILL_BIN = place("bin");
 	const file = join(env.TIDEMILL_BIN, "nats-server");
@@ -153,7 +153,7 @@ test("a program on PATH is not used", async () => {
 	expect(await resolve()).toBe(cached);
 });
 
-test("a download that agrees with the publisher's checksum is kept for the next time", async () => {
+test("a download with the publisher's checksum is kept for the next time", async () => {
 	const { env, directory, resolve, cached, cacheEntries } = machine();
 	const content = archive(directory);
 	const site = await publisher((request, response) =>
@@ -167,7 +167,7 @@ test("a download that agrees with the publisher's checksum is kept for the next 
 	expect(cacheEntries()).toEqual([cached.split("/").at(-1)]);
 });
 
-test("a download that is not what the publisher describes is refused, and nothing of it kept", async () => {
+test("a download with another checksum is refused and discarded", async () => {
 	const { env, directory, place, resolve, cacheEntries } = machine();
 	fakeGo(place("path"), join(directory, "builds"));
 	const content = archive(directory);
@@ -187,7 +187,7 @@ test("a download that is not what the publisher describes is refused, and nothin
 
 const brokenDownloads: [string, RequestListener, string][] = [
 	[
-		"isn't there",
+		"is missing",
 		(_request, response) => response.writeHead(404).end(),
 		"answered 404",
 	],
@@ -232,7 +232,7 @@ test.each(brokenDownloads)(
 );
 
 test.each(brokenDownloads)(
-	"without Go, a release that %s is an error that says so and what to do",
+	"without Go, a release that %s is an error with the reason and what to do",
 	async (_case, answer, reason) => {
 		const { env, resolve, cacheEntries } = machine();
 		env.TIDEMILL_DOWNLOAD_GITHUB = (await publisher(answer)).url;
@@ -252,7 +252,7 @@ test("without a network and without Go, the error names both", async () => {
 	expect(error).toContain("no Go on this machine");
 });
 
-test("a site that can't be reached is asked once for all programs", async () => {
+test("an unreachable site is asked once for all programs", async () => {
 	const { env, directory, place } = machine();
 	fakeGo(place("path"), join(directory, "builds"));
 	const site = await publisher((request) => request.socket.destroy());
@@ -263,7 +263,7 @@ test("a site that can't be reached is asked once for all programs", async () => 
 	expect(site.seen).toEqual([checksumsPath]);
 });
 
-test("two processes at once build a program once", async () => {
+test("two simultaneous processes build a program once", async () => {
 	const { directory, place, resolve, cached } = machine();
 	const builds = join(directory, "builds");
 	fakeGo(place("path"), builds);
@@ -271,13 +271,13 @@ test("two processes at once build a program once", async () => {
 	expect(readFileSync(builds, "utf8")).toBe("built in nats-server\n");
 });
 
-test("a build that fails says Go's own words", async () => {
+test("a failed build reports Go's own words", async () => {
 	const { directory, place, resolve } = machine();
 	fakeGo(place("path"), join(directory, "builds"), "echo boom >&2; exit 1");
 	await expect(resolve()).rejects.toThrow(/go build .*ended with 1: boom/);
 });
 
-test("a network that fails while Go downloads modules is asked again", async () => {
+test("a network failure while Go downloads modules is retried", async () => {
 	const { directory, place, resolve, cached } = machine();
 	const builds = join(directory, "builds");
 	const go = fakeGo(place("path"), builds);
@@ -289,7 +289,7 @@ test("a network that fails while Go downloads modules is asked again", async () 
 	expect(readFileSync(builds, "utf8")).toBe("built in nats-server\n");
 });
 
-test("a disk that fills up while building is named", async () => {
+test("a disk that fills up during a build is named", async () => {
 	const { directory, place, resolve } = machine();
 	fakeGo(
 		place("path"),

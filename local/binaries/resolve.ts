@@ -20,7 +20,7 @@ import { type BinaryName, type Platform, pinnedBinaries } from "./pinned.ts";
 interface Surroundings {
 	env: NodeJS.ProcessEnv;
 	report: Report;
-	/** Ends a download or build that nobody wants any more. */
+	/** Cancels a download or build. */
 	signal: AbortSignal;
 }
 
@@ -59,7 +59,7 @@ export async function resolveBinaries<Name extends BinaryName>(
 	return Object.fromEntries(paths) as Record<Name, string>;
 }
 
-/** Where a program is kept once it was downloaded or built. */
+/** Where a downloaded or built program is kept. */
 export function cachePath(
 	name: BinaryName,
 	env: NodeJS.ProcessEnv,
@@ -69,7 +69,7 @@ export function cachePath(
 	return join(cacheDirectory(env), `${name}-${version}-${os}-${arch}`);
 }
 
-/** The person's own word: any version, as long as it runs. */
+/** The person's own choice: any version that runs. */
 async function inBinDirectory(
 	name: BinaryName,
 	env: NodeJS.ProcessEnv,
@@ -80,7 +80,7 @@ async function inBinDirectory(
 	if (!found?.isDirectory()) throw problem.binDirectoryMissing(directory);
 	const path = join(directory, name);
 	if (!(await exists(path))) return undefined;
-	await readVersion(name, path);
+	await checkRuns(name, path);
 	return path;
 }
 
@@ -92,7 +92,7 @@ async function inCache(
 	return (await isExecutable(path)) ? path : undefined;
 }
 
-/** Downloads what can be downloaded and builds the rest, into the cache; one process at a time. */
+/** Downloads what it can and builds the rest, into the cache. One process at a time does this. */
 async function obtain(
 	names: BinaryName[],
 	surroundings: Surroundings,
@@ -104,20 +104,20 @@ async function obtain(
 		join(directory, "lock"),
 		({ pid }) => {
 			for (const name of names)
-				report(name, `waiting for process ${pid}, which is getting it`);
+				report(name, `waiting for process ${pid} to get it`);
 		},
 		async () => {
 			const downloader = new Downloader(env, signal);
 			const reasons = new Set<string>();
 			const toBuild: BinaryName[] = [];
 			for (const name of names) {
-				// The process that had the lock before us may have got it.
+				// The former holder of the lock may have got it.
 				if (await inCache(name, env)) continue;
 				signal.throwIfAborted();
 				const failure = await download(name, downloader, surroundings);
 				if (failure === undefined) continue;
 				reasons.add(failure);
-				report(name, `to be built, since ${failure}`);
+				report(name, `will be built: ${failure}`);
 				toBuild.push(name);
 			}
 			await build(toBuild, reasons, surroundings);
@@ -125,7 +125,7 @@ async function obtain(
 	);
 }
 
-/** Returns why it could not be downloaded, or undefined when it is in the cache. */
+/** Returns why the download failed, or undefined when the program is in the cache. */
 async function download(
 	name: BinaryName,
 	downloader: Downloader,
@@ -179,7 +179,7 @@ async function build(
 	}
 }
 
-/** Whatever writes the program writes it aside; it gets its name when it was seen to run. */
+/** Writes a program aside and renames it into the cache once it has run. */
 async function intoCache(
 	name: BinaryName,
 	env: NodeJS.ProcessEnv,
@@ -190,15 +190,15 @@ async function intoCache(
 	try {
 		await write(partial);
 		await chmod(partial, 0o755);
-		await readVersion(name, partial);
+		await checkRuns(name, partial);
 		await rename(partial, target);
 	} finally {
 		await rm(partial, { force: true });
 	}
 }
 
-/** Asks a program for its version, such as `1.36.3`; throws a LocalError when it does not run here. */
-async function readVersion(name: BinaryName, path: string): Promise<string> {
+/** Throws a LocalError unless the program tells its version on this machine. */
+async function checkRuns(name: BinaryName, path: string): Promise<void> {
 	let answer: string;
 	try {
 		const { stdout, stderr } = await promisify(execFile)(
@@ -208,17 +208,16 @@ async function readVersion(name: BinaryName, path: string): Promise<string> {
 		);
 		answer = `${stdout}\n${stderr}`;
 	} catch (error) {
-		// The system runs what isn't a program as a shell script, so that "made for another processor" can't be told apart.
+		// The system runs an unknown file as a shell script, so a build for another processor looks like a damaged file.
 		throw problem.wrongFile(
 			path,
 			(error as NodeJS.ErrnoException).code === "EACCES"
 				? "it is not executable"
-				: `it does not answer to ${pinnedBinaries[name].versionArgs.join(" ")}; it is damaged, or made for another system or processor`,
+				: `it does not answer ${pinnedBinaries[name].versionArgs.join(" ")}; it is damaged, or built for another system or processor`,
 		);
 	}
-	const version = /\d+\.\d+\.\d+/.exec(answer)?.[0];
-	if (!version) throw problem.wrongFile(path, "it does not tell its version");
-	return version;
+	if (!/\d+\.\d+\.\d+/.test(answer))
+		throw problem.wrongFile(path, "it does not tell its version");
 }
 
 function exists(path: string): Promise<boolean> {

@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
 
 /**
- * A kubeconfig file that needs no other file. Without `user` it names the server and its authority alone, for a client
- * that brings tokens of its own.
+ * A self-contained kubeconfig. Without `user` it holds only the server and its authority, for a client with tokens of its
+ * own.
  */
 export function kubeconfig(cluster: {
 	name: string;

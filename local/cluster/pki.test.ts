@@ -8,7 +8,7 @@ import { ensurePki } from "./pki.ts";
 const directory = () => mkdtempSync(join(tmpdir(), "tidemill-pki-"));
 const dayMs = 86_400_000;
 
-test("certificates are of their authority, and a server's names the loopback", async () => {
+test("certificates are signed by their authority, and a server's names the loopback", async () => {
 	const pki = await ensurePki(directory());
 	const ca = new X509Certificate(pki.ca.cert);
 	const apiserver = new X509Certificate(pki.apiserver.cert);
@@ -20,7 +20,7 @@ test("certificates are of their authority, and a server's names the loopback", a
 	);
 });
 
-test("a certificate of the cluster is no key to etcd", async () => {
+test("a certificate of the cluster gives no access to etcd", async () => {
 	const pki = await ensurePki(directory());
 	const etcdCA = new X509Certificate(pki.etcdCA.cert);
 	expect(new X509Certificate(pki.admin.cert).verify(etcdCA.publicKey)).toBe(
@@ -31,7 +31,7 @@ test("a certificate of the cluster is no key to etcd", async () => {
 	).toBe(true);
 });
 
-test("private keys are readable by their owner alone", async () => {
+test("only the owner can read private keys", async () => {
 	const pki = await ensurePki(directory());
 	for (const file of [pki.ca.keyFile, pki.serviceAccount.keyFile])
 		expect(statSync(file).mode & 0o077).toBe(0);
@@ -42,7 +42,7 @@ test("a second start keeps all keys", async () => {
 	expect(await ensurePki(where)).toEqual(await ensurePki(where));
 });
 
-test("a certificate that is about to expire is issued anew, by the same authority", async () => {
+test("a certificate that is about to expire is renewed by the same authority", async () => {
 	const where = directory();
 	const before = await ensurePki(where);
 	const after = await ensurePki(where, Date.now() + 320 * dayMs);

@@ -1,7 +1,7 @@
 import { KeyObject, type webcrypto } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-// reflect-metadata: @peculiar/x509 wants it loaded first.
+// reflect-metadata: @peculiar/x509 needs it loaded first.
 import "reflect-metadata";
 // @peculiar/x509: issues certificates, which Node's own crypto can't.
 import {
@@ -17,7 +17,7 @@ import {
 	X509CertificateGenerator,
 } from "@peculiar/x509";
 
-/** A certificate with its private key, as PEM text and as the files that hold it. */
+/** A certificate and its private key, as PEM text and as files. */
 export interface KeyPair {
 	cert: string;
 	key: string;
@@ -33,7 +33,7 @@ export type Pki = Record<PkiName, KeyPair> & {
 	serviceAccount: { keyFile: string; publicKeyFile: string };
 };
 
-/** Etcd has an authority of its own: whoever has a client certificate of the cluster must not get at its storage. */
+/** Etcd has its own authority, so that a client certificate of the cluster gives no access to its storage. */
 const authorities = {
 	ca: "CN=tidemill-local",
 	etcdCA: "CN=tidemill-local-etcd",
@@ -44,7 +44,7 @@ const loopback = ["127.0.0.1", "::1", "localhost"];
 interface Subject {
 	issuer: keyof typeof authorities;
 	name: string;
-	/** Names and addresses that a server's certificate is for; none for a client's. */
+	/** Host names and addresses of a server; absent for a client. */
 	hosts?: string[];
 }
 
@@ -65,9 +65,9 @@ const certificates = {
 		name: "CN=system:kube-controller-manager",
 	},
 	operator: { issuer: "ca", name: "CN=tidemill:operator" },
-	/** The process node where it binds Pods, which a node's own user may not. */
+	/** The process node when it binds Pods, which a node's own user may not do. */
 	scheduler: { issuer: "ca", name: "CN=system:kube-scheduler" },
-	/** The process node as a client of the apiserver; the Node authorizer goes by these names. */
+	/** The process node as a client of the apiserver. The Node authorizer requires these names. */
 	node: { issuer: "ca", name: "CN=system:node:tidemill-local,O=system:nodes" },
 	/** The process node as a server of logs. */
 	nodeServing: {
@@ -84,12 +84,12 @@ const certificates = {
 const dayMs = 86_400_000;
 const authorityDays = 3650;
 const certificateDays = 365;
-/** A certificate is issued anew at the first start in its last days. */
+/** The first start within a certificate's last days renews it. */
 const renewalDays = 60;
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** Reads the keys of a local cluster, issuing those that are missing or about to expire. Files are readable by their owner alone. */
+/** Reads the keys of a local cluster. Issues those that are missing or about to expire. Only the owner can read the files. */
 export async function ensurePki(
 	directory: string,
 	nowMs: number = Date.now(),
@@ -146,7 +146,7 @@ async function extensions(
 		new BasicConstraintsExtension(false, undefined, true),
 		new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
 		new ExtendedKeyUsageExtension(
-			// Etcd speaks to itself, so a server's certificate is good for clients, too.
+			// Etcd connects to itself, so a server's certificate also serves clients.
 			hosts.length > 0
 				? [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]
 				: [ExtendedKeyUsage.clientAuth],
@@ -185,7 +185,7 @@ async function ensurePair(
 	return { cert, key, certFile, keyFile };
 }
 
-/** Of this issuer (the authority may have been made anew), and with time left. */
+/** Whether it is signed by this issuer (which may be new) and not about to expire. */
 async function isUsable(
 	pemText: string,
 	issuer: KeyPair | undefined,
@@ -229,7 +229,7 @@ async function readPair(
 }
 
 function validity(nowMs: number, days: number) {
-	// An hour back: clocks of a machine and its virtual machines differ.
+	// An hour back, because the clocks of a machine and its virtual machines differ.
 	return {
 		notBefore: new Date(nowMs - 3_600_000),
 		notAfter: new Date(nowMs + days * dayMs),

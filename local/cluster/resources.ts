@@ -5,10 +5,10 @@ import { promisify } from "node:util";
 import { projectDirectory } from "../home/home.ts";
 import { LocalError } from "../terminal/errors.ts";
 
-/** Months of trying out; `make up` issues a new one each time. */
+/** Three months. Each `make up` issues a new token. */
 const tokenDuration = "2160h";
 
-/** Runs kubectl as the local cluster's administrator. */
+/** Runs kubectl as administrator of the local cluster. */
 export type Kubectl = (...args: string[]) => Promise<string>;
 
 export function kubectlOf(command: string, kubeconfig: string): Kubectl {
@@ -29,7 +29,7 @@ export function kubectlOf(command: string, kubeconfig: string): Kubectl {
 	};
 }
 
-/** Makes the cluster one for Tidemill: its kinds, namespace and roles. Can be repeated; what a person added stays. */
+/** Installs Tidemill's kinds, namespace and roles. Repeatable; it keeps what a person has added. */
 export async function installResources(kubectl: Kubectl): Promise<void> {
 	const crds = await crdFiles();
 	const roles = [
@@ -54,7 +54,7 @@ export async function installResources(kubectl: Kubectl): Promise<void> {
 	);
 }
 
-/** Paths of the manifests of Tidemill's kinds. */
+/** Paths of the manifests that define Tidemill's kinds. */
 export async function crdFiles(): Promise<string[]> {
 	const directory = join(projectDirectory, "crds");
 	return (await readdir(directory))

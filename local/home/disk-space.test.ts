@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { checkSpace } from "./disk-space.ts";
 
-test("a disk with too little space is an error that says how much there is and what to do", async () => {
+test("too little disk space is an error that says how much is left and what to do", async () => {
 	await checkSpace(tmpdir(), 1);
 	await expect(checkSpace(tmpdir(), Number.MAX_SAFE_INTEGER)).rejects.toThrow(
 		/has \d+ MB left.*Free some space, or set TIDEMILL_HOME/,

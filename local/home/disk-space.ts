@@ -1,10 +1,10 @@
 import { statfs } from "node:fs/promises";
 import { problem } from "../terminal/errors.ts";
 
-/** Etcd alone sets aside 128 MB at its first start; with less than this, servers end in ways that nobody understands. */
+/** Etcd alone reserves 128 MB at its first start. With less than this, servers fail in obscure ways. */
 const leastFreeBytes = 512 * 1024 ** 2;
 
-/** Throws a LocalError when the disk that holds `directory` has too little space for a start. */
+/** Throws a LocalError when the disk of `directory` has too little space for a start. */
 export async function checkSpace(
 	directory: string,
 	leastBytes: number = leastFreeBytes,

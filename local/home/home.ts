@@ -3,17 +3,17 @@ import { join, resolve } from "node:path";
 /** The project's folder. */
 export const projectDirectory = resolve(import.meta.dirname, "../..");
 
-/** Where one local Tidemill keeps all its state. Nothing of it lies elsewhere, so several can run side by side. */
+/** Where one local Tidemill keeps all its state, so that several can run side by side. */
 export interface Home {
 	directory: string;
 	/** Held by the running supervisor. */
 	lock: string;
-	/** Which children run: found again after a supervisor's sudden death. */
+	/** The running children, {@link file://../process/child-records.ts ChildRecords}. */
 	children: string;
 	ports: string;
-	/** Passwords, for the owner's eyes alone. */
+	/** Passwords. Only the owner may read it. */
 	secrets: string;
-	/** What operator seals signing secrets with for receive. */
+	/** The key with which operator seals signing secrets for receive. */
 	sealKey: string;
 	/** Shell exports for people. */
 	env: string;
@@ -32,7 +32,7 @@ export interface Home {
 	warehouse: string;
 }
 
-/** `TIDEMILL_HOME` (relative to where the command was given), else `.tidemill` in the project. */
+/** `TIDEMILL_HOME`, relative to the working directory, else `.tidemill` in the project. */
 export function locateHome(
 	env: NodeJS.ProcessEnv = process.env,
 	workingDirectory: string = process.cwd(),

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { problem } from "../terminal/errors.ts";
 
-/** Reads a JSON file of ours; undefined when there is none. Throws a LocalError when it isn't JSON. */
+/** Reads a JSON file; undefined when there is none. Throws a LocalError when it isn't JSON. */
 export function readState<T>(path: string): T | undefined {
 	let text: string;
 	try {
@@ -17,7 +17,7 @@ export function readState<T>(path: string): T | undefined {
 	}
 }
 
-/** Writes a file that is whole or not there, readable by its owner alone. Synchronous: what it says holds from then on. */
+/** Writes a file atomically, readable only by its owner. Synchronous: it is in place when the call returns. */
 export function writeWhole(path: string, text: string): void {
 	writeFileSync(`${path}.new`, text, { mode: 0o600 });
 	renameSync(`${path}.new`, path);

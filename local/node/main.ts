@@ -22,13 +22,13 @@ import { keepRegistered } from "./registration/registration.ts";
 import { Scheduler } from "./scheduler.ts";
 
 /**
- * The process node: what kubelet and the scheduler are in a cluster, for the Pods of one image, which it runs as child
- * processes. Isolates nothing: resources, users and security contexts of a Pod are not applied. When it ends, its processes
- * end with it ({@link endLeftBehind} if it was killed), and their Jobs start the next ones.
+ * The process node takes the place of kubelet and scheduler for the Pods of one image, which it runs as child processes. It
+ * isolates nothing: resources, users and security contexts don't apply. Its processes end with it ({@link endLeftBehind} if it
+ * was killed), and their Jobs start the next Pods.
  *
- * Settings: KUBECONFIG (as `system:node:<NODE_NAME>`), SCHEDULER_KUBECONFIG (as `system:kube-scheduler`; NodeRestriction
- * lets no node bind Pods), NODE_NAME, NODE_PORT (logs, for the apiserver), NODE_CERT_FILE, NODE_KEY_FILE,
- * NODE_CLIENT_CA_FILE, TIDEMILL_IMAGE, TIDEMILL_HOME, TIDEMILL_COMMAND (this checkout's), HEALTH_PORT, HEALTH_HOST.
+ * Settings: KUBECONFIG (as `system:node:<NODE_NAME>`), SCHEDULER_KUBECONFIG (as `system:kube-scheduler`, because
+ * NodeRestriction lets no node bind Pods), NODE_NAME, NODE_PORT (serves logs to the apiserver), NODE_CERT_FILE, NODE_KEY_FILE,
+ * NODE_CLIENT_CA_FILE, TIDEMILL_IMAGE, TIDEMILL_HOME, TIDEMILL_COMMAND (default: this checkout's), HEALTH_PORT, HEALTH_HOST.
  */
 export async function main(): Promise<number> {
 	const settings = new Settings();
@@ -105,7 +105,8 @@ export async function main(): Promise<number> {
 		host: settings.text("HEALTH_HOST", "127.0.0.1"),
 		live: () => undefined,
 		ready: () => {
-			if (!isRegistered) return "waiting for the apiserver to take the Node";
+			if (!isRegistered)
+				return "waiting for the apiserver to register the Node";
 			return bound.hasSynced && unbound.hasSynced
 				? undefined
 				: "waiting for the apiserver to list pods";
@@ -117,7 +118,7 @@ export async function main(): Promise<number> {
 		"process node starts",
 	);
 
-	// Followed a while longer than the loops run: the last reports need to know the Pods.
+	// The informers outlive the loops, because the last reports need the Pods.
 	const watching = new AbortController();
 	const background = [
 		bound.run(watching.signal),
@@ -140,14 +141,14 @@ export async function main(): Promise<number> {
 	return 0;
 }
 
-/** Less than what the supervisor gives this process before it kills it. */
+/** Less than the supervisor waits before it kills this process. */
 const stopGraceMs = 10_000;
 
 function textOf(settings: Settings, name: string): string {
 	const path = settings.text(name);
 	if (!existsSync(path))
 		throw new SettingError(
-			`${name} is ${path}, and there is no such file. Set it to a PEM file.`,
+			`${name} is "${path}", but there is no such file. Set it to a PEM file.`,
 		);
 	return readFileSync(path, "utf8");
 }

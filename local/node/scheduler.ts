@@ -11,14 +11,14 @@ import { unsupported } from "./pod/unsupported.ts";
 export interface SchedulerOptions {
 	/** As `system:kube-scheduler`: a node's own user may not bind Pods. */
 	client: KubeClient;
-	/** Pods that are bound to no node. */
+	/** The Pods that are bound to no node. */
 	pods: Informer<Pod>;
 	events: KubeEventRecorder;
 	nodeName: string;
 	image: string;
 }
 
-/** Binds the Pods that the process node can run, and says of the others why they stay pending. */
+/** Binds the Pods that the process node can run, and reports why the others stay pending. */
 export class Scheduler implements Controller {
 	readonly name = "scheduler";
 	readonly #options: SchedulerOptions;
@@ -35,7 +35,7 @@ export class Scheduler implements Controller {
 		try {
 			await (reason ? this.#refuse(pod, reason) : this.#bind(pod));
 		} catch (error) {
-			// Gone, or bound already and not seen yet.
+			// The Pod is gone, or already bound and memory is behind.
 			if (!hasReason(error, "NotFound", "Conflict")) throw error;
 		}
 	}
@@ -91,7 +91,7 @@ export class Scheduler implements Controller {
 	}
 }
 
-/** Ours to bind: no other scheduler's, not gated (KEP-3521), and not on its way out. */
+/** Whether we may bind the Pod: no other scheduler's, not gated (KEP-3521), not being deleted. */
 function isWaiting({ metadata, spec }: Pod): boolean {
 	return (
 		!metadata.deletionTimestamp &&

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readState, writeState } from "../home/state-file.ts";
 import { isRunning, type ProcessIdentity } from "./identity.ts";
 
-/** A child as it is written down, in the order of starting. */
+/** A running child, as the file records it. */
 export interface ChildRecord extends ProcessIdentity {
 	name: string;
 }
 
-/** The file that says which children run, so that a supervisor's sudden death leaves no unknown process behind. */
+/** The file that lists the running children, in the order of their start. With it, no child of a killed supervisor gets lost. */
 export class ChildRecords {
 	readonly #path: string;
 	#records: ChildRecord[];
@@ -17,12 +17,12 @@ export class ChildRecords {
 		this.#records = readState<ChildRecord[]>(path) ?? [];
 	}
 
-	/** Those that still run: of a supervisor that was killed. */
+	/** The children that still run: those of a killed supervisor. */
 	running(): ChildRecord[] {
 		return this.#records.filter(isRunning);
 	}
 
-	/** A restarted child takes its former place, so that the order of stopping stays. */
+	/** A restarted child keeps its place, and with it the order of stopping. */
 	add(record: ChildRecord): void {
 		const place = this.#records.findIndex(({ name }) => name === record.name);
 		if (place === -1) this.#records.push(record);
@@ -36,7 +36,7 @@ export class ChildRecords {
 	}
 }
 
-/** Stops processes one after another, the last started first: SIGTERM, and SIGKILL for the whole group after `timeoutMs`. */
+/** Stops processes one by one, the last started first: SIGTERM, then SIGKILL to the whole group after `timeoutMs`. */
 export async function stopOrphans(
 	orphans: ChildRecord[],
 	timeoutMs = 10_000,
@@ -50,7 +50,7 @@ export async function stopOrphans(
 	}
 }
 
-/** True once the process is gone; false when it is still there after `timeoutMs`. */
+/** Waits for a process to end. Returns false when it still runs after `timeoutMs`. */
 export async function hasEnded(
 	identity: ProcessIdentity,
 	timeoutMs: number,
@@ -67,7 +67,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 	try {
 		process.kill(pid, name);
 	} catch (error) {
-		// It ended by itself just now.
+		// It has just ended by itself.
 		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
 	}
 }

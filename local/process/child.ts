@@ -9,22 +9,22 @@ import { baseEnvironment, type Program } from "./program.ts";
 /** A running program. */
 export interface Child {
 	identity: ProcessIdentity;
-	/** Settles when it has ended, with words for people: `exit status 1`, `SIGKILL`. */
+	/** Settles when the program has ended, with text for people: `exit status 1`, `SIGKILL`. */
 	ended: Promise<string>;
 	hasEnded(): boolean;
-	/** SIGTERM, and SIGKILL when it takes longer than the program's stopTimeoutMs. Settles when it has ended. */
+	/** Sends SIGTERM, then SIGKILL after the program's stopTimeoutMs. Settles when the program has ended. */
 	stop(): Promise<void>;
 	kill(signal: NodeJS.Signals): Promise<void>;
 }
 
 export interface ChildOptions {
-	/** Both outputs are appended to it. Not a pipe: the child must not die of its supervisor's death. */
+	/** Receives both outputs. A file, because a pipe would break when the supervisor dies. */
 	logFile: string;
-	/** A process group of its own: Ctrl-C at the terminal reaches the supervisor alone, which stops all in order. */
+	/** Its own process group: Ctrl-C reaches only the supervisor, which stops all programs in order. */
 	ownGroup: boolean;
 }
 
-/** Starts a program. Throws a LocalError when the system can't. */
+/** Starts a program. Throws a LocalError when that fails. */
 export async function startChild(
 	program: Program,
 	options: ChildOptions,
@@ -57,7 +57,7 @@ export async function startChild(
 		await ended;
 	};
 	return {
-		// A child that is gone already can't be identified; nobody will look for it either.
+		// A child that has already ended has no identity, and needs none.
 		identity: identifyProcess(pid) ?? { pid, startedAt: "" },
 		ended,
 		hasEnded,
@@ -75,7 +75,7 @@ export async function startChild(
 	};
 }
 
-/** Waits until a program serves. Throws a LocalError with the end of its log when it ends or takes too long. */
+/** Waits until a program is ready. When it ends or takes too long, throws a LocalError with the end of its log. */
 export async function untilReady(
 	program: Program,
 	child: Child,

@@ -2,15 +2,15 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /**
- * A process as one can write it down and find it again: a process id alone may by then belong to another.
- * `startedAt` is opaque and equal for the same process.
+ * Identifies a process beyond its lifetime. A process id alone may later belong to another process.
+ * `startedAt` is opaque and constant for a process.
  */
 export interface ProcessIdentity {
 	pid: number;
 	startedAt: string;
 }
 
-/** The identity of a running process; undefined when there is none with this id (or only its remains). */
+/** The identity of a running process; undefined when no process has this id, or only a zombie. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
 	const startedAt =
 		process.platform === "linux" ? linuxStart(pid) : portableStart(pid);
@@ -21,7 +21,7 @@ export function isRunning(identity: ProcessIdentity): boolean {
 	return identifyProcess(identity.pid)?.startedAt === identity.startedAt;
 }
 
-/** proc_pid_stat(5): field 22 is the start in ticks since boot, field 3 the state; field 2 may hold anything in brackets. */
+/** proc_pid_stat(5): field 22 is the start in ticks since boot, field 3 the state; field 2 is any text in parentheses. */
 function linuxStart(pid: number): string | undefined {
 	try {
 		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -32,7 +32,7 @@ function linuxStart(pid: number): string | undefined {
 	}
 }
 
-/** Ticks count from boot, so the boot belongs to the identity. */
+/** Ticks count from boot, so the boot is part of the identity. */
 function bootId(): string {
 	return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
 }

@@ -6,7 +6,7 @@ import { tryLock, withLock } from "./lock.ts";
 
 const file = () => join(mkdtempSync(join(tmpdir(), "tidemill-lock-")), "lock");
 
-test("a lock is held by one, and free again after release", async () => {
+test("a lock has one holder and is free after its release", async () => {
 	const path = file();
 	const first = await tryLock(path);
 	expect(await tryLock(path)).toMatchObject({ heldBy: { pid: process.pid } });
@@ -17,17 +17,17 @@ test("a lock is held by one, and free again after release", async () => {
 test.each([
 	["of a process that is gone", '{"pid":4194304,"startedAt":"x"}'],
 	[
-		"of a process id that belongs to another now",
+		"of a process id that another process has now",
 		`{"pid":${process.pid},"startedAt":"x"}`,
 	],
-	["that says nothing", ""],
+	["that is empty", ""],
 ])("a lock file %s counts as free", async (_case, content) => {
 	const path = file();
 	writeFileSync(path, content);
 	expect(await tryLock(path)).toHaveProperty("release");
 });
 
-test("of many that find the lock of a dead process one has it, and its release frees it", async () => {
+test("of many that find a dead process's lock only one gets it", async () => {
 	for (let round = 0; round < 30; round++) {
 		const path = file();
 		writeFileSync(path, '{"pid":4194304,"startedAt":"x"}');

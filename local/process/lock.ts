@@ -13,13 +13,13 @@ export interface Lock {
 }
 
 /**
- * Takes a lock file, unless a running process has it: then that process. A lock whose owner was killed counts as free.
+ * Takes a lock file, or returns the running process that holds it. A lock whose owner was killed counts as free.
  */
 export async function tryLock(
 	path: string,
 ): Promise<Lock | { heldBy: ProcessIdentity }> {
 	await mkdir(dirname(path), { recursive: true });
-	// Written aside and linked into place: the lock file is never seen half-written, and link(2) fails if it exists.
+	// Written aside, then linked: nobody sees a half-written lock, and link(2) fails when the lock exists.
 	const draft = `${path}.${randomUUID()}`;
 	await writeFile(draft, JSON.stringify(identifyProcess(process.pid)));
 	try {
@@ -31,7 +31,7 @@ export async function tryLock(
 				if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
 			}
 			const content = await readLock(path);
-			// Released in the meantime.
+			// Released meanwhile.
 			if (content === undefined) continue;
 			const owner = ownerOf(content);
 			if (owner && isRunning(owner)) return { heldBy: owner };
@@ -42,7 +42,7 @@ export async function tryLock(
 	}
 }
 
-/** Does something that must not happen twice at once; waits for its turn as long as the other process lives. */
+/** Runs the action under the lock. Waits for as long as another running process holds it. */
 export async function withLock<T>(
 	path: string,
 	onWait: (owner: ProcessIdentity) => void,
@@ -64,8 +64,8 @@ export async function withLock<T>(
 }
 
 /**
- * Removes the lock of a dead process, and no other: one at a time looks again and removes it, so that what is removed is
- * what was seen. Who finds another at it waits for its end.
+ * Removes the lock of a dead process, and no other lock. A second lock lets one process at a time check the content again
+ * and remove the file, so that it removes what it saw.
  */
 async function removeLeftover(path: string, content: string): Promise<void> {
 	const turn = await tryLock(`${path}.leftover`);
@@ -80,7 +80,7 @@ async function removeLeftover(path: string, content: string): Promise<void> {
 	}
 }
 
-/** Whom a lock file names; undefined when there is none. Whether that process still runs is another question. */
+/** The process that a lock file names, running or not; undefined when there is none. */
 export async function readOwner(
 	path: string,
 ): Promise<ProcessIdentity | undefined> {
@@ -96,7 +96,7 @@ async function readLock(path: string): Promise<string | undefined> {
 	}
 }
 
-/** Undefined for what isn't ours to understand, which is nobody's. */
+/** A damaged lock has no owner. */
 function ownerOf(content: string): ProcessIdentity | undefined {
 	try {
 		return JSON.parse(content);

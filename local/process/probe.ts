@@ -1,14 +1,14 @@
 import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** PEM texts for a server that has a certificate of ours. */
+/** PEM texts for a server with one of our certificates. */
 export interface ProbeTls {
 	ca: string;
 	cert?: string;
 	key?: string;
 }
 
-/** True when a GET is answered 200 within a second; whatever else happens is false. */
+/** Whether a GET gets a 200 within a second. */
 export function answersOk(url: string, tls?: ProbeTls): Promise<boolean> {
 	return new Promise((resolve) => {
 		const options: RequestOptions = { timeout: 1_000, agent: false };

@@ -1,19 +1,19 @@
-/** A program as a value: all that is needed to run it as a child process and to know when it serves. */
+/** How to run a program as a child process and how to tell that it is ready. */
 export interface Program {
-	/** For people: log file, progress line, messages. Unique among those that run together. */
+	/** For log file, progress line and messages. Unique among programs that run together. */
 	name: string;
 	command: string;
-	/** Never a secret: arguments are visible to every user of the machine. */
+	/** Never secrets: every user of the machine can see arguments. */
 	args: string[];
 	/** Beyond {@link baseEnvironment}. */
 	env: Record<string, string>;
-	/** True once it can do its work. May be asked again and again; doesn't throw. */
+	/** Whether the program can do its work. Never throws. */
 	isReady: () => Promise<boolean>;
 	/** Time from SIGTERM to SIGKILL. */
 	stopTimeoutMs: number;
 }
 
-/** What a child inherits. Not the rest: a person's own AWS keys or KUBECONFIG must not reach a local server. */
+/** The variables that a child inherits. A person's own AWS keys or KUBECONFIG must not reach a local server. */
 export function baseEnvironment(
 	env: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> {

@@ -8,7 +8,7 @@ import type { ChildRecords } from "./child-records.ts";
 import type { Program } from "./program.ts";
 
 const readyTimeoutMs = 120_000;
-/** A child that ran this long before it ended is not in a crash loop. */
+/** A child that ran this long is not in a crash loop. */
 const steadyMs = 60_000;
 const maxLogBytes = 16 * 1024 * 1024;
 const logCheckMs = 10_000;
@@ -19,7 +19,7 @@ interface Supervised {
 	startedMs: number;
 }
 
-/** Starts programs, starts them again when they crash, and stops them all in reverse order. */
+/** Starts programs, restarts those that crash, and stops all in reverse order. */
 export class Supervisor {
 	readonly #home: Home;
 	readonly #records: ChildRecords;
@@ -37,8 +37,8 @@ export class Supervisor {
 	}
 
 	/**
-	 * Starts a program and waits until it is ready; from then on a crash leads to a restart. Throws a LocalError when it
-	 * doesn't become ready the first time: then something is wrong that a restart won't mend.
+	 * Starts a program and waits until it is ready. From then on a crash leads to a restart. Throws a LocalError when the
+	 * program doesn't get ready the first time: a restart wouldn't help.
 	 */
 	async start(program: Program): Promise<void> {
 		this.#terminal.update(program.name, "starting");
@@ -48,7 +48,7 @@ export class Supervisor {
 		void this.#keepRunning(program, supervised);
 	}
 
-	/** Stops all, the last started first. Bounded by each program's stopTimeoutMs. */
+	/** Stops all programs, the last started first, each within its stopTimeoutMs. */
 	async stop(): Promise<void> {
 		this.#stop.abort();
 		clearInterval(this.#logCheck);
@@ -69,7 +69,7 @@ export class Supervisor {
 		const supervised = { program, child, startedMs: Date.now() };
 		this.#records.add({ name: program.name, ...child.identity });
 		this.#running.set(program.name, supervised);
-		// `stop` was called while it was being started, and has not seen it.
+		// `stop` was called meanwhile and has not seen this child.
 		if (this.#stop.signal.aborted) await child.stop();
 		return supervised;
 	}
@@ -91,7 +91,7 @@ export class Supervisor {
 			failures = ranMs >= steadyMs ? 1 : failures + 1;
 			const delayMs = restartDelayMs(failures);
 			this.#terminal.say(
-				`${program.name} ended with ${how}. Starting it again in ${delayMs / 1000} s; its log is ${this.#logFile(program)}.`,
+				`${program.name} ended with ${how}. Restarting it in ${delayMs / 1000} s. Its log is ${this.#logFile(program)}.`,
 			);
 			try {
 				await delay(delayMs, undefined, { signal });
@@ -110,7 +110,7 @@ export class Supervisor {
 		return join(this.#home.logs, `${name}.log`);
 	}
 
-	/** Keeps at most one former log. Children append to an open file, which is therefore emptied, not renamed. */
+	/** Keeps at most one former log. Children hold the log open, so it is truncated, not renamed. */
 	async #boundLogs(): Promise<void> {
 		for (const { program } of this.#running.values()) {
 			const file = this.#logFile(program);
@@ -119,7 +119,7 @@ export class Supervisor {
 				() => 0,
 			);
 			if (size < maxLogBytes) continue;
-			// A full disk must not end the supervisor; the next round tries again.
+			// A full disk must not end the supervisor. The next check tries again.
 			await copyFile(file, `${file}.1`).catch(() => {});
 			await truncate(file).catch(() => {});
 		}

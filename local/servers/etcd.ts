@@ -8,11 +8,11 @@ export interface EtcdSettings {
 	clientPort: number;
 	peerPort: number;
 	pki: Pki;
-	/** False for tests alone: not flushing to disk is quicker and survives everything but the machine's own death. */
+	/** False only in tests: without flushing, etcd is faster and survives anything but a crash of the machine. */
 	fsync?: boolean;
 }
 
-/** Kubernetes' storage. Loopback, and only for who has a certificate of etcd's own authority. */
+/** Kubernetes' storage. It listens on loopback and requires a certificate of etcd's own authority. */
 export function etcd(settings: EtcdSettings): Program {
 	const { pki, clientPort, peerPort } = settings;
 	const client = `https://127.0.0.1:${clientPort}`;

@@ -7,11 +7,11 @@ export interface ApiserverSettings {
 	port: number;
 	etcdPort: number;
 	pki: Pki;
-	/** More flags, such as of another way to sign in. */
+	/** More flags, such as those of another way to sign in. */
 	flags?: string[] | undefined;
 }
 
-/** The Kubernetes API: loopback, RBAC and Node authorization, admission as in a cluster. */
+/** The Kubernetes API on loopback, with RBAC, Node authorization and admission as in a cluster. */
 export function kubeApiserver(settings: ApiserverSettings): Program {
 	const { pki, port } = settings;
 	return {
@@ -36,12 +36,12 @@ export function kubeApiserver(settings: ApiserverSettings): Program {
 			`--service-account-key-file=${pki.serviceAccount.publicKeyFile}`,
 			`--service-account-signing-key-file=${pki.serviceAccount.keyFile}`,
 			"--service-cluster-ip-range=10.0.0.0/24",
-			// For `kubectl logs`, which the apiserver fetches from the process node.
+			// The apiserver fetches `kubectl logs` from the process node.
 			"--kubelet-preferred-address-types=InternalIP",
 			`--kubelet-certificate-authority=${pki.ca.certFile}`,
 			`--kubelet-client-certificate=${pki.kubeletClient.certFile}`,
 			`--kubelet-client-key=${pki.kubeletClient.keyFile}`,
-			// A day: what happened overnight can be read in the morning.
+			// A day, so that a morning can read the events of the night.
 			"--event-ttl=24h",
 			"--profiling=false",
 			...(settings.flags ?? []),

@@ -9,7 +9,7 @@ export interface ControllerManagerSettings {
 	pki: Pki;
 }
 
-/** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the rest of its default set. */
+/** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the other defaults. */
 export function kubeControllerManager(
 	settings: ControllerManagerSettings,
 ): Program {
@@ -23,10 +23,10 @@ export function kubeControllerManager(
 			`--service-account-private-key-file=${pki.serviceAccount.keyFile}`,
 			`--root-ca-file=${pki.ca.certFile}`,
 			"--leader-elect=false",
-			// Each controller asks for credentials of its own at the first start; by default that is throttled to 5 s.
+			// At the first start each controller requests its own credentials; the default limits stretch that to 5 s.
 			"--kube-api-qps=500",
 			"--kube-api-burst=500",
-			// No port of its own; it is ready when its work can be seen.
+			// No port of its own: it is ready when its work shows.
 			"--secure-port=0",
 			"--profiling=false",
 		],

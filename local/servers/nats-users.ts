@@ -1,17 +1,17 @@
 import { bucket, rates, serverStateSubject } from "../../contracts/nats.ts";
 
-/** Tidemill's users of NATS, and `admin` for people. */
+/** The NATS users of Tidemill's roles. People use `admin`. */
 export const natsRoles = ["receive", "archive", "operator", "api"] as const;
 export type NatsRole = (typeof natsRoles)[number];
 
 export interface Permissions {
 	publish: { allow: string[]; deny?: string[] };
 	subscribe: string[];
-	/** May answer who asked it, wherever the answer is to go. */
+	/** May answer a request, whatever its reply subject. */
 	allowResponses?: boolean;
 }
 
-/** Find streams and see what they are. */
+/** To find and inspect streams. */
 const lookUp = [
 	"$JS.API.INFO",
 	"$JS.API.STREAM.NAMES",
@@ -20,8 +20,8 @@ const lookUp = [
 ];
 
 /**
- * What each role may do, and no more: a stolen password of one is not the key to the others' work. Answers come to an
- * inbox that the role alone may listen to (service/nats.ts). Subjects by ADR-1 (JetStream API) and ADR-8 (KV).
+ * What each role may do, and no more, so that a stolen password gives no access to other roles' work. Only the role itself
+ * may listen to its inbox (service/nats.ts). Subjects as in ADR-1 (JetStream API) and ADR-8 (KV).
  */
 export const natsPermissions: Record<NatsRole, Permissions> = {
 	receive: {
@@ -43,7 +43,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			allow: [
 				...lookUp,
 				serverStateSubject,
-				// The frames' stream has a random name, so this is by verb; the other roles' buckets are denied below.
+				// The frames' stream has a random name, so this names only the verb. The buckets of other roles are denied below.
 				"$JS.API.STREAM.*.*",
 				"$JS.API.STREAM.MSG.GET.*",
 				"$JS.API.CONSUMER.>",
@@ -98,7 +98,7 @@ function inbox(role: NatsRole): string {
 	return `_INBOX_${role}.>`;
 }
 
-/** Get and watch a bucket's entries. */
+/** To get and watch a bucket's entries. */
 function read(name: string): string[] {
 	const stream = `KV_${name}`;
 	return [
@@ -112,7 +112,7 @@ function read(name: string): string[] {
 	];
 }
 
-/** Create a bucket, write it, and all that {@link read} may. */
+/** To create, write, get and watch a bucket. */
 function own(name: string): string[] {
 	const stream = `KV_${name}`;
 	return [

@@ -12,7 +12,7 @@ export interface NatsSettings {
 	passwords: Record<NatsRole | "admin", string>;
 }
 
-/** nats-server with JetStream. The configuration, which holds the passwords, stands in a file. */
+/** nats-server with JetStream. Its configuration holds the passwords, so it is in a file. */
 export function nats(
 	settings: Pick<NatsSettings, "monitorPort"> & {
 		command: string;
@@ -31,25 +31,25 @@ export function nats(
 }
 
 /**
- * Half of the processors for Go, which else takes all. Here NATS shares them with those it serves: a processor of Go's that has
- * nothing to do looks for work for a while, each time on one that somebody else is using (bench/README.md has the figures).
+ * Limits Go to half of the processors. Here NATS shares them with its clients, and an idle processor of Go searches for work
+ * for a while on a core that a client could use (figures in bench/README.md).
  */
 function goEnvironment(): Record<string, string> {
 	const processors = Math.max(1, Math.floor(availableParallelism() / 2));
 	return { GOMAXPROCS: String(processors) };
 }
 
-/** nats-server's configuration. Its format takes JSON. */
+/** nats-server's configuration, whose format accepts JSON. */
 export function natsConfig(settings: NatsSettings): string {
 	const config = {
 		server_name: "tidemill-local",
 		listen: `127.0.0.1:${settings.port}`,
 		http: `127.0.0.1:${settings.monitorPort}`,
-		// A message's headers count, too.
+		// The headers of a message count as well.
 		max_payload: maxFrameBytes + 64 * 1024,
 		jetstream: {
 			store_dir: settings.storeDirectory,
-			// An acknowledged event is on the disk: without this it would be so up to two minutes later.
+			// An acknowledged event is on the disk. The default may take two minutes.
 			sync_interval: "always",
 		},
 		system_account: "system",
@@ -69,7 +69,7 @@ export function natsConfig(settings: NatsSettings): string {
 	return `${JSON.stringify(config, undefined, "\t")}\n`;
 }
 
-/** What a role is given as `NATS_URL`. */
+/** A user's `NATS_URL`. */
 export function natsUrl(
 	{ port, passwords }: Pick<NatsSettings, "port" | "passwords">,
 	user: NatsRole | "admin",

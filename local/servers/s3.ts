@@ -4,17 +4,17 @@ import type { Program } from "../process/program.ts";
 export interface S3Settings {
 	command: string;
 	port: number;
-	/** Each folder in it is a bucket. */
+	/** Each of its folders is a bucket. */
 	directory: string;
 	accessKeyId: string;
 	secretAccessKey: string;
-	/** A bucket is also found at `<bucket>.<this name>`, whatever the port. */
+	/** A bucket is also served at `<bucket>.<this name>`, on any port. */
 	virtualDomain?: string;
 }
 
 export const s3Region = "us-east-1";
 
-/** An S3 gateway over a folder (versitygw, posix backend; needs a file system with extended attributes). */
+/** An S3 gateway over a folder (versitygw with the posix backend, which needs extended attributes). */
 export function s3(settings: S3Settings): Program {
 	const { virtualDomain } = settings;
 	const endpoint = `127.0.0.1:${settings.port}`;

@@ -13,7 +13,7 @@ const passwords = {
 	api: "p-api",
 };
 
-test("NATS syncs every write and listens on the loopback alone", () => {
+test("NATS syncs every write and listens only on the loopback", () => {
 	const config = JSON.parse(
 		natsConfig({ port: 1, monitorPort: 2, storeDirectory: "/s", passwords }),
 	);
@@ -21,7 +21,7 @@ test("NATS syncs every write and listens on the loopback alone", () => {
 	expect([config.listen, config.http]).toEqual(["127.0.0.1:1", "127.0.0.1:2"]);
 });
 
-test("no role listens to another's answers; receive writes senders' keys and no other bucket, api only its own requests", () => {
+test("no role reads another's answers; receive writes only senders' keys, api only its own requests", () => {
 	for (const [role, { subscribe, publish }] of Object.entries(
 		natsPermissions,
 	)) {
@@ -37,7 +37,7 @@ test("no role listens to another's answers; receive writes senders' keys and no 
 	}
 });
 
-test("the S3 gateway's key stands in its environment, not in its arguments", () => {
+test("the S3 gateway's key is in its environment, not in its arguments", () => {
 	const program = s3({
 		command: "versitygw",
 		port: 1,
@@ -49,7 +49,7 @@ test("the S3 gateway's key stands in its environment, not in its arguments", () 
 	expect(program.env.ROOT_SECRET_KEY).toBe("hush");
 });
 
-test("a child inherits nothing that could lead it elsewhere", () => {
+test("a child inherits nothing that leads to other servers", () => {
 	expect(
 		baseEnvironment({ PATH: "/bin", KUBECONFIG: "x", AWS_PROFILE: "prod" }),
 	).toEqual({ PATH: "/bin" });

@@ -1,6 +1,6 @@
 import { explain } from "./errors.ts";
 
-/** Runs a command of the local mode: its result is the exit code, and what a person can mend is told without a stack. */
+/** Runs a command of local mode and sets the exit code. A problem that a person can solve is printed without a stack trace. */
 export async function runCommand(
 	command: () => Promise<number>,
 ): Promise<void> {

@@ -1,51 +1,51 @@
 /**
- * What can keep the local mode from starting, in words for the person at the terminal: what is wrong, with which thing,
- * and what to do next. Shown without a stack trace.
+ * A problem that the person at the terminal can solve. The message says what is wrong with which thing, and what to do next.
+ * Shown without a stack trace.
  */
 export class LocalError extends Error {
 	override name = "LocalError";
 }
 
-/** The table of problems. Each takes the facts of the case and gives the error to throw. */
+/** The table of problems. Each entry turns the facts of a case into the error to throw. */
 export const problem = {
 	binDirectoryMissing: (directory: string) =>
 		new LocalError(
-			`TIDEMILL_BIN is ${directory}, which is not a directory. Correct it, or unset it to let Tidemill get its servers by itself.`,
+			`TIDEMILL_BIN is ${directory}, which is not a directory. Correct it, or unset it and Tidemill gets its servers itself.`,
 		),
 	wrongFile: (path: string, why: string) =>
 		new LocalError(
-			`${path} does not run on this machine (${process.platform}/${process.arch}): ${why}. Remove it, or replace it with one for this system, and start again.`,
+			`${path} does not run on this machine (${process.platform}/${process.arch}): ${why}. Remove it, or replace it with a build for this system, and start again.`,
 		),
 	checksumMismatch: (url: string, expected: string, actual: string) =>
 		new LocalError(
-			`${url} is not the file its publisher describes: its SHA-256 is ${actual}, the publisher says ${expected}. Nothing of it was kept. Try again; if it repeats, something on the way (a proxy?) changes it: set TIDEMILL_DOWNLOADS=off to build from source instead.`,
+			`${url} is not the file its publisher describes: its SHA-256 is ${actual}, not ${expected}. The download was discarded. Try again. If it happens again, something on the way (a proxy?) changes the file: set TIDEMILL_DOWNLOADS=off to build from source.`,
 		),
 	cannotObtain: (names: string[], reasons: string[]) =>
 		new LocalError(
 			[
-				`${names.join(", ")}: neither downloaded nor built.`,
+				`${names.join(", ")} could be neither downloaded nor built:`,
 				...reasons.map((reason) => `  - ${reason}`),
-				"Do one of these, and start again:",
-				"  - connect this machine to the network (HTTPS_PROXY is honoured),",
-				"  - install Go 1.26 or later (https://go.dev/dl/), so that they can be built,",
-				"  - put the programs into a folder and name it in TIDEMILL_BIN.",
+				"Do one of these and start again:",
+				"  - connect this machine to the network (HTTPS_PROXY works),",
+				"  - install Go 1.26 or later (https://go.dev/dl/), to build them,",
+				"  - put the programs into a folder and set TIDEMILL_BIN to it.",
 			].join("\n"),
 		),
 	portTaken: (name: string, port: number, file: string) =>
 		new LocalError(
-			`Port ${port}, where this Tidemill's ${name} was reachable before, is taken by another program (\`ss -ltnp "sport = :${port}"\` or \`lsof -i :${port}\` shows which). Stop that program; or remove ${file} to let Tidemill choose its ports anew, which changes its webhook URLs.`,
+			`Port ${port}, which ${name} of this Tidemill used before, is taken by another program (\`ss -ltnp "sport = :${port}"\` or \`lsof -i :${port}\` shows which). Stop that program; or remove ${file}, and Tidemill chooses new ports, which changes its webhook URLs.`,
 		),
 	fileTrouble: (path: string, words: string) =>
 		new LocalError(
-			`${path} can't be used: ${words}. Correct its permissions or place, or set TIDEMILL_HOME and TIDEMILL_CACHE to folders that are yours, and start again.`,
+			`${path} can't be used: ${words}. Fix its permissions, or set TIDEMILL_HOME and TIDEMILL_CACHE to folders of your own, and start again.`,
 		),
 	stateUnreadable: (path: string) =>
 		new LocalError(
-			`${path} can't be read as JSON. Somebody has edited it, or the disk has lost it: restore it, or remove it to have it made anew.`,
+			`${path} is not valid JSON: it was edited or damaged. Restore it, or remove it and Tidemill creates a new one.`,
 		),
 	alreadyRunning: (directory: string, pid: number) =>
 		new LocalError(
-			`Tidemill is already running in ${directory} (process ${pid}). Stop it with \`make down\`, or set TIDEMILL_HOME to another folder to run a second one.`,
+			`Tidemill is already running in ${directory} (process ${pid}). Stop it with \`make down\`, or set TIDEMILL_HOME to another folder to run a second Tidemill.`,
 		),
 	diskAlmostFull: (path: string, freeBytes: number, leastBytes: number) =>
 		new LocalError(
@@ -57,7 +57,7 @@ export const problem = {
 		),
 } as const;
 
-/** The error as one for a person, if it is something that a person can mend; undefined for a defect of ours. */
+/** The error as a problem that a person can solve; undefined for a defect of ours. */
 export function explain(error: unknown): LocalError | undefined {
 	if (error instanceof LocalError) return error;
 	const { code, path, message } = error as NodeJS.ErrnoException;

@@ -19,7 +19,7 @@ function recorded() {
 	};
 }
 
-test("a finished part tells how long it took", () => {
+test("a finished part shows how long it took", () => {
 	const { terminal, printed, pass } = recorded();
 	terminal.update("etcd", "starting");
 	pass(1500);
@@ -27,7 +27,7 @@ test("a finished part tells how long it took", () => {
 	expect(printed.at(-1)).toMatch(/✓ etcd +ready +1\.5 s/);
 });
 
-test("progress in numbers is printed now and then, a new kind of it at once", () => {
+test("progress in numbers is printed now and then, a new kind of progress at once", () => {
 	const { terminal, printed, pass } = recorded();
 	for (let count = 1; count <= 100; count++) {
 		terminal.update("etcd", `compiling ${count} of 245 packages`);

@@ -1,12 +1,12 @@
-/** What a person sees while things start: one line per part, with how long it has taken. */
+/** What a person sees during a start: one line per part, with the time it has taken. */
 export interface Terminal {
-	/** Shows what a part is doing; the first call starts its clock. */
+	/** Shows what a part is doing. The first call starts its clock. */
 	update(part: string, text: string): void;
 	/** The part is done: its line stays. */
 	done(part: string, text: string): void;
 	/** A line of its own. */
 	say(text: string): void;
-	/** What stands there stays; the next line begins below it. */
+	/** Keeps the lines on the screen and continues below them. */
 	settle(): void;
 }
 
@@ -15,20 +15,20 @@ interface Line {
 	startedMs: number;
 	/** When it was done. */
 	endedMs?: number;
-	/** When it was last printed, where lines can't be redrawn. */
+	/** When the line was last printed, where lines can't be redrawn. */
 	printedMs: number;
 }
 
-/** Where lines can't be redrawn (a file, CI), a part that takes long tells how far it is this often. */
+/** How often a slow part reports progress where lines can't be redrawn (a file, CI). */
 const repeatMs = 10_000;
 const redrawMs = 100;
 
-/** Lines that are redrawn in place on a terminal, and printed one after another anywhere else. */
+/** Redraws lines in place on a terminal and prints them one after another elsewhere. */
 export function createTerminal(
 	out: NodeJS.WriteStream = process.stdout,
 	now: () => number = Date.now,
 ): Terminal {
-	// A terminal that was closed must not take the supervisor with it.
+	// A closed terminal must not end the supervisor.
 	out.on("error", () => {});
 	const lines = new Map<string, Line>();
 	let drawn = 0;
@@ -98,7 +98,7 @@ function describe(part: string, line: Line, nowMs: number): string {
 	return `  ${line.endedMs ? "✓" : "·"} ${part.padEnd(24)}${line.text.padEnd(34)} ${seconds.toFixed(1)} s`;
 }
 
-/** Progress that differs in numbers alone is of one kind. */
+/** Progress texts that differ only in numbers are of one kind. */
 function kind(text: string | undefined): string | undefined {
 	return text?.replace(/[\d.]+/g, "0");
 }

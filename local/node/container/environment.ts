@@ -1,6 +1,4 @@
-/**
- * The variables of a container, in order. A value may use the variables before it.
- */
+/** The variables of a container, in order. A value may use the variables before it. */
 export function containerEnv(
 	variables: readonly { name: string; value?: string }[] = [],
 ): Record<string, string> {

@@ -14,12 +14,12 @@ test.each([
 	["/data/inner/a", "/home/x/inner/a"],
 	["/dev/termination-log", "/home/x/message"],
 	["/slash/a", "/home/x/slash/a"],
-])("%s, which is mounted, is %s on this machine", (text, expected) => {
+])("the mounted path %s is %s on this machine", (text, expected) => {
 	expect(toHostPath(text, mounts)).toBe(expected);
 });
 
 test.each(["/database", "see /data", "data", "/", ""])(
-	"%j, which is no mounted path, stays",
+	"%j is not a mounted path and stays",
 	(text) => {
 		expect(toHostPath(text, mounts)).toBe(text);
 	},

@@ -1,12 +1,12 @@
-/** A path that a container sees, and where it lies on this machine. */
+/** A path that a container sees, and its place on this machine. */
 export interface Mount {
 	containerPath: string;
 	hostPath: string;
 }
 
 /**
- * A process of this machine sees no container's file system, so a text that is a mounted path, or one below it, becomes
- * the path on this machine. The innermost mount counts. Any other text stays as it is.
+ * Translates a mounted path, or a path below one, to this machine, where a process sees no container's file system. The
+ * innermost mount counts. Any other text stays as it is.
  */
 export function toHostPath(text: string, mounts: readonly Mount[]): string {
 	let innermost: Mount | undefined;

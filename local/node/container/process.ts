@@ -7,26 +7,26 @@ import type { ContainerLog, LogStream } from "../log/container-log.ts";
 export interface ProcessSpec {
 	command: string;
 	args: string[];
-	/** All of it: nothing is inherited. */
+	/** The whole environment: nothing is inherited. */
 	env: Record<string, string>;
 	workingDirectory: string;
-	/** Where the process's identity is written down, so that it can be found after the node's sudden death. */
+	/** Records the process's identity, so that a restarted node can find the process. */
 	recordFile: string;
 }
 
 export type ProcessEnd =
-	/** `exitCode` is 128 + the signal's number for a process that a signal ended. */
+	/** After a signal, `exitCode` is 128 + the signal's number. */
 	| { exitCode: number; signal?: number }
-	/** It couldn't be started, and why. */
+	/** The process couldn't start, and why. */
 	| { startError: string };
 
-/** A container as a child process, in a process group of its own so that what it started ends with it. */
+/** A container as a child process. Its own process group makes everything that it starts end with it. */
 export class ContainerProcess {
 	readonly #child: ChildProcess;
-	/** Settles when the process has ended and its output is in the log, which is closed by then. */
+	/** Settles when the process has ended and the log holds all its output and is closed. */
 	readonly ended: Promise<ProcessEnd>;
 
-	/** Throws when the process can't be asked for or written down; then none runs. */
+	/** Throws when the process can't be started or recorded. Then none runs. */
 	constructor(spec: ProcessSpec, log: ContainerLog) {
 		this.#child = spawn(spec.command, spec.args, {
 			env: spec.env,
@@ -46,12 +46,12 @@ export class ContainerProcess {
 		return this.#child.pid;
 	}
 
-	/** Asks the process to end, as kubelet asks a container's first process. */
+	/** Sends SIGTERM, as kubelet does to a container's first process. */
 	terminate(): void {
 		this.#child.kill("SIGTERM");
 	}
 
-	/** Ends the process and all that it started. */
+	/** Kills the process and everything that it started. */
 	kill(): void {
 		const { pid, exitCode, signalCode } = this.#child;
 		if (pid !== undefined && exitCode === null && signalCode === null)
@@ -78,11 +78,11 @@ export class ContainerProcess {
 	#end(): Promise<ProcessEnd> {
 		return new Promise((resolve) => {
 			this.#child.on("error", (error) => {
-				// Also emitted when a signal can't be sent; then the process has a pid.
+				// Also emitted when a signal can't be sent, but then the process has a pid.
 				if (this.#child.pid === undefined)
 					resolve({ startError: error.message });
 			});
-			// What it left behind holds its output open, and would outlive it.
+			// Processes that it left behind would hold its output open and outlive it.
 			this.#child.on("exit", () => killGroup(this.#child.pid!));
 			this.#child.on("close", (code, name) => {
 				const signal = name ? constants.signals[name] : undefined;
@@ -96,7 +96,7 @@ export class ContainerProcess {
 	}
 }
 
-/** Kills a process group; it may be gone already, for which macOS says EPERM. */
+/** Kills a process group, which may already be gone (macOS reports that as EPERM). */
 export function killGroup(pid: number): void {
 	try {
 		process.kill(-pid, "SIGKILL");

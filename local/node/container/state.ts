@@ -1,4 +1,4 @@
-/** What became of one container of a Pod, before it is put into Kubernetes' words. */
+/** The state of one container, before its translation to Kubernetes' terms. */
 export type ContainerState =
 	| { phase: "waiting"; reason: string; message?: string }
 	| { phase: "running"; startedAtMs: number; pid: number | undefined }

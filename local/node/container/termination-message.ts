@@ -1,17 +1,17 @@
 import { open } from "node:fs/promises";
 import { parseRecord } from "../log/container-log.ts";
 
-/** Kubernetes' own bound of a termination message, and of what stands in for it from the log. */
+/** Kubernetes' limit of a termination message. */
 const maxMessageBytes = 4096;
-/** The log's part in FallbackToLogsOnError: at most 2,048 bytes or 80 lines (Kubernetes API, terminationMessagePolicy). */
+/** FallbackToLogsOnError takes at most 2,048 bytes or 80 lines of the log (Kubernetes API, terminationMessagePolicy). */
 const maxLogBytes = 2048;
 const maxLogLines = 80;
-/** Enough for the longest record of a log, and for the times before short ones. */
+/** Enough for the longest record of a log, and for the timestamps of 80 short ones. */
 const maxTailBytes = 64 * 1024;
 
 /**
- * The last words of a container that ended: what it wrote to its termination message file, or the end of its log when
- * that is empty, it failed, and the policy says so. Undefined when there are none.
+ * The termination message of a container that ended: the content of its message file. When that is empty, the container
+ * failed and the policy allows it, the end of its log. Undefined when both are empty.
  */
 export async function terminationMessage(
 	container: { terminationMessagePolicy?: string },

@@ -38,7 +38,7 @@ async function read(
 	return Buffer.concat(pieces).toString();
 }
 
-test("lines are kept as records of the Container Runtime Interface", async () => {
+test("lines are stored as records of the Container Runtime Interface", async () => {
 	say("out\nunfin");
 	say("err\n", now, "stderr");
 	say("ished\nend");
@@ -49,7 +49,7 @@ test("lines are kept as records of the Container Runtime Interface", async () =>
 	);
 });
 
-test("a long line comes back whole, byte for byte", async () => {
+test("a long line is read back byte for byte", async () => {
 	const line = `${"ü".repeat(20_000)}\n`;
 	const bytes = Buffer.from(line);
 	log.append("stdout", bytes.subarray(0, 16_385), now);
@@ -72,7 +72,7 @@ test("the options choose what is read", async () => {
 	);
 });
 
-test("who follows reads what comes, until the container has ended", async () => {
+test("a follower reads new output until the container has ended", async () => {
 	say("before\n");
 	const following = readLog(
 		path,
@@ -90,7 +90,7 @@ test("who follows reads what comes, until the container has ended", async () => 
 	expect((await end).done).toBe(true);
 });
 
-test("who stops following is let go", async () => {
+test("a follower that leaves is released", async () => {
 	const gone = new AbortController();
 	const reading = read({ follow: true }, gone.signal);
 	gone.abort();
@@ -98,7 +98,7 @@ test("who stops following is let go", async () => {
 });
 
 test.runIf(existsSync("/dev/full"))(
-	"a disk that is full costs the log, not the node",
+	"a full disk costs the log, not the node",
 	async () => {
 		const told: unknown[] = [];
 		const full = new ContainerLog("/dev/full", (error) => told.push(error));
@@ -108,7 +108,7 @@ test.runIf(existsSync("/dev/full"))(
 	},
 );
 
-test("last words are the message file, or the log's end for a failure whose policy says so", async () => {
+test("the termination message is the message file, or after a failure the end of the log if the policy allows it", async () => {
 	const files = { message: join(directory, "message"), log: path };
 	say("why\n");
 	log.close(now);

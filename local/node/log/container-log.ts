@@ -1,10 +1,9 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 
 /**
- * The log of one container while it is written: records as the Container Runtime Interface has them, so that they are
- * known to tools, `<RFC 3339 time> stdout|stderr F|P <text>`, where P is a part of a line that goes on. It is written
- * without asynchrony: what {@link sizeBytes} counts can be read. It is as large as the container makes it, and goes with
- * the Pod.
+ * The log of one running container, in records of the Container Runtime Interface, which tools know:
+ * `<RFC 3339 time> stdout|stderr F|P <text>`, where P marks a part of a line that continues. Writes are synchronous, so
+ * {@link sizeBytes} bytes can always be read. The log has no limit and is removed with the Pod.
  */
 export class ContainerLog {
 	readonly #file: number;
@@ -14,13 +13,13 @@ export class ContainerLog {
 	sizeBytes = 0;
 	isClosed = false;
 
-	/** @param onLost told once, when a record can't be written (a full disk): the container goes on without a log. */
+	/** @param onLost hears once when a record can't be written (a full disk). The container continues without a log. */
 	constructor(path: string, onLost: (error: unknown) => void) {
 		this.#file = openSync(path, "w", 0o600);
-		let isTold = false;
+		let isReported = false;
 		this.#onLost = (error) => {
-			if (!isTold) onLost(error);
-			isTold = true;
+			if (!isReported) onLost(error);
+			isReported = true;
 		};
 	}
 
@@ -49,7 +48,7 @@ export class ContainerLog {
 		this.#wake();
 	}
 
-	/** Settles when the log has more than so many bytes, will get no more, or nobody wants to know any longer. */
+	/** Settles when the log has more bytes than `sizeBytes`, is closed, or the signal fires. */
 	async grownBeyond(sizeBytes: number, signal: AbortSignal): Promise<void> {
 		const { promise, resolve } = Promise.withResolvers<void>();
 		signal.addEventListener("abort", () => resolve(), { once: true });
@@ -85,11 +84,11 @@ export type LogStream = "stdout" | "stderr";
 export interface LogRecord {
 	/** RFC 3339. */
 	time: string;
-	/** With the line end, unless the line goes on in the next record. */
+	/** With the line end, unless the line continues in the next record. */
 	content: Buffer;
 }
 
-/** Reads one record, given with its line end; undefined for what isn't one. */
+/** Parses one record, given with its line end; undefined for anything else. */
 export function parseRecord(record: Buffer): LogRecord | undefined {
 	const match = /^(\S+) (?:stdout|stderr) ([FP]) /.exec(
 		record.toString("latin1", 0, maxHeadBytes),
@@ -102,7 +101,7 @@ export function parseRecord(record: Buffer): LogRecord | undefined {
 	};
 }
 
-/** As containerd splits lines. */
+/** containerd splits lines at this length. */
 const maxPartBytes = 16 * 1024;
 const maxHeadBytes = 48;
 const newline = 0x0a;

@@ -5,7 +5,7 @@ const now = Date.parse("2026-01-01T00:01:00Z");
 const parse = (query: string) =>
 	parseLogOptions(new URLSearchParams(query), now);
 
-test("without a query the whole log is asked for, once", () => {
+test("an empty query asks for the whole log, without following", () => {
 	expect(parse("")).toEqual({
 		follow: false,
 		timestamps: false,
@@ -35,6 +35,6 @@ test.each([
 	["sinceSeconds=x", "sinceSeconds"],
 	["sinceTime=yesterday", "sinceTime"],
 	["sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", "not both"],
-])("%s is refused with its name", (query, words) => {
+])("%s is refused, and the error names the parameter", (query, words) => {
 	expect(() => parse(query)).toThrow(words);
 });

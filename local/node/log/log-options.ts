@@ -2,22 +2,22 @@
 export interface LogOptions {
 	follow: boolean;
 	timestamps: boolean;
-	/** The container's last life before this one. */
+	/** The log of the container's former run. */
 	previous: boolean;
-	/** Only records from this instant on, milliseconds since the epoch. */
+	/** Only records from this instant on, in milliseconds since the epoch. */
 	sinceMs?: number;
-	/** Only the last so many records of what is there now. */
+	/** Only this many of the latest records. */
 	tailLines?: number;
-	/** The answer ends after so many bytes, in the middle of a line if need be. */
+	/** The answer ends after this many bytes, even in the middle of a line. */
 	limitBytes?: number;
 }
 
-/** A query that makes no sense. */
+/** The query is invalid. */
 export class LogOptionError extends Error {
 	override name = "LogOptionError";
 }
 
-/** Reads the query of kubelet's `/containerLogs`. Throws {@link LogOptionError} that names the parameter. */
+/** Parses the query of kubelet's `/containerLogs`. Throws {@link LogOptionError}, which names the parameter. */
 export function parseLogOptions(
 	query: URLSearchParams,
 	nowMs: number,
@@ -28,7 +28,7 @@ export function parseLogOptions(
 		const value = Number(text);
 		if (!/^\d+$/.test(text) || value < min)
 			throw new LogOptionError(
-				`${name} is "${text}"; it must be a whole number from ${min}`,
+				`${name} is "${text}"; it must be a whole number of at least ${min}`,
 			);
 		return value;
 	};

@@ -3,9 +3,9 @@ import { type ContainerLog, parseRecord } from "./container-log.ts";
 import type { LogOptions } from "./log-options.ts";
 
 /**
- * A container's log as the options ask for it, piece by piece. With `follow` it ends when the container has ended and
- * everything is read, or by the signal.
- * @param growing the log while it is written; undefined when its container has ended.
+ * Yields a container's log as the options ask. With `follow` it ends when the container has ended and all is read, or when
+ * the signal fires.
+ * @param growing the log of a running container; undefined when the container has ended.
  */
 export async function* readLog(
 	path: string,
@@ -42,7 +42,7 @@ async function* records(
 	let start = tailLines === undefined ? 0 : await tailStart(path, tailLines);
 	let rest: Buffer = Buffer.alloc(0);
 	for (;;) {
-		// Asked before reading: what comes between reading and asking would be lost.
+		// Before the read, or output between the read and this question would be lost.
 		const isLast = !follow || !growing || growing.isClosed;
 		for await (const chunk of createReadStream(path, { start })) {
 			start += (chunk as Buffer).length;
@@ -57,9 +57,9 @@ async function* records(
 	}
 }
 
-/** Where the last so many records of the file begin, in bytes. */
+/** Where the last records of the file begin, in bytes. */
 async function tailStart(path: string, records: number): Promise<number> {
-	/** Of the latest records, and behind them the place where the next one would begin. */
+	/** The starts of the latest records, and of the record that would come next. */
 	const starts = [0];
 	let position = 0;
 	for await (const chunk of createReadStream(path)) {

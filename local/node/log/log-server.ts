@@ -8,7 +8,7 @@ import type { ContainerLog } from "./container-log.ts";
 import { LogOptionError, parseLogOptions } from "./log-options.ts";
 import { readLog } from "./log-reader.ts";
 
-/** Where a container's log is: `growing` while the container runs. Or why there is none (yet). */
+/** Where a container's log is, with `growing` while the container runs; or why there is no log. */
 export type LogSource =
 	| { path: string; growing: ContainerLog | undefined }
 	| { status: 400 | 404; message: string };
@@ -16,15 +16,15 @@ export type LogSource =
 export interface LogServerOptions {
 	host: string;
 	port: number;
-	/** PEM texts: our certificate and key, and the authority of those who may ask. */
+	/** PEM texts: our certificate and key, and the authority of clients. */
 	tls: { cert: string; key: string; clientCA: string };
 	find: (namespace: string, pod: string, container: string) => LogSource;
 	log: Logger;
 }
 
 /**
- * Serves kubelet's `/containerLogs/<namespace>/<pod>/<container>` to the apiserver, and to nobody else: it has asked RBAC
- * whether the person may read the log, which a node can't. Throws when the port is taken.
+ * Serves kubelet's `/containerLogs/<namespace>/<pod>/<container>` to the apiserver only, which has checked by RBAC that the
+ * person may read the log. Throws when the port is taken.
  */
 export async function startLogServer(
 	options: LogServerOptions,
@@ -34,9 +34,12 @@ export async function startLogServer(
 		{ cert, key, ca: clientCA, requestCert: true, rejectUnauthorized: true },
 		(request, response) => {
 			answer(request, response, options).catch((err) => {
-				// A reader that goes away in the middle of a log is nothing to speak of.
+				// A reader that leaves in the middle of a log is ordinary.
 				if (!response.destroyed)
-					options.log.warn({ err, path: request.url }, "a log wasn't served");
+					options.log.warn(
+						{ err, path: request.url },
+						"a log could not be served",
+					);
 				response.destroy();
 			});
 		},
@@ -69,7 +72,10 @@ async function answer(
 	};
 	const client = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
 	if (client !== apiserverName)
-		return refuse(403, "Only the apiserver may ask. Use kubectl logs.");
+		return refuse(
+			403,
+			"Only the apiserver may read logs here. Use kubectl logs.",
+		);
 
 	const { pathname, searchParams } = new URL(request.url!, "https://node");
 	const [what, namespace, pod, container, ...rest] = pathname
@@ -79,10 +85,10 @@ async function answer(
 	if (["exec", "attach", "portForward", "run"].includes(what!))
 		return refuse(
 			501,
-			`Local mode has no ${what}: its Pods are processes of this machine, without a container to enter. kubectl logs works.`,
+			`Local mode has no ${what}: its Pods are processes of this machine, not containers. kubectl logs works.`,
 		);
 	if (what !== "containerLogs" || !container || rest.length > 0)
-		return refuse(404, "Here is /containerLogs/<namespace>/<pod>/<container>.");
+		return refuse(404, "Try /containerLogs/<namespace>/<pod>/<container>.");
 
 	let query: ReturnType<typeof parseLogOptions>;
 	try {
@@ -101,7 +107,7 @@ async function answer(
 	const gone = new AbortController();
 	response.on("close", () => gone.abort());
 	response.writeHead(200, { "content-type": "text/plain" });
-	// A follower knows at once that it is heard, also before the first line.
+	// A follower gets the headers at once, before the first line.
 	response.flushHeaders();
 	await pipeline(
 		readLog(source.path, query, source.growing, gone.signal),

@@ -19,21 +19,21 @@ import { unsupported } from "./unsupported.ts";
 
 export interface PodControllerOptions {
 	client: KubeClient;
-	/** The Pods that are bound to this node. */
+	/** The Pods bound to this node. */
 	pods: Informer<Pod>;
 	events: KubeEventRecorder;
 	directories: NodeDirectories;
-	/** Pods that a former node process left on disk. */
+	/** Pods that a former node process left on the disk. */
 	leftBehind: readonly LeftBehind[];
 	image: string;
-	/** Path of the command that the image would have as `tidemill`. */
+	/** Path of the command that the image has as `tidemill`. */
 	tidemill: string;
-	/** A Pod of this key is to be looked at again. */
+	/** Asks to reconcile a Pod again. */
 	enqueue: (key: ObjectKey) => void;
 	log: Logger;
 }
 
-/** Runs the Pods that are bound to this node: kubelet's part. */
+/** Runs the Pods bound to this node, as kubelet does. */
 export class PodController implements Controller {
 	readonly name = "pod";
 	readonly #options: PodControllerOptions;
@@ -48,7 +48,7 @@ export class PodController implements Controller {
 		);
 	}
 
-	/** The Pod as it stands on this machine; undefined when it never was here, or isn't any more. */
+	/** The Pod's sandbox on this machine, if it has one. */
 	sandbox(uid: string): Sandbox | undefined {
 		return this.#sandboxes.get(uid);
 	}
@@ -106,7 +106,7 @@ export class PodController implements Controller {
 		}
 	}
 
-	/** Ends everything that runs, and says so. To be called when nothing is reconciled any more. */
+	/** Ends everything that runs and reports it. Call it once no reconcile runs. */
 	async stop(graceMs: number): Promise<void> {
 		await Promise.all(
 			[...this.#sandboxes.values()].map((sandbox) =>
@@ -132,7 +132,7 @@ export class PodController implements Controller {
 		await this.#report(pod, sandbox).catch((err) =>
 			this.#options.log.warn(
 				{ err, namespace, name },
-				"the end of a Pod couldn't be reported; the next start will",
+				"the end of a Pod could not be reported; the next start of the node reports it",
 			),
 		);
 	}
@@ -150,7 +150,7 @@ export class PodController implements Controller {
 		return sandbox;
 	}
 
-	/** Returns after how many milliseconds to try again, if it couldn't be started. */
+	/** Returns the milliseconds until a retry when the start failed. */
 	async #start(pod: Pod, sandbox: Sandbox): Promise<number | undefined> {
 		const { client, directories, events, tidemill } = this.#options;
 		try {
@@ -167,7 +167,7 @@ export class PodController implements Controller {
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			sandbox.waitFor("CreateContainerConfigError", error.message);
-			// The first is often the apiserver's, which hasn't seen the binding yet.
+			// The first failure is often an apiserver that hasn't seen the binding yet.
 			if (sandbox.failedStarts === 3)
 				events.record(kinds.pod, pod, {
 					type: "Warning",
@@ -195,14 +195,14 @@ export class PodController implements Controller {
 				{ fieldManager: "tidemill-process-node" },
 			);
 		} catch (error) {
-			// It was deleted in the meantime, and perhaps made anew: nobody is there to be told.
+			// The Pod was deleted meanwhile, and perhaps created again: nobody needs this report.
 			if (!hasReason(error, "NotFound", "Conflict")) throw error;
 		}
 		sandbox.reported = status;
 		if (sandbox.local.hasEnded) await sandbox.removeVolumes();
 	}
 
-	/** Ends and removes what is here under the name of a Pod, except the one that has the name now. */
+	/** Ends and removes former Pods of this name. */
 	async #forgetOthers(
 		{ namespace, name }: ObjectKey,
 		uid: string | undefined,

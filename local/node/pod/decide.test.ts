@@ -14,13 +14,13 @@ const deleted = {
 const killAtMs = Date.parse(deleted.deletionTimestamp);
 const startTime = "2026-01-01T00:00:00Z";
 
-test("a Pod is started, and what runs is reported", () => {
+test("a Pod is started, and its state is reported", () => {
 	expect(decide(pod(), undefined, fresh, now)).toEqual({ do: "start" });
 	expect(decide(pod(), running, fresh, now)).toEqual({ do: "report" });
 	expect(decide(pod(), ended, fresh, now)).toEqual({ do: "report" });
 });
 
-test("a Pod that can't run here, or was started by a node process that is gone, fails", () => {
+test("a Pod fails when it can't run here or a former node process started it", () => {
 	const unsupported = { ...fresh, unsupported: "no" };
 	expect(decide(pod(), undefined, unsupported, now)).toEqual({
 		do: "fail",
@@ -33,7 +33,7 @@ test("a Pod that can't run here, or was started by a node process that is gone, 
 	});
 });
 
-test("a deleted Pod is stopped, reported, told to be gone, and then left to its finalizers", () => {
+test("a deleted Pod is stopped, reported, deleted, and then left to its finalizers", () => {
 	expect(decide(pod(deleted), running, fresh, now)).toEqual({
 		do: "stop",
 		killAtMs,
@@ -49,14 +49,14 @@ test("a deleted Pod is stopped, reported, told to be gone, and then left to its 
 	expect(decide(told, ended, fresh, now)).toEqual({ do: "rest" });
 });
 
-test("a Pod that is deleted before it could start fails, so that its Job goes on", () => {
+test("a Pod that is deleted before its start fails, so that its Job goes on", () => {
 	expect(decide(pod(deleted), undefined, fresh, now)).toEqual({
 		do: "fail",
 		failure: failures.deleted,
 	});
 });
 
-test("a deadline is waited for, then ends the Pod within its grace period", () => {
+test("a Pod past its deadline is stopped within its grace period", () => {
 	const limited = (activeDeadlineSeconds: number) =>
 		pod(
 			{},
@@ -78,7 +78,7 @@ test("a deadline is waited for, then ends the Pod within its grace period", () =
 	});
 });
 
-test("what is being stopped isn't given more time, but may be given less", () => {
+test("a stopping Pod may get less time, but never more", () => {
 	const stopping = { ...running, killAtMs: killAtMs - 20_000 };
 	const stop = { do: "stop", killAtMs: killAtMs - 20_000 };
 	expect(decide(pod(), stopping, fresh, now)).toEqual(stop);
@@ -90,7 +90,7 @@ test("what is being stopped isn't given more time, but may be given less", () =>
 	});
 });
 
-test("a Pod that ended stays as it is", () => {
+test("a Pod that has ended stays as it is", () => {
 	for (const phase of ["Succeeded", "Failed"])
 		expect(decide(pod({}, {}, { phase }), undefined, fresh, now)).toEqual({
 			do: "rest",

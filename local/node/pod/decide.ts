@@ -1,30 +1,30 @@
 import type { Pod } from "../../../kube/kinds.ts";
 import { type Failure, failures } from "./failures.ts";
 
-/** What this node process knows of a Pod; undefined when it hasn't touched it yet. */
+/** What this node process knows of a Pod that it has touched. */
 export interface Local {
 	/** A container runs. */
 	isRunning: boolean;
-	/** All containers have ended, or won't ever start. */
+	/** All containers have ended or will never start. */
 	hasEnded: boolean;
-	/** The Pod is being stopped, and will be killed at this instant. */
+	/** The Pod is stopping and will be killed at this instant. */
 	killAtMs?: number | undefined;
 }
 
 export type Action =
-	/** Look again at `lookAgainAtMs`, if nothing changes before. */
+	/** Reconcile again at `lookAgainAtMs`, if nothing changes before. */
 	| { do: "start" | "report"; lookAgainAtMs?: number | undefined }
 	| { do: "stop"; failure?: Failure; killAtMs: number }
-	/** Give up a Pod of which nothing runs. */
+	/** Fail a Pod that has no running container. */
 	| { do: "fail"; failure: Failure }
-	/** Tell the apiserver that nothing of the Pod is left here. */
+	/** Tell the apiserver that nothing of the Pod runs here. */
 	| { do: "delete" }
 	| { do: "rest" };
 
 /**
- * The next step for a Pod that is bound to this node.
- * @param facts.startedBefore a former node process started it, and it has no process any more.
- * @param facts.unsupported why it can't run here.
+ * The next step for a Pod bound to this node.
+ * @param facts.startedBefore a former node process started the Pod, whose processes are gone.
+ * @param facts.unsupported why the Pod can't run here.
  */
 export function decide(
 	pod: Pod,
@@ -56,7 +56,7 @@ export function decide(
 	}
 	const isTerminal = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
 	if (isTerminal)
-		// Zero says that it was told already; what holds the Pod now are its finalizers.
+		// Zero means that the apiserver already knows. Only finalizers still hold the Pod.
 		return deletionTimestamp && deletionGracePeriodSeconds !== 0
 			? { do: "delete" }
 			: { do: "rest" };
@@ -78,7 +78,7 @@ function reasonToFail(
 	return isOverdue ? failures.deadlineExceeded : undefined;
 }
 
-/** activeDeadlineSeconds counts from the Pod's start on the node; on a Pod it is the node's duty, not the Job's. */
+/** activeDeadlineSeconds of a Pod counts from its start on the node. The node enforces it, not the Job. */
 function deadlineOf({ spec, status }: Pod): number | undefined {
 	const seconds = spec?.activeDeadlineSeconds;
 	return seconds === undefined || !status?.startTime

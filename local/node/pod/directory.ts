@@ -5,7 +5,7 @@ import type { Pod } from "../../../kube/kinds.ts";
 export interface NodeDirectories {
 	/** One directory a Pod, {@link PodDirectory}. */
 	pods: string;
-	/** `<namespace>/<claim>`: a claim's data. It stays when the claim goes: only its owner removes it. */
+	/** `<namespace>/<claim>`: a claim's data. It survives the claim: only its owner removes it. */
 	volumes: string;
 }
 
@@ -13,7 +13,7 @@ export function nodeDirectories(home: string): NodeDirectories {
 	return { pods: join(home, "pods"), volumes: join(home, "volumes") };
 }
 
-/** What one Pod has on disk. For the owner's eyes alone (0700): Secrets are among it. */
+/** One Pod's files. Only the owner can read them (0700), because they include Secrets. */
 export class PodDirectory {
 	readonly path: string;
 
@@ -22,7 +22,7 @@ export class PodDirectory {
 		this.path = join(nodeDirectories.pods, `${namespace}_${name}_${uid}`);
 	}
 
-	/** Everything that goes when the Pod has ended. */
+	/** Removed when the Pod has ended. */
 	get volumes(): string {
 		return join(this.path, "volumes");
 	}
@@ -39,7 +39,7 @@ export class PodDirectory {
 		return join(this.path, `${container}.termination`);
 	}
 
-	/** Which process was started, {@link file://../../process/identity.ts ProcessIdentity}. */
+	/** The process that was started, {@link file://../../process/identity.ts ProcessIdentity}. */
 	processRecord(container: string): string {
 		return join(this.path, `${container}${processRecordSuffix}`);
 	}
@@ -61,7 +61,7 @@ export function identityOf({ metadata }: Pod): PodIdentity {
 	};
 }
 
-/** Whose directory it is, by its name. None of the three parts can have a `_`. */
+/** The Pod that a directory's name stands for. None of the three parts can contain a `_`. */
 export function parsePodDirectory(name: string): PodIdentity | undefined {
 	const [namespace, pod, uid, ...rest] = name.split("_");
 	return namespace && pod && uid && rest.length === 0

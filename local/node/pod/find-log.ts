@@ -7,7 +7,7 @@ import type { Sandbox } from "./sandbox.ts";
 /**
  * Where the log of a Pod's container is.
  * @param pod the Pod of this name that is bound to this node, if there is one.
- * @param sandboxOf the Pod on this machine by uid; undefined after a restart of the node: then the file is all there is.
+ * @param sandboxOf finds the sandbox by uid. After a restart of the node there is only the file.
  */
 export function findLog(
 	pod: Pod | undefined,

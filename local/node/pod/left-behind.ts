@@ -12,9 +12,9 @@ import {
 } from "./directory.ts";
 
 /**
- * Ends what a former node process that was killed left running, and returns the Pods that have a directory on disk.
- * A new node process can't get hold of another's children (their exit codes and outputs are lost), so it ends them; their
- * Pods, if they aren't finished, fail as `NodeRestarted`, and a Job starts the next one.
+ * Ends the processes that a killed node process left running, and returns the Pods that have a directory on the disk. A new
+ * node process can't adopt them, because it gets neither their exit codes nor their output. Unfinished Pods fail as
+ * `NodeRestarted`, and their Job starts the next Pod.
  */
 export async function endLeftBehind(
 	directories: NodeDirectories,
@@ -41,12 +41,12 @@ export interface LeftBehind extends PodIdentity {
 
 async function endProcess(recordFile: string): Promise<void> {
 	const identity = await readIdentity(recordFile);
-	// By its start, too: the process id may be another's by now.
+	// Compares the start time, because another process may have the id by now.
 	if (!identity || !isRunning(identity)) return;
 	killGroup(identity.pid);
 	if (!(await hasEnded(identity, 10_000)))
 		throw new Error(
-			`process ${identity.pid} of a former start doesn't end. End it, and start again.`,
+			`process ${identity.pid} of a former start doesn't end. End it and start again.`,
 		);
 }
 
@@ -56,7 +56,7 @@ async function readIdentity(
 	try {
 		return JSON.parse(await readFile(recordFile, "utf8")) ?? undefined;
 	} catch {
-		// Cut off while it was written: the node died within a millisecond of the start.
+		// A truncated record: the node died while it wrote it.
 		return undefined;
 	}
 }

@@ -17,22 +17,22 @@ import {
 import type { Failure } from "./failures.ts";
 import type { PodStatus } from "./pod-spec.ts";
 
-/** One Pod on this machine: its processes, and what became of them. In memory; {@link PodDirectory} is what stays. */
+/** One Pod on this machine: its processes and their states, in memory. Its files are in a {@link PodDirectory}. */
 export class Sandbox {
 	readonly identity: PodIdentity;
 	readonly directory: PodDirectory;
 	readonly states = new Map<string, ContainerState>();
-	/** Of the containers that were started. */
+	/** The logs of started containers. */
 	readonly logs = new Map<string, ContainerLog>();
-	/** Why the node ends it. */
+	/** Why the node ends the Pod. */
 	failure: Failure | undefined;
-	/** How often a start failed in a row. */
+	/** How many starts have failed in a row. */
 	failedStarts = 0;
-	/** What the apiserver was told last. */
+	/** The last reported status. */
 	reported: PodStatus | undefined;
 	readonly #pod: Pod;
 	readonly #processes = new Map<string, ContainerProcess>();
-	/** Settle when a container has ended and its state is known. */
+	/** Each settles when a container has ended and its state is known. */
 	readonly #ends: Promise<void>[] = [];
 	readonly #observer: SandboxObserver;
 	#killAtMs: number | undefined;
@@ -55,7 +55,7 @@ export class Sandbox {
 		};
 	}
 
-	/** Starts every container. One that can't be started counts as ended. */
+	/** Starts every container. A container that can't start counts as ended. */
 	start(specs: Map<string, ProcessSpec>): void {
 		for (const [name, spec] of specs)
 			try {
@@ -72,7 +72,7 @@ export class Sandbox {
 	#startContainer(name: string, spec: ProcessSpec): void {
 		const { onEnd, onTrouble } = this.#observer;
 		const log = new ContainerLog(this.directory.log(name), (error) =>
-			onTrouble(error, `what container ${name} said was not kept`),
+			onTrouble(error, `output of container ${name} was lost`),
 		);
 		this.logs.set(name, log);
 		const startedAtMs = Date.now();
@@ -87,14 +87,14 @@ export class Sandbox {
 		);
 	}
 
-	/** Why no container could be started yet. */
+	/** Records why no container could start yet. */
 	waitFor(reason: string, message: string): void {
 		this.failedStarts++;
 		for (const { name } of this.#pod.spec!.containers)
 			this.states.set(name, { phase: "waiting", reason, message });
 	}
 
-	/** Asks the containers to end, and kills them when it is time. May be called again, with another time. */
+	/** Sends SIGTERM to the containers, and kills them at `killAtMs`. A later call may change the time. */
 	stop(killAtMs: number, failure: Failure | undefined, nowMs: number): void {
 		const isFirst = this.#killAtMs === undefined;
 		this.#killAtMs = killAtMs;
@@ -105,13 +105,13 @@ export class Sandbox {
 		}
 	}
 
-	/** Gives up a Pod of which nothing runs. */
+	/** Fails a Pod that has no running container. */
 	fail(failure: Failure, nowMs: number): void {
 		this.failure = failure;
 		for (const { name } of this.#pod.spec!.containers)
 			this.states.set(name, {
 				phase: "terminated",
-				// As kubelet reports a container of which nothing is known.
+				// As kubelet reports a container with an unknown end.
 				exitCode: 137,
 				reason: failure.reason,
 				message: failure.message,
@@ -119,18 +119,18 @@ export class Sandbox {
 			});
 	}
 
-	/** Kills what runs; settles when it is gone. */
+	/** Kills the running containers. Settles when they have ended. */
 	async kill(): Promise<void> {
 		for (const container of this.#running()) container.kill();
 		await this.ended();
 	}
 
-	/** Settles when every container that was started has ended and its state is known. */
+	/** Settles when every started container has ended and its state is known. */
 	async ended(): Promise<void> {
 		await Promise.all(this.#ends);
 	}
 
-	/** Removes what only a running container needs: Secrets shall not lie about. */
+	/** Removes the volumes, so that no Secret outlives its container. */
 	async removeVolumes(): Promise<void> {
 		await rm(this.directory.volumes, { recursive: true, force: true });
 	}
@@ -162,7 +162,10 @@ export class Sandbox {
 			},
 			exitCode,
 		).catch((error) => {
-			this.#observer.onTrouble(error, `the result of ${name} can't be read`);
+			this.#observer.onTrouble(
+				error,
+				`the termination message of container ${name} can't be read`,
+			);
 			return undefined;
 		});
 		this.states.set(name, {
@@ -181,11 +184,11 @@ export class Sandbox {
 export interface SandboxObserver {
 	/** A container has ended and its state is known. */
 	onEnd(): void;
-	/** Something was lost that nobody can do without being told. */
+	/** Something was lost that a person should know about. */
 	onTrouble(error: unknown, what: string): void;
 }
 
-/** As kubelet reports a process that couldn't be started. */
+/** As kubelet reports a process that couldn't start. */
 const startError = {
 	phase: "terminated",
 	exitCode: 128,

@@ -51,7 +51,7 @@ test.each([
 	expect(statusOf(a, b, failure).phase).toBe(phase);
 });
 
-test("conditions say what runs, in kubelet's words", () => {
+test("conditions report what runs, in kubelet's words", () => {
 	expect(conditions(statusOf(running, running))).toEqual({
 		PodReadyToStartContainers: "True",
 		Initialized: "True",
@@ -72,7 +72,7 @@ test("conditions say what runs, in kubelet's words", () => {
 	expect(conditions(statusOf(ended(0), ended(1))).Ready).toBe("PodFailed");
 });
 
-test("an end that isn't the Pod's fault carries the condition that costs a Job no retry", () => {
+test("an end that isn't the Pod's fault has the condition that costs a Job no retry", () => {
 	expect(statusOf(ended(0), ended(137), true).conditions).toContainEqual({
 		type: "DisruptionTarget",
 		status: "True",
@@ -82,7 +82,7 @@ test("an end that isn't the Pod's fault carries the condition that costs a Job n
 	});
 });
 
-test("the time of a condition moves only when its status flips", () => {
+test("a condition's time moves only when its status flips", () => {
 	const before = {
 		...two,
 		status: podStatus(two, new Map([["a", running]]), undefined, now - 60_000),
@@ -100,7 +100,7 @@ test("the time of a condition moves only when its status flips", () => {
 	expect(timeOf("Ready")).toBe("2026-01-01T00:01:00Z");
 });
 
-test("each container's state is told whole", () => {
+test("each container's state is reported in full", () => {
 	const killed: ContainerState = {
 		...(ended(137) as ContainerState & { phase: "terminated" }),
 		signal: 9,

@@ -7,10 +7,9 @@ import type { Failure } from "./failures.ts";
 import type { ContainerStatus, PodCondition, PodStatus } from "./pod-spec.ts";
 
 /**
- * A Pod's status as kubelet would report it. Times of the start and of conditions that didn't flip are taken from what
- * the Pod has.
- * @param containers the state of each container of the spec, by name; one that is missing is still to come.
- * @param failure why the Pod is being ended; decides the phase once nothing runs any more.
+ * A Pod's status as kubelet reports it. Keeps the start time, and the times of conditions that didn't flip.
+ * @param containers the state of each container by name. A missing container has yet to start.
+ * @param failure why the node ends the Pod. It decides the phase once no container runs.
  */
 export function podStatus(
 	pod: Pod,
@@ -41,7 +40,7 @@ export function podStatus(
 			return {
 				name,
 				image: image ?? "",
-				// No image was pulled: the process runs this checkout.
+				// No image was pulled: the process runs from this checkout.
 				imageID: "",
 				...(pid !== undefined && { containerID: `process://${pid}` }),
 				restartCount: 0,

@@ -97,6 +97,6 @@ test.each<[string, Partial<PodSpec>, string]>([
 		{ volumes: [{ name: "kube-api-access-x", projected: { sources: [] } }] },
 		"set automountServiceAccountToken: false",
 	],
-])("a Pod with %s is refused in words that help", (_, spec, words) => {
+])("a Pod with %s is refused with what to change", (_, spec, words) => {
 	expect(unsupported(pod({}, spec), "ours")).toContain(words);
 });

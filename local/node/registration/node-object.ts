@@ -6,17 +6,17 @@ import { rfc3339 } from "../../../kube/timestamps.ts";
 /** Everything on this machine is reached by its loopback address. */
 export const nodeAddress = "127.0.0.1";
 
-/** What the cluster is told of the machine. */
+/** What the cluster learns about the machine. */
 export interface NodeFacts {
 	name: string;
-	/** Where logs are served. */
+	/** The port of the log server. */
 	port: number;
 	cpus: number;
 	memoryBytes: number;
 	operatingSystem: string;
 	architecture: string;
 	kernelVersion: string;
-	/** When this node process became ready; its conditions date from then. */
+	/** When this node process became ready, the time of its conditions. */
 	readyAtMs: number;
 }
 
@@ -31,14 +31,14 @@ export function nodeFacts(
 		cpus: availableParallelism(),
 		memoryBytes: totalmem(),
 		operatingSystem: type().toLowerCase(),
-		// Kubernetes goes by Go's names.
+		// Kubernetes uses Go's names.
 		architecture: arch() === "x64" ? "amd64" : arch(),
 		kernelVersion: release(),
 		readyAtMs,
 	};
 }
 
-/** The Node as the process node registers it, with its status. */
+/** The Node, with its status, as the process node registers it. */
 export function nodeObject(facts: NodeFacts, nowMs: number): Node {
 	const { name, operatingSystem, architecture } = facts;
 	const resources = {
@@ -46,7 +46,7 @@ export function nodeObject(facts: NodeFacts, nowMs: number): Node {
 		memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
 		pods: "110",
 	};
-	/** Of this installation, and not the machine's own: that is nobody's business. */
+	/** Identifies this installation. The machine's own id stays private. */
 	const id = createHash("sha256").update(name).digest("hex").slice(0, 32);
 	return {
 		metadata: {

@@ -6,8 +6,8 @@ import type { Logger } from "../../../service/log.ts";
 import { type NodeFacts, nodeObject } from "./node-object.ts";
 
 /**
- * Keeps the Node and its Lease (KEP-589) as they should be, until the signal: a Node that somebody deletes comes back.
- * `onRegistered` is called when both are there for the first time.
+ * Keeps the Node and its Lease (KEP-589) registered until the signal fires. A deleted Node comes back. Calls `onRegistered`
+ * after each success.
  */
 export async function keepRegistered(
 	client: KubeClient,
@@ -22,7 +22,7 @@ export async function keepRegistered(
 			await register(client, facts, Date.now());
 			onRegistered();
 		} catch (err) {
-			log.warn({ err }, "the node couldn't be registered");
+			log.warn({ err }, "the node could not be registered");
 			waitMs = retryMs;
 		}
 		await sleep(waitMs, undefined, { signal }).catch(() => {});
@@ -30,7 +30,7 @@ export async function keepRegistered(
 }
 
 const fieldManager = "tidemill-process-node";
-/** As kubelet: a Lease of 40 s, renewed after a quarter of it. */
+/** As kubelet does: a Lease of 40 s, renewed every 10 s. */
 const leaseSeconds = 40;
 const renewMs = 10_000;
 const retryMs = 1_000;
@@ -49,7 +49,7 @@ async function register(
 		metadata: {
 			name,
 			namespace: "kube-node-lease",
-			// It goes with the Node.
+			// Garbage collection deletes the Lease with the Node.
 			ownerReferences: [
 				{ apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid! },
 			],
