@@ -33,6 +33,18 @@ test("no folders beside each other import each other in a circle", () => {
 	expect(circles).toEqual([]);
 });
 
+test("a folder imports only the folders that CONTRIBUTING.md lists for it", () => {
+	const allowed = allowedImports();
+	const others = sourceImports.filter(({ from, to }) => {
+		const [source, target] = [topOf(from), topOf(to)];
+		const targets = allowed.get(source) ?? [];
+		return (
+			source !== target && !targets.includes(target) && targets[0] !== "all"
+		);
+	});
+	expect(others).toEqual([]);
+});
+
 test(`no folder has more than ${maxLooseFiles} loose files`, () => {
 	const loose = Object.groupBy(files.filter(isLoose), dirname);
 	const crowded = Object.entries(loose)
@@ -40,6 +52,23 @@ test(`no folder has more than ${maxLooseFiles} loose files`, () => {
 		.filter(({ count }) => count > maxLooseFiles);
 	expect(crowded).toEqual([]);
 });
+
+/** Its table of folders: "| `folder/` | what it holds | `other`, `folders` |". */
+function allowedImports(): Map<string, string[]> {
+	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
+	const rows = page.matchAll(/^\| (`\w+\/`[^|]*) \|[^|]*\|([^|]*)\|$/gm);
+	return new Map(
+		[...rows].flatMap(([, folders, targets]) =>
+			[...folders!.matchAll(/`(\w+)\/`/g)].map(
+				([, folder]) => [folder!, targets!.match(/\w+/g) ?? []] as const,
+			),
+		),
+	);
+}
+
+function topOf(file: string): string {
+	return file.split("/")[0]!;
+}
 
 interface Import {
 	from: string;
