@@ -20,7 +20,6 @@ export interface ArchiveSettings {
 		intervalMs: number;
 	};
 	stream: StreamSettings & KeySettings;
-	/** Folder for temporary Parquet files. */
 	scratch: string;
 	healthPort: number;
 	healthHost: string;

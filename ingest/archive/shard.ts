@@ -63,7 +63,6 @@ export class Shard {
 			: `shard ${this.number}: ${this.#state.reason}`;
 	}
 
-	/** Set while the shard is stopped. */
 	get alarm(): Alarm | undefined {
 		return this.#alarm;
 	}
@@ -76,7 +75,6 @@ export class Shard {
 			: Math.max(0, (Date.now() - oldestMs) / 1000);
 	}
 
-	/** Forgets the sources whose events are deleted. */
 	forgetDeleted(): void {
 		this.#ledger.forgetDeleted();
 	}

@@ -42,7 +42,6 @@ interface AskedAcceptance {
 	reason: string;
 }
 
-/** Undefined if an argument is missing or too many. */
 function readAcceptance(args: string[]): AskedAcceptance | undefined {
 	try {
 		const { values, positionals } = parseArgs({

@@ -6,7 +6,6 @@ import {
 	type SourceDate,
 } from "./record.ts";
 
-/** The compaction records in the bucket. */
 export class CompactionStore {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
@@ -38,7 +37,6 @@ export class CompactionStore {
 		return text === undefined ? undefined : readRecord(key, text);
 	}
 
-	/** All records in the bucket, by key. */
 	async list(): Promise<Map<string, ListedObject>> {
 		const records = new Map<string, ListedObject>();
 		for await (const object of this.#store.list(this.#keys.compactions()))

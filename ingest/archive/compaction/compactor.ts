@@ -24,16 +24,13 @@ import { Rewriter } from "./rewriter.ts";
 const idlePollMs = 1_000;
 const removedAtOnce = 1_000;
 const maxTombstonesAgeMs = 60_000;
-/** For a date that keeps failing. */
 const maxBackoffMs = 24 * 3_600_000;
 
 /** What compaction needs of a shard. */
 export interface CompactedShard {
 	readonly number: number;
 	readonly index: LedgerIndex;
-	/** Why the shard isn't being archived; undefined when it is. */
 	readonly notReady: string | undefined;
-	/** Age of the oldest frame that was read and isn't archived. */
 	readonly lagSeconds: number;
 }
 
@@ -47,7 +44,6 @@ export interface CompactorOptions {
 	intervalMs: number;
 	/** A shard with a higher lag is behind, and compaction waits for it. */
 	maxLagSeconds: number;
-	/** Folder for temporary files. */
 	scratch: string;
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
@@ -136,7 +132,6 @@ export class Compactor {
 		}
 	}
 
-	/** Compacts a closed date. */
 	async compact(
 		shard: number,
 		due: DueDate,

@@ -27,10 +27,8 @@ export interface DateCompactionOptions {
 	idle: () => Promise<void>;
 }
 
-/** What the record says of an output's content. */
 type Output = Pick<CompactionOutput, "rows" | "bytes" | "sha256">;
 
-/** A downloaded object. */
 interface Input {
 	name: string;
 	file: string;

@@ -14,7 +14,6 @@ const bytesOfRowGroup = 16 * mib;
 /** DuckDB holds about 50 KB of metadata for each file. */
 const mostObjects = 2_000;
 
-/** How much some objects hold. */
 export interface Size {
 	objects: number;
 	rows: number;

@@ -22,7 +22,6 @@ export interface CompactionOutput {
 	name: string;
 	rows: number;
 	bytes: number;
-	/** SHA-256 of the object's content, hex. */
 	sha256: string;
 	/** The objects that it replaces. It holds exactly their events. */
 	inputs: string[];
@@ -54,7 +53,6 @@ export function readRecord(key: string, text: string): CompactionRecord {
 	return record;
 }
 
-/** The objects of a date that count. */
 export interface VisibleObjects<Original> {
 	originals: Original[];
 	outputs: CompactionOutput[];

@@ -23,7 +23,6 @@ export interface Contents extends Omit<Size, "objects"> {
 	hashes: bigint;
 }
 
-/** The rows don't fit into memory. */
 export class OutOfMemory extends Error {
 	override name = "OutOfMemory";
 }
@@ -58,7 +57,6 @@ export class Rewriter {
 		return new Rewriter(await Session.open(database, signal), directory);
 	}
 
-	/** A path for a new file. */
 	newFile(): string {
 		return join(this.#directory, `${this.#files++}.parquet`);
 	}

@@ -41,7 +41,6 @@ export interface CutRecord {
 /** An event's place in the stream: its frame's sequence, and its index in the frame. */
 export type EventPlace = [sequence: number, index: number];
 
-/** Identifies a frame of a stream. */
 export interface FrameMark {
 	/** JetStream message id. */
 	id: string;
@@ -58,13 +57,11 @@ export interface CutGroup {
 	lastEventTime: string;
 }
 
-/** The events of one of a cut's objects. */
 export interface GroupEvents {
 	group: CutGroup;
 	events: FrameEvent[];
 }
 
-/** A frame as read from the stream. */
 export interface StreamFrame {
 	sequence: number;
 	/** Stream time, milliseconds since the epoch. */

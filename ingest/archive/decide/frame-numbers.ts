@@ -1,6 +1,5 @@
 /** The known frame numbers of one receive process. JSON, as every cut record contains them. */
 export interface FrameNumbers {
-	/** The highest number stored or voided. */
 	highest: number;
 	/** Numbers up to `highest` that are neither stored nor voided yet, ascending. */
 	holes: Hole[];

@@ -49,7 +49,6 @@ export function resume(
 	return isDone ? { from: next } : { from: head.first, unfinished: head };
 }
 
-/** Where archiving resumes. */
 export interface Position {
 	from: number;
 	unfinished?: CutRecord;

@@ -66,7 +66,6 @@ export class DeletionSweep {
 
 export interface DeletionSweepOptions {
 	connection: NatsConnection;
-	/** How many servers hold NATS's buckets. */
 	replicas: number;
 	store: ObjectStore;
 	keys: ObjectKeys;

@@ -33,7 +33,6 @@ export class DeletionResponder {
 		});
 	}
 
-	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
 		this.#responder.close();
 	}
@@ -62,7 +61,6 @@ export class DeletionResponder {
 
 export interface DeletionResponderOptions {
 	connection: NatsConnection;
-	/** How many servers hold NATS's buckets. */
 	replicas: number;
 	shard: FlushableShard & { forgetDeleted(): void };
 	store: ObjectStore;

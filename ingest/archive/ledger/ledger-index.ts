@@ -43,7 +43,6 @@ export class LedgerIndex {
 		return index;
 	}
 
-	/** The newest known cut of each stream. */
 	get newestOfStream(): ReadonlyMap<string, CutEnds> {
 		return this.#newestOfStream;
 	}

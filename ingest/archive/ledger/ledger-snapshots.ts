@@ -42,7 +42,6 @@ export class LedgerSnapshots {
 		}
 	}
 
-	/** Writes a snapshot, and removes all but the newest {@link kept}. */
 	async write(shard: number, index: LedgerIndex): Promise<void> {
 		const times = [...index.sources()].map((source) => source.archivedThrough);
 		const time = times.sort().at(-1);
@@ -55,7 +54,6 @@ export class LedgerSnapshots {
 		await this.#store.remove((await this.#listed(shard)).slice(0, -kept));
 	}
 
-	/** Removes all snapshots of the shard. */
 	async clear(shard: number): Promise<void> {
 		await this.#store.remove(await this.#listed(shard));
 	}

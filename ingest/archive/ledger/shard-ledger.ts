@@ -37,7 +37,6 @@ export class ShardLedger {
 		for (const source of this.index.sources()) this.#unpublished.add(source);
 	}
 
-	/** Adds a cut whose objects are all in the store. */
 	learn(cut: CutRecord): void {
 		this.index.add(cut);
 		this.#cutsSinceSnapshot++;
@@ -47,7 +46,6 @@ export class ShardLedger {
 		}
 	}
 
-	/** Forgets the sources whose events are deleted. */
 	forgetDeleted(): void {
 		for (const source of this.index.sources())
 			if (this.#tombstones.has(source)) {

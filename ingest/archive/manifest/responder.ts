@@ -44,7 +44,6 @@ export class ManifestResponder {
 		});
 	}
 
-	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
 		this.#responder.close();
 	}

@@ -33,7 +33,6 @@ export class ArchiveMetrics {
 	/** With the label `enforced_by`, without `shard`. */
 	readonly retention: Gauge;
 
-	/** Each reading of the metrics calls `shards` and `backlogs`. */
 	constructor(
 		registry: Registry,
 		shards: () => Iterable<ObservedShard>,
@@ -161,7 +160,6 @@ export class ArchiveMetrics {
 		);
 	}
 
-	/** Counts a cut whose objects are all in the bucket. */
 	countCut(shard: number, cut: CutRecord): void {
 		this.cuts.inc({ shard });
 		this.repeatedFrames.inc({ shard }, cut.repeated.length);

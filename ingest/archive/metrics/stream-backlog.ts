@@ -5,7 +5,6 @@ import { framesSubject } from "../../../contracts/nats.ts";
 /** A reading of the metrics waits for NATS no longer than this. */
 const timeoutMs = 1_000;
 
-/** The frames in a shard's stream, which aren't archived yet. */
 export interface ShardBacklog {
 	shard: number;
 	frames: number;

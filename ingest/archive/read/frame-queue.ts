@@ -104,7 +104,6 @@ export class FrameQueue {
 		return this.#failure instanceof Alarm;
 	}
 
-	/** The frames read so far, in order and without gaps. */
 	peek(): readonly StreamFrame[] {
 		return this.#frames;
 	}

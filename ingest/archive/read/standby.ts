@@ -19,7 +19,6 @@ export interface OldestFrame {
 	sinceMs: number;
 }
 
-/** The oldest frame after another look at the stream. */
 export function lookedAgain(
 	before: OldestFrame | undefined,
 	sequence: number | undefined,

@@ -60,7 +60,6 @@ export class RequestFailure extends Error {
 		this.code = code;
 	}
 
-	/** The error as the answer carries it. */
 	toAnswer(): { code: string; message: string; retryable: boolean } {
 		const { code, message } = this;
 		return { code, message, retryable: requestErrors[code].retryable };

@@ -9,7 +9,6 @@ import type { FlushRequests } from "./flush-requests.ts";
 export interface FlushableShard {
 	readonly number: number;
 	readonly flushes: FlushRequests;
-	/** Why the shard isn't being archived; undefined when it is. */
 	readonly notReady: string | undefined;
 }
 

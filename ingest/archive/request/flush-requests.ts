@@ -6,7 +6,6 @@ export class FlushRequests {
 	#done = 0;
 	#stopped: Error | undefined;
 
-	/** Calls `onRequest` for each new request. */
 	constructor(onRequest: () => void) {
 		this.#onRequest = onRequest;
 	}
@@ -42,7 +41,6 @@ export class FlushRequests {
 		}
 	}
 
-	/** Everything through this sequence is archived. */
 	done(stream: string, sequence: number): void {
 		this.#stream = stream;
 		this.#done = sequence;

@@ -144,7 +144,6 @@ export class RetentionKeeper {
 }
 
 export interface RetentionKeeperOptions {
-	/** Publishes who removes events. */
 	tell?: (retention: RetentionState) => Promise<void>;
 	store: ObjectStore & LifecycleStore;
 	keys: ObjectKeys;

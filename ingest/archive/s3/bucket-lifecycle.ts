@@ -6,7 +6,6 @@ import {
 } from "@aws-sdk/client-s3";
 import { nameOf } from "./store-error.ts";
 
-/** All rules of the bucket. */
 export async function readLifecycleRules(
 	client: S3Client,
 	Bucket: string,
@@ -24,7 +23,6 @@ export async function readLifecycleRules(
 	}
 }
 
-/** Replaces all rules of the bucket. */
 export async function writeLifecycleRules(
 	client: S3Client,
 	Bucket: string,

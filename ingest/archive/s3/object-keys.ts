@@ -36,7 +36,6 @@ export class ObjectKeys {
 		return `${this.cutsOfStream(stream)}${sequence(first)}.json`;
 	}
 
-	/** Snapshots of the shard's ledgers. */
 	ledgersOfShard(shard: number): string {
 		return `${this.#prefix}ledgers/${shard}/`;
 	}
@@ -63,7 +62,6 @@ export class ObjectKeys {
 		return `${this.allEvents()}account=${account}/source=${sourceKey}/`;
 	}
 
-	/** The losses of a stream, or of all streams. */
 	losses(stream?: string): string {
 		return `${this.#prefix}losses/${stream === undefined ? "" : `${stream}/`}`;
 	}
@@ -72,12 +70,10 @@ export class ObjectKeys {
 		return `${this.losses(stream)}${id}.json`;
 	}
 
-	/** Says that a person accepts the loss. */
 	acceptance(stream: string, id: string): string {
 		return `${this.losses(stream)}${id}.accepted.json`;
 	}
 
-	/** Says that a source is deleted for good. */
 	tombstone({ account, sourceKey }: SourceName): string {
 		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;
 	}
@@ -99,7 +95,6 @@ export class ObjectKeys {
 		return `${this.#prefix}compactions/`;
 	}
 
-	/** Manifests of all Runs. */
 	allRuns(): string {
 		return `${this.#prefix}runs/`;
 	}
@@ -109,7 +104,6 @@ export class ObjectKeys {
 		return `${this.allRuns()}${uid}${signing > 1 ? `-${signing}` : ""}.json`;
 	}
 
-	/** Notes the days on which archive was at work. */
 	days(): string {
 		return `${this.#prefix}days/`;
 	}

@@ -15,7 +15,6 @@ export interface ObjectStore {
 		body: Uint8Array | string,
 		contentType: string,
 	): Promise<"created" | "exists">;
-	/** The object's content, or undefined if there is no object. */
 	get(key: string): Promise<string | undefined>;
 	/** Objects whose keys begin with `prefix`, in the order of their keys, beginning after the key `after`. */
 	list(prefix: string, after?: string): AsyncIterable<ListedObject>;

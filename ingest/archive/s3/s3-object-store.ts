@@ -33,7 +33,6 @@ import {
 } from "./s3-client.ts";
 import { isUnsupported, statusOf, storeError } from "./store-error.ts";
 
-/** A bucket of S3, or of an S3-compatible store. */
 export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	readonly #client: S3Client;
 	readonly #settings: ObjectStoreSettings;
@@ -151,7 +150,6 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		return this.#digest(key, file);
 	}
 
-	/** SHA-256 of an object's content, hex. Writes the content into `file` if it is given. */
 	#digest(key: string, file?: string): Promise<string | undefined> {
 		return this.#read(key, (body) => digest(body, file));
 	}

@@ -6,7 +6,6 @@ import type { ObjectStore } from "../s3/object-store.ts";
 
 const readsAtOnce = 32;
 
-/** The cut records in the bucket. */
 export class CutStore {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;

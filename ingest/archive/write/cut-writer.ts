@@ -8,7 +8,6 @@ import type { Tombstones } from "./tombstones.ts";
 
 const objectsAtOnce = 4;
 
-/** Writes the data objects of a decided cut. */
 export class CutWriter {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;

@@ -8,13 +8,10 @@ import {
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
-/** A loss as the bucket records it. */
 export type RecordedLoss = Loss & {
-	/** The alarm's message. */
 	what: string;
 	/** When archive found it, RFC 3339. */
 	found: string;
-	/** Absent until a person accepts the loss. */
 	acceptance?: Acceptance;
 };
 
@@ -60,7 +57,6 @@ export class LossStore {
 		return (await this.#get(key)) as Acceptance | undefined;
 	}
 
-	/** All accepted losses of a stream. */
 	async accepted(stream: string): Promise<AcceptedLoss[]> {
 		const losses: AcceptedLoss[] = [];
 		for await (const { acceptance, ...loss } of this.all(stream))

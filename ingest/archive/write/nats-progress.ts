@@ -27,7 +27,6 @@ export class NatsProgress {
 		this.#ledger = ledger;
 	}
 
-	/** Creates the two buckets if they are missing. */
 	static async open(
 		connection: NatsConnection,
 		replicas: number,

@@ -1,7 +1,6 @@
 import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
-/** Says that a source is deleted for good. */
 export interface Tombstone extends SourceName {
 	/** When the store took it, by the store's clock, milliseconds since the epoch. */
 	sinceMs: number;
@@ -48,7 +47,6 @@ export class Tombstones {
 		this.#readAtMs = atMs;
 	}
 
-	/** All tombstones in the store. */
 	async *read(): AsyncGenerator<Tombstone> {
 		for await (const object of this.#store.list(this.#keys.tombstones())) {
 			const tombstone = readTombstone(object);
