@@ -236,3 +236,54 @@ test("an endpoint in the operator's setting is allowed", () => {
 	});
 	expect(decide(state, now).map(({ type }) => type)).toContain("startCheck");
 });
+
+test("a Destination that is being deleted is left alone", () => {
+	const destination = destinationWith();
+	destination.metadata.deletionTimestamp = at;
+	expect(decide(stateWith({ destination }), now)).toEqual([]);
+});
+
+test("the result of another check's Pod does not count", () => {
+	const pod = podWith(succeeded);
+	pod.metadata.ownerReferences![0]!.uid = "earlier job";
+	const jobs = [jobThat("Complete")];
+	expect(statusIn(decide(stateWith({ jobs, pods: [pod] }), now))?.phase).toBe(
+		"Error",
+	);
+});
+
+test("another message of the same failure is reported again, and the same one is not", () => {
+	const failed = decide(
+		stateWith({ jobs: [jobThat("Failed")], pods: [podWith(busy)] }),
+		now,
+	);
+	const status = { ...statusIn(failed)!, lastCheck: { failures: 1 } };
+	const again = (message: string) =>
+		decide(
+			stateWith({
+				destination: destinationWith(status),
+				jobs: [jobThat("Failed")],
+				pods: [
+					podWith({
+						version: 1,
+						outcome: "Failed",
+						error: { code: "DestinationBusy", message, retryable: true },
+					}),
+				],
+			}),
+			now,
+		).map(({ type }) => type);
+	expect(again("in use by x")).toEqual(["writeStatus"]);
+	expect(again("in use by y")).toEqual(["writeStatus", "recordKubeEvent"]);
+});
+
+test("a repeated check that fails counts as another failure", () => {
+	const destination = failedTimes(1);
+	destination.status!.lastCheck!.time = "2026-03-01T11:00:00Z";
+	const jobs = [jobThat("Failed")];
+	const actions = decide(
+		stateWith({ destination, jobs, pods: [podWith(busy)] }),
+		now,
+	);
+	expect(statusIn(actions)?.lastCheck).toEqual({ hash, time: at, failures: 2 });
+});

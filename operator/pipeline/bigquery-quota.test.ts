@@ -13,8 +13,9 @@ function problemOf(
 	schedule: PipelineSchedule,
 	overwritePeriodDays: number,
 	destination = bigQueryOf(),
+	spec: Parameters<typeof pipelineOf>[0] = {},
 ) {
-	const pipeline = pipelineOf({ schedule, overwritePeriodDays });
+	const pipeline = pipelineOf({ schedule, overwritePeriodDays, ...spec });
 	const resolved = resolveTarget({
 		pipeline,
 		source: sourceOf(),
@@ -41,6 +42,7 @@ const manual: PipelineSchedule = { type: "Manual", timeZone: "UTC" };
 test.each([
 	["15 minutes, 14 days back", every("15m"), 14],
 	["each minute, today alone", cron("* * * * *"), 0],
+	["each 48 minutes, 49 days back: exactly 1,500", every("48m"), 49],
 	["by hand", manual, 30],
 ] as const)("%s is within BigQuery's quota", (_, schedule, days) => {
 	expect(problemOf(schedule, days)).toBeUndefined();
@@ -59,4 +61,9 @@ test.each([
 
 test("a DuckDB file has no quota", () => {
 	expect(problemOf(cron("* * * * *"), 30, destinationOf())).toBeUndefined();
+});
+
+test("a full reload makes one load job, whatever the overwrite period", () => {
+	const table = { columns: ["Body" as const], onIncompatible: "Fail" as const };
+	expect(problemOf(every("1m"), 30, bigQueryOf(), { table })).toBeUndefined();
 });

@@ -342,3 +342,34 @@ test("a schedule that would exceed BigQuery's quota creates no Run and says so",
 	);
 	expect(findCondition(conditions, "Ready")?.reason).toBe("TooManyLoadJobs");
 });
+
+test("a Pipeline that is being deleted is left alone", () => {
+	const pipeline = scheduled("2026-03-10T03:00:00Z");
+	pipeline.metadata.deletionTimestamp = "2026-03-10T12:00:00Z";
+	expect(decide(stateOf({ pipeline }), now)).toEqual([]);
+});
+
+test.each<[string, Partial<PipelineState>, boolean]>([
+	["its Source is as new", { source: withoutStatus(sourceOf()) }, true],
+	[
+		"its Destination is as new",
+		{ destination: withoutStatus(destinationOf()) },
+		true,
+	],
+	["its Source does not exist", { source: undefined }, false],
+	[
+		"it has a status",
+		{
+			pipeline: pipelineOf({}, { status: {} }),
+			source: withoutStatus(sourceOf()),
+		},
+		false,
+	],
+])("whether a new Pipeline keeps silent if %s", (_, changes, isSilent) => {
+	expect(decide(stateOf(changes), now).length === 0).toBe(isSilent);
+});
+
+function withoutStatus<T extends { status?: unknown }>(object: T): T {
+	const { status: _, ...rest } = object;
+	return rest as T;
+}

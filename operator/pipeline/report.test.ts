@@ -98,3 +98,13 @@ test("a slot is skipped and reported if a Run of another Pipeline has its name",
 	expect(written).not.toHaveProperty("status.activeRun");
 	expect(written).toMatchObject({ status: { phase: "Ready" } });
 });
+
+test("the name of another Run does not skip a slot", () => {
+	const pipeline = scheduled("2026-03-10T03:00:00Z");
+	const namesake = runOf("load-orders-1", undefined, {
+		spec: { pipelineRef: { name: "other" } },
+	});
+	expect(decide(stateOf({ pipeline, namesake }), now)).toEqual(
+		decide(stateOf({ pipeline }), now),
+	);
+});

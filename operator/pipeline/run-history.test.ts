@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
 import { ended } from "../../test/support/examples/pipeline-examples.ts";
-import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
+import {
+	layout,
+	pipelineOf,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
 import { runHistory } from "./run-history.ts";
 
 const second = "2026-03-10T01:00:00Z";
@@ -31,4 +35,25 @@ test("of Runs that ended in the same second, the younger was the last", () => {
 	older.metadata.creationTimestamp = "2026-03-10T00:59:00Z";
 	younger.metadata.creationTimestamp = "2026-03-10T00:59:01Z";
 	expect(runHistory(pipelineOf(), [older, younger]).lastRun?.name).toBe("a");
+});
+
+test("an older success does not replace a later one whose Run is deleted", () => {
+	const known = {
+		snapshotTime: "2026-03-10T12:00:00Z",
+		closedThrough: "2026-03-09",
+		layout,
+	};
+	const pipeline = pipelineOf({}, { status: { lastSuccess: known } });
+	const successAt = (snapshotTime: string) =>
+		runHistory(pipeline, [
+			runOf("r", {
+				phase: "Succeeded",
+				completionTime: snapshotTime,
+				snapshotTime,
+				closedThrough: "2026-03-08",
+				layout,
+			}),
+		]).lastSuccess?.snapshotTime;
+	expect(successAt("2026-03-10T11:00:00Z")).toBe(known.snapshotTime);
+	expect(successAt("2026-03-10T13:00:00Z")).toBe("2026-03-10T13:00:00Z");
 });

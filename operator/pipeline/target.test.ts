@@ -167,3 +167,17 @@ test.each([
 ])("the table of Pipeline %s with name %j is %s", (pipeline, wanted, name) => {
 	expect(tableNameOf(pipeline, wanted)).toBe(name);
 });
+
+test("a failure of an earlier spec leaves the Pipeline undecided, and one of this spec does not", () => {
+	const destination = destinationOf("files", "f.duckdb", failing);
+	const becauseAt = (generation: number) => {
+		const metadata = { ...destination.metadata, generation };
+		const resolved = resolveTarget({
+			...settled,
+			destination: { ...destination, metadata },
+		});
+		return "problem" in resolved ? resolved.problem.because : "none";
+	};
+	expect(becauseAt(1)).toBeUndefined();
+	expect(becauseAt(2)).toBe("undecided");
+});

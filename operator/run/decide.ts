@@ -189,7 +189,7 @@ export function decideStart(
 		closedThrough,
 		layout: target.layout,
 	};
-	const message = `${loadingMessage({ ...run, status: began })} into table "${target.tableName}".`;
+	const message = loadingMessage({ ...run, status: began }, target.tableName);
 	const { pipeline } = references!;
 	const leftMs = deadlineMs(pipeline, startTime) - now;
 	const job = {

@@ -215,6 +215,45 @@ test.each([
 	});
 });
 
+test("a Run whose Pipeline is gone, or that never started, is not renewed", () => {
+	for (const changes of [
+		{ references: undefined },
+		{ run: owned(runOf("r", { attempts: 1 })) },
+	])
+		expect(
+			statusOf(decide(stateOf({ ...expired, ...changes }), now)),
+		).toMatchObject({ phase: "Failed", error: { code: "ManifestExpired" } });
+});
+
+test("a Run is renewed only before its deadline", () => {
+	const phaseAt = (startTime: string) => {
+		const run = loading({ startTime });
+		return statusOf(decide(stateOf({ ...expired, run }), now)).phase;
+	};
+	expect(phaseAt("2026-03-31T11:00:01Z")).toBe("Pending");
+	expect(phaseAt("2026-03-31T11:00:00Z")).toBe("Failed");
+});
+
+test("attempts never go down when Pods are gone", () => {
+	const run = loading({ attempts: 3 });
+	const pods = [pod({ phase: "Running" })];
+	const state = { run, job: jobWith(), pods };
+	expect(statusOf(decide(stateOf(state), now)).attempts).toBe(3);
+});
+
+test("the status keeps what a Pod waited for while that Pod is being deleted", () => {
+	const pods = [waiting("ImagePullBackOff", "no such image")];
+	const before = stateOf({ run: loading(), job: jobWith(), pods });
+	const run = loading(statusOf(decide(before, now)));
+	const seen = (pod: Pod) =>
+		reasonOf(decide(stateOf({ run, job: jobWith(), pods: [pod] }), now));
+	const running = pod({ phase: "Running" });
+	expect(seen(running)).toBe("Loading");
+	const deletionTimestamp = "2026-03-31T12:00:00Z";
+	const leaving = { ...running.metadata, deletionTimestamp };
+	expect(seen({ ...running, metadata: leaving })).toBe("PodWaiting");
+});
+
 test("a Run's time begins when its Job starts", () => {
 	const status = statusOf(decideRefused(loading(), "A quota.", now));
 	expect(status.startTime).toBeUndefined();

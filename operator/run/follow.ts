@@ -33,7 +33,7 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 		? transition.progress(
 				run,
 				"Loading",
-				`${loadingMessage(run)}.`,
+				loadingMessage(run),
 				{ phase: "Running", attempts },
 				now,
 			)

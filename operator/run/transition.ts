@@ -108,12 +108,13 @@ export function tell(
 	return { type: "recordKubeEvent", severity, reason, message };
 }
 
-/** What a Run loads, as the beginning of a sentence. */
-export function loadingMessage({ status }: Run): string {
+/** What a Run loads, and into which table if that is given. */
+export function loadingMessage({ status }: Run, table?: string): string {
 	const { dates } = status ?? {};
+	const into = table === undefined ? "" : ` into table "${table}"`;
 	return dates
-		? `Loading ${dates.start} to ${dates.end}`
-		: "Loading no days, since the Source has no events in them";
+		? `Loading ${dates.start} to ${dates.end}${into}.`
+		: `Loading no days${into}: the Source has no events in the Run's dates.`;
 }
 
 /** When the time of a Run is over, all attempts together. */

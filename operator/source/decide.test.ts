@@ -357,3 +357,20 @@ test("a key whose events were deleted is never served again", () => {
 	});
 	expect(statusIn(actions)?.webhookURL).toBeUndefined();
 });
+
+test("adopted keys are reported only with the first status", () => {
+	const status = statusIn(decide(stateWith({ keysAdopted: true }), now))!;
+	const source = { ...sourceWith({ suspend: true }), status };
+	expect(
+		decide(stateWith({ source, keysAdopted: true }), now),
+	).not.toContainEqual(expect.objectContaining({ reason: "URLAdopted" }));
+});
+
+test("the same reason with another message is written without another KubeEvent", () => {
+	const failing = (publishTrouble: string, source = sourceWith()) =>
+		decide(stateWith({ source, published: undefined, publishTrouble }), now);
+	const source = { ...sourceWith(), status: statusIn(failing("timeout"))! };
+	expect(failing("closed", source).map(({ type }) => type)).toEqual([
+		"writeStatus",
+	]);
+});

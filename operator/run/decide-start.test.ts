@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { Run, RunStatus } from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { runOf } from "../../test/support/examples/resource-examples.ts";
+import {
+	jobWith,
+	owned,
+	reasonOf,
+	stateOf,
+	statusOf,
+	types,
+} from "../../test/support/examples/run-examples.ts";
+import { decide, decideRefused, decideStart } from "./decide.ts";
+
+const now = Date.parse("2026-03-31T12:00:00Z");
+const answer: ManifestAnswer = {
+	ok: true,
+	url: "http://s3/manifest",
+	snapshotTime: "2026-03-31T12:00:00Z",
+	closedThrough: "2026-03-30",
+	expiresAt: "2026-04-01T00:00:00Z",
+};
+const away: ManifestAnswer = {
+	ok: false,
+	error: { code: "X", message: "No S3.", retryable: true },
+};
+
+function start(given: ManifestAnswer, run: Run = owned(runOf("r"))) {
+	const state = stateOf({ run });
+	const asked = decide(state, now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	return decideStart(state, asked.target, given, now);
+}
+
+const runWith = (status: RunStatus) => owned(runOf("r", status));
+
+test("a Run that is being deleted is left alone, even with a Job", () => {
+	const run = owned(runOf("r"));
+	run.metadata.deletionTimestamp = "2026-03-31T12:00:00Z";
+	expect(decide(stateOf({ run }), now)).toEqual([]);
+	expect(decide(stateOf({ run, job: jobWith("Complete") }), now)).toEqual([]);
+});
+
+test.each([
+	["another controller", "argoproj.io/v1alpha1", "Workflow"],
+	["another group's Pipeline", "tekton.dev/v1", "Pipeline"],
+	["another kind of Tidemill's", "tidemill.dev/v1alpha1", "Source"],
+])("a Run that belongs to %s is adopted as well", (_, apiVersion, kind) => {
+	const run = runOf("r");
+	const uid = "uid-of-an-owner";
+	run.metadata.ownerReferences = [{ apiVersion, kind, name: "o", uid }];
+	const actions = decide(stateOf({ run }), now);
+	expect(types(actions)).toEqual(["adopt", "writeStatus", "askManifest"]);
+});
+
+test("a Run asks for new links only if it had a Job before", () => {
+	const asked = (run: Run) => decide(stateOf({ run }), now).at(-1);
+	expect(asked(owned(runOf("r")))).not.toHaveProperty("question.renew");
+	const before = runWith({ startTime: "2026-03-31T11:45:00Z" });
+	expect(asked(before)).toHaveProperty("question.renew", true);
+});
+
+test("archive's last refusal stays in the status while archive is asked again", () => {
+	const run = runWith(statusOf(start(away)));
+	expect(types(decide(stateOf({ run }), now))).toEqual(["askManifest"]);
+});
+
+test("a Run whose Source has no readable keys waits and asks nobody", () => {
+	const actions = decide(stateOf({ shard: undefined }), now);
+	expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
+	expect(reasonOf(actions)).toBe("ManifestUnavailable");
+	expect(JSON.stringify(actions)).toContain(
+		'The Secret with the keys of Source \\"orders\\" is missing or damaged.',
+	);
+});
+
+test.each([
+	["2026-03-31T12:00:00Z", 1_000],
+	["2026-03-31T11:59:56Z", 1_000],
+	["2026-03-31T11:59:00Z", 15_000],
+	["2026-03-31T11:56:00Z", 60_000],
+	["2026-03-31T02:00:00Z", 60_000],
+])("a Run of %s tries again in %d ms", (createdAt, afterMs) => {
+	const run = owned(runOf("r", undefined, { createdAt }));
+	const again = { type: "lookAgain", afterMs };
+	expect(start(away, run)).toContainEqual(again);
+	expect(decideRefused(run, "A quota.", now)).toContainEqual(again);
+});
+
+test("a Job that Kubernetes refuses is reported with a warning and tried again", () => {
+	const actions = decideRefused(owned(runOf("r")), "A quota.", now);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"recordKubeEvent",
+		"lookAgain",
+	]);
+	expect(statusOf(actions).phase).toBe("Pending");
+	expect(findCondition(statusOf(actions).conditions, "Complete")).toMatchObject(
+		{ reason: "JobNotStarted", message: "A quota." },
+	);
+	expect(actions[1]).toMatchObject({
+		severity: "Warning",
+		reason: "JobNotStarted",
+		message: "A quota.",
+	});
+});
+
+test.each([
+	["the whole time at first", undefined, 3600],
+	["what is left, in full seconds", "2026-03-31T11:15:00.500Z", 901],
+	["one second when there is nothing left", "2026-03-31T11:00:00Z", 1],
+	["one second when it is late", "2026-03-31T10:00:00Z", 1],
+])("a Job gets %s", (_, startTime, seconds) => {
+	const run = startTime ? runWith({ startTime }) : owned(runOf("r"));
+	const job = start(answer, run).find(({ type }) => type === "startJob");
+	expect(job).toMatchObject({
+		runJob: { job: { spec: { activeDeadlineSeconds: seconds } } },
+	});
+});
+
+test("a Run without days says so and starts a Job for them", () => {
+	const actions = start(answer);
+	expect(statusOf(actions)).not.toHaveProperty("dates");
+	expect(actions).toContainEqual({
+		type: "recordKubeEvent",
+		severity: "Normal",
+		reason: "RunStarted",
+		message:
+			'Loading no days into table "load_orders": the Source has no events in the Run\'s dates.',
+	});
+});
