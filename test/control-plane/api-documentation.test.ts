@@ -62,7 +62,7 @@ test.each(apiResources)(
 	},
 );
 
-test("the docs page asks nobody for anything", async () => {
+test("the docs page loads nothing from other hosts", async () => {
 	const response = await fetch(`${api.url}/docs`);
 	expect(response.headers.get("content-type")).toContain("text/html");
 	expect(response.headers.get("content-security-policy")).toContain(

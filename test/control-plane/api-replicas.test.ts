@@ -139,7 +139,7 @@ describe("a request with an Idempotency-Key", () => {
 		expect((await make(viewer, "/v1/destinations", "c")).status).toBe(403);
 	});
 
-	test("is not answered by what somebody else has made under its name", async () => {
+	test("is not answered with a resource that another request made under the same name", async () => {
 		await one("POST", "/v1/destinations", { name: "taken", ...duckDB });
 		const { status } = await one(
 			"POST",
@@ -207,7 +207,7 @@ describe("the rate limit", () => {
 		}
 	});
 
-	test("counts who has no token by address, and those who have apart from that", async () => {
+	test("counts callers without a token by address, apart from callers with one", async () => {
 		limit = 3;
 		const { url } = await startReplica(true);
 		const viewer = apiClient(url, tokens.viewer);

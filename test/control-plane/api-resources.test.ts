@@ -119,7 +119,7 @@ describe.each([
 
 test("a new source is answered with its URL as soon as the operator has issued it", async () => {
 	let attempts = 0;
-	// It waits for five seconds, in which a busy machine may not come to be the operator.
+	// The API waits five seconds; on a busy machine the operator may need longer.
 	await vi.waitFor(
 		async () => {
 			const name = `the-shop-${++attempts}`;
@@ -403,7 +403,7 @@ test.each([
 	},
 );
 
-test("who keeps a resource in step with a repository is named", async () => {
+test("the tool that keeps a resource in step with a repository is named", async () => {
 	await kubectlDone(
 		["apply", "--filename=-"],
 		JSON.stringify({

@@ -59,13 +59,13 @@ test("a run that is loading tells its progress and its log, and is followed to i
 	let log = "";
 	for await (const chunk of reader) {
 		log += chunk;
-		// Only now may the Pod go on: what stands above came while it ran.
+		// Only now may the Pod go on, so the lines above came while it ran.
 		if (log === `${progress(1, 10)}\n`) await finish();
 	}
 	expect(log).toBe(`${progress(1, 10)}\n${progress(3, 30)}\n`);
 });
 
-test("who follows a log is let go when the API stops, and sees that it is not the end", async () => {
+test("a caller that follows a log is let go when the API stops, and sees that the log goes on", async () => {
 	const finish = await startLoading("cut-off");
 	const stopped = await startApi();
 	const following = await vi.waitFor(async () => {

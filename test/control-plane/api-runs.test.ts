@@ -52,7 +52,7 @@ test.each(["a,b", "A", "a b", "", "a%2Cspec.x%3Dy"])(
 	},
 );
 
-test("a run is cancelled, twice as well, and not by who may only look", async () => {
+test("a run can be cancelled, also twice, but not with read permission only", async () => {
 	await byKubectl("to-cancel", "a");
 	const path = "/v1/runs/to-cancel/cancel";
 	expect((await viewer("POST", path)).status).toBe(403);
@@ -88,7 +88,7 @@ test("a run without a Pod has no log, and its progress is its status", async () 
 	expect((await viewer("GET", "/v1/runs/no-pod/logs?tail=0")).status).toBe(400);
 });
 
-test("logs are for who may read Pods' logs", async () => {
+test("logs need the permission to read Pods' logs", async () => {
 	await byKubectl("private", "a");
 	for (const part of ["logs", "progress"]) {
 		const { status, body } = await runner("GET", `/v1/runs/private/${part}`);

@@ -48,7 +48,7 @@ beforeAll(async () => {
 
 afterAll(() => api.api.close());
 
-describe("who the caller is", () => {
+describe("authentication", () => {
 	test("without a token the answer is 401 and says how to get one", async () => {
 		const response = await fetch(`${api.url}/v1/sources`);
 		expect(response.status).toBe(401);
@@ -193,7 +193,7 @@ describe("starting a run", () => {
 		expect(response.status).toBe(202);
 	});
 
-	test("is 403 for who may only look", async () => {
+	test("is 403 with read permission only", async () => {
 		const { status, body } = await post("/v1/pipelines/orders/run", "viewer");
 		expect(status).toBe(403);
 		expect(body.error.message).toContain('cannot create resource "runs"');

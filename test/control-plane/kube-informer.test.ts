@@ -125,7 +125,7 @@ test("when the apiserver has forgotten the version, a new list tells what was mi
 	await stop();
 });
 
-test("a list that breaks in the middle, since etcd has forgotten its version, is begun anew", async () => {
+test("a list starts again when etcd has compacted its version halfway", async () => {
 	const names = Array.from({ length: 501 }, (_, i) => `many-${i}`);
 	await Promise.all(
 		names.map((name) => admin.create(kinds.configMap, configMap(name))),
@@ -166,7 +166,7 @@ test("an apiserver that was killed is followed again when it is back", async () 
 	await stop();
 });
 
-test("who waits for an object that was last changed before the apiserver's start hears of its next change, and asks once more for that", async () => {
+test("a wait for an object that last changed before the apiserver started hears of its next change, and asks once more", async () => {
 	await admin.create(kinds.configMap, configMap("awaited", "old"));
 	const before = await admin.get(kinds.configMap, "awaited", namespace);
 	await admin.create(kinds.configMap, configMap("later"));

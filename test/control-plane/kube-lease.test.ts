@@ -10,7 +10,7 @@ const client = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const log = createLog("test");
 const wait = { timeout: 120_000, interval: 20 };
 const namespace = "default";
-/** For who must not lose the lease, however busy the machine is: it is lost after 20 s without a renewal. */
+/** A lease that survives a busy machine: it is lost after 20 s without a renewal. */
 const patientMs = 30_000;
 let name = "";
 let leading: string[] = [];
@@ -82,7 +82,7 @@ test("a leader whose request hangs stops as well", async () => {
 	expect(leading).toEqual([]);
 });
 
-test("a leader that was stopped for longer than its deadline writes nothing, before it has looked at the lease", async () => {
+test("a leader that was stopped for longer than its deadline writes nothing before it reads the lease", async () => {
 	const { election, outcome, stop } = candidate("one", client, 300_000);
 	const config = loadKubeConfig(inject("kubeconfig"));
 	const guarded = KubeClient.fromConfig(config, {

@@ -11,7 +11,7 @@ import { passingDirectory } from "../support/faults/passing-directory.ts";
 const { caData, ...cluster } = loadCluster(inject("kubeconfig"));
 const unauthorized = { name: "ApiError", status: 401 };
 
-test("a token is all that the apiserver hears of who asks", async () => {
+test("the apiserver learns about the caller from the token alone", async () => {
 	const client = tokenClients({ ...cluster, caData: caData! });
 	await expect(ask(client("not-a-token"))).rejects.toMatchObject(unauthorized);
 });

@@ -32,7 +32,7 @@ const settings = {
 	HEALTH_PORT: "0",
 };
 
-test("a malformed kubeconfig is named, and what it holds is not shown", async () => {
+test("a malformed kubeconfig is named without showing its content", async () => {
 	const KUBECONFIG = join(directory, "kubeconfig");
 	await writeFile(KUBECONFIG, "users: [{ name: u, user: { token: s3cret }");
 	const { exitCode, stdout, stderr } = await startTidemill(["operator"], {
@@ -60,7 +60,7 @@ test("a port for its health that is taken is named", async () => {
 	);
 });
 
-test("without NATS it lives, says what it waits for, and stops when told", async () => {
+test("without NATS it keeps running, says what it waits for, and stops when told", async () => {
 	const operator = startTidemill(["operator"], {
 		...settings,
 		KUBECONFIG: inject("kubeconfig"),

@@ -37,7 +37,7 @@ async function warningsOf(name: string): Promise<string[]> {
 		.map(({ reason }) => reason!);
 }
 
-test("a Pipeline that comes before what it refers to heals as that comes, and warns nobody", async () => {
+test("a Pipeline created before its Source and Destination becomes Ready with them, without a warning", async () => {
 	await scene.createPipeline("early", {
 		sourceRef: { name: "late" },
 		destinationRef: { name: "later" },

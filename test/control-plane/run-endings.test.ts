@@ -137,7 +137,7 @@ test("an evicted Pod is replaced, without taking a retry", async () => {
 	expect((await scene.statusOfRun("moves")).attempts).toBe(2);
 });
 
-test("a Job that somebody deletes ends its Run, and doesn't come back", async () => {
+test("deleting a Job ends its Run, and the Job does not come back", async () => {
 	await startRun("loses");
 	await vi.waitFor(async () => {
 		expect((await scene.statusOfRun("loses")).attempts).toBe(1);
@@ -148,7 +148,7 @@ test("a Job that somebody deletes ends its Run, and doesn't come back", async ()
 	expect(scene.questions).toHaveLength(1);
 });
 
-test("a Run that somebody deletes is an Event of its Pipeline, which goes on", async () => {
+test("deleting a Run leaves a Kubernetes event on its Pipeline, which goes on", async () => {
 	await startRun("goes");
 	const statusOf = async () =>
 		(await client.get<Pipeline>(pipelineKind, "p", scene.namespace))!.status;

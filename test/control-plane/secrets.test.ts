@@ -9,7 +9,7 @@ import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 
-/* A Secret comes to whoever refers to it by its label alone: when it gets one is noticed, and what to do is said. */
+/* Tidemill reads a Secret only if it has the label. It notices the label, and says how to set it. */
 
 /** Well before the half minute after which a missing Secret is looked for again: only its watch can tell so soon. */
 const soon = { timeout: 10_000, interval: 20 };
@@ -98,7 +98,7 @@ test.each(["Source", "Destination"] as const)(
 );
 
 test.each(["Source", "Destination"] as const)(
-	"a Secret that lacks the label when a %s refers to it is not read; labelled it is, and unlabelled not any more",
+	"a Secret without the label is not read for a %s; with the label it is, and without it again no longer",
 	async (kind) => {
 		const name = `before-${kind.toLowerCase()}`;
 		await world.apply(namespace, secretYaml(name));
@@ -116,7 +116,7 @@ test.each(["Source", "Destination"] as const)(
 );
 
 test.each(["Source", "Destination"] as const)(
-	"a Secret that comes after the %s without the label, and gets it then, is noticed each time",
+	"a Secret that comes after its %s is noticed without the label, with it, and when it goes",
 	async (kind) => {
 		const name = `after-${kind.toLowerCase()}`;
 		await world.apply(namespace, resourceYaml(kind, name));
@@ -131,7 +131,7 @@ test.each(["Source", "Destination"] as const)(
 );
 
 test.each(["Source", "Destination"] as const)(
-	"a Secret that is changed under a %s, long after that was looked at, is noticed",
+	"a change of a Secret is noticed long after its %s was reconciled",
 	async (kind) => {
 		const name = `labelled-${kind.toLowerCase()}`;
 		await change(name, { stringData: { value: "\u0001" } });
@@ -141,7 +141,7 @@ test.each(["Source", "Destination"] as const)(
 	},
 );
 
-test("of Secrets without the label nothing but metadata is asked for", () => {
+test("only the metadata of Secrets without the label is requested", () => {
 	const asked = world.proxy.requests.filter(
 		({ method, path, query }) =>
 			method === "GET" &&

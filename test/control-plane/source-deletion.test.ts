@@ -82,7 +82,7 @@ test("a Source with Retain leaves its events and its URL", async () => {
 	expect((await scene.createSource("retained", "Retain")).path).toBe(path);
 });
 
-test("nobody gets a deleted key by the Secret that held it", async () => {
+test("the Secret that held a deleted key does not bring the key back", async () => {
 	const { sourceKey } = await scene.createSource("copied");
 	const secret = await scene.operator.client.get(
 		kinds.secret,
@@ -105,7 +105,7 @@ spec: { type: Webhook }`,
 		);
 		await scene.says("copied", "KeyDeleted", namespace);
 	}
-	// Nor when NATS has forgotten who had it.
+	// Also when NATS has forgotten whose key it was.
 	const claims = await new Kvm(scene.operator.connection).open(bucket.claims);
 	await claims.purge(sourceKey);
 	await scene.operator.stopOperator();
@@ -182,7 +182,7 @@ test("while NATS is away the Source says so, and goes when it is back", async ()
 	await untilReady(scene.receiver);
 });
 
-test("who changes their mind to Retain waits no more, and the events stay", async () => {
+test("changing to Retain ends the wait, and the events stay", async () => {
 	const { sourceKey } = await scene.sourceWithEvent("undecided");
 	await scene.killArchive();
 	await scene.deletedAndSays("undecided", "DeletionWaitsForArchive");

@@ -219,7 +219,7 @@ test("signing secrets are in the route sealed, follow their Secrets, and rest wh
 	);
 });
 
-test("a Secret that changes is in the route, with nobody touching the Source", async () => {
+test("a changed Secret reaches the route without a change of the Source", async () => {
 	const labels = 'tidemill.dev/use: "true"';
 	await applyYaml(account, tokenYaml("quick", "first", labels));
 	await applyYaml(account, sourceYaml("watched", customToken("quick")));
@@ -341,7 +341,7 @@ test("what archive says of a Source is in its status", async () => {
 	}, soon);
 });
 
-test("a NATS that was built anew gets everything again", async () => {
+test("a NATS that lost its data gets everything again", async () => {
 	const before = await routesIn(fixture.connection);
 	expect(Object.keys(before.routes)).toContain("orders");
 	const kvm = new Kvm(fixture.connection);
@@ -361,7 +361,7 @@ test("it stops in order, and a later start finds everything as it was", async ()
 	expect(await fixture.stopOperator()).toBe(0);
 	await fixture.client.delete(sourceKind, "loud", account);
 	fixture.startOperator();
-	// What changed while nobody looked is seen.
+	// A change during the outage is seen.
 	await vi.waitFor(
 		async () => expect(await routeOf("loud")).toBeUndefined(),
 		soon,

@@ -119,7 +119,7 @@ test("a cut record that says something else than the stream stops the shard", as
 	expect(await archive.rows()).toEqual([]);
 });
 
-test("frames that were purged by somebody else stop the shard", async () => {
+test("frames that another client purged stop the shard", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archiveOne(archive);
 	await archive.publish([newEvent("2")]);

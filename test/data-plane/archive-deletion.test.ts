@@ -81,7 +81,7 @@ test("all events of a deleted source go, also those in the stream, and no others
 	await eventually(async () =>
 		expect(await archive.streamState()).toMatchObject({ messages: 0 }),
 	);
-	// Asked again, as after a crash of who asked.
+	// Ask again, as the operator does after a crash.
 	expect(await archive.askDeletion()).toEqual({ ...done, objects: 0 });
 });
 
@@ -189,7 +189,7 @@ test("the ledger of an archiver that hasn't heard of the deletion is not publish
 	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
 });
 
-test("a NATS that was built anew hears again that the source key is dead", async () => {
+test("a NATS that lost its data hears again that the source key is dead", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
 	await archive.askDeletion();
@@ -213,7 +213,7 @@ test("an archive that is killed amid many objects leaves the rest to the next", 
 	await ended;
 	void asked;
 	await archive.start();
-	// The gateway may be at what it was last asked for still.
+	// The gateway may still be busy with the last request.
 	await eventually(async () =>
 		expect(await archive.askDeletion()).toMatchObject(done),
 	);

@@ -57,7 +57,7 @@ test("what a restarted archive knows needs no cut record that a snapshot has tak
 	]);
 });
 
-test("`tidemill ledger rebuild` counts anew from the cut records, whatever the ledger and the snapshot say", async () => {
+test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger and the snapshot say", async () => {
 	const { archive, running } = await archiveWith("1", "2");
 	const { index } = running.shard;
 	const source = index.source("shop", archive.sourceKey)!;

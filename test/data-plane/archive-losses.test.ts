@@ -131,7 +131,7 @@ test("a shard that misses frames goes on without them once a person has accepted
 	await running.flush();
 	expect(await archive.bodies()).toEqual(["1", "3", "4"]);
 	expect(await alarmMetric(running)).toMatch(/} 0$/m);
-	// Who comes second is told who was first.
+	// The second one is told who was first.
 	const again = await shardCommand(
 		archive,
 		"accept-loss",
@@ -151,7 +151,7 @@ test("a shard that misses frames goes on without them once a person has accepted
 	expect(await archive.bodies()).toEqual(["1", "3", "4", "6"]);
 });
 
-test("sequences that somebody purged are given up once that is accepted, and no others", async () => {
+test("purged sequences are given up once the loss is accepted, and no others", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archiveNumbers(archive, 1);
 	const { streams } = await jetstreamManager(archive.connection);
@@ -183,7 +183,7 @@ test("sequences that somebody purged are given up once that is accepted, and no 
 	expect(await archive.bodies()).toEqual(["1", "4", "5"]);
 });
 
-test("a message that nobody can read is given up once it is purged and that is accepted; what came before it is archived", async () => {
+test("an unreadable message is given up once it is purged and the loss is accepted; earlier frames are archived", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.publish([newEvent("1")]);
 	await archive.publishBytes(Buffer.from("no frame"), "x");
@@ -244,7 +244,7 @@ test("a stream that was restored is given up by deleting it; what went with it i
 	expect(await archive.bodies()).toEqual(["1", "3", "4"]);
 });
 
-test("frames that somebody purges after their cut is decided and before its objects are written are missed by the next Run", async () => {
+test("after frames are purged between their cut and its objects, a Run fails and names the missing object", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await archive.publish([newEvent("1", { sourceKey })]);

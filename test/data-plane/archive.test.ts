@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers?.stop());
 
-test("events stand in objects by account, source and date, sorted, byte for byte", async () => {
+test("objects hold the events by account, source and date, sorted, byte for byte", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const noon = Date.UTC(2026, 10, 20, 12);
 	const bodies = [

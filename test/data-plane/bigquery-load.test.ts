@@ -144,7 +144,7 @@ test("a header that is captured from now on becomes a column, empty for older da
 	).toEqual([[null], ['ü"1"']]);
 });
 
-test("a table of somebody else is left alone unless it may be rebuilt", async () => {
+test("a table that Tidemill did not make is left alone unless it may be rebuilt", async () => {
 	const { manifest, load, rows, double } = await bigQueryFixture();
 	await double.warehouse.createTable({
 		tableReference: {

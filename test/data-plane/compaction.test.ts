@@ -113,7 +113,7 @@ test("a manifest that was made before the date was whole isn't renewed with even
 	);
 });
 
-test("an object that comes after its date was compacted stands for itself", async () => {
+test("an object that comes after the compaction of its date counts on its own", async () => {
 	const fixture = await CompactionFixture.open(servers, 4);
 	const compactor = fixture.compactor();
 	await compactor.look(Date.now(), fixture.signal);
@@ -162,7 +162,7 @@ test.each<[string, (fixture: CompactionFixture) => Promise<void>]>([
 		},
 	],
 	[
-		"something else stands where an output must",
+		"another object has the name of an output",
 		async ({ archive, due, outputKey }) => {
 			const { stream, first } = due().objects[0]!;
 			const url = await archive.store.presign(

@@ -167,7 +167,7 @@ test("a full stream is 503, and the frame after it names the numbers that were r
 	});
 });
 
-test("a stream made anew gets numbers from 1 on, by a process of its own", async () => {
+test("a recreated stream gets frame numbers from 1 on, under a new process id", async () => {
 	const { admin, url, stream, receiver } = await start();
 	expect((await sendJSON(url, "1")).status).toBe(200);
 	const [before] = await readFrames(admin, stream);

@@ -108,7 +108,7 @@ test("while NATS is away events are 503, and URLs stay known", async () => {
 	await untilStatus(later, 200);
 });
 
-test("while NATS is there the routes' age is looked at again and again; while it is away they grow old", async () => {
+test("the routes stay current while NATS is there, and grow old while it is away", async () => {
 	await open();
 	const age = () => metric(receiver, "tidemill_receive_routes_age_seconds");
 	const untilYounger = async () => {

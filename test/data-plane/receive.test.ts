@@ -366,7 +366,7 @@ test("events come by POST alone", async () => {
 	});
 });
 
-test("a source with a token takes events with the token, wherever it stands, and no others", async () => {
+test("a source with a token takes events with the token in any of its places, and no others", async () => {
 	const url = await newURL({
 		authorization: {
 			type: "CustomToken",
@@ -391,7 +391,7 @@ test("a source with a token takes events with the token, wherever it stands, and
 	expect((await stored(url)).size).toBe(3);
 });
 
-test("a suspended source refuses events, but tells so only to who may send them", async () => {
+test("a suspended source refuses events, and says so only to authorized senders", async () => {
 	const url = await newURL({
 		suspended: true,
 		authorization: { type: "CustomToken", digests: [hash("sha256", "t")] },

@@ -36,7 +36,7 @@ afterAll(async () => {
 	await rm(directory, { recursive: true });
 });
 
-/** The gateway behind a certificate of an authority that nobody knows. */
+/** The gateway behind the certificate of a private authority. */
 async function startPrivate() {
 	const { apiserver: tls, ca } = await ensurePki(join(directory, "pki"));
 	const proxy = await S3Proxy.start(servers.s3, tls);
@@ -76,7 +76,7 @@ test("with S3_CA_FILE, events reach a store of a private authority, and a Run's 
 	]);
 });
 
-test("with S3_FORCE_PATH_STYLE=false the bucket stands in the host's name, for archive and in what a Run's Job is given", async () => {
+test("with S3_FORCE_PATH_STYLE=false the host name has the bucket, for archive and in the links of a Run's Job", async () => {
 	const { bucket, endpoint } = servers.s3;
 	const { port } = new URL(endpoint);
 	const preload = join(
@@ -162,7 +162,7 @@ test("temporary credentials are sent with their session token", async () => {
 	);
 });
 
-test("a role of the service account is used, and its token read anew when the credentials are about to end", async () => {
+test("a role of the service account is used, and its token is read again before the credentials expire", async () => {
 	const { proxy, tls, caFile } = await startPrivate();
 	// The SDK renews what ends within five minutes.
 	const sts = await startSts(tls, servers.s3, 60);

@@ -26,7 +26,7 @@ afterAll(() => servers?.stop());
 
 const webhooks = 40;
 
-/** Sends webhooks one after the other, each of which becomes a cut; the ids and bodies that they must stand with. */
+/** Sends webhooks one by one, so that each becomes a cut. Returns the ids and bodies that the table must have. */
 async function sendWebhooks(archive: ArchiveFixture) {
 	const routes = new TestRoutes(archive.connection);
 	const { sourceKey, shard } = archive;
@@ -45,7 +45,7 @@ async function sendWebhooks(archive: ArchiveFixture) {
 	return sent.sort();
 }
 
-test("webhooks of a day are the same table before its compaction, after it, and while what it replaced is removed", async () => {
+test("a day gives the same table before its compaction, after it, and while the replaced objects are removed", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const running = await archive.start({ maxBytes: 1 });
 	const sent = await sendWebhooks(archive);

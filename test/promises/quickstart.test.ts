@@ -34,7 +34,7 @@ afterAll(() => local?.stop());
 
 const ways = Object.values(serialisations);
 
-/** Request bodies, their types, and what must stand in the table. */
+/** Request bodies, their types, and the body that the table must have. */
 const requests = [
 	...githubPayloads().map(({ value }, index) =>
 		json(ways[index % ways.length]!(value)),

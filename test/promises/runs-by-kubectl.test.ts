@@ -76,7 +76,7 @@ test("kubectl wait sees Sources, Destinations, Pipelines and TrackingPlans becom
 		expect(await condition(name, "Ready")).toContain("condition met");
 });
 
-test("a Run of kubectl create is Complete with what it loaded", async () => {
+test("a Run made with kubectl create becomes Complete and says what it loaded", async () => {
 	const run = await createRun();
 	expect(await condition(run, "Complete")).toBe(`${run} condition met\n`);
 	expect(await statusOf(run)).toMatchObject({
@@ -108,7 +108,7 @@ test("spec.dates loads just these days", async () => {
 	expect(await orders()).toHaveLength(2);
 });
 
-test("spec.dates of which nothing is kept any more is Failed, and says which days are", async () => {
+test("a Run for dates that are no longer retained fails, and says which dates are", async () => {
 	const run = await createRun(
 		', dates: { start: "2020-01-01", end: "2020-01-02" }',
 	);

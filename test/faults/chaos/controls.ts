@@ -136,7 +136,7 @@ export const controls: Control[] = [
 		return { name, rows, bytes, sha256, inputs };
 `,
 		faults: [killed("record", "before")],
-		// There is no manifest any more that has all events.
+		// No manifest has all events any longer.
 		red: ["table"],
 	},
 ];
@@ -145,7 +145,7 @@ function killed(point: Point, when: When): Fault {
 	return { kind: "kill", part: "self", forMs: 0, at: { point, when, nth: 1 } };
 }
 
-/** The code with the control's edit, in a folder to be removed. Throws when the edit doesn't fit the code any more. */
+/** Copies the code with the control's edit into a folder that the caller removes. Throws when the edit no longer fits. */
 export async function codeWith(control: Control): Promise<string> {
 	const text = await edited(control);
 	const directory = await temporaryDirectory("control");

@@ -15,7 +15,7 @@ export type Part =
 	| "s3"
 	| "load";
 
-/** When a fault strikes: after so many more acknowledged events, or at the nth time that a step is come to. */
+/** When a fault strikes: after so many more acknowledged events, or at the nth time that a step is reached. */
 export type Moment =
 	| { acknowledged: number }
 	| { point: Point; when: When; nth: number };
@@ -209,7 +209,7 @@ function stop(part: Part, at: Moment, random: Random): Fault {
 	return { kind: "stop", part, forMs: duration(1_500, random), at };
 }
 
-/** Every other time for so long that the other archive, which stands by, takes the shard over meanwhile. */
+/** Every other time long enough that the standby archive takes the shard over. */
 function sleep(at: Moment, random: Random): Fault {
 	const forMs =
 		random() < 0.5 ? duration(1_500, random) : 3_500 + upTo(2_000, random);
@@ -239,7 +239,7 @@ function at(point: Point, when: When, random: Random): PointMoment {
 	return { point, when, nth: upTo(mostTimes(point), random) };
 }
 
-/** How often a step is come to for certain; two dates are compacted at least. */
+/** How often a step is certainly reached; at least two dates are compacted. */
 function mostTimes(point: Point): number {
 	if (point === "publish") return 40;
 	const points: readonly Point[] = compactionPoints;

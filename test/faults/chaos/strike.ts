@@ -64,7 +64,7 @@ async function at(
 		try {
 			const { verdict, heal } = await act(by);
 			healed = heal?.();
-			// Both are looked at below, perhaps later.
+			// Both are awaited below.
 			healed?.catch(() => undefined);
 			hasStruck.resolve();
 			return verdict;
@@ -84,7 +84,7 @@ async function come(
 	sprung: Promise<void>,
 ): Promise<void> {
 	await eventually("fault", () =>
-		isSet() ? `nobody has come to ${point} ${when} #${nth}` : undefined,
+		isSet() ? `no process has reached ${point} ${when} #${nth}` : undefined,
 	);
 	await sprung;
 }

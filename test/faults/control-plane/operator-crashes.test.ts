@@ -51,7 +51,7 @@ test("killed after any of its writes, the next operator ends with one Run and on
 			// A Lease is renewed the more often, the slower the machine is.
 			const isStep = isWrite(request) && !/\/leases\b/.test(request.path);
 			if (!isStep || writes++ < index) return undefined;
-			// Done, and nobody hears of it.
+			// The write is done, and no answer arrives.
 			operator.child.kill("SIGKILL");
 			return new Promise(() => {});
 		};
@@ -120,7 +120,7 @@ test("a leader that was stopped for longer than its lease starts nothing when it
 	await made.wasOnly(run);
 });
 
-test("a leader whose lease has run out by its clock starts nothing, before it has looked at the lease", async () => {
+test("a leader whose lease has run out by its own clock starts nothing before it reads the lease", async () => {
 	const [namespace = ""] = await world.settledNamespaces(1);
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
@@ -136,7 +136,7 @@ test("a leader whose lease has run out by its clock starts nothing, before it ha
 		},
 	});
 	await request;
-	// It doesn't look at the lease any more: a renewal by the new clock would be as good as any.
+	// Keep it from the lease: a renewal by the new clock would be valid.
 	world.proxy.onRequest = ({ path }) =>
 		/\/leases\//.test(path) ? new Promise(() => {}) : undefined;
 	// More than the two thirds after which it may not write, and less than its timers need to tell.

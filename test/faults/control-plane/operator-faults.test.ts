@@ -97,7 +97,7 @@ test("when all watches are cut, they go on where they were", async () => {
 	expect(reads.every(({ query }) => query.has("watch"))).toBe(true);
 });
 
-test("a status that was thought out over an old state is refused, and thought out anew", async () => {
+test("a status computed from an old state is refused, and computed again", async () => {
 	const path = "/sources/contested/status";
 	let isFirst = true;
 	world.proxy.onRequest = async (request) => {
@@ -146,7 +146,7 @@ test("looking again at what hasn't changed writes nothing", async () => {
 	}, soon);
 	operator.child.kill("SIGTERM");
 	expect((await operator.ended).exitCode).toBe(0);
-	// Everything is looked at by an operator that knows nothing, and then again since somebody wrote a label.
+	// A new operator reconciles everything, and again after the change of a label.
 	const seen = world.proxy.requests.length;
 	startOperator();
 	await reconciled(1);

@@ -35,7 +35,7 @@ afterAll(async () => {
 	await controlPlane?.stop();
 });
 
-/** Kills the apiserver when it has done the first request that is meant, of which nobody hears then. */
+/** Kills the apiserver after it has carried out the first matching request, and before it answers. */
 function dieAfter(isMeant: (request: SeenRequest) => boolean): Promise<void> {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	let isDone = false;
@@ -130,7 +130,7 @@ async function says(operator: TidemillProcess, words: string): Promise<void> {
 	await vi.waitUntil(() => said.includes(words), wait);
 }
 
-test("an etcd that was compacted while the operator was cut off: it lists anew and finds what has changed", async () => {
+test("after a compaction of etcd that it missed, the operator lists again and finds the changes", async () => {
 	const [namespace = ""] = await world.namespaces(1);
 	const source = (name: string) => `
 apiVersion: tidemill.dev/v1alpha1

@@ -42,7 +42,7 @@ test("an operator that is killed after any of its writes leaves the rest of a de
 			const isOfSource = request.path.includes("/gone");
 			if (!isWrite(request) || !isOfSource || writes++ < index)
 				return undefined;
-			// Done, and nobody hears of it.
+			// The write is done, and no answer arrives.
 			killed ??= scene.operator.killOperator();
 			return new Promise(() => {});
 		};

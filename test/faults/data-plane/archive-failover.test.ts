@@ -34,7 +34,7 @@ async function pass(archive: ArchiveFixture, body: string): Promise<void> {
 	);
 }
 
-test("one of two archivers of a shard does the work; the other stands by, and is ready", async () => {
+test("one of two archivers of a shard does the work; the other is on standby, and is ready", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const both = [
 		await archive.start({ maxAgeMs: 50 }),
@@ -47,7 +47,7 @@ test("one of two archivers of a shard does the work; the other stands by, and is
 		bodies.push(String(bodies.length));
 		await pass(archive, bodies.at(-1)!);
 	};
-	// Whoever loses the race for a cut stands by.
+	// The one that loses the race for a cut goes on standby.
 	await eventually(async () => {
 		await passOne();
 		expect((await all("active")).toSorted()).toEqual([0, 1]);

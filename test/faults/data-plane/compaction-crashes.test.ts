@@ -95,7 +95,7 @@ test("two compactors at once, and one that knows fewer objects, agree on one rec
 	expect(await lake.bodies()).toEqual(fixture.bodies);
 	await fixture.recordedDaysAgo(2);
 	await fixture.compactor().look(Date.now(), signal);
-	// Whichever won: what the others wrote is gone, and what stands holds all.
+	// Whichever won: the outputs of the others are gone, and those that are left hold all events.
 	const replaced = records[0].outputs[0]!.inputs.length;
 	expect(await fixture.names()).toHaveLength(1 + 12 - replaced);
 	expect(await loadedBodies(await fixture.manifest())).toEqual(fixture.bodies);

@@ -58,7 +58,7 @@ test.each<[string, ...Parameters<TcpProxy["stallAt"]>]>([
 	["as its claim was written", claimWritten, "after"],
 	["before its frame was published", framePublished, "before"],
 ])(
-	"a receiver killed %s: repeats wait until nothing can come any more, then one takes the id over",
+	"after a receiver is killed %s, repeats wait until its event can no longer arrive; then one takes the id over",
 	async (_, ...at) => {
 		const fixture = await IdempotencyFixture.start();
 		const source = await fixture.source();

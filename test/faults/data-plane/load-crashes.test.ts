@@ -26,7 +26,7 @@ async function replacement() {
 	return { ...fixture, next: await generation("new", 20_000) };
 }
 
-/** Strikes once, at a moment that doesn't rest on who is faster. */
+/** Strikes once, at a moment that doesn't depend on which process is faster. */
 type Strike = (
 	fixture: LoadFixture & { next: Manifest },
 	signal: NodeJS.Signals,

@@ -31,7 +31,7 @@ interface Answer {
 	answeredMs: number;
 }
 
-/** Sends on connections that stand, each its next when the last is answered, until told to stop. */
+/** Sends on open connections, each request after the answer to the one before, until told to stop. */
 async function sendUntil(
 	url: string,
 	answers: Answer[],

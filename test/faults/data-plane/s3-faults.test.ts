@@ -215,7 +215,7 @@ test("a store without conditions on objects in parts is given them whole", async
 	const large = `${key}-large`;
 	expect(await store.putNewFile(large, largeFile, "x/y")).toBe("created");
 	expect(proxy.requests.map(({ method }) => method)).not.toContain("POST");
-	// Of other content: the gateway may break off what it refuses, and its own it would know again.
+	// With other content: the gateway may reset a request that it refuses, and it accepts its own content again.
 	const other = join(directory, "other");
 	await writeFile(other, randomBytes(33 * mib));
 	expect(await store.putNewFile(large, other, "x/y")).toBe("exists");

@@ -106,7 +106,7 @@ test.each<[string, CompactionScenario, Partial<CompactionRules>, RegExp]>([
 		/finds event . [02] times/,
 	],
 	[
-		"a record that stands is written over",
+		"an existing record is overwritten",
 		twoUnlike,
 		{ isRecordKept: false },
 		/finds event . 0 times|misses/,
@@ -135,7 +135,7 @@ test.each<[string, CompactionScenario, Partial<CompactionRules>, RegExp]>([
 		/a Run finds event a 2 times/,
 	],
 	[
-		"new links lead to whatever stands now",
+		"new links lead to the current objects",
 		oneLate,
 		{ sameEvents: visibleObjects },
 		/a Run finds event . [12] times/,

@@ -23,7 +23,7 @@ export interface CompactionRules {
 	hasOutlivedReaders: typeof hasOutlivedReaders;
 	/** Reads the date's record. */
 	recordOf(world: DateWorld): CompactionRecord | undefined;
-	/** A record that stands is left (`If-None-Match: *`). */
+	/** An existing record is kept (`If-None-Match: *`). */
 	isRecordKept: boolean;
 	hasRandomNames: boolean;
 	/** A reader of the lake asks for the record before it lists. */
@@ -93,7 +93,7 @@ export function compactorStep(
 	};
 	switch (compactor.at) {
 		case "read":
-			// What isn't there any more ends it; it looks anew.
+			// A missing object ends it; it looks again.
 			if (!inputs!.every((input) => input in objects))
 				return [world, { at: "look", life: compactor.life }];
 			return [world, { ...compactor, at: "write" }];
@@ -210,7 +210,7 @@ function load(world: DateWorld, reader: ModelReader): [DateWorld, ModelReader] {
 		: [{ ...world, fault: `a ${reader.kind} misses ${name}` }, reader];
 }
 
-/** A Run's links run out, and it begins anew with new ones to the same events. */
+/** A Run's links run out, and it starts again with new ones to the same events. */
 export function renew(
 	world: DateWorld,
 	reader: ModelReader,
@@ -250,7 +250,7 @@ function namesOf({ originals, outputs }: VisibleObjects<string>): string[] {
 	return [...outputs.map(({ name }) => name), ...originals];
 }
 
-/** Its links no longer work, or it was told to be done by now; or nothing is promised any more. */
+/** Its links have expired, its time is over, or the date is no longer retained. */
 function isOver(world: DateWorld, { since }: ModelReader): boolean {
 	return world.isExpired || world.tick - since! >= 2;
 }

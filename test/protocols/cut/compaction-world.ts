@@ -16,7 +16,7 @@ export interface DateWorld {
 	crashesLeft: number;
 	/** What is yet to happen once, at any moment; see {@link file://./compaction-model.ts}. */
 	turnsLeft: Turn[];
-	/** Retention has taken the date; nobody is promised anything any more. */
+	/** Retention has removed the date, so no reader is promised anything. */
 	isExpired: boolean;
 	/** What is wrong, once something is. */
 	fault?: string;
@@ -53,6 +53,6 @@ export interface ModelReader {
 	/** What it is yet to read. */
 	names?: string[];
 	found?: string;
-	/** How often its links may run out, so that it begins anew with others. */
+	/** How often its links may run out, so that it starts again with new ones. */
 	renewals: number;
 }

@@ -88,7 +88,7 @@ test.each<[string, Scenario, number]>([
 		20_000,
 	],
 	[
-		"with two archivers and a stream made anew, into which a frame is repeated",
+		"with two archivers and a recreated stream, into which a frame is repeated",
 		recreated,
 		20_000,
 	],
@@ -103,7 +103,7 @@ test.each<[string, Scenario, number]>([
 		5_000,
 	],
 	[
-		"with two archivers, and frames purged by somebody, of which one is accepted as lost",
+		"with two archivers and two purged frames, of which one is accepted as lost",
 		purgedTwice,
 		10_000,
 	],
@@ -124,7 +124,7 @@ test.each<[string, Scenario, number]>([
 
 test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 	[
-		"a cut record that stands isn't followed",
+		"an existing cut record isn't followed",
 		twoArchivers,
 		{ followsRecords: false },
 		/nowhere|in 2 objects/,

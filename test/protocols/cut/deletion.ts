@@ -9,7 +9,7 @@ interface Step {
 
 /**
  * The steps of ingest/archive/deletion/responder.ts for source B, and the sweep. Nobody tells an archiver at work of the
- * deletion: each learns of it when it begins anew.
+ * deletion: each learns of it when it starts again.
  */
 export function deletionSteps(
 	world: World,

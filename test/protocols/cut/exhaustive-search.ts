@@ -2,7 +2,7 @@ export interface Search<State> {
 	start: State;
 	/** What may happen next, each with a name and the state that it leads to. None when the system is at rest. */
 	next(state: State): { name: string; state: State }[];
-	/** What is wrong with this state, if anything; `isAtRest` when nothing happens by itself any more. */
+	/** What is wrong with this state, if anything. `isAtRest`: only optional steps are left. */
 	fault(state: State, isAtRest: boolean): string | undefined;
 	/** Steps that the world may take or leave: a state with no others is at rest. */
 	isOptional(step: string): boolean;

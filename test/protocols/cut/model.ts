@@ -235,7 +235,7 @@ function isAtCut({ at }: ModelArchiver): boolean {
 	);
 }
 
-/** NATS was started anew: who has read frames has them, and can't read on. */
+/** NATS was recreated: archivers keep the frames that they have read, and can't read on. */
 function readersGone({ archivers }: World): ModelArchiver[] {
 	return archivers.map((archiver) =>
 		archiver.frames ? { ...archiver, isReaderGone: true } : archiver,

@@ -42,7 +42,7 @@ test.each<[string, Scenario, number]>([
 	["with three requests", threeRequests, 10_000],
 	["with a crash, and events of others", busy, 20_000],
 ])(
-	"a key is one row, and nobody is told otherwise, in every way %s",
+	"a key is one row, and no answer says otherwise, in every way %s",
 	(_, scenario, atLeast) => {
 		const { fault, states } = searchAll(everyWayOf(scenario));
 		expect(fault).toBeUndefined();
@@ -115,7 +115,7 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 		/two rows/,
 	],
 	[
-		"who takes over gives the event an id of its own",
+		"a takeover gives the event a new id",
 		late,
 		{
 			claimed: (event, claim, times, before) => ({

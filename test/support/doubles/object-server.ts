@@ -64,5 +64,5 @@ export async function startObjectServer(): Promise<ObjectServer> {
 	return store;
 }
 
-/** What must never stand in a log or a result. */
+/** The secret part of each link, which no log and no result may contain. */
 export const signature = "s3cr3t-signature";

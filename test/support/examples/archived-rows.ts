@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { temporaryDirectory } from "../servers/test-server.ts";
 
-/** A row as it stands in an object. */
+/** A row of an object. */
 export interface ArchivedRow {
 	key: string;
 	event_id: string;
@@ -15,7 +15,7 @@ export interface ArchivedRow {
 	violations: string | null;
 }
 
-/** The rows of one object, in the order in which they stand there. */
+/** The rows of one object, in their order there. */
 export async function readArchivedRows(
 	bytes: Buffer,
 ): Promise<Omit<ArchivedRow, "key">[]> {

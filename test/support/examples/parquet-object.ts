@@ -16,7 +16,7 @@ export interface ObjectEvent {
 	headers?: Record<string, string>;
 }
 
-/** The bytes of one object as archive writes it (design §5). */
+/** The bytes of one object, in the format that archive writes. */
 export async function parquetObject(
 	date: string,
 	events: ObjectEvent[],

@@ -8,7 +8,7 @@ import {
 	sourceOf,
 } from "./resource-examples.ts";
 
-/** What a decision about a Pipeline rests on, and what it came to, for tables of decisions. */
+/** Inputs and results of decisions about a Pipeline, for tables of decisions. */
 
 export const nowMs = Date.parse("2026-03-10T12:34:56Z");
 export const hourly = {

@@ -17,7 +17,7 @@ import {
 	sourceOf,
 } from "./resource-examples.ts";
 
-/** What a decision about a Run rests on, and what it came to, for tables of decisions. */
+/** Inputs and results of decisions about a Run, for tables of decisions. */
 
 const pipeline = pipelineOf();
 

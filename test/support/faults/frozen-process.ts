@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * SIGSTOP. Settles when no thread of the process does anything any more: one that is in the middle of a write ends that
- * first, so that what a disk holds would change under who looks at it right after the signal.
+ * SIGSTOP. Settles when every thread of the process has stopped. A thread in the middle of a write finishes it first, so
+ * a disk may still change right after the signal.
  */
 export async function freeze(pid: number): Promise<void> {
 	process.kill(pid, "SIGSTOP");

@@ -37,7 +37,7 @@ export class MovedClock {
 		for (;;) {
 			const { status, json } = await sendJSON(url, body);
 			if (status === 200) return json.event_id;
-			// The route may be on its way still; and it may have looked at NATS's clock while its own was set.
+			// The route may still be on its way, or receive compared its clock with NATS's while the test moved it.
 			const mayPass = status === 404 || status === 503;
 			if (!mayPass || Date.now() > deadline)
 				throw new Error(`receive answered ${status}: ${JSON.stringify(json)}`);

@@ -53,7 +53,7 @@ export class ApiserverProxy {
 		return proxy;
 	}
 
-	/** For who goes through the proxy. */
+	/** For clients that go through the proxy. */
 	get kubeConfig(): KubeConfig {
 		const { port } = this.#server.address() as AddressInfo;
 		const config = new KubeConfig();

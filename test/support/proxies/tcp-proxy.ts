@@ -49,7 +49,7 @@ export class TcpProxy {
 		for (const socket of this.#sockets) socket.destroy();
 	}
 
-	/** Connections stay, but nothing comes through any more. */
+	/** Connections stay open, but no bytes pass. */
 	stall(): void {
 		for (const socket of this.#sockets) {
 			socket.unpipe();

@@ -10,7 +10,7 @@ export interface GatewayKeys {
 
 /**
  * The gateway has no sessions: of a request with a session token, the headers as its own user would have sent them, signed
- * anew (AWS Signature Version 4, "Create a signed AWS API request").
+ * again (AWS Signature Version 4, "Create a signed AWS API request").
  */
 export function withoutSession(
 	{

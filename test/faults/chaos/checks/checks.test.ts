@@ -125,7 +125,7 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	],
 	[
 		"date",
-		"an event stands in the date before",
+		"an event has the date before",
 		({ rows }) => Object.assign(rows[2]!, { date, object: objectOf(date, 8) }),
 	],
 	[
@@ -182,7 +182,7 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	["objects", "an object is of no cut", ({ cuts }) => cuts[1]!.groups.pop()],
 	[
 		"objects",
-		"an event of the next cut stands in this one's object",
+		"an event of the next cut is in this one's object",
 		({ rows }) => Object.assign(rows[3]!, { object: objectOf(nextDate, 8) }),
 	],
 ])("%s is found broken when %s", (check, _, spoil) => {
@@ -199,7 +199,7 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	],
 	[
 		"objects",
-		"an object stands that has a record's place",
+		"an object has a record's place",
 		({ rows }) => Object.assign(rows[3]!, { object: objectOf(nextDate, 10) }),
 	],
 	["objects", "there is no record", ({ compactions }) => compactions.pop()],

@@ -18,7 +18,7 @@ export interface ObjectRow extends PlainRow {
 	timestampMs: number;
 }
 
-/** What a seed sent, and what it left in the bucket and in the stream. */
+/** The events of a seed, and what it left in the bucket and in the stream. */
 export interface Remains {
 	sent: Sent;
 	rows: ObjectRow[];

@@ -299,7 +299,7 @@ export class Scene {
 	async close(): Promise<void> {
 		this.traps.clear();
 		this.#isOver = true;
-		// Nothing of theirs is needed any more.
+		// Their state is no longer needed.
 		const { s3, ...own } = this.parts;
 		await Promise.allSettled(Object.values(own).map((part) => part.kill()));
 		for (const undo of this.#undo.reverse())

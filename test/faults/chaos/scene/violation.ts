@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** What a seed can find broken. */
 export type Check =
-	/** Roles come to be ready, and events go on being acknowledged. */
+	/** Roles become ready, and events are acknowledged again. */
 	| "ready"
 	| "progress"
-	/** The step that a fault waits for is come to. */
+	/** The step that a fault waits for is reached. */
 	| "fault"
 	/** No archive alarms; after a restore, all do. */
 	| "alarm"

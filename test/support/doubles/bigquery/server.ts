@@ -34,11 +34,11 @@ export interface BigQueryDouble {
 	jobs: Jobs;
 	uploads: Uploads;
 	readonly requests: DoubleRequest[];
-	/** Called with each request before it is looked at; what it returns is the answer instead. `drop` ends the connection. */
+	/** Called with each request first. What it returns is the answer instead; `drop` ends the connection. */
 	onRequest: (request: DoubleRequest) => Fault | "drop" | undefined;
 	/** Rows of `dataset.table`. */
 	sql(text: string): Promise<Json[][]>;
-	/** When all who asked are gone, and all that they asked for is done. */
+	/** Settles when all requests have ended and their work is done. */
 	settled(): Promise<void>;
 	close(): Promise<void>;
 }

@@ -56,7 +56,7 @@ export class Warehouse {
 		this.#instance.closeSync();
 	}
 
-	/** Does work on the rows that nobody else sees the half of: all have one connection, and so one transaction. */
+	/** Changes rows in one transaction, so that no other request sees half of it: all share one connection. */
 	alone<T>(work: () => Promise<T>): Promise<T> {
 		const turn = this.#turn.then(work);
 		this.#turn = turn.catch(() => undefined);

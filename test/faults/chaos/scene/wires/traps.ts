@@ -55,7 +55,7 @@ interface Trap {
 	when: When;
 	/** So many pass before it springs. */
 	passing: number;
-	/** So many more step on it once it sprang. */
+	/** How many more steps it strikes after the first. */
 	springs: number;
 	spring: Spring;
 }
