@@ -49,7 +49,7 @@ test.each<[object | string, string]>([
 	[{ table: { ...input.table, name: "" } }, "no valid table.name"],
 	[{ table: { ...input.table, columns: [] } }, "no valid table.columns"],
 	[{ manifestURL: "runs/u.json" }, "no valid manifestURL"],
-	[{ strategy: "Append" }, "no valid strategy"],
+	[{ strategy: "Append", table: withoutDate }, "no valid strategy."],
 	[{ strategy: "FullReload" }, "FullReload excludes it"],
 	[{ table: withoutDate }, "Incremental needs the Date column"],
 ])("%j is refused, and the message says why", (change, words) => {

@@ -8,6 +8,7 @@ test.each([
 	["with another program's labels", { team: "x" }, "free"],
 	["of this Run", ownerLabels(ours), "ours"],
 	["of an earlier Run", ownerLabels({ runUid: "v", snapshotMs: 100 }), "free"],
+	["of the same snapshot", ownerLabels({ ...ours, runUid: "v" }), "free"],
 	["of a later Run", ownerLabels({ runUid: "v", snapshotMs: 300 }), "theirs"],
 ] as const)("a table %s", (_, labels, whose) => {
 	expect(ownershipOf(labels ? { labels } : {}, ours)).toBe(whose);
