@@ -88,7 +88,7 @@ test("a slot that is missed by more than startingDeadlineSeconds is left out, an
 	await missSlots({ startingDeadlineSeconds: 1 });
 	const at = rfc3339(lastMs);
 	expect(await told("MissSchedule")).toEqual([
-		`The Run of ${at} could not start within spec.startingDeadlineSeconds (1) and is left out. The operator came to it too late.`,
+		`The Run of ${at} could not start within spec.startingDeadlineSeconds (1), so this scheduled time is skipped. The operator was too late.`,
 	]);
 	await vi.waitFor(async () => {
 		expect((await statusOf())?.schedule?.since).toBe(at);
