@@ -78,6 +78,14 @@ test("a Pod past its deadline is stopped within its grace period", () => {
 	});
 });
 
+test("a deadline counts from the start on the node, so a new Pod has none yet", () => {
+	const limited = pod({}, { activeDeadlineSeconds: 60 });
+	expect(decide(limited, undefined, fresh, now)).toEqual({
+		do: "start",
+		lookAgainAtMs: undefined,
+	});
+});
+
 test("a stopping Pod may get less time, but never more", () => {
 	const stopping = { ...running, killAtMs: killAtMs - 20_000 };
 	const stop = { do: "stop", killAtMs: killAtMs - 20_000 };

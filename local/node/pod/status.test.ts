@@ -72,6 +72,26 @@ test("conditions report what runs, in kubelet's words", () => {
 	expect(conditions(statusOf(ended(0), ended(1))).Ready).toBe("PodFailed");
 });
 
+test("a status names its generation; only a running container is ready, and its id is the process's", () => {
+	const status = statusOf(running);
+	expect(status.observedGeneration).toBe(1);
+	const [a, b] = status.containerStatuses!;
+	expect(a).toMatchObject({
+		ready: true,
+		started: true,
+		containerID: "process://7",
+	});
+	expect(b).toMatchObject({ ready: false, started: false });
+	expect(b).not.toHaveProperty("containerID");
+	const [after] = statusOf({ ...ended(0), pid: 7 } as ContainerState, running)
+		.containerStatuses!;
+	expect(after).toMatchObject({
+		ready: false,
+		started: false,
+		containerID: "process://7",
+	});
+});
+
 test("an end that isn't the Pod's fault has the condition that costs a Job no retry", () => {
 	expect(statusOf(ended(0), ended(137), true).conditions).toContainEqual({
 		type: "DisruptionTarget",

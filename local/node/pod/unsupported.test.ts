@@ -38,6 +38,12 @@ test.each<[string, Partial<PodSpec>, string]>([
 		'its command must be ["tidemill"], with everything else in args; it is ["sh","-c"]',
 	],
 	[
+		"arguments in the command",
+		container({ command: ["tidemill", "load"] }),
+		'it is ["tidemill","load"]',
+	],
+	["another single command", container({ command: ["sh"] }), 'it is ["sh"]'],
+	[
 		"the image's own command",
 		container({ command: [] }),
 		'its command must be ["tidemill"]',
