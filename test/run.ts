@@ -20,6 +20,8 @@ const reports = join(root, ".tidemill/test-reports");
 await rm(reports, { recursive: true, force: true });
 await mkdir(reports, { recursive: true });
 
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+	process.once(signal, () => process.exit(1));
 const lanes: Lane[] = [];
 let isHopeless = false;
 for (const stage of stages) {

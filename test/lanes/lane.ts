@@ -55,11 +55,15 @@ export class Lane implements LaneEnd {
 				env: { ...process.env, TEST_REPORT: file },
 			},
 		);
+		// However this process ends, no lane outlives it.
+		const stop = () => void vitest.kill("SIGTERM");
+		process.once("exit", stop);
 		for (const stream of [vitest.stdout, vitest.stderr])
 			createInterface({ input: stream }).on("line", (line) =>
 				console.log(`${name} | ${line}`),
 			);
 		const [exitCode] = (await once(vitest, "close")) as [number | null];
+		process.off("exit", stop);
 		this.exitCode = exitCode;
 		this.report = await readFile(file, "utf8").then(
 			JSON.parse,

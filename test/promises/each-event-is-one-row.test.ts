@@ -49,7 +49,7 @@ test("a Run ends, though its load is killed", async () => {
 	const { namespace } = (await local.resource<Run>("get", "source/shop"))
 		.metadata;
 	const file = join(local.home, "warehouse", namespace!, "warehouse.duckdb");
-	// As long as somebody reads the file, a load waits.
+	// While another process reads the file, a load waits.
 	const reader = await DuckDBInstance.create(file, {
 		access_mode: "READ_ONLY",
 	});

@@ -37,8 +37,10 @@ test.each([
 	async (_, victim) => {
 		await flow.untilMore(100);
 		const answered = [...flow.sent.acknowledged.keys()];
+		// Killed a moment earlier: an answer that dies with archive is waited for a minute.
+		const killing = victim ? local.killAndAwait(victim) : undefined;
 		const run = await quickstart.startRun();
-		if (victim) await local.killAndAwait(victim);
+		await killing;
 		// One that fails because of the death promises nothing; the next has to keep the promise.
 		const { phase } = await quickstart.endOf(run);
 		if (phase !== "Succeeded") await quickstart.runPipeline();

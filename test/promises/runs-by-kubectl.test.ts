@@ -124,7 +124,7 @@ test("spec.cancel ends a Run under way, its Job and its process; the next Run lo
 	const { namespace } = (await local.resource<Run>("get", "source/shop"))
 		.metadata;
 	const file = join(local.home, "warehouse", namespace!, "warehouse.duckdb");
-	// As long as somebody reads the file, a load waits.
+	// While another process reads the file, a load waits.
 	const reader = await DuckDBInstance.create(file, {
 		access_mode: "READ_ONLY",
 	});

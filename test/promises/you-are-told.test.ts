@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import type { Source } from "../../crds/generated/types.ts";
+import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
 	applyQuickstart,
 	type Quickstart,
@@ -16,6 +19,7 @@ const conditionsPage = readFileSync(
 	join(import.meta.dirname, "../../docs/reference/conditions.md"),
 	"utf8",
 );
+const cancel = '--patch={"spec":{"cancel":true}}';
 const soon = { timeout: 120_000, interval: 200 };
 
 let local: LocalMode;
@@ -92,17 +96,45 @@ test("a Source whose Secret lacks the label says the command that mends it, and 
 	await becomesReady("source/guarded");
 });
 
-test("a Source that is deleted says what it waits for", async () => {
-	await apply(
-		"{ apiVersion: tidemill.dev/v1alpha1, kind: Source, metadata: { name: leaving }, spec: { type: Webhook } }",
+test("a Source that is deleted names the Run that it waits for, and goes after that is cancelled", async () => {
+	await apply(`
+apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: leaving }
+spec: { type: Webhook, deletionPolicy: Delete }
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Pipeline
+metadata: { name: leaving }
+spec: { sourceRef: { name: leaving }, destinationRef: { name: warehouse } }
+`);
+	await becomesReady("pipeline/leaving");
+	const { metadata, status } = await local.resource<Source>(
+		"get",
+		"source/leaving",
 	);
-	await becomesReady("source/leaving");
-	const archive = local.pidOf("archive");
-	process.kill(archive, "SIGSTOP");
-	onTestFinished(() => void process.kill(archive, "SIGCONT"));
+	await untilKnown(status!.webhookURL!);
+	await vi.waitFor(
+		async () =>
+			expect((await sendJSON(status!.webhookURL!, "{}")).status).toBe(200),
+		soon,
+	);
+	const file = `warehouse/${metadata.namespace}/warehouse.duckdb`;
+	// While another process reads the file, a load waits.
+	const reader = await DuckDBInstance.create(join(local.home, file), {
+		access_mode: "READ_ONLY",
+	});
+	onTestFinished(() => reader.closeSync());
+	await apply(
+		"{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: holding }, spec: { pipelineRef: { name: leaving } } }",
+	);
+	const isRunning = "--for=jsonpath={.status.phase}=Running";
+	await kubectl("wait", isRunning, "run/holding", "--timeout=120s");
 	await kubectl("delete", "source/leaving", "--wait=false");
-	await describes("source/leaving", "DeletionWaitsForArchive");
-	process.kill(archive, "SIGCONT");
+	expect(await describes("source/leaving", "DeletionWaitsForRun")).toContain(
+		"holding",
+	);
+	await kubectl("patch", "run/holding", "--type=merge", cancel);
 	await kubectl("wait", "--for=delete", "source/leaving", "--timeout=120s");
 });
 

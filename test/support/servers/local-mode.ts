@@ -9,7 +9,6 @@ import { locateHome } from "../../../local/home/home.ts";
 import { readState } from "../../../local/home/state-file.ts";
 import type { Ports } from "../../../local/ports.ts";
 import type { Secrets } from "../../../local/secrets.ts";
-import { natsUrl } from "../../../local/servers/nats.ts";
 import { temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "../../..");
@@ -100,7 +99,7 @@ export async function startLocalMode(
 			const { ports, secrets } = locateHome({ TIDEMILL_HOME: home });
 			const { nats: port } = readState<Ports>(ports)!;
 			const { nats: passwords } = readState<Secrets>(secrets)!;
-			return connect({ servers: natsUrl({ port, passwords }, "admin") });
+			return connect({ port, user: "admin", pass: passwords.admin });
 		},
 		stop,
 	};
