@@ -33,7 +33,7 @@ chaos: servers ## Break parts of the data plane; every event must survive it onc
 	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project alone test/faults/chaos/chaos
 
 .PHONY: chaos-controls
-chaos-controls: servers ## Take promises out of the code, one at a time: the same tests must turn red each time
+chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (make test runs two)
 	CHAOS_CONTROLS=1 $(node) $(bin)/vitest run --project alone test/faults/chaos/controls
 
 .PHONY: bench

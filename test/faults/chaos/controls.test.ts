@@ -4,8 +4,15 @@ import { Violation } from "./scene/violation.ts";
 import { runSeed } from "./seed.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** `make chaos-controls`. */
-const isAsked = process.env.CHAOS_CONTROLS !== undefined;
+/** `make chaos-controls` runs all of them. `make test` runs two: an answer too early, and a row too many. */
+const run = process.env.CHAOS_CONTROLS
+	? controls
+	: controls.filter(({ name }) =>
+			[
+				"receive answers before the PubAck",
+				"objects have random names",
+			].includes(name),
+		);
 
 test.each(controls)("control fits the code: $name", async (control) => {
 	expect(await edited(control)).toContain(control.replace);
@@ -13,27 +20,24 @@ test.each(controls)("control fits the code: $name", async (control) => {
 
 let stack: Stack;
 beforeAll(async () => {
-	if (isAsked) stack = await startStack();
+	stack = await startStack();
 });
 afterAll(() => stack?.stop());
 
-test.runIf(isAsked).each(controls)(
-	"turns the suite red: $name",
-	async (control) => {
-		const root = await codeWith(control);
-		try {
-			const { faults } = control;
-			const found = await runSeed(stack, 1, { root, faults }).then(
-				() => undefined,
-				(error) => error,
-			);
-			console.log(
-				`control "${control.name}": ${found ? `red, ${found.message}` : "GREEN"}`,
-			);
-			expect(found).toBeInstanceOf(Violation);
-			expect(control.red).toContain(found.check);
-		} finally {
-			await removeCode(root);
-		}
-	},
-);
+test.each(run)("turns the suite red: $name", async (control) => {
+	const root = await codeWith(control);
+	try {
+		const { faults } = control;
+		const found = await runSeed(stack, 1, { root, faults }).then(
+			() => undefined,
+			(error) => error,
+		);
+		console.log(
+			`control "${control.name}": ${found ? `red, ${found.message}` : "GREEN"}`,
+		);
+		expect(found).toBeInstanceOf(Violation);
+		expect(control.red).toContain(found.check);
+	} finally {
+		await removeCode(root);
+	}
+});
