@@ -44,7 +44,7 @@ export const bucket = {
 	objectsDone: "tidemill-objects-done",
 	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
 	ledger: "tidemill-ledger",
-	/** Created by archive, written by receive and archive: {@link file://../ingest/wire/idempotency-entry.ts}, by the key's digest. */
+	/** Created by archive, written by receive and archive: {@link file://../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
 	idempotency: "tidemill-idempotency",
 	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
 	requests: "tidemill-requests",

@@ -86,6 +86,28 @@ export async function onReconnect(
 	for await (const { type } of nats.status()) if (type === "reconnect") act();
 }
 
+/**
+ * How many messages a stream has under a subject, which may have wildcards. The stream must allow direct gets (ADR-31: each
+ * message of a batch says how many follow). Throws when NATS doesn't answer.
+ */
+export async function countMessages(
+	connection: NatsConnection,
+	stream: string,
+	subject: string,
+	timeoutMs: number,
+): Promise<number> {
+	const first = await connection.request(
+		`$JS.API.DIRECT.GET.${stream}`,
+		JSON.stringify({ seq: 1, batch: 1, next_by_subj: subject }),
+		{ timeout: timeoutMs },
+	);
+	if (first.headers?.code === 404) return 0;
+	const following = Number(first.headers?.get("Nats-Num-Pending") || NaN);
+	if (Number.isNaN(following))
+		throw new Error(`NATS can't count ${subject} in ${stream}`);
+	return following + 1;
+}
+
 /** Whether a compare-and-set, or a KV `create`, failed because somebody else wrote first. */
 export function isConflict(error: unknown): error is JetStreamApiError {
 	return (

@@ -72,7 +72,7 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 			maxKeys: settings.integer("IDEMPOTENCY_MAX_KEYS", {
 				min: 1,
 				max: 100_000_000,
-				fallback: 1_000_000,
+				fallback: 2_000_000,
 			}),
 		},
 		scratch: settings.text(

@@ -136,7 +136,7 @@ export class ReceiveMetrics {
 		});
 		new Gauge({
 			name: "tidemill_receive_idempotency_keys",
-			help: "Idempotency keys in the bucket when this receiver last looked. At archive's IDEMPOTENCY_MAX_KEYS, requests with new keys are answered 503.",
+			help: "Idempotency keys in the bucket when this receiver last looked. An account that has as many as are free below archive's IDEMPOTENCY_MAX_KEYS gets 503 for requests with new keys.",
 			registers,
 			collect() {
 				this.set(keys()?.keys ?? 0);

@@ -7,7 +7,7 @@ import {
 } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../contracts/nats.ts";
-import { isConflict } from "../../service/nats.ts";
+import { countMessages, isConflict } from "../../service/nats.ts";
 import type { IdempotencyEntry } from "./idempotency-entry.ts";
 
 /** An entry, and the revision that a write must name to replace it. */
@@ -28,20 +28,28 @@ const storeFailed = 10077;
 /** Fewer than the 1,024 subjects that nats-server looks up in one request. */
 const readAtOnce = 500;
 
+/** The bucket's key for a sender's key. The account comes first, so that its entries can be counted. */
+export function entryKey(account: string, digest: string): string {
+	return `${account}.${digest}`;
+}
+
 /**
- * The idempotency bucket: entries by the key's digest, each with its own time to live. It uses plain JetStream requests,
+ * The idempotency bucket: entries by {@link entryKey}, each with its own time to live. It uses plain JetStream requests,
  * because the KV client sets a time to live only with `create`.
  */
 export class IdempotencyBucket {
+	readonly #connection: NatsConnection;
 	readonly #jetstream: JetStreamClient;
 	readonly #manager: JetStreamManager;
 	readonly #timeoutMs: number;
 
 	private constructor(
+		connection: NatsConnection,
 		client: JetStreamClient,
 		manager: JetStreamManager,
 		timeoutMs: number,
 	) {
+		this.#connection = connection;
 		this.#jetstream = client;
 		this.#manager = manager;
 		this.#timeoutMs = timeoutMs;
@@ -54,7 +62,7 @@ export class IdempotencyBucket {
 	): Promise<IdempotencyBucket> {
 		const client = jetstream(connection, { timeout: timeoutMs });
 		const manager = await client.jetstreamManager(false);
-		return new IdempotencyBucket(client, manager, timeoutMs);
+		return new IdempotencyBucket(connection, client, manager, timeoutMs);
 	}
 
 	/** Reads from the bucket's leader; undefined if there is no entry. */
@@ -121,6 +129,16 @@ export class IdempotencyBucket {
 		const { state, config } =
 			await this.#manager.streams.info(idempotencyStream);
 		return { keys: state.messages, maxKeys: config.max_msgs - keyHeadroom };
+	}
+
+	/** How many of the entries are this account's. */
+	countOf(account: string): Promise<number> {
+		return countMessages(
+			this.#connection,
+			idempotencyStream,
+			`${subjectPrefix}${entryKey(account, "*")}`,
+			this.#timeoutMs,
+		);
 	}
 }
 

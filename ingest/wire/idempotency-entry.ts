@@ -1,5 +1,5 @@
 /**
- * The state of one sender's key: JSON in the idempotency bucket, under the key's digest. The functions here are the rules
+ * The state of one sender's key: JSON in the idempotency bucket, under the account and the key's digest. The functions here are the rules
  * of its changes; docs/decisions/0006-a-sender-s-key-is-one-event.md argues that they suffice.
  *
  *     (none) → claimed → stored              the usual way

@@ -86,6 +86,10 @@ test("receive and archive write senders' keys, and receive reads how far objects
 	expect(await ofArchive.write("x", entry, revision!)).toBeGreaterThan(0);
 	expect(await ofReceive.read("x")).toMatchObject({ entry });
 	expect(await ofReceive.count()).toEqual({ keys: 1, maxKeys: 1 });
+	for (const key of ["shop.a", "shop.b", "shop-2.a"])
+		await ofReceive.write(key, entry, 0);
+	expect(await ofReceive.countOf("shop")).toBe(2);
+	expect(await ofReceive.countOf("sho")).toBe(0);
 	const done = await new Kvm(as.receive).open(bucket.objectsDone);
 	expect(await done.get("x")).toBeNull();
 });

@@ -36,7 +36,7 @@ export async function openKeyBucket(
 	try {
 		await streams.add({
 			name: idempotencyStream,
-			description: "Idempotency keys of senders, by digest",
+			description: "Idempotency keys of senders, by account and digest",
 			subjects: [`$KV.${bucket.idempotency}.>`],
 			storage: StorageType.File,
 			retention: RetentionPolicy.Limits,

@@ -1,8 +1,9 @@
 import { stringify } from "uuid";
 import { frameId } from "../../wire/frame.ts";
-import type {
-	IdempotencyBucket,
-	KeptEntry,
+import {
+	entryKey,
+	type IdempotencyBucket,
+	type KeptEntry,
 } from "../../wire/idempotency-bucket.ts";
 import { onStored } from "../../wire/idempotency-entry.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
@@ -17,6 +18,7 @@ const writesAtOnce = 64;
 
 /** An event with an idempotency key: the first with that key, or a repeat. */
 interface Copy {
+	/** {@link entryKey} */
 	key: string;
 	event: string;
 	frame: string;
@@ -86,10 +88,10 @@ function copiesIn(
 	return frames.flatMap(({ sequence, frame }) => {
 		if (repeated.has(sequence)) return [];
 		const copies: Copy[] = [];
-		for (const [index, { key, id }] of frame.events.entries())
+		for (const [index, { account, key, id }] of frame.events.entries())
 			if (key !== undefined)
 				copies.push({
-					key,
+					key: entryKey(account, key),
 					event: stringify(id),
 					frame: frameId(frame.process, frame.number),
 					place: [sequence, index],

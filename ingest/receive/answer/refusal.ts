@@ -117,7 +117,7 @@ export const refusals = {
 	TooManyKeys: refusal(
 		503,
 		"TooManyKeys",
-		"Tidemill can't keep more idempotency keys until earlier ones expire. Send the event again later. To keep this from happening, shorten spec.webhook.idempotency.windowSeconds or raise archive's IDEMPOTENCY_MAX_KEYS.",
+		"Tidemill can't keep more idempotency keys of this account until earlier ones expire. Send the event again later. To keep this from happening, shorten spec.webhook.idempotency.windowSeconds or raise archive's IDEMPOTENCY_MAX_KEYS.",
 		["retry-after", "60"],
 	),
 	KeyUnavailable: refusal(

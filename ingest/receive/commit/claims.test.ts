@@ -12,6 +12,7 @@ import { type Claim, Claims } from "./claims.ts";
 const startMs = Date.UTC(2026, 10, 22);
 const windowMs = 600_000;
 const route = {
+	account: "shop",
 	shard: 3,
 	idempotency: { key: { header: "id" }, windowSeconds: windowMs / 1000 },
 };
@@ -68,7 +69,7 @@ async function granted(event: string, key = "k"): Promise<Claim> {
 }
 
 const entry = (key = "k"): IdempotencyEntry | undefined =>
-	bucket.entries.get(key)?.entry;
+	bucket.entries.get(`shop.${key}`)?.entry;
 
 test("a new key is claimed for the event, until its deadline and for its window", async () => {
 	const { entry: claimed, revision } = await granted("e1");
@@ -79,7 +80,7 @@ test("a new key is claimed for the event, until its deadline and for its window"
 		expiresAtMs: startMs + windowMs,
 		deadlineMs: startMs + claimMs,
 	});
-	expect(bucket.entries.get("k")).toEqual({ entry: claimed, revision });
+	expect(bucket.entries.get("shop.k")).toEqual({ entry: claimed, revision });
 	expect(claims.outcomes).toMatchObject({ claimed: 1, taken_over: 0 });
 });
 
@@ -197,6 +198,25 @@ test("at the limit new keys are refused, and known keys are served", async () =>
 	expect(claims.keys).toBe(1);
 });
 
+test("an account's keys take nothing from another account, however many it sends", async () => {
+	bucket.maxKeys = 20;
+	for (let n = 0; n < 300; n++) await claim(`e${n}`, `k${n}`);
+	expect(await claim("more", "more")).toBe(refusals.TooManyKeys);
+	expect(claims.keys).toBe(10);
+	const neighbour = { ...route, account: "bank" };
+	for (const key of ["a", "b", "c"])
+		expect(await claims.claim(key, key, neighbour)).toHaveProperty("entry");
+});
+
+test("an account's claims that wait to be settled leave room for another account's", async () => {
+	const mine = await granted("e1");
+	const theirs = await claims.claim("k", "e2", { ...route, account: "bank" });
+	for (let n = 0; n < 30_000; n++) claims.settle(mine, "refused");
+	claims.settle(theirs as Claim, "refused");
+	await claims.settled();
+	expect(bucket.entries.get("bank.k")?.entry.state).toBe("released");
+});
+
 test("a full bucket refuses the key, and nothing is given back", async () => {
 	bucket.writeFaults.push("full");
 	expect(await claim("e1")).toBe(refusals.TooManyKeys);
@@ -208,6 +228,8 @@ test("the bucket is counted once a second at most", async () => {
 	for (const atMs of [0, 999, 1_000, 1_001, 1_999, 2_000]) {
 		now = atMs;
 		await claim(`e${atMs}`, `k${atMs}`);
+		// The clock stands still while entries are counted.
+		await new Promise(setImmediate);
 	}
 	expect(bucket.counts).toBe(3);
 	expect(claims.keys).toBe(6);
@@ -216,7 +238,7 @@ test("the bucket is counted once a second at most", async () => {
 test("another's claim on the key is neither released nor marked as stored", async () => {
 	const mine = await granted("e1");
 	const theirs: IdempotencyEntry = { ...mine.entry, claim: "theirs" };
-	await bucket.write("k", theirs, mine.revision!);
+	await bucket.write("shop.k", theirs, mine.revision!);
 	claims.settle(mine, "refused");
 	await claims.settled();
 	expect(entry()).toEqual(theirs);
@@ -227,7 +249,7 @@ test("another's claim on the key is neither released nor marked as stored", asyn
 		expiresAtMs: mine.entry.expiresAtMs,
 		frame: "q.1",
 	};
-	await bucket.write("k", stored, bucket.entries.get("k")!.revision);
+	await bucket.write("shop.k", stored, bucket.entries.get("shop.k")!.revision);
 	claims.settle(mine, "stored", frame);
 	await claims.settled();
 	expect(entry()).toEqual(stored);

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Route } from "../../../contracts/route.ts";
+import { FairQuota } from "../../../service/fair-quota.ts";
 import type { Logger } from "../../../service/log.ts";
 import { frameId } from "../../wire/frame.ts";
 import {
+	entryKey,
 	type IdempotencyBucket,
 	IdempotencyBucketFull,
 } from "../../wire/idempotency-bucket.ts";
@@ -21,14 +23,16 @@ import type { PublishOutcome } from "./frame-publisher.ts";
 
 /** The right to store an event under this id. Its holder must settle it with what became of the event. */
 export interface Claim {
+	/** {@link entryKey} */
 	key: string;
+	account: string;
 	entry: Claimed;
 	/** Undefined when NATS didn't say whether it wrote the entry. */
 	revision: number | undefined;
 }
 
 export interface ClaimsOptions {
-	bucket: Pick<IdempotencyBucket, "read" | "write" | "count">;
+	bucket: Pick<IdempotencyBucket, "read" | "write" | "count" | "countOf">;
 	/** Whether the shard can store events now. */
 	isOpen(shard: number): boolean;
 	progress(shard: number): Promise<ShardProgress>;
@@ -43,18 +47,18 @@ export interface ClaimsOptions {
 /** What became of a request with a key: for metrics. */
 export type KeyOutcome = "claimed" | "taken_over" | "repeated" | "refused";
 
-/** Beyond these archive settles the rest, so that memory stays bounded while NATS is away. */
-const maxSettling = 10_000;
+/**
+ * Beyond these archive settles the rest, so that memory stays bounded while NATS is away. An account gets as many as are
+ * free, like {@link FairQuota}.
+ */
+const maxSettling = 20_000;
 const settleForMs = 60_000;
 const maxBackoffMs = 5_000;
 /** After this long the process was stopped in between, and another may hold the claim by now. */
 const maxClaimMs = 10_000;
-const countEveryMs = 1_000;
 
 /** Receive's part in {@link file://../../wire/idempotency-entry.ts}: it claims keys and settles the claims. */
 export class Claims {
-	/** Entries in the bucket at the last look. */
-	keys = 0;
 	readonly outcomes: Record<KeyOutcome, number> = {
 		claimed: 0,
 		taken_over: 0,
@@ -62,29 +66,44 @@ export class Claims {
 		refused: 0,
 	};
 	readonly #options: ClaimsOptions;
+	readonly #quota: FairQuota;
 	readonly #settling = new Set<Promise<void>>();
-	#maxKeys = Infinity;
-	#countedAtMs = -Infinity;
+	readonly #settlingByAccount = new Map<string, number>();
 
 	constructor(options: ClaimsOptions) {
 		this.#options = options;
+		const { bucket, now } = options;
+		this.#quota = new FairQuota({
+			countAll: async () => {
+				const { keys, maxKeys } = await bucket.count();
+				return { entries: keys, maxEntries: maxKeys };
+			},
+			countOf: (account) => bucket.countOf(account),
+			now,
+		});
+	}
+
+	/** Entries in the bucket, as far as this receiver knows. */
+	get keys(): number {
+		return this.#quota.entries;
 	}
 
 	/**
 	 * Claims a key for an event. Never rejects; settles within a few times the bucket's timeout.
 	 *
+	 * @param digest the key's digest.
 	 * @param event the event's id if the key is new.
 	 */
 	async claim(
-		key: string,
+		digest: string,
 		event: string,
-		route: Pick<Route, "shard" | "idempotency">,
+		route: Pick<Route, "account" | "shard" | "idempotency">,
 	): Promise<Claim | { repeatOf: string } | Refusal> {
 		const { now, log } = this.#options;
 		const startedAtMs = now();
 		try {
-			const answer = await this.#claim(key, event, route);
-			this.#count();
+			const answer = await this.#claim(digest, event, route);
+			void this.#quota.look(route.account);
 			if ("entry" in answer && now() - startedAtMs > maxClaimMs) {
 				this.#giveBack(answer);
 				throw new Error("it took too long");
@@ -104,26 +123,28 @@ export class Claims {
 	}
 
 	async #claim(
-		key: string,
+		digest: string,
 		event: string,
-		route: Pick<Route, "shard" | "idempotency">,
+		route: Pick<Route, "account" | "shard" | "idempotency">,
 	): Promise<Claim | { repeatOf: string } | Refusal> {
 		const { bucket, isOpen, progress, dateMs } = this.#options;
-		const { shard, idempotency } = route;
+		const { account, shard, idempotency } = route;
 		if (!isOpen(shard)) return refusals.StorageUnavailable;
 		const windowMs = idempotency!.windowSeconds * 1000;
 		const times = { nowMs: dateMs(), windowMs };
-		if (this.keys < this.#maxKeys) {
+		const key = entryKey(account, digest);
+		const mayAdd = this.#quota.admits(account);
+		if (mayAdd) {
 			const entry = claimed(event, randomUUID(), times);
-			const claim = await this.#write(key, entry, 0);
-			if (claim) return claim;
+			const claim = await this.#write({ key, account, entry }, 0);
+			if (claim) {
+				this.#quota.added(account);
+				return claim;
+			}
 		}
 		const kept = await bucket.read(key);
 		// The entry has just expired or never existed. The sender's next try gets the key.
-		if (!kept)
-			return this.keys < this.#maxKeys
-				? refusals.KeyInUse
-				: refusals.TooManyKeys;
+		if (!kept) return mayAdd ? refusals.KeyInUse : refusals.TooManyKeys;
 		const before = kept.entry;
 		const isDue = before.state === "claimed" && times.nowMs > before.deadlineMs;
 		// Without an answer about archive's progress the sender must wait.
@@ -138,7 +159,8 @@ export class Claims {
 			case "take over": {
 				const entry = claimed(event, randomUUID(), times, before);
 				return (
-					(await this.#write(key, entry, kept.revision)) ?? refusals.KeyInUse
+					(await this.#write({ key, account, entry }, kept.revision)) ??
+					refusals.KeyInUse
 				);
 			}
 		}
@@ -146,16 +168,16 @@ export class Claims {
 
 	/** Returns undefined when another write was first. When NATS doesn't say, the claim is given back in the background. */
 	async #write(
-		key: string,
-		entry: Claimed,
+		claim: Omit<Claim, "revision">,
 		before: number,
 	): Promise<Claim | undefined> {
 		try {
+			const { key, entry } = claim;
 			const revision = await this.#options.bucket.write(key, entry, before);
-			return revision === undefined ? undefined : { key, entry, revision };
+			return revision === undefined ? undefined : { ...claim, revision };
 		} catch (error) {
 			if (!(error instanceof IdempotencyBucketFull))
-				this.#giveBack({ key, entry, revision: undefined });
+				this.#giveBack({ ...claim, revision: undefined });
 			throw error;
 		}
 	}
@@ -192,10 +214,16 @@ export class Claims {
 		claim: Claim,
 		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): void {
-		if (this.#settling.size >= maxSettling) return;
-		const settling = this.#settle(claim, change).finally(() =>
-			this.#settling.delete(settling),
-		);
+		const { account } = claim;
+		const ofAccount = this.#settlingByAccount.get(account) ?? 0;
+		if (ofAccount >= maxSettling - this.#settling.size) return;
+		this.#settlingByAccount.set(account, ofAccount + 1);
+		const settling = this.#settle(claim, change).finally(() => {
+			this.#settling.delete(settling);
+			const left = this.#settlingByAccount.get(account)! - 1;
+			if (left > 0) this.#settlingByAccount.set(account, left);
+			else this.#settlingByAccount.delete(account);
+		});
 		this.#settling.add(settling);
 	}
 
@@ -229,21 +257,5 @@ export class Claims {
 			const bound = Math.min(maxBackoffMs, 250 * 2 ** failures++);
 			await delay(bound * (0.5 + Math.random() / 2));
 		}
-	}
-
-	/** Counts the bucket's entries while keys come in, once a second at most. */
-	#count(): void {
-		const { bucket, now } = this.#options;
-		const nowMs = now();
-		if (nowMs - this.#countedAtMs < countEveryMs) return;
-		this.#countedAtMs = nowMs;
-		bucket.count().then(
-			({ keys, maxKeys }) => {
-				this.keys = keys;
-				this.#maxKeys = maxKeys;
-			},
-			// Ignore a failure; the next look will tell.
-			() => undefined,
-		);
 	}
 }

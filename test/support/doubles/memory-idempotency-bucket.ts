@@ -10,7 +10,7 @@ type Fault = "lost" | "away" | "full";
 
 /** The idempotency bucket in memory, with faults on demand. */
 export class MemoryIdempotencyBucket
-	implements Pick<IdempotencyBucket, "read" | "write" | "count">
+	implements Pick<IdempotencyBucket, "read" | "write" | "count" | "countOf">
 {
 	readonly entries = new Map<string, KeptEntry>();
 	/** Applied to the next requests, in order; `undefined` lets one pass. */
@@ -47,5 +47,10 @@ export class MemoryIdempotencyBucket
 	async count(): Promise<{ keys: number; maxKeys: number }> {
 		this.counts++;
 		return { keys: this.entries.size, maxKeys: this.maxKeys };
+	}
+
+	async countOf(account: string): Promise<number> {
+		const keys = [...this.entries.keys()];
+		return keys.filter((key) => key.startsWith(`${account}.`)).length;
 	}
 }

@@ -1,0 +1,97 @@
+import { beforeEach, expect, test } from "vitest";
+import { FairQuota } from "./fair-quota.ts";
+
+let stored: string[];
+let now: number;
+let looks: number;
+let tookMs: number;
+let quota: FairQuota;
+
+beforeEach(() => {
+	stored = [];
+	now = 0;
+	looks = 0;
+	tookMs = 0;
+	quota = new FairQuota({
+		countAll: async () => {
+			looks++;
+			now += tookMs;
+			return { entries: stored.length, maxEntries: 12 };
+		},
+		countOf: async (account) =>
+			stored.filter((entry) => entry === account).length,
+		now: () => now,
+	});
+});
+
+/** Adds entries for as long as the account may. Returns how many. */
+async function fill(account: string): Promise<number> {
+	let added = 0;
+	for (await quota.look(account); quota.admits(account); added++) {
+		stored.push(account);
+		quota.added(account);
+	}
+	return added;
+}
+
+test("one account gets half, and each that follows gets a share of the rest", async () => {
+	expect(await fill("a")).toBe(6);
+	expect(await fill("b")).toBe(3);
+	expect(await fill("c")).toBe(2);
+	expect(await fill("d")).toBe(1);
+	expect(await fill("a")).toBe(0);
+	expect(quota.entries).toBe(12);
+});
+
+test("what other processes add counts, and what has expired is free again", async () => {
+	stored = Array(6).fill("a");
+	await quota.look("a");
+	expect(quota.admits("a")).toBe(false);
+	expect(quota.admits("b")).toBe(true);
+	stored = stored.slice(1);
+	await quota.look("a");
+	expect(quota.admits("a")).toBe(false);
+	now += 1_000;
+	await quota.look("a");
+	expect(quota.admits("a")).toBe(true);
+});
+
+test("what is added during a look counts", async () => {
+	const looking = quota.look("a");
+	for (let n = 0; n < 6; n++) quota.added("a");
+	await looking;
+	expect(quota.admits("a")).toBe(false);
+	expect(quota.entries).toBe(6);
+});
+
+test.each([
+	[0, 1_000],
+	[10, 1_000],
+	[50, 5_000],
+])(
+	"after a look that took %d ms the next comes %d ms later",
+	async (ms, laterMs) => {
+		tookMs = ms;
+		await quota.look("a");
+		now = laterMs - 1;
+		await quota.look("a");
+		expect(looks).toBe(1);
+		now = laterMs;
+		await quota.look("a");
+		expect(looks).toBe(2);
+	},
+);
+
+test("a look that fails keeps the last count", async () => {
+	await fill("a");
+	now += 1_000;
+	stored.length = 0;
+	const failing = new FairQuota({
+		countAll: () => Promise.reject(new Error("away")),
+		countOf: () => Promise.reject(new Error("away")),
+		now: () => now,
+	});
+	failing.added("a");
+	await failing.look("a");
+	expect(failing.entries).toBe(1);
+});
