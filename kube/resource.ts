@@ -84,6 +84,22 @@ export function controllerReference<T extends KubeObject>(
 	};
 }
 
+/**
+ * Whether the object with this uid is the controller, which made the other object. Plain owners prove nothing: many owners
+ * may share an object that none of them made.
+ */
+export function isControlledBy(
+	{ metadata }: KubeObject,
+	uid: string | undefined,
+): boolean {
+	return Boolean(
+		uid &&
+			metadata.ownerReferences?.some(
+				(owner) => owner.uid === uid && owner.controller,
+			),
+	);
+}
+
 /** Whether an object has the owner with this uid. */
 export function isOwnedBy(
 	{ metadata }: KubeObject,

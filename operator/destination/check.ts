@@ -6,7 +6,8 @@ import {
 	destinationKind,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import type { Secret } from "../../kube/kinds.ts";
+import type { Job, Secret } from "../../kube/kinds.ts";
+import { isControlledBy } from "../../kube/resource.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import type { Access } from "./access.ts";
 
@@ -34,6 +35,17 @@ export function checkHash(
 
 export function checkName(destination: string, hash: string): string {
 	return `${destination}-check-${hash.slice(0, 8)}`;
+}
+
+/** Whether a Job is a check that the operator started for this Destination. */
+export function isCheckOf({ metadata }: Destination, job: Job): boolean {
+	const prefix = checkName(metadata.name, "");
+	const { name } = job.metadata;
+	return (
+		isControlledBy(job, metadata.uid) &&
+		name.startsWith(prefix) &&
+		/^[0-9a-f]{8}$/.test(name.slice(prefix.length))
+	);
 }
 
 export function checkOf(

@@ -10,7 +10,7 @@ import {
 	setCondition,
 } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
-import { isOwnedBy } from "../../kube/resource.ts";
+import { isControlledBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
@@ -136,7 +136,7 @@ function followCheck(
 ): DestinationAction[] {
 	const outcome = jobOutcome(
 		job,
-		pods.filter((pod) => isOwnedBy(pod, job.metadata.uid)),
+		pods.filter((pod) => isControlledBy(pod, job.metadata.uid)),
 	);
 	const last = lastCheckOf(destination, hash);
 	if (!outcome.finished) {

@@ -3,6 +3,7 @@ import { label } from "../../crds/labels.ts";
 import { type Job, kinds, type Pod, type Secret } from "../../kube/kinds.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
+import { isCheckOf } from "./check.ts";
 
 /** All that a decision about one Destination rests on. */
 export interface DestinationState {
@@ -20,7 +21,7 @@ export interface DestinationState {
 	bigQueryEndpoints: string[];
 }
 
-/** @param jobs All Jobs that the Destination owns. */
+/** @param jobs All Jobs that name the Destination as an owner. Anybody who makes a Job can do that. */
 export async function readDestination(
 	context: OperatorContext & { bigQueryEndpoints: string[] },
 	destination: Destination,
@@ -31,7 +32,9 @@ export async function readDestination(
 	const secret = destination.spec.bigQuery?.credentials?.secretRef.name;
 	return {
 		destination,
-		jobs: jobs.filter((job) => !job.metadata.deletionTimestamp),
+		jobs: jobs.filter(
+			(job) => !job.metadata.deletionTimestamp && isCheckOf(destination, job),
+		),
 		// From the apiserver: memory may know the end of a Job before that of its Pod.
 		pods:
 			jobs.length === 0

@@ -5,7 +5,7 @@ import {
 	type KubeClient,
 } from "../../kube/client/client.ts";
 import { type Job, kinds } from "../../kube/kinds.ts";
-import { isOwnedBy, type KubeObject } from "../../kube/resource.ts";
+import { isControlledBy, type KubeObject } from "../../kube/resource.ts";
 import type { JobWithInput } from "./template.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function startJob(
 		`${what} exists, but does not belong to ${owner!.kind} "${owner!.name}". Delete it: kubectl delete ${what.toLowerCase().replaceAll('"', "")} -n ${namespace}`;
 	try {
 		const existing = await findSecret(client, secret);
-		if (existing && !isOwnedBy(existing, owner!.uid))
+		if (existing && !isControlledBy(existing, owner!.uid))
 			return taken(`Secret "${secret.metadata.name}"`);
 		// Applied, since an earlier attempt may have left one with outdated input.
 		await client.apply(kinds.secret, secret, { fieldManager, force: true });
@@ -33,7 +33,7 @@ export async function startJob(
 			const existing = await client.get(kinds.job, name, namespace);
 			if (!existing) throw error;
 			// Our own, which memory lacks or which is being deleted: its next change wakes the controller.
-			return isOwnedBy(existing, owner!.uid)
+			return isControlledBy(existing, owner!.uid)
 				? undefined
 				: taken(`Job "${name}"`);
 		}
@@ -43,17 +43,21 @@ export async function startJob(
 	}
 }
 
-/** Removes a Job with its Pods, and the input, unless that belongs to somebody else. Removing twice does nothing. */
+/**
+ * Removes a Job with its Pods, and the input. What the owner doesn't control belongs to somebody else and stays. Removing
+ * twice does nothing.
+ */
 export async function removeJob(
 	client: KubeClient,
 	owner: KubeObject,
 	{ job, secretName }: { job: Job | undefined; secretName: string },
 ): Promise<void> {
 	const { namespace } = owner.metadata;
+	if (job && !isControlledBy(job, owner.metadata.uid)) return;
 	const secret = await findSecret(client, {
 		metadata: { name: secretName, ...(namespace && { namespace }) },
 	});
-	if (secret && isOwnedBy(secret, owner.metadata.uid))
+	if (secret && isControlledBy(secret, owner.metadata.uid))
 		await client.delete(kinds.secret, secretName, namespace, {
 			uid: secret.metadata.uid!,
 		});

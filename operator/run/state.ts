@@ -2,7 +2,7 @@ import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
-import { isOwnedBy, type ObjectKey } from "../../kube/resource.ts";
+import { isControlledBy, type ObjectKey } from "../../kube/resource.ts";
 import { isOver } from "../job/outcome.ts";
 import { type References, referencesOf } from "../pipeline/state.ts";
 import { resolveTarget, warehouseNameOf } from "../pipeline/target.ts";
@@ -58,7 +58,7 @@ export async function readRun(
 		if (!run) return undefined;
 	}
 	const { uid } = run.metadata;
-	if (job && (job.metadata.deletionTimestamp || !isOwnedBy(job, uid)))
+	if (job && (job.metadata.deletionTimestamp || !isControlledBy(job, uid)))
 		job = undefined;
 	const references = referencesOfRun(context, run);
 	return {
@@ -100,7 +100,7 @@ async function podsOf(
 				})
 			).items
 		: informers.pods.list(namespace);
-	return pods.filter((pod) => isOwnedBy(pod, uid));
+	return pods.filter((pod) => isControlledBy(pod, uid));
 }
 
 function referencesOfRun(context: OperatorContext, { metadata, spec }: Run) {
@@ -161,7 +161,7 @@ function writersIn(
 		.filter((job) => job.metadata.uid !== own?.metadata.uid && !isOver(job));
 	const pods = informers.pods
 		.list(namespace)
-		.filter((pod) => !isOwnedBy(pod, own?.metadata.uid) && !isGone(pod));
+		.filter((pod) => !isControlledBy(pod, own?.metadata.uid) && !isGone(pod));
 	return [...jobs, ...pods].flatMap(({ metadata: { labels = {} } }) => {
 		const warehouseLabel = labels[label.warehouse];
 		return warehouseLabel === undefined

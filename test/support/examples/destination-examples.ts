@@ -82,7 +82,13 @@ export function podWith(result: JobResult): Pod {
 		metadata: {
 			name: "pod",
 			ownerReferences: [
-				{ apiVersion: "batch/v1", kind: "Job", name, uid: "job" },
+				{
+					apiVersion: "batch/v1",
+					kind: "Job",
+					name,
+					uid: "job",
+					controller: true,
+				},
 			],
 		},
 		status: terminated({ exitCode: 0, message: JSON.stringify(result) }),

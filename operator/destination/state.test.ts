@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { destinationKind } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import type { Job } from "../../kube/kinds.ts";
+import { controllerReference } from "../../kube/resource.ts";
+import { storedObjects } from "../../test/support/doubles/stored-objects.ts";
+import {
+	destinationWith,
+	name,
+} from "../../test/support/examples/destination-examples.ts";
+import { readDestination } from "./state.ts";
+
+const destination = destinationWith();
+const owner = controllerReference(destinationKind, destination);
+const check = {
+	metadata: {
+		name,
+		namespace: "shop",
+		uid: "j",
+		labels: { [label.destination]: "lake" },
+		ownerReferences: [owner],
+	},
+};
+
+test.each([
+	["only names the Destination as an owner", { ...owner, controller: false }],
+	["belongs to an earlier Destination", { ...owner, uid: "earlier" }],
+])("a Job that %s is not its check", async (_, reference) => {
+	const job = {
+		metadata: { ...check.metadata, ownerReferences: [reference] },
+	};
+	expect(await checksAmong(job)).toEqual([]);
+});
+
+test("a Job of another name is not a check, even if it claims the Destination as its controller", async () => {
+	for (const name of ["payroll", "lake-check-1234567", "pond-check-12345678"])
+		expect(
+			await checksAmong({ metadata: { ...check.metadata, name } }),
+		).toEqual([]);
+});
+
+test("a check that isn't being deleted is one", async () => {
+	expect(await checksAmong(check)).toEqual([check]);
+	const deletionTimestamp = "2026-03-01T12:00:00Z";
+	expect(
+		await checksAmong({ metadata: { ...check.metadata, deletionTimestamp } }),
+	).toEqual([]);
+});
+
+async function checksAmong(job: Job) {
+	const context = {
+		client: storedObjects([]).client,
+		image: "tidemill:1",
+		localWarehouse: undefined,
+		bigQueryEndpoints: [],
+	};
+	const { jobs } = await readDestination(
+		context as unknown as Parameters<typeof readDestination>[0],
+		destination,
+		[job],
+	);
+	return jobs;
+}
