@@ -66,7 +66,8 @@ and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name
 - **Lists** have pages: \`?limit=\` sets the size (100 by default, at most 1000), and \`?cursor=\` takes the \`cursor\` of the previous
   page.
 - **\`Idempotency-Key\`** on a POST: repeating a key within 24 hours returns the existing resource in its current state. With a
-  different body, the answer is 409.
+  different body, the answer is 409. A refused request (4xx) leaves its key free. An account that holds as many keys as are free
+  gets 429 for new ones.
 - **Rate limit**: 120 requests a minute per user over all replicas and tokens, and per address for requests without a valid
   token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.
 - **Waiting**: \`POST /v1/sources\` answers once the webhook URL is there, or after 5 seconds. \`GET /v1/runs/{name}?wait=60s\`

@@ -56,6 +56,16 @@ test("what other processes add counts, and what has expired is free again", asyn
 	expect(quota.admits("a")).toBe(true);
 });
 
+test("what is removed is free at once, and no count is below zero", async () => {
+	expect(await fill("a")).toBe(6);
+	quota.removed("a");
+	expect(quota.admits("a")).toBe(true);
+	for (let n = 0; n < 20; n++) quota.removed("b");
+	expect(quota.entries).toBe(0);
+	quota.added("b");
+	expect(quota.entries).toBe(1);
+});
+
 test("what is added during a look counts", async () => {
 	const looking = quota.look("a");
 	for (let n = 0; n < 6; n++) quota.added("a");

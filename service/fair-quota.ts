@@ -13,7 +13,7 @@ const countShare = 0.01;
 interface Count {
 	/** At the last look, and added by this process since. */
 	entries: number;
-	/** Added by this process while a look is on its way. */
+	/** Added by this process, less what it removed, while a look is on its way. */
 	addedMeanwhile: number;
 	isLooking: boolean;
 	nextLookMs: number;
@@ -47,9 +47,19 @@ export class FairQuota {
 
 	/** Call it for each entry that this process adds. */
 	added(account: string): void {
+		this.#change(account, 1);
+	}
+
+	/** Call it for each entry that this process removes. */
+	removed(account: string): void {
+		this.#change(account, -1);
+	}
+
+	#change(account: string, by: number): void {
 		for (const count of [this.#all, this.#countOf(account)]) {
-			count.entries++;
-			count.addedMeanwhile++;
+			// A look may have counted the removal already.
+			count.entries = Math.max(0, count.entries + by);
+			count.addedMeanwhile += by;
 		}
 	}
 
@@ -75,8 +85,9 @@ export class FairQuota {
 		count.isLooking = true;
 		count.addedMeanwhile = 0;
 		try {
-			// What is added meanwhile may be counted twice. The next look corrects it.
-			count.entries = (await read()) + count.addedMeanwhile;
+			const counted = await read();
+			// What changes meanwhile may be counted twice. The next look corrects it.
+			count.entries = Math.max(0, counted + count.addedMeanwhile);
 		} catch {
 			// Keep the last count; the next look will tell.
 		} finally {

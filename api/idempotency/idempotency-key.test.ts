@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import { RequestError } from "../http/errors.ts";
 import type { IdempotentRequest } from "../http/operation.ts";
 import {
 	createOnce,
@@ -60,6 +61,52 @@ test("the stored hash of a body differs from key to key, so that nobody can gues
 	expect(new Set(hashes).size).toBe(2);
 });
 
+test.each([
+	["a refusal of ours", new RequestError("InvalidRequest", "no"), 0],
+	["the apiserver's refusal", new ApiError(403, { reason: "Forbidden" }), 0],
+	["an unknown outcome", new ApiError(504, { reason: "Timeout" }), 1],
+	["our own failure", new Error("broken"), 1],
+])("after %s the store has its key: %#", async (_, error, kept) => {
+	const { store, records } = setup();
+	const failing = performOnce(store, request, () => Promise.reject(error));
+	await expect(failing).rejects.toBe(error);
+	expect(records.size).toBe(kept);
+});
+
+test("a refused repeat leaves the first request's key, and another body is still a conflict", async () => {
+	const { store, perform, records } = setup();
+	const failing = performOnce(store, request, () =>
+		Promise.reject(new Error("no answer")),
+	);
+	await expect(failing).rejects.toThrow("no answer");
+	const refusal = new RequestError("Forbidden", "no");
+	const repeat = performOnce(store, request, () => Promise.reject(refusal));
+	await expect(repeat).rejects.toBe(refusal);
+	expect(records.size).toBe(1);
+	await expect(
+		performOnce(store, { ...request, body: {} }, perform),
+	).rejects.toMatchObject({ code: "Conflict" });
+});
+
+test("a refusal is answered even if its key can't be dropped", async () => {
+	const { store } = setup();
+	const stuck = { ...store, drop: () => Promise.reject(new Error("away")) };
+	const refusal = new RequestError("InvalidRequest", "no");
+	await expect(
+		performOnce(stuck, request, () => Promise.reject(refusal)),
+	).rejects.toBe(refusal);
+});
+
+test("an account with too many keys is told to wait, and nothing is performed", async () => {
+	const { store, perform, performed } = setup();
+	const full = { ...store, getOrCreate: async () => "full" as const };
+	await expect(performOnce(full, request, perform)).rejects.toMatchObject({
+		code: "RateLimited",
+		headers: { "retry-after": "60" },
+	});
+	expect(performed).toEqual([]);
+});
+
 test("after a failure, a repeat is performed under the same digest", async () => {
 	const { store, perform, performed } = setup();
 	const digests: string[] = [];
@@ -101,7 +148,10 @@ test("without the store, a request is refused as Unavailable and not performed",
 	const away = async () => {
 		throw new Error("no connection");
 	};
-	for (const store of [undefined, { getOrCreate: away, complete: away }])
+	for (const store of [
+		undefined,
+		{ getOrCreate: away, complete: away, drop: away },
+	])
 		await expect(performOnce(store, request, perform)).rejects.toMatchObject({
 			code: "Unavailable",
 			headers: { "retry-after": "2" },
@@ -157,12 +207,17 @@ function create(existing: object, by: IdempotentRequest | undefined) {
 function setup() {
 	const records = new Map<string, IdempotencyRecord>();
 	const store: IdempotencyStore = {
-		getOrCreate: async (digest, record) => {
-			if (!records.has(digest)) records.set(digest, record);
-			return records.get(digest)!;
-		},
-		complete: async (digest, record) => {
+		getOrCreate: async ({ digest }, record) => {
+			const known = records.get(digest);
+			if (known) return { record: known };
 			records.set(digest, record);
+			return { record, createdRevision: 1 };
+		},
+		complete: async ({ digest }, record) => {
+			records.set(digest, record);
+		},
+		drop: async ({ digest }) => {
+			if (!records.get(digest)?.made) records.delete(digest);
 		},
 	};
 	const performed: IdempotentRequest[] = [];

@@ -6,18 +6,35 @@ import type {
 	ObjectMeta,
 	ResourceKind,
 } from "../../kube/resource.ts";
-import { invalidParameter, RequestError } from "../http/errors.ts";
+import {
+	invalidParameter,
+	RequestError,
+	requestErrorOf,
+} from "../http/errors.ts";
 import type { IdempotentRequest } from "../http/operation.ts";
 
 /** What all replicas know of requests with an `Idempotency-Key`, for 24 hours. Each method throws while NATS is away. */
 export interface IdempotencyStore {
-	/** Creates the record unless the request has one, and returns the record that is there now. */
+	/** Creates the record unless the request has one. Returns `"full"` if the account may have no more records. */
 	getOrCreate(
-		digest: string,
+		request: RecordKey,
 		record: IdempotencyRecord,
-	): Promise<IdempotencyRecord>;
+	): Promise<KeptRecord | "full">;
 	/** Replaces the record once the request has succeeded. */
-	complete(digest: string, record: IdempotencyRecord): Promise<void>;
+	complete(request: RecordKey, record: IdempotencyRecord): Promise<void>;
+	/** Removes a record that this request created, unless it was completed since. */
+	drop(request: RecordKey, createdRevision: number): Promise<void>;
+}
+
+export interface RecordKey {
+	account: string;
+	digest: string;
+}
+
+export interface KeptRecord {
+	record: IdempotencyRecord;
+	/** Present if this call created the record. */
+	createdRevision?: number;
 }
 
 export interface IdempotencyRecord {
@@ -38,8 +55,8 @@ interface KeyedRequest {
 
 /**
  * Performs a request under its Idempotency-Key. A key is scoped to the caller, the account and the path. The body's hash
- * includes the key, so that a reader of the store can't guess bodies. Throws {@link RequestError}: `Conflict` if the key
- * was used with a different body.
+ * includes the key, so that a reader of the store can't guess bodies. A refused request leaves no record. Throws
+ * {@link RequestError}: `Conflict` if the key was used with a different body.
  */
 export async function performOnce<T extends { name: string }>(
 	store: IdempotencyStore | undefined,
@@ -52,19 +69,35 @@ export async function performOnce<T extends { name: string }>(
 			"must have 1 to 255 printable ASCII characters",
 		);
 	const digest = digestOf([account, subject, path, key]);
+	const request = { account, digest };
 	const record = { bodyHash: digestOf([key, body ?? null]) };
-	const known = await available(store, (s) => s.getOrCreate(digest, record));
+	const kept = await available(store, (s) => s.getOrCreate(request, record));
+	if (kept === "full") throw tooManyKeys(account);
+	const { record: known, createdRevision } = kept;
 	if (known.bodyHash !== record.bodyHash)
 		throw new RequestError(
 			"Conflict",
 			"This Idempotency-Key was used with a different body. Use a new key for a new request.",
 		);
 	if (known.made !== undefined) return perform({ digest, created: known.made });
-	const answer = await perform({ digest });
+	const answer = await perform({ digest }).catch(async (error: unknown) => {
+		// An earlier request with this key may have created something, so only the first one drops the record.
+		if (createdRevision !== undefined && requestErrorOf(error).status < 500)
+			await store?.drop(request, createdRevision).catch(() => undefined);
+		throw error;
+	});
 	await available(store, (s) =>
-		s.complete(digest, { ...record, made: answer.name }),
+		s.complete(request, { ...record, made: answer.name }),
 	);
 	return answer;
+}
+
+function tooManyKeys(account: string): RequestError {
+	return new RequestError(
+		"RateLimited",
+		`The account "${account}" has used too many Idempotency-Keys within 24 hours. Send the request later, or without a key.`,
+		{ headers: { "retry-after": "60" } },
+	);
 }
 
 /** Annotates the object that an idempotent request creates, so that {@link createOnce} recognises it. */

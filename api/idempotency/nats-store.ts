@@ -1,57 +1,109 @@
-import { jetstreamManager } from "@nats-io/jetstream";
+import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value API.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../contracts/nats.ts";
-import type { IdempotencyRecord, IdempotencyStore } from "./idempotency-key.ts";
+import { FairQuota } from "../../service/fair-quota.ts";
+import { countMessages } from "../../service/nats.ts";
+import type {
+	IdempotencyRecord,
+	IdempotencyStore,
+	KeptRecord,
+	RecordKey,
+} from "./idempotency-key.ts";
 
 const timeoutMs = 2_000;
 const recordTtlMs = 24 * 60 * 60_000;
+const stream = `KV_${bucket.requests}`;
+/** An account alone gets half of them: more than one user can create in 24 hours within the default rate limit. */
+const defaultMaxRecords = 400_000;
+/** More than {@link defaultMaxRecords} of the largest records take on disk. */
+const maxBytes = 256 * 1024 * 1024;
 
 interface NatsIdempotencyStoreOptions {
 	/** Throws while there is no connection. */
 	connection: () => NatsConnection;
 	replicas: number;
+	maxRecords?: number;
 }
 
 /** Records of idempotent requests in a NATS key-value bucket, which all replicas share. */
 export class NatsIdempotencyStore implements IdempotencyStore {
 	readonly #options: NatsIdempotencyStoreOptions;
-	#bucket: KV | undefined;
+	readonly #quota: FairQuota;
+	#bucket: { records: KV; manager: JetStreamManager } | undefined;
 
 	constructor(options: NatsIdempotencyStoreOptions) {
 		this.#options = options;
+		const { maxRecords = defaultMaxRecords, connection } = options;
+		this.#quota = new FairQuota({
+			countAll: () =>
+				this.#inBucket(async (_, { streams }) => {
+					const { state } = await streams.info(stream);
+					return { entries: state.messages, maxEntries: maxRecords };
+				}),
+			countOf: (account) =>
+				countMessages(
+					connection(),
+					stream,
+					`$KV.${bucket.requests}.${account}.*`,
+					timeoutMs,
+				),
+			now: () => performance.now(),
+		});
 	}
 
 	async getOrCreate(
-		digest: string,
+		request: RecordKey,
 		record: IdempotencyRecord,
-	): Promise<IdempotencyRecord> {
+	): Promise<KeptRecord | "full"> {
+		const { account } = request;
+		const key = keyOf(request);
 		return this.#inBucket(async (records) => {
-			const known = await records.get(digest);
-			if (known?.operation === "PUT") return known.json<IdempotencyRecord>();
+			const known = await records.get(key);
+			if (known?.operation === "PUT") return { record: known.json() };
+			await this.#quota.look(account);
+			if (!this.#quota.admits(account)) return "full";
 			try {
-				await records.create(digest, JSON.stringify(record));
-				return record;
+				const createdRevision = await records.create(
+					key,
+					JSON.stringify(record),
+				);
+				this.#quota.added(account);
+				return { record, createdRevision };
 			} catch (refusal) {
 				// Another replica received the same request meanwhile.
-				const twin = await records.get(digest);
-				if (twin?.operation === "PUT") return twin.json<IdempotencyRecord>();
+				const twin = await records.get(key);
+				if (twin?.operation === "PUT") return { record: twin.json() };
 				throw refusal;
 			}
 		});
 	}
 
-	async complete(digest: string, record: IdempotencyRecord): Promise<void> {
+	async complete(request: RecordKey, record: IdempotencyRecord): Promise<void> {
 		await this.#inBucket((records) =>
-			records.put(digest, JSON.stringify(record)),
+			records.put(keyOf(request), JSON.stringify(record)),
 		);
 	}
 
-	async #inBucket<T>(use: (records: KV) => Promise<T>): Promise<T> {
+	/** Purges by sequence: a deletion through the KV client would leave a marker for 24 hours, and could hit a later record. */
+	async drop(request: RecordKey, createdRevision: number): Promise<void> {
+		await this.#inBucket((_, { streams }) =>
+			streams.purge(stream, {
+				filter: `$KV.${bucket.requests}.${keyOf(request)}`,
+				seq: createdRevision + 1,
+			}),
+		);
+		this.#quota.removed(request.account);
+	}
+
+	async #inBucket<T>(
+		use: (records: KV, manager: JetStreamManager) => Promise<T>,
+	): Promise<T> {
 		try {
 			this.#bucket ??= await this.#openBucket();
-			return await use(this.#bucket);
+			const { records, manager } = this.#bucket;
+			return await use(records, manager);
 		} catch (error) {
 			// NATS may have lost its storage and the bucket: the next request creates it.
 			this.#bucket = undefined;
@@ -59,15 +111,22 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 		}
 	}
 
-	async #openBucket(): Promise<KV> {
+	async #openBucket() {
 		const { connection, replicas } = this.#options;
 		const manager = await jetstreamManager(connection(), {
 			timeout: timeoutMs,
 		});
-		return new Kvm(manager.jetstream()).create(bucket.requests, {
+		const records = await new Kvm(manager.jetstream()).create(bucket.requests, {
 			history: 1,
 			ttl: recordTtlMs,
+			max_bytes: maxBytes,
 			replicas,
 		});
+		return { records, manager };
 	}
+}
+
+/** The account comes first, so that its records can be counted. */
+function keyOf({ account, digest }: RecordKey): string {
+	return `${account}.${digest}`;
 }
