@@ -7,14 +7,15 @@ import type { UtcDate } from "./utc-date.ts";
 
 /** The paths that operator writes into the Pod template and the Job's process reads. */
 export const jobPaths = {
-	/** Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. */
+	/**
+	 * Secret volume with `input.json`: a {@link LoadInput} or {@link CheckInput}. A Google service account's `key.json` is
+	 * beside it, the variable {@link jobEnv.credentials}.
+	 */
 	input: "/var/run/tidemill/input",
 	/** emptyDir for downloaded objects. Its path is the variable {@link jobEnv.scratch}. */
 	scratch: "/var/run/tidemill/scratch",
 	/** The DuckDB volume. Its path is the variable {@link jobEnv.warehouse}; `duckDB.path` is relative to it. */
 	warehouse: "/var/lib/tidemill/warehouse",
-	/** Secret volume with a Google service account's `key.json`, the variable {@link jobEnv.credentials}. */
-	credentials: "/var/run/tidemill/credentials",
 	/** terminationMessagePath, the variable {@link jobEnv.result}. */
 	result: "/dev/termination-log",
 } as const;
@@ -37,7 +38,7 @@ export interface DuckDBInput {
 	path: string;
 }
 
-/** Credentials are Google's "application default": the key that {@link jobEnv.credentials} names, or workload identity. */
+/** Credentials are the service account's key that {@link jobEnv.credentials} names; without one, workload identity. */
 export interface BigQueryInput {
 	type: "BigQuery";
 	projectId: string;

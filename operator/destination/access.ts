@@ -1,31 +1,36 @@
 import { join } from "node:path";
 import type { DestinationInput } from "../../contracts/job.ts";
 import type { Destination } from "../../crds/generated/types.ts";
-import type { SecretKey, Warehouse } from "../job/template.ts";
+import type { Secret } from "../../kube/kinds.ts";
+import type { Warehouse } from "../job/template.ts";
 
 /** What a Job needs to reach a Destination. */
 export interface Access {
 	input: DestinationInput;
 	/** The volume that a DuckDB file is on. */
 	warehouse?: Warehouse;
-	/** The key of a Google service account, for BigQuery without workload identity. */
-	credentials?: SecretKey;
+	/** The key of a Google service account in base64, for BigQuery without workload identity. A secret. */
+	credentials?: string;
 	serviceAccountName?: string;
 }
 
 /**
- * How a Job reaches a Destination; undefined if a DuckDB file has no volume.
+ * How a Job reaches a Destination; undefined if a DuckDB file has no volume, or BigQuery's key is missing.
  * @param localWarehouse Local mode's directory, with a folder for each namespace.
+ * @param credentials The Secret that the spec names.
  */
 export function accessTo(
 	{ metadata, spec }: Destination,
 	localWarehouse: string | undefined,
+	credentials: Secret | undefined,
 ): Access | undefined {
 	const { bigQuery, duckDB, serviceAccountName } = spec;
 	const account = serviceAccountName ? { serviceAccountName } : {};
 	if (bigQuery) {
 		const { projectId, dataset, location, createDataset } = bigQuery;
-		const { apiEndpoint, credentials } = bigQuery;
+		const { apiEndpoint, credentials: wanted } = bigQuery;
+		const key = wanted && credentials?.data?.[wanted.secretRef.key];
+		if (wanted && key === undefined) return undefined;
 		return {
 			input: {
 				type: "BigQuery",
@@ -35,7 +40,7 @@ export function accessTo(
 				createDataset,
 				...(apiEndpoint && { apiEndpoint }),
 			},
-			...(credentials && { credentials: credentials.secretRef }),
+			...(key !== undefined && { credentials: key }),
 			...account,
 		};
 	}

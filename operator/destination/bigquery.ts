@@ -1,3 +1,4 @@
+import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import type { Destination } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { Reason } from "../reconcile/reasons.ts";
@@ -40,24 +41,9 @@ export function bigQueryProblem(
 		field: "spec.bigQuery.credentials.secretRef",
 	});
 	if ("fault" in found) return found.fault;
-	if (isServiceAccountKey(found.value.toString())) return undefined;
+	if (parseServiceAccountKey(found.value.toString())) return undefined;
 	return {
 		reason: "CredentialsInvalid",
 		message: `Key "${key}" of Secret "${name}" is not the JSON key of a Google service account. Store the file that "gcloud iam service-accounts keys create" writes.`,
 	};
-}
-
-/** Google's library accepts other kinds, too. Some read any file and call any address that their author chooses. */
-function isServiceAccountKey(text: string): boolean {
-	try {
-		const key: unknown = JSON.parse(text);
-		const { type, client_email, private_key } = key as Record<string, unknown>;
-		return (
-			type === "service_account" &&
-			typeof client_email === "string" &&
-			typeof private_key === "string"
-		);
-	} catch {
-		return false;
-	}
 }

@@ -33,8 +33,9 @@ export function checkHash(
 	return hash.digest("hex");
 }
 
+/** At most 63 characters, the limit of a Job's name, as a Destination's has at most 40. */
 export function checkName(destination: string, hash: string): string {
-	return `${destination}-check-${hash.slice(0, 8)}`;
+	return `${destination}-check-${hash.slice(0, 16)}`;
 }
 
 /** Whether a Job is a check that the operator started for this Destination. */
@@ -44,7 +45,8 @@ export function isCheckOf({ metadata }: Destination, job: Job): boolean {
 	return (
 		isControlledBy(job, metadata.uid) &&
 		name.startsWith(prefix) &&
-		/^[0-9a-f]{8}$/.test(name.slice(prefix.length))
+		// Earlier versions took 8 digits.
+		/^[0-9a-f]{8,16}$/.test(name.slice(prefix.length))
 	);
 }
 

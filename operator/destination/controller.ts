@@ -42,15 +42,11 @@ export function createDestinationController(
 		const name = labels?.[label.destination];
 		return name ? [{ namespace: namespace!, name }] : [];
 	});
-	const destinationsOfSecret = informers.destinations.index(
-		({ metadata, spec }) => {
-			const name = spec.bigQuery?.credentials?.secretRef.name;
-			return name ? [`${metadata.namespace}/${name}`] : [];
-		},
-	);
 	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
 		loop.watch(secrets, ({ metadata }) =>
-			destinationsOfSecret(`${metadata.namespace}/${metadata.name}`).map(keyOf),
+			informers.destinations
+				.ofSecret(metadata.namespace!, metadata.name)
+				.map(keyOf),
 		);
 	return loop;
 }

@@ -42,21 +42,22 @@ test.each([
 	});
 });
 
-test("the check of a BigQuery destination has the key as a file, and no volume", () => {
+test("the check of a BigQuery destination gets a copy of the key as a file, and not the account's Secret", () => {
 	const start = decide(withCredentials(secretWith(key)), now).find(
 		(action) => action.type === "startCheck",
 	)!;
 	const pod = start.check.job.spec!.template.spec!;
-	expect(pod.volumes!.map(({ name }) => name)).toEqual([
-		"input",
-		"scratch",
-		"credentials",
+	const { name: secretName } = start.check.secret.metadata;
+	expect(pod.volumes).toEqual([
+		{ name: "input", secret: { secretName } },
+		{ name: "scratch", emptyDir: {} },
 	]);
 	expect(pod.containers[0]!.env).toContainEqual({
 		name: "GOOGLE_APPLICATION_CREDENTIALS",
-		value: "/var/run/tidemill/credentials/key.json",
+		value: "/var/run/tidemill/input/key.json",
 	});
-	const { "input.json": base64 } = start.check.secret.data!;
+	const { "input.json": base64, ...copy } = start.check.secret.data!;
+	expect(copy).toEqual(secretWith(key).data);
 	const text = Buffer.from(base64!, "base64").toString();
 	expect(JSON.parse(text).destination).toEqual({
 		type: "BigQuery",

@@ -116,7 +116,7 @@ function wantedCheck({
 		destination.spec.bigQuery &&
 		bigQueryProblem(destination, credentials, bigQueryEndpoints);
 	if (problem) return problem;
-	const access = accessTo(destination, localWarehouse);
+	const access = accessTo(destination, localWarehouse, credentials);
 	if (!access)
 		return {
 			reason: "VolumeClaimRequired",

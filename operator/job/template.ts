@@ -13,7 +13,7 @@ import {
 	type ResourceKind,
 } from "../../kube/resource.ts";
 
-/** A Job, and the Secret that is mounted as its input. */
+/** A Job, and the Secret that is mounted as its input, with the credentials. */
 export interface JobWithInput {
 	job: Job;
 	secret: Secret;
@@ -25,19 +25,13 @@ export interface JobTemplate {
 	image: string;
 	/** The volume with the DuckDB file; absent for BigQuery. */
 	warehouse?: Warehouse;
-	/** The key of a Google service account; absent for workload identity and DuckDB. */
-	credentials?: SecretKey;
+	/** The key of a Google service account in base64; absent for workload identity and DuckDB. */
+	credentials?: string;
 	serviceAccountName?: string;
 	resources?: PipelineResources;
 	/** How often Kubernetes replaces a failed Pod, with exponential backoff. */
 	retries: number;
 	activeDeadlineSeconds?: number;
-}
-
-/** A key of a Secret's data. */
-export interface SecretKey {
-	name: string;
-	key: string;
 }
 
 export type Warehouse =
@@ -72,7 +66,13 @@ export function jobWithInput<T extends KubeObject>(
 			apiVersion: "v1",
 			kind: "Secret",
 			metadata: { ...metadata, name: secretName },
-			data: { "input.json": Buffer.from(text).toString("base64") },
+			data: {
+				"input.json": Buffer.from(text).toString("base64"),
+				// A copy, so that the Pod gets the key that was verified, whatever happens to the account's Secret.
+				...(template.credentials !== undefined && {
+					[credentialsFile]: template.credentials,
+				}),
+			},
 		},
 		job: {
 			apiVersion: "batch/v1",
@@ -90,8 +90,6 @@ function jobSpec(
 	template: JobTemplate,
 ): NonNullable<Job["spec"]> {
 	const warehouse = template.warehouse && warehouseVolume(template.warehouse);
-	const credentials =
-		template.credentials && credentialsVolume(template.credentials);
 	return {
 		backoffLimit: template.retries,
 		// The next Pod starts after the last one is gone, so that one process has the DuckDB file (KEP-3939).
@@ -144,11 +142,11 @@ function jobSpec(
 							...(warehouse
 								? [{ name: jobEnv.warehouse, value: jobPaths.warehouse }]
 								: []),
-							...(credentials
+							...(template.credentials !== undefined
 								? [
 										{
 											name: jobEnv.credentials,
-											value: `${jobPaths.credentials}/${credentialsFile}`,
+											value: `${jobPaths.input}/${credentialsFile}`,
 										},
 									]
 								: []),
@@ -168,15 +166,6 @@ function jobSpec(
 							...(warehouse
 								? [{ name: warehouse.name, mountPath: jobPaths.warehouse }]
 								: []),
-							...(credentials
-								? [
-										{
-											name: credentials.name,
-											mountPath: jobPaths.credentials,
-											readOnly: true,
-										},
-									]
-								: []),
 						],
 					},
 				],
@@ -184,7 +173,6 @@ function jobSpec(
 					{ name: "input", secret: { secretName: inputSecret } },
 					{ name: "scratch", emptyDir: {} },
 					...(warehouse ? [warehouse] : []),
-					...(credentials ? [credentials] : []),
 				],
 			},
 		},
@@ -222,10 +210,3 @@ function warehouseVolume(warehouse: Warehouse): Volume {
 }
 
 const credentialsFile = "key.json";
-
-function credentialsVolume({ name, key }: SecretKey): Volume {
-	return {
-		name: "credentials",
-		secret: { secretName: name, items: [{ key, path: credentialsFile }] },
-	};
-}

@@ -20,6 +20,7 @@ function problemOf(
 		pipeline,
 		source: sourceOf(),
 		destination,
+		credentials: undefined,
 		others: [],
 		localWarehouse: undefined,
 	});

@@ -1,4 +1,4 @@
-import type { Pipeline } from "../../crds/generated/types.ts";
+import type { Destination, Pipeline } from "../../crds/generated/types.ts";
 import {
 	ControllerLoop,
 	specChanged,
@@ -29,11 +29,17 @@ export function createPipelineController(
 	const rivals = (pipeline: Pipeline): ObjectKey[] =>
 		informers.pipelines.withTableOf(pipeline).map(keyOf);
 	loop.watch(informers.pipelines, rivals, specChanged);
-	loop.watch(informers.destinations, ({ metadata }) => {
+	const ofDestination = ({ metadata }: Destination): ObjectKey[] => {
 		const { namespace, name } = metadata;
 		const users = informers.pipelines.ofDestination(namespace!, name);
 		return [...users.map(keyOf), ...users.flatMap(rivals)];
-	});
+	};
+	loop.watch(informers.destinations, ofDestination);
+	loop.watch(informers.secrets, ({ metadata }) =>
+		informers.destinations
+			.ofSecret(metadata.namespace!, metadata.name)
+			.flatMap(ofDestination),
+	);
 	loop.watch(informers.sources, ({ metadata }) =>
 		informers.pipelines.ofSource(metadata.namespace!, metadata.name).map(keyOf),
 	);

@@ -5,6 +5,7 @@ import {
 	runKind,
 	type Source,
 } from "../../crds/generated/types.ts";
+import type { Secret } from "../../kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 
@@ -21,6 +22,8 @@ export interface References {
 	pipeline: Pipeline;
 	source: Source | undefined;
 	destination: Destination | undefined;
+	/** The Secret that the Destination's credentials name, if it exists and has the label. */
+	credentials: Secret | undefined;
 	/** The namespace's other Pipelines into a table of the same name, with their Destinations: it may be the same table. */
 	others: { pipeline: Pipeline; destination: Destination | undefined }[];
 	/** Local mode's directory for DuckDB files. */
@@ -51,12 +54,18 @@ export function referencesOf(
 	const namespace = pipeline.metadata.namespace!;
 	const destinationOf = ({ spec }: Pipeline) =>
 		present(informers.destinations.get(namespace, spec.destinationRef.name));
+	const destination = destinationOf(pipeline);
+	const secret = destination?.spec.bigQuery?.credentials?.secretRef.name;
 	return {
 		pipeline,
 		source: present(
 			informers.sources.get(namespace, pipeline.spec.sourceRef.name),
 		),
-		destination: destinationOf(pipeline),
+		destination,
+		credentials:
+			secret === undefined
+				? undefined
+				: informers.secrets.get(namespace, secret),
 		others: informers.pipelines
 			.withTableOf(pipeline)
 			.filter((other) => other !== pipeline && present(other))

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { tableNameOf } from "../../crds/table-name.ts";
+import type { Secret } from "../../kube/kinds.ts";
 import {
 	bigQueryOf,
 	destinationOf,
@@ -14,6 +15,7 @@ const settled: References = {
 	pipeline: pipelineOf(),
 	source: sourceOf(),
 	destination: destinationOf(),
+	credentials: undefined,
 	others: [],
 	localWarehouse: undefined,
 };
@@ -181,3 +183,38 @@ test("a failure of an earlier spec leaves the Pipeline undecided, and one of thi
 	expect(becauseAt(1)).toBeUndefined();
 	expect(becauseAt(2)).toBe("undecided");
 });
+
+const keyOf = (value: string): Secret => ({
+	metadata: { name: "google", labels: { "tidemill.dev/use": "true" } },
+	data: { k: Buffer.from(value).toString("base64") },
+});
+const keyed = (verifiedKey: Secret) =>
+	bigQueryOf(
+		"lake",
+		{ credentials: { secretRef: { name: "google", key: "k" } } },
+		verifiedKey,
+	);
+
+test("a Job gets the very key that was verified", () => {
+	const credentials = keyOf("verified");
+	const destination = keyed(credentials);
+	expect(resolveTarget({ ...settled, destination, credentials })).toMatchObject(
+		{ target: { access: { credentials: credentials.data!.k } } },
+	);
+});
+
+test.each<[string, Secret | undefined]>([
+	["is swapped", keyOf("swapped")],
+	["loses its label", undefined],
+	["is removed from its Secret", { ...keyOf(""), data: {} }],
+])(
+	"no Job gets a key that %s after the check, though Ready is still True",
+	(_, credentials) => {
+		const destination = keyed(keyOf("verified"));
+		expect(
+			resolveTarget({ ...settled, destination, credentials }),
+		).toMatchObject({
+			problem: { reason: "DestinationNotReady", because: "undecided" },
+		});
+	},
+);

@@ -7,8 +7,10 @@ import type {
 } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import { findCondition } from "../../kube/conditions.ts";
+import type { Secret } from "../../kube/kinds.ts";
 import { ageOf } from "../../kube/resource.ts";
 import { type Access, accessTo } from "../destination/access.ts";
+import { checkHash } from "../destination/check.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import type { References } from "./state.ts";
 
@@ -33,7 +35,8 @@ export interface TargetProblem {
 export function resolveTarget(
 	references: References,
 ): { target: Target } | { problem: TargetProblem } {
-	const { pipeline, source, destination, localWarehouse } = references;
+	const { pipeline, source, destination, credentials, localWarehouse } =
+		references;
 	const { sourceRef, destinationRef, table } = pipeline.spec;
 	if (!source)
 		return problem(
@@ -54,8 +57,8 @@ export function resolveTarget(
 			`There is no Destination "${destinationRef.name}" in this namespace. Create it, or change spec.destinationRef.name.`,
 			"missing",
 		);
-	const access = accessTo(destination, localWarehouse);
-	if (!access || !isVerified(destination))
+	const access = accessTo(destination, localWarehouse, credentials);
+	if (!access || !isVerified(destination, credentials))
 		return problem(
 			"DestinationNotReady",
 			`Destination "${destinationRef.name}" is not ready${readyWords(destination)}`,
@@ -136,10 +139,15 @@ function columnsOf({ spec }: Pipeline, source: Source): TableColumn[] {
 	];
 }
 
-function isVerified({ metadata, status }: Destination): boolean {
+/** Whether the check succeeded with this very spec and key: the key may change before its controller notices. */
+function isVerified(
+	{ metadata, spec, status }: Destination,
+	credentials: Secret | undefined,
+): boolean {
 	return (
 		findCondition(status?.conditions, "Ready")?.status === "True" &&
-		status?.observedGeneration === metadata.generation
+		status?.observedGeneration === metadata.generation &&
+		status?.lastCheck?.hash === checkHash(spec, credentials)
 	);
 }
 

@@ -35,7 +35,7 @@ export function createInformers(
 	};
 	return {
 		sources: follow<Source>(sourceKind),
-		destinations: follow<Destination>(destinationKind),
+		destinations: withDestinationLookups(follow<Destination>(destinationKind)),
 		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
 		runs: withRunLookups(follow<Run>(runKind)),
 		trackingPlans: follow<TrackingPlan>(trackingPlanKind),
@@ -52,6 +52,16 @@ export function createInformers(
 }
 
 // Lookups use an index, since a namespace can have thousands of objects.
+
+function withDestinationLookups(destinations: Informer<Destination>) {
+	return Object.assign(destinations, {
+		/** Those whose credentials are in the Secret. */
+		ofSecret: byName(destinations, ({ spec }) => {
+			const name = spec.bigQuery?.credentials?.secretRef.name;
+			return name === undefined ? [] : [name];
+		}),
+	});
+}
 
 function withPipelineLookups(pipelines: Informer<Pipeline>) {
 	const tableOf = ({ metadata, spec }: Pipeline) =>

@@ -13,7 +13,7 @@ import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { decideRefused, decideStart } from "./decide.ts";
 import { inputSecretName } from "./job.ts";
-import type { RunState } from "./state.ts";
+import { type RunState, referencesOfRun } from "./state.ts";
 import type { RunAction } from "./transition.ts";
 
 const aboutRun = { kind: runKind, verb: "Run" };
@@ -40,7 +40,9 @@ export async function applyRun(
 					question,
 					"ManifestUnavailable",
 				);
-				const answered = { ...state, run };
+				// Archive may have taken a while: what has changed meanwhile counts.
+				const references = referencesOfRun(context, run);
+				const answered = { ...state, run, references };
 				return applyRun(
 					context,
 					answered,

@@ -80,6 +80,12 @@ export function createRunController(
 			source.status?.sourceKey !== before.status?.sourceKey,
 	);
 	loop.watch(informers.destinations, waiting);
+	loop.watch(informers.secrets, (secret) => {
+		const { namespace, name } = secret.metadata;
+		return informers.destinations.ofSecret(namespace!, name).length > 0
+			? waiting(secret)
+			: [];
+	});
 	loop.watch(informers.jobs, ofChild);
 	loop.watch(informers.pods, ofChild);
 	loop.watch(

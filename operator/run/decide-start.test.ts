@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { Run, RunStatus } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
-import { runOf } from "../../test/support/examples/resource-examples.ts";
+import {
+	destinationOf,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
 import {
 	jobWith,
 	owned,
@@ -12,6 +15,7 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
+import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const answer: ManifestAnswer = {
@@ -129,4 +133,33 @@ test("a Run without days says so and starts a Job for them", () => {
 		message:
 			'Loading no days into table "load_orders": the Source has no events in the Run\'s dates.',
 	});
+});
+
+test("a Run whose Destination is no longer Ready when archive answers gets no Job", () => {
+	const before = stateOf();
+	const asked = decide(before, now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	const startWith = (references: RunState["references"]) =>
+		decideStart({ ...before, references }, asked.target, answer, now);
+	expect(types(startWith(before.references))).toContain("startJob");
+
+	const failed = structuredClone(destinationOf());
+	failed.status!.conditions![0]!.status = "False";
+	const problem = startWith({ ...before.references!, destination: failed });
+	expect(types(problem)).not.toContain("startJob");
+	expect(statusOf(problem).phase).toBe("Pending");
+	expect(reasonOf(problem)).toBe("PipelineNotReady");
+
+	expect(reasonOf(startWith(undefined))).toBe("PipelineNotFound");
+});
+
+test("a Run whose target is another when archive answers asks archive again", () => {
+	const before = stateOf();
+	const asked = decide(before, now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	const destination = destinationOf("files", "other.duckdb");
+	const references = { ...before.references!, destination };
+	expect(
+		decideStart({ ...before, references }, asked.target, answer, now),
+	).toEqual([{ type: "lookAgain", afterMs: 0 }]);
 });

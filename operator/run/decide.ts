@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import {
+	type Pipeline,
 	pipelineKind,
 	type Run,
 	type RunStatus,
@@ -62,29 +64,14 @@ function decideWithoutJob(state: RunState, now: number): RunAction[] {
 
 /** The Run has had no Job yet: wait for what is missing, or ask archive what to load. */
 function prepare(state: RunState, now: number): RunAction[] {
-	const { run, references, shard } = state;
-	const { pipelineRef, dates } = run.spec;
+	const { run, shard } = state;
+	const { dates } = run.spec;
 	const wait = (...[reason, message]: Why) =>
 		transition.progress(run, reason, message, { phase: "Pending" }, now);
-	if (!references)
-		return wait(
-			"PipelineNotFound",
-			`There is no Pipeline "${pipelineRef.name}" in this namespace. Create it, or delete this Run.`,
-		);
-	if (belongsToPredecessor(state))
-		return wait(
-			"PipelineNotFound",
-			`This Run belongs to an earlier Pipeline "${pipelineRef.name}", which is deleted. Delete the Run, or wait until Kubernetes does.`,
-		);
-	const resolved = resolveTarget(references);
-	if ("problem" in resolved)
-		return wait(
-			"PipelineNotReady",
-			`Pipeline "${pipelineRef.name}" can't run (${resolved.problem.reason}): ${resolved.problem.message}`,
-		);
-
-	const { target } = resolved;
-	const { spec, status } = references.pipeline;
+	const found = findTarget(state);
+	if ("missing" in found) return wait(...found.missing);
+	const { target, pipeline } = found;
+	const { spec, status } = pipeline;
 	const plan = planDates(
 		spec,
 		target.layout,
@@ -129,6 +116,32 @@ function prepare(state: RunState, now: number): RunAction[] {
 	];
 }
 
+/** What the Run loads, or what it waits for. */
+function findTarget(
+	state: RunState,
+): { target: Target; pipeline: Pipeline } | { missing: Why } {
+	const { run, references } = state;
+	const { name } = run.spec.pipelineRef;
+	const missing = (...missing: Why) => ({ missing });
+	if (!references)
+		return missing(
+			"PipelineNotFound",
+			`There is no Pipeline "${name}" in this namespace. Create it, or delete this Run.`,
+		);
+	if (belongsToPredecessor(state))
+		return missing(
+			"PipelineNotFound",
+			`This Run belongs to an earlier Pipeline "${name}", which is deleted. Delete the Run, or wait until Kubernetes does.`,
+		);
+	const resolved = resolveTarget(references);
+	if ("problem" in resolved)
+		return missing(
+			"PipelineNotReady",
+			`Pipeline "${name}" can't run (${resolved.problem.reason}): ${resolved.problem.message}`,
+		);
+	return { target: resolved.target, pipeline: references.pipeline };
+}
+
 type Why = [reason: Parameters<typeof transition.progress>[1], message: string];
 
 /**
@@ -156,13 +169,18 @@ function goesFirst(other: Run, run: Run): boolean {
 	return ageOf(other) < ageOf(run);
 }
 
-/** Archive has answered. A Run starts only after archive has flushed: every event answered before is in the manifest. */
+/**
+ * Archive has answered. A Run starts only after archive has flushed: every event answered before is in the manifest.
+ * @param state With the references as they are now: a Destination that is no longer Ready gets no Job.
+ * @param asked What archive was asked about.
+ */
 export function decideStart(
-	{ run, references, image }: RunState,
-	target: Target,
+	state: RunState,
+	asked: Target,
 	answer: ManifestAnswer,
 	now: number,
 ): RunAction[] {
+	const { run, image } = state;
 	if (!answer.ok) {
 		const { error } = answer;
 		if (!error.retryable)
@@ -178,6 +196,14 @@ export function decideStart(
 			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
 		];
 	}
+	const found = findTarget(state);
+	if ("missing" in found) {
+		const [reason, message] = found.missing;
+		return transition.progress(run, reason, message, { phase: "Pending" }, now);
+	}
+	const { target, pipeline } = found;
+	if (!isDeepStrictEqual(target.layout, asked.layout))
+		return [{ type: "lookAgain", afterMs: 0 }];
 	const { snapshotTime, closedThrough, dates, url, authorities } = answer;
 	const startTime = run.status?.startTime ?? rfc3339(now);
 	const began: RunStatus = {
@@ -190,7 +216,6 @@ export function decideStart(
 		layout: target.layout,
 	};
 	const message = loadingMessage({ ...run, status: began }, target.tableName);
-	const { pipeline } = references!;
 	const leftMs = deadlineMs(pipeline, startTime) - now;
 	const job = {
 		manifestURL: url,

@@ -103,7 +103,11 @@ async function podsOf(
 	return pods.filter((pod) => isControlledBy(pod, uid));
 }
 
-function referencesOfRun(context: OperatorContext, { metadata, spec }: Run) {
+/** Undefined if the Run's Pipeline doesn't exist or is being deleted. */
+export function referencesOfRun(
+	context: OperatorContext,
+	{ metadata, spec }: Run,
+): References | undefined {
 	const pipeline = context.informers.pipelines.get(
 		metadata.namespace!,
 		spec.pipelineRef.name,

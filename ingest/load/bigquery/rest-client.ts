@@ -1,7 +1,9 @@
-// google-auth-library: every kind of Google credentials, from a key to workload identity. Google's BigQuery client, built on
-// it, uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0004).
+import { readFile } from "node:fs/promises";
+// google-auth-library: tokens from a service account's key or workload identity. Google's BigQuery client, built on it,
+// uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0004).
 import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
-import type { BigQueryInput } from "../../../contracts/job.ts";
+import { type BigQueryInput, jobEnv } from "../../../contracts/job.ts";
+import { parseServiceAccountKey } from "../../../contracts/service-account-key.ts";
 import type { Logger } from "../../../service/log.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { retry } from "../../job/retry.ts";
@@ -32,18 +34,8 @@ export class RestClient {
 		log: Logger,
 		signal: AbortSignal,
 	): Promise<RestClient> {
-		let auth: AuthClient;
-		try {
-			auth = await new GoogleAuth({ scopes }).getClient();
-		} catch (error) {
-			throw new JobFailure(
-				"CredentialsMissing",
-				`The Job has no Google credentials: ${(error as Error).message}`,
-				{ cause: error },
-			);
-		}
-		// A service account's key signs its own tokens (AIP-4111), without a token server.
-		if (auth instanceof JWT) auth.useJWTAccessWithScope = true;
+		const keyFile = process.env[jobEnv.credentials];
+		const auth = keyFile ? await keyClient(keyFile) : await identityClient();
 		return new RestClient(auth, apiEndpoint.replace(/\/+$/, ""), log, signal);
 	}
 
@@ -132,6 +124,40 @@ export class RestClient {
 			);
 		}
 	}
+}
+
+/** A key comes from an account, so Google's library, which follows what credentials of other kinds say, never sees the file. */
+async function keyClient(file: string): Promise<AuthClient> {
+	const key = parseServiceAccountKey(
+		await readFile(file, "utf8").catch(credentialsMissing),
+	);
+	if (!key)
+		throw new JobFailure(
+			"CredentialsRefused",
+			"The credentials are not the JSON key of a Google service account",
+		);
+	const { email, privateKey, id } = key;
+	const auth = new JWT({
+		email,
+		key: privateKey,
+		...(id !== undefined && { keyId: id }),
+		scopes,
+	});
+	// The key signs its own tokens (AIP-4111), without a token server.
+	auth.useJWTAccessWithScope = true;
+	return auth;
+}
+
+function identityClient(): Promise<AuthClient> {
+	return new GoogleAuth({ scopes }).getClient().catch(credentialsMissing);
+}
+
+function credentialsMissing(error: Error): never {
+	throw new JobFailure(
+		"CredentialsMissing",
+		`The Job has no Google credentials: ${error.message}`,
+		{ cause: error },
+	);
 }
 
 /** No answer came. fetch says only "fetch failed"; its cause has the reason. */

@@ -133,6 +133,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			pipeline,
 			source: sourceOf(),
 			destination: bigQueryOf(),
+			credentials: undefined,
 			others: [],
 			localWarehouse: undefined,
 			runs: [runOf(run, written.status)],

@@ -22,6 +22,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		pipeline: pipelineOf(),
 		source: sourceOf(),
 		destination: destinationOf(),
+		credentials: undefined,
 		others: [],
 		localWarehouse: undefined,
 		runs: [],

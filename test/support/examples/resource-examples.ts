@@ -1,5 +1,6 @@
 import type {
 	Destination,
+	DestinationSpec,
 	Layout,
 	Pipeline,
 	PipelineSpec,
@@ -9,6 +10,8 @@ import type {
 	RunStatus,
 	Source,
 } from "../../../crds/generated/types.ts";
+import type { Secret } from "../../../kube/kinds.ts";
+import { checkHash } from "../../../operator/destination/check.ts";
 
 /** Resources as the apiserver returns them, settled and ready, for tables of decisions. */
 
@@ -38,6 +41,12 @@ const ready = {
 	],
 };
 
+/** @param credentials The Secret that the spec names. */
+function verified(spec: DestinationSpec, credentials?: Secret) {
+	const hash = checkHash(spec, credentials);
+	return { ...ready, lastCheck: { hash, failures: 0 } };
+}
+
 export function sourceOf(
 	name = "orders",
 	status: Source["status"] = { ...ready, sourceKey: "5".repeat(32) },
@@ -63,34 +72,37 @@ export function sourceOf(
 export function destinationOf(
 	name = "files",
 	path = "events.duckdb",
-	status: Destination["status"] = ready,
+	status?: Destination["status"],
 ): Destination {
+	const spec: DestinationSpec = {
+		type: "DuckDB",
+		duckDB: { path, volumeClaimName: "claim" },
+	};
 	return {
 		apiVersion,
 		kind: "Destination",
 		metadata: metadata(name, createdAt),
-		spec: { type: "DuckDB", duckDB: { path, volumeClaimName: "claim" } },
-		status,
+		spec,
+		status: status ?? verified(spec),
 	};
 }
 
 export function bigQueryOf(
 	name = "lake",
 	bigQuery: Partial<Destination["spec"]["bigQuery"]> = {},
+	credentials?: Secret,
 ): Destination {
-	return {
-		...destinationOf(name),
-		spec: {
-			type: "BigQuery",
-			bigQuery: {
-				projectId: "my-project",
-				dataset: "events",
-				location: "EU",
-				createDataset: false,
-				...bigQuery,
-			},
+	const spec: DestinationSpec = {
+		type: "BigQuery",
+		bigQuery: {
+			projectId: "my-project",
+			dataset: "events",
+			location: "EU",
+			createDataset: false,
+			...bigQuery,
 		},
 	};
+	return { ...destinationOf(name), spec, status: verified(spec, credentials) };
 }
 
 export function pipelineOf(

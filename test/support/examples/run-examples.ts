@@ -33,6 +33,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			pipeline,
 			source: sourceOf(),
 			destination: destinationOf(),
+			credentials: undefined,
 			others: [],
 			localWarehouse: undefined,
 		},

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { parseServiceAccountKey } from "./service-account-key.ts";
+
+const key = {
+	type: "service_account",
+	client_email: "loader@p.iam.gserviceaccount.com",
+	private_key: "PEM",
+	private_key_id: "1",
+};
+const parse = (value: unknown) => parseServiceAccountKey(JSON.stringify(value));
+
+test("of a service account's key only what signs is read", () => {
+	const addresses = { token_uri: "http://x", universe_domain: "x" };
+	expect(parse({ ...key, ...addresses })).toEqual({
+		email: key.client_email,
+		privateKey: "PEM",
+		id: "1",
+	});
+	expect(parse({ ...key, private_key_id: undefined })).not.toHaveProperty("id");
+});
+
+test.each<[string, unknown]>([
+	["another kind", { ...key, type: "external_account" }],
+	["no kind", { ...key, type: undefined }],
+	["no email", { ...key, client_email: undefined }],
+	["no private key", { ...key, private_key: { file: "/etc/passwd" } }],
+	["null", null],
+	["a list", [key]],
+])("%s is no service account's key", (_, value) => {
+	expect(parse(value)).toBeUndefined();
+});
+
+test("text that is not JSON is no service account's key", () => {
+	expect(parseServiceAccountKey("{")).toBeUndefined();
+});
