@@ -87,6 +87,8 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 		operator: role("operator", [cli, "operator"], ports.operatorHealth, {
 			NATS_URL: natsUrl("operator"),
 			KUBECONFIG: kubeconfig("operator"),
+			// All, as every namespace of the local cluster belongs to the same person.
+			WATCH_NAMESPACES: "*",
 			LEASE_NAMESPACE: "tidemill-system",
 			TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
 			TIDEMILL_IMAGE: localImage,

@@ -39,7 +39,7 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			max: 1024,
 			fallback: 1,
 		}),
-		watchNamespaces: listOf(settings.optional("WATCH_NAMESPACES")),
+		watchNamespaces: watchNamespacesOf(settings.text("WATCH_NAMESPACES")),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
 		leaseDurationMs:
 			1000 *
@@ -60,6 +60,17 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			fallback: 1,
 		}),
 	};
+}
+
+/** Undefined for all, which needs a permission for all, so nobody gets it by leaving something out. */
+function watchNamespacesOf(text: string): string[] | undefined {
+	if (text === "*") return undefined;
+	const namespaces = listOf(text)!;
+	if (namespaces.length === 0 || namespaces.includes("*"))
+		throw new SettingError(
+			`WATCH_NAMESPACES is "${text}". It must be namespaces separated by commas, or * for all.`,
+		);
+	return namespaces;
 }
 
 function listOf(text: string | undefined): string[] | undefined {

@@ -18,6 +18,7 @@ export async function startOperator(servers: {
 		NATS_URL: servers.natsUrl,
 		TIDEMILL_RECEIVE_URL: "https://in.example",
 		TIDEMILL_IMAGE: "tidemill.local/tidemill:bench",
+		WATCH_NAMESPACES: "*",
 		LEASE_NAMESPACE: namespace,
 		HEALTH_PORT: "0",
 	});

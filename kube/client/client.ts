@@ -15,6 +15,7 @@ import type {
 	ListOptions,
 	PatchType,
 	RawOptions,
+	Scope,
 	WatchEvent,
 	WatchOptions,
 	WriteOptions,
@@ -62,9 +63,12 @@ export class KubeClient {
 		kind: ResourceKind<T>,
 		name: string,
 		namespace?: string,
+		{ metadataOnly }: Pick<Scope, "metadataOnly"> = {},
 	): Promise<T | undefined> {
 		try {
-			return (await this.raw("GET", resourcePath(kind, namespace, name))) as T;
+			return (await this.raw("GET", resourcePath(kind, namespace, name), {
+				...(metadataOnly && { accept: metadataAs("PartialObjectMetadata") }),
+			})) as T;
 		} catch (error) {
 			if (hasReason(error, "NotFound")) return undefined;
 			throw error;

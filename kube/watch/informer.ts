@@ -21,7 +21,7 @@ export interface InformerOptions extends Omit<Scope, "namespace"> {
  */
 export class Informer<T extends KubeObject> {
 	readonly kind: ResourceKind<T>;
-	/** Fulfilled once everything has been listed. */
+	/** Fulfilled once everything has been listed, except in namespaces that the apiserver refuses. */
 	readonly synced: Promise<void>;
 	hasSynced = false;
 	readonly #client: KubeClient;

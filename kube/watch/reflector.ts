@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
 import { backoffMs } from "../backoff.ts";
 import type { KubeClient, Scope } from "../client/client.ts";
-import { ApiError } from "../client/errors.ts";
+import { ApiError, hasReason } from "../client/errors.ts";
 import type { KubeObject, ObjectMeta, ResourceKind } from "../resource.ts";
 
 /** Where a reflector puts objects, such as a {@link file://./store.ts Store}. */
@@ -14,7 +14,7 @@ export interface Sink<T extends KubeObject> {
 
 /** Hears how a reflector is doing. */
 export interface Hearing {
-	/** The sink holds everything that the apiserver listed. */
+	/** The sink holds everything that the apiserver lets this client list. */
 	listed(): void;
 	/** The apiserver sent something, so the sink is current as of now. */
 	heard(): void;
@@ -62,6 +62,12 @@ export async function reflect<T extends KubeObject>(
 			if (signal.aborted) return;
 			const expired = error instanceof ApiError && error.status === 410;
 			if (expired) version = undefined;
+			// One namespace's binding is missing, or gone with its namespace. The others go on: what memory has of this one
+			// stays, and whoever asks the apiserver is refused.
+			if (scope.namespace !== undefined && hasReason(error, "Forbidden")) {
+				hearing.heard();
+				hearing.listed();
+			}
 			failures++;
 			const waitMs =
 				(error instanceof ApiError && error.retryAfterMs) ||

@@ -79,6 +79,8 @@ const refusals = new Set([
 	422,
 ]);
 
+/** Its metadata alone: the Secret may be somebody else's. */
 function findSecret(client: KubeClient, { metadata }: KubeObject) {
-	return client.get(kinds.secret, metadata.name, metadata.namespace);
+	const { name, namespace } = metadata;
+	return client.get(kinds.secret, name, namespace, { metadataOnly: true });
 }

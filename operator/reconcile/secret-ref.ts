@@ -21,7 +21,24 @@ export async function readSecret(
 	return (
 		informers.secrets.get(namespace, name) ??
 		informers.unlabelledSecrets.get(namespace, name) ??
-		(await client.get(kinds.secret, name, namespace))
+		(await fetchSecret(client, namespace, name))
+	);
+}
+
+/** As {@link readSecret}, from the apiserver alone. It sends the data only if the Secret has the label at that moment. */
+export async function fetchSecret(
+	client: KubeClient,
+	namespace: string,
+	name: string,
+): Promise<Secret | undefined> {
+	const { items } = await client.list(kinds.secret, {
+		namespace,
+		labelSelector: `${label.use}=true`,
+		fieldSelector: `metadata.name=${name}`,
+	});
+	return (
+		items[0] ??
+		client.get(kinds.secret, name, namespace, { metadataOnly: true })
 	);
 }
 

@@ -5,6 +5,7 @@ import type { Result } from "../../kube/reconcile/controller.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
+import { fetchSecret } from "../reconcile/secret-ref.ts";
 import type { SourceAction } from "./decide.ts";
 import { setFinalizers } from "./deletion/finalizers.ts";
 import {
@@ -74,8 +75,9 @@ async function rotateURL(
 	const { name, namespace } = source.metadata;
 	// From the apiserver: memory may lack a rotation that was just done.
 	const secretName = keysSecretName(name);
-	const secret = await client.get(kinds.secret, secretName, namespace);
-	if (!secret || readKeys(secret, name)?.rotation === rotation) return;
+	const secret = await fetchSecret(client, namespace!, secretName);
+	const keys = secret && readKeys(secret, name);
+	if (!keys || keys.rotation === rotation) return;
 	await client.patch(
 		kinds.secret,
 		secretName,

@@ -29,6 +29,7 @@ const settings = {
 	NATS_URL: "nats://operator:secret@127.0.0.1:1",
 	TIDEMILL_RECEIVE_URL: "https://in.example",
 	TIDEMILL_IMAGE: "tidemill.local/tidemill:test",
+	WATCH_NAMESPACES: "*",
 	HEALTH_PORT: "0",
 };
 

@@ -7,6 +7,7 @@ import type { Result } from "../../../kube/reconcile/controller.ts";
 import { askArchive } from "../../archive/ask.ts";
 import { report } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
+import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import type { RouteTable } from "../routes/table.ts";
 import { keysSecretName } from "../webhook/keys.ts";
 import {
@@ -68,7 +69,12 @@ export async function applyDeletion(
 				);
 			}
 			case "deleteKeys":
-				await client.delete(kinds.secret, keysSecretName(name), namespace);
+				await unlessNamespaceEnds(
+					client,
+					namespace!,
+					() => client.delete(kinds.secret, keysSecretName(name), namespace),
+					false,
+				);
 				break;
 			case "setFinalizers":
 				source = await setFinalizers(client, source, action.finalizers);

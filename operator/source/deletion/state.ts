@@ -1,6 +1,7 @@
 import type { Source } from "../../../crds/generated/types.ts";
-import { kinds } from "../../../kube/kinds.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
+import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
+import { readSecret } from "../../reconcile/secret-ref.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "../webhook/keys.ts";
 
 /** All that the deletion of one Source rests on. */
@@ -17,15 +18,19 @@ export interface DeletionState {
 }
 
 export async function readDeletion(
-	{ client, informers }: OperatorContext,
+	context: OperatorContext,
 	source: Source,
 	statusWrittenMs: number,
 ): Promise<DeletionState> {
 	const { name, namespace, uid } = source.metadata;
-	const secretName = keysSecretName(name);
-	const issued =
-		informers.secrets.get(namespace!, secretName) ??
-		(await client.get(kinds.secret, secretName, namespace));
+	const { client, informers } = context;
+	// Without the Secret, the status says what to delete.
+	const issued = await unlessNamespaceEnds(
+		client,
+		namespace!,
+		() => readSecret(context, namespace!, keysSecretName(name)),
+		undefined,
+	);
 	const keys = keysIn(issued, name);
 	const sourceKey =
 		typeof keys === "object" ? keys.sourceKey : source.status?.sourceKey;

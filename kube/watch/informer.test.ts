@@ -1,0 +1,47 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { ApiError, type KubeClient } from "../client/client.ts";
+import { kinds } from "../kinds.ts";
+import { Informer } from "./informer.ts";
+
+const log = pino({ level: "silent" });
+
+/** The apiserver refuses everything about the namespace "closed". */
+const client = {
+	list: async (_: unknown, { namespace }: { namespace?: string }) => {
+		if (namespace === undefined || namespace === "closed")
+			throw new ApiError(403, { reason: "Forbidden" });
+		const object = { metadata: { name: "s", namespace } };
+		return { metadata: { resourceVersion: "1" }, items: [object] };
+	},
+	watch: async function* (_: unknown, options: { signal: AbortSignal }) {
+		await new Promise((resolve) =>
+			options.signal.addEventListener("abort", resolve),
+		);
+	},
+} as unknown as KubeClient;
+
+test("a namespace whose binding is missing or gone does not keep the others waiting", async () => {
+	const stop = new AbortController();
+	const informer = new Informer(client, kinds.secret, {
+		namespaces: ["open", "closed"],
+		log,
+	});
+	const ended = informer.run(stop.signal);
+	await informer.synced;
+	expect(informer.list().map(({ metadata }) => metadata.namespace)).toEqual([
+		"open",
+	]);
+	stop.abort();
+	await ended;
+});
+
+test("without a permission for all namespaces, an informer of all doesn't claim to know them", async () => {
+	const stop = new AbortController();
+	const informer = new Informer(client, kinds.secret, { log });
+	const ended = informer.run(stop.signal);
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	expect(informer.hasSynced).toBe(false);
+	stop.abort();
+	await ended;
+});
