@@ -57,7 +57,7 @@ test("a port for its health that is taken is named", async () => {
 	taken.close();
 	expect(exitCode).toBe(2);
 	expect(stderr).toContain(
-		`HEALTH_PORT is ${port}, which another process listens on. Set HEALTH_PORT to a free port.`,
+		`HEALTH_PORT is ${port}, a port that another process uses. Set HEALTH_PORT to a free port.`,
 	);
 });
 

@@ -61,7 +61,7 @@ test("before operator has synced the routes an unknown URL is 503, and receive i
 		headers: { "retry-after": expect.stringMatching(/^\d+$/) },
 		json: { error: { code: "NotReady" } },
 	});
-	await untilNotReady("no stream");
+	await untilNotReady("stream doesn't exist");
 
 	await createShardStream(admin);
 	const { path } = await routes.add();
