@@ -17,7 +17,7 @@ export interface Route {
 	suspended: boolean;
 	authorization:
 		| { type: "None" }
-		/** SHA-256 digests (hex) of the accepted tokens. */
+		/** Digests of the accepted tokens, for the source key by {@link file://../service/seal-key.ts}. */
 		| { type: "CustomToken"; digests: string[] }
 		| SignatureAuthorization
 		/** The Source asks for something that can't be served (its status says why): every request gets a 401. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -39,6 +40,19 @@ test("the same secret seals to the same text; any other has its own nonce", () =
 		key.seal(Buffer.from("other"), "a"),
 	].map((sealed) => sealed.slice(0, 16));
 	expect(new Set(nonces).size).toBe(3);
+});
+
+test("a digest is nobody's who lacks the key, and differs from purpose to purpose", () => {
+	const digest = key.digest("token", "source a");
+	expect(digest).toMatch(/^[0-9a-f]{64}$/);
+	expect(key.digest(Buffer.from("token"), "source a")).toBe(digest);
+	const others = [
+		hash("sha256", "token"),
+		key.digest("token", "source b"),
+		key.digest("token2", "source a"),
+		new SealKey(Buffer.alloc(32, 2)).digest("token", "source a"),
+	];
+	expect(others).not.toContain(digest);
 });
 
 test("the key is read from a file; a short or missing file is named", async () => {

@@ -13,13 +13,14 @@ const tagBytes = 16;
 const minKeyBytes = 32;
 
 /**
- * Seals secrets on their way from operator to receive, which alone have the key. AES-256-GCM binds each secret to its
+ * Seals and digests secrets on their way from operator to receive, which alone have the key. AES-256-GCM binds each secret to its
  * purpose, so a sealed secret can't be moved to another Source. The nonce derives from the secret (as in RFC 8452): the same
  * secret seals to the same text, so an unchanged Source's route isn't rewritten, and a nonce repeats only with its secret.
  */
 export class SealKey {
 	readonly #sealing: Buffer;
 	readonly #nonces: Buffer;
+	readonly #digests: Buffer;
 
 	/** @param key at least 32 unguessable bytes. */
 	constructor(key: Uint8Array) {
@@ -29,6 +30,7 @@ export class SealKey {
 			Buffer.from(hkdfSync("sha256", key, "", `tidemill ${purpose}`, 32));
 		this.#sealing = derive("seal");
 		this.#nonces = derive("nonce");
+		this.#digests = derive("digest");
 	}
 
 	/** Returns nonce, ciphertext and tag in base64. @param purpose what the secret is for. */
@@ -47,6 +49,14 @@ export class SealKey {
 			sealing.final(),
 			sealing.getAuthTag(),
 		]).toString("base64");
+	}
+
+	/** HMAC-SHA-256 in hex, so that nobody without the key can try out secrets. @param purpose what the secret is for. */
+	digest(secret: string | Uint8Array, purpose: string): string {
+		return createHmac("sha256", this.#digests)
+			.update(`${purpose}\0`)
+			.update(secret)
+			.digest("hex");
 	}
 
 	/** Throws when the text was sealed with another key or for another purpose, or was changed. */

@@ -65,7 +65,7 @@ export type Source = {
 			type: "None" | "CustomToken" | "Signature";
 			/** The token that senders present. */
 			customToken?: {
-				/** The Secret that holds the token. It needs the label `tidemill.dev/use: "true"`. */
+				/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
 				secretRef: {
 					/** Name of the Secret, in the Source's namespace. */
 					name: string;
@@ -163,7 +163,7 @@ export type SourceCreate = {
 			type: "None" | "CustomToken" | "Signature";
 			/** The token that senders present. */
 			customToken?: {
-				/** The Secret that holds the token. It needs the label `tidemill.dev/use: "true"`. */
+				/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
 				secretRef?: {
 					/** Name of the Secret, in the Source's namespace. */
 					name: string;
@@ -256,7 +256,7 @@ export type SourceUpdate = {
 			type?: "None" | "CustomToken" | "Signature" | null;
 			/** The token that senders present. */
 			customToken?: {
-				/** The Secret that holds the token. It needs the label `tidemill.dev/use: "true"`. */
+				/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
 				secretRef?: {
 					/** Name of the Secret, in the Source's namespace. */
 					name?: string | null;

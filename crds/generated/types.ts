@@ -411,7 +411,7 @@ export interface RunStatus {
 
 /** The token that senders present. */
 export interface SourceCustomToken {
-	/** The Secret that holds the token. It needs the label `tidemill.dev/use: "true"`. */
+	/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
 	secretRef: { name: string; key: string };
 }
 

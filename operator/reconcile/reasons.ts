@@ -13,11 +13,11 @@ export const reasons = {
 				'The Secret lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
 			SecretKeyNotFound: "The Secret has no such key.",
 			TokenInvalid:
-				"The token in the Secret is empty or contains control characters, so no sender could present it.",
+				"The token in the Secret is empty, contains control characters or has fewer than 16 bytes. Senders get 401.",
 			SigningSecretInvalid:
 				"A signing secret is empty or does not have its scheme's format. Senders get 401.",
 			SealKeyMissing:
-				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass signing secrets to the receivers. Senders get 401.",
+				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass tokens and signing secrets to the receivers. Senders get 401.",
 			UnsupportedTrackingPlan:
 				"This version does not apply tracking plans. Senders get 401, so that no event is stored unchecked.",
 			KeyTaken:

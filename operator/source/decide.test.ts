@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import type { Source, SourceSpec } from "../../crds/generated/types.ts";
 import { finalizer, label } from "../../crds/labels.ts";
 import type { Secret } from "../../kube/kinds.ts";
+import { SealKey } from "../../service/seal-key.ts";
 import { decide, type SourceAction } from "./decide.ts";
 import { buried } from "./routes/table.ts";
 import type { SourceState } from "./state.ts";
-import { digest, type SourceKeys } from "./webhook/keys.ts";
+import type { SourceKeys } from "./webhook/keys.ts";
 import { routeOf } from "./webhook/route.ts";
 
 const now = Date.parse("2026-03-01T12:00:00Z");
@@ -186,17 +187,21 @@ test("a route that is being published changes nothing yet, and one that can't be
 	});
 });
 
+const sealKey = new SealKey(Buffer.alloc(32, 1));
+const token = "sixteen-bytes-ok";
+
 test("a token's digest ignores the line end that echo adds", () => {
 	const source = withAuthorization(customToken);
 	const published = routeOf(source, keys, {
 		type: "CustomToken",
-		digests: [digest("s3cret")],
+		digests: [sealKey.digest(token, keys.sourceKey)],
 	});
 	const actions = decide(
 		stateWith({
 			source,
 			published,
-			secrets: secretsOf(tokenSecret("s3cret\n")),
+			sealKey,
+			secrets: secretsOf(tokenSecret(`${token}\n`)),
 		}),
 		now,
 	);
@@ -204,10 +209,11 @@ test("a token's digest ignores the line end that echo adds", () => {
 });
 
 test.each<[string, Partial<SourceState>]>([
-	["SecretNotFound", { source: withAuthorization(customToken) }],
+	["SecretNotFound", { sealKey, source: withAuthorization(customToken) }],
 	[
 		"SecretNotLabelled",
 		{
+			sealKey,
 			source: withAuthorization(customToken),
 			secrets: secretsOf(tokenSecret("x", {})),
 		},
@@ -215,6 +221,7 @@ test.each<[string, Partial<SourceState>]>([
 	[
 		"SecretKeyNotFound",
 		{
+			sealKey,
 			source: withAuthorization(customToken),
 			secrets: secretsOf({ ...tokenSecret("x"), data: {} }),
 		},
@@ -223,7 +230,31 @@ test.each<[string, Partial<SourceState>]>([
 		"TokenInvalid",
 		{
 			source: withAuthorization(customToken),
+			sealKey,
 			secrets: secretsOf(tokenSecret("\n")),
+		},
+	],
+	[
+		"TokenInvalid",
+		{
+			source: withAuthorization(customToken),
+			sealKey,
+			secrets: secretsOf(tokenSecret(`${token}\u0007`)),
+		},
+	],
+	[
+		"TokenInvalid",
+		{
+			source: withAuthorization(customToken),
+			sealKey,
+			secrets: secretsOf(tokenSecret(`${token.slice(1)}\n`)),
+		},
+	],
+	[
+		"SealKeyMissing",
+		{
+			source: withAuthorization(customToken),
+			secrets: secretsOf(tokenSecret(token)),
 		},
 	],
 	[

@@ -99,7 +99,8 @@ function judge(
 	const { secrets, sealKey } = state;
 	const { authorization, problem } = authorize(source, {
 		secretOf: (name) => secrets.get(name),
-		seal: sealKey && ((secret) => sealKey.seal(secret, keys.sourceKey)),
+		sealKey,
+		sourceKey: keys.sourceKey,
 	});
 	if (problem) return { ...problem, keys };
 	if (!isDeepStrictEqual(published, routeOf(source, keys, authorization)))

@@ -64,7 +64,8 @@ function resolve(
 				),
 			},
 		}),
-		seal: (secret) => sealKey.seal(secret, sourceKey),
+		sealKey,
+		sourceKey,
 	});
 }
 

@@ -26,6 +26,7 @@ function judge(
 
 const tokens: Partial<ServedRoute> = {
 	authorization: { type: "CustomToken", digests: [hash("sha256", "t")] },
+	tokenDigest: (token) => hash("sha256", token),
 };
 const signed: Partial<ServedRoute> = {
 	authorization: {
@@ -57,6 +58,12 @@ test.each<
 	["an ordinary event", "accepted", {}],
 	["a wrong token", refusals.Unauthorized, tokens],
 	["a right token", "accepted", tokens, { ...json, authorization: "Bearer t" }],
+	[
+		"a token that can't be checked",
+		refusals.KeyUnavailable,
+		{ ...tokens, tokenDigest: undefined },
+		{ ...json, authorization: "Bearer t" },
+	],
 	["no signature", refusals.SignatureInvalid, signed],
 	["any signature, until the body is read", "accepted", signed, signature],
 	[

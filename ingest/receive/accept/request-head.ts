@@ -76,6 +76,8 @@ function authorize(
 	nowMs: number,
 ): PresentedSignature | Refusal | undefined {
 	const { authorization } = route;
+	if (authorization.type === "CustomToken" && !route.tokenDigest)
+		return refusals.KeyUnavailable;
 	if (authorization.type !== "Signature")
 		return isAuthorized(route, headers, queryToken)
 			? undefined

@@ -123,7 +123,7 @@ export const refusals = {
 	KeyUnavailable: refusal(
 		503,
 		"KeyUnavailable",
-		"This receiver can't open the source's signing secrets. Give operator and receive the same TIDEMILL_SEAL_KEY, then send the event again.",
+		"This receiver can't check the source's tokens or signatures. Give operator and receive the same TIDEMILL_SEAL_KEY, then send the event again.",
 		["retry-after", "2"],
 	),
 	NotReady: refusal(

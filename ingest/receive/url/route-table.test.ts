@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
 import { SealKey } from "../../../service/seal-key.ts";
+import { isAuthorized } from "../authorization/credentials.ts";
 import { RouteTable } from "./route-table.ts";
 
 let table: RouteTable;
@@ -142,4 +144,29 @@ test("the number of remembered URLs is bounded", () => {
 	expect(
 		urls.filter((url) => table.remembered(url)).length,
 	).toBeLessThanOrEqual(10_000);
+});
+
+test("who reads the routes can't try out tokens: a digest is compared under the seal key, and without it nothing is accepted", () => {
+	const sealKey = new SealKey(Buffer.alloc(32, 1));
+	const digest = sealKey.digest("sixteen-bytes-ok", "a");
+	const withDigest = (digest: string) =>
+		JSON.stringify({
+			version: 1,
+			sourceKey: "a",
+			authorization: { type: "CustomToken", digests: [digest] },
+		});
+	const isAccepted = (table: RouteTable) =>
+		isAuthorized(table.find("a")!, {}, "sixteen-bytes-ok");
+
+	const table = new RouteTable(sealKey);
+	table.set(key("a"), withDigest(hash("sha256", "sixteen-bytes-ok")));
+	expect(isAccepted(table)).toBe(false);
+	table.set(key("a"), withDigest(digest));
+	expect(isAccepted(table)).toBe(true);
+
+	const keyless = new RouteTable();
+	expect(() => keyless.set(key("a"), withDigest(digest))).toThrow(
+		/TIDEMILL_SEAL_KEY/,
+	);
+	expect(isAccepted(keyless)).toBe(false);
 });

@@ -6,10 +6,12 @@ import {
 } from "../authorization/signature-check.ts";
 import type { Address } from "./address.ts";
 
-/** A route with its signing keys opened. */
+/** A route with what it takes to check senders. */
 export interface ServedRoute extends Route {
 	/** Undefined for other authorizations, and when the keys can't be opened: then nothing is accepted. */
 	signingKeys?: readonly SigningKey[] | undefined;
+	/** Digests a presented token. Undefined for other authorizations, and without a seal key: then nothing is accepted. */
+	tokenDigest?: ((token: string | Uint8Array) => string) | undefined;
 }
 
 /** The Source that a URL leads to. */
@@ -34,7 +36,7 @@ export class RouteTable {
 	/** By request target. */
 	readonly #remembered = new Map<string, FoundSource>();
 
-	/** @param sealKey without it, receive answers 503 for Sources with signatures. */
+	/** @param sealKey without it, receive answers 503 for Sources with tokens or signatures. */
 	constructor(sealKey?: SealKey) {
 		this.#sealKey = sealKey;
 	}
@@ -90,23 +92,23 @@ export class RouteTable {
 			const route: ServedRoute = parseRoute(value);
 			// Replace the old route first: it must not be served even if the new one's keys can't be opened.
 			reading.routes.set(key, route);
-			this.#openKeys(route);
+			this.#prepareCheck(route);
 		}
 		this.#replaceIfBetter();
 	}
 
-	#openKeys(route: ServedRoute): void {
+	#prepareCheck(route: ServedRoute): void {
 		const { authorization, sourceKey } = route;
-		if (authorization.type !== "Signature") return;
-		if (!this.#sealKey)
+		const { type } = authorization;
+		if (type !== "Signature" && type !== "CustomToken") return;
+		const sealKey = this.#sealKey;
+		if (!sealKey)
 			throw new Error(
-				"TIDEMILL_SEAL_KEY is not set, so signatures can't be checked. Set it to operator's value.",
+				"TIDEMILL_SEAL_KEY is not set, so tokens and signatures can't be checked. Set it to operator's value.",
 			);
-		route.signingKeys = openSigningKeys(
-			authorization,
-			sourceKey,
-			this.#sealKey,
-		);
+		if (type === "CustomToken")
+			route.tokenDigest = (token) => sealKey.digest(token, sourceKey);
+		else route.signingKeys = openSigningKeys(authorization, sourceKey, sealKey);
 	}
 
 	/** Every key that the bucket held when the reading began has been set. */

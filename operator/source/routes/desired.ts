@@ -26,7 +26,8 @@ export function desiredRoutes(
 			if (!keys) return [];
 			const { authorization } = authorize(source, {
 				secretOf: (name) => secretOf(namespace!, name),
-				seal: sealKey && ((secret) => sealKey.seal(secret, keys.sourceKey)),
+				sealKey,
+				sourceKey: keys.sourceKey,
 			});
 			return [routeOf(source, keys, authorization)];
 		});

@@ -4,9 +4,9 @@ import type {
 } from "../../../contracts/route.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
+import type { SealKey } from "../../../service/seal-key.ts";
 import type { Reason } from "../../reconcile/reasons.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
-import { digest } from "./keys.ts";
 
 /** Why a Source can't be served. Becomes its Ready condition. */
 export interface Problem {
@@ -18,8 +18,9 @@ export interface Problem {
 export interface AuthorizationMeans {
 	/** A Secret of the Source's namespace, with or without the label; undefined if it doesn't exist. */
 	secretOf(name: string): Secret | undefined;
-	/** Seals a signing secret for the Source; undefined if the operator has no key. */
-	seal: ((secret: Buffer) => string) | undefined;
+	/** What receivers can open and compare; undefined if the operator has none. */
+	sealKey: SealKey | undefined;
+	sourceKey: string;
 }
 
 /** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
@@ -72,13 +73,17 @@ function resolve(
 			return { type: "None" };
 		case "CustomToken": {
 			const { secretRef } = authorization.customToken!;
-			const token = tokenOf(readSecret(source, secretRef, means));
-			if (token === undefined)
+			const token = withoutLineEnd(readSecret(source, secretRef, means));
+			const fault = tokenFault(token);
+			if (fault)
 				throw new Unresolved(
 					"TokenInvalid",
-					`Key "${secretRef.key}" of Secret "${secretRef.name}" is empty or contains control characters. Store a token that senders can present.`,
+					`Key "${secretRef.key}" of Secret "${secretRef.name}" ${fault}. Store a random token of at least ${minTokenBytes} bytes, such as that of: openssl rand -hex 16`,
 				);
-			return { type: "CustomToken", digests: [digest(token)] };
+			return {
+				type: "CustomToken",
+				digests: [requireSealKey(means).digest(token, means.sourceKey)],
+			};
 		}
 		case "Signature":
 			return resolveSignature(source, authorization.signature!, means);
@@ -94,12 +99,7 @@ function resolveSignature(
 	{ scheme, secretRefs, toleranceSeconds, custom }: Signature,
 	means: AuthorizationMeans,
 ): SignatureAuthorization {
-	const { seal } = means;
-	if (!seal)
-		throw new Unresolved(
-			"SealKeyMissing",
-			"The operator has no key to seal signing secrets with. Set TIDEMILL_SEAL_KEY of operator and receive to a file with the same random characters.",
-		);
+	const sealKey = requireSealKey(means);
 	const keys = secretRefs.map((ref) => {
 		const secret = withoutLineEnd(readSecret(source, ref, means));
 		const key = signingKey(scheme, secret);
@@ -108,7 +108,10 @@ function resolveSignature(
 				"SigningSecretInvalid",
 				`Key "${ref.key}" of Secret "${ref.name}" ${key}. Copy the signing secret again from the sender's settings.`,
 			);
-		return { algorithm: key.algorithm, sealed: seal(key.bytes) };
+		return {
+			algorithm: key.algorithm,
+			sealed: sealKey.seal(key.bytes, means.sourceKey),
+		};
 	});
 	return {
 		type: "Signature",
@@ -117,6 +120,14 @@ function resolveSignature(
 		toleranceSeconds,
 		...(custom && { custom }),
 	};
+}
+
+function requireSealKey({ sealKey }: AuthorizationMeans): SealKey {
+	if (sealKey) return sealKey;
+	throw new Unresolved(
+		"SealKeyMissing",
+		"The operator has no key to seal tokens and signing secrets with. Set TIDEMILL_SEAL_KEY of operator and receive to a file with the same random characters.",
+	);
 }
 
 /** The key in the text that a sender shows to people, or what is wrong with the text. */
@@ -159,8 +170,14 @@ function withoutLineEnd(text: string): string {
 	return text.replace(/\r?\n$/, "");
 }
 
-/** Undefined if no sender can present it (RFC 9110 §5.5: a field value has no control characters). */
-function tokenOf(text: string): string | undefined {
-	const token = withoutLineEnd(text);
-	return /^\P{Cc}+$/u.test(token) ? token : undefined;
+/** Somebody who can send requests can try out shorter ones. */
+const minTokenBytes = 16;
+
+/** Why a text can't be a token. RFC 9110 §5.5: a field value has no control characters. */
+function tokenFault(token: string): string | undefined {
+	if (token === "") return "is empty";
+	if (/\p{Cc}/u.test(token)) return "contains control characters";
+	return Buffer.byteLength(token) < minTokenBytes
+		? `has fewer than ${minTokenBytes} bytes, so it can be guessed`
+		: undefined;
 }

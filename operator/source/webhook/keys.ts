@@ -102,7 +102,7 @@ export function readKeys(
 	};
 }
 
-/** SHA-256 in hex. Receivers have only the digests of url keys and tokens. */
+/** SHA-256 in hex. Receivers have only the digests of url keys, whose 128 random bits nobody can try out. */
 export function digest(secret: string | Uint8Array): string {
 	return createHash("sha256").update(secret).digest("hex");
 }
