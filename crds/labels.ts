@@ -1,6 +1,9 @@
 /** Labels that Tidemill reads or writes. */
 export const label = {
-	/** `"true"` on a Secret: Tidemill may use it for resources of its namespace. People set it, and the operator does on Secrets that it issues. */
+	/**
+	 * `"true"` on a Secret, PersistentVolumeClaim or ServiceAccount: Tidemill may use it for resources of its namespace. People
+	 * set it, and the operator does on Secrets that it issues.
+	 */
 	use: "tidemill.dev/use",
 	/** On a Secret that the operator issued: the Source whose keys it holds. */
 	issuedFor: "tidemill.dev/issued-for",

@@ -9,6 +9,7 @@ import type {
 	V1PersistentVolumeClaim,
 	V1Pod,
 	V1Secret,
+	V1ServiceAccount,
 } from "@kubernetes/client-node";
 import type { KubeObject, ObjectMeta, ResourceKind } from "./resource.ts";
 
@@ -26,6 +27,7 @@ export const kinds = {
 	),
 	pod: core<Pod>("Pod", "pods"),
 	secret: core<Secret>("Secret", "secrets"),
+	serviceAccount: core<ServiceAccount>("ServiceAccount", "serviceaccounts"),
 	job: grouped<Job>("batch", "Job", "jobs"),
 	lease: grouped<Lease>("coordination.k8s.io", "Lease", "leases"),
 	kubeEvent: grouped<KubeEvent>("events.k8s.io", "Event", "events"),
@@ -37,6 +39,7 @@ export type Node = Wire<V1Node>;
 export type PersistentVolumeClaim = Wire<V1PersistentVolumeClaim>;
 export type Pod = Wire<V1Pod>;
 export type Secret = Wire<V1Secret>;
+export type ServiceAccount = Wire<V1ServiceAccount>;
 export type Job = Wire<V1Job>;
 export type Lease = Wire<V1Lease>;
 /** Kubernetes' own Event (events.k8s.io/v1). */

@@ -373,7 +373,7 @@ export type Destination = {
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
 	type: "BigQuery" | "DuckDB";
-	/** ServiceAccount of the Pods that load and check, for workload identity. When empty, the namespace's `default`. */
+	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** A BigQuery dataset. */
 	bigQuery?: {
@@ -404,7 +404,7 @@ export type Destination = {
 	duckDB?: {
 		/** Path of the file on the volume. */
 		path: string;
-		/** The PersistentVolumeClaim that holds the file. Required in a cluster; local mode uses a folder instead. */
+		/** The PersistentVolumeClaim that holds the file. It needs the label `tidemill.dev/use: "true"`. Required in a cluster; local mode uses a folder instead. */
 		volumeClaimName?: string;
 	};
 };
@@ -424,7 +424,7 @@ export type DestinationCreate = {
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
 	type: "BigQuery" | "DuckDB";
-	/** ServiceAccount of the Pods that load and check, for workload identity. When empty, the namespace's `default`. */
+	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** A BigQuery dataset. */
 	bigQuery?: {
@@ -457,7 +457,7 @@ export type DestinationCreate = {
 	duckDB?: {
 		/** Path of the file on the volume. */
 		path: string;
-		/** The PersistentVolumeClaim that holds the file. Required in a cluster; local mode uses a folder instead. */
+		/** The PersistentVolumeClaim that holds the file. It needs the label `tidemill.dev/use: "true"`. Required in a cluster; local mode uses a folder instead. */
 		volumeClaimName?: string;
 	};
 };
@@ -468,7 +468,7 @@ export type DestinationUpdate = {
 	displayName?: string | null;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
 	type?: "BigQuery" | "DuckDB" | null;
-	/** ServiceAccount of the Pods that load and check, for workload identity. When empty, the namespace's `default`. */
+	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string | null;
 	/** A BigQuery dataset. */
 	bigQuery?: {
@@ -501,7 +501,7 @@ export type DestinationUpdate = {
 	duckDB?: {
 		/** Path of the file on the volume. */
 		path?: string | null;
-		/** The PersistentVolumeClaim that holds the file. Required in a cluster; local mode uses a folder instead. */
+		/** The PersistentVolumeClaim that holds the file. It needs the label `tidemill.dev/use: "true"`. Required in a cluster; local mode uses a folder instead. */
 		volumeClaimName?: string | null;
 	} | null;
 };

@@ -5,6 +5,7 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { kinds } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import {
 	counts,
@@ -16,11 +17,13 @@ import {
 	nameOf,
 	pipeline,
 	source,
+	volumeClaim,
 } from "./objects.ts";
 
 /** Creates all Sources, Destinations, Pipelines and CronJobs. None comes due soon. */
 export async function createAll(client: KubeClient): Promise<void> {
 	const nowMs = Date.now();
+	await apply(client, kinds.persistentVolumeClaim, volumeClaim);
 	await inParallel([
 		...indexes(counts.sources).map(
 			(i) => () => apply(client, sourceKind, source(nameOf("source", i))),

@@ -4,6 +4,7 @@ import type {
 	PipelineSpec,
 	SourceSpec,
 } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 
 export interface CronJob extends KubeObject {
@@ -36,6 +37,15 @@ type Written<Spec> = { metadata: { name: string; namespace: string } } & {
 export function source(name: string): Written<SourceSpec> {
 	return { metadata: { name, namespace }, spec: { type: "Webhook" } };
 }
+
+/** The volume of every Destination. */
+export const volumeClaim = {
+	metadata: { name: "warehouse", namespace, labels: { [label.use]: "true" } },
+	spec: {
+		accessModes: ["ReadWriteOnce"],
+		resources: { requests: { storage: "1Gi" } },
+	},
+};
 
 export function destination(name: string): Written<DestinationSpec> {
 	return {

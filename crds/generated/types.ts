@@ -126,7 +126,7 @@ export interface DestinationBigQuery {
 export interface DestinationDuckDB {
 	/** Path of the file on the volume. */
 	path: string;
-	/** The PersistentVolumeClaim that holds the file. Required in a cluster; local mode uses a folder instead. */
+	/** The PersistentVolumeClaim that holds the file. It needs the label `tidemill.dev/use: "true"`. Required in a cluster; local mode uses a folder instead. */
 	volumeClaimName?: string;
 }
 
@@ -136,7 +136,7 @@ export interface DestinationSpec {
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
 	type: "BigQuery" | "DuckDB";
-	/** ServiceAccount of the Pods that load and check, for workload identity. When empty, the namespace's `default`. */
+	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
 	/** A BigQuery dataset. */
 	bigQuery?: DestinationBigQuery;

@@ -48,5 +48,15 @@ export function createDestinationController(
 				.ofSecret(metadata.namespace!, metadata.name)
 				.map(keyOf),
 		);
+	loop.watch(informers.volumeClaims, ({ metadata }) =>
+		informers.destinations
+			.ofVolumeClaim(metadata.namespace!, metadata.name)
+			.map(keyOf),
+	);
+	loop.watch(informers.serviceAccounts, ({ metadata }) =>
+		informers.destinations
+			.ofServiceAccount(metadata.namespace!, metadata.name)
+			.map(keyOf),
+	);
 	return loop;
 }

@@ -24,6 +24,7 @@ import {
 	checkHash,
 	checkOf,
 } from "./check.ts";
+import { consentProblem } from "./consent.ts";
 import type { DestinationState } from "./state.ts";
 
 export type DestinationAction =
@@ -40,10 +41,9 @@ export function decide(
 	if (destination.metadata.deletionTimestamp) return [];
 	const wanted = wantedCheck(state);
 	if ("reason" in wanted) {
-		const waitMs =
-			wanted.reason === "SecretNotFound"
-				? remainingGraceMs(destination, now)
-				: 0;
+		const waitMs = mayStillArrive.has(wanted.reason)
+			? remainingGraceMs(destination, now)
+			: 0;
 		const status = waitMs > 0 ? "Unknown" : "False";
 		return [
 			...jobs.map(removalOf),
@@ -61,6 +61,13 @@ export function decide(
 			: considerCheck(destination, wanted, now)),
 	];
 }
+
+/** One `kubectl apply` creates objects in any order. */
+const mayStillArrive: ReadonlySet<Reason<"Destination">> = new Set([
+	"SecretNotFound",
+	"VolumeClaimNotFound",
+	"ServiceAccountNotFound",
+] as const);
 
 /** @param message Why Kubernetes refused the check's Job or Secret. */
 export function decideRefused(
@@ -111,6 +118,7 @@ function wantedCheck({
 	image,
 	localWarehouse,
 	bigQueryEndpoints,
+	...borrowed
 }: DestinationState): Check | DestinationProblem {
 	const problem =
 		destination.spec.bigQuery &&
@@ -123,6 +131,8 @@ function wantedCheck({
 			message:
 				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim in this namespace.",
 		};
+	const refusal = consentProblem(destination, borrowed);
+	if (refusal) return refusal;
 	const hash = checkHash(destination.spec, credentials);
 	return checkOf(destination, access, hash, image);
 }

@@ -3,13 +3,16 @@ import { destinationKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { controllerReference } from "../../kube/resource.ts";
+import { createLog } from "../../service/log.ts";
 import { storedObjects } from "../../test/support/doubles/stored-objects.ts";
 import {
 	destinationWith,
 	name,
 } from "../../test/support/examples/destination-examples.ts";
+import { createInformers } from "../reconcile/informers.ts";
 import { readDestination } from "./state.ts";
 
+const log = createLog("test");
 const destination = destinationWith();
 const owner = controllerReference(destinationKind, destination);
 const check = {
@@ -48,8 +51,10 @@ test("a check that isn't being deleted is one", async () => {
 });
 
 async function checksAmong(job: Job) {
+	const { client } = storedObjects([]);
 	const context = {
-		client: storedObjects([]).client,
+		client,
+		informers: createInformers(client, { namespaces: [], log }),
 		image: "tidemill:1",
 		localWarehouse: undefined,
 		bigQueryEndpoints: [],

@@ -4,9 +4,10 @@ import { type Job, kinds, type Pod, type Secret } from "../../kube/kinds.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
 import { isCheckOf } from "./check.ts";
+import type { Borrowed } from "./consent.ts";
 
 /** All that a decision about one Destination rests on. */
-export interface DestinationState {
+export interface DestinationState extends Borrowed {
 	destination: Destination;
 	/** The check Jobs that this Destination owns, except those that are being deleted. */
 	jobs: Job[];
@@ -27,9 +28,11 @@ export async function readDestination(
 	destination: Destination,
 	jobs: Job[],
 ): Promise<DestinationState> {
-	const { client, image, localWarehouse, bigQueryEndpoints } = context;
+	const { client, informers, image, localWarehouse, bigQueryEndpoints } =
+		context;
 	const { name, namespace } = destination.metadata;
-	const secret = destination.spec.bigQuery?.credentials?.secretRef.name;
+	const { bigQuery, duckDB, serviceAccountName } = destination.spec;
+	const secret = bigQuery?.credentials?.secretRef.name;
 	return {
 		destination,
 		jobs: jobs.filter(
@@ -49,6 +52,14 @@ export async function readDestination(
 			secret === undefined
 				? undefined
 				: await readSecret(context, namespace!, secret),
+		volumeClaim: informers.volumeClaims.get(
+			namespace!,
+			duckDB?.volumeClaimName ?? "",
+		),
+		serviceAccount: informers.serviceAccounts.get(
+			namespace!,
+			serviceAccountName ?? "",
+		),
 		image,
 		localWarehouse,
 		bigQueryEndpoints,

@@ -125,9 +125,13 @@ function jobSpec(
 				}),
 				securityContext: {
 					runAsNonRoot: true,
-					// A new volume belongs to root. The group lets the image's user write to it.
-					fsGroup: 1000,
-					fsGroupChangePolicy: "OnRootMismatch",
+					// A new volume belongs to root. The group lets the image's user write to it. It may regroup the volume's files,
+					// which the claim's label allows.
+					...(template.warehouse &&
+						"volumeClaimName" in template.warehouse && {
+							fsGroup: 1000,
+							fsGroupChangePolicy: "OnRootMismatch",
+						}),
 					seccompProfile: { type: "RuntimeDefault" },
 				},
 				containers: [

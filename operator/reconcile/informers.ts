@@ -46,6 +46,9 @@ export function createInformers(
 			labelSelector: `${label.use}!=true`,
 			metadataOnly: true,
 		}),
+		/** The metadata of all: their labels say which of them Destinations may use. */
+		volumeClaims: follow(kinds.persistentVolumeClaim, { metadataOnly: true }),
+		serviceAccounts: follow(kinds.serviceAccount, { metadataOnly: true }),
 		jobs: follow(kinds.job, ours),
 		pods: follow(kinds.pod, ours),
 	};
@@ -60,6 +63,13 @@ function withDestinationLookups(destinations: Informer<Destination>) {
 			const name = spec.bigQuery?.credentials?.secretRef.name;
 			return name === undefined ? [] : [name];
 		}),
+		ofVolumeClaim: byName(destinations, ({ spec }) => {
+			const name = spec.duckDB?.volumeClaimName;
+			return name === undefined ? [] : [name];
+		}),
+		ofServiceAccount: byName(destinations, ({ spec }) =>
+			spec.serviceAccountName ? [spec.serviceAccountName] : [],
+		),
 	});
 }
 

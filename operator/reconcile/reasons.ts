@@ -61,6 +61,14 @@ export const reasons = {
 				"The Secret's key does not hold the JSON key of a Google service account.",
 			VolumeClaimRequired:
 				"A DuckDB destination needs `spec.duckDB.volumeClaimName`, the volume of its file.",
+			VolumeClaimNotFound:
+				"The PersistentVolumeClaim that `spec.duckDB.volumeClaimName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
+			VolumeClaimNotLabelled:
+				'The PersistentVolumeClaim lacks the label `tidemill.dev/use: "true"`, so Tidemill does not use it.',
+			ServiceAccountNotFound:
+				"The ServiceAccount that `spec.serviceAccountName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
+			ServiceAccountNotLabelled:
+				'The ServiceAccount lacks the label `tidemill.dev/use: "true"`, so Tidemill does not use it.',
 		},
 	},
 	Pipeline: {

@@ -20,6 +20,7 @@ let account: string;
 beforeAll(async () => {
 	fixture = await startOperatorFixture();
 	[account] = fixture.namespaces;
+	await applyYaml(account, volumeClaim);
 	fixture.startOperator();
 });
 
@@ -44,6 +45,11 @@ const failed: JobResult = {
 		retryable: true,
 	},
 };
+
+const volumeClaim = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: files, labels: { tidemill.dev/use: "true" } }
+spec: { accessModes: [ReadWriteOncePod], resources: { requests: { storage: 1Gi } } }`;
 
 function duckDB(name: string, path = "events.duckdb"): string {
 	return `apiVersion: tidemill.dev/v1alpha1

@@ -213,7 +213,12 @@ test("a Run that loads the events is waited for by name", async () => {
 	await scene.accepted(path, "1");
 	await applyYaml(
 		account,
-		`apiVersion: tidemill.dev/v1alpha1
+		`apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: lake, labels: { tidemill.dev/use: "true" } }
+spec: { accessModes: [ReadWriteOncePod], resources: { requests: { storage: 1Gi } } }
+---
+apiVersion: tidemill.dev/v1alpha1
 kind: Destination
 metadata: { name: lake }
 spec: { type: DuckDB, duckDB: { path: lake.duckdb, volumeClaimName: lake } }

@@ -36,6 +36,9 @@ export function destinationWith(
 	};
 }
 
+/** The label with which people let Tidemill use an object. */
+export const used = { "tidemill.dev/use": "true" };
+
 export const secretRef = { name: "google", key: "key.json" };
 
 export function bigQuery(
@@ -52,6 +55,8 @@ export function stateWith(
 		jobs: [],
 		pods: [],
 		credentials: undefined,
+		volumeClaim: { metadata: { name: "files", labels: used } },
+		serviceAccount: undefined,
 		image: "tidemill:1",
 		localWarehouse: undefined,
 		bigQueryEndpoints: [],
