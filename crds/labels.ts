@@ -19,6 +19,9 @@ export const label = {
 /** On every child, so that the operator watches no other Jobs. */
 export const managedByTidemill = { [label.managedBy]: "tidemill" } as const;
 
+/** On Secrets that the REST API makes of secrets in requests. The operator owns them from then on. */
+export const managedByApi = { [label.managedBy]: "tidemill-api" } as const;
+
 /** The operator's name in metadata.managedFields. */
 export const fieldManager = "tidemill-operator";
 

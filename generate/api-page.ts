@@ -45,13 +45,16 @@ RBAC decides what the caller may do:
 
 | ClusterRole | Allows |
 | --- | --- |
-| \`tidemill-viewer\` | see everything, including webhook URLs and the logs of runs |
-| \`tidemill-editor\` | change everything; create and delete Secrets, but not read them |
+| \`tidemill-viewer\` | see everything, including webhook URLs (see below) and the logs of runs |
+| \`tidemill-editor\` | change everything; create Secrets for Tidemill, but not read, change or delete any |
 | \`tidemill-runner\` | start, follow and cancel runs |
 
 \`\`\`sh
 tidemill tokens create orchestrator --role runner
 \`\`\`
+
+A webhook URL is a credential: whoever has the URL of a Source without authorization can send events to it. So
+\`tidemill-viewer\` is not part of the built-in role \`view\`.
 
 ## Resources
 
@@ -60,7 +63,8 @@ and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name
 
 - **Secrets** can be part of a request (\`webhook.authorization.customToken.token\`, \`webhook.authorization.signature.secrets\`,
   \`bigQuery.credentials.key\`). The API keeps them in a Secret whose name begins with the resource's, and never returns them.
-  Deleting the resource through the API deletes that Secret; \`kubectl delete\` does not.
+  The resource owns that Secret: Kubernetes deletes it with the resource, and the operator when the resource no longer refers
+  to it.
 - **Changes** are JSON Merge Patches (RFC 7396). With \`If-Match: "<ETag>"\`, the answer is 412 if the resource has changed
   since. The ETag changes with the spec, not with the status.
 - **Lists** have pages: \`?limit=\` sets the size (100 by default, at most 1000), and \`?cursor=\` takes the \`cursor\` of the previous

@@ -15,6 +15,7 @@ import { connectNats } from "../service/nats.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
 import { stopSignal } from "../service/stop-signal.ts";
+import { createApiSecretController } from "./api-secret/controller.ts";
 import { LedgerView } from "./archive/ledger.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {
@@ -135,6 +136,7 @@ export async function main(): Promise<number> {
 				createPipelineController(context),
 				createRunController({ ...context, nats }),
 				createTrackingPlanController(context),
+				createApiSecretController(context),
 			];
 			health.loops = loops;
 			const watching = new AbortController();

@@ -2,9 +2,7 @@ import { hasReason } from "../../kube/client/client.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
-import { removeSecrets } from "./inline-secrets.ts";
 import { awaitResource, requireResource, respond } from "./resource-read.ts";
-import { ownSecrets } from "./secret-fields.ts";
 
 /** `DELETE /v1/<collection>/{name}`: 204 after the deletion, or 202 if the operator still has to clean up. */
 export function deleteOf(resource: ApiResource): Handler {
@@ -15,10 +13,6 @@ export function deleteOf(resource: ApiResource): Handler {
 			caller,
 			params.name!,
 			ifMatch,
-		);
-		await removeSecrets(
-			{ client, account },
-			ownSecrets(resource.secretFields, object.spec, object.metadata.name),
 		);
 		const held = await client.get<Resource>(
 			resource.kind,

@@ -4,10 +4,9 @@ import { RequestError } from "../http/errors.ts";
 import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
-import { removeSecrets, withSecrets } from "./inline-secrets.ts";
+import { withSecrets } from "./inline-secrets.ts";
 import { changedSpec, specPatch, type WantedSpec } from "./resource-body.ts";
 import { notFound, requireResource, respond } from "./resource-read.ts";
-import { ownSecrets } from "./secret-fields.ts";
 
 /** Attempts at a change while others change the resource too. */
 const maxAttempts = 5;
@@ -88,18 +87,12 @@ async function change(
 			{ ...writeOptions, dryRun },
 		);
 	try {
-		const after = await withSecrets(
+		return await withSecrets(
 			{ client, account },
 			secrets,
 			() => write(true),
 			() => write(false),
 		);
-		const kept = ownSecrets(resource.secretFields, after.spec, name);
-		const left = ownSecrets(resource.secretFields, before.spec, name).filter(
-			(secret) => !kept.includes(secret),
-		);
-		await removeSecrets({ client, account }, left);
-		return after;
 	} catch (error) {
 		if (isOutdated(error)) return undefined;
 		throw error;

@@ -23,7 +23,7 @@ const maxSecretLength = 65_536;
 
 /**
  * Replaces the secrets in a request's body by references to new Secrets. The Secrets' names begin with the resource's and
- * differ each time, because the role of an editor may create and delete Secrets but not change them.
+ * differ each time, because the role of an editor may create Secrets but not change them.
  */
 export function takeSecrets(
 	fields: SecretField[],
@@ -63,24 +63,6 @@ export function takeSecrets(
 		});
 	}
 	return result;
-}
-
-/** Names of the Secrets in a spec that {@link takeSecrets} created for this resource. */
-export function ownSecrets(
-	fields: SecretField[],
-	spec: unknown,
-	resource: string,
-): string[] {
-	const refs = fields.flatMap(({ at, ref }) => {
-		const found = [...at, ref].reduce<unknown>(
-			(value, name) => (isObject(value) ? value[name] : undefined),
-			spec,
-		);
-		return [found].flat() as ({ name: string } | undefined)[];
-	});
-	const own = new RegExp(`^${resource}-(token|secrets|key)-[0-9a-f]{10}$`);
-	const names = refs.map((ref) => ref?.name ?? "");
-	return [...new Set(names)].filter((name) => own.test(name));
 }
 
 function problemOf(

@@ -217,7 +217,7 @@ describe("what is wrong", () => {
 describe("secrets", () => {
 	const token = "s3cret-token";
 
-	test("go into a labelled Secret, never come back, and are removed with their source", async () => {
+	test("go into a labelled Secret, never come back, and are rotated", async () => {
 		const created = await editor("POST", "/v1/destinations", {
 			name: "with-key",
 			type: "BigQuery",
@@ -230,7 +230,10 @@ describe("secrets", () => {
 		expect(created.status).toBe(201);
 		const { name, key } = refOf(created.body);
 		const secret = await admin.get(kinds.secret, name, account);
-		expect(secret?.metadata.labels).toEqual({ "tidemill.dev/use": "true" });
+		expect(secret?.metadata.labels).toEqual({
+			"app.kubernetes.io/managed-by": "tidemill-api",
+			"tidemill.dev/use": "true",
+		});
 		expect(atob(secret!.data![key]!)).toBe(token);
 		for (const answer of [
 			created,
@@ -244,9 +247,8 @@ describe("secrets", () => {
 		});
 		const next = refOf(changed.body);
 		expect(next.name).not.toBe(name);
-		expect(await admin.get(kinds.secret, name, account)).toBeUndefined();
-		await editor("DELETE", "/v1/destinations/with-key");
-		expect(await admin.get(kinds.secret, next.name, account)).toBeUndefined();
+		const rotated = await admin.get(kinds.secret, next.name, account);
+		expect(atob(rotated!.data![next.key]!)).toBe("other");
 	});
 
 	test("are not left behind by a request that is refused", async () => {

@@ -1,0 +1,42 @@
+import { hasReason } from "../../kube/client/client.ts";
+import { ControllerLoop } from "../../kube/reconcile/controller.ts";
+import { type KubeObject, keyOf } from "../../kube/resource.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { secretNames } from "../source/webhook/authorization.ts";
+import { applyApiSecret } from "./apply.ts";
+import { decide } from "./decide.ts";
+import { isOfApi, readApiSecret, secretNamesOf } from "./state.ts";
+
+/** Keeps the owners of the Secrets that the REST API makes, and removes unused ones. The loop doesn't run yet. */
+export function createApiSecretController(
+	context: OperatorContext,
+): ControllerLoop {
+	const { client, informers, log } = context;
+	const loop = new ControllerLoop(
+		{
+			name: "api-secret",
+			reconcile: async (key) => {
+				const state = await readApiSecret(context, key);
+				if (!state) return undefined;
+				const actions = decide(state, Date.now());
+				try {
+					return await applyApiSecret(client, state.secret, actions);
+				} catch (error) {
+					if (!hasReason(error, "NotFound")) throw error;
+					return undefined; // Somebody deleted it meanwhile.
+				}
+			},
+		},
+		{ log },
+	);
+	loop.watch(informers.secrets, (secret) =>
+		isOfApi(secret) ? [keyOf(secret)] : [],
+	);
+	const named = ({ metadata }: KubeObject, names: string[]) =>
+		names.map((name) => ({ namespace: metadata.namespace!, name }));
+	loop.watch(informers.sources, (source) => named(source, secretNames(source)));
+	loop.watch(informers.destinations, (destination) =>
+		named(destination, secretNamesOf(destination)),
+	);
+	return loop;
+}
