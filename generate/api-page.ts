@@ -45,9 +45,10 @@ RBAC decides what the caller may do:
 
 | ClusterRole | Allows |
 | --- | --- |
-| \`tidemill-viewer\` | see everything, including webhook URLs (see below) and the logs of runs |
+| \`tidemill-viewer\` | see all resources, including webhook URLs (see below) |
 | \`tidemill-editor\` | change everything; create Secrets for Tidemill, but not read, change or delete any |
 | \`tidemill-runner\` | start, follow and cancel runs |
+| \`tidemill-log-reader\` | read the logs and the progress of runs, beside another role. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |
 
 \`\`\`sh
 tidemill tokens create orchestrator --role runner

@@ -20,7 +20,7 @@ export const errorCodes = {
 	Forbidden: {
 		status: 403,
 		advice:
-			"Ask an administrator to bind a role that permits it, such as `tidemill-editor`.",
+			"Ask an administrator to bind a role that permits it, such as `tidemill-editor`, or `tidemill-log-reader` for the log and the progress of a run.",
 	},
 	NotFound: { status: 404, advice: "Check the name and the account." },
 	MethodNotAllowed: {

@@ -30,7 +30,12 @@ beforeAll(async () => {
 	api = await startApi();
 	const roles = join(import.meta.dirname, "../../deploy/roles.yaml");
 	await kubectl(["apply", `--filename=${roles}`]);
-	token = await tokenOf(node.namespace, "viewer", "tidemill-viewer");
+	token = await tokenOf(
+		node.namespace,
+		"viewer",
+		"tidemill-viewer",
+		"tidemill-log-reader",
+	);
 	viewer = apiClient(api.url, token);
 });
 

@@ -8,6 +8,7 @@ import {
 	newAccount,
 	startApi,
 	type TestApi,
+	tokenOf,
 } from "../support/fixtures/control-plane/api-fixture.ts";
 import { kubectlDone } from "../support/servers/kubectl.ts";
 
@@ -17,6 +18,8 @@ let api: TestApi;
 let account: string;
 let runner: ApiClient;
 let viewer: ApiClient;
+let logReader: ApiClient;
+let tokens: Awaited<ReturnType<typeof newAccount>>["tokens"];
 
 beforeAll(async () => {
 	api = await startApi();
@@ -24,6 +27,16 @@ beforeAll(async () => {
 	account = made.account;
 	runner = apiClient(api.url, made.tokens.runner);
 	viewer = apiClient(api.url, made.tokens.viewer);
+	tokens = made.tokens;
+	logReader = apiClient(
+		api.url,
+		await tokenOf(
+			account,
+			"log-reader",
+			"tidemill-viewer",
+			"tidemill-log-reader",
+		),
+	);
 });
 
 afterAll(() => api.api.close());
@@ -79,23 +92,32 @@ test("a run that has ended can't be cancelled", async () => {
 
 test("a run without a Pod has no log, and its progress is its status", async () => {
 	await byKubectl("no-pod", "a");
-	const log = await viewer("GET", "/v1/runs/no-pod/logs");
+	const log = await logReader("GET", "/v1/runs/no-pod/logs");
 	expect(log.status).toBe(404);
 	expect(log.body.error.message).toContain("has no log");
-	const progress = await viewer("GET", "/v1/runs/no-pod/progress");
+	const progress = await logReader("GET", "/v1/runs/no-pod/progress");
 	expect(progress.body).toEqual({ status: "pending" });
-	expect((await viewer("GET", "/v1/runs/none/logs")).status).toBe(404);
-	expect((await viewer("GET", "/v1/runs/no-pod/logs?tail=0")).status).toBe(400);
+	expect((await logReader("GET", "/v1/runs/none/logs")).status).toBe(404);
+	expect((await logReader("GET", "/v1/runs/no-pod/logs?tail=0")).status).toBe(
+		400,
+	);
 });
 
-test("logs need the permission to read Pods' logs", async () => {
-	await byKubectl("private", "a");
-	for (const part of ["logs", "progress"]) {
-		const { status, body } = await runner("GET", `/v1/runs/private/${part}`);
-		expect(status).toBe(403);
-		expect(body.error.message).toContain('cannot list resource "pods"');
-	}
-});
+test.each(["viewer", "editor", "runner"] as const)(
+	"a %s doesn't read the logs of the namespace's Pods, and so none of a run",
+	async (role) => {
+		await byKubectl(`private-${role}`, "a");
+		const client = apiClient(api.url, tokens[role]);
+		for (const part of ["logs", "progress"]) {
+			const { status, body } = await client(
+				"GET",
+				`/v1/runs/private-${role}/${part}`,
+			);
+			expect(status).toBe(403);
+			expect(body.error.message).toContain('cannot list resource "pods"');
+		}
+	},
+);
 
 test("what a run has loaded is its progress when it has ended", async () => {
 	await byKubectl("whole", "a");

@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { beforeAll, expect, inject, test, vi } from "vitest";
+import { loadCluster } from "../../../kube/client/cluster.ts";
+import { tokenClients } from "../../../kube/client/token-clients.ts";
+import {
+	newAccount,
+	tokenOf,
+} from "../../support/fixtures/control-plane/api-fixture.ts";
+import { kubectlDone } from "../../support/servers/kubectl.ts";
+
+/* All that each shipped role permits. A line more here is a line to argue for. */
+
+const clientOf = tokenClients(loadCluster(inject("kubeconfig")));
+const soon = { timeout: 60_000, interval: 100 };
+
+let account: string;
+let everybody: string[];
+
+beforeAll(async () => {
+	const made = await newAccount();
+	account = made.account;
+	const file = join(import.meta.dirname, "../../../deploy/rbac.yaml");
+	await kubectlDone(["apply", `--filename=${file}`]);
+	everybody = await permissionsOf(made.tokens.nobody);
+});
+
+const kindsOf = "destinations pipelines runs sources trackingplans";
+
+const permitted: Record<string, string[]> = {
+	"tidemill-viewer": lines("tidemill.dev", kindsOf, "get list watch"),
+	"tidemill-editor": [
+		...lines(
+			"tidemill.dev",
+			kindsOf,
+			"create delete get list patch update watch",
+		),
+		...lines("", "secrets", "create"),
+	],
+	"tidemill-runner": lines(
+		"tidemill.dev",
+		"runs",
+		"create get list patch watch",
+	),
+	"tidemill-log-reader": [
+		...lines("", "pods", "get list"),
+		...lines("", "pods/log", "get"),
+	],
+	"tidemill-operator": [
+		...lines(
+			"tidemill.dev",
+			"destinations pipelines sources trackingplans",
+			"get list patch update watch",
+		),
+		...lines(
+			"tidemill.dev",
+			"runs",
+			"create delete get list patch update watch",
+		),
+		...lines(
+			"tidemill.dev",
+			kindsOf.replaceAll(/\w+/g, "$&/status"),
+			"get patch update",
+		),
+		...lines(
+			"tidemill.dev",
+			"destinations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
+			"update",
+		),
+		...lines("", "namespaces", "get"),
+	],
+	"tidemill-operator-in-namespace": [
+		...lines("batch", "jobs", "create delete get list patch watch"),
+		...lines("", "pods", "get list watch"),
+		...lines("", "secrets", "create delete get list patch update watch"),
+		...lines("events.k8s.io", "events", "create patch update"),
+	],
+	"tidemill-operator-lease": lines(
+		"coordination.k8s.io",
+		"leases",
+		"create get list patch update watch",
+	),
+};
+
+test.each(Object.entries(permitted))(
+	"%s permits this and nothing else",
+	async (role, expected) => {
+		const name = `only-${role}`;
+		const token = await tokenOf(account, name);
+		await kubectlDone([
+			...["create", "rolebinding", name, `--clusterrole=${role}`],
+			...[`--serviceaccount=${account}:${name}`, `--namespace=${account}`],
+		]);
+		await vi.waitFor(
+			async () =>
+				expect(await permissionsOf(token)).toEqual(
+					[...new Set([...everybody, ...expected])].sort(),
+				),
+			soon,
+		);
+	},
+);
+
+test("none of our roles is part of the built-in role view", async () => {
+	const token = await tokenOf(account, "built-in");
+	await kubectlDone([
+		...["create", "rolebinding", "built-in", "--clusterrole=view"],
+		...[`--serviceaccount=${account}:built-in`, `--namespace=${account}`],
+	]);
+	await vi.waitFor(
+		async () =>
+			expect(await permissionsOf(token)).toContain("/configmaps: get"),
+		soon,
+	);
+	expect(
+		(await permissionsOf(token)).filter((line) => line.includes("tidemill")),
+	).toEqual([]);
+});
+
+function lines(group: string, resources: string, verbs: string): string[] {
+	return resources
+		.split(" ")
+		.flatMap((resource) =>
+			verbs.split(" ").map((verb) => `${group}/${resource}: ${verb}`),
+		);
+}
+
+/** What `kubectl auth can-i --list` lists, one permission a line. */
+async function permissionsOf(token: string): Promise<string[]> {
+	const { status } = (await clientOf(token).raw(
+		"POST",
+		"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+		{
+			body: {
+				apiVersion: "authorization.k8s.io/v1",
+				kind: "SelfSubjectRulesReview",
+				spec: { namespace: account },
+			},
+		},
+	)) as {
+		status: {
+			resourceRules: Record<"apiGroups" | "resources" | "verbs", string[]>[];
+		};
+	};
+	const found = status.resourceRules.flatMap(
+		({ apiGroups, resources, verbs }) =>
+			apiGroups.flatMap((group) =>
+				lines(group, resources.join(" "), verbs.join(" ")),
+			),
+	);
+	return [...new Set(found)].sort();
+}
