@@ -31,8 +31,8 @@ export interface Route {
 	};
 	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */
 	idempotency?: {
-		/** A header's name in lower case, or a JSON Pointer (RFC 6901) into the body. */
-		key: { header: string } | { bodyPointer: string };
+		/** A header's name in lower case, a JSON Pointer (RFC 6901) into the body, or the text that the signature covers. */
+		key: { header: string } | { bodyPointer: string } | { signature: true };
 		windowSeconds: number;
 	};
 	/** Lower-case names of headers that are stored with each event. */

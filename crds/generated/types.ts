@@ -463,8 +463,8 @@ export interface SourceVerification {
 
 /** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 export interface SourceKey {
-	/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. */
-	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify";
+	/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
+	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
 	/** Request header, in lower case, such as `idempotency-key`. */
 	header?: string;
 	/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */

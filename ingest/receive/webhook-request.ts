@@ -8,6 +8,7 @@ import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
 import { jsonText, judgeSentBody } from "./accept/request-body.ts";
 import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
+import { signedTextKey } from "./accept/sender-key.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Budget } from "./admission/budget.ts";
 import type { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
@@ -59,6 +60,7 @@ export class WebhookRequest implements PendingEvent {
 	/** Undefined unless the request is waiting or being read. */
 	#body: BodyParts | undefined;
 	#event: EventHead | undefined;
+	#signedKey: string | undefined;
 	#claim: Claim | undefined;
 
 	constructor(
@@ -140,6 +142,7 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(refusal);
 			return;
 		}
+		this.#signedKey = signedTextKey(head.route, head.signature, sent);
 		this.#body = undefined;
 		if (head.encoding) void this.#decompress(head, parts);
 		else this.#accept(head, sent, parts);
@@ -180,7 +183,7 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(body);
 			return;
 		}
-		const event = newEvent(head, headers, body, Date.now());
+		const event = newEvent(head, headers, body, Date.now(), this.#signedKey);
 		this.encoded = body === content ? parts : [body];
 		const admission = this.#admission!;
 		admission.discountReading();

@@ -1,7 +1,9 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { eventually } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { IdempotencyFixture } from "../support/fixtures/data-plane/idempotency-fixture.ts";
-import { metric } from "../support/fixtures/data-plane/receiver.ts";
+import { metric, sealKey } from "../support/fixtures/data-plane/receiver.ts";
+import { sendJSON } from "../support/senders/http-client.ts";
 
 test("a repeat has the first event's id and no second row, at another receiver, after restarts and after archiving", async () => {
 	const fixture = await IdempotencyFixture.start();
@@ -109,4 +111,43 @@ test("beyond the bound new keys are refused and nothing else, until keys expire"
 		),
 	).toBeGreaterThan(0);
 	await brief.stored(receiver, "at last");
+});
+
+test("who has recorded a signed request stores no second event by sending it again, whatever the unsigned headers say", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receiver = await fixture.receiver();
+	const sourceKey = randomBytes(16).toString("hex");
+	const { path } = await fixture.routes.add({
+		sourceKey,
+		authorization: {
+			type: "Signature",
+			scheme: "GitHub",
+			keys: [
+				{
+					algorithm: "HMAC",
+					sealed: sealKey.seal(Buffer.from("hush"), sourceKey),
+				},
+			],
+			toleranceSeconds: 300,
+		},
+		idempotency: { key: { signature: true }, windowSeconds: 600 },
+	});
+	const deliver = (body: string, delivery: string, upperCase = false) =>
+		eventually(async () => {
+			const hex = createHmac("sha256", "hush").update(body).digest("hex");
+			const { status, json } = await sendJSON(receiver.url + path, body, {
+				headers: {
+					"x-hub-signature-256": `sha256=${upperCase ? hex.toUpperCase() : hex}`,
+					"x-github-delivery": delivery,
+				},
+			});
+			if (status !== 200) throw new Error(`${status} ${json.error.code}`);
+			return json.event_id as string;
+		});
+	const first = await deliver('{"n":1}', "one");
+	expect(await deliver('{"n":1}', "forged")).toBe(first);
+	expect(await deliver('{"n":1}', "forged too", true)).toBe(first);
+	const second = await deliver('{"n":2}', "two");
+	await fixture.archiveAll();
+	expect((await fixture.storedIds()).sort()).toEqual([first, second].sort());
 });

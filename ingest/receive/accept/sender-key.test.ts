@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Route } from "../../../contracts/route.ts";
-import { senderKey } from "./sender-key.ts";
+import { readSignature } from "../authorization/presented-signature.ts";
+import { senderKey, signedTextKey } from "./sender-key.ts";
 
 type Place = NonNullable<Route["idempotency"]>["key"];
 
@@ -75,4 +76,68 @@ test("a Source that asks for no keys has none", () => {
 	expect(senderKey({ sourceKey: "a" }, headers, Buffer.from(""))).toBe(
 		undefined,
 	);
+});
+
+const bySignature = { key: { signature: true as const }, windowSeconds: 300 };
+
+function signedKey(
+	scheme: "GitHub" | "Stripe",
+	headers: Record<string, string>,
+	{ body = "{}", sourceKey = "a", idempotency = bySignature } = {},
+): string | undefined {
+	const signature = readSignature(
+		{ type: "Signature", scheme, keys: [], toleranceSeconds: 300 },
+		headers,
+	);
+	const route = { sourceKey, idempotency };
+	return signedTextKey(route, signature, Buffer.from(body));
+}
+
+const gitHub = (signature: string, others = {}) => ({
+	"x-hub-signature-256": signature,
+	...others,
+});
+
+test("a recorded request has the same key, however its signature is written and whatever its other headers say", () => {
+	const recorded = signedKey("GitHub", gitHub("sha256=ab"));
+	expect(recorded).toMatch(/^[0-9a-f]{32}$/);
+	for (const headers of [
+		gitHub("sha256=AB"),
+		gitHub("sha256=ab,sha256=cd"),
+		gitHub("sha256=cd", { "x-github-delivery": "another" }),
+	])
+		expect(signedKey("GitHub", headers)).toBe(recorded);
+});
+
+test("another body, another signed time and another Source have keys of their own", () => {
+	const stripe = (time: number) => ({ "stripe-signature": `t=${time},v1=ab` });
+	const keys = [
+		signedKey("GitHub", gitHub("sha256=ab")),
+		signedKey("GitHub", gitHub("sha256=ab"), { body: "[]" }),
+		signedKey("GitHub", gitHub("sha256=ab"), { sourceKey: "b" }),
+		signedKey("Stripe", stripe(1)),
+		signedKey("Stripe", stripe(2)),
+	];
+	expect(new Set(keys).size).toBe(5);
+	expect(keys).not.toContain(undefined);
+});
+
+test("only a signed request of a Source that asks for it has the signature's key", () => {
+	const idempotency = bySignature;
+	const sent = Buffer.from("{}");
+	expect(
+		signedTextKey({ sourceKey: "a", idempotency }, undefined, sent),
+	).toBeUndefined();
+	expect(keyOf({ signature: true }, { "webhook-id": "x" }, "{}")).toBe(
+		undefined,
+	);
+	const byHeader = { key: header, windowSeconds: 300 };
+	for (const asked of [{}, { idempotency: byHeader }])
+		expect(
+			signedTextKey(
+				{ sourceKey: "a", ...asked },
+				{ signed: [sent, sent] },
+				sent,
+			),
+		).toBeUndefined();
 });

@@ -10,6 +10,7 @@ test.each([
 	[{ preset: "Stripe" as const }, { bodyPointer: "/id" }],
 	[{ preset: "GitHub" as const }, { header: "x-github-delivery" }],
 	[{ preset: "Shopify" as const }, { header: "x-shopify-webhook-id" }],
+	[{ preset: "Signature" as const }, { signature: true }],
 	[{ header: "idempotency-key" }, { header: "idempotency-key" }],
 	[{ bodyPointer: "/event/id" }, { bodyPointer: "/event/id" }],
 ])(

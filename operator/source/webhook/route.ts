@@ -54,4 +54,5 @@ const presets: Record<NonNullable<Asked["preset"]>, Place> = {
 	GitHub: { header: "x-github-delivery" },
 	// shopify.dev, "Ignore duplicates": the same for all tries of one delivery.
 	Shopify: { header: "x-shopify-webhook-id" },
+	Signature: { signature: true },
 };
