@@ -9,7 +9,7 @@ import { slowestFiles, sumUp } from "./lanes/report.ts";
  */
 const stages: Record<string, string[]>[] = [
 	{ check: ["unit", "protocols"] },
-	{ control: ["control-plane"], data: ["data-plane", "promises"] },
+	{ control: ["control-plane", "promises"], data: ["data-plane"] },
 	{ alone: ["alone"] },
 ];
 /** With so many failures in one stage the next stages would say the same. */
