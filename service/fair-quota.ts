@@ -23,6 +23,7 @@ interface Count {
  * Shares a bounded store between accounts. An account may add an entry while it has fewer than are free (the dynamic
  * threshold of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). One account alone gets half of the
  * store, and however many accounts have taken their share, the next one still gets a share.
+ * Counts are up to a second old, so several processes together may pass the threshold by what they add in that time.
  */
 export class FairQuota {
 	readonly #options: FairQuotaOptions;
