@@ -10,6 +10,7 @@ import {
 	newAccount,
 	startApi,
 	type TestApi,
+	tokenOf,
 } from "../support/fixtures/control-plane/api-fixture.ts";
 import { answerValidator } from "../support/fixtures/control-plane/openapi-answers.ts";
 
@@ -20,8 +21,9 @@ let misfits: Awaited<ReturnType<typeof answerValidator>>;
 
 beforeAll(async () => {
 	api = await startApi();
-	const { tokens } = await newAccount();
-	editor = apiClient(api.url, tokens.editor);
+	const { account, tokens } = await newAccount();
+	const all = ["tidemill-editor", "tidemill-log-reader"];
+	editor = apiClient(api.url, await tokenOf(account, "everything", ...all));
 	nobody = apiClient(api.url, tokens.nobody);
 	misfits = await answerValidator(api.url);
 });
