@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { parse } from "uuid";
 import { type EventHead, encodeEventHead } from "../wire/frame.ts";
 import { BodyParts, inOnePiece } from "./accept/body-parts.ts";
-import { decompress } from "./accept/content-encoding.ts";
+import { decompress, maxDecompressedBytes } from "./accept/content-encoding.ts";
 import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
 import { jsonText, judgeSentBody } from "./accept/request-body.ts";
@@ -154,7 +154,8 @@ export class WebhookRequest implements PendingEvent {
 	): Promise<void> {
 		const { encoding, maxBodyBytes } = head;
 		const sent = Buffer.concat(parts);
-		if (!this.#admission!.take(maxBodyBytes)) {
+		const most = maxDecompressedBytes(sent.length, maxBodyBytes);
+		if (!this.#admission!.take(most)) {
 			this.#refuse(refusals.Overloaded);
 			return;
 		}

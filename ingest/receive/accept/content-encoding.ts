@@ -30,19 +30,36 @@ export function contentEncoding(
 	return encodings.get(name) ?? refusals.UnsupportedContentEncoding;
 }
 
-/** Decompresses off the event loop, to `maxBytes` at most, however small the body is (a bomb). */
+/** A bomb decompresses to a thousand times its size (gzip to 1,032 times), real JSON to far less. */
+const maxRatio = 100;
+/** A short body may repeat itself. */
+const alwaysAllowedBytes = 64 * 1024;
+
+/** To how many bytes a body may decompress: to 100 times its size, and no further than `maxBodyBytes`. */
+export function maxDecompressedBytes(
+	sentBytes: number,
+	maxBodyBytes: number,
+): number {
+	const allowed = Math.max(alwaysAllowedBytes, sentBytes * maxRatio);
+	return Math.min(allowed, maxBodyBytes);
+}
+
+/** Decompresses off the event loop, to {@link maxDecompressedBytes} at most, however small the body is (a bomb). */
 export async function decompress(
 	encoding: ContentEncoding,
 	body: Buffer,
-	maxBytes: number,
+	maxBodyBytes: number,
 ): Promise<Buffer | Refusal> {
-	const limits = { maxOutputLength: maxBytes, rejectGarbageAfterEnd: true };
+	const maxOutputLength = maxDecompressedBytes(body.length, maxBodyBytes);
+	const limits = { maxOutputLength, rejectGarbageAfterEnd: true };
 	try {
 		return await decompressors[encoding](body, limits);
 	} catch (error) {
-		return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE"
-			? refusals.BodyTooLarge
-			: refusals.InvalidCompression;
+		if ((error as NodeJS.ErrnoException).code !== "ERR_BUFFER_TOO_LARGE")
+			return refusals.InvalidCompression;
+		return maxOutputLength < maxBodyBytes
+			? refusals.CompressionTooHigh
+			: refusals.BodyTooLarge;
 	}
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { refusals } from "../answer/refusal.ts";
-import { formToJSON, jsonText } from "./request-body.ts";
+import { formToJSON } from "./form.ts";
+import { jsonText } from "./request-body.ts";
 
 test.each([
 	"{}",
@@ -60,6 +61,17 @@ test.each([
 	["&", "{}"],
 ])("the form %s is stored as %s", (form, json) => {
 	expect(formToJSON(Buffer.from(form))).toBe(json);
+});
+
+test("a form with too many fields is refused after the first 10,000, so that 15 compressed bytes don't stop every sender", () => {
+	expect(jsonText("form", Buffer.from("a&".repeat(500_000)))).toBe(
+		refusals.TooManyFields,
+	);
+	const most = Buffer.from("a&".repeat(10_000));
+	expect(JSON.parse(formToJSON(most)!).a).toHaveLength(10_000);
+	expect(formToJSON(Buffer.concat([most, most]))).toBeUndefined();
+	// An empty field is none.
+	expect(formToJSON(Buffer.from("&".repeat(100_000)))).toBe("{}");
 });
 
 test("a form whose JSON is larger than a frame is refused", () => {

@@ -85,6 +85,16 @@ export const refusals = {
 		"BodyTooLarge",
 		"The body is larger than this source accepts. Send a smaller one, or raise spec.webhook.maxBodyBytes.",
 	),
+	TooManyFields: refusal(
+		413,
+		"TooManyFields",
+		"The form has more than 10,000 fields. Send fewer, or send JSON.",
+	),
+	CompressionTooHigh: refusal(
+		413,
+		"CompressionTooHigh",
+		"The body decompresses to more than 100 times its size. Send it uncompressed.",
+	),
 	UnsupportedContentEncoding: refusal(
 		415,
 		"UnsupportedContentEncoding",
