@@ -5,20 +5,22 @@ import {
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyTrackingPlan } from "./apply.ts";
 import { decide } from "./decide.ts";
-import { schemaFault } from "./schema-fault.ts";
+import { SchemaCheck } from "./schema-check.ts";
 
 /** Says whether a TrackingPlan's schemas are valid, which admission can't judge. The loop doesn't run yet. */
 export function createTrackingPlanController(
 	context: OperatorContext,
 ): ControllerLoop {
 	const { informers, log } = context;
+	const check = new SchemaCheck();
 	const loop = new ControllerLoop(
 		{
 			name: "tracking-plan",
 			reconcile: async ({ namespace, name }) => {
 				const plan = informers.trackingPlans.get(namespace, name);
 				if (!plan) return undefined;
-				const actions = decide(plan, schemaFault(plan.spec), Date.now());
+				const fault = await check.faultOf(plan.spec);
+				const actions = decide(plan, fault, Date.now());
 				await applyTrackingPlan(context, plan, actions);
 				return undefined;
 			},

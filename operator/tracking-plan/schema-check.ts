@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
+
+export interface SchemaLimits {
+	/** For one plan, with the start of the thread. */
+	timeoutMs: number;
+	/** The heap of the thread. */
+	maxMegabytes: number;
+}
+
+/**
+ * Compiles the schemas of plans, one plan at a time, in a thread with limits of time and memory: strangers write them, and a
+ * few kilobytes of schema can take minutes and gigabytes. A plan beyond the limits is a fault of that plan; operator and
+ * its lease notice nothing.
+ */
+export class SchemaCheck {
+	readonly #limits: SchemaLimits;
+	#thread: Worker | undefined;
+	#last: Promise<unknown> = Promise.resolve();
+
+	constructor(limits: SchemaLimits = { timeoutMs: 10_000, maxMegabytes: 256 }) {
+		this.#limits = limits;
+	}
+
+	/** What is wrong with the first invalid schema of a plan, for people; undefined if all are valid. */
+	faultOf(spec: TrackingPlanSpec): Promise<string | undefined> {
+		const turn = this.#last.then(() => this.#ask(spec));
+		this.#last = turn.catch(() => undefined);
+		return turn;
+	}
+
+	async #ask(spec: TrackingPlanSpec): Promise<string | undefined> {
+		const { timeoutMs, maxMegabytes } = this.#limits;
+		const thread = this.#thread ?? this.#start();
+		const answered = new AbortController();
+		const { signal } = answered;
+		try {
+			thread.postMessage(spec);
+			return await Promise.race([
+				once(thread, "message", { signal }).then(([fault]) => fault as string),
+				once(AbortSignal.timeout(timeoutMs), "abort", { signal }).then(() => {
+					throw new Error("out of time");
+				}),
+			]);
+		} catch (error) {
+			this.#thread = undefined;
+			await thread.terminate();
+			const { code, message } = error as NodeJS.ErrnoException;
+			if (message === "out of time")
+				return `The plan's schemas take more than ${timeoutMs / 1_000} s to compile. Make them smaller, or use fewer references.`;
+			if (code === "ERR_WORKER_OUT_OF_MEMORY")
+				return `The plan's schemas take more than ${maxMegabytes} MB to compile. Make them smaller, or use fewer references.`;
+			throw error;
+		} finally {
+			answered.abort();
+		}
+	}
+
+	#start(): Worker {
+		const thread = new Worker(new URL("schema-worker.ts", import.meta.url), {
+			resourceLimits: { maxOldGenerationSizeMb: this.#limits.maxMegabytes },
+		});
+		// It must not keep the process alive, nor end it when no plan waits for it.
+		thread.unref();
+		thread.on("error", () => undefined);
+		this.#thread = thread;
+		return thread;
+	}
+}
