@@ -132,8 +132,8 @@ test("a program missing from TIDEMILL_BIN comes from the cache", async () => {
 
 test("a TIDEMILL_BIN that is not a folder is an error", async () => {
 	const { env, resolve } = machine();
-	env.TIDEMILL_BIN = "/nowhere";
-	await expect(resolve()).rejects.toThrow("TIDEMILL_BIN is /nowhere");
+	env.TIDEMILL_BIN = "/dev/null";
+	await expect(resolve()).rejects.toThrow("TIDEMILL_BIN is /dev/null");
 });
 
 test("a file for another processor is an error that says what to do", async () => {

@@ -110,7 +110,8 @@ test("a key that Google doesn't know, and none at all, are two failures", async 
 		env: {
 			...env,
 			GOOGLE_APPLICATION_CREDENTIALS: "",
-			HOME: "/nowhere",
+			// No home directory: there is none to make a cache in.
+			HOME: "/dev/null",
 			METADATA_SERVER_DETECTION: "none",
 		},
 	});
