@@ -1,6 +1,6 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import { sourceKind } from "../../../crds/generated/types.ts";
 import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { kinds } from "../../../kube/kinds.ts";
@@ -8,6 +8,7 @@ import { SourceScene } from "../../support/fixtures/control-plane/source-scene.t
 import {
 	ApiserverProxy,
 	isWrite,
+	type SeenRequest,
 } from "../../support/proxies/apiserver-proxy.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 
@@ -36,18 +37,27 @@ test("an operator that is killed after any of its writes leaves the rest of a de
 	let reached = 0;
 	for (let index = 0; index < mostWrites; index++) {
 		const { sourceKey } = await scene.sourceWithEvent("gone");
+		let asked = 0;
 		let writes = 0;
 		let killed: Promise<void> | undefined;
+		const isCounted = (request: SeenRequest) =>
+			isWrite(request) && request.path.includes("/gone");
+		proxy.onRequest = (request) => {
+			if (isCounted(request)) asked++;
+		};
 		proxy.onAnswer = (request) => {
-			const isOfSource = request.path.includes("/gone");
-			if (!isWrite(request) || !isOfSource || writes++ < index)
-				return undefined;
+			if (!isCounted(request) || writes++ < index) return undefined;
 			// The write is done, and no answer arrives.
 			killed ??= scene.operator.killOperator();
 			return new Promise(() => {});
 		};
 		await scene.operator.client.delete(sourceKind, "gone", scene.account);
 		await Promise.race([scene.gone("gone"), scene.operator.operatorEnded()]);
+		// The Source may be seen gone before the answer to its last write has come.
+		await vi.waitUntil(() => killed !== undefined || writes === asked, {
+			timeout: 60_000,
+		});
+		proxy.onRequest = () => undefined;
 		proxy.onAnswer = () => undefined;
 		if (!killed) break;
 		reached++;
