@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ApiError, type KubeClient } from "../client/client.ts";
 import { kinds } from "../kinds.ts";
 import { Informer } from "./informer.ts";
@@ -39,8 +39,11 @@ test("a namespace whose binding is missing or gone does not keep the others wait
 test("without a permission for all namespaces, an informer of all doesn't claim to know them", async () => {
 	const stop = new AbortController();
 	const informer = new Informer(client, kinds.secret, { log });
+	const list = vi.spyOn(client, "list");
 	const ended = informer.run(stop.signal);
-	await new Promise((resolve) => setTimeout(resolve, 50));
+	// The second try comes after the first refusal was handled.
+	await vi.waitUntil(() => list.mock.calls.length > 1, { timeout: 10_000 });
+	list.mockRestore();
 	expect(informer.hasSynced).toBe(false);
 	stop.abort();
 	await ended;

@@ -2,10 +2,11 @@ import { hasReason } from "../../kube/client/client.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { type KubeObject, keyOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { secretNamesOf } from "../reconcile/informers.ts";
 import { secretNames } from "../source/webhook/authorization.ts";
 import { applyApiSecret } from "./apply.ts";
 import { decide } from "./decide.ts";
-import { isOfApi, readApiSecret, secretNamesOf } from "./state.ts";
+import { isOfApi, readApiSecret } from "./state.ts";
 
 /** Keeps the owners of the Secrets that the REST API makes, and removes unused ones. The loop doesn't run yet. */
 export function createApiSecretController(

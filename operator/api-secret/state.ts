@@ -14,6 +14,7 @@ import {
 	type ResourceKind,
 } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { secretNamesOf } from "../reconcile/informers.ts";
 import { secretNames } from "../source/webhook/authorization.ts";
 
 /** All that a decision about one Secret of the REST API rests on. */
@@ -53,12 +54,6 @@ export function isOfApi({ metadata }: KubeObject): boolean {
 	return Object.entries(managedByApi).every(
 		([name, value]) => metadata.labels?.[name] === value,
 	);
-}
-
-/** The names of the Secrets that a Destination refers to. */
-export function secretNamesOf({ spec }: Destination): string[] {
-	const name = spec.bigQuery?.credentials?.secretRef.name;
-	return name === undefined ? [] : [name];
 }
 
 function referrersOf(

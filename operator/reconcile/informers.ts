@@ -56,13 +56,16 @@ export function createInformers(
 
 // Lookups use an index, since a namespace can have thousands of objects.
 
+/** The names of the Secrets that a Destination refers to. */
+export function secretNamesOf({ spec }: Destination): string[] {
+	const name = spec.bigQuery?.credentials?.secretRef.name;
+	return name === undefined ? [] : [name];
+}
+
 function withDestinationLookups(destinations: Informer<Destination>) {
 	return Object.assign(destinations, {
 		/** Those whose credentials are in the Secret. */
-		ofSecret: byName(destinations, ({ spec }) => {
-			const name = spec.bigQuery?.credentials?.secretRef.name;
-			return name === undefined ? [] : [name];
-		}),
+		ofSecret: byName(destinations, secretNamesOf),
 		ofVolumeClaim: byName(destinations, ({ spec }) => {
 			const name = spec.duckDB?.volumeClaimName;
 			return name === undefined ? [] : [name];
