@@ -18,6 +18,8 @@ import {
 
 const aboutSource = { kind: sourceKind, verb: "Reconcile" };
 
+type IssueKeys = Extract<SourceAction, { type: "issueKeys" }>;
+
 type Context = OperatorContext & { shards: number };
 
 /** Does what was decided. */
@@ -34,7 +36,7 @@ export async function applySource(
 				source = await setFinalizers(context.client, source, action.finalizers);
 				break;
 			case "issueKeys":
-				await issueKeys(context, source, action.rotation);
+				await issueKeys(context, source, action);
 				break;
 			case "rotateURL":
 				await rotateURL(context, source, action.rotation);
@@ -51,19 +53,24 @@ export async function applySource(
 async function issueKeys(
 	{ client, kubeEvents, shards }: Context,
 	source: Source,
-	rotation: string | undefined,
+	{ rotation, stored }: IssueKeys,
 ): Promise<void> {
 	const { name, namespace } = source.metadata;
 	await client.create(
 		kinds.secret,
-		keysSecret({ namespace: namespace!, name }, newKeys(shards, rotation)),
+		keysSecret(
+			{ namespace: namespace!, name },
+			newKeys(shards, { rotation, stored }),
+		),
 		{ fieldManager },
 	);
 	kubeEvents.record(sourceKind, source, {
 		type: "Normal",
 		reason: "URLIssued" satisfies KubeEventReason<"Source">,
 		action: "IssueURL",
-		note: `The Source has a URL. Its keys are in Secret "${keysSecretName(name)}".`,
+		note: stored
+			? `Secret "${keysSecretName(name)}" was deleted, so the Source has a new URL: see status.webhookURL. Its events stay. Senders that use the earlier URL get 404.`
+			: `The Source has a URL. Its keys are in Secret "${keysSecretName(name)}".`,
 	});
 }
 

@@ -6,7 +6,7 @@ import { SealKey } from "../../service/seal-key.ts";
 import { decide, type SourceAction } from "./decide.ts";
 import { buried } from "./routes/table.ts";
 import type { SourceState } from "./state.ts";
-import type { SourceKeys } from "./webhook/keys.ts";
+import { newKeys, type SourceKeys } from "./webhook/keys.ts";
 import { routeOf } from "./webhook/route.ts";
 
 const now = Date.parse("2026-03-01T12:00:00Z");
@@ -88,9 +88,45 @@ function readyIn(actions: SourceAction[]) {
 
 test("a Source without keys gets new ones", () => {
 	expect(decide(stateWith({ keys: "absent" }), now)).toEqual([
-		{ type: "issueKeys", rotation: undefined },
+		{ type: "issueKeys", rotation: undefined, stored: undefined },
 	]);
 });
+
+const stored = { sourceKey: keys.sourceKey, shard: 3 };
+
+test("a Source that lost its keys gets a new url key, and keeps the source key that its events are stored under", () => {
+	const source = { ...sourceWith(), status: { ...stored, webhookURL: url } };
+	expect(decide(stateWith({ source, keys: "absent" }), now)).toEqual([
+		{ type: "issueKeys", rotation: undefined, stored },
+	]);
+	expect(newKeys(1, { stored })).toEqual({
+		...stored,
+		urlKey: expect.stringMatching(/^[0-9a-f]{32}$/),
+	});
+});
+
+const elsewhere: Partial<SourceState> = {
+	claimant: "other",
+	published: undefined,
+};
+
+test.each<[string, Partial<SourceState>, boolean]>([
+	["damaged keys", { keys: "invalid" }, true],
+	[
+		"somebody else's keys",
+		{ ...elsewhere, keys: { ...keys, sourceKey: "c".repeat(32) } },
+		true,
+	],
+	["a source key that is refused", elsewhere, false],
+])(
+	"whether the status of a Source with %s still says what its events are stored under",
+	(_, part, kept) => {
+		const source = { ...sourceWith(), status: { ...stored, webhookURL: url } };
+		const status = statusIn(decide(stateWith({ ...part, source }), now));
+		expect(status?.webhookURL).toBeUndefined();
+		expect(status?.sourceKey).toBe(kept ? stored.sourceKey : undefined);
+	},
+);
 
 function annotated(rotation: string): Source {
 	const source = sourceWith();

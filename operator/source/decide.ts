@@ -14,13 +14,25 @@ import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import { buried } from "./routes/table.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
-import { keysSecretName, type SourceKeys } from "./webhook/keys.ts";
+import {
+	keysSecretName,
+	type SourceKeys,
+	type StoredUnder,
+	storedUnder,
+} from "./webhook/keys.ts";
 import { routeOf } from "./webhook/route.ts";
 
 export type SourceAction =
 	| { type: "setFinalizers"; finalizers: string[] }
-	/** `rotation`: the value of the annotation that the new url key is for. */
-	| { type: "issueKeys"; rotation: string | undefined }
+	/**
+	 * `rotation`: the value of the annotation that the new url key is for. `stored`: the Source had keys before, and its events
+	 * stay under that source key.
+	 */
+	| {
+			type: "issueKeys";
+			rotation: string | undefined;
+			stored: StoredUnder | undefined;
+	  }
 	/** Replaces the url key. The source key stays, since it names the data. */
 	| { type: "rotateURL"; rotation: string }
 	| CommonAction<Source, KubeEventReason<"Source">>;
@@ -34,7 +46,10 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	const actions = decideFinalizer(source);
 	const rotation = source.metadata.annotations?.[annotation.rotateURL];
 	if (state.keys === "absent")
-		return [...actions, { type: "issueKeys", rotation }];
+		return [
+			...actions,
+			{ type: "issueKeys", rotation, stored: storedUnder(source) },
+		];
 
 	if (rotation && state.keys !== "invalid" && rotation !== state.keys.rotation)
 		return [...actions, { type: "rotateURL", rotation }];
@@ -82,7 +97,7 @@ function judge(
 	if (keys === "invalid")
 		return {
 			reason: "KeysSecretInvalid",
-			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore the Secret from a backup, or delete it to get a new URL.`,
+			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore the Secret from a backup, or delete it to get a new URL; the events stay with the Source.`,
 		};
 	if (claimant === buried)
 		return {
@@ -139,19 +154,20 @@ function readinessOf(
 const phases = { True: "Active", False: "Error", Unknown: "Pending" } as const;
 
 function statusOf(
-	{ source, ledger, retention, receiveURL }: SourceState,
+	state: SourceState,
 	{ reason, message, keys, readiness }: Verdict,
 	now: number,
 ): SourceStatus {
+	const { source, ledger, retention, receiveURL } = state;
+	const stored = keys ?? stillStoredUnder(state);
 	const observedGeneration = source.metadata.generation ?? 0;
 	return {
 		observedGeneration,
 		phase: reason === "Suspended" ? reason : phases[readiness],
 		...(keys && {
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
-			sourceKey: keys.sourceKey,
-			shard: keys.shard,
 		}),
+		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
 		...factsOf(source.status),
 		...(keys && ledger && ledgerFacts(ledger)),
 		...(retention && {
@@ -172,6 +188,16 @@ function statusOf(
 			now,
 		),
 	};
+}
+
+/** Without usable keys, the Source's events stay under the earlier source key, unless that very key was refused. */
+function stillStoredUnder({
+	source,
+	keys,
+}: SourceState): StoredUnder | undefined {
+	const stored = storedUnder(source);
+	const refused = typeof keys === "object" ? keys.sourceKey : undefined;
+	return stored?.sourceKey === refused ? undefined : stored;
 }
 
 type Facts = Pick<

@@ -282,6 +282,23 @@ test("each new value of the annotation rotate-url gives a Source another url key
 	}, soon);
 });
 
+test("a Source whose Secret is deleted gets another URL, which leads to the same events", async () => {
+	await applyYaml(account, sourceYaml("forgetful"));
+	const before = await sourceWith("Active", "forgetful");
+	await fixture.client.delete(kinds.secret, "forgetful-webhook-url", account);
+	const after = await vi.waitFor(async () => {
+		const source = await sourceWith("Active", "forgetful");
+		expect(source.status?.webhookURL).not.toBe(before.status?.webhookURL);
+		return source;
+	}, soon);
+	expect(after.status?.sourceKey).toBe(before.status?.sourceKey);
+	const urlKey = after.status!.webhookURL!.split("/").at(-1)!;
+	expect(await routeOf("forgetful")).toMatchObject({
+		sourceKey: before.status!.sourceKey,
+		urlKeyDigest: sha256(urlKey),
+	});
+});
+
 test("a key that another account has claimed is not served", async () => {
 	await applyYaml(account, sourceYaml("mine"));
 	const mine = await sourceWith("Active", "mine");

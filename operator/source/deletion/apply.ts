@@ -9,13 +9,12 @@ import { report } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import type { RouteTable } from "../routes/table.ts";
-import { keysSecretName } from "../webhook/keys.ts";
+import { keysSecretName, type StoredUnder } from "../webhook/keys.ts";
 import {
 	type Burial,
 	type DeletionAction,
 	decideAnswered,
 	decideBuried,
-	type StoredUnder,
 } from "./decide.ts";
 import { setFinalizers } from "./finalizers.ts";
 import type { DeletionState } from "./state.ts";

@@ -8,7 +8,7 @@ import { finalizer } from "../../../crds/labels.ts";
 import { findCondition, setCondition } from "../../../kube/conditions.ts";
 import type { CommonAction } from "../../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
-import type { SourceKeys } from "../webhook/keys.ts";
+import { type StoredUnder, storedUnder } from "../webhook/keys.ts";
 import type { DeletionState } from "./state.ts";
 
 export type DeletionAction =
@@ -19,9 +19,6 @@ export type DeletionAction =
 	| { type: "askArchive"; shard: number; question: DeletionRequest }
 	| { type: "deleteKeys" }
 	| { type: "setFinalizers"; finalizers: string[] };
-
-/** What identifies a Source's events. */
-export type StoredUnder = Pick<SourceKeys, "sourceKey" | "shard">;
 
 /** `buried`: the source key is out of use. `foreign`: it belongs to another account. `trouble`: why NATS failed. */
 export type Burial = "buried" | "foreign" | { trouble: string };
@@ -39,7 +36,7 @@ export function decide(state: DeletionState): DeletionAction[] {
 	const { finalizers = [], deletionTimestamp } = source.metadata;
 	if (!deletionTimestamp || !finalizers.includes(finalizer)) return [];
 	if (source.spec.deletionPolicy !== "Delete") return [letGo(source)];
-	const stored = storedUnder(source, keys);
+	const stored = typeof keys === "object" ? keys : storedUnder(source);
 	if (!stored || state.hasRival) return finish(state);
 	return [{ type: "buryKey", stored }];
 }
@@ -105,17 +102,6 @@ export function decideAnswered(
 		},
 		...finish(state),
 	];
-}
-
-function storedUnder(
-	{ status }: Source,
-	keys: DeletionState["keys"],
-): StoredUnder | undefined {
-	if (typeof keys === "object") return keys;
-	const { sourceKey, shard } = status ?? {};
-	return sourceKey !== undefined && shard !== undefined
-		? { sourceKey, shard }
-		: undefined;
 }
 
 function finish({ source, keys }: DeletionState): DeletionAction[] {

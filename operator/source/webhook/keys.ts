@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { Source } from "../../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
 import type { Secret } from "../../../kube/kinds.ts";
 
@@ -14,14 +15,41 @@ export interface SourceKeys {
 	rotation?: string;
 }
 
+/** What identifies a Source's events. */
+export type StoredUnder = Pick<SourceKeys, "sourceKey" | "shard">;
+
+/** What the status says of the Source's events; undefined if it never had keys. */
+export function storedUnder({ status }: Source): StoredUnder | undefined {
+	const { sourceKey, shard } = status ?? {};
+	return sourceKey !== undefined && shard !== undefined
+		? { sourceKey, shard }
+		: undefined;
+}
+
+/** @param stored of a Source that has events already: the new URL leads to the same ones. */
+export function newKeys(
+	shards: number,
+	{
+		rotation,
+		stored,
+	}: {
+		rotation?: string | undefined;
+		stored?: StoredUnder | undefined;
+	} = {},
+): SourceKeys {
+	return {
+		...(stored ?? newStored(shards)),
+		urlKey: newKey(),
+		...(rotation && { rotation }),
+	};
+}
+
 /** The source key's randomness spreads Sources over the shards. */
-export function newKeys(shards: number, rotation?: string): SourceKeys {
+function newStored(shards: number): StoredUnder {
 	const sourceKey = newKey();
 	return {
 		sourceKey,
-		urlKey: newKey(),
 		shard: Number.parseInt(sourceKey.slice(0, 8), 16) % shards,
-		...(rotation && { rotation }),
 	};
 }
 
