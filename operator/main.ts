@@ -118,6 +118,7 @@ export async function main(): Promise<number> {
 			};
 			const routes = new RouteTable(nats, {
 				replicas: settings.bucketReplicas,
+				log,
 			});
 			const { sealKey, receiveURL, shards, bigQueryEndpoints } = settings;
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
@@ -140,7 +141,7 @@ export async function main(): Promise<number> {
 			];
 			health.loops = loops;
 			const watching = new AbortController();
-			const watchers = [...Object.values(informers), ledgers];
+			const watchers = [...Object.values(informers), ledgers, routes];
 			const ended = watchers.map((each) => each.run(watching.signal));
 			return {
 				stop: async () => {

@@ -108,6 +108,14 @@ export async function countMessages(
 	return following + 1;
 }
 
+/** Whether a request failed because its stream, or its bucket, doesn't exist. */
+export function isStreamNotFound(error: unknown): boolean {
+	return (
+		error instanceof JetStreamApiError &&
+		error.code === JetStreamApiCodes.StreamNotFound
+	);
+}
+
 /** Whether a compare-and-set, or a KV `create`, failed because somebody else wrote first. */
 export function isConflict(error: unknown): error is JetStreamApiError {
 	return (

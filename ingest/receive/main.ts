@@ -1,9 +1,13 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
+// @nats-io/kv: the NATS makers' own key-value client.
+import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { bucket } from "../../contracts/nats.ts";
+import { BucketWatch } from "../../service/bucket-watch.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
@@ -20,7 +24,6 @@ import { ShardWriter } from "./commit/shard-writer.ts";
 import { HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./url/route-table.ts";
-import { RouteWatch } from "./url/route-watch.ts";
 import type { Receiver } from "./webhook-request.ts";
 
 const maxRequestsInFlight = 20_000;
@@ -121,7 +124,11 @@ export async function main(): Promise<number> {
 	});
 	metrics.observeKeys(claims);
 	receiver.claims = claims;
-	const watch = new RouteWatch(connection, routes, log);
+	const watch = new BucketWatch(
+		() => new Kvm(connection).open(bucket.routes),
+		routes,
+		log,
+	);
 	const background = new AbortController();
 	const tick = () => {
 		concurrencyLimit.tick(performance.now());
@@ -194,7 +201,7 @@ async function inspectShards(
 async function followConnection(
 	connection: NatsConnection,
 	shards: readonly ShardWriter[],
-	watch: RouteWatch,
+	watch: BucketWatch,
 ): Promise<void> {
 	for await (const status of connection.status()) {
 		if (status.type === "disconnect")

@@ -32,6 +32,10 @@ test("a namespace whose binding is missing or gone does not keep the others wait
 	expect(informer.list().map(({ metadata }) => metadata.namespace)).toEqual([
 		"open",
 	]);
+	expect(["open", "closed"].map((name) => informer.isUnknown(name))).toEqual([
+		false,
+		true,
+	]);
 	stop.abort();
 	await ended;
 });

@@ -28,6 +28,8 @@ export class Informer<T extends KubeObject> {
 	readonly #options: InformerOptions;
 	readonly #store: Store<T>;
 	readonly #setSynced: () => void;
+	/** Namespaces that this client was refused before it ever listed them. */
+	readonly #unknown = new Set<string>();
 	/** When the apiserver last sent something for each scope. */
 	readonly #heardMs = new Map<string | undefined, number>();
 
@@ -53,6 +55,12 @@ export class Informer<T extends KubeObject> {
 		const scopes = namespaces?.length ? namespaces : [undefined];
 		const unlisted = new Set(scopes);
 		for (const scope of scopes) this.#heardMs.set(scope, performance.now());
+		const settled = (namespace: string | undefined) => {
+			unlisted.delete(namespace);
+			if (unlisted.size > 0 || this.hasSynced) return;
+			this.hasSynced = true;
+			this.#setSynced();
+		};
 		await Promise.all(
 			scopes.map((namespace) =>
 				reflect(
@@ -63,10 +71,12 @@ export class Informer<T extends KubeObject> {
 					{
 						heard: () => this.#heardMs.set(namespace, performance.now()),
 						listed: () => {
-							unlisted.delete(namespace);
-							if (unlisted.size > 0 || this.hasSynced) return;
-							this.hasSynced = true;
-							this.#setSynced();
+							if (namespace !== undefined) this.#unknown.delete(namespace);
+							settled(namespace);
+						},
+						refused: () => {
+							if (unlisted.has(namespace)) this.#unknown.add(namespace!);
+							settled(namespace);
 						},
 					},
 					log,
@@ -83,6 +93,11 @@ export class Informer<T extends KubeObject> {
 	get silentMs(): number {
 		const heardMs = Math.min(...this.#heardMs.values());
 		return this.#heardMs.size === 0 ? 0 : performance.now() - heardMs;
+	}
+
+	/** The apiserver has never let this client list the namespace: what is missing in memory may exist. */
+	isUnknown(namespace: string): boolean {
+		return this.#unknown.has(namespace);
 	}
 
 	/** @param namespace is empty for cluster-scoped kinds. */

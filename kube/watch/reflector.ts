@@ -14,8 +14,10 @@ export interface Sink<T extends KubeObject> {
 
 /** Hears how a reflector is doing. */
 export interface Hearing {
-	/** The sink holds everything that the apiserver lets this client list. */
+	/** The sink holds everything of the scope. */
 	listed(): void;
+	/** This client may not list the scope, one namespace. The sink holds what it last held. */
+	refused(): void;
 	/** The apiserver sent something, so the sink is current as of now. */
 	heard(): void;
 }
@@ -66,7 +68,7 @@ export async function reflect<T extends KubeObject>(
 			// stays, and whoever asks the apiserver is refused.
 			if (scope.namespace !== undefined && hasReason(error, "Forbidden")) {
 				hearing.heard();
-				hearing.listed();
+				hearing.refused();
 			}
 			failures++;
 			const waitMs =

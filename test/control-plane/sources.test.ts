@@ -5,7 +5,7 @@ import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { retentionKey } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
-import { routeKey } from "../../contracts/route.ts";
+import { routeKey, syncedKey } from "../../contracts/route.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
@@ -133,6 +133,27 @@ test("an applied Source is Active, with a URL whose route receivers have", async
 			).toEqual(expect.arrayContaining(["URLIssued", "Active"])),
 		soon,
 	);
+});
+
+test("a route that somebody removes or replaces is soon as its Source wants it", async () => {
+	await applyYaml(account, sourceYaml("meddled"));
+	const { status } = await sourceWith("Active", "meddled");
+	const before = await routesIn(fixture.connection);
+	const kv = await new Kvm(fixture.connection).open(bucket.routes);
+	const key = routeKey(status!.sourceKey!);
+	const stale = { ...before.routes.meddled, suspended: true };
+	for (const meddle of [
+		() => kv.purge(key),
+		() => kv.delete(key),
+		() => kv.put(key, JSON.stringify(stale)),
+		() => kv.purge(syncedKey),
+	]) {
+		await meddle();
+		await vi.waitFor(
+			async () => expect(await routesIn(fixture.connection)).toEqual(before),
+			soon,
+		);
+	}
 });
 
 test("a Source that needs nothing is not written again", async () => {

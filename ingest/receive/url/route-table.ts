@@ -1,4 +1,5 @@
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
+import type { BucketReader } from "../../../service/bucket-watch.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import {
 	openSigningKeys,
@@ -28,7 +29,7 @@ const maxRemembered = 10_000;
  * again. The new reading replaces the table only when it is complete, so that every known URL is served meanwhile.
  * A bucket that lost its content replaces nothing until operator has filled it and marked it `synced`.
  */
-export class RouteTable {
+export class RouteTable implements BucketReader {
 	readonly #sealKey: SealKey | undefined;
 	#served = new Reading();
 	#incoming: Reading | undefined;

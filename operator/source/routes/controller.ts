@@ -28,13 +28,15 @@ export function createRouteController({
 		{
 			name: "routes",
 			reconcile: async () => {
-				const desired = desiredRoutes(
-					sources.list(),
-					(namespace, name) => secrets.get(namespace, name),
-					sealKey,
-				).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
+				const desiredNow = () =>
+					desiredRoutes(sources.list(), {
+						secretOf: (namespace, name) => secrets.get(namespace, name),
+						isUnknown: (namespace) => secrets.isUnknown(namespace),
+						published: (sourceKey) => routes.published(sourceKey),
+						sealKey,
+					}).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
 				try {
-					await routes.publish(desired);
+					await routes.publish(desiredNow);
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
 					// A constant delay, since NATS often needs a moment after it is back, however long it was away.
@@ -56,6 +58,8 @@ export function createRouteController({
 	ledgers.onChange((sourceKey) => {
 		if (ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
 	});
+	// Somebody changed the bucket, or a write of a former leader arrived late.
+	routes.onDrift(() => loop.enqueue(whole));
 	void onReconnect(nats, () => {
 		routes.forget();
 		loop.enqueue(whole);

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import type { Source } from "../../../crds/generated/types.ts";
 import { label } from "../../../crds/labels.ts";
 import type { Secret } from "../../../kube/kinds.ts";
+import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { keysSecret, newKeys, readKeys } from "../webhook/keys.ts";
-import { desiredRoutes } from "./desired.ts";
+import { desiredRoutes, type RouteFacts } from "./desired.ts";
 
 function source(name: string, created: string): Source {
 	return {
@@ -35,12 +36,19 @@ function issuedFor(name: string): Secret {
 }
 
 function namesOf(sources: Source[], secrets: Secret[]): string[] {
-	return desiredRoutes(
-		sources,
-		(_, name) => secrets.find(({ metadata }) => metadata.name === name),
-		undefined,
-	).map((route) => route.source);
+	return desiredRoutes(sources, {
+		...nothingElse,
+		secretOf: (_, name) =>
+			secrets.find(({ metadata }) => metadata.name === name),
+	}).map((route) => route.source);
 }
+
+const nothingElse: RouteFacts = {
+	secretOf: () => undefined,
+	isUnknown: () => false,
+	published: () => undefined,
+	sealKey: undefined,
+};
 
 test("the oldest Source comes first, and a Source without keys or in deletion has no route", () => {
 	const going = source("going", "2026-01-01T00:00:00Z");
@@ -67,13 +75,29 @@ test("a Source whose authorization can't be resolved is closed, never open", () 
 		data: { value: "czNjcmV0" },
 	};
 	for (const token of [undefined, unlabelled]) {
-		const [route] = desiredRoutes(
-			[closed],
-			(_, name) => (name === "token" ? token : issued),
-			undefined,
-		);
+		const [route] = desiredRoutes([closed], {
+			...nothingElse,
+			secretOf: (_, name) => (name === "token" ? token : issued),
+		});
 		expect(route?.authorization).toEqual({ type: "Unavailable" });
 	}
+});
+
+test("where the operator may not read Secrets, a Source keeps its route, and no other's", () => {
+	const orders = source("orders", "2026-01-01T00:00:00Z");
+	const route = routeWith("url", "a".repeat(32));
+	const routesOf = (source: Source) =>
+		desiredRoutes([source], {
+			...nothingElse,
+			isUnknown: (namespace) => namespace === "shop",
+			published: (sourceKey) =>
+				sourceKey === route.sourceKey ? route : undefined,
+		});
+	expect(routesOf(orders)).toEqual([]);
+	const status = { sourceKey: route.sourceKey };
+	expect(routesOf({ ...orders, status })).toEqual([route]);
+	const copy = { ...source("copy", "2026-01-01T00:00:00Z"), status };
+	expect(routesOf(copy)).toEqual([]);
 });
 
 test("keys are read back as they were issued, only from the Source's own Secret", () => {

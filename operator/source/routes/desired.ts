@@ -6,21 +6,36 @@ import { authorize } from "../webhook/authorization.ts";
 import { keysSecretName, readKeys } from "../webhook/keys.ts";
 import { routeOf } from "../webhook/route.ts";
 
+/** What routes are made of, beside the Sources. */
+export interface RouteFacts {
+	/** A labelled Secret by namespace and name. */
+	secretOf: (namespace: string, name: string) => Secret | undefined;
+	/** The operator has never been let read the namespace's Secrets. */
+	isUnknown: (namespace: string) => boolean;
+	/** The route in the bucket, by source key. */
+	published: (sourceKey: string) => Route | undefined;
+	sealKey: SealKey | undefined;
+}
+
 /**
  * The routes that all Sources want, the oldest Source's first. A Source without keys, or one that is being deleted, has
- * none.
- * @param secretOf A labelled Secret by namespace and name.
+ * none. Where the operator may not read Secrets, a Source keeps the route that it has: senders must not get 404 because a
+ * binding is missing.
  */
 export function desiredRoutes(
 	sources: Source[],
-	secretOf: (namespace: string, name: string) => Secret | undefined,
-	sealKey: SealKey | undefined,
+	{ secretOf, isUnknown, published, sealKey }: RouteFacts,
 ): Route[] {
 	return sources
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
 		.toSorted(byAge)
 		.flatMap((source) => {
 			const { name, namespace } = source.metadata;
+			if (isUnknown(namespace!)) {
+				const route = published(source.status?.sourceKey ?? "");
+				const isOurs = route?.account === namespace && route?.source === name;
+				return isOurs ? [route] : [];
+			}
 			const issued = secretOf(namespace!, keysSecretName(name));
 			const keys = issued && readKeys(issued, name);
 			if (!keys) return [];

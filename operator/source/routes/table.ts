@@ -3,36 +3,57 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
+import { BucketWatch } from "../../../service/bucket-watch.ts";
+import type { Logger } from "../../../service/log.ts";
 import { isConflict } from "../../../service/nats.ts";
 import { decide } from "./decide.ts";
+import { RouteEntries } from "./entries.ts";
 
 /** Claims a source key in place of an account after its events were deleted. No namespace has this name. */
 export const buried = "(deleted)";
 
+const readTimeoutMs = 30_000;
+
 /**
  * The routes and claims buckets in NATS, and their only writer. Memory has all that was read and written, so lookups work
- * while NATS is away.
+ * while NATS is away. Each write names the revision that it replaces: NATS refuses one that a frozen former leader sent.
  */
 export class RouteTable {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
 	#buckets: { routes: KV; claims: KV } | undefined;
 	#stale = true;
-	#synced = false;
-	#published = new Map<string, Route | undefined>();
+	readonly #entries = new RouteEntries(() => {
+		for (const handler of this.#driftHandlers) handler();
+	});
+	readonly #watch: BucketWatch;
 	#claims = new Map<string, string>();
 	#trouble: string | undefined;
 	#turn: Promise<unknown> = Promise.resolve();
 	readonly #handlers: ((route: Route) => void)[] = [];
+	readonly #driftHandlers: (() => void)[] = [];
 
-	constructor(nats: NatsConnection, options: { replicas: number }) {
+	constructor(
+		nats: NatsConnection,
+		options: { replicas: number; log: Logger },
+	) {
 		this.#nats = nats;
 		this.#replicas = options.replicas;
+		this.#watch = new BucketWatch(
+			() => this.#create(bucket.routes),
+			this.#entries,
+			options.log,
+		);
+	}
+
+	/** Follows the routes bucket until the signal. Never throws. */
+	run(signal: AbortSignal): Promise<void> {
+		return this.#watch.run(signal);
 	}
 
 	/** The receivers' route for this source key, as last read or written. */
 	published(sourceKey: string): Route | undefined {
-		return this.#published.get(routeKey(sourceKey));
+		return this.#entries.get(routeKey(sourceKey));
 	}
 
 	/** The account that has this source key for ever, or {@link buried}; undefined if nobody has claimed it. */
@@ -50,6 +71,11 @@ export class RouteTable {
 		this.#handlers.push(handler);
 	}
 
+	/** Called when the routes bucket changed, and this process didn't do it: publish again. */
+	onDrift(handler: () => void): void {
+		this.#driftHandlers.push(handler);
+	}
+
 	/** The buckets may have changed, since NATS was away or was rebuilt: the next step reads them again. */
 	forget(): void {
 		this.#stale = true;
@@ -57,19 +83,23 @@ export class RouteTable {
 
 	/**
 	 * Makes the bucket hold exactly the desired routes whose source key is their account's, then puts the synced marker.
-	 * Throws errors of NATS. The next call then reads the buckets again, since it is unknown what arrived.
-	 * @param desired Oldest Source first: of two that want one source key, the older one has it.
+	 * Throws errors of NATS, such as the refusal of a write because the bucket has changed. The next call then reads the
+	 * buckets again, since it is unknown what arrived.
+	 * @param desiredNow is asked when the buckets have been read. Oldest Source first: of two that want one source key, the
+	 * older one has it.
 	 */
-	async publish(desired: Route[]): Promise<void> {
+	async publish(desiredNow: () => Route[]): Promise<void> {
 		try {
-			const changed = await this.#inTurn(() => this.#publish(desired));
-			const news = this.#trouble === undefined ? changed : desired;
+			const changed = await this.#inTurn(() => this.#publish(desiredNow));
+			const news = this.#trouble === undefined ? changed : desiredNow();
 			this.#trouble = undefined;
 			this.#tell(news);
 		} catch (error) {
 			this.forget();
-			this.#trouble = `NATS: ${(error as Error).message}`;
-			this.#tell(desired);
+			if (!isConflict(error)) {
+				this.#trouble = `NATS: ${(error as Error).message}`;
+				this.#tell(desiredNow());
+			}
 			throw error;
 		}
 	}
@@ -94,9 +124,7 @@ export class RouteTable {
 			return false;
 		if (claimant !== buried) await claims.put(sourceKey, buried);
 		this.#claims.set(sourceKey, buried);
-		const key = routeKey(sourceKey);
-		if (this.#published.has(key)) await routes.purge(key);
-		this.#published.delete(key);
+		await this.#remove(routes, routeKey(sourceKey));
 		return true;
 	}
 
@@ -108,28 +136,39 @@ export class RouteTable {
 	}
 
 	/** Returns the routes that were put, claimed or removed. */
-	async #publish(desired: Route[]): Promise<Set<Route>> {
+	async #publish(desiredNow: () => Route[]): Promise<Set<Route>> {
 		const { routes, claims } = await this.#open();
-		const plan = () => decide(desired, this.#claims, this.#published);
+		const desired = desiredNow();
+		const plan = () => decide(desired, this.#claims, this.#entries.routes());
 
 		const unclaimed = plan().claim;
 		await inBatches(unclaimed, async ({ sourceKey, account }) => {
 			this.#claims.set(sourceKey, await claim(claims, sourceKey, account));
 		});
 		const { put, remove } = plan();
-		await inBatches(put, async (route) => {
-			const key = routeKey(route.sourceKey);
-			await routes.put(key, JSON.stringify(route));
-			this.#published.set(key, route);
-		});
-		const removed = remove.flatMap((key) => this.#published.get(key) ?? []);
-		await inBatches(remove, async (key) => {
-			await routes.purge(key);
-			this.#published.delete(key);
-		});
-		if (!this.#synced) await routes.put(syncedKey, new Date().toISOString());
-		this.#synced = true;
+		await inBatches(put, (route) => this.#put(routes, route));
+		const removed = remove.flatMap((key) => this.#entries.get(key) ?? []);
+		await inBatches(remove, (key) => this.#remove(routes, key));
+		if (!this.#entries.isSynced)
+			await routes.put(syncedKey, new Date().toISOString());
 		return new Set([...unclaimed, ...put, ...removed]);
+	}
+
+	#put(routes: KV, route: Route): Promise<void> {
+		const key = routeKey(route.sourceKey);
+		const text = JSON.stringify(route);
+		const revision = this.#entries.revisionOf(key);
+		return this.#entries.write(key, route, () =>
+			revision === undefined
+				? routes.create(key, text)
+				: routes.update(key, text, revision),
+		);
+	}
+
+	async #remove(routes: KV, key: string): Promise<void> {
+		const previousSeq = this.#entries.revisionOf(key);
+		if (previousSeq !== undefined)
+			await this.#entries.remove(key, () => routes.purge(key, { previousSeq }));
 	}
 
 	#tell(routes: Iterable<Route>): void {
@@ -137,26 +176,41 @@ export class RouteTable {
 			for (const handler of this.#handlers) handler(route);
 	}
 
+	#create(name: string): Promise<KV> {
+		const options = { history: 1, replicas: this.#replicas };
+		return new Kvm(this.#nats).create(name, options);
+	}
+
 	async #open(): Promise<{ routes: KV; claims: KV }> {
 		if (this.#buckets && !this.#stale) return this.#buckets;
 		this.#stale = false;
-		this.#synced = false;
 		try {
-			const kvm = new Kvm(this.#nats);
-			const options = { history: 1, replicas: this.#replicas };
-			const routes = await kvm.create(bucket.routes, options);
-			const claims = await kvm.create(bucket.claims, options);
+			const routes = await this.#create(bucket.routes);
+			const claims = await this.#create(bucket.claims);
 			this.#claims = await readAll(claims);
-			const published = new Map<string, Route | undefined>();
-			for (const [key, text] of await readAll(routes))
-				if (key !== syncedKey) published.set(key, parseRoute(text));
-			this.#published = published;
+			const reading = this.#entries.nextReading();
+			this.#watch.readAgain();
+			await within(readTimeoutMs, reading);
 			this.#buckets = { routes, claims };
 			return this.#buckets;
 		} catch (error) {
 			this.forget();
 			throw error;
 		}
+	}
+}
+
+/** Waits for a promise, but not for ever: the connection may break. */
+async function within(ms: number, done: Promise<void>): Promise<void> {
+	const { promise: late, reject } = Promise.withResolvers<never>();
+	const timer = setTimeout(
+		() => reject(new Error("NATS went silent while a bucket was read")),
+		ms,
+	);
+	try {
+		await Promise.race([done, late]);
+	} finally {
+		clearTimeout(timer);
 	}
 }
 
@@ -182,7 +236,7 @@ async function readAll(kv: KV): Promise<Map<string, string>> {
 	// The iterator would wait for ever if the connection breaks.
 	const deadline = setTimeout(
 		() => history.stop(new Error("NATS went silent while a bucket was read")),
-		30_000,
+		readTimeoutMs,
 	);
 	try {
 		for await (const entry of history)
@@ -192,15 +246,6 @@ async function readAll(kv: KV): Promise<Map<string, string>> {
 		clearTimeout(deadline);
 	}
 	return entries;
-}
-
-/** Undefined for an unreadable entry, which then differs from every route and is replaced or removed. */
-function parseRoute(text: string): Route | undefined {
-	try {
-		return JSON.parse(text) as Route;
-	} catch {
-		return undefined;
-	}
 }
 
 /** Thousands of changes neither wait for each answer in turn nor flood the connection. */

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from "node:timers/promises";
+// @nats-io/kv: the NATS makers' own key-value client.
+import type { KV, KvWatchEntry } from "@nats-io/kv";
+import type { QueuedIterator } from "@nats-io/transport-node";
+import type { Logger } from "./log.ts";
+import { isStreamNotFound } from "./nats.ts";
+
+/** Takes what a bucket holds. */
+export interface BucketReader {
+	/** A reading of the whole bucket begins. What was read before stays valid until {@link complete}. */
+	begin(): void;
+	/** @param value undefined when the key was deleted. Throws if the entry is unreadable. */
+	set(key: string, value: string | undefined, revision: number): void;
+	/** Every key that the bucket held when the reading began has been set. Called again for later changes. */
+	complete(): void;
+	/** Nothing was written that hasn't been set. */
+	seenCurrent(): void;
+}
+
+const compareEveryMs = 5_000;
+const retryDelayMs = 500;
+
+/**
+ * Keeps a reader in step with a KV bucket, and waits until the bucket exists. It reads the whole bucket again after
+ * {@link readAgain}, and when the bucket changed but the watch heard nothing: a recreated bucket starts at revision 1, and a
+ * watch of the old one stays silent.
+ */
+export class BucketWatch {
+	readonly #open: () => Promise<KV>;
+	readonly #reader: BucketReader;
+	readonly #log: Logger;
+	#watch: QueuedIterator<KvWatchEntry> | undefined;
+
+	/** @param open is called for each reading. */
+	constructor(open: () => Promise<KV>, reader: BucketReader, log: Logger) {
+		this.#open = open;
+		this.#reader = reader;
+		this.#log = log;
+	}
+
+	/** Call it after a reconnect: the server may have dropped the watch. */
+	readAgain(): void {
+		this.#watch?.stop();
+	}
+
+	/** Watches until the signal fires. Never throws. */
+	async run(signal: AbortSignal): Promise<void> {
+		signal.addEventListener("abort", () => this.#watch?.stop());
+		while (!signal.aborted) {
+			try {
+				await this.#readAndFollow(await this.#open(), signal);
+			} catch (error) {
+				this.#log.debug(
+					{ err: error },
+					"failed to watch a bucket; trying again",
+				);
+				await delay(retryDelayMs, undefined, { signal }).catch(() => {});
+			}
+		}
+	}
+
+	/** Returns when the bucket must be read again. */
+	async #readAndFollow(kv: KV, signal: AbortSignal): Promise<void> {
+		const { values, streamInfo } = await kv.status();
+		const watch = await kv.watch();
+		this.#watch = watch;
+		if (signal.aborted) watch.stop();
+		let revision = streamInfo.state.last_seq;
+		const comparing = setInterval(async () => {
+			const heard = revision;
+			const now = await kv.status().catch((error: unknown) => {
+				// Somebody deleted the bucket.
+				if (isStreamNotFound(error)) watch.stop();
+			});
+			if (!now) return;
+			const { created, state } = now.streamInfo;
+			const isSame = created === streamInfo.created;
+			// The watch may be about to deliver the latest write.
+			if (isSame && state.last_seq > heard) await delay(retryDelayMs);
+			if (isSame && state.last_seq <= revision) this.#reader.seenCurrent();
+			else watch.stop();
+		}, compareEveryMs);
+		try {
+			this.#reader.begin();
+			if (values === 0) this.#reader.complete();
+			for await (const entry of watch) {
+				this.#apply(entry);
+				revision = Math.max(revision, entry.revision);
+				if (entry.isUpdate) this.#reader.complete();
+			}
+		} finally {
+			clearInterval(comparing);
+			watch.stop();
+		}
+	}
+
+	#apply(entry: KvWatchEntry): void {
+		const value = entry.operation === "PUT" ? entry.string() : undefined;
+		try {
+			this.#reader.set(entry.key, value, entry.revision);
+		} catch (error) {
+			this.#log.error(
+				{ err: error, key: entry.key },
+				"failed to read an entry",
+			);
+		}
+	}
+}
