@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { routeKey, syncedKey } from "../../contracts/route.ts";
 import { routeWith } from "../../test/support/examples/route-example.ts";
 import { Budget } from "./admission/budget.ts";
-import { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
+import { Limits } from "./admission/limits.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { type Deadlines, HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
@@ -17,10 +17,11 @@ const eventually = (check: () => unknown) =>
 	vi.waitFor(check, { timeout: 120_000 });
 
 const key = "0123456789abcdef".repeat(2);
-/** One source may hold half of each. */
-const maxRequests = 5;
+/** One source may hold a third of each. */
+const maxRequests = 9;
 const maxBytes = 2_000;
 let budget: Budget;
+let limits: Limits;
 let pending: PendingEvent[];
 let routes: RouteTable;
 let server: HttpServer;
@@ -30,6 +31,7 @@ let registry: Registry;
 
 beforeEach(async () => {
 	budget = new Budget(maxRequests, maxBytes);
+	limits = new Limits(budget);
 	pending = [];
 	sockets = [];
 	routes = new RouteTable();
@@ -45,8 +47,7 @@ async function listen(deadlines: Partial<Deadlines>): Promise<void> {
 		{
 			routes,
 			committers: [{ add: (event) => pending.push(event) }],
-			budget,
-			concurrencyLimit: new ConcurrencyLimit(),
+			limits,
 			metrics: new ReceiveMetrics(registry, budget, routes),
 		},
 		{ headMs: 60_000, requestMs: 60_000, checkEveryMs: 50, ...deadlines },
@@ -199,6 +200,19 @@ test("a body that arrives byte by byte is answered 408 in time, and its bytes ar
 		expect(budget).toMatchObject({ requests: 0, bytes: 0 }),
 	);
 	expect(pending).toEqual([]);
+});
+
+test("a body that stops arriving is answered 408, and its bytes are freed for others", async () => {
+	const connection = post("[", 1_000);
+	await eventually(() => expect(budget.bytes).toBe(1));
+	limits.tick(10_000);
+	limits.tick(15_000);
+	await answer(connection, "RequestTimeout");
+	expect(connection.received).toMatch(
+		/^HTTP\/1.1 408 .*\r\nconnection: close\r\n/is,
+	);
+	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
+	await eventually(() => expect(connection.socket.closed).toBe(true));
 });
 
 test("a late answer doesn't make a request slow", async () => {

@@ -16,7 +16,7 @@ import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
-import { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
+import { Limits } from "./admission/limits.ts";
 import { Claims } from "./commit/claims.ts";
 import type { Committer } from "./commit/committer.ts";
 import { readShardProgress } from "./commit/shard-progress.ts";
@@ -26,7 +26,8 @@ import { ReceiveMetrics } from "./metrics.ts";
 import { RouteTable } from "./url/route-table.ts";
 import type { Receiver } from "./webhook-request.ts";
 
-const maxRequestsInFlight = 20_000;
+/** One Source may have a third: as many as there may be connections. */
+const maxRequestsInFlight = 30_000;
 /** Building frames can double this. */
 const maxBytesInFlight = 64 * 1024 * 1024;
 const tickMs = 100;
@@ -72,14 +73,8 @@ export async function main(): Promise<number> {
 		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards, routes)),
 		registry,
 	});
-	const concurrencyLimit = new ConcurrencyLimit();
-	const receiver: Receiver = {
-		routes,
-		committers,
-		budget,
-		concurrencyLimit,
-		metrics,
-	};
+	const limits = new Limits(budget);
+	const receiver: Receiver = { routes, committers, limits, metrics };
 	const server = new HttpServer(receiver);
 	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
@@ -131,7 +126,7 @@ export async function main(): Promise<number> {
 	);
 	const background = new AbortController();
 	const tick = () => {
-		concurrencyLimit.tick(performance.now());
+		limits.tick(performance.now());
 		for (const committer of committers) committer.tick();
 	};
 	// Read waiting input first: an acknowledgement that came while this process got no CPU is not late.

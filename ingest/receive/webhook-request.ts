@@ -10,8 +10,7 @@ import { jsonText, judgeSentBody } from "./accept/request-body.ts";
 import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
 import { signedTextKey } from "./accept/sender-key.ts";
 import { Admission } from "./admission/admission.ts";
-import type { Budget } from "./admission/budget.ts";
-import type { ConcurrencyLimit } from "./admission/concurrency-limit.ts";
+import type { Limits } from "./admission/limits.ts";
 import { type Refusal, refusals } from "./answer/refusal.ts";
 import {
 	type ChallengeAnswer,
@@ -33,8 +32,7 @@ export interface Receiver {
 	routes: RouteTable;
 	/** By shard number. */
 	committers: readonly Pick<Committer, "add">[];
-	budget: Budget;
-	concurrencyLimit: ConcurrencyLimit;
+	limits: Limits;
 	metrics: ReceiveMetrics;
 	/** Undefined until NATS is reached. */
 	claims?: Pick<Claims, "claim" | "settle">;
@@ -95,23 +93,25 @@ export class WebhookRequest implements PendingEvent {
 	}
 
 	#enter(head: AcceptedHead): void {
-		const { budget, concurrencyLimit } = this.#receiver;
-		const { sourceKey } = head.route;
-		const share = budget.enter(sourceKey);
-		if (!share) {
+		const admission = Admission.enter(head.route, this.#receiver.limits, this);
+		if (!admission) {
 			this.#refuse(refusals.Overloaded);
 			return;
 		}
 		this.#head = head;
-		this.#admission = new Admission(sourceKey, share, concurrencyLimit, this);
+		this.#admission = admission;
 		this.#body = new BodyParts();
 		// The connection broke before the end of the body. Later a closed connection doesn't take the event back.
 		this.#request.on("close", () => this.#body && this.#leave());
-		this.#admission.awaitTurn();
+		admission.awaitTurn();
 	}
 
 	giveUp(): void {
 		this.#refuse(refusals.Overloaded);
+	}
+
+	tooSlow(): void {
+		this.#refuse(refusals.RequestTimeout);
 	}
 
 	begin(): void {
@@ -134,6 +134,7 @@ export class WebhookRequest implements PendingEvent {
 
 	#judgeBody(): void {
 		if (!this.#body) return;
+		this.#admission!.endReading();
 		const head = this.#head!;
 		const parts = this.#body.all;
 		const sent = inOnePiece(parts);
@@ -186,10 +187,8 @@ export class WebhookRequest implements PendingEvent {
 		}
 		const event = newEvent(head, headers, body, Date.now(), this.#signedKey);
 		this.encoded = body === content ? parts : [body];
-		const admission = this.#admission!;
-		admission.discountReading();
 		// The stored body can be shorter or longer than the body that was sent.
-		admission.keep(body.length);
+		this.#admission!.keep(body.length);
 		if (event.key === undefined) this.#commit(event);
 		else void this.#claimKey(event.key, event);
 	}
@@ -223,6 +222,10 @@ export class WebhookRequest implements PendingEvent {
 
 	get waitingSinceMs(): number {
 		return this.#admission!.waitingSinceMs;
+	}
+
+	get account(): string {
+		return this.#route!.account;
 	}
 
 	get source(): string {

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Admission } from "./admission.ts";
 import { Budget } from "./budget.ts";
-import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { Limits } from "./limits.ts";
 
 let budget: Budget;
-let limit: ConcurrencyLimit;
+let limits: Limits;
 let begun: number;
 let gaveUp: number;
 
 beforeEach(() => {
 	vi.useFakeTimers({ toFake: ["performance"] });
-	budget = new Budget(1_000, 1_000);
-	limit = new ConcurrencyLimit();
+	budget = new Budget(3_000, 1_500);
+	limits = new Limits(budget);
 	begun = 0;
 	gaveUp = 0;
 });
@@ -20,19 +20,16 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-function enter(source: string): Admission {
-	const admission: Admission = new Admission(
-		source,
-		budget.enter(source)!,
-		limit,
-		{
-			begin: () => begun++,
-			giveUp: () => {
-				gaveUp++;
-				admission.leave();
-			},
-		},
-	);
+function enter(sourceKey: string, account = "shop"): Admission {
+	const end = () => {
+		gaveUp++;
+		admission.leave();
+	};
+	const admission: Admission = Admission.enter(
+		{ account, sourceKey },
+		limits,
+		{ begin: () => begun++, giveUp: end, tooSlow: end },
+	)!;
 	admission.awaitTurn();
 	return admission;
 }
@@ -50,7 +47,7 @@ test("waiting counts the time before the turn, not the time that the sender take
 	vi.advanceTimersByTime(300);
 	first!.leave();
 	vi.advanceTimersByTime(5_000);
-	late.discountReading();
+	late.endReading();
 	expect(performance.now() - late.waitingSinceMs).toBe(300);
 	expect(late.waitingSinceMs).toBe(enteredAtMs + 5_000);
 });
@@ -66,16 +63,37 @@ test("a request that leaves hands its turn to the next one, whether or not it ha
 	expect(budget.requests).toBe(33);
 });
 
+test("beside another account a flood over many Sources has its account's limit, and each finished request lets the next one in", () => {
+	enter("a", "bank");
+	const first = enter("0", "mallory");
+	for (let n = 1; n < 500; n++) enter(String(n % 50), "mallory");
+	expect(begun).toBe(1 + 128);
+	enter("a", "bank");
+	expect(begun).toBe(130);
+	first.leave();
+	expect(begun).toBe(131);
+});
+
 test("a request that waits too long for its turn gives up", () => {
 	flood();
 	enter("flood");
 	vi.advanceTimersByTime(799);
-	limit.tick(performance.now());
+	limits.tick(performance.now());
 	expect(gaveUp).toBe(0);
 	vi.advanceTimersByTime(1);
-	limit.tick(performance.now());
+	limits.tick(performance.now());
 	expect(gaveUp).toBe(1);
 	expect(budget.requests).toBe(33);
+});
+
+test("a request that waits too long for its account's turn gives up, and its Source's turn is free", () => {
+	enter("a", "bank");
+	for (let n = 0; n < 129; n++) enter(String(n % 10), "mallory");
+	expect(begun).toBe(129);
+	vi.advanceTimersByTime(800);
+	limits.tick(performance.now());
+	expect(gaveUp).toBe(1);
+	expect(budget.requests).toBe(129);
 });
 
 test("bytes are held until they are given up, beyond the answer", () => {

@@ -1,48 +1,77 @@
+import type { Route } from "../../../contracts/route.ts";
 import type { Share } from "./budget.ts";
-import type { ConcurrencyLimit, Waiter } from "./concurrency-limit.ts";
+import type { Waiter } from "./concurrency-limit.ts";
+import type { Limits } from "./limits.ts";
+import type { ReadBody } from "./minimum-rate.ts";
 
 /** The request that an {@link Admission} belongs to. */
 interface Admitted {
-	/** It is its turn. */
+	/** It is its turn: its body may be read. */
 	begin(): void;
 	/** It has waited too long for its turn. It must leave by itself then. */
 	giveUp(): void;
+	/** Its body arrives too slowly. It must leave by itself then. */
+	tooSlow(): void;
 }
 
-/** What one request holds of receive: a place in its source's share and a turn until it is answered, and the bytes of its body. */
-export class Admission implements Waiter {
+/**
+ * What one request holds of receive: a place in its Source's share and a turn of its Source and of its account until it is
+ * answered, and the bytes of its body.
+ */
+export class Admission implements Waiter, ReadBody {
 	/** Since when the sender has been waiting for receive. */
 	waitingSinceMs = performance.now();
 	/** Bytes that it holds of the share. */
 	bytes = 0;
+	readonly #account: string;
 	readonly #source: string;
 	readonly #share: Share;
-	readonly #limit: ConcurrencyLimit;
+	readonly #limits: Limits;
 	readonly #admitted: Admitted;
-	#hasTurn = false;
+	/** It first waits for its Source's turn, then for its account's. */
+	#turns: "none" | "source" | "both" = "none";
 	#waitedMs = 0;
+	#stopWatching: (() => void) | undefined;
 
-	/** @param share already counts the request. */
-	constructor(
+	/** Returns undefined when there is no room for the request. */
+	static enter(
+		{ account, sourceKey }: Pick<Route, "account" | "sourceKey">,
+		limits: Limits,
+		admitted: Admitted,
+	): Admission | undefined {
+		const share = limits.budget.enter(account, sourceKey);
+		return share && new Admission(account, sourceKey, share, limits, admitted);
+	}
+
+	private constructor(
+		account: string,
 		source: string,
 		share: Share,
-		limit: ConcurrencyLimit,
+		limits: Limits,
 		admitted: Admitted,
 	) {
+		this.#account = account;
 		this.#source = source;
 		this.#share = share;
-		this.#limit = limit;
+		this.#limits = limits;
 		this.#admitted = admitted;
 	}
 
 	/** Calls `begin` of the request when it is its turn, mostly at once. */
 	awaitTurn(): void {
-		this.#limit.enter(this.#source, this);
+		this.#limits.ofSource.enter(this.#source, this);
 	}
 
 	begin(): void {
-		this.#hasTurn = true;
+		const { ofAccount, bodyRate } = this.#limits;
+		if (this.#turns === "none") {
+			this.#turns = "source";
+			ofAccount.enter(this.#account, this);
+			return;
+		}
+		this.#turns = "both";
 		this.#waitedMs = performance.now() - this.waitingSinceMs;
+		this.#stopWatching = bodyRate.watch(this);
 		this.#admitted.begin();
 	}
 
@@ -50,8 +79,14 @@ export class Admission implements Waiter {
 		this.#admitted.giveUp();
 	}
 
+	tooSlow(): void {
+		this.#admitted.tooSlow();
+	}
+
 	/** The body is whole. The time that the sender took to send it doesn't count as waiting; the wait for a turn does. */
-	discountReading(): void {
+	endReading(): void {
+		this.#stopWatching?.();
+		this.#stopWatching = undefined;
 		this.waitingSinceMs = performance.now() - this.#waitedMs;
 	}
 
@@ -70,8 +105,16 @@ export class Admission implements Waiter {
 
 	/** The request is answered and makes room for the next one. Its bytes may be needed for longer. */
 	leave(): void {
+		this.#stopWatching?.();
+		this.#stopWatching = undefined;
 		this.#share.leave();
-		if (this.#hasTurn) this.#limit.leave(this.#source);
-		else this.#limit.withdraw(this.#source, this);
+		const { ofSource, ofAccount } = this.#limits;
+		if (this.#turns === "none") {
+			ofSource.withdraw(this.#source, this);
+			return;
+		}
+		if (this.#turns === "both") ofAccount.leave(this.#account);
+		else ofAccount.withdraw(this.#account, this);
+		ofSource.leave(this.#source);
 	}
 }

@@ -7,7 +7,7 @@ let limit: ConcurrencyLimit;
 let begun: string[];
 
 beforeEach(() => {
-	limit = new ConcurrencyLimit();
+	limit = new ConcurrencyLimit(32);
 	begun = [];
 });
 

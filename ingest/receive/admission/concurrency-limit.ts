@@ -8,15 +8,10 @@ export interface Waiter {
 	giveUp(): void;
 }
 
-/**
- * How many requests of one source run at once while other sources send: about 1 ms of work. A limit of 64 makes the
- * others wait half as long again, and lets a quarter more of the flood through.
- */
-const maxConcurrent = 32;
 /** A waiting sender gets its answer within 1 s. */
 const maxWaitMs = 800;
 
-/** A source counts as sending for one to two of these after its last request. */
+/** A sender counts as sending for one to two of these after its last request. */
 const recentMs = 1_000;
 
 interface Lane {
@@ -29,23 +24,28 @@ interface Lane {
 }
 
 /**
- * Keeps a flood from one source from delaying all others. Beyond a number of concurrent requests receive doesn't read
- * the source's next ones until earlier ones are answered. A source that sends alone has no limit.
+ * Keeps a flood from one sender (a Source, or an account) from delaying all others. Beyond a number of concurrent requests
+ * receive doesn't read the sender's next ones until earlier ones are answered. A sender that sends alone has no limit.
  */
 export class ConcurrencyLimit {
+	readonly #maxConcurrent: number;
 	readonly #lanes = new Map<string, Lane>();
 	#recent = new Set<string>();
-	/** The sources of the period before. */
+	/** The senders of the period before. */
 	#earlier = new Set<string>();
 	#recentSinceMs = 0;
 
+	constructor(maxConcurrent: number) {
+		this.#maxConcurrent = maxConcurrent;
+	}
+
 	/** Calls the waiter's `begin` when it is its turn, mostly at once. */
-	enter(source: string, waiter: Waiter): void {
-		this.#recent.add(source);
-		let lane = this.#lanes.get(source);
+	enter(sender: string, waiter: Waiter): void {
+		this.#recent.add(sender);
+		let lane = this.#lanes.get(sender);
 		if (!lane) {
 			lane = { running: 0, waiting: [] };
-			this.#lanes.set(source, lane);
+			this.#lanes.set(sender, lane);
 		}
 		if (this.#isFull(lane)) {
 			lane.waiting.push(waiter);
@@ -56,20 +56,20 @@ export class ConcurrencyLimit {
 	}
 
 	/** A request that had its turn is done. */
-	leave(source: string): void {
-		const lane = this.#lanes.get(source);
+	leave(sender: string): void {
+		const lane = this.#lanes.get(sender);
 		if (!lane) return;
 		lane.running--;
 		while (lane.waiting.length > 0 && !this.#isFull(lane)) {
 			lane.running++;
 			lane.waiting.shift()!.begin();
 		}
-		if (lane.running === 0) this.#lanes.delete(source);
+		if (lane.running === 0) this.#lanes.delete(sender);
 	}
 
 	/** A request that waits for its turn goes away. */
-	withdraw(source: string, waiter: Waiter): void {
-		const waiting = this.#lanes.get(source)?.waiting ?? [];
+	withdraw(sender: string, waiter: Waiter): void {
+		const waiting = this.#lanes.get(sender)?.waiting ?? [];
 		const at = waiting.indexOf(waiter);
 		if (at >= 0) waiting.splice(at, 1);
 	}
@@ -88,10 +88,10 @@ export class ConcurrencyLimit {
 	}
 
 	#isFull(lane: Lane): boolean {
-		return lane.running >= maxConcurrent && this.#hasSeveralSources();
+		return lane.running >= this.#maxConcurrent && this.#hasSeveralSenders();
 	}
 
-	#hasSeveralSources(): boolean {
+	#hasSeveralSenders(): boolean {
 		if (this.#recent.size > 1 || this.#earlier.size > 1) return true;
 		const [recent] = this.#recent;
 		const [earlier] = this.#earlier;

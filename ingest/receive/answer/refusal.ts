@@ -78,7 +78,7 @@ export const refusals = {
 	RequestTimeout: refusal(
 		408,
 		"RequestTimeout",
-		"The request took too long to arrive. Send it again.",
+		"The request took too long to arrive, or its body came slower than 1 KiB/s. Send it again.",
 	),
 	BodyTooLarge: refusal(
 		413,

@@ -53,7 +53,8 @@ export function replyRefused(
 		request.complete ||
 		Number(request.headers["content-length"] ?? Number.NaN) <=
 			maxDiscardedBytes;
-	if (!isRestSmall) response.shouldKeepAlive = false;
+	// RFC 9110 §15.5.9: the rest would take as long again.
+	if (!isRestSmall || status === 408) response.shouldKeepAlive = false;
 	response.writeHead(status, head);
 	if (isRestSmall) {
 		response.end(body);

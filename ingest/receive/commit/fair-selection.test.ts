@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { selectFairly } from "./fair-selection.ts";
 
-const event = (source: string, bytes: number) => ({ source, bytes });
+const event = (source: string, bytes: number, account = "shop") => ({
+	account,
+	source,
+	bytes,
+});
 
 test("every source gets its turn, oldest event first, however much another source has sent", () => {
 	const flood = Array.from({ length: 100 }, () => event("flood", 10));
@@ -10,6 +14,15 @@ test("every source gets its turn, oldest event first, however much another sourc
 	expect(chosen).toEqual([flood[0], flood[1], ...others]);
 	expect(chosen[0]).toBe(flood[0]);
 	expect(rest).toEqual(flood.slice(2));
+});
+
+test("every account gets its turn, however many Sources another account sends to", () => {
+	const greedy = Array.from({ length: 100 }, (_, n) =>
+		event(String(n % 28), 10, "greedy"),
+	);
+	const others = [event("b", 10), event("c", 10), event("c", 10)];
+	const { chosen } = selectFairly([...greedy, ...others], 60);
+	expect(chosen).toEqual([...greedy.slice(0, 3), ...others]);
 });
 
 test("an event that is too large for a frame goes alone and doesn't delay others", () => {

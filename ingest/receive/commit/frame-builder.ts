@@ -3,6 +3,7 @@ import { selectFairly } from "./fair-selection.ts";
 
 /** An event, encoded for a frame. */
 export interface EncodedEvent {
+	readonly account: string;
 	/** Source key. */
 	readonly source: string;
 	readonly encoded: readonly Uint8Array[];
@@ -103,7 +104,7 @@ export class FrameBuilder {
 	}
 }
 
-/** Chooses all events, or as many as fit: fairly to all sources, the oldest of each first. At least one. */
+/** Chooses all events, or as many as fit: fairly to all accounts and their Sources, the oldest of each first. At least one. */
 function choose<T extends EncodedEvent>(
 	waiting: readonly T[],
 	maxBytes: number,

@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	type ReceiveFixture,
+	startReceiveFixture,
+} from "../../support/fixtures/data-plane/receiver.ts";
+import { sendJSON, untilKnown } from "../../support/senders/http-client.ts";
+
+let fixture: ReceiveFixture;
+
+beforeAll(async () => {
+	fixture = await startReceiveFixture();
+});
+
+afterAll(() => fixture.stop());
+
+/** Makes Sources of an account; their URLs, once receive knows them. */
+async function sources(account: string, count: number): Promise<string[]> {
+	const urls: string[] = [];
+	for (let n = 0; n < count; n++) {
+		const { path } = await fixture.routes.add({
+			account,
+			source: `s${n}`,
+			maxBodyBytes: 8_000_000,
+		});
+		urls.push(fixture.receiver.url + path);
+	}
+	await untilKnown(urls.at(-1)!);
+	return urls;
+}
+
+/** Sends all of a large body but its last byte. Settles when it is sent or refused. */
+async function holdBody(url: string): Promise<Socket> {
+	const { hostname, port, pathname } = new URL(url);
+	const socket = connect({ host: hostname, port: Number(port) });
+	socket.on("error", () => {});
+	const body = Buffer.alloc(7_999_999, " ");
+	const head = `POST ${pathname} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\n\r\n`;
+	const sent = new Promise((resolve) =>
+		socket.write(Buffer.concat([Buffer.from(head), body]), resolve),
+	);
+	await Promise.race([sent, once(socket, "data")]);
+	return socket;
+}
+
+test("an account that holds a body on each of 28 Sources leaves another account room for its own", async () => {
+	const [victim] = await sources("bank", 1);
+	const attacked = await sources("mallory", 28);
+	const held = await Promise.all(attacked.map(holdBody));
+	const body = JSON.stringify("x".repeat(1_000_000));
+	expect((await sendJSON(victim!, body)).status).toBe(200);
+	for (const socket of held) socket.destroy();
+});
