@@ -6,9 +6,10 @@ import { BodyParts, inOnePiece } from "./accept/body-parts.ts";
 import { decompress, maxDecompressedBytes } from "./accept/content-encoding.ts";
 import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
-import { jsonText, judgeSentBody } from "./accept/request-body.ts";
+import { jsonText, judgeSentBody, judgeText } from "./accept/request-body.ts";
 import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
-import { signedTextKey } from "./accept/sender-key.ts";
+import { senderKey, signedTextKey } from "./accept/sender-key.ts";
+import { doNow, type Steps } from "./accept/steps.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Limits } from "./admission/limits.ts";
 import { type Refusal, refusals } from "./answer/refusal.ts";
@@ -39,6 +40,9 @@ export interface Receiver {
 }
 
 const nothing: readonly Uint8Array[] = [];
+
+/** A longer body is read in steps, beside what others send: one of 8 MiB would hold up every sender for too long. */
+const shortBytes = 64 * 1024;
 
 /**
  * One webhook request. Its steps run once, from the top of this class to the bottom: find the Source and judge the head,
@@ -169,26 +173,49 @@ export class WebhookRequest implements PendingEvent {
 	#accept(
 		head: AcceptedHead,
 		content: Buffer,
-		parts: readonly Uint8Array[],
+		parts: readonly Buffer[],
 	): void {
-		const { route, kind } = head;
+		const { verification, account } = head.route;
 		const { headers } = this.#request;
-		const challenge = answerBodyChallenge(route.verification, headers, content);
+		const challenge = answerBodyChallenge(verification, headers, content);
 		if (challenge) {
 			this.#answerChallenge(challenge);
 			return;
 		}
-		const body = this.#receiver.committers[route.shard]
-			? jsonText(kind, content)
+		const refusal = this.#receiver.committers[head.route.shard]
+			? judgeText(head.kind, content)
 			: refusals.StorageUnavailable;
-		if ("status" in body) {
-			this.#refuse(body);
+		if (refusal) {
+			this.#refuse(refusal);
 			return;
 		}
-		const event = newEvent(head, headers, body, Date.now(), this.#signedKey);
-		this.encoded = body === content ? parts : [body];
-		// The stored body can be shorter or longer than the body that was sent.
-		this.#admission!.keep(body.length);
+		const steps = this.#readText(head, parts);
+		if (content.length <= shortBytes) doNow(steps);
+		else void this.#receiver.limits.longWork.run(account, steps);
+	}
+
+	/** @param parts the decompressed body, in buffers that may be kept. */
+	*#readText(head: AcceptedHead, parts: readonly Buffer[]): Steps<void> {
+		const { route, kind } = head;
+		const admission = this.#admission!;
+		const take = (bytes: number) => admission.take(bytes);
+		const text = yield* jsonText(kind, parts, take);
+		if ("status" in text) {
+			this.#refuse(text);
+			return;
+		}
+		const { headers } = this.#request;
+		const key = this.#signedKey
+			? { key: this.#signedKey }
+			: yield* senderKey(route, headers, text, take);
+		if ("status" in key) {
+			this.#refuse(key);
+			return;
+		}
+		// The stored text can be shorter or longer than the body that was sent.
+		admission.keep(text.reduce((bytes, { length }) => bytes + length, 0));
+		this.encoded = text;
+		const event = newEvent(head, Date.now(), key.key);
 		if (event.key === undefined) this.#commit(event);
 		else void this.#claimKey(event.key, event);
 	}

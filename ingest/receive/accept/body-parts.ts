@@ -1,3 +1,5 @@
+import { type Refusal, refusals } from "../answer/refusal.ts";
+
 /** Smaller pieces share a part, so that a body in a million pieces doesn't take a hundred times its bytes. */
 const partBytes = 4_096;
 
@@ -52,4 +54,16 @@ export function inOnePiece(parts: readonly Buffer[]): Buffer {
 	let at = 0;
 	for (const part of parts) at += part.copy(scratch, at);
 	return scratch.subarray(0, bytes);
+}
+
+/** Joins the parts into a buffer of their own, whose bytes are taken of receive's memory, too. */
+export function inOneBuffer(
+	parts: readonly Uint8Array[],
+	take: (bytes: number) => boolean,
+): Buffer | Refusal {
+	const [first] = parts;
+	if (parts.length === 1)
+		return Buffer.from(first!.buffer, first!.byteOffset, first!.length);
+	const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+	return take(bytes) ? Buffer.concat(parts, bytes) : refusals.Overloaded;
 }

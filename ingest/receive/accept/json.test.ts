@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isJSON } from "./json.ts";
+import { isJSON, JSONScanner } from "./json.ts";
 
 function parses(text: string): boolean {
 	try {
@@ -46,4 +46,37 @@ test("bytes beyond ASCII are valid in strings and nowhere else", () => {
 	expect(isJSON(Buffer.from('"ü\u{1F600}\ufeff"'))).toBe(true);
 	for (const text of ["ü", "[1ü]", "\ufeff{}", "\u00a0{}", '{"a"ü:1}'])
 		expect(isJSON(Buffer.from(text))).toBe(false);
+});
+
+test("a text is judged the same in pieces of any size", () => {
+	const texts = [
+		' {"a":[1,-0.5e+10,2E-3,"\\"\\u00aF\\n"],"":{},"b":[[],true,false,null]}\n',
+		'{"a" 1}',
+		'["\\u00g0"]',
+		"-",
+		"[nul]",
+	];
+	for (const text of texts)
+		for (let size = 1; size < 12; size++) {
+			const scanner = new JSONScanner();
+			let is = true;
+			for (let at = 0; is && at < text.length; at += size)
+				is = scanner.read(Buffer.from(text.slice(at, at + size)));
+			expect(is && scanner.isWhole).toBe(parses(text));
+		}
+});
+
+test("a million open brackets take a bit each", () => {
+	const before = process.memoryUsage().arrayBuffers;
+	const scanner = new JSONScanner();
+	const brackets = Buffer.from("[".repeat(1_000));
+	for (let n = 0; n < 1_000; n++) expect(scanner.read(brackets)).toBe(true);
+	expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(600_000);
+	const closing = Buffer.from("]".repeat(1_000));
+	for (let n = 0; n < 1_000; n++) {
+		expect(scanner.isWhole).toBe(false);
+		expect(scanner.read(closing)).toBe(true);
+	}
+	expect(scanner.isWhole).toBe(true);
+	expect(scanner.read(closing)).toBe(false);
 });

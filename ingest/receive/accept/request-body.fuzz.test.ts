@@ -1,28 +1,40 @@
+import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonText } from "./request-body.ts";
+import { stored, storedText } from "../../../test/support/examples/stored-text.ts";
+import { decompress } from "./content-encoding.ts";
+import { formToJSON } from "./form.ts";
+import { JSONScanner } from "./json.ts";
+import { textAt } from "./json-pointer.ts";
+import { doNow } from "./steps.ts";
 
 /*
  * Compares receive's readers of JSON and forms with independent ones: a byte-by-byte recognizer of RFC 8259's grammar, and
- * the steps of the URL standard's parser. A larger `FUZZ_RUNS` makes it longer.
+ * the steps of the URL standard's parser. `FUZZ_RUNS` makes it longer, `FUZZ_SEED` takes other bodies. The corpus comes
+ * first: add each body that was ever read wrong, as a file of its bytes.
  */
-const numRuns = Number(process.env.FUZZ_RUNS ?? 3_000);
+const numRuns = Number(process.env.FUZZ_RUNS ?? 1_500);
+const seed = Number(process.env.FUZZ_SEED ?? 17);
+
+const corpus = new URL("../../../test/support/corpus/", import.meta.url);
+
+/** The examples of a folder of the corpus, as fast-check takes them: lists of arguments. */
+function examples(folder: string): [Buffer][] {
+	const url = new URL(`${folder}/`, corpus);
+	return readdirSync(url).map((name) => [readFileSync(new URL(name, url))]);
+}
 
 test("a body is accepted as JSON exactly if the grammar allows it, and stored as sent", () => {
 	const seen = { valid: 0, invalid: 0 };
 	fc.assert(
 		fc.property(jsonLike, (body) => {
-			const stored = jsonText("json", body);
+			const result = stored("json", body);
 			const isValid = body.length > 0 && isJSON(body);
 			seen[isValid ? "valid" : "invalid"]++;
-			if (isValid) expect(stored).toBe(body);
-			else expect(stored).toHaveProperty("status", 400);
-			// Another reader handles long texts.
-			const long = Buffer.concat([body, Buffer.alloc(3_000, " ")]);
-			if (isValid) expect(jsonText("json", long)).toBe(long);
-			else expect(jsonText("json", long)).toHaveProperty("status", 400);
+			if (isValid) expect(result).toEqual([body]);
+			else expect(result).toHaveProperty("status", 400);
 		}),
-		{ numRuns },
+		{ numRuns, seed, examples: examples("json") },
 	);
 	// Otherwise the texts are too wild, or too tame, to prove anything.
 	expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(numRuns / 10);
@@ -31,12 +43,91 @@ test("a body is accepted as JSON exactly if the grammar allows it, and stored as
 test("a form becomes the JSON object of the URL standard's pairs", () => {
 	fc.assert(
 		fc.property(formLike, (body) => {
-			const stored = jsonText("form", body);
-			expect(Buffer.from(stored as Uint8Array).toString()).toBe(
-				formAsJSON(body),
-			);
+			expect(storedText("form", body)).toBe(formAsJSON(body));
 		}),
-		{ numRuns },
+		{ numRuns, seed, examples: examples("form") },
+	);
+});
+
+test("a form is visited three times at most: a name twice, and its text", () => {
+	fc.assert(
+		fc.property(formLike, (body) => {
+			let visited = 0;
+			for (const step of formToJSON(body)) visited += step.visited;
+			expect(visited).toBeLessThanOrEqual(3 * body.length + 1);
+		}),
+		{ numRuns, seed, examples: examples("form") },
+	);
+});
+
+test("a JSON text is judged the same wherever it is cut", () => {
+	const cut = fc.tuple(jsonLike, fc.nat()).map(([body, at]) => ({
+		body,
+		at: at % (body.length + 1),
+	}));
+	fc.assert(
+		fc.property(cut, ({ body, at }) => {
+			const [whole, parts] = [new JSONScanner(), new JSONScanner()];
+			const is = whole.read(body) && whole.isWhole;
+			const first = parts.read(body.subarray(0, at));
+			expect(first && parts.read(body.subarray(at)) && parts.isWhole).toBe(is);
+		}),
+		{ numRuns, seed },
+	);
+});
+
+test("a JSON Pointer finds what JSON.parse has there", () => {
+	const names = fc.constantFrom("a", "b", "", "0", "1", "~", "/", "ü", "__proto__");
+	const { tree } = fc.letrec<{ tree: string; leaf: string }>((tie) => ({
+		leaf: fc.constantFrom('"x"', '"\\u0061\\""', "1", "-0", "1.5", "1e3", "true", "null", '""'),
+		tree: fc.oneof(
+			{ maxDepth: 4 },
+			tie("leaf"),
+			fc.array(tie("tree"), { maxLength: 3 }).map((all) => `[ ${all.join(" , ")} ]`),
+			fc
+				.array(fc.tuple(names, tie("tree")), { maxLength: 4 })
+				.map((all) => `{${all.map(([name, json]) => ` ${JSON.stringify(name)} : ${json}`).join(",")} }`),
+		),
+	}));
+	let found = 0;
+	fc.assert(
+		fc.property(tree, fc.array(names, { maxLength: 3 }), (json, parts) => {
+			const pointer = parts
+				.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`)
+				.join("");
+			const text = doNow(textAt(pointer, Buffer.from(json)));
+			expect(text).toBe(parsedAt(json, parts));
+			if (text !== undefined) found++;
+		}),
+		{ numRuns, seed },
+	);
+	expect(found).toBeGreaterThan(numRuns / 20);
+});
+
+/** RFC 6901 §4 on the tree of JSON.parse. */
+function parsedAt(json: string, parts: readonly string[]): string | undefined {
+	let value: unknown = JSON.parse(json);
+	for (const part of parts) {
+		if (typeof value !== "object" || value === null) return undefined;
+		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(part)) return undefined;
+		if (!Object.hasOwn(value, part)) return undefined;
+		value = (value as Record<string, unknown>)[part];
+	}
+	if (typeof value === "string") return value;
+	return Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+test("no bytes decompress to more than the limit, or end otherwise than in an answer", async () => {
+	const bytes = fc.uint8Array({ maxLength: 60 }).map((all) => Buffer.from(all));
+	await fc.assert(
+		fc.asyncProperty(bytes, async (body) => {
+			for (const encoding of ["gzip", "deflate", "br", "zstd"] as const) {
+				const result = await decompress(encoding, body, 100_000);
+				if ("status" in result) expect([400, 413]).toContain(result.status);
+				else expect(result.length).toBeLessThanOrEqual(64 * 1024);
+			}
+		}),
+		{ numRuns: numRuns / 15, seed, examples: examples("encoded") },
 	);
 });
 

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import {
+	stored,
+	storedText,
+} from "../../../test/support/examples/stored-text.ts";
 import { refusals } from "../answer/refusal.ts";
-import { formToJSON } from "./form.ts";
-import { jsonText } from "./request-body.ts";
 
 test.each([
 	"{}",
@@ -15,7 +17,7 @@ test.each([
 	"[".repeat(500_000) + "]".repeat(500_000),
 ])("JSON text is stored as the same bytes (case %#)", (text) => {
 	const body = Buffer.from(text);
-	expect(jsonText("json", body)).toBe(body);
+	expect(stored("json", body)).toEqual([body]);
 });
 
 test.each([
@@ -33,20 +35,20 @@ test.each([
 	"[".repeat(1_000_000),
 	'{"a":'.repeat(200_000),
 ])("a body that is not one JSON value is refused (case %#)", (text) => {
-	expect(jsonText("json", Buffer.from(text))).toBe(refusals.InvalidJSON);
+	expect(stored("json", Buffer.from(text))).toBe(refusals.InvalidJSON);
 });
 
 test.each(["22ff22", "22c080 22", "22eda080 22", "22c3"])(
 	"bytes %s are refused, as they are not UTF-8",
 	(hex) => {
 		const body = Buffer.from(hex.replace(" ", ""), "hex");
-		expect(jsonText("json", body)).toBe(refusals.InvalidEncoding);
+		expect(stored("json", body)).toBe(refusals.InvalidEncoding);
 	},
 );
 
 test("an empty body is refused", () => {
-	expect(jsonText("json", Buffer.alloc(0))).toBe(refusals.EmptyBody);
-	expect(jsonText("form", Buffer.alloc(0))).toBe(refusals.EmptyBody);
+	expect(stored("json", Buffer.alloc(0))).toBe(refusals.EmptyBody);
+	expect(stored("form", Buffer.alloc(0))).toBe(refusals.EmptyBody);
 });
 
 test.each([
@@ -60,21 +62,55 @@ test.each([
 	["a=%FF", '{"a":"\ufffd"}'],
 	["&", "{}"],
 ])("the form %s is stored as %s", (form, json) => {
-	expect(formToJSON(Buffer.from(form))).toBe(json);
+	expect(storedText("form", Buffer.from(form))).toBe(json);
 });
 
 test("a form with too many fields is refused after the first 10,000, so that 15 compressed bytes don't stop every sender", () => {
-	expect(jsonText("form", Buffer.from("a&".repeat(500_000)))).toBe(
+	expect(stored("form", Buffer.from("a&".repeat(500_000)))).toBe(
 		refusals.TooManyFields,
 	);
 	const most = Buffer.from("a&".repeat(10_000));
-	expect(JSON.parse(formToJSON(most)!).a).toHaveLength(10_000);
-	expect(formToJSON(Buffer.concat([most, most]))).toBeUndefined();
+	expect(JSON.parse(storedText("form", most)).a).toHaveLength(10_000);
+	expect(stored("form", Buffer.concat([most, most]))).toBe(
+		refusals.TooManyFields,
+	);
 	// An empty field is none.
-	expect(formToJSON(Buffer.from("&".repeat(100_000)))).toBe("{}");
+	expect(storedText("form", Buffer.from("&".repeat(100_000)))).toBe("{}");
 });
 
 test("a form whose JSON is larger than a frame is refused", () => {
 	const form = Buffer.from(`a=${"\u0001".repeat(1_400_000)}`);
-	expect(jsonText("form", form)).toBe(refusals.BodyTooLarge);
+	expect(stored("form", form)).toBe(refusals.BodyTooLarge);
+});
+
+test("a form whose JSON has no room in memory is refused as it grows", () => {
+	const form = Buffer.from(`a=${"\u0001".repeat(400_000)}`);
+	let taken = 0;
+	const take = (bytes: number) => {
+		taken += bytes;
+		return taken <= 1_000_000;
+	};
+	expect(stored("form", form, take)).toBe(refusals.Overloaded);
+	expect(taken).toBeLessThan(1_200_000);
+});
+
+test("a long form becomes the same JSON, wherever it is cut into pieces", () => {
+	const value = "ü%F0%9F%A7%80+%zz%".repeat(9_000);
+	const name = "é%C3%A9\u{1F600}".repeat(3_000);
+	const form = Buffer.from(`${name}=${value}&b=%00&${name}=x&${name}y=z`);
+	const decodedName = "éé\u{1F600}".repeat(3_000);
+	const decodedValue = "ü\u{1F9C0} %zz%".repeat(9_000);
+	expect(
+		storedText("form", form) ===
+			JSON.stringify({
+				[decodedName]: [decodedValue, "x"],
+				b: "\0",
+				[`${decodedName}y`]: "z",
+			}),
+	).toBe(true);
+	// One name, written in two ways, of which one is long.
+	const two = Buffer.from(`${"%61".repeat(12_000)}=1&${"a".repeat(12_000)}=2`);
+	expect(Object.values(JSON.parse(storedText("form", two)))).toEqual([
+		["1", "2"],
+	]);
 });

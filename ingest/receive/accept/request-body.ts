@@ -2,9 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 import { isSigned } from "../authorization/signature-check.ts";
+import { inOneBuffer } from "./body-parts.ts";
 import { formToJSON } from "./form.ts";
-import { isJSON } from "./json.ts";
+import { isJSON, JSONScanner } from "./json.ts";
 import type { AcceptedHead } from "./request-head.ts";
+import { type Steps, stepBytes } from "./steps.ts";
 
 /** Judges the body as it was sent: only now is the sender of a signed request known. */
 export function judgeSentBody(
@@ -17,31 +19,68 @@ export function judgeSentBody(
 	return route.suspended ? refusals.SourceSuspended : undefined;
 }
 
-/** {@link isJSON} beats JSON.parse up to this length. */
-const shortBytes = 2_048;
-
-/** The JSON text to store for a decompressed body: the very same bytes if they are one RFC 8259 value in UTF-8, or the object that a form becomes. */
-export function jsonText(
+/** Judges a decompressed body before anything in it is read. */
+export function judgeText(
 	kind: ContentKind,
 	body: Buffer,
-): Uint8Array | Refusal {
+): Refusal | undefined {
 	if (body.length === 0) return refusals.EmptyBody;
+	return kind === "json" && !isUtf8(body)
+		? refusals.InvalidEncoding
+		: undefined;
+}
+
+/**
+ * The JSON text to store for a body that {@link judgeText} allows: the very same bytes if they are one RFC 8259 value, or
+ * the object that a form becomes. Duplicate names and lone surrogate escapes are legal and stay as sent.
+ *
+ * @param parts of the body.
+ * @param take takes bytes of receive's memory; false when there is no room.
+ */
+export function* jsonText(
+	kind: ContentKind,
+	parts: readonly Buffer[],
+	take: (bytes: number) => boolean,
+): Steps<readonly Uint8Array[] | Refusal> {
 	if (kind === "form") {
-		const text = formToJSON(body);
-		if (text === undefined) return refusals.TooManyFields;
-		const json = Buffer.from(text);
-		// JSON can take six bytes for one byte of a form (\u0000).
-		return json.length > maxEventBodyBytes ? refusals.BodyTooLarge : json;
+		const form = inOneBuffer(parts, take);
+		return "status" in form ? form : yield* formText(form, take);
 	}
-	if (!isUtf8(body)) return refusals.InvalidEncoding;
-	if (body.length <= shortBytes)
-		return isJSON(body) ? body : refusals.InvalidJSON;
-	try {
-		// ECMA-404 is RFC 8259's grammar. V8 parses without recursion, so depth can't exhaust the stack, and it rejects a
-		// byte order mark. Duplicate names and lone surrogate escapes are legal and stay as sent.
-		JSON.parse(body.toString());
-		return body;
-	} catch {
-		return refusals.InvalidJSON;
+	const [first] = parts;
+	if (parts.length === 1 && first!.length <= stepBytes)
+		return isJSON(first!) ? parts : refusals.InvalidJSON;
+	const scanner = new JSONScanner();
+	for (const part of parts)
+		for (let at = 0; at < part.length; at += stepBytes) {
+			const piece = part.subarray(at, at + stepBytes);
+			if (!scanner.read(piece)) return refusals.InvalidJSON;
+			yield piece.length;
+		}
+	return scanner.isWhole ? parts : refusals.InvalidJSON;
+}
+
+/** JSON can take six bytes for one byte of a form (\u0000), so what it takes is counted as it grows. */
+function* formText(
+	form: Buffer,
+	take: (bytes: number) => boolean,
+): Steps<readonly Uint8Array[] | Refusal> {
+	const steps = formToJSON(form);
+	const parts: Buffer[] = [];
+	let bytes = 0;
+	let text = "";
+	for (;;) {
+		const { done, value } = steps.next();
+		if (!done) text += value.json;
+		else if (!value) return refusals.TooManyFields;
+		if (done || text.length >= stepBytes) {
+			const part = Buffer.from(text);
+			text = "";
+			bytes += part.length;
+			if (bytes > maxEventBodyBytes) return refusals.BodyTooLarge;
+			if (!take(part.length)) return refusals.Overloaded;
+			parts.push(part);
+		}
+		if (done) return parts;
+		yield value.visited;
 	}
 }

@@ -1,27 +1,36 @@
 import { createHash, hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../contracts/route.ts";
+import type { Refusal } from "../answer/refusal.ts";
 import type { PresentedSignature } from "../authorization/presented-signature.ts";
+import { inOneBuffer } from "./body-parts.ts";
+import { textAt } from "./json-pointer.ts";
+import type { Steps } from "./steps.ts";
 
 /**
  * Digest of the request's idempotency key, 32 hex digits; undefined when the request has none or its Source asks for
- * none, or for {@link signedTextKey}. The source key is part of the digest, so that no two Sources share a key, and a reader of the bucket can't guess
- * what senders sent.
+ * none, or for {@link signedTextKey}. The source key is part of the digest, so that no two Sources share a key, and a
+ * reader of the bucket can't guess what senders sent.
  *
- * @param body JSON text.
+ * @param body valid JSON in parts.
+ * @param take takes bytes of receive's memory; false when there is no room.
  */
-export function senderKey(
+export function* senderKey(
 	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
 	headers: IncomingHttpHeaders,
-	body: Uint8Array,
-): string | undefined {
-	if (!idempotency) return undefined;
-	const { key } = idempotency;
-	if ("signature" in key) return undefined;
-	const value =
-		"header" in key ? headers[key.header] : valueAt(key.bodyPointer, body);
-	if (typeof value !== "string" || value === "") return undefined;
-	return hash("sha256", `${sourceKey}\n${value}`).slice(0, 32);
+	body: readonly Uint8Array[],
+	take: (bytes: number) => boolean,
+): Steps<{ key: string | undefined } | Refusal> {
+	const key = idempotency?.key;
+	let value: string | string[] | undefined;
+	if (key && "header" in key) value = headers[key.header];
+	else if (key && "bodyPointer" in key) {
+		const json = inOneBuffer(body, take);
+		if ("status" in json) return json;
+		value = yield* textAt(key.bodyPointer, json);
+	}
+	if (typeof value !== "string" || value === "") return { key: undefined };
+	return { key: hash("sha256", `${sourceKey}\n${value}`).slice(0, 32) };
 }
 
 /**
@@ -41,19 +50,4 @@ export function signedTextKey(
 	const digest = createHash("sha256").update(`${sourceKey}\n`).update(first!);
 	for (const bytes of others) digest.update(sent).update(bytes);
 	return digest.digest("hex").slice(0, 32);
-}
-
-/** The value of a JSON Pointer (RFC 6901 §4), if it can be a key: a string, or an integer that JavaScript holds exactly. */
-function valueAt(pointer: string, body: Uint8Array): string | undefined {
-	let value: unknown = JSON.parse(Buffer.from(body).toString());
-	for (const part of pointer.split("/").slice(1)) {
-		const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
-		if (typeof value !== "object" || value === null) return undefined;
-		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(name)) return undefined;
-		if (!Object.hasOwn(value, name)) return undefined;
-		value = (value as Record<string, unknown>)[name];
-	}
-	if (typeof value === "string") return value;
-	// Two larger numbers could become one.
-	return Number.isSafeInteger(value) ? String(value) : undefined;
 }

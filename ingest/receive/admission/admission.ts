@@ -97,7 +97,7 @@ export class Admission implements Waiter, ReadBody {
 		return true;
 	}
 
-	/** Holds this many bytes from now on, even if they are more than the share has room for. */
+	/** Holds only this many of its bytes from now on. */
 	keep(bytes: number): void {
 		this.#share.give(this.bytes - bytes);
 		this.bytes = bytes;

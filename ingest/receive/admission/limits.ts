@@ -1,6 +1,7 @@
 import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { MinimumRate } from "./minimum-rate.ts";
+import { TurnSharing } from "./turn-sharing.ts";
 
 /**
  * Of one Source, while others send: about 1 ms of work. A limit of 64 makes the others wait half as long again, and lets a
@@ -16,6 +17,7 @@ export class Limits {
 	readonly ofSource = new ConcurrencyLimit(maxConcurrentOfSource);
 	readonly ofAccount = new ConcurrencyLimit(maxConcurrentOfAccount);
 	readonly bodyRate = new MinimumRate();
+	readonly longWork = new TurnSharing();
 
 	constructor(budget: Budget) {
 		this.budget = budget;

@@ -1,0 +1,23 @@
+import {
+	jsonText,
+	judgeText,
+} from "../../../ingest/receive/accept/request-body.ts";
+import { doNow } from "../../../ingest/receive/accept/steps.ts";
+import type { Refusal } from "../../../ingest/receive/answer/refusal.ts";
+import type { ContentKind } from "../../../ingest/wire/frame.ts";
+
+/** What receive stores of a body, or why it doesn't. */
+export function stored(
+	kind: ContentKind,
+	body: Buffer,
+	take: (bytes: number) => boolean = () => true,
+): readonly Uint8Array[] | Refusal {
+	return judgeText(kind, body) ?? doNow(jsonText(kind, [body], take));
+}
+
+/** The same as text; throws if receive refuses the body. */
+export function storedText(kind: ContentKind, body: Buffer): string {
+	const parts = stored(kind, body);
+	if ("status" in parts) throw new Error(parts.code);
+	return Buffer.concat(parts).toString();
+}
