@@ -205,16 +205,18 @@ test("what can't be an event is refused with the reason, and nothing of it is st
 		status: number,
 		code: string,
 	][] = [
-		[{ body: "{}" }, 400, "UnsupportedContentType"],
+		[{ body: "x" }, 400, "InvalidJSON"],
 		[
-			{ body: "{}", headers: { "content-type": "text/plain" } },
+			{ body: "x", headers: { "content-type": "text/plain" } },
 			400,
-			"UnsupportedContentType",
+			"InvalidJSON",
 		],
 		[
 			{
-				body: "{}",
-				headers: { "content-type": "application/json; charset=latin1" },
+				body: "a=1",
+				headers: {
+					"content-type": "application/x-www-form-urlencoded; charset=latin1",
+				},
 			},
 			400,
 			"UnsupportedCharset",
@@ -254,6 +256,27 @@ test("what can't be an event is refused with the reason, and nothing of it is st
 		expectRefused(await send(url, options), status, code);
 	const atTheLimit = await sendJSON(url, big.replace("x", ""));
 	expect([...(await stored(url)).keys()]).toEqual([atTheLimit.json.event_id]);
+});
+
+test("a JSON body is stored whatever its Content-Type says", async () => {
+	const url = await newURL();
+	const ids: string[] = [];
+	for (const headers of [
+		// Amazon SNS's.
+		{ "content-type": "text/plain; charset=UTF-8" },
+		{ "content-type": "application/octet-stream" },
+		{},
+	]) {
+		const answer = await send(url, {
+			headers,
+			body: '{"Type":"Notification"}',
+		});
+		expect(answer.status).toBe(200);
+		ids.push(answer.json.event_id);
+	}
+	const events = await stored(url);
+	for (const id of ids)
+		expect(text(events.get(id))).toBe('{"Type":"Notification"}');
 });
 
 test("a compressed body is stored as what was compressed", async () => {

@@ -1,24 +1,19 @@
 import type { ContentKind } from "../../wire/frame.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 
-/** Reads a Content-Type header. */
+/**
+ * Reads a Content-Type header. Only a form has a type of its own; a body of any other type, or of none, may be JSON: Amazon
+ * SNS sends JSON as text/plain. In JSON a charset has no effect (RFC 8259 §11).
+ */
 export function contentKind(
 	contentType: string | undefined,
 ): ContentKind | Refusal {
 	// Nearly every webhook sends exactly this.
 	if (contentType === "application/json") return "json";
 	const [type = "", ...parameters] = (contentType ?? "").split(";");
-	const kind = kindOf(type.trim().toLowerCase());
-	if (kind === undefined) return refusals.UnsupportedContentType;
-	return parameters.some(isOtherCharset) ? refusals.UnsupportedCharset : kind;
-}
-
-function kindOf(type: string): ContentKind | undefined {
-	if (type === "application/x-www-form-urlencoded") return "form";
-	// RFC 6839 §3.1: any type with the suffix +json is JSON text.
-	return /^application\/json$|^[a-z]+\/[^/\s]+\+json$/.test(type)
-		? "json"
-		: undefined;
+	if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded")
+		return "json";
+	return parameters.some(isOtherCharset) ? refusals.UnsupportedCharset : "form";
 }
 
 function isOtherCharset(parameter: string): boolean {

@@ -100,7 +100,7 @@ test.each<
 		json,
 		challenge,
 	],
-	["no Content-Type", refusals.UnsupportedContentType, {}, {}],
+	["no Content-Type", "accepted", {}, {}],
 	[
 		"an unknown encoding",
 		refusals.UnsupportedContentEncoding,

@@ -18,15 +18,10 @@ export const refusals = {
 		"BadRequest",
 		"The request is not valid HTTP/1.1. Send a well-formed one.",
 	),
-	UnsupportedContentType: refusal(
-		400,
-		"UnsupportedContentType",
-		"The Content-Type must be application/json, a type that ends in +json, or application/x-www-form-urlencoded. Set it to match the body.",
-	),
 	UnsupportedCharset: refusal(
 		400,
 		"UnsupportedCharset",
-		"The charset must be utf-8. Encode the body as UTF-8, and set charset to utf-8 or leave it out.",
+		"The charset of a form must be utf-8. Encode the form as UTF-8, and set charset to utf-8 or leave it out.",
 	),
 	InvalidCompression: refusal(
 		400,
@@ -46,7 +41,7 @@ export const refusals = {
 	InvalidJSON: refusal(
 		400,
 		"InvalidJSON",
-		"The body is not one JSON value (RFC 8259, without a byte order mark). Send valid JSON.",
+		"The body is not one JSON value (RFC 8259, without a byte order mark). Send valid JSON, or a form with Content-Type: application/x-www-form-urlencoded.",
 	),
 	Unauthorized: refusal(
 		401,
