@@ -226,25 +226,36 @@ test("a late answer doesn't make a request slow", async () => {
 	await answer(connection, "200 OK");
 });
 
+/** Sends a gzip body. */
+function postCompressed(text: string): ReturnType<typeof write> {
+	const bytes = gzipSync(text);
+	const connection = write(
+		`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${bytes.length}\r\n\r\n`,
+	);
+	connection.socket.write(bytes);
+	return connection;
+}
+
 test("a compressed body is decompressed within the limit of bytes in flight", async () => {
-	const compressed = (text: string) => {
-		const bytes = gzipSync(text);
-		const connection = write(
-			`POST /hooks/${key}/${key} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${bytes.length}\r\n\r\n`,
-		);
-		connection.socket.write(bytes);
-		return connection;
-	};
-	// After decompression the source accepts more than the whole limit.
-	await answer(compressed("[1]"), "Overloaded");
+	await answer(postCompressed(`"${"x".repeat(700)}"`), "Overloaded");
 	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
 
 	putRoute(500);
-	compressed("[1]");
+	postCompressed("[1]");
 	await eventually(() => expect(pending).toHaveLength(1));
 	expect(budget.bytes).toBe(3);
-	await answer(compressed(`"${"x".repeat(600)}"`), "BodyTooLarge");
+	await answer(postCompressed(`"${"x".repeat(600)}"`), "BodyTooLarge");
 	expect(budget).toMatchObject({ requests: 1, bytes: 3 });
+});
+
+test("many small compressed bodies at once take only the memory that they decompress to", async () => {
+	await server.close();
+	budget = new Budget(1_000, 20_000);
+	limits = new Limits(budget);
+	await listen({});
+	for (let n = 0; n < 100; n++) postCompressed("[1]");
+	await eventually(() => expect(pending).toHaveLength(100));
+	expect(budget).toMatchObject({ requests: 100, bytes: 300 });
 });
 
 test("a request must name its host in HTTP/1.1, but not in HTTP/1.0", async () => {

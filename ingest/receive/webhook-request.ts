@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
 import { type EventHead, encodeEventHead } from "../wire/frame.ts";
-import { BodyParts, inOnePiece } from "./accept/body-parts.ts";
-import { decompress, maxDecompressedBytes } from "./accept/content-encoding.ts";
+import { BodyParts, inOneBuffer, inOnePiece } from "./accept/body-parts.ts";
+import { decompress } from "./accept/content-encoding.ts";
 import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
 import { jsonText, judgeSentBody, judgeText } from "./accept/request-body.ts";
@@ -41,7 +41,7 @@ export interface Receiver {
 
 const nothing: readonly Uint8Array[] = [];
 
-/** A longer body is read in steps, beside what others send: one of 8 MiB would hold up every sender for too long. */
+/** A longer body is read in steps, beside what others send: one of 8 MiB would hold up every sender for a tenth of a second. */
 const shortBytes = 64 * 1024;
 
 /**
@@ -157,24 +157,24 @@ export class WebhookRequest implements PendingEvent {
 		head: AcceptedHead,
 		parts: readonly Buffer[],
 	): Promise<void> {
-		const { encoding, maxBodyBytes } = head;
-		const sent = Buffer.concat(parts);
-		const most = maxDecompressedBytes(sent.length, maxBodyBytes);
-		if (!this.#admission!.take(most)) {
-			this.#refuse(refusals.Overloaded);
+		const { encoding, maxBodyBytes, route } = head;
+		const admission = this.#admission!;
+		const take = (bytes: number) => admission.take(bytes);
+		const sent = inOneBuffer(parts, take);
+		if ("status" in sent) {
+			this.#refuse(sent);
 			return;
 		}
-		const content = await decompress(encoding!, sent, maxBodyBytes);
+		const content = await this.#receiver.limits.decompression.run(
+			route.account,
+			() => decompress(encoding!, sent, maxBodyBytes, take),
+		);
 		if ("status" in content) this.#refuse(content);
-		else this.#accept(head, content, [content]);
+		else this.#accept(head, inOnePiece(content), content);
 	}
 
 	/** @param parts the content again, in buffers that may be kept. */
-	#accept(
-		head: AcceptedHead,
-		content: Buffer,
-		parts: readonly Buffer[],
-	): void {
+	#accept(head: AcceptedHead, content: Buffer, parts: readonly Buffer[]): void {
 		const { verification, account } = head.route;
 		const { headers } = this.#request;
 		const challenge = answerBodyChallenge(verification, headers, content);

@@ -15,6 +15,19 @@ import {
 	maxDecompressedBytes,
 } from "./content-encoding.ts";
 
+/** The decompressed body, or why it is refused. */
+async function decompressed(
+	...[encoding, body, maxBodyBytes, take = () => true]: [
+		ContentEncoding,
+		Buffer,
+		number,
+		((bytes: number) => boolean)?,
+	]
+) {
+	const result = await decompress(encoding, body, maxBodyBytes, take);
+	return "status" in result ? result : Buffer.concat(result);
+}
+
 /** Its usual quality takes a second for a bomb. */
 const compressBrotli = (bytes: Buffer) =>
 	brotliCompressSync(bytes, {
@@ -24,9 +37,9 @@ const body = Buffer.from(JSON.stringify({ text: "Käse ".repeat(1_000) }));
 
 test("a body decompresses to no more than 100 times its size, unless that is little", async () => {
 	const zeros = compressBrotli(Buffer.alloc(64 * 1024));
-	expect(await decompress("br", zeros, 1_000_000)).toHaveLength(64 * 1024);
+	expect(await decompressed("br", zeros, 1_000_000)).toHaveLength(64 * 1024);
 	const bomb = compressBrotli(Buffer.alloc(64 * 1024 + 1));
-	expect(await decompress("br", bomb, 1_000_000)).toBe(
+	expect(await decompressed("br", bomb, 1_000_000)).toBe(
 		refusals.CompressionTooHigh,
 	);
 	expect(maxDecompressedBytes(10, 1_000_000)).toBe(64 * 1024);
@@ -53,17 +66,37 @@ describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
 	const compressed = compress(body);
 
 	test("decompresses up to exactly the limit", async () => {
-		expect(await decompress(encoding, compressed, body.length)).toEqual(body);
-		expect(await decompress(encoding, compressed, body.length - 1)).toBe(
+		expect(await decompressed(encoding, compressed, body.length)).toEqual(body);
+		expect(await decompressed(encoding, compressed, body.length - 1)).toBe(
 			refusals.BodyTooLarge,
 		);
+	});
+
+	test("takes memory for what it decompresses to, as it comes", async () => {
+		const small = compress(Buffer.from("[1]"));
+		let taken = 0;
+		const take = (bytes: number) => {
+			taken += bytes;
+			return taken <= 100_000;
+		};
+		expect(await decompressed(encoding, small, 1_000_000, take)).toHaveLength(
+			3,
+		);
+		expect(taken).toBe(3);
+		const random = Buffer.from(
+			Array.from({ length: 300_000 }, () => Math.floor(Math.random() * 256)),
+		);
+		expect(await decompressed(encoding, compress(random), 1e6, take)).toBe(
+			refusals.Overloaded,
+		);
+		expect(taken).toBeLessThan(200_000);
 	});
 
 	test("refuses a bomb without decompressing all of it", async () => {
 		const bomb = compress(Buffer.alloc(16 * 1024 * 1024));
 		const before = process.memoryUsage().arrayBuffers;
 		expect([refusals.BodyTooLarge, refusals.CompressionTooHigh]).toContain(
-			await decompress(encoding, bomb, 1_000_000),
+			await decompressed(encoding, bomb, 1_000_000),
 		);
 		expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(
 			8 * 1024 * 1024,
@@ -78,7 +111,7 @@ describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
 			Buffer.from('{"plain":true}'),
 			Buffer.alloc(0),
 		])
-			expect(await decompress(encoding, bytes, 1_000_000)).toBe(
+			expect(await decompressed(encoding, bytes, 1_000_000)).toBe(
 				refusals.InvalidCompression,
 			);
 	});

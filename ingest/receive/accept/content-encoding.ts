@@ -1,11 +1,11 @@
-import { promisify } from "node:util";
+import type { Transform } from "node:stream";
 import {
-	brotliDecompress,
 	constants,
-	gunzip,
-	inflate,
-	inflateRaw,
-	zstdDecompress,
+	createBrotliDecompress,
+	createGunzip,
+	createInflate,
+	createInflateRaw,
+	createZstdDecompress,
 } from "node:zlib";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 
@@ -44,45 +44,56 @@ export function maxDecompressedBytes(
 	return Math.min(allowed, maxBodyBytes);
 }
 
-/** Decompresses off the event loop, to {@link maxDecompressedBytes} at most, however small the body is (a bomb). */
-export async function decompress(
+/**
+ * Decompresses off the event loop, to {@link maxDecompressedBytes} at most, however small the body is (a bomb).
+ *
+ * @param take takes bytes of receive's memory, as they come; false when there is no room.
+ */
+export function decompress(
 	encoding: ContentEncoding,
 	body: Buffer,
 	maxBodyBytes: number,
-): Promise<Buffer | Refusal> {
-	const maxOutputLength = maxDecompressedBytes(body.length, maxBodyBytes);
-	const limits = { maxOutputLength, rejectGarbageAfterEnd: true };
-	try {
-		return await decompressors[encoding](body, limits);
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ERR_BUFFER_TOO_LARGE")
-			return refusals.InvalidCompression;
-		return maxOutputLength < maxBodyBytes
-			? refusals.CompressionTooHigh
-			: refusals.BodyTooLarge;
-	}
+	take: (bytes: number) => boolean,
+): Promise<Buffer[] | Refusal> {
+	const maxBytes = maxDecompressedBytes(body.length, maxBodyBytes);
+	const { promise, resolve } = Promise.withResolvers<Buffer[] | Refusal>();
+	const stream = decompressors[encoding](body);
+	const refuse = (refusal: Refusal) => {
+		resolve(refusal);
+		stream.destroy();
+	};
+	const parts: Buffer[] = [];
+	let bytes = 0;
+	stream.on("data", (part: Buffer) => {
+		bytes += part.length;
+		if (bytes > maxBytes)
+			refuse(
+				maxBytes < maxBodyBytes
+					? refusals.CompressionTooHigh
+					: refusals.BodyTooLarge,
+			);
+		else if (take(part.length)) parts.push(part);
+		else refuse(refusals.Overloaded);
+	});
+	// A short part would keep the whole buffer that zlib made for it.
+	stream.on("end", () =>
+		resolve(parts.length > 1 ? parts : [Buffer.concat(parts)]),
+	);
+	stream.on("error", () => refuse(refusals.InvalidCompression));
+	stream.end(body);
+	return promise;
 }
 
-interface Limits {
-	maxOutputLength: number;
-	rejectGarbageAfterEnd: boolean;
-}
+const limits = { rejectGarbageAfterEnd: true };
 
-const unzlib = promisify(inflate);
-const inflateBare = promisify(inflateRaw);
-const unzstd = promisify(zstdDecompress);
-
-const decompressors: Record<
-	ContentEncoding,
-	(body: Buffer, limits: Limits) => Promise<Buffer>
-> = {
-	gzip: promisify(gunzip),
+const decompressors: Record<ContentEncoding, (body: Buffer) => Transform> = {
+	gzip: () => createGunzip(limits),
 	// RFC 9110 §8.4.1.2: a zlib stream. Some senders leave out its header.
-	deflate: (body, limits) =>
-		hasZlibHeader(body) ? unzlib(body, limits) : inflateBare(body, limits),
-	br: promisify(brotliDecompress),
-	zstd: (body, limits) =>
-		unzstd(body, {
+	deflate: (body) =>
+		hasZlibHeader(body) ? createInflate(limits) : createInflateRaw(limits),
+	br: () => createBrotliDecompress(limits),
+	zstd: () =>
+		createZstdDecompress({
 			...limits,
 			// RFC 9659 §3: no window larger than 8 MB, since the decoder has to hold it.
 			params: { [constants.ZSTD_d_windowLogMax]: 23 },

@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { stored, storedText } from "../../../test/support/examples/stored-text.ts";
+import {
+	stored,
+	storedText,
+} from "../../../test/support/examples/stored-text.ts";
 import { decompress } from "./content-encoding.ts";
 import { formToJSON } from "./form.ts";
 import { JSONScanner } from "./json.ts";
@@ -77,16 +80,41 @@ test("a JSON text is judged the same wherever it is cut", () => {
 });
 
 test("a JSON Pointer finds what JSON.parse has there", () => {
-	const names = fc.constantFrom("a", "b", "", "0", "1", "~", "/", "ü", "__proto__");
+	const names = fc.constantFrom(
+		"a",
+		"b",
+		"",
+		"0",
+		"1",
+		"~",
+		"/",
+		"ü",
+		"__proto__",
+	);
 	const { tree } = fc.letrec<{ tree: string; leaf: string }>((tie) => ({
-		leaf: fc.constantFrom('"x"', '"\\u0061\\""', "1", "-0", "1.5", "1e3", "true", "null", '""'),
+		leaf: fc.constantFrom(
+			'"x"',
+			'"\\u0061\\""',
+			"1",
+			"-0",
+			"1.5",
+			"1e3",
+			"true",
+			"null",
+			'""',
+		),
 		tree: fc.oneof(
 			{ maxDepth: 4 },
 			tie("leaf"),
-			fc.array(tie("tree"), { maxLength: 3 }).map((all) => `[ ${all.join(" , ")} ]`),
+			fc
+				.array(tie("tree"), { maxLength: 3 })
+				.map((all) => `[ ${all.join(" , ")} ]`),
 			fc
 				.array(fc.tuple(names, tie("tree")), { maxLength: 4 })
-				.map((all) => `{${all.map(([name, json]) => ` ${JSON.stringify(name)} : ${json}`).join(",")} }`),
+				.map(
+					(all) =>
+						`{${all.map(([name, json]) => ` ${JSON.stringify(name)} : ${json}`).join(",")} }`,
+				),
 		),
 	}));
 	let found = 0;
@@ -122,9 +150,10 @@ test("no bytes decompress to more than the limit, or end otherwise than in an an
 	await fc.assert(
 		fc.asyncProperty(bytes, async (body) => {
 			for (const encoding of ["gzip", "deflate", "br", "zstd"] as const) {
-				const result = await decompress(encoding, body, 100_000);
+				const result = await decompress(encoding, body, 100_000, () => true);
 				if ("status" in result) expect([400, 413]).toContain(result.status);
-				else expect(result.length).toBeLessThanOrEqual(64 * 1024);
+				else
+					expect(Buffer.concat(result).length).toBeLessThanOrEqual(64 * 1024);
 			}
 		}),
 		{ numRuns: numRuns / 15, seed, examples: examples("encoded") },

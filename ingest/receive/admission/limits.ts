@@ -2,6 +2,7 @@ import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { MinimumRate } from "./minimum-rate.ts";
 import { TurnSharing } from "./turn-sharing.ts";
+import { WorkerSlots } from "./worker-slots.ts";
 
 /**
  * Of one Source, while others send: about 1 ms of work. A limit of 64 makes the others wait half as long again, and lets a
@@ -11,6 +12,9 @@ const maxConcurrentOfSource = 32;
 /** Of one account, while others send: it may have many Sources. */
 const maxConcurrentOfAccount = 128;
 
+/** Twice the threads of Node's pool. Each may hold a window of 16 MiB (Brotli, RFC 7932 §9.1) beside what it returns. */
+const maxDecompressions = 8;
+
 /** What all requests share of receive, so that nobody's requests cost another account its service. */
 export class Limits {
 	readonly budget: Budget;
@@ -18,6 +22,7 @@ export class Limits {
 	readonly ofAccount = new ConcurrencyLimit(maxConcurrentOfAccount);
 	readonly bodyRate = new MinimumRate();
 	readonly longWork = new TurnSharing();
+	readonly decompression = new WorkerSlots(maxDecompressions);
 
 	constructor(budget: Budget) {
 		this.budget = budget;

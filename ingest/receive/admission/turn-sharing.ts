@@ -1,10 +1,8 @@
 import type { Steps } from "../accept/steps.ts";
+import { FairQueue } from "./fair-queue.ts";
 
-/** Bytes that long work may visit in one turn of the event loop: half a millisecond. */
-export const bytesPerTurn = 128 * 1024;
-
-/** Work of one account, oldest first. */
-type Lane = (() => number | undefined)[];
+/** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */
+export const bytesPerTurn = 64 * 1024;
 
 /**
  * Does long work in steps between which the event loop serves everybody else. Accounts take turns step by step, so that
@@ -12,7 +10,8 @@ type Lane = (() => number | undefined)[];
  */
 export class TurnSharing {
 	readonly #defer: (run: () => void) => void;
-	readonly #lanes = new Map<string, Lane>();
+	/** Each does one step, and returns how many bytes it visited; undefined when the work is done. */
+	readonly #queue = new FairQueue<() => number | undefined>();
 	#isWaiting = false;
 
 	/** @param defer runs a function in the event loop's next turn. */
@@ -23,9 +22,7 @@ export class TurnSharing {
 	/** Settles with the result of the work; rejects with what it throws. */
 	run<T>(account: string, steps: Steps<T>): Promise<T> {
 		return new Promise((resolve, reject) => {
-			const lane = this.#lanes.get(account) ?? [];
-			this.#lanes.set(account, lane);
-			lane.push(() => {
+			this.#queue.add(account, () => {
 				try {
 					const { done, value } = steps.next();
 					if (!done) return value;
@@ -40,26 +37,18 @@ export class TurnSharing {
 	}
 
 	#continue(): void {
-		if (this.#isWaiting || this.#lanes.size === 0) return;
+		if (this.#isWaiting || this.#queue.isEmpty) return;
 		this.#isWaiting = true;
 		this.#defer(() => {
 			this.#isWaiting = false;
-			for (let bytes = 0; bytes < bytesPerTurn && this.#lanes.size > 0; )
-				bytes += this.#step();
+			let bytes = 0;
+			while (bytes < bytesPerTurn && !this.#queue.isEmpty)
+				this.#queue.next((step) => {
+					const visited = step();
+					bytes += visited ?? 0;
+					return visited !== undefined;
+				});
 			this.#continue();
 		});
-	}
-
-	/** One step of the next account's oldest work. */
-	#step(): number {
-		const [[account, lane]] = this.#lanes as Iterable<[string, Lane]> as [
-			[string, Lane],
-		];
-		this.#lanes.delete(account);
-		const visited = lane[0]!();
-		if (visited === undefined) lane.shift();
-		// It is the last in turn now.
-		if (lane.length > 0) this.#lanes.set(account, lane);
-		return visited ?? 0;
 	}
 }
