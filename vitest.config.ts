@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
@@ -30,6 +30,8 @@ export default defineConfig({
 		reporters: report
 			? ["default", ["json", { outputFile: report }]]
 			: ["default"],
+		// Vitest would leave one core of two idle.
+		maxWorkers: availableParallelism(),
 		projects: [
 			{
 				test: {
