@@ -14,9 +14,9 @@ import { followRun } from "./run-follower.ts";
 /** `tidemill pipelines`. */
 export const main = command("pipelines", {
 	run: {
-		usage: "<pipeline> [--from <date> --to <date>] [--wait]",
+		usage: "<pipeline> [--from <date> --to <date> | --full] [--wait]",
 		about:
-			"start a run and print its name; --from and --to limit it to these UTC dates, --wait shows its progress until it ends",
+			"start a run and print its name; --from and --to limit it to these UTC dates, --full loads all dates, --wait shows its progress until it ends",
 		run: start,
 	},
 });
@@ -25,11 +25,14 @@ async function start(args: string[]): Promise<number> {
 	const { values, positionals } = readArguments(args, ["<pipeline>"], {
 		from: { type: "string" },
 		to: { type: "string" },
+		full: { type: "boolean" },
 		wait: { type: "boolean", short: "w" },
 	});
-	const { from, to } = values;
+	const { from, to, full } = values;
 	if ((from === undefined) !== (to === undefined))
 		throw new UsageError("--from and --to must be used together");
+	if (full && from !== undefined)
+		throw new UsageError("--full can't be used with --from and --to");
 	const cluster = chooseCluster(values);
 	const { client, namespace } = cluster;
 	const name = positionals[0]!;
@@ -39,7 +42,10 @@ async function start(args: string[]): Promise<number> {
 		newRun(
 			name,
 			{ name: startedRunName(name), namespace },
-			from && to ? { dates: { start: from, end: to } } : {},
+			{
+				...(from && to && { dates: { start: from, end: to } }),
+				...(full && { full }),
+			},
 		),
 		{ fieldManager: "tidemill" },
 	);

@@ -1,9 +1,26 @@
 import type { UtcDate } from "./utc-date.ts";
 
 /**
+ * How a manifest's dates relate to the days that the Pipeline's table should hold. `Whole`: they are all of them. `Rest`: all
+ * from `start` on, for a table that holds the earlier ones. `Chosen`: days that a person named. Load makes a table only of
+ * `Whole`, so no table lacks days.
+ */
+export type Extent = "Whole" | "Rest" | "Chosen";
+
+/** The dates that operator asks for. */
+export interface AskedDates {
+	extent: Extent;
+	/** Earliest date wanted. Archive clamps it to the first event's date and to today − 30. */
+	start?: UtcDate;
+	/** Latest date wanted. Archive clamps it to the snapshot's date. */
+	end?: UtcDate;
+}
+
+/**
  * A Run's manifest: which objects hold the events of which dates, as of one instant. Archive writes it once per Run
  * (`<prefix>/runs/<Run uid>.json`, `If-None-Match: *`), and every attempt of the Run loads it. When its links expire, archive
  * writes another manifest beside it (`<Run uid>-2.json`, …) with new links to the objects that hold the same events by then.
+ * A Run that turns out to need the `Whole` extent gets another manifest in the same way, with all dates as of then.
  */
 export interface Manifest {
 	version: 1;
@@ -19,6 +36,8 @@ export interface Manifest {
 	firstEventDate?: UtcDate;
 	/** When the presigned URLs expire, RFC 3339. */
 	expiresAt: string;
+	/** What operator asked for: load needs to know how much of the table the dates are. */
+	asked: AskedDates;
 	/** One entry for every date of the range, ascending, even without events. */
 	dates: ManifestDate[];
 }
@@ -40,14 +59,10 @@ export interface ManifestObject {
 }
 
 /** Operator's request to archive, JSON on {@link file://./nats.ts manifestSubject}. */
-export interface ManifestRequest {
+export interface ManifestRequest extends AskedDates {
 	run: string;
 	account: string;
 	sourceKey: string;
-	/** Earliest date wanted. Archive clamps it to the first event's date and to today − 30. */
-	start?: UtcDate;
-	/** Latest date wanted. Archive clamps it to the snapshot's date. */
-	end?: UtcDate;
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 }
@@ -60,6 +75,7 @@ export type ManifestAnswer =
 			snapshotTime: string;
 			closedThrough: UtcDate;
 			firstEventDate?: UtcDate;
+			extent: Extent;
 			/** First and last date of the manifest; absent when the range is empty. */
 			dates?: { start: UtcDate; end: UtcDate };
 			expiresAt: string;

@@ -89,7 +89,7 @@ function resourceSchemas(
 
 function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 	const { spec, status } = partsOf(schema);
-	const { pipelineRef: _, cancel, dates } = spec.properties;
+	const { pipelineRef: _, cancel, dates, full } = spec.properties;
 	const { phase, ...found } = status.properties;
 	const phases = (phase as { enum: string[] }).enum;
 	const statuses = {
@@ -109,6 +109,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 					pipeline: { description: "Name of the Pipeline.", type: "string" },
 					status: statuses,
 					cancel,
+					full,
 					...found,
 				},
 			}),
@@ -117,9 +118,13 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 		RunStart: {
 			description: "The days to load. If empty, the pipeline's rules decide.",
 			type: "object",
-			properties: { dates },
+			properties: { dates, full },
 			additionalProperties: false,
-			examples: [{}, { dates: { start: "2026-01-01", end: "2026-01-02" } }],
+			examples: [
+				{},
+				{ dates: { start: "2026-01-01", end: "2026-01-02" } },
+				{ full: true },
+			],
 		},
 		RunProgress: {
 			description: "The progress of a run. Unknown fields are absent.",

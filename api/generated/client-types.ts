@@ -955,6 +955,8 @@ export type Run = {
 	status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
+	/** Load the whole window: every date of the Pipeline's `dateRange` whose events are kept, as a Pipeline's first Run does. It can't change. */
+	full?: boolean;
 	/** What created the Run: the schedule, the REST API, or a person with kubectl. */
 	trigger?: "Schedule" | "API" | "Manual";
 	/** When its Job was created. */
@@ -970,6 +972,8 @@ export type Run = {
 		/** The last date. */
 		end: string;
 	};
+	/** `Whole`: the Run loads the Pipeline's whole window. `Rest`: it loads the dates that were not closed at the last successful Run, and the overwrite period. `Chosen`: it loads `spec.dates`. If the table turns out to lack earlier dates, the Run goes on with `Whole`. */
+	extent?: string;
 	/** Rows loaded. */
 	rows?: number;
 	/** Bytes read from the bucket. */
@@ -1037,6 +1041,8 @@ export type RunStart = {
 		/** The last date. */
 		end: string;
 	};
+	/** Load the whole window: every date of the Pipeline's `dateRange` whose events are kept, as a Pipeline's first Run does. It can't change. */
+	full?: boolean;
 };
 
 /** The progress of a run. Unknown fields are absent. */

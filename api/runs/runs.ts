@@ -26,7 +26,7 @@ import { runView } from "../resources/views.ts";
 
 const maxWaitSeconds = 60;
 
-/** `POST /v1/pipelines/{name}/run`: 202 and the new Run. `dates` in the body limit it to those dates. */
+/** `POST /v1/pipelines/{name}/run`: 202 and the new Run. `dates` in the body limit it to those dates, `full` loads all. */
 export const startRun: Handler = async (
 	caller,
 	{ params, body, idempotency },

@@ -123,6 +123,7 @@ function manifest(found: ManifestDate[]): Manifest {
 		snapshotTime: new Date().toISOString(),
 		closedThrough: dates.at(-1)!,
 		expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+		asked: { extent: "Whole" },
 		dates: found,
 	};
 }

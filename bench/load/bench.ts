@@ -180,6 +180,7 @@ async function upload(directory: string, s3: TestS3): Promise<Manifest> {
 		snapshotTime: new Date().toISOString(),
 		closedThrough: dates.at(-1)!.date,
 		expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+		asked: { extent: "Whole" },
 		dates,
 	};
 }

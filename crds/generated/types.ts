@@ -359,6 +359,8 @@ export interface RunSpec {
 	pipelineRef: { name: string };
 	/** Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. */
 	dates?: RunDates;
+	/** Load the whole window: every date of the Pipeline's `dateRange` whose events are kept, as a Pipeline's first Run does. It can't change. */
+	full?: boolean;
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
 }
@@ -389,6 +391,8 @@ export interface RunStatus {
 	strategy?: "Incremental" | "FullReload";
 	/** The UTC dates that it loads, both included. */
 	dates?: RunDates;
+	/** `Whole`: the Run loads the Pipeline's whole window. `Rest`: it loads the dates that were not closed at the last successful Run, and the overwrite period. `Chosen`: it loads `spec.dates`. If the table turns out to lack earlier dates, the Run goes on with `Whole`. */
+	extent?: string;
 	/** Rows loaded. */
 	rows?: number;
 	/** Bytes read from the bucket. */

@@ -70,6 +70,12 @@ export const jobErrors = {
 		advice:
 			"Change the Pipeline's spec.table.name, or set spec.table.onIncompatible: Rebuild to replace the table.",
 	},
+	// The operator answers with the whole window, so people see this only if the Run's time is over.
+	TableIncomplete: {
+		retryable: false,
+		advice:
+			"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",
+	},
 	OutOfMemory: {
 		retryable: false,
 		advice:

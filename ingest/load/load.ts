@@ -43,7 +43,7 @@ export async function load(
 		);
 		await downloadAndCheck(days, directory, context);
 		const destination = await openDestination(input.destination, context);
-		await destination.load(input, days, Date.parse(manifest.snapshotTime));
+		await destination.load(input, manifest, days);
 		return result;
 	} finally {
 		await rm(directory, { recursive: true, force: true });

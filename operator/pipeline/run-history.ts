@@ -80,7 +80,9 @@ function lastSuccessOf(
 	known: PipelineLastSuccess | undefined,
 ): PipelineLastSuccess | undefined {
 	const run = ended.find(
-		({ spec, status }) => status?.phase === "Succeeded" && !spec.dates,
+		({ spec, status }) =>
+			status?.phase === "Succeeded" &&
+			(!spec.dates || status.extent === "Whole"),
 	);
 	const { snapshotTime, closedThrough, layout } = run?.status ?? {};
 	if (!snapshotTime || !closedThrough || !layout) return known;

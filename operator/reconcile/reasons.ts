@@ -166,6 +166,8 @@ export const kubeEventReasons = {
 		JobNotStarted: "Kubernetes refused the Job; the note has its error.",
 		RunSucceeded: "The table holds the days of the Run.",
 		RunFailed: "The Run failed; the note has the error's code and message.",
+		WholeWindow:
+			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",
 	},
 } as const satisfies Record<keyof typeof reasons, Record<string, string>>;

@@ -23,6 +23,7 @@ const answer: ManifestAnswer = {
 	url: "http://s3/manifest",
 	snapshotTime: "2026-03-31T12:00:00Z",
 	closedThrough: "2026-03-30",
+	extent: "Rest",
 	expiresAt: "2026-04-01T00:00:00Z",
 };
 const away: ManifestAnswer = {

@@ -88,6 +88,7 @@ const answer: ManifestAnswer = {
 	url: "http://s3/manifest?signature=secret",
 	snapshotTime: "2026-03-31T12:00:00Z",
 	closedThrough: "2026-03-30",
+	extent: "Rest",
 	dates: { start: "2026-03-20", end: "2026-03-31" },
 	expiresAt: "2026-04-01T00:00:00Z",
 };

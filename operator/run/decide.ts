@@ -65,7 +65,7 @@ function decideWithoutJob(state: RunState, now: number): RunAction[] {
 /** The Run has had no Job yet: wait for what is missing, or ask archive what to load. */
 function prepare(state: RunState, now: number): RunAction[] {
 	const { run, shard } = state;
-	const { dates } = run.spec;
+	const { dates, full } = run.spec;
 	const wait = (...[reason, message]: Why) =>
 		transition.progress(run, reason, message, { phase: "Pending" }, now);
 	const found = findTarget(state);
@@ -76,7 +76,11 @@ function prepare(state: RunState, now: number): RunAction[] {
 		spec,
 		target.layout,
 		status?.lastSuccess,
-		dates,
+		{
+			...(dates && { dates }),
+			// An earlier Job of this Run found that the table lacks days.
+			full: full === true || run.status?.extent === "Whole",
+		},
 		utcDate(now),
 	);
 	if ("problem" in plan) {
@@ -204,12 +208,14 @@ export function decideStart(
 	const { target, pipeline } = found;
 	if (!isDeepStrictEqual(target.layout, asked.layout))
 		return [{ type: "lookAgain", afterMs: 0 }];
-	const { snapshotTime, closedThrough, dates, url, authorities } = answer;
+	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
+		answer;
 	const startTime = run.status?.startTime ?? rfc3339(now);
 	const began: RunStatus = {
 		phase: "Running",
 		startTime,
 		strategy: target.strategy,
+		extent,
 		...(dates && { dates }),
 		snapshotTime,
 		closedThrough,

@@ -177,6 +177,7 @@ const answer: ManifestAnswer = {
 	url: "http://s3/manifest",
 	snapshotTime: "2026-03-31T11:45:00Z",
 	closedThrough: "2026-03-30",
+	extent: "Rest",
 	expiresAt: "2026-04-01T00:00:00Z",
 };
 
@@ -223,6 +224,47 @@ test("a Run whose Pipeline is gone, or that never started, is not renewed", () =
 		expect(
 			statusOf(decide(stateOf({ ...expired, ...changes }), now)),
 		).toMatchObject({ phase: "Failed", error: { code: "ManifestExpired" } });
+});
+
+const incomplete = {
+	...expired,
+	run: loading({ extent: "Rest" }),
+	pods: [
+		podWith(
+			{
+				version: 1,
+				outcome: "Failed",
+				error: { code: "TableIncomplete", message: "", retryable: false },
+			},
+			65,
+		),
+	],
+};
+
+test("a Run whose table lacks earlier days comes back with the whole window", () => {
+	const actions = decide(stateOf(incomplete), now);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"removeJob",
+		"recordKubeEvent",
+	]);
+	const status = statusOf(actions);
+	expect(status).toMatchObject({ phase: "Pending", extent: "Whole" });
+	expect(status.completionTime).toBeUndefined();
+
+	const asked = decide(stateOf({ run: owned(runOf("r", status)) }), now).at(-1);
+	expect(asked).toMatchObject({
+		type: "askManifest",
+		question: { extent: "Whole", start: "2026-03-01", end: "2026-03-31" },
+	});
+});
+
+test("a Run whose time is over when its table lacks earlier days fails", () => {
+	const run = loading({ startTime: "2026-03-31T10:59:00Z" });
+	expect(statusOf(decide(stateOf({ ...incomplete, run }), now))).toMatchObject({
+		phase: "Failed",
+		error: { code: "TableIncomplete" },
+	});
 });
 
 test("a Run is renewed only before its deadline", () => {

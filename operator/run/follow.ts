@@ -1,5 +1,5 @@
 import type { JobError, JobResult } from "../../contracts/job.ts";
-import type { Run } from "../../crds/generated/types.ts";
+import type { Run, RunStatus } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { jobOutcome } from "../job/outcome.ts";
@@ -8,6 +8,7 @@ import {
 	deadlineMs,
 	loadingMessage,
 	type RunAction,
+	tell,
 	transition,
 	without,
 } from "./transition.ts";
@@ -20,9 +21,17 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 	const outcome = jobOutcome(job, pods);
 	if (outcome.finished) {
 		const { result, at } = outcome;
-		return isExpired(result) && canBeRenewed(state, now)
-			? renew(run, now)
-			: record(run, result, at, attempts, now);
+		const code = result.outcome === "Failed" ? result.error.code : undefined;
+		if (code === "ManifestExpired" && hasTime(state, now))
+			return startOver(
+				run,
+				"The links to the objects have expired. Archive is making new ones.",
+				{},
+				now,
+			);
+		if (code === "TableIncomplete" && hasTime(state, now))
+			return loadWhole(run, now);
+		return record(run, result, at, attempts, now);
 	}
 	if (run.spec.cancel) return transition.cancel(run, { attempts }, now);
 	// A Job has no Pod for a while after it loses one or runs out of time. The status keeps what the last Pod waited for.
@@ -46,25 +55,35 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 			);
 }
 
-/** The links to the objects expire, and a Job may wait for a node or load for long. */
-function isExpired(result: JobResult): boolean {
-	return result.outcome === "Failed" && result.error.code === "ManifestExpired";
-}
-
-function canBeRenewed({ run, references }: RunState, now: number): boolean {
+function hasTime({ run, references }: RunState, now: number): boolean {
 	const { startTime } = run.status ?? {};
 	if (!references || !startTime || run.spec.cancel) return false;
 	return now < deadlineMs(references.pipeline, startTime);
 }
 
-/** Archive is asked again: it answers with the same objects and new links, for a new Job. */
-function renew(run: Run, now: number): RunAction[] {
+/** The table lacks days before those of the Run. Archive is asked for all days, once: any table takes those. */
+function loadWhole(run: Run, now: number): RunAction[] {
+	const table = run.status?.layout?.table;
+	const message = `Table "${table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
+	return [
+		...startOver(run, message, { extent: "Whole" }, now),
+		tell("Normal", "WholeWindow", message),
+	];
+}
+
+/** Archive is asked again, for a new Job: the links expire, and a Job may wait for a node or load for long. */
+function startOver(
+	run: Run,
+	message: string,
+	facts: RunStatus,
+	now: number,
+): RunAction[] {
 	return [
 		...transition.progress(
 			without(run, "attempts"),
 			"Preparing",
-			"The links to the objects have expired. Archive is making new ones.",
-			{ phase: "Pending" },
+			message,
+			{ phase: "Pending", ...facts },
 			now,
 		),
 		{ type: "removeJob" },

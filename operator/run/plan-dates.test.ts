@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Extent } from "../../contracts/manifest.ts";
 import {
 	addDays,
 	closedThrough,
@@ -25,6 +26,7 @@ type Inputs = {
 	layout?: typeof layout;
 	lastSuccess?: typeof success;
 	chosen?: { start: string; end: string };
+	full?: true;
 };
 
 function plan(inputs: Inputs) {
@@ -32,22 +34,27 @@ function plan(inputs: Inputs) {
 		pipelineOf(inputs.spec).spec,
 		inputs.layout ?? layout,
 		inputs.lastSuccess,
-		inputs.chosen,
+		{
+			...(inputs.chosen && { dates: inputs.chosen }),
+			...(inputs.full && { full: true }),
+		},
 		today,
 	);
 }
 
-test.each<[string, Inputs, [string, string]]>([
+test.each<[string, Inputs, [string, string], Extent?]>([
 	["the first Run loads all retained days", {}, ["2026-03-01", today]],
 	[
 		"the next Run begins at the first day that wasn't closed, less the overwrite period",
 		{ lastSuccess: success },
 		["2026-03-29", today],
+		"Rest",
 	],
 	[
 		"without an overwrite period, a Run begins at the first day that wasn't closed",
 		{ lastSuccess: success, spec: { overwritePeriodDays: 0 } },
 		["2026-03-30", today],
+		"Rest",
 	],
 	[
 		"columns in another order are the same layout",
@@ -58,6 +65,7 @@ test.each<[string, Inputs, [string, string]]>([
 			},
 		},
 		["2026-03-29", today],
+		"Rest",
 	],
 	[
 		"another Source fills the table from the start",
@@ -100,6 +108,7 @@ test.each<[string, Inputs, [string, string]]>([
 		"a range whose days are all closed leaves nothing to load",
 		{ lastSuccess: success, spec: { dateRange: { end: "2026-03-10" } } },
 		["2026-03-29", "2026-03-10"],
+		"Rest",
 	],
 	[
 		"chosen days are loaded alone",
@@ -108,14 +117,35 @@ test.each<[string, Inputs, [string, string]]>([
 			lastSuccess: success,
 		},
 		["2026-03-05", "2026-03-06"],
+		"Chosen",
 	],
 	[
 		"of chosen days only the retained ones are loaded",
 		{ chosen: { start: "2026-02-01", end: "2026-03-02" } },
 		["2026-03-01", "2026-03-02"],
+		"Chosen",
 	],
-])("%s", (_, inputs, [start, end]) => {
-	expect(plan(inputs)).toEqual({ start, end });
+	[
+		"a Run of the whole window loads all retained days again",
+		{ lastSuccess: success, full: true },
+		["2026-03-01", today],
+	],
+	[
+		"a Run of chosen days whose table lacks the others loads them all",
+		{ full: true, chosen: { start: "2026-03-05", end: "2026-03-06" } },
+		["2026-03-01", today],
+	],
+	[
+		"a Run of chosen days outside the range loads the days between, too",
+		{
+			full: true,
+			chosen: { start: "2026-03-05", end: "2026-03-06" },
+			spec: { dateRange: { start: "2026-03-15", end: "2026-03-20" } },
+		},
+		["2026-03-05", "2026-03-20"],
+	],
+])("%s", (_, inputs, [start, end], extent = "Whole") => {
+	expect(plan(inputs)).toEqual({ extent, start, end });
 });
 
 test.each<[string, Inputs, string]>([
@@ -151,7 +181,8 @@ test.each<[lastRun: string, thisRun: string, start: string]>([
 		};
 		const today = thisRun.slice(0, 10);
 		const { spec } = pipelineOf({ overwritePeriodDays: 0 });
-		expect(planDates(spec, layout, lastSuccess, undefined, today)).toEqual({
+		expect(planDates(spec, layout, lastSuccess, {}, today)).toEqual({
+			extent: "Rest",
 			start,
 			end: today,
 		});
@@ -163,7 +194,8 @@ test.each(Array.from({ length: 31 }, (_, days) => days))(
 	(overwritePeriodDays) => {
 		const { spec } = pipelineOf({ overwritePeriodDays });
 		const start = addDays("2026-03-30", -overwritePeriodDays);
-		expect(planDates(spec, layout, success, undefined, today)).toEqual({
+		expect(planDates(spec, layout, success, {}, today)).toEqual({
+			extent: start > "2026-03-01" ? "Rest" : "Whole",
 			start: start < "2026-03-01" ? "2026-03-01" : start,
 			end: today,
 		});
@@ -174,8 +206,8 @@ test("a range that begins in the future has no days yet", () => {
 	const { spec } = pipelineOf({
 		dateRange: { start: "2026-04-05", end: "Today" },
 	});
-	const plan = planDates(spec, layout, undefined, undefined, today);
-	expect(plan).toEqual({ start: "2026-04-05", end: today });
+	const plan = planDates(spec, layout, undefined, {}, today);
+	expect(plan).toEqual({ extent: "Whole", start: "2026-04-05", end: today });
 	if ("problem" in plan) throw new Error("It is no problem.");
 	expect(datesBetween(plan.start, plan.end)).toEqual([]);
 });
@@ -197,7 +229,9 @@ test("days count from the last Run that succeeded, not from a failed Run after i
 	});
 	const pipeline = pipelineOf({ overwritePeriodDays: 0 });
 	const { lastSuccess } = runHistory(pipeline, [fail, good]);
-	expect(
-		planDates(pipeline.spec, layout, lastSuccess, undefined, today),
-	).toEqual({ start: "2026-03-25", end: today });
+	expect(planDates(pipeline.spec, layout, lastSuccess, {}, today)).toEqual({
+		extent: "Rest",
+		start: "2026-03-25",
+		end: today,
+	});
 });

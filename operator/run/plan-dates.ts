@@ -1,48 +1,55 @@
 import { retainedDays } from "../../contracts/ledger.ts";
+import type { AskedDates } from "../../contracts/manifest.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
 import type {
 	Layout,
 	PipelineLastSuccess,
 	PipelineSpec,
 	RunDates,
+	RunSpec,
 } from "../../crds/generated/types.ts";
 
-export interface DatePlan {
-	/** First and last date to ask archive for; archive begins at the first event's date. None if start is after end. */
-	start: UtcDate;
-	end: UtcDate;
-}
+/** The dates to ask archive for; archive begins at the first event's date. None if start is after end. */
+export type DatePlan = Required<AskedDates>;
 
 export type DateProblem = { code: string; message: string };
 
 /**
  * The days that a Run loads. FullReload: the whole window. Incremental: from the first date that wasn't closed at the
  * snapshot of the last successful Run, less the overwrite period; the whole window if there was no such Run or the layout
- * has changed.
- * @param chosen The Run's `spec.dates`.
+ * has changed or `full` says so.
+ * @param asked What the Run asks for. `full` together with `dates`: the table turned out to lack the days around them.
  */
 export function planDates(
 	{ dateRange, overwritePeriodDays }: PipelineSpec,
 	layout: Layout,
 	lastSuccess: PipelineLastSuccess | undefined,
-	chosen: RunDates | undefined,
+	{ dates, full }: Pick<RunSpec, "dates" | "full">,
 	today: UtcDate,
 ): DatePlan | { problem: DateProblem } {
 	const retainedFrom = addDays(today, -retainedDays);
-	if (chosen) return planChosen(chosen, layout, retainedFrom, today);
+	const chosen = dates && planChosen(dates, layout, retainedFrom, today);
+	if (chosen && (!full || "problem" in chosen)) return chosen;
 
-	const starts = [retainedFrom];
-	if (dateRange.start) starts.push(dateRange.start);
-	if (
-		layout.strategy === "Incremental" &&
-		lastSuccess &&
-		isSameLayout(lastSuccess.layout, layout)
-	)
-		starts.push(addDays(lastSuccess.closedThrough, 1 - overwritePeriodDays));
-	return {
-		start: latest(starts),
+	const whole: DatePlan = {
+		extent: "Whole",
+		start: latest([retainedFrom, dateRange.start ?? retainedFrom]),
 		end: dateRange.end === "Today" ? today : earliest([dateRange.end, today]),
 	};
+	if (chosen)
+		return {
+			...whole,
+			start: earliest([whole.start, chosen.start]),
+			end: latest([whole.end, chosen.end]),
+		};
+	const canContinue =
+		!full &&
+		layout.strategy === "Incremental" &&
+		lastSuccess &&
+		isSameLayout(lastSuccess.layout, layout);
+	if (!canContinue) return whole;
+	const start = addDays(lastSuccess.closedThrough, 1 - overwritePeriodDays);
+	return start > whole.start ? { ...whole, extent: "Rest", start } : whole;
 }
 
 function planChosen(
@@ -59,7 +66,8 @@ function planChosen(
 					"Without the column Date, a Run replaces the whole table, so it can't load spec.dates alone. Create a Run without spec.dates, or add Date to the Pipeline's spec.table.columns.",
 			},
 		};
-	const plan = {
+	const plan: DatePlan = {
+		extent: "Chosen",
 		start: latest([start, retainedFrom]),
 		end: earliest([end, today]),
 	};

@@ -181,6 +181,14 @@ describe("starting a run", () => {
 		expect((await get(`/v1/runs/${body.name}`, "runner")).body).toEqual(body);
 	});
 
+	test("loads the whole window if it is asked to", async () => {
+		const { body } = await post("/v1/pipelines/orders/run", "runner", {
+			full: true,
+		});
+		const run = await admin.get<Run>(runKind, body.name, shop);
+		expect(run?.spec).toEqual({ pipelineRef: { name: "orders" }, full: true });
+	});
+
 	test("needs no body, whatever content type is named", async () => {
 		expect((await post("/v1/pipelines/orders/run", "editor")).status).toBe(202);
 		const response = await fetch(`${api.url}/v1/pipelines/orders/run`, {

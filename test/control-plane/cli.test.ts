@@ -67,11 +67,12 @@ test("kubectl runs it as a plugin", async () => {
 const completionTime = "2026-01-02T00:00:00Z";
 
 test("--wait follows a run to its end", async () => {
-	const waiting = tidemill("pipelines", "run", "orders", "--wait");
+	const waiting = tidemill("pipelines", "run", "orders", "--wait", "--full");
 	const name = await vi.waitFor(
 		async () => {
-			const { items } = await admin.list(runKind, { namespace: account });
+			const { items } = await admin.list<Run>(runKind, { namespace: account });
 			expect(items).toHaveLength(1);
+			expect(items[0]!.spec.full).toBe(true);
 			return items[0]!.metadata.name;
 		},
 		{ timeout: 120_000 },
@@ -181,6 +182,11 @@ test.each([
 	[["pipelines", "run"], 2, "<pipeline> is missing"],
 	[["pipelines", "run", "none"], 1, 'there is no pipeline "none"'],
 	[["pipelines", "run", "orders", "--from", "x"], 2, "must be used together"],
+	[
+		["pipelines", "run", "orders", "--from", "x", "--to", "y", "--full"],
+		2,
+		"--full can't be used with --from and --to",
+	],
 	[["events", "send", "none", "--data", "{}"], 1, 'there is no source "none"'],
 	[["events", "send", "shop"], 2, "either --data or --file"],
 	[["tokens", "create", "x", "--role", "admin"], 2, "must be one of viewer"],

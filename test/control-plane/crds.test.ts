@@ -119,6 +119,11 @@ describe("what a Run was made for can't change", () => {
 			"spec.dates: Invalid value: dates can't change; create another Run",
 		],
 		[
+			"that it loads a part",
+			{ dates: null, full: true },
+			"spec.full: Invalid value: full can't change; create another Run",
+		],
+		[
 			"that it is cancelled",
 			{ cancel: false },
 			"spec.cancel: Invalid value: a cancelled Run can't be resumed; create another Run",

@@ -103,6 +103,28 @@ test("a question asked again for the same Run gets the same manifest, whatever c
 	expect((await ask(archive)).manifest.dates[0]!.rows).toBe(2);
 });
 
+test("a Run that turns out to need the whole window gets it once, with the events that came since", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([
+		newEvent("1", { sourceKey, receivedAtMs: receivedAtMs - dayMs }),
+	]);
+	const part = questionOf(archive, { extent: "Rest", start: today });
+	expect((await ask(archive, part)).manifest.dates[0]!.date).toBe(today);
+	await archive.publish([newEvent("2", { sourceKey, receivedAtMs })]);
+	const { run } = part;
+	const whole = { ...questionOf(archive), run, extent: "Whole" };
+	const { answer, manifest } = await ask(archive, whole);
+	expect(answer.extent).toBe("Whole");
+	expect(manifest.asked).toEqual({ extent: "Whole" });
+	const rows = manifest.dates.map((date) => date.rows);
+	expect(rows.slice(0, 2)).toEqual([1, 1]);
+	expect((await ask(archive, whole)).manifest).toEqual(manifest);
+	// Which the operator asks only if it has forgotten.
+	expect((await ask(archive, part)).manifest).toEqual(manifest);
+});
+
 test("questions for one Run at the same moment get one manifest", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await Promise.all([archive.start(), archive.start()]);

@@ -275,7 +275,7 @@ test("what BigQuery stumbles over is asked again; a job that failed by chance ge
 	expect(
 		double.jobs.all().map(({ jobReference }) => jobReference.jobId),
 	).toEqual(
-		[1, 2].map((attempt) => `tidemill_${days.run}_20260301_${attempt}`),
+		[1, 2].map((attempt) => `tidemill_${days.run}_whole_20260301_${attempt}`),
 	);
 });
 

@@ -139,7 +139,7 @@ test.each(matrix)(
 		const run = async (today: UtcDate, lastSuccess?: PipelineLastSuccess) => {
 			const { overwritePeriodDays } = expected;
 			const { spec } = pipelineOf({ overwritePeriodDays });
-			const plan = planDates(spec, layout, lastSuccess, undefined, today);
+			const plan = planDates(spec, layout, lastSuccess, {}, today);
 			if ("problem" in plan) throw new Error(plan.problem.message);
 			const question = { run: randomUUID(), account, sourceKey, ...plan };
 			const answer = await archive.ask(question);

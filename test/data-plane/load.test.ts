@@ -44,9 +44,9 @@ test("the first load makes a typed table; a second one gives the same table", as
 		["body", "VARCHAR"],
 		["date", "DATE"],
 	]);
-	expect(await rows("select comment from duckdb_tables()")).toEqual([
-		["Events of shop"],
-	]);
+	expect(
+		await rows("select split_part(comment, chr(10), 1) from duckdb_tables()"),
+	).toEqual([["Events of shop"]]);
 	const table = await rows("select * from orders order by all");
 	expect(table).toHaveLength(9);
 	expect(table[0]?.slice(2)).toEqual(['{"tag":"a","index":0}', "2026-03-01"]);

@@ -8,13 +8,13 @@ import type { ManifestObjects } from "./manifest-objects.ts";
 export interface SignedManifest {
 	manifest: Manifest;
 	key: string;
-	/** How often its links were signed, at least 1. */
+	/** Which of the Run's manifests it is, from 1. */
 	signing: number;
 }
 
 /**
  * The manifests of Runs. What a Run loads is decided once, for all its attempts. When the links are about to expire, a
- * further object holds new links to the same events.
+ * further object holds new links to the same events. Only a Run that needs the whole window gets other events, once.
  */
 export class ManifestStore {
 	readonly #store: ObjectStore;
@@ -38,9 +38,9 @@ export class ManifestStore {
 		}
 	}
 
-	/** Writes a Run's first manifest, or returns the one that another archiver wrote first. */
-	create(manifest: Manifest): Promise<SignedManifest> {
-		return this.#write(manifest, 1);
+	/** Writes a Run's manifest after `former`, or returns the one that another archiver wrote first. */
+	create(manifest: Manifest, former?: SignedManifest): Promise<SignedManifest> {
+		return this.#write(manifest, (former?.signing ?? 0) + 1);
 	}
 
 	/** The same events with links that live until then. Throws like {@link ManifestObjects.renew}. */

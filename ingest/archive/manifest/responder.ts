@@ -1,5 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
+	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
 } from "../../../contracts/manifest.ts";
@@ -70,6 +71,7 @@ export class ManifestResponder {
 			url: await store.presign(key, Math.floor(leftMs / 1000)),
 			snapshotTime,
 			closedThrough: manifest.closedThrough,
+			extent: manifest.asked.extent,
 			...(firstEventDate !== undefined && { firstEventDate }),
 			...(first && last && { dates: { start: first.date, end: last.date } }),
 			expiresAt,
@@ -81,8 +83,11 @@ export class ManifestResponder {
 		request: ManifestRequest,
 		stopping: AbortSignal,
 	): Promise<SignedManifest> {
-		const existing = await this.#manifests.newest(request.run);
-		const signed = existing ?? (await this.#make(request, stopping));
+		const newest = await this.#manifests.newest(request.run);
+		const isEnough =
+			request.extent !== "Whole" || newest?.manifest.asked.extent === "Whole";
+		const existing = isEnough ? newest : undefined;
+		const signed = existing ?? (await this.#make(request, newest, stopping));
 		if (this.#options.tombstones.has(request))
 			throw new RequestFailure(
 				"SourceDeleted",
@@ -103,11 +108,12 @@ export class ManifestResponder {
 
 	async #make(
 		request: ManifestRequest,
+		former: SignedManifest | undefined,
 		stopping: AbortSignal,
 	): Promise<SignedManifest> {
 		const { connection, shard } = this.#options;
 		const snapshotTime = await flushAll(connection, shard, stopping);
-		const { run, account, sourceKey } = request;
+		const { run, account, sourceKey, extent, start, end } = request;
 		const source = shard.index.source(account, sourceKey);
 		const dates = manifestDates(
 			request,
@@ -115,7 +121,7 @@ export class ManifestResponder {
 			utcDate(Date.parse(snapshotTime)),
 		);
 		const expiresAt = Date.now() + (await this.#linkLifeMs());
-		return this.#manifests.create({
+		const manifest: Manifest = {
 			version: 1,
 			run,
 			account,
@@ -124,6 +130,11 @@ export class ManifestResponder {
 			closedThrough: closedThrough(Date.parse(snapshotTime)),
 			...(source && { firstEventDate: source.firstEventDate }),
 			expiresAt: new Date(expiresAt).toISOString(),
+			asked: {
+				extent,
+				...(start !== undefined && { start }),
+				...(end !== undefined && { end }),
+			},
 			dates: await mapConcurrently(dates, datesAtOnce, (date) =>
 				this.#objects.ofDate(
 					{ account, sourceKey, date },
@@ -131,7 +142,8 @@ export class ManifestResponder {
 					expirySeconds,
 				),
 			),
-		});
+		};
+		return this.#manifests.create(manifest, former);
 	}
 
 	async #linkLifeMs(): Promise<number> {

@@ -5,6 +5,7 @@ const good = {
 	run: "0b6f0b5e-1111-4222-8333-444455556666",
 	account: "shop",
 	sourceKey: "ffeeddccbbaa99887766554433221100",
+	extent: "Rest",
 	start: "2026-03-01",
 	renew: true,
 };
@@ -21,6 +22,8 @@ test.each([
 	[{ ...good, sourceKey: "" }, "sourceKey"],
 	[{ ...good, start: "yesterday" }, 'start is "yesterday"'],
 	[{ ...good, end: 5 }, "end is 5"],
+	[{ ...good, extent: undefined }, "extent is undefined"],
+	[{ ...good, extent: "All" }, 'extent is "All"'],
 ])("%j is refused", (request, reason) => {
 	const text = typeof request === "string" ? request : JSON.stringify(request);
 	expect(() => readManifestRequest(text)).toThrow(reason);

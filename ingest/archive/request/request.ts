@@ -1,5 +1,5 @@
 import type { DeletionRequest } from "../../../contracts/deletion.ts";
-import type { ManifestRequest } from "../../../contracts/manifest.ts";
+import type { Extent, ManifestRequest } from "../../../contracts/manifest.ts";
 import { RequestFailure } from "./errors.ts";
 
 // The fields of a request become parts of object keys, so their form is checked. Each function throws RequestFailure
@@ -14,6 +14,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 	return {
 		run: request.field("run", /^[0-9A-Za-z-]{1,64}$/),
 		...sourceIn(request),
+		extent: request.field("extent", /^(Whole|Rest|Chosen)$/) as Extent,
 		...date("start"),
 		...date("end"),
 		...(request.isTrue("renew") && { renew: true }),

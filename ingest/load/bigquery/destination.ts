@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BigQueryInput, LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import type { Destination } from "../destination/destination.ts";
@@ -40,19 +41,14 @@ export class BigQueryDestination implements Destination {
 
 	async load(
 		input: LoadInput,
+		manifest: Manifest,
 		days: LoadDay[],
-		snapshotMs: number,
 	): Promise<void> {
 		await withFailures(`load table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
 			const existing = await this.#dataset.findTable(input.table.name);
-			const plan = planBigQuery(input, days, existing);
-			const load = new TableLoad(
-				this.#dataset,
-				input,
-				snapshotMs,
-				this.#context,
-			);
+			const plan = planBigQuery(input, manifest, days, existing);
+			const load = new TableLoad(this.#dataset, input, manifest, this.#context);
 			await load.carryOut(plan);
 		});
 	}

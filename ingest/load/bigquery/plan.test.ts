@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import type { Table } from "./api.ts";
 import { jobIdOf, planBigQuery } from "./plan.ts";
+import { labelsOf } from "./table-labels.ts";
 
 const columns: TableColumn[] = [
 	{ name: "event_id", from: "EventID" },
@@ -62,7 +64,7 @@ const { timePartitioning: _, ...unpartitioned } = tableWith({
 });
 
 test("one load job replaces each day's partition; an empty day's partition is deleted", () => {
-	expect(planBigQuery(input(), days, tableWith())).toEqual({
+	expect(planBigQuery(input(), manifestOf(), days, tableWith())).toEqual({
 		table: "Keep",
 		days: [
 			{
@@ -78,14 +80,14 @@ test("one load job replaces each day's partition; an empty day's partition is de
 });
 
 test("a new table has no partition to delete", () => {
-	expect(planBigQuery(input(), days, undefined)).toMatchObject({
+	expect(planBigQuery(input(), manifestOf(), days, undefined)).toMatchObject({
 		table: "Create",
 		emptyDays: [],
 	});
 });
 
 test("a full reload is one load into a staging table named by the Run", () => {
-	expect(planBigQuery(full, days, unpartitioned)).toEqual({
+	expect(planBigQuery(full, manifestOf(), days, unpartitioned)).toEqual({
 		table: "Keep",
 		days: [],
 		emptyDays: [],
@@ -134,8 +136,12 @@ test.each<[string, Partial<Table>, string]>([
 	"%s is incompatible, and is replaced only if it may be rebuilt",
 	(_, changes, words) => {
 		const table = tableWith(changes);
-		expect(() => planBigQuery(input(), days, table)).toThrow(words);
-		expect(planBigQuery(input({ rebuild: true }), days, table)).toMatchObject({
+		expect(() => planBigQuery(input(), manifestOf(), days, table)).toThrow(
+			words,
+		);
+		expect(
+			planBigQuery(input({ rebuild: true }), manifestOf(), days, table),
+		).toMatchObject({
 			table: "Replace",
 			emptyDays: [],
 		});
@@ -144,11 +150,44 @@ test.each<[string, Partial<Table>, string]>([
 
 test("a full reload never undoes partitioning", () => {
 	const partitioned = { ...unpartitioned, timePartitioning: { type: "DAY" } };
-	expect(() => planBigQuery(full, days, partitioned)).toThrow(
+	expect(() => planBigQuery(full, manifestOf(), days, partitioned)).toThrow(
 		"it is partitioned",
 	);
 });
 
 test("the same work always has the same job id", () => {
-	expect(jobIdOf("u-1", "20260301", 2)).toBe("tidemill_u-1_20260301_2");
+	expect(jobIdOf(manifestOf({ run: "u-1" }), "20260301", 2)).toBe(
+		"tidemill_u-1_whole_20260301_2",
+	);
+});
+
+const rest = manifestOf({
+	asked: { extent: "Rest", start: "2026-03-01" },
+});
+const labels = labelsOf({
+	run: "earlier",
+	snapshotMs: 0,
+	holds: { sourceKey: rest.sourceKey, through: "2026-02-28" },
+});
+const partitioning = { timePartitioning: { type: "MONTH", field: "date" } };
+const lessColumns = {
+	schema: { fields: tableWith().schema!.fields!.slice(0, 2) },
+};
+
+test.each<[string, Table | undefined]>([
+	["was dropped", undefined],
+	["was made by somebody else", tableWith()],
+	["would have to be rebuilt", tableWith({ labels, ...partitioning })],
+	["lacks a column", tableWith({ labels, ...lessColumns })],
+])("a table that %s is not loaded with a part of its days", (_, existing) => {
+	const rebuild = input({ rebuild: true });
+	expect(() => planBigQuery(rebuild, rest, days, existing)).toThrow(
+		"Table orders has not been loaded completely from this Source",
+	);
+});
+
+test("a complete table is loaded with the rest of its days", () => {
+	expect(
+		planBigQuery(input(), rest, days, tableWith({ labels })),
+	).toMatchObject({ table: "Keep", days: [{ date: "2026-03-01" }] });
 });

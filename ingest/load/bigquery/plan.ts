@@ -1,11 +1,14 @@
 import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
-import { incompatibility } from "../destination/incompatibility.ts";
+import { incompatibility, newColumns } from "../destination/incompatibility.ts";
+import { missingDays } from "../destination/table-mark.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import type { Table } from "./api.ts";
 import { partitionOf } from "./partition-decorator.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
+import { markOf } from "./table-labels.ts";
 
 /** The data of one load job. A repeated Run finds the job by its name. */
 export interface PlannedLoad {
@@ -37,10 +40,12 @@ export interface BigQueryPlan {
 /**
  * Decides how the days get into the table.
  * @param existing undefined when there is no table.
- * Throws {@link JobFailure} TableIncompatible if the table is incompatible and must not be rebuilt.
+ * Throws {@link JobFailure} TableIncompatible if the table is incompatible and must not be rebuilt, TableIncomplete if it
+ * would lack days afterwards.
  */
 export function planBigQuery(
 	input: LoadInput,
+	manifest: Manifest,
 	days: LoadDay[],
 	existing: Table | undefined,
 ): BigQueryPlan {
@@ -56,6 +61,12 @@ export function planBigQuery(
 		: reason === undefined
 			? "Keep"
 			: "Replace";
+	const missing = missingDays(
+		table === "Keep" ? completeMark(existing!, input) : undefined,
+		manifest,
+	);
+	if (missing !== undefined)
+		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
 	if (input.strategy === "FullReload")
 		return { table, days: [], emptyDays: [], staging: staged(input, days) };
 	return {
@@ -80,8 +91,19 @@ export function planBigQuery(
 }
 
 /** Deterministic, so that a repeated Run finds its jobs. BigQuery never accepts a job id twice. */
-export function jobIdOf(runUid: string, name: string, attempt: number): string {
-	return `tidemill_${runUid}_${name}_${attempt}`;
+export function jobIdOf(
+	{ run, asked }: Manifest,
+	name: string,
+	attempt: number,
+): string {
+	// A Run that has begun with a part and goes on with the whole window loads other rows.
+	return `tidemill_${run}_${asked.extent.toLowerCase()}_${name}_${attempt}`;
+}
+
+/** Without a mark, since the days that the table holds lack the values of a new column. */
+function completeMark(existing: Table, { table }: LoadInput) {
+	const added = newColumns(existingColumns(existing), table.columns);
+	return added.length > 0 ? undefined : markOf(existing);
 }
 
 function staged({ run, table }: LoadInput, days: LoadDay[]): PlannedTable {

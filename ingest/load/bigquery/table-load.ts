@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import { type LoadProgress, progressOf } from "../../job/progress.ts";
+import { markAfter, markDuring, ownershipOf } from "../destination/table-mark.ts";
 import type { Job, Table } from "./api.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
@@ -17,13 +20,7 @@ import {
 	type PlannedTable,
 } from "./plan.ts";
 import { fieldsOf } from "./schema.ts";
-import {
-	label,
-	ownerLabels,
-	ownershipOf,
-	type TableOwner,
-	tableDigest,
-} from "./table-owner.ts";
+import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and a day's file on disk. */
 const parallelDays = 4;
@@ -32,25 +29,24 @@ const parallelDays = 4;
 export class TableLoad {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
-	readonly #owner: TableOwner;
+	readonly #manifest: Manifest;
 	readonly #context: JobContext;
 
-	/** @param snapshotMs time of the manifest's snapshot, in milliseconds since the epoch. */
 	constructor(
 		dataset: BigQueryDataset,
 		input: LoadInput,
-		snapshotMs: number,
+		manifest: Manifest,
 		context: JobContext,
 	) {
 		this.#dataset = dataset;
 		this.#input = input;
-		this.#owner = { runUid: input.run.uid, snapshotMs };
+		this.#manifest = manifest;
 		this.#context = context;
 	}
 
 	async carryOut(plan: BigQueryPlan): Promise<void> {
 		const { name } = this.#input.table;
-		if (plan.table !== "Create") await this.#take();
+		if (plan.table !== "Create") await this.#mark(markDuring);
 		await this.#endPredecessors();
 		if (plan.table === "Replace") await this.#dataset.deleteTable(name);
 		if (plan.table !== "Keep") await this.#createTable();
@@ -59,20 +55,23 @@ export class TableLoad {
 		try {
 			if (plan.staging) await this.#replaceTable(plan.staging, files);
 			else await this.#replaceDays(plan, files);
+			await this.#mark(markAfter);
 		} finally {
 			files.close();
 			await rm(directory, { recursive: true, force: true });
 		}
 	}
 
-	/** Labels the table as this Run's, unless a Run with a later snapshot owns it. */
-	async #take(): Promise<void> {
+	/** Marks the table as this Run's, unless a Run with a later snapshot owns it. */
+	async #mark(next: typeof markDuring): Promise<void> {
 		for (;;) {
 			const table = await this.#ourTable();
-			if (ownershipOf(table, this.#owner) === "ours") return;
-			const labels = ownerLabels(this.#owner);
+			const before = markOf(table);
+			const mark = next(before, this.#manifest);
+			if (isDeepStrictEqual(mark, before)) return;
+			const changes = { labels: labelsOf(mark) };
 			const { name } = this.#input.table;
-			if (await this.#dataset.patchTable(name, { labels }, table.etag)) return;
+			if (await this.#dataset.patchTable(name, changes, table.etag)) return;
 		}
 	}
 
@@ -88,10 +87,11 @@ export class TableLoad {
 				"BigQueryUnavailable",
 				`Table ${name} was deleted during the load`,
 			);
-		if (ownershipOf(table, this.#owner) === "theirs")
+		const mark = markOf(table);
+		if (ownershipOf(mark, this.#manifest) === "theirs")
 			throw new JobFailure(
 				"Superseded",
-				`Table ${name} has the data of Run uid ${table.labels?.[label.run]}, whose snapshot is later`,
+				`Table ${name} has the data of Run uid ${mark!.run}, whose snapshot is later`,
 			);
 		return table;
 	}
@@ -101,7 +101,7 @@ export class TableLoad {
 		const jobs = (await this.#dataset.unfinishedJobs()).filter(
 			({ configuration: { labels = {} } }) =>
 				labels[label.table] === this.#jobLabels()[label.table] &&
-				labels[label.run] !== this.#owner.runUid,
+				labels[label.run] !== this.#manifest.run,
 		);
 		for (const { jobReference } of jobs) {
 			const { jobId } = jobReference;
@@ -120,13 +120,18 @@ export class TableLoad {
 		const date = columns.find(({ from }) => from === "Date")?.name;
 		await this.#dataset.createTable(name, {
 			description,
-			labels: ownerLabels(this.#owner),
+			labels: this.#labels(),
 			schema: { fields: fieldsOf(columns) },
 			...(date !== undefined && {
 				timePartitioning: { type: "DAY", field: date },
 			}),
 		});
-		await this.#take();
+		await this.#mark(markDuring);
+	}
+
+	/** A table's while the load writes to it. */
+	#labels() {
+		return labelsOf(markDuring(undefined, this.#manifest));
 	}
 
 	async #replaceDays(
@@ -158,7 +163,7 @@ export class TableLoad {
 	): Promise<void> {
 		this.#logProgress(progressOf(staging.days, 0));
 		const { name, columns, description } = this.#input.table;
-		const labels = ownerLabels(this.#owner);
+		const labels = this.#labels();
 		const { creationTime } = await this.#dataset.createTable(staging.table, {
 			description: `Staging table of a Run that loads ${name}`,
 			labels,
@@ -234,7 +239,7 @@ export class TableLoad {
 	): Promise<Job> {
 		return completeJob(
 			{ find: (jobId) => this.#dataset.findJob(jobId), start },
-			(attempt) => jobIdOf(this.#owner.runUid, name, attempt),
+			(attempt) => jobIdOf(this.#manifest, name, attempt),
 			tableCreatedMs,
 			this.#context.signal,
 		);

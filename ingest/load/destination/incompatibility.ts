@@ -42,3 +42,12 @@ export function incompatibility(
 	const other = existing.find(({ name }) => !wanted.has(name.toLowerCase()));
 	return other && `a full reload would drop its column "${other.name}"`;
 }
+
+/** The columns that an existing table doesn't have yet. */
+export function newColumns<Column extends { name: string }>(
+	existing: ExistingColumn[],
+	columns: Column[],
+): Column[] {
+	const present = new Set(existing.map(({ name }) => name.toLowerCase()));
+	return columns.filter(({ name }) => !present.has(name.toLowerCase()));
+}

@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { DuckDBInput, LoadInput } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import type { Destination } from "../destination/destination.ts";
-import type { ExistingColumn } from "../destination/incompatibility.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { withDestinationFile } from "./destination-file.ts";
-import { planLoad } from "./plan.ts";
+import { type ExistingTable, planLoad } from "./plan.ts";
+import { readComment } from "./table-comment.ts";
 import { carryOut } from "./transaction.ts";
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
@@ -24,14 +25,17 @@ export class DuckDBDestination implements Destination {
 		this.#context = context;
 	}
 
-	async load(input: LoadInput, days: LoadDay[]): Promise<void> {
+	async load(
+		input: LoadInput,
+		manifest: Manifest,
+		days: LoadDay[],
+	): Promise<void> {
 		await withDestinationFile(this.#input, this.#context, async (session) => {
-			const existing = await existingColumns(input.table.name, session);
-			await carryOut(
-				planLoad(input, days, existing),
-				session,
-				this.#context.log,
-			);
+			const planned = async () => {
+				const existing = await existingTable(input.table.name, session);
+				return planLoad(input, manifest, days, existing);
+			};
+			await carryOut(planned, session, this.#context.log);
 		});
 	}
 
@@ -60,14 +64,20 @@ export class DuckDBDestination implements Destination {
 	}
 }
 
-async function existingColumns(
+async function existingTable(
 	table: string,
 	session: Session,
-): Promise<ExistingColumn[] | undefined> {
+): Promise<ExistingTable | undefined> {
 	const columns = await session.rows<{ name: string; type: string }>(
 		`SELECT column_name AS name, data_type AS type FROM information_schema.columns` +
 			` WHERE table_catalog = current_database() AND table_schema = current_schema()` +
 			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY ordinal_position`,
 	);
-	return columns.length > 0 ? columns : undefined;
+	if (columns.length === 0) return undefined;
+	// A view has none here.
+	const [found] = await session.rows<{ comment: string | null }>(
+		`SELECT comment FROM duckdb_tables() WHERE database_name = current_database()` +
+			` AND schema_name = current_schema() AND lower(table_name) = lower(${quoteText(table)})`,
+	);
+	return { columns, comment: readComment(found?.comment ?? "") };
 }

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
+import type { ExistingColumn } from "../destination/incompatibility.ts";
+import type { TableMark } from "../destination/table-mark.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { planLoad } from "./plan.ts";
 
@@ -42,15 +45,30 @@ function withColumns(
 	return input({ strategy, table: { ...input().table, columns } });
 }
 
-function steps(
-	...parameters: Parameters<typeof planLoad>
-): (string | undefined)[] {
-	return planLoad(...parameters).steps.map((step) =>
-		["do", "date", "rows"]
-			.map((key) => (step as Record<string, unknown>)[key])
-			.filter((value) => value !== undefined)
-			.join(" "),
-	);
+function plan(
+	input: LoadInput,
+	days: LoadDay[],
+	existing: ExistingColumn[] | undefined,
+	mark?: TableMark,
+	manifest = manifestOf(),
+) {
+	const table = existing && {
+		columns: existing,
+		comment: { words: "theirs", ...(mark && { mark }) },
+	};
+	return planLoad(input, manifest, days, table);
+}
+
+/** Without the comment, which every load writes. */
+function steps(...parameters: Parameters<typeof plan>): string[] {
+	return plan(...parameters)
+		.steps.filter((step) => step.do !== "Comment")
+		.map((step) =>
+			["do", "date", "rows"]
+				.map((key) => (step as Record<string, unknown>)[key])
+				.filter((value) => value !== undefined)
+				.join(" "),
+		);
 }
 
 test("the first load creates the table", () => {
@@ -75,7 +93,7 @@ test("a later load replaces exactly the manifest's days, empty ones too", () => 
 });
 
 test("one statement inserts all objects", () => {
-	const { steps } = planLoad(input(), days, fitting);
+	const { steps } = plan(input(), days, fitting);
 	expect(steps.find((step) => step.do === "Insert")).toMatchObject({
 		days: [{ date: "2026-03-01", rows: 3 }],
 		files: ["/s/a", "/s/b"],
@@ -98,7 +116,7 @@ test("a Source without events gets an empty table", () => {
 
 test("a newly captured header becomes a new column", () => {
 	const header = { name: "header_x_a", from: { header: "x-a" } };
-	const { steps } = planLoad(withColumns([...columns, header]), days, fitting);
+	const { steps } = plan(withColumns([...columns, header]), days, fitting);
 	expect(steps[0]).toEqual({ do: "AddColumns", columns: [header] });
 });
 
@@ -139,10 +157,10 @@ test.each([
 		'it has no column "event_id"',
 	],
 ])("a table %s is not loaded into", (_, existing, words) => {
-	expect(() => planLoad(input(), days, existing)).toThrow(
+	expect(() => plan(input(), days, existing)).toThrow(
 		`Table orders is incompatible: `,
 	);
-	expect(() => planLoad(input(), days, existing)).toThrow(words);
+	expect(() => plan(input(), days, existing)).toThrow(words);
 	expect(steps(input({ rebuild: true }), days, existing)).toEqual([
 		"ReplaceTable",
 		"Insert",
@@ -153,7 +171,7 @@ test.each([
 
 test("a full reload never drops a column that it doesn't load", () => {
 	const full = withColumns(columns.slice(0, 2), "FullReload");
-	expect(() => planLoad(full, days, fitting)).toThrow(
+	expect(() => plan(full, days, fitting)).toThrow(
 		'a full reload would drop its column "date"',
 	);
 });
@@ -162,4 +180,56 @@ test("a compatible table is not rebuilt, even where that is allowed", () => {
 	expect(steps(input({ rebuild: true }), days, fitting)[0]).toBe(
 		"DeleteDay 2026-03-01",
 	);
+});
+
+const rest = manifestOf({
+	asked: { extent: "Rest", start: "2026-03-01" },
+});
+const complete: TableMark = {
+	run: "earlier",
+	snapshotMs: 0,
+	holds: { sourceKey: rest.sourceKey, through: "2026-02-28" },
+};
+
+test.each<[string, ExistingColumn[] | undefined, TableMark | undefined]>([
+	["was dropped", undefined, undefined],
+	["was made by somebody else", fitting, undefined],
+	["would have to be rebuilt", fitting.slice(0, 2), complete],
+	["lacks a column for older days", fitting.slice(0, 3), complete],
+])(
+	"a table that %s is not loaded with a part of its days",
+	(_, existing, mark) => {
+		const header = { name: "header_x_a", from: { header: "x-a" } };
+		const columnsNow = existing === fitting ? columns : [...columns, header];
+		const rebuild = { ...withColumns(columnsNow), rebuild: true };
+		expect(() => plan(rebuild, days, existing, mark, rest)).toThrow(
+			"Table orders has not been loaded completely from this Source",
+		);
+	},
+);
+
+test("a complete table is loaded with the rest of its days", () => {
+	expect(steps(input(), days, fitting, complete, rest)[0]).toBe(
+		"DeleteDay 2026-03-01",
+	);
+});
+
+test("a load that slept until a later Run had ended changes nothing", () => {
+	const later = {
+		run: "later",
+		snapshotMs: Date.parse("2026-03-11T00:00:00Z"),
+	};
+	expect(() => plan(input(), days, fitting, later)).toThrow(
+		"Table orders has the data of Run uid later, whose snapshot is later",
+	);
+});
+
+test.each([
+	["a new table has the Pipeline's words", undefined, "from p\ntidemill: {"],
+	["people's words stay", fitting, "theirs\ntidemill: {"],
+])("%s beside the mark", (_, existing, text) => {
+	const { steps } = plan(input(), days, existing);
+	expect(steps.find((step) => step.do === "Comment")).toMatchObject({
+		text: expect.stringContaining(text),
+	});
 });

@@ -6,11 +6,10 @@ test("names and texts are quoted, whatever they contain", () => {
 		statements('a"; DROP TABLE b; --', {
 			do: "CreateTable",
 			columns: [{ name: 'x"y', from: { header: "x-y" } }],
-			description: "it's",
 		}),
-	).toEqual([
-		'CREATE TABLE "a""; DROP TABLE b; --" ("x""y" VARCHAR)',
-		`COMMENT ON TABLE "a""; DROP TABLE b; --" IS 'it''s'`,
+	).toEqual(['CREATE TABLE "a""; DROP TABLE b; --" ("x""y" VARCHAR)']);
+	expect(statements("t", { do: "Comment", text: "it's" })).toEqual([
+		`COMMENT ON TABLE "t" IS 'it''s'`,
 	]);
 });
 

@@ -11,15 +11,11 @@ export function statements(
 	const name = quoteName(table);
 	switch (step.do) {
 		case "CreateTable":
-			return [
-				`CREATE TABLE ${name} (${definitions(step.columns)})`,
-				comment(name, step.description),
-			];
+			return [`CREATE TABLE ${name} (${definitions(step.columns)})`];
 		case "ReplaceTable":
-			return [
-				`CREATE OR REPLACE TABLE ${name} (${definitions(step.columns)})`,
-				comment(name, step.description),
-			];
+			return [`CREATE OR REPLACE TABLE ${name} (${definitions(step.columns)})`];
+		case "Comment":
+			return [`COMMENT ON TABLE ${name} IS ${quoteText(step.text)}`];
 		case "AddColumns":
 			return step.columns.map(
 				(column) => `ALTER TABLE ${name} ADD COLUMN ${definition(column)}`,
@@ -60,8 +56,4 @@ function definitions(columns: TableColumn[]): string {
 function definition(column: TableColumn): string {
 	const { name, type } = columnSql(column);
 	return `${quoteName(name)} ${type}`;
-}
-
-function comment(name: string, description: string): string {
-	return `COMMENT ON TABLE ${name} IS ${quoteText(description)}`;
 }

@@ -6,15 +6,16 @@ import type { LoadPlan, LoadStep } from "./plan.ts";
 import { rowCount, statements } from "./statements.ts";
 
 /**
- * Carries out a plan in one transaction, which commits only if the table then has exactly the planned rows.
- * Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows differ.
+ * Plans and carries out a load in one transaction, so that the plan rests on the table that it changes. Commits only if the
+ * table then has exactly the planned rows. Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows differ.
  */
 export async function carryOut(
-	plan: LoadPlan,
+	planned: () => Promise<LoadPlan>,
 	session: Session,
 	log: Logger,
 ): Promise<void> {
 	await session.transaction(async () => {
+		const plan = await planned();
 		for (const step of plan.steps) {
 			if (step.do === "CheckRows") await checkRows(plan.table, step, session);
 			else if (step.do === "Insert")

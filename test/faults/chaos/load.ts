@@ -67,7 +67,12 @@ export async function manifestURL(
 	{ account, sourceKey }: Route,
 	run: string = randomUUID(),
 ): Promise<string> {
-	const question: ManifestRequest = { run, account, sourceKey };
+	const question: ManifestRequest = {
+		run,
+		account,
+		sourceKey,
+		extent: "Whole",
+	};
 	let url = "";
 	await eventually("table", async () => {
 		const reply = await admin.request(

@@ -10,12 +10,13 @@ import { utcDate } from "../../../contracts/utc-date.ts";
 export function answerManifests(archive: NatsConnection): void {
 	archive.subscribe(manifestSubject(0), {
 		callback: (_, message) => {
-			const { run } = message.json<ManifestRequest>();
+			const { run, extent } = message.json<ManifestRequest>();
 			const nowMs = Date.now();
 			const answer: ManifestAnswer = {
 				ok: true,
 				url: `http://127.0.0.1/runs/${run}.json`,
 				snapshotTime: new Date(nowMs).toISOString(),
+				extent,
 				closedThrough: utcDate(nowMs - 86_400_000),
 				expiresAt: new Date(nowMs + 3_600_000).toISOString(),
 			};

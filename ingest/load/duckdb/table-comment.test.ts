@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { readComment, writeComment } from "./table-comment.ts";
+
+const mark = {
+	run: "u",
+	snapshotMs: 200,
+	holds: { sourceKey: "f".repeat(32), through: "2026-03-01" },
+};
+
+test.each(["Events of shop", "", "two\nlines", "\ntidemill: once"])(
+	"the words %j and the mark are read back",
+	(words) => {
+		expect(readComment(writeComment(words, mark))).toEqual({ words, mark });
+	},
+);
+
+test.each(["ours", "", "a\ntidemill: {oops"])(
+	"a comment %j that people wrote is no mark",
+	(comment) => {
+		expect(readComment(comment).mark).toBeUndefined();
+	},
+);
