@@ -34,7 +34,7 @@ export function createInformers(
 		labelSelector: `${label.managedBy}=${managedByTidemill[label.managedBy]}`,
 	};
 	return {
-		sources: follow<Source>(sourceKind),
+		sources: withSourceLookups(follow<Source>(sourceKind)),
 		destinations: withDestinationLookups(follow<Destination>(destinationKind)),
 		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
 		runs: withRunLookups(follow<Run>(runKind)),
@@ -60,6 +60,15 @@ export function createInformers(
 export function secretNamesOf({ spec }: Destination): string[] {
 	const name = spec.bigQuery?.credentials?.secretRef.name;
 	return name === undefined ? [] : [name];
+}
+
+function withSourceLookups(sources: Informer<Source>) {
+	return Object.assign(sources, {
+		/** Those whose status has the source key: one, unless somebody copied its Secret. */
+		withKey: byName(sources, ({ status }) =>
+			status?.sourceKey === undefined ? [] : [status.sourceKey],
+		),
+	});
 }
 
 function withDestinationLookups(destinations: Informer<Destination>) {

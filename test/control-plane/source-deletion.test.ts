@@ -1,7 +1,12 @@
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bucket } from "../../contracts/nats.ts";
-import { type Run, runKind, sourceKind } from "../../crds/generated/types.ts";
+import {
+	pipelineKind,
+	type Run,
+	runKind,
+	sourceKind,
+} from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { createLog } from "../../service/log.ts";
@@ -198,7 +203,7 @@ test("changing to Retain ends the wait, and the events stay", async () => {
 	expect(await scene.objectsOf(sourceKey)).toHaveLength(1);
 });
 
-test("a Run that loads the events is waited for by name", async () => {
+test("a Run that loads the events is waited for by name, whatever its Pipeline refers to by now", async () => {
 	const stop = new AbortController();
 	onTestFinished(() => stop.abort());
 	void runInstantNode(
@@ -238,6 +243,14 @@ spec: { pipelineRef: { name: load } }`,
 	await vi.waitFor(
 		async () => expect((await getRun())?.status?.phase).toBe("Running"),
 		soon,
+	);
+	// The Job goes on with what it began with.
+	await scene.operator.client.patch(
+		pipelineKind,
+		"load",
+		account,
+		{ spec: { sourceRef: { name: "kept" } } },
+		"merge",
 	);
 	const source = await scene.deletedAndSays("loaded", "DeletionWaitsForRun");
 	expect(readyOf(source)?.message).toContain('"load-1"');

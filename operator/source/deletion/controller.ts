@@ -47,15 +47,16 @@ export function createSourceDeletionController(
 		},
 		{ log, workers: 4 },
 	);
-	const keysOf = (source: Source | undefined) =>
-		source && isOurs(source) ? [keyOf(source)] : [];
+	const keysOf = (source: Source) => (isOurs(source) ? [keyOf(source)] : []);
 	// A deletion raises the generation. Not on status changes, which this loop makes.
 	loop.watch(informers.sources, keysOf, specChanged);
-	loop.watch(informers.runs, ({ metadata: { namespace }, spec }) => {
-		const pipeline = informers.pipelines.get(namespace!, spec.pipelineRef.name);
-		return pipeline
-			? keysOf(informers.sources.get(namespace!, pipeline.spec.sourceRef.name))
-			: [];
+	loop.watch(informers.runs, ({ metadata, status }) => {
+		const sourceKey = status?.layout?.sourceKey;
+		return sourceKey === undefined
+			? []
+			: informers.sources
+					.withKey(metadata.namespace!, sourceKey)
+					.flatMap(keysOf);
 	});
 	return loop;
 }

@@ -3,6 +3,7 @@ import type { OperatorContext } from "../../reconcile/context.ts";
 import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import { readSecret } from "../../reconcile/secret-ref.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "../webhook/keys.ts";
+import { loadingRuns } from "./loading-runs.ts";
 
 /** All that the deletion of one Source rests on. */
 export interface DeletionState {
@@ -38,22 +39,12 @@ export async function readDeletion(
 		source,
 		keys,
 		// Only the Source that a key belongs to has it in its status.
-		hasRival: informers.sources
-			.list(namespace)
-			.some(
-				({ metadata, status }) =>
-					metadata.uid !== uid &&
-					sourceKey !== undefined &&
-					status?.sourceKey === sourceKey,
-			),
-		runs: informers.pipelines
-			.ofSource(namespace!, name)
-			.flatMap(({ metadata }) =>
-				informers.runs.ofPipeline(namespace!, metadata.name),
-			)
-			.filter(({ status }) => status?.phase === "Running")
-			.map(({ metadata }) => metadata.name)
-			.sort(),
+		hasRival:
+			sourceKey !== undefined &&
+			informers.sources
+				.withKey(namespace!, sourceKey)
+				.some(({ metadata }) => metadata.uid !== uid),
+		runs: loadingRuns(informers.runs.open(namespace!), sourceKey),
 		statusWrittenMs,
 	};
 }
