@@ -39,6 +39,11 @@ export function isOver(job: Job): boolean {
 	return endOf(job) !== undefined;
 }
 
+/** A Pod without processes. */
+export function isGone({ status }: Pod): boolean {
+	return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
 function endOf({ status }: Job): JobCondition | undefined {
 	return status?.conditions?.find(
 		({ type, status }) =>

@@ -14,10 +14,11 @@ import { label, managedByTidemill } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { KubeClient, Scope } from "../../kube/client/client.ts";
-import { kinds } from "../../kube/kinds.ts";
+import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { Informer } from "../../kube/watch/informer.ts";
 import type { Logger } from "../../service/log.ts";
+import { isGone, isOver } from "../job/outcome.ts";
 
 export type Informers = ReturnType<typeof createInformers>;
 
@@ -49,8 +50,8 @@ export function createInformers(
 		/** The metadata of all: their labels say which of them Destinations may use. */
 		volumeClaims: follow(kinds.persistentVolumeClaim, { metadataOnly: true }),
 		serviceAccounts: follow(kinds.serviceAccount, { metadataOnly: true }),
-		jobs: follow(kinds.job, ours),
-		pods: follow(kinds.pod, ours),
+		jobs: withJobLookups(follow(kinds.job, ours)),
+		pods: withPodLookups(follow(kinds.pod, ours)),
 	};
 }
 
@@ -103,6 +104,26 @@ function withRunLookups(runs: Informer<Run>) {
 		ofPipeline: byName(runs, ({ spec }) => [spec.pipelineRef.name]),
 		/** The Runs of a namespace that haven't ended. */
 		open: runs.index((run) => (hasEnded(run) ? [] : [run.metadata.namespace!])),
+	});
+}
+
+function withJobLookups(jobs: Informer<Job>) {
+	return Object.assign(jobs, {
+		/** The Jobs of a namespace that aren't over. */
+		open: jobs.index((job) => (isOver(job) ? [] : [job.metadata.namespace!])),
+	});
+}
+
+function withPodLookups(pods: Informer<Pod>) {
+	return Object.assign(pods, {
+		/** The Pods that the Job with this uid controls. */
+		ofJob: pods.index(({ metadata }) =>
+			(metadata.ownerReferences ?? [])
+				.filter(({ controller }) => controller)
+				.map(({ uid }) => uid),
+		),
+		/** The Pods of a namespace that still have processes, or will. */
+		open: pods.index((pod) => (isGone(pod) ? [] : [pod.metadata.namespace!])),
 	});
 }
 

@@ -7,12 +7,12 @@ import {
 	specChanged,
 } from "../../kube/reconcile/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
-import { isOver } from "../job/outcome.ts";
+import { isGone, isOver } from "../job/outcome.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
-import { isGone, readRun, warehouseOfRun } from "./state.ts";
+import { readRun, warehouseOfRun } from "./state.ts";
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(

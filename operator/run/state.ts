@@ -91,16 +91,13 @@ async function podsOf(
 	job: Job,
 ): Promise<Pod[]> {
 	const { name, namespace, uid } = job.metadata;
+	if (!isOver(job)) return informers.pods.ofJob(uid!);
 	// The Pods have the result, and memory may know the end of the Job before theirs.
-	const pods = isOver(job)
-		? (
-				await client.list(kinds.pod, {
-					namespace,
-					labelSelector: `${label.run}=${name}`,
-				})
-			).items
-		: informers.pods.list(namespace);
-	return pods.filter((pod) => isControlledBy(pod, uid));
+	const { items } = await client.list(kinds.pod, {
+		namespace,
+		labelSelector: `${label.run}=${name}`,
+	});
+	return items.filter((pod) => isControlledBy(pod, uid));
 }
 
 /** Undefined if the Run's Pipeline doesn't exist or is being deleted. */
@@ -161,20 +158,15 @@ function writersIn(
 	own: Job | undefined,
 ): Writer[] {
 	const jobs = informers.jobs
-		.list(namespace)
-		.filter((job) => job.metadata.uid !== own?.metadata.uid && !isOver(job));
+		.open(namespace)
+		.filter((job) => job.metadata.uid !== own?.metadata.uid);
 	const pods = informers.pods
-		.list(namespace)
-		.filter((pod) => !isControlledBy(pod, own?.metadata.uid) && !isGone(pod));
+		.open(namespace)
+		.filter((pod) => !isControlledBy(pod, own?.metadata.uid));
 	return [...jobs, ...pods].flatMap(({ metadata: { labels = {} } }) => {
 		const warehouseLabel = labels[label.warehouse];
 		return warehouseLabel === undefined
 			? []
 			: [{ run: labels[label.run] ?? "", warehouseLabel }];
 	});
-}
-
-/** A Pod without processes. */
-export function isGone({ status }: Pod): boolean {
-	return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
