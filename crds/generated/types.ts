@@ -207,7 +207,7 @@ export interface PipelineSchedule {
 	updateTime?: string;
 	/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. */
 	interval?: string;
-	/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs only the first time. */
+	/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 	cron?: string;
 	/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
 	timeZone: string;

@@ -8,7 +8,12 @@ import type {
 } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import type { Reason } from "../reconcile/reasons.ts";
-import { instantOfWallTime, isTimeZone, wallTimeAt } from "./wall-clock.ts";
+import {
+	goesBackMs,
+	instantsOfWallTime,
+	isTimeZone,
+	wallTimeAt,
+} from "./wall-clock.ts";
 
 /** When a Pipeline runs. A slot is an instant on a whole minute. Instants are in milliseconds since the epoch. */
 export interface Schedule {
@@ -179,15 +184,33 @@ function dailyCron(updateTime: string): string {
 	return `${minute} ${hour} * * *`;
 }
 
+/**
+ * As cron(8) of Debian and cronie do: when the clocks go back, a fixed hour runs once, in its first occurrence, and an hour
+ * of `*` or `*` with a step runs in both.
+ */
 function byCron(cron: string, timeZone: string): Schedule {
+	const isEveryHour = /^\S+\s+[*?](\/\d+)?\s/.test(cron);
+	/** The first slot after the instant, if each wall time counts in one occurrence alone. */
+	const nextOf = (
+		occurrence: "first" | "last",
+		afterMs: number,
+		afterWallMs: number,
+	) => {
+		const walls = wallSlots(cron, afterWallMs);
+		// Skipped wall times map to one instant, and others to an occurrence that may be past.
+		for (;;) {
+			const wallMs = walls.next().getTime();
+			const slot = instantsOfWallTime(wallMs, timeZone)[occurrence];
+			if (slot > afterMs) return slot;
+		}
+	};
 	return {
 		next: (afterMs) => {
-			const walls = wallSlots(cron, wallTimeAt(afterMs, timeZone));
-			// A repeated wall time maps to its first occurrence, and skipped wall times map to one instant: skip what is past.
-			for (;;) {
-				const slot = instantOfWallTime(walls.next().getTime(), timeZone);
-				if (slot > afterMs) return slot;
-			}
+			const wallMs = wallTimeAt(afterMs, timeZone);
+			const first = nextOf("first", afterMs, wallMs);
+			if (!isEveryHour) return first;
+			const fromMs = wallMs - goesBackMs(afterMs, timeZone);
+			return Math.min(first, nextOf("last", afterMs, fromMs));
 		},
 	};
 }

@@ -30,19 +30,24 @@ export function wallTimeAt(instantMs: number, timeZone: string): number {
 }
 
 /**
- * The first instant at which clocks show this wall time. A wall time that the clocks skip becomes the first instant after
- * the gap; one that occurs twice becomes its first occurrence.
+ * The instants at which clocks show this wall time for the first and the last time. They differ if the clocks go back over
+ * it. A wall time that the clocks skip becomes the first instant after the gap.
  */
-export function instantOfWallTime(wallMs: number, timeZone: string): number {
+export function instantsOfWallTime(
+	wallMs: number,
+	timeZone: string,
+): { first: number; last: number } {
 	const offsetAt = (instantMs: number) =>
 		wallTimeAt(instantMs, timeZone) - instantMs;
 	// No time zone changes its clocks twice in two days.
 	const before = offsetAt(wallMs - dayMs);
 	const after = offsetAt(wallMs + dayMs);
 	const early = wallMs - before;
-	if (offsetAt(early) === before) return early;
 	const late = wallMs - after;
-	if (offsetAt(late) === after) return late;
+	const isLate = offsetAt(late) === after;
+	if (offsetAt(early) === before)
+		return { first: early, last: isLate ? late : early };
+	if (isLate) return { first: late, last: late };
 	// The clocks skip this wall time. They jump between the two instants.
 	let [low, high] = [late, early];
 	while (high - low > 1) {
@@ -50,7 +55,14 @@ export function instantOfWallTime(wallMs: number, timeZone: string): number {
 		if (offsetAt(middle) === before) low = middle;
 		else high = middle;
 	}
-	return high;
+	return { first: high, last: high };
+}
+
+/** By how much the clocks go back within a day after the instant; 0 if they don't. */
+export function goesBackMs(instantMs: number, timeZone: string): number {
+	const offsetAt = (instantMs: number) =>
+		wallTimeAt(instantMs, timeZone) - instantMs;
+	return Math.max(0, offsetAt(instantMs) - offsetAt(instantMs + dayMs));
 }
 
 const dayMs = 86_400_000;

@@ -4,7 +4,7 @@ import { parseSchedule } from "./schedule.ts";
 /*
  * Checks every clock change of many time zones over many years. A scan of all minutes around the change, which reads only
  * the wall clock, gives the expected slots: a wall time that does not exist runs at the first instant after the gap, and one
- * that occurs twice runs once.
+ * that occurs twice runs once, but in both with an hour of `*` or `*` with a step.
  */
 
 const zones = [
@@ -25,6 +25,8 @@ const dayMs = 86_400_000;
 /** Fields of a cron expression that matter within a day: minutes and hours that match. */
 const crons: [string, (hour: number, minute: number) => boolean][] = [
 	["*/20 * * * *", (_, minute) => minute % 20 === 0],
+	["0 * * * *", (_, minute) => minute === 0],
+	["10,40 */2 * * *", (hour, minute) => hour % 2 === 0 && minute % 30 === 10],
 	["30 2 * * *", (hour, minute) => hour === 2 && minute === 30],
 	["0 0 * * *", (hour, minute) => hour === 0 && minute === 0],
 	["15,45 0-3 * * *", (hour, minute) => hour < 4 && minute % 30 === 15],
@@ -42,7 +44,10 @@ test.each(zones)(
 			const untilMs = changeMs + 4 * 60 * minuteMs;
 			const walls = scan(clock, fromMs - dayMs / 4, untilMs);
 			for (const [cron, matches] of crons) {
-				const expected = naiveSlots(walls, matches).filter((ms) => ms > fromMs);
+				const repeats = cron.split(" ")[1]!.startsWith("*");
+				const expected = naiveSlots(walls, matches, repeats).filter(
+					(ms) => ms > fromMs,
+				);
 				expect({ cron, slots: slotsOf(cron, zone, fromMs, untilMs) }).toEqual({
 					cron,
 					slots: expected.map(iso),
@@ -58,10 +63,14 @@ interface WallMinute {
 	wallMs: number;
 }
 
-/** A minute is a slot when clocks show a time that matches for the first time, or have just skipped one that does. */
+/**
+ * A minute is a slot when clocks show a time that matches, for the first time unless it `repeats`, or have just skipped one
+ * that does.
+ */
 function naiveSlots(
 	walls: WallMinute[],
 	matches: (hour: number, minute: number) => boolean,
+	repeats: boolean,
 ): number[] {
 	const matchesWall = (wallMs: number) => {
 		const wall = new Date(wallMs);
@@ -73,7 +82,8 @@ function naiveSlots(
 		for (let ms = latestMs + minuteMs; ms <= wallMs; ms += minuteMs)
 			news.push(ms);
 		latestMs = Math.max(latestMs, wallMs);
-		return news.some(matchesWall) ? [instantMs] : [];
+		const isSlot = news.some(matchesWall) || (repeats && matchesWall(wallMs));
+		return isSlot ? [instantMs] : [];
 	});
 }
 
