@@ -104,17 +104,24 @@ test("a load replaces its days, empties empty ones, and touches no other", async
 	).toEqual([["2026-03-01"]]);
 });
 
-test("a full reload replaces the table whole, by a copy, and leaves no staging table", async () => {
+test("a full reload replaces the table whole, by a copy, and leaves no staging table and none of its expiration", async () => {
 	const fixture = await bigQueryFixture();
 	const { manifest, load, rows, double } = fixture;
 	const days = { ...day("2026-03-01", 3, "a"), ...day("2026-03-02", 2, "a") };
 	const first = await load(await manifest(days), full);
 	expect(first.exitCode, first.log).toBe(0);
+	expect(ordersOf(fixture)).not.toHaveProperty("expirationTime");
 	await rows("insert into shop.orders by name select 'marker' as event_id");
+	const expirationTime = String(Date.now() + 3_600_000);
+	const { tableReference } = ordersOf(fixture)!;
+	double.warehouse.patchTable(tableReference, { expirationTime }, undefined);
 	expect((await load(await manifest(days), full)).exitCode).toBe(0);
 	expect(await rows("select count(*)::int from shop.orders")).toEqual([[5]]);
 	expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
-	expect(ordersOf(fixture)).toMatchObject({ description: "Events of shop" });
+	expect(ordersOf(fixture)).toMatchObject({
+		description: "Events of shop",
+		expirationTime,
+	});
 	expect(ordersOf(fixture)).not.toHaveProperty("timePartitioning");
 });
 

@@ -128,6 +128,12 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 			expect(exitCode, log).toBe(0);
 			expect(await rowsOf("whole")).toEqual(ids("2026-03-01", 3, "e"));
 		}
+		// Of the staging table.
+		const { expirationTime } = await ask<{ expirationTime?: string }>(
+			"GET",
+			`${base}/tables/whole`,
+		);
+		expect(expirationTime).toBeUndefined();
 	}, 300_000);
 
 	test("another location is told as such", async () => {

@@ -25,7 +25,8 @@ export interface Table {
 	etag?: string;
 	/** Milliseconds since the epoch. */
 	creationTime?: string;
-	expirationTime?: string;
+	/** Milliseconds since the epoch. In a change, null: the table no longer expires. */
+	expirationTime?: string | null;
 	description?: string;
 	labels?: Record<string, string>;
 	schema?: { fields?: Field[] };

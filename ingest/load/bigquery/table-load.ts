@@ -7,7 +7,11 @@ import { dayMs } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import { type LoadProgress, progressOf } from "../../job/progress.ts";
-import { markAfter, markDuring, ownershipOf } from "../destination/table-mark.ts";
+import {
+	markAfter,
+	markDuring,
+	ownershipOf,
+} from "../destination/table-mark.ts";
 import type { Job, Table } from "./api.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
@@ -46,14 +50,16 @@ export class TableLoad {
 
 	async carryOut(plan: BigQueryPlan): Promise<void> {
 		const { name } = this.#input.table;
-		if (plan.table !== "Create") await this.#mark(markDuring);
+		const found =
+			plan.table === "Create" ? undefined : await this.#mark(markDuring);
 		await this.#endPredecessors();
 		if (plan.table === "Replace") await this.#dataset.deleteTable(name);
-		if (plan.table !== "Keep") await this.#createTable();
+		const table =
+			found && plan.table === "Keep" ? found : await this.#createTable();
 		const directory = await mkdtemp(join(this.#context.scratch, "bigquery-"));
 		const files = await ParquetFiles.open(directory, this.#context.signal);
 		try {
-			if (plan.staging) await this.#replaceTable(plan.staging, files);
+			if (plan.staging) await this.#replaceTable(plan.staging, table, files);
 			else await this.#replaceDays(plan, files);
 			await this.#mark(markAfter);
 		} finally {
@@ -62,16 +68,17 @@ export class TableLoad {
 		}
 	}
 
-	/** Marks the table as this Run's, unless a Run with a later snapshot owns it. */
-	async #mark(next: typeof markDuring): Promise<void> {
+	/** Marks the table as this Run's, unless a Run with a later snapshot owns it. Returns it as it was before. */
+	async #mark(next: typeof markDuring): Promise<Table> {
 		for (;;) {
 			const table = await this.#ourTable();
 			const before = markOf(table);
 			const mark = next(before, this.#manifest);
-			if (isDeepStrictEqual(mark, before)) return;
+			if (isDeepStrictEqual(mark, before)) return table;
 			const changes = { labels: labelsOf(mark) };
 			const { name } = this.#input.table;
-			if (await this.#dataset.patchTable(name, changes, table.etag)) return;
+			if (await this.#dataset.patchTable(name, changes, table.etag))
+				return table;
 		}
 	}
 
@@ -115,10 +122,10 @@ export class TableLoad {
 			);
 	}
 
-	async #createTable(): Promise<void> {
+	async #createTable(): Promise<Table> {
 		const { name, columns, description } = this.#input.table;
 		const date = columns.find(({ from }) => from === "Date")?.name;
-		await this.#dataset.createTable(name, {
+		const table = await this.#dataset.createTable(name, {
 			description,
 			labels: this.#labels(),
 			schema: { fields: fieldsOf(columns) },
@@ -127,6 +134,7 @@ export class TableLoad {
 			}),
 		});
 		await this.#mark(markDuring);
+		return table;
 	}
 
 	/** A table's while the load writes to it. */
@@ -159,6 +167,7 @@ export class TableLoad {
 
 	async #replaceTable(
 		staging: PlannedTable,
+		former: Table,
 		files: ParquetFiles,
 	): Promise<void> {
 		this.#logProgress(progressOf(staging.days, 0));
@@ -187,8 +196,10 @@ export class TableLoad {
 				},
 			}),
 		);
-		// The copy may have brought the staging table's description and labels.
-		await this.#dataset.patchTable(name, { description, labels });
+		// BigQuery's pages don't say what the copy brings along. With the staging table's expiration, the table would vanish.
+		const expirationTime = ownExpiration(former);
+		const changes = { description, labels, expirationTime };
+		await this.#dataset.patchTable(name, changes);
 		await this.#dataset.deleteTable(staging.table);
 		this.#logProgress(progressOf(staging.days, rows));
 	}
@@ -253,6 +264,12 @@ export class TableLoad {
 			[label.table]: tableDigest(dataset, table.name),
 		};
 	}
+}
+
+/** A load that was interrupted may have left the staging table's expiration on the table. */
+function ownExpiration(table: Table): string | null {
+	const mark = markOf(table);
+	return mark && !mark.holds ? null : (table.expirationTime ?? null);
 }
 
 /** Runs all tasks, some at a time. After the first error it starts no more, and waits for those that are running. */

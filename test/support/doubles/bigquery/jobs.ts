@@ -239,6 +239,17 @@ export class Jobs {
 			`CREATE OR REPLACE TABLE ${this.#warehouse.sqlName(destinationTable)} AS FROM ${this.#warehouse.sqlName(sourceTable)}`,
 		);
 		this.#warehouse.setFields(destinationTable, source.schema?.fields ?? []);
+		// BigQuery's pages don't say which of these a copy brings along, so the double brings all.
+		const { description, labels, expirationTime = null } = source;
+		this.#warehouse.patchTable(
+			destinationTable,
+			{
+				...(description !== undefined && { description }),
+				...(labels && { labels }),
+				expirationTime,
+			},
+			undefined,
+		);
 	}
 }
 

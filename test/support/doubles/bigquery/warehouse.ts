@@ -144,9 +144,10 @@ export class Warehouse {
 		requireKnown(changes, patchable, "table");
 		requireLabels(changes.labels);
 		const labels = { ...table.labels, ...changes.labels };
+		const { expirationTime, ...rest } = { ...table, ...changes };
 		this.#tables.set(idOf(reference), {
-			...table,
-			...changes,
+			...rest,
+			...(expirationTime != null && { expirationTime }),
 			...(Object.keys(labels).length > 0 && { labels }),
 			etag: this.#nextEtag(),
 		});
