@@ -59,6 +59,8 @@ export async function main(): Promise<number> {
 			if (!stopping.aborted) throw error;
 		},
 	);
+	// Thrown below, once the API listens.
+	connecting.catch(() => {});
 	const api = createApi({
 		clientFor: tokenClients(cluster, {
 			userAgent: "tidemill-api",

@@ -5,11 +5,14 @@ import { expect, test } from "vitest";
 const program = join(import.meta.dirname, "tidemill.ts");
 
 function tidemill(...args: string[]) {
-	const options = { encoding: "utf8" } as const;
+	return tidemillWith({}, ...args);
+}
+
+function tidemillWith(env: Record<string, string>, ...args: string[]) {
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
 		[program, ...args],
-		options,
+		{ encoding: "utf8", env: { ...process.env, ...env } },
 	);
 	return { status, stdout, stderr };
 }
@@ -38,3 +41,31 @@ test.each(["unknown", "toString", "Processes"])(
 		});
 	},
 );
+
+test.each(["receive", "api"])(
+	"a wrong setting ends %s at once, even if it is read when the server already listens",
+	(role) => {
+		const { status, stderr } = tidemillWith(
+			{
+				NATS_URL: "tls://u:s3cret@h:1,nats://u:s3cret@h:2",
+				RECEIVE_PORT: "0",
+				API_PORT: "0",
+				KUBERNETES_SERVICE_HOST: "127.0.0.1",
+				KUBECONFIG: "",
+			},
+			role,
+		);
+		expect(stderr).toContain("NATS_URL has servers with nats:// and");
+		expect(stderr).not.toContain("s3cret");
+		expect(status).toBe(2);
+	},
+);
+
+test("no command runs with the verification of certificates switched off", () => {
+	const { status, stderr } = tidemillWith(
+		{ NODE_TLS_REJECT_UNAUTHORIZED: "0" },
+		"check",
+	);
+	expect(stderr).toContain('NODE_TLS_REJECT_UNAUTHORIZED is "0"');
+	expect(status).toBe(2);
+});

@@ -87,12 +87,22 @@ async function run([name, ...args]: string[]): Promise<number> {
 		return 2;
 	}
 	try {
+		requireVerification();
 		return await (await command.load()).main(args);
 	} catch (error) {
 		if (!(error instanceof SettingError)) throw error;
 		process.stderr.write(`tidemill ${name}: ${error.message}\n`);
-		return 2;
+		// At once: a server that already listens would keep the process alive.
+		process.exit(2);
 	}
+}
+
+/** Node's variable would switch off every verification, in each part of the process. */
+function requireVerification(): void {
+	if (process.env.NODE_TLS_REJECT_UNAUTHORIZED !== "0") return;
+	throw new SettingError(
+		'NODE_TLS_REJECT_UNAUTHORIZED is "0", so no certificate would be verified. Unset it, and name private authorities in NATS_CA_FILE, S3_CA_FILE or the kubeconfig.',
+	);
 }
 
 async function usage(): Promise<string> {

@@ -19,8 +19,7 @@ export function chooseCluster(options: {
 		options.kubeconfig ||
 		process.env.KUBECONFIG ||
 		join(homedir(), ".kube", "config");
-	const config = loadKubeConfig(path);
-	if (options.context) config.setCurrentContext(options.context);
+	const config = loadKubeConfig(path, options.context);
 	const context = config.getContextObject(config.getCurrentContext());
 	return {
 		client: KubeClient.fromConfig(config, { userAgent: "tidemill" }),

@@ -80,6 +80,8 @@ async function post(
 	try {
 		return await fetch(url, {
 			method: "POST",
+			// It would send the event elsewhere, perhaps in clear text.
+			redirect: "error",
 			headers: {
 				"content-type": "application/json",
 				...(token && { authorization: `Bearer ${token}` }),

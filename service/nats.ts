@@ -7,11 +7,12 @@ import {
 	type NodeConnectionOptions,
 } from "@nats-io/transport-node";
 import type { Logger } from "./log.ts";
+import { readNatsAddress } from "./nats-address.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Connects to `NATS_URL` (`nats://user:password@host:port`, several separated by commas). Waits for a server that isn't up
- * yet, and reconnects for as long as the process lives. When the signal ends the wait, its reason is thrown.
+ * Connects to `NATS_URL`. Waits for a server that isn't up yet, and reconnects for as long as the process lives. When the signal
+ * ends the wait, its reason is thrown. Throws SettingError.
  */
 export async function connectNats(
 	settings: Settings,
@@ -19,18 +20,9 @@ export async function connectNats(
 	log: Logger,
 	signal?: AbortSignal,
 ): Promise<NatsConnection> {
-	const urls = settings
-		.text("NATS_URL")
-		.split(",")
-		.map((url) => new URL(url.trim()));
-	const { username, password } = urls[0]!;
 	const options: NodeConnectionOptions = {
+		...readNatsAddress(settings),
 		name: `tidemill-${role}`,
-		servers: urls.map((url) => url.host),
-		...(username && {
-			user: decodeURIComponent(username),
-			pass: decodeURIComponent(password),
-		}),
 		// The role's own inbox, which no other user may listen to.
 		inboxPrefix: `_INBOX_${role}`,
 		maxReconnectAttempts: -1,

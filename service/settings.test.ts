@@ -24,5 +24,6 @@ test("a URL loses its trailing slash", () => {
 	expect(new Settings({ URL: "http://h:1/x/" }).url("URL")).toBe(
 		"http://h:1/x",
 	);
-	expect(() => new Settings({ URL: "h" }).url("URL")).toThrow("URL");
+	for (const URL of ["h", "h:1", "ftp://h", "https:h"])
+		expect(() => new Settings({ URL }).url("URL")).toThrow("URL of HTTP");
 });

@@ -38,12 +38,12 @@ export class Settings {
 		return value;
 	}
 
-	/** An absolute URL, without its trailing slash. */
+	/** A URL of HTTP, without its trailing slash. Clients speak plain HTTP to any scheme but https. */
 	url(name: string, fallback?: string): string {
 		const text = this.text(name, fallback);
-		if (!URL.canParse(text))
+		if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
 			throw new SettingError(
-				`${name} is not a URL. It must look like https://host:port.`,
+				`${name} is not a URL of HTTP. It must look like https://host:port.`,
 			);
 		return text.replace(/\/+$/, "");
 	}

@@ -18,7 +18,7 @@ export function readAuthorities(
 	if (file === undefined) return undefined;
 	const refuse = (fault: string) =>
 		new SettingError(
-			`${name} is "${file}", ${fault}. It must name a file of at most ${maxBytes / 1024} KiB with the PEM certificates of the authorities to trust beside the public ones.`,
+			`${name} is "${file}", ${fault}. It must name a file of at most ${maxBytes / 1024} KiB with the PEM certificates of the authorities to trust.`,
 		);
 	let pem: string;
 	try {

@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { loadCluster } from "./cluster.ts";
+import { loadKubeConfig } from "./kube-config.ts";
 
 let directory: string;
 
@@ -82,6 +84,12 @@ test.each([
 	["no address", clusterAt("{ server: here }"), "no usable current cluster"],
 	["tokens in clear text", clusterAt("{ server: http://a }"), "in clear text"],
 	[
+		"tokens in clear text, even without verification",
+		clusterAt("{ server: http://a, insecure-skip-tls-verify: true }"),
+		"in clear text",
+	],
+	["a scheme but https", clusterAt("{ server: ftp://a }"), "in clear text"],
+	[
 		"a proxy that isn't HTTP",
 		clusterAt("{ server: https://a, proxy-url: socks5://p:1080 }"),
 		"the proxy-url socks5://p:1080, which is not an HTTP proxy",
@@ -104,15 +112,46 @@ test("a missing kubeconfig is refused", () => {
 	);
 });
 
-test("insecure-skip-tls-verify allows an apiserver without TLS", async () => {
+test("insecure-skip-tls-verify counts, and is warned of", async () => {
 	const path = await kubeconfig(
-		clusterAt("{ server: http://a, insecure-skip-tls-verify: true }"),
+		clusterAt("{ server: https://a, insecure-skip-tls-verify: true }"),
 	);
-	expect(loadCluster(path)).toMatchObject({
-		server: "http://a",
-		skipTLSVerify: true,
-	});
+	const warned = once(process, "warning");
+	expect(loadCluster(path).skipTLSVerify).toBe(true);
+	const [{ message }] = (await warned) as [Error];
+	expect(message).toContain(`${path} sets insecure-skip-tls-verify`);
 });
+
+test.each([
+	["a token", "HTTP://a", "{ token: s3cret }", "in clear text"],
+	[
+		"a password",
+		"http://a",
+		"{ username: u, password: s3cret }",
+		"in clear text",
+	],
+	["a scheme but https", "ftp://a", "{ token: s3cret }", "in clear text"],
+	["no credentials", "http://a", "{}", undefined],
+])(
+	"without TLS a user with %s is refused unless nothing could be read",
+	async (_, server, user, fault) => {
+		const path = await kubeconfig(`
+current-context: other
+contexts:
+- { name: other, context: { cluster: b, user: u } }
+- { name: c, context: { cluster: a, user: u } }
+clusters:
+- { name: a, cluster: { server: "${server}", proxy-url: http://p, insecure-skip-tls-verify: true } }
+- { name: b, cluster: { server: https://b } }
+users: [{ name: u, user: ${user} }]
+`);
+		expect(loadKubeConfig(path).getCurrentCluster()?.name).toBe("b");
+		const load = () => loadKubeConfig(path, "c");
+		if (fault === undefined) expect(load().getCurrentContext()).toBe("c");
+		else expect(load).toThrow(fault);
+		expect(load).not.toThrow("s3cret");
+	},
+);
 
 function clusterAt(cluster: string): string {
 	return `

@@ -6,6 +6,7 @@ import type { Cluster } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { SettingError } from "../../service/settings.ts";
 import { kubeconfigErrors } from "./errors.ts";
+import { checkTls } from "./tls-check.ts";
 
 /** Where a Pod finds the authority of the apiserver (ServiceAccount admission controller). */
 const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
@@ -88,11 +89,9 @@ function clusterOf(
 }
 
 function usable(path: string, cluster: Cluster): Cluster {
-	const { server, skipTLSVerify, proxyUrl = "http:" } = cluster;
-	if (server.startsWith("http:") && !skipTLSVerify)
-		throw new SettingError(
-			`The kubeconfig ${path} names the server ${server}, so callers' tokens would travel in clear text. Use its https:// address, or set insecure-skip-tls-verify.`,
-		);
+	const { proxyUrl = "http:" } = cluster;
+	// Each request carries its caller's token.
+	checkTls(path, cluster, true);
 	if (!/^https?:/.test(proxyUrl))
 		throw new SettingError(
 			`The kubeconfig ${path} has the proxy-url ${proxyUrl}, which is not an HTTP proxy. Use a URL that begins with http:// or https://.`,

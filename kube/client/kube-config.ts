@@ -1,11 +1,15 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { kubeconfigErrors } from "./errors.ts";
+import { checkTls } from "./tls-check.ts";
 
 /**
- * The kubeconfig at this path, or without a path the Pod's own service account.
+ * The kubeconfig at this path with this context or its own, or without a path the Pod's own service account.
  * Throws `SettingError` and never quotes the file, which holds credentials.
  */
-export function loadKubeConfig(path: string | undefined): KubeConfig {
+export function loadKubeConfig(
+	path: string | undefined,
+	context?: string,
+): KubeConfig {
 	const config = new KubeConfig();
 	if (path === undefined) {
 		if (!process.env.KUBERNETES_SERVICE_HOST) throw kubeconfigErrors.notInPod();
@@ -17,8 +21,11 @@ export function loadKubeConfig(path: string | undefined): KubeConfig {
 	} catch (error) {
 		throw kubeconfigErrors.unreadable(path, error);
 	}
-	const server = config.getCurrentCluster()?.server;
-	if (server === undefined || !URL.canParse(server))
+	if (context) config.setCurrentContext(context);
+	const cluster = config.getCurrentCluster();
+	if (!cluster || !URL.canParse(cluster.server))
 		throw kubeconfigErrors.noCluster(path, config.getCurrentContext() ?? "");
+	const { name: _, ...credentials } = config.getCurrentUser() ?? { name: "" };
+	checkTls(path, cluster, Object.values(credentials).some(Boolean));
 	return config;
 }

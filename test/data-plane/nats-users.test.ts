@@ -1,7 +1,8 @@
+import { rm } from "node:fs/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
 	bucket,
 	deletionSubject,
@@ -14,8 +15,13 @@ import {
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
 import { claimed } from "../../ingest/wire/idempotency-entry.ts";
+import { ensurePki } from "../../local/cluster/pki.ts";
 import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";
+import { createLog } from "../../service/log.ts";
+import { connectNats } from "../../service/nats.ts";
+import { Settings } from "../../service/settings.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const frames = streamName(0, "0123456789abcdef");
 const refused = /Permissions Violation/i;
@@ -202,3 +208,32 @@ async function get(role: NatsRole, name: string): Promise<unknown> {
 	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
 	return store.get("x");
 }
+
+test("with NATS_CA_FILE and a client's certificate a role reaches a server that asks for both", async () => {
+	const directory = await temporaryDirectory("nats-tls");
+	onTestFinished(() => rm(directory, { recursive: true }));
+	const { apiserver, operator, ca } = await ensurePki(directory);
+	const encrypted = await startNats((config) => {
+		config.tls = {
+			cert_file: apiserver.certFile,
+			key_file: apiserver.keyFile,
+			ca_file: ca.certFile,
+			verify: true,
+		};
+		// For the probe of the test's server.
+		config.allow_non_tls = true;
+	});
+	onTestFinished(() => encrypted.stop());
+	const connection = await connectNats(
+		new Settings({
+			NATS_URL: encrypted.urlFor("receive").replace("nats://", "tls://"),
+			NATS_CA_FILE: ca.certFile,
+			NATS_CERT_FILE: operator.certFile,
+			NATS_KEY_FILE: operator.keyFile,
+		}),
+		"receive",
+		createLog("test"),
+	);
+	expect(connection.info?.tls_available).toBe(true);
+	await connection.close();
+});

@@ -37,9 +37,11 @@ test("another store has its bucket in the path, unless a setting says otherwise"
 	expect(
 		read({ S3_ENDPOINT: endpoint, S3_FORCE_PATH_STYLE: "false" }),
 	).toMatchObject({ forcePathStyle: false });
-	expect(() => read({ S3_ENDPOINT: "s3.example.com" })).toThrow(
-		"S3_ENDPOINT is not a URL",
-	);
+	// The client would speak plain HTTP to all but the first of these.
+	for (const fault of ["s3.example.com", "s3://s3.example.com", "a:9000"])
+		expect(() => read({ S3_ENDPOINT: fault })).toThrow(
+			"S3_ENDPOINT is not a URL of HTTP",
+		);
 });
 
 test.each([
