@@ -22,7 +22,6 @@ import {
 import { Rewriter } from "./rewriter.ts";
 
 const idlePollMs = 1_000;
-const removedAtOnce = 1_000;
 const maxTombstonesAgeMs = 60_000;
 const maxBackoffMs = 24 * 3_600_000;
 
@@ -223,10 +222,7 @@ export class Compactor {
 		for await (const object of store.list(folder))
 			names.push(object.key.slice(folder.length));
 		const superseded = supersededNames(names, record);
-		for (let at = 0; at < superseded.length; at += removedAtOnce)
-			await store.remove(
-				superseded.slice(at, at + removedAtOnce).map((name) => folder + name),
-			);
+		await store.remove(superseded.map((name) => folder + name));
 		if (superseded.length === 0) this.#swept.add(key);
 		else {
 			const { account, sourceKey, date } = record;

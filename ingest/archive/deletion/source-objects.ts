@@ -2,7 +2,7 @@ import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
-/** The most that one S3 request deletes or lists. */
+/** A page of keys: what one S3 request lists or deletes. */
 const removedAtOnce = 1_000;
 
 /**
@@ -25,7 +25,7 @@ export async function deleteSourceObjects(
 		await store.remove(page);
 		objects += page.length;
 	}
-	// Compaction records: one for each date, so one page is enough.
+	// Compaction records: one for each date, so they fit into memory.
 	const records: string[] = [];
 	for await (const { key } of store.list(keys.compactionsOfSource(source)))
 		records.push(key);

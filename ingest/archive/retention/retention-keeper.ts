@@ -19,7 +19,8 @@ import {
 } from "./retention.ts";
 
 const intervalMs = 3_600_000;
-const removedAtOnce = 1_000;
+/** Bounds the keys in memory. */
+const chosenAtOnce = 1_000;
 /** An older multipart upload was left by a killed process. */
 const abandonedMs = 24 * 3_600_000;
 
@@ -123,7 +124,7 @@ export class RetentionKeeper {
 		let chosen: ListedObject[] = [];
 		for await (const object of this.#options.store.list(prefix)) {
 			if (isChosen(object)) chosen.push(object);
-			if (chosen.length < removedAtOnce) continue;
+			if (chosen.length < chosenAtOnce) continue;
 			await act(chosen);
 			chosen = [];
 		}

@@ -22,7 +22,7 @@ export interface ObjectStore {
 	presign(key: string, expiresInSeconds: number): Promise<string>;
 	/** How long a link made now works, at most `wanted`: a link expires with the temporary credentials that signed it. */
 	linkSeconds(wanted: number): Promise<number>;
-	/** Deletes up to 1,000 objects. A missing object is no error. */
+	/** Deletes any number of objects. A missing object is no error. */
 	remove(keys: readonly string[]): Promise<void>;
 }
 

@@ -33,6 +33,9 @@ import {
 } from "./s3-client.ts";
 import { isUnsupported, statusOf, storeError } from "./store-error.ts";
 
+/** The most keys of one DeleteObjects request, by its API reference. */
+const removedAtOnce = 1_000;
+
 export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	readonly #client: S3Client;
 	readonly #settings: ObjectStoreSettings;
@@ -214,7 +217,11 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	}
 
 	async remove(keys: readonly string[]): Promise<void> {
-		if (keys.length === 0) return;
+		for (let at = 0; at < keys.length; at += removedAtOnce)
+			await this.#removePage(keys.slice(at, at + removedAtOnce));
+	}
+
+	async #removePage(keys: readonly string[]): Promise<void> {
 		const { Errors = [] } = await this.#client
 			.send(
 				new DeleteObjectsCommand({
