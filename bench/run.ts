@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive/bench.ts"),
 	archive: () => import("./archive/throughput.ts"),
 	"archive-memory": () => import("./archive/memory.ts"),
+	ledger: () => import("./archive/ledger.ts"),
 	flush: () => import("./archive/flush.ts"),
 	load: () => import("./load/bench.ts"),
 	compaction: () => import("./compaction/bench.ts"),

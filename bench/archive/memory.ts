@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
@@ -82,18 +83,21 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 	const store = new S3ObjectStore(accessStore(s3), signal);
 	const now = new Date().toISOString();
 	const last = objectsOfDay - 1;
-	const index = LedgerIndex.of(
-		[[formerStream, { first: last, last }]],
-		[
+	const index = LedgerIndex.of({
+		newestOfStream: [[formerStream, { first: last, last }]],
+		days: dates,
+		sources: [
 			{
 				...source,
 				firstEventDate: dates[0]!,
 				lastEventTime: now,
 				archivedThrough: now,
-				objects: new Map(dates.map((date) => [date, objectsOf()])),
+				objects: new Map(
+					dates.map((date) => [date, DateObjects.of(objectsOf())]),
+				),
 			},
 		],
-	);
+	});
 	await new LedgerSnapshots(store, keys, log).write(0, index);
 	store.close();
 }

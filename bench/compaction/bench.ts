@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
+import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { ManifestObjects } from "../../ingest/archive/manifest/manifest-objects.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStoreSettings } from "../../ingest/archive/s3/s3-client.ts";
@@ -98,7 +99,13 @@ async function manifestOf({ store, keys }: Lake): Promise<Manifest> {
 	const objects = new ManifestObjects(store, keys);
 	const found: ManifestDate[] = [];
 	for (const date of dates)
-		found.push(await objects.ofDate({ ...source, date }, objectsOf, 3600));
+		found.push(
+			await objects.ofDate(
+				{ ...source, date },
+				() => DateObjects.of(objectsOf()),
+				3600,
+			),
+		);
 	return manifest(found);
 }
 

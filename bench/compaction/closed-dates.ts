@@ -9,7 +9,7 @@ import {
 	utcDate,
 } from "../../contracts/utc-date.ts";
 import { rowGroupSize } from "../../ingest/archive/compaction/output-size.ts";
-import type { IndexedObject } from "../../ingest/archive/ledger/ledger-index.ts";
+import type { IndexedObject } from "../../ingest/archive/ledger/date-objects.ts";
 import type { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type { TestS3 } from "../../test/support/servers/servers.ts";
 import { bodyBytes, writeEventObject } from "../load/event-objects.ts";

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayMs, utcDate } from "../../contracts/utc-date.ts";
 import { CompactionStore } from "../../ingest/archive/compaction/compaction-store.ts";
 import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
+import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
@@ -157,8 +158,11 @@ test.each<[string, (fixture: CompactionFixture) => Promise<void>]>([
 	],
 	[
 		"an object holds other rows than the ledger says",
-		async ({ due }) => {
-			due().objects[1]!.rows = 4;
+		async ({ archive, running, due }) => {
+			const { date, objects } = due();
+			const source = running.shard.index.source("shop", archive.sourceKey)!;
+			objects[1]!.rows = 4;
+			source.objects.set(date, DateObjects.of(objects));
 		},
 	],
 	[

@@ -53,7 +53,7 @@ test("a day gives the same table before its compaction, after it, and while the 
 	const source = running.shard.index.source("shop", archive.sourceKey)!;
 	// The day with the most, should midnight be among them.
 	const [date] = [...source.objects].sort(
-		(a, b) => b[1].length - a[1].length,
+		(a, b) => b[1].count - a[1].count,
 	)[0]!;
 	const fixture = new CompactionFixture(archive, running, date);
 

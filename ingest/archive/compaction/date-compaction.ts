@@ -1,5 +1,5 @@
 import { rm, stat } from "node:fs/promises";
-import type { IndexedObject } from "../ledger/ledger-index.ts";
+import type { IndexedObject } from "../ledger/date-objects.ts";
 import { fileDigest } from "../s3/file-digest.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { FileStore } from "../s3/object-store.ts";

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DateObjects } from "../ledger/date-objects.ts";
 import type { IndexedSource } from "../ledger/ledger-index.ts";
 import { dueDates } from "./due-dates.ts";
 
@@ -15,11 +16,13 @@ function sourceOf(
 		objects: new Map(
 			Object.entries(dates).map(([date, count]) => [
 				date,
-				Array.from({ length: count }, (_, first) => ({
-					stream: "s",
-					first: count - first,
-					rows: 1,
-				})),
+				DateObjects.of(
+					Array.from({ length: count }, (_, at) => ({
+						stream: "s",
+						first: at + 1,
+						rows: 1,
+					})),
+				),
 			]),
 		),
 	};
@@ -67,15 +70,15 @@ test("objects of several streams come stream by stream", () => {
 	const source = sourceOf({});
 	const objects = ["b", "a", "c", "a"].map((stream, at) => ({
 		stream,
-		first: 10 - at,
+		first: 7 + at,
 		rows: 1,
 	}));
-	source.objects.set("2026-03-20", objects);
+	source.objects.set("2026-03-20", DateObjects.of(objects));
 	const [due] = dueDates([source], closedThrough, 1, () => false);
 	expect(due!.objects.map(({ stream, first }) => stream + first)).toEqual([
-		"a7",
-		"a9",
-		"b10",
-		"c8",
+		"a8",
+		"a10",
+		"b7",
+		"c9",
 	]);
 });

@@ -1,5 +1,6 @@
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
-import type { IndexedObject, IndexedSource } from "../ledger/ledger-index.ts";
+import type { IndexedObject } from "../ledger/date-objects.ts";
+import type { IndexedSource } from "../ledger/ledger-index.ts";
 import type { SourceDate } from "./record.ts";
 
 /**
@@ -28,9 +29,14 @@ export function dueDates(
 	for (const { account, sourceKey, objects: byDate } of sources)
 		for (const [date, objects] of byDate) {
 			if (date < oldest || date > closedThrough) continue;
-			if (objects.length < minObjects) continue;
+			if (objects.count < minObjects) continue;
 			if (hasRecord({ account, sourceKey, date })) continue;
-			due.push({ account, sourceKey, date, objects: objects.toSorted(byCut) });
+			due.push({
+				account,
+				sourceKey,
+				date,
+				objects: [...objects].sort(byCut),
+			});
 		}
 	return due.sort((a, b) => compare(a.date, b.date));
 }

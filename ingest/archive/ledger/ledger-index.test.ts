@@ -1,4 +1,9 @@
 import { expect, test } from "vitest";
+import {
+	addDays,
+	datesBetween,
+	type UtcDate,
+} from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "./ledger-index.ts";
 
@@ -35,6 +40,22 @@ function indexOf(...cuts: CutRecord[]) {
 	const index = new LedgerIndex();
 	for (const each of cuts) index.add(each);
 	return index;
+}
+
+function contentsOf(index: LedgerIndex) {
+	const { newestOfStream, days } = index;
+	return { newestOfStream, days, sources: index.sources() };
+}
+
+/** Cuts at noon of these dates, each with events of its date. */
+function daily(...dates: UtcDate[]) {
+	return dates.map((date, day) =>
+		cut("s", day + 1, day + 1, { [date]: 1 }, `${date}T12:00:00.000Z`),
+	);
+}
+
+function datesIn(index: LedgerIndex) {
+	return [...index.source("shop", sourceKey)!.objects.keys()].sort();
 }
 
 test("rows of a date are summed over cuts and streams, each cut once", () => {
@@ -88,21 +109,24 @@ test("the shard is archived through its latest source's time", () => {
 	);
 	const [source] = index.sources();
 	const others = ["2026-03-03T00:00:00.000Z", "2026-03-02T00:00:00.000Z"];
-	const restored = LedgerIndex.of(index.newestOfStream, [
-		source!,
-		...others.map((archivedThrough, number) => ({
-			...source!,
-			sourceKey: `${number}`,
-			archivedThrough,
-		})),
-	]);
+	const restored = LedgerIndex.of({
+		...contentsOf(index),
+		sources: [
+			source!,
+			...others.map((archivedThrough, number) => ({
+				...source!,
+				sourceKey: `${number}`,
+				archivedThrough,
+			})),
+		],
+	});
 	expect(new LedgerIndex().archivedThrough).toBeUndefined();
 	expect(restored.archivedThrough).toBe(others[0]);
 });
 
 test("a restored index continues where its snapshot ended, and forgets what is removed", () => {
 	const before = indexOf(cut("s", 1, 5, { "2026-03-01": 1 }));
-	const index = LedgerIndex.of(before.newestOfStream, before.sources());
+	const index = LedgerIndex.of(contentsOf(before));
 	index.add(cut("s", 1, 5, { "2026-03-01": 1 }));
 	index.add(cut("s", 6, 6, { "2026-02-28": 2 }));
 	const { archived } = ledgerOf(index.source("shop", sourceKey)!);
@@ -112,4 +136,35 @@ test("a restored index continues where its snapshot ended, and forgets what is r
 	]);
 	index.remove({ account: "shop", sourceKey });
 	expect([...index.sources()]).toEqual([]);
+});
+
+test("after a year, the index holds the dates that a manifest may include and no others", () => {
+	const end = "2026-12-31";
+	const index = indexOf(...daily(...datesBetween("2026-01-01", end)));
+	expect(datesIn(index)).toEqual(datesBetween(addDays(end, -31), end));
+	const source = index.source("shop", sourceKey)!;
+	expect(Object.keys(ledgerOf(source).archived)).toHaveLength(31);
+	expect(source.firstEventDate).toBe("2026-01-01");
+});
+
+test("a clock that jumps by a year and back makes the index forget nothing", () => {
+	const month = datesBetween("2026-03-01", "2026-03-31");
+	const index = indexOf(
+		...daily(...month.slice(0, -1), "2027-03-30", "2026-03-31"),
+	);
+	expect(datesIn(index)).toEqual([...month, "2027-03-30"]);
+});
+
+test("days on which nothing was archived don't count", () => {
+	const weekly = Array.from({ length: 20 }, (_, week) =>
+		addDays("2026-03-01", 7 * week),
+	);
+	expect(datesIn(indexOf(...daily(...weekly)))).toEqual(weekly);
+});
+
+test("an event of a date that is forgotten is counted as the source's, and takes no memory", () => {
+	const index = indexOf(...daily(...datesBetween("2026-03-01", "2026-04-30")));
+	index.add(cut("t", 1, 1, { "2026-02-01": 1 }, "2026-04-30T13:00:00.000Z"));
+	expect(datesIn(index)[0]).toBe("2026-03-30");
+	expect(index.source("shop", sourceKey)!.firstEventDate).toBe("2026-02-01");
 });

@@ -1,14 +1,9 @@
 import { retainedDays, type SourceLedger } from "../../../contracts/ledger.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import { keptDays } from "../retention/retention.ts";
 import type { SourceName } from "../s3/object-keys.ts";
-
-export interface IndexedObject {
-	stream: string;
-	/** First sequence of the object's cut. */
-	first: number;
-	rows: number;
-}
+import { DateObjects } from "./date-objects.ts";
 
 export interface IndexedSource {
 	account: string;
@@ -16,7 +11,8 @@ export interface IndexedSource {
 	firstEventDate: UtcDate;
 	lastEventTime: string;
 	archivedThrough: string;
-	objects: Map<UtcDate, IndexedObject[]>;
+	/** Of the dates that a manifest may include. */
+	objects: Map<UtcDate, DateObjects>;
 }
 
 /** The sequences of a stream's newest cut. */
@@ -25,21 +21,40 @@ export interface CutEnds {
 	last: number;
 }
 
-/** What a shard has archived, by source and date. It derives from the shard's cut records and nothing else. */
+/**
+ * On how many later days the shard must have archived events before a date is forgotten. Manifests reach back fewer days.
+ * Days are counted, since a clock that jumps by a year has seen one day.
+ */
+const daysHeld = keptDays + 1;
+
+/** All that {@link LedgerIndex.of} restores an index from. */
+export interface IndexContents {
+	newestOfStream: Iterable<[stream: string, CutEnds]>;
+	sources: Iterable<IndexedSource>;
+	days: Iterable<UtcDate>;
+}
+
+/**
+ * What a shard has archived, by source and date. It derives from the shard's cut records and nothing else. It forgets the
+ * dates that no manifest includes any more, so its size doesn't grow with time.
+ */
 export class LedgerIndex {
 	readonly #sources = new Map<string, IndexedSource>();
 	readonly #newestOfStream = new Map<string, CutEnds>();
+	/** The latest {@link daysHeld} days of cuts with events, ascending. */
+	#days: UtcDate[] = [];
+	#archivedThrough: string | undefined;
 
 	/** Restores an index from a snapshot. */
-	static of(
-		newestOfStream: Iterable<[stream: string, CutEnds]>,
-		sources: Iterable<IndexedSource>,
-	): LedgerIndex {
+	static of({ newestOfStream, sources, days }: IndexContents): LedgerIndex {
 		const index = new LedgerIndex();
 		for (const [stream, ends] of newestOfStream)
 			index.#newestOfStream.set(stream, ends);
-		for (const source of sources)
+		for (const source of sources) {
 			index.#sources.set(`${source.account}/${source.sourceKey}`, source);
+			index.#reach(source.archivedThrough);
+		}
+		index.#days = [...days];
 		return index;
 	}
 
@@ -47,12 +62,19 @@ export class LedgerIndex {
 		return this.#newestOfStream;
 	}
 
+	get days(): readonly UtcDate[] {
+		return this.#days;
+	}
+
 	/** Adds a cut whose objects are all in the store. Each stream's cuts come in order; a known cut is ignored. */
 	add(cut: CutRecord): void {
-		const { first, last } = cut;
-		if (last <= (this.#newestOfStream.get(cut.stream)?.last ?? 0)) return;
-		this.#newestOfStream.set(cut.stream, { first, last });
-		for (const group of cut.groups) {
+		const { stream, first, last, groups, lastFrame } = cut;
+		if (last <= (this.#newestOfStream.get(stream)?.last ?? 0)) return;
+		this.#newestOfStream.set(stream, { first, last });
+		if (groups.length === 0) return;
+		this.#reach(lastFrame.time);
+		this.#see(utcDate(Date.parse(lastFrame.time)));
+		for (const group of groups) {
 			const { account, sourceKey, date, rows, lastEventTime } = group;
 			let source = this.source(account, sourceKey);
 			if (!source) {
@@ -61,21 +83,21 @@ export class LedgerIndex {
 					sourceKey,
 					firstEventDate: date,
 					lastEventTime,
-					archivedThrough: cut.lastFrame.time,
+					archivedThrough: lastFrame.time,
 					objects: new Map(),
 				};
 				this.#sources.set(`${account}/${sourceKey}`, source);
 			}
 			source.firstEventDate = earlier(source.firstEventDate, date);
 			source.lastEventTime = later(source.lastEventTime, lastEventTime);
-			source.archivedThrough = later(
-				source.archivedThrough,
-				cut.lastFrame.time,
-			);
-			const object = { stream: cut.stream, first: cut.first, rows };
-			const objects = source.objects.get(date);
-			if (objects) objects.push(object);
-			else source.objects.set(date, [object]);
+			source.archivedThrough = later(source.archivedThrough, lastFrame.time);
+			if (this.#isForgotten(date)) continue;
+			let objects = source.objects.get(date);
+			if (!objects) {
+				objects = new DateObjects();
+				source.objects.set(date, objects);
+			}
+			objects.add({ stream, first, rows });
 		}
 	}
 
@@ -95,10 +117,24 @@ export class LedgerIndex {
 
 	/** Stream time of the latest archived frame with an event, RFC 3339; undefined before there is one. */
 	get archivedThrough(): string | undefined {
-		let through: string | undefined;
-		for (const { archivedThrough } of this.#sources.values())
-			through = later(through ?? archivedThrough, archivedThrough);
-		return through;
+		return this.#archivedThrough;
+	}
+
+	#reach(time: string): void {
+		this.#archivedThrough = later(this.#archivedThrough ?? time, time);
+	}
+
+	/** Counts a day of cuts. A new day ends the time of the oldest date. */
+	#see(day: UtcDate): void {
+		if (this.#days.includes(day)) return;
+		this.#days = [...this.#days, day].sort().slice(-daysHeld);
+		for (const { objects } of this.#sources.values())
+			for (const date of objects.keys())
+				if (this.#isForgotten(date)) objects.delete(date);
+	}
+
+	#isForgotten(date: UtcDate): boolean {
+		return this.#days.length === daysHeld && date < this.#days[0]!;
 	}
 }
 
@@ -120,13 +156,9 @@ export function ledgerOf(source: IndexedSource): SourceLedger {
 			[...source.objects]
 				.filter(([date]) => date >= oldest)
 				.sort(([a], [b]) => (a < b ? -1 : 1))
-				.map(([date, objects]) => [date, rowsOf(objects)]),
+				.map(([date, { rows }]) => [date, rows]),
 		),
 	};
-}
-
-export function rowsOf(objects: readonly IndexedObject[]): number {
-	return objects.reduce((sum, { rows }) => sum + rows, 0);
 }
 
 // Dates, and times from Date.toISOString, sort as strings.

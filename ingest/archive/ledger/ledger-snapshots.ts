@@ -2,6 +2,7 @@ import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { DateObjects } from "./date-objects.ts";
 import {
 	type CutEnds,
 	type IndexedSource,
@@ -43,8 +44,7 @@ export class LedgerSnapshots {
 	}
 
 	async write(shard: number, index: LedgerIndex): Promise<void> {
-		const times = [...index.sources()].map((source) => source.archivedThrough);
-		const time = times.sort().at(-1);
+		const time = index.archivedThrough;
 		if (time === undefined) return;
 		await this.#store.putNew(
 			this.#keys.ledger(shard, time),
@@ -67,11 +67,12 @@ export class LedgerSnapshots {
 }
 
 interface Snapshot {
-	version: 1;
+	version: 2;
 	streams: [stream: string, ends: CutEnds][];
+	days: UtcDate[];
 	sources: (Omit<IndexedSource, "objects"> & {
-		/** `stream` is an index into `streams`: a month has tens of thousands of entries. */
-		objects: [UtcDate, [stream: number, first: number, rows: number][]][];
+		/** `stream` is an index into `streams`. `packed`: see {@link DateObjects.packed}. */
+		objects: [UtcDate, [stream: number, packed: string][]][];
 	})[];
 }
 
@@ -79,38 +80,37 @@ function snapshotOf(index: LedgerIndex): Snapshot {
 	const streams = [...index.newestOfStream];
 	const numbers = new Map(streams.map(([stream], number) => [stream, number]));
 	return {
-		version: 1,
+		version: 2,
 		streams,
+		days: [...index.days],
 		sources: [...index.sources()].map((source) => ({
 			...source,
 			objects: [...source.objects].map(([date, objects]) => [
 				date,
-				objects.map(({ stream, first, rows }) => [
+				[...objects.packed()].map(([stream, packed]) => [
 					numbers.get(stream)!,
-					first,
-					rows,
+					packed,
 				]),
 			]),
 		})),
 	};
 }
 
-function read({ version, streams, sources }: Snapshot): LedgerIndex {
-	if (version !== 1) throw new Error(`it has version ${version}`);
-	return LedgerIndex.of(
-		streams,
-		sources.map((source) => ({
+function read({ version, streams, days, sources }: Snapshot): LedgerIndex {
+	if (version !== 2) throw new Error(`it has version ${version}`);
+	return LedgerIndex.of({
+		newestOfStream: streams,
+		days,
+		sources: sources.map((source) => ({
 			...source,
 			objects: new Map(
 				source.objects.map(([date, objects]) => [
 					date,
-					objects.map(([stream, first, rows]) => ({
-						stream: streams[stream]![0],
-						first,
-						rows,
-					})),
+					DateObjects.unpacked(
+						objects.map(([stream, packed]) => [streams[stream]![0], packed]),
+					),
 				]),
 			),
 		})),
-	);
+	});
 }

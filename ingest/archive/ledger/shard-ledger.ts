@@ -19,6 +19,7 @@ export class ShardLedger {
 	/** Cut records that a restart would have to read. */
 	#cutsSinceSnapshot = 0;
 	#unpublished = new Set<IndexedSource>();
+	#tombstonesSeen = 0;
 
 	constructor(
 		shard: number,
@@ -34,6 +35,7 @@ export class ShardLedger {
 	async begin(): Promise<void> {
 		if (this.index.newestOfStream.size > 0) return;
 		this.index = (await this.#snapshots.newest(this.#shard)) ?? this.index;
+		this.#tombstonesSeen = 0;
 		for (const source of this.index.sources()) this.#unpublished.add(source);
 	}
 
@@ -42,16 +44,23 @@ export class ShardLedger {
 		this.#cutsSinceSnapshot++;
 		for (const { account, sourceKey } of cut.groups) {
 			const source = this.index.source(account, sourceKey);
-			if (source) this.#unpublished.add(source);
+			if (source && this.#tombstones.has(source)) this.#forget(source);
+			else if (source) this.#unpublished.add(source);
 		}
 	}
 
+	/** Forgets the sources that were deleted since the last call. */
 	forgetDeleted(): void {
+		const { count } = this.#tombstones;
+		if (count === this.#tombstonesSeen) return;
 		for (const source of this.index.sources())
-			if (this.#tombstones.has(source)) {
-				this.index.remove(source);
-				this.#unpublished.delete(source);
-			}
+			if (this.#tombstones.has(source)) this.#forget(source);
+		this.#tombstonesSeen = count;
+	}
+
+	#forget(source: IndexedSource): void {
+		this.index.remove(source);
+		this.#unpublished.delete(source);
 	}
 
 	/** Publishes the changed ledgers, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. */

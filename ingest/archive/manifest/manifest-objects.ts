@@ -6,7 +6,7 @@ import {
 	visibleObjects,
 } from "../compaction/record.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
-import { type IndexedObject, rowsOf } from "../ledger/ledger-index.ts";
+import type { DateObjects, IndexedObject } from "../ledger/date-objects.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
@@ -29,18 +29,17 @@ export class ManifestObjects {
 	 */
 	async ofDate(
 		group: SourceDate,
-		objectsOf: () => readonly IndexedObject[],
+		objectsOf: () => DateObjects | undefined,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
-		if (objectsOf().length === 0)
-			return { date: group.date, rows: 0, objects: [] };
+		if (!objectsOf()) return { date: group.date, rows: 0, objects: [] };
 		const folder = this.#keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#keys.events(group, stream, first).slice(folder.length);
 		// The record is read before the objects: what it replaces is among them. The list is copied because cuts go on.
 		const record = await this.#compactions.of(group);
-		const objects = [...objectsOf()];
-		const rows = rowsOf(objects);
+		const objects = [...(objectsOf() ?? [])];
+		const rows = sumOf(objects);
 		const bytesOf = new Map<string, number>();
 		for await (const { key, bytes } of this.#store.list(folder))
 			bytesOf.set(key, bytes);
@@ -52,7 +51,7 @@ export class ManifestObjects {
 				rows: original.rows,
 			})),
 		];
-		if (named.reduce((sum, object) => sum + object.rows, 0) !== rows)
+		if (sumOf(named) !== rows)
 			throw new RequestFailure(
 				"LedgerMismatch",
 				`The objects in ${folder} don't hold the ${rows} events that the ledger says`,
@@ -115,4 +114,8 @@ export class ManifestObjects {
 			})),
 		};
 	}
+}
+
+function sumOf(objects: readonly { rows: number }[]): number {
+	return objects.reduce((sum, { rows }) => sum + rows, 0);
 }

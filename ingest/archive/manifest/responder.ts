@@ -138,7 +138,7 @@ export class ManifestResponder {
 			dates: await mapConcurrently(dates, datesAtOnce, (date) =>
 				this.#objects.ofDate(
 					{ account, sourceKey, date },
-					() => source?.objects.get(date) ?? [],
+					() => source?.objects.get(date),
 					expirySeconds,
 				),
 			),

@@ -22,6 +22,11 @@ export class Tombstones {
 		this.#keys = keys;
 	}
 
+	/** How many sources are known to be deleted. It never falls. */
+	get count(): number {
+		return this.#known.size;
+	}
+
 	/** Whether the source is deleted, as of the last {@link refresh}. */
 	has({ account, sourceKey }: SourceName): boolean {
 		return this.#known.has(`${account}/${sourceKey}`);
