@@ -75,6 +75,19 @@ test("a requeue comes without a change", async () => {
 	await running;
 });
 
+test("timers and requests get their turn between keys that need no I/O", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockResolvedValue(undefined);
+	const { loop, stop, running } = started(reconcile);
+	for (let index = 0; index < 100; index++)
+		loop.enqueue({ namespace: "n", name: String(index) });
+	await new Promise(setImmediate);
+	expect(reconcile.mock.calls.length).toBeGreaterThan(0);
+	expect(reconcile.mock.calls.length).toBeLessThan(100);
+	stop.abort();
+	await running;
+});
+
 test("stopping waits for the reconcile under way", async () => {
 	const { promise, resolve } = Promise.withResolvers<undefined>();
 	const reconcile = vi.fn(() => promise);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
 import { hasReason } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
@@ -116,6 +117,8 @@ export class ControllerLoop {
 				metrics.activeWorkers.dec({ controller });
 				this.#queue.done(text);
 			}
+			// A reconcile without I/O never leaves the microtasks. Timers, and so the lease, would wait for the whole queue.
+			await nextTurn();
 		}
 	}
 
