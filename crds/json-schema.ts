@@ -8,8 +8,10 @@ export type JsonSchema = { [keyword: string]: unknown };
  * It refuses unknown fields, which the apiserver drops, to show typing errors.
  */
 export function jsonSchema(schema: Schema): JsonSchema {
-	if (schema["x-kubernetes-int-or-string"])
-		return { type: ["integer", "string"], pattern: schema.pattern };
+	if (schema["x-kubernetes-int-or-string"]) {
+		const { maxLength, pattern } = schema;
+		return { type: ["integer", "string"], maxLength, pattern };
+	}
 	const result: JsonSchema = {};
 	for (const [keyword, value] of Object.entries(schema))
 		if (!keyword.startsWith("x-kubernetes-")) result[keyword] = value;

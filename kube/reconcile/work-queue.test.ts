@@ -41,6 +41,17 @@ test("two waiting workers never get the same key at once", async () => {
 	expect([await first, await second]).toEqual(["a", "b"]);
 });
 
+test("namespaces take turns, so that a key waits behind those of its own namespace alone", async () => {
+	const queue = new WorkQueue("test");
+	for (const key of ["a/1", "a/2", "a/3", "a/4", "b/1", "c/1"]) queue.add(key);
+	expect(queue.length).toBe(6);
+	const order: (string | undefined)[] = [];
+	for (let index = 0; index < 4; index++) order.push(await queue.take());
+	queue.add("d/1");
+	while (queue.length > 0) order.push(await queue.take());
+	expect(order).toEqual(["a/1", "b/1", "c/1", "a/2", "a/3", "d/1", "a/4"]);
+});
+
 test("a delayed key comes after its delay, the earliest of several", async () => {
 	const queue = new WorkQueue("test");
 	queue.addAfter("a", 10_000);
@@ -86,11 +97,12 @@ test("a stopped queue releases its workers and accepts no more keys", async () =
 	expect(await queue.take()).toBeUndefined();
 });
 
-test("many keys that fail at once come back at ten a second", () => {
+test("many keys of a namespace that fail at once come back at ten a second, and delay no other namespace's", () => {
 	const queue = new WorkQueue("test");
 	const waits = Array.from({ length: 300 }, (_, i) =>
-		queue.addAfterFailure(`key-${i}`),
+		queue.addAfterFailure(`a/key-${i}`),
 	);
+	expect(queue.addAfterFailure("b/key")).toBeLessThanOrEqual(5);
 	expect(Math.max(...waits.slice(0, 100))).toBeLessThanOrEqual(5);
 	expect(waits[199]).toBeCloseTo(10_000, -2);
 	expect(waits[299]).toBeCloseTo(20_000, -2);

@@ -3,16 +3,17 @@ import { measureQueue, metrics } from "../metrics.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /**
- * Keys that need work. A waiting key is queued once, however often it is added. A key that is added while a worker has it
- * is queued again when the worker is done, so no key is in work twice at once (as client-go's workqueue).
+ * Keys, `namespace/name`, that need work. A waiting key is queued once, however often it is added. A key that is added while
+ * a worker has it is queued again when the worker is done, so no key is in work twice at once (as client-go's workqueue).
+ * Namespaces take turns: however many keys of one wait, a key of another waits for one key of each.
  */
 export class WorkQueue {
 	readonly name: string;
 	readonly #backoff: Backoff;
-	/** Bounds the retries of all keys together. */
-	readonly #retries = new TokenBucket({ perSecond: 10, burst: 100 });
-	/** When each key was added, in order. */
-	readonly #waiting = new Map<string, number>();
+	/** Bounds the retries of a namespace's keys together. */
+	readonly #retries = new Map<string, TokenBucket>();
+	/** By namespace, in the order of their turns: when each key was added, in order. */
+	readonly #waiting = new Map<string, Map<string, number>>();
 	/** When each key was taken. */
 	readonly #processing = new Map<string, number>();
 	/** Added while being processed. */
@@ -31,7 +32,9 @@ export class WorkQueue {
 
 	/** How many keys are waiting. */
 	get length(): number {
-		return this.#waiting.size;
+		let length = 0;
+		for (const keys of this.#waiting.values()) length += keys.size;
+		return length;
 	}
 
 	/** For each key in work, for how long, in milliseconds. */
@@ -41,13 +44,16 @@ export class WorkQueue {
 	}
 
 	add(key: string): void {
-		if (this.#stopped || this.#waiting.has(key)) return;
+		const namespace = namespaceOf(key);
+		const keys = this.#waiting.get(namespace) ?? new Map<string, number>();
+		if (this.#stopped || keys.has(key)) return;
 		if (this.#processing.has(key)) {
 			this.#again.add(key);
 			return;
 		}
 		metrics.queueAdds.inc({ name: this.name });
-		this.#waiting.set(key, performance.now());
+		keys.set(key, performance.now());
+		this.#waiting.set(namespace, keys);
 		const worker = this.#idle.shift();
 		if (worker) worker(this.#next());
 	}
@@ -75,7 +81,7 @@ export class WorkQueue {
 		this.#failures.set(key, failures);
 		const delayMs = Math.max(
 			backoffMs(failures, this.#backoff),
-			this.#retries.reserve(performance.now()),
+			this.#retriesOf(key).reserve(performance.now()),
 		);
 		metrics.queueRetries.inc({ name: this.name });
 		this.addAfter(key, delayMs);
@@ -113,16 +119,33 @@ export class WorkQueue {
 	}
 
 	#next(): string | undefined {
-		const [first] = this.#waiting;
-		if (!first) return undefined;
-		const [key, addedMs] = first;
+		const [turn] = this.#waiting;
+		if (!turn) return undefined;
+		const [namespace, keys] = turn;
+		const [[key, addedMs] = ["", 0]] = keys;
 		const nowMs = performance.now();
 		metrics.queueSeconds.observe({ name: this.name }, (nowMs - addedMs) / 1000);
-		this.#waiting.delete(key);
+		keys.delete(key);
+		// Behind the other namespaces.
+		this.#waiting.delete(namespace);
+		if (keys.size > 0) this.#waiting.set(namespace, keys);
 		this.#processing.set(key, nowMs);
 		return key;
+	}
+
+	#retriesOf(key: string): TokenBucket {
+		const namespace = namespaceOf(key);
+		const retries =
+			this.#retries.get(namespace) ??
+			new TokenBucket({ perSecond: 10, burst: 100 });
+		this.#retries.set(namespace, retries);
+		return retries;
 	}
 }
 
 /** A timer holds 31 bits of milliseconds and fires at once beyond that. An early wake-up costs only another look. */
 const longestTimerMs = 86_400_000;
+
+function namespaceOf(key: string): string {
+	return key.slice(0, key.indexOf("/"));
+}

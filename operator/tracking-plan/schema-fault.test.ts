@@ -66,6 +66,11 @@ test.each([
 		{ $schema: "http://json-schema.org/draft-04/schema#" },
 		'has the $schema "http://json-schema.org/draft-04/schema#". Take one of https:',
 	],
+	[
+		"a draft named like what every object has",
+		{ $schema: "constructor" },
+		'has the $schema "constructor".',
+	],
 	["a broken pattern", { pattern: "(" }, "can't be used: Invalid regular"],
 	[
 		"a reference that leads nowhere",

@@ -57,7 +57,7 @@ function faultOf(
 ): string | undefined {
 	const named = schema.$schema ?? defaultDraft;
 	const uri = String(named).replace(/#$/, "");
-	const draft = drafts[uri];
+	const draft = Object.hasOwn(drafts, uri) ? drafts[uri] : undefined;
 	if (!draft)
 		return `has the $schema ${JSON.stringify(named)}. Take one of ${Object.keys(drafts).join(", ")}.`;
 	let compiler = compilers.get(uri);
