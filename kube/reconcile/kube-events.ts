@@ -9,6 +9,7 @@ import {
 	type ResourceKind,
 } from "../resource.ts";
 import { microTime } from "../timestamps.ts";
+import { cutToBytes } from "./cut-text.ts";
 
 /** What a person reads in `kubectl describe`. */
 export interface KubeEventNote {
@@ -127,10 +128,3 @@ interface Series {
 
 /** KEP-383: a series ends after six minutes without a repeat. */
 const seriesGapMs = 6 * 60_000;
-
-function cutToBytes(text: string, maxBytes: number): string {
-	const bytes = Buffer.from(text);
-	if (bytes.length <= maxBytes) return text;
-	// A character cut in two becomes U+FFFD, which is dropped.
-	return `${bytes.toString("utf8", 0, maxBytes - 3).replace(/\uFFFD$/, "")}…`;
-}

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
+import { cutToLength } from "./cut-text.ts";
 
 /**
  * Writes an object's whole status by server-side apply, if it differs from what was read. Returns the resulting object.
+ * A text that is longer than a condition's message may be is cut, since the apiserver would refuse the whole status.
  * When the object has changed since it was read, this throws ApiError `Conflict` and writes nothing: a status computed from
  * an old state never replaces a newer one.
  */
@@ -15,7 +17,11 @@ export async function writeStatus<T extends KubeObject & { status?: unknown }>(
 	fieldManager: string,
 ): Promise<T> {
 	// JSON drops fields that are undefined.
-	const next: unknown = JSON.parse(JSON.stringify(status));
+	const next: unknown = JSON.parse(
+		JSON.stringify(status, (_, value) =>
+			typeof value === "string" ? cutToLength(value, maxTextLength) : value,
+		),
+	);
 	if (isDeepStrictEqual(next, object.status ?? {})) return object;
 	const { namespace, name, resourceVersion } = object.metadata;
 	const metadata = {
@@ -29,3 +35,6 @@ export async function writeStatus<T extends KubeObject & { status?: unknown }>(
 		{ fieldManager },
 	);
 }
+
+/** The longest message of a metav1.Condition (KEP-1623), in characters. */
+const maxTextLength = 32_768;

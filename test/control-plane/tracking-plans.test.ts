@@ -66,3 +66,23 @@ test("kubectl wait sees a plan become ready, invalid, and ready again", async ()
 		{ timeout: 120_000 },
 	);
 });
+
+test("a fault that is longer than a condition's message is told in part", async () => {
+	const [, namespace] = fixture.namespaces;
+	const schema = `{ $schema: "${"x".repeat(40_000)}" }`;
+	await applyYaml(namespace, planYaml(schema));
+	await vi.waitFor(
+		async () => {
+			const plan = await fixture.client.get<TrackingPlan>(
+				trackingPlanKind,
+				"orders",
+				namespace,
+			);
+			expect(plan?.status?.conditions?.[0]).toMatchObject({
+				reason: "InvalidSchema",
+				message: expect.stringMatching(/x…$/),
+			});
+		},
+		{ timeout: 30_000 },
+	);
+});
