@@ -31,34 +31,24 @@ export class Downloader {
 	}
 
 	/**
-	 * Puts the program of a release at `target`, once its file has the publisher's checksum. Throws {@link DownloadFailure}
-	 * when the download fails, and a LocalError when the checksum differs.
+	 * Puts the program of a release at `target`, once its file has this SHA-256. Throws {@link DownloadFailure} when the
+	 * download fails, and a LocalError when the file is another.
 	 */
 	async fetchProgram(
 		release: Release,
+		sha256: string,
 		name: string,
 		target: string,
 		report: (text: string) => void,
 	): Promise<void> {
-		const { url, variable } = downloadSites[release.site];
-		const site = (this.#env[variable] || url).replace(/\/+$/, "");
-		const source = `${site}${release.path}`;
-		setGlobalProxyFromEnv({ ...this.#env });
-		const expected = checksumOf(
-			await this.#text(`${site}${release.checksums}`),
-			basename(release.path),
-		);
-		if (!expected)
-			throw new DownloadFailure(
-				`${site}${release.checksums} has no SHA-256 of ${basename(release.path)}`,
-			);
+		const source = this.#urlOf(release.site, release.path);
 		const scratch = `${target}.download-${process.pid}`;
 		await mkdir(scratch, { recursive: true });
 		try {
 			const file = join(scratch, basename(release.path));
 			const actual = await this.#save(source, file, report);
-			if (actual !== expected)
-				throw problem.checksumMismatch(source, expected, actual);
+			if (actual !== sha256)
+				throw problem.checksumMismatch(source, sha256, actual);
 			const isArchive = /\.(tar\.gz|zip)$/.test(file);
 			await rename(
 				isArchive ? await unpack(file, scratch, name) : file,
@@ -67,6 +57,22 @@ export class Downloader {
 		} finally {
 			await rm(scratch, { recursive: true, force: true });
 		}
+	}
+
+	/** The SHA-256 in hex that the publisher tells of a release, in either of the two usual forms. Throws {@link DownloadFailure}. */
+	async publishedDigest(release: Release): Promise<string> {
+		const url = this.#urlOf(release.site, release.checksums);
+		const digest = digestIn(await this.#text(url), basename(release.path));
+		if (digest) return digest;
+		throw new DownloadFailure(
+			`${url} has no SHA-256 of ${basename(release.path)}`,
+		);
+	}
+
+	#urlOf(site: Release["site"], path: string): string {
+		const { url, variable } = downloadSites[site];
+		setGlobalProxyFromEnv({ ...this.#env });
+		return `${(this.#env[variable] || url).replace(/\/+$/, "")}${path}`;
 	}
 
 	async #text(url: string): Promise<string> {
@@ -162,8 +168,8 @@ export class Downloader {
 	}
 }
 
-/** Finds a file's SHA-256 in a publisher's checksum file, in either of the two usual forms. */
-export function checksumOf(text: string, file: string): string | undefined {
+/** Finds it as the digest alone, or in a line `<digest>  <file name>`. */
+function digestIn(text: string, file: string): string | undefined {
 	for (const line of text.split("\n")) {
 		const [digest = "", name] = line.trim().split(/\s+/);
 		const names = name === undefined || name.replace(/^(\*|\.\/)/, "") === file;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type BinaryName, pinnedBinaries } from "./pinned.ts";
+import { type BinaryName, pinnedBinaries, releaseDigests } from "./pinned.ts";
 
 const names = Object.keys(pinnedBinaries) as BinaryName[];
 
@@ -28,4 +28,18 @@ test("Kubernetes' servers are published only for Linux, kubectl also for macOS",
 	expect(pinnedBinaries.kubectl.release(mac)?.path).toBe(
 		"/release/v1.36.3/bin/darwin/arm64/kubectl",
 	);
+});
+
+test("committed checksums are SHA-256, and of releases of these versions", () => {
+	const paths = names.flatMap((name) =>
+		["linux", "darwin"].flatMap((os) =>
+			["x64", "arm64"].map(
+				(arch) => pinnedBinaries[name].release({ os, arch })?.path,
+			),
+		),
+	);
+	for (const [path, digest] of Object.entries(releaseDigests)) {
+		expect(paths).toContain(path);
+		expect(digest).toMatch(/^[0-9a-f]{64}$/);
+	}
 });

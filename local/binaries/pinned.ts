@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
 /** The servers that Tidemill runs on a machine without a cluster. */
 export type BinaryName =
 	| "etcd"
@@ -31,9 +34,17 @@ export interface Release {
 	site: keyof typeof downloadSites;
 	/** Path of the program, or of a `.tar.gz` or `.zip` with it. */
 	path: string;
-	/** Path of the file with its SHA-256: the digest alone, or lines of `<digest>  <file name>`. */
+	/** Path of the publisher's file with its SHA-256, which `npm run pin` reads. */
 	checksums: string;
 }
+
+/**
+ * SHA-256 of each release, by its path, as a maintainer's `npm run pin` read it. A release that isn't here is never run: a
+ * checksum fetched beside the file would change with it.
+ */
+export const releaseDigests: Record<string, string> = JSON.parse(
+	readFileSync(join(import.meta.dirname, "release-digests.json"), "utf8"),
+);
 
 /** Publishers' sites. The variable can name a mirror. */
 export const downloadSites = {

@@ -15,13 +15,20 @@ import { withLock } from "../process/lock.ts";
 import { problem } from "../terminal/errors.ts";
 import { BuildFailure, buildPrograms } from "./build.ts";
 import { Downloader, DownloadFailure } from "./download.ts";
-import { type BinaryName, type Platform, pinnedBinaries } from "./pinned.ts";
+import {
+	type BinaryName,
+	type Platform,
+	pinnedBinaries,
+	releaseDigests,
+} from "./pinned.ts";
 
 interface Surroundings {
 	env: NodeJS.ProcessEnv;
 	report: Report;
 	/** Cancels a download or build. */
 	signal: AbortSignal;
+	/** SHA-256 of the releases that may be downloaded, by path; the committed ones unless given. */
+	digests: Record<string, string>;
 }
 
 export type Report = (name: BinaryName, text: string) => void;
@@ -29,8 +36,8 @@ export type Report = (name: BinaryName, text: string) => void;
 const thisPlatform: Platform = { os: process.platform, arch: process.arch };
 
 /**
- * Finds the programs, each in the first place that has it: the folder `TIDEMILL_BIN`; the cache; the publisher's download;
- * a build from source. The last two fill the cache. `TIDEMILL_DOWNLOADS=off` skips the download. `PATH` doesn't count: what
+ * Finds the programs, each in the first place that has it: the folder `TIDEMILL_BIN`; the cache; the publisher's
+ * download, if its SHA-256 is committed; a build from source. The last two fill the cache. `TIDEMILL_DOWNLOADS=off` skips the download. `PATH` doesn't count: what
  * happens to be installed must not decide what runs. Returns absolute paths; throws a LocalError that says what to do.
  * `report` hears about every step that takes time.
  */
@@ -42,6 +49,7 @@ export async function resolveBinaries<Name extends BinaryName>(
 		env: process.env,
 		report: () => {},
 		signal: new AbortController().signal,
+		digests: releaseDigests,
 		...options,
 	};
 	const { env } = surroundings;
@@ -129,15 +137,17 @@ async function obtain(
 async function download(
 	name: BinaryName,
 	downloader: Downloader,
-	{ env, report }: Surroundings,
+	{ env, report, digests }: Surroundings,
 ): Promise<string | undefined> {
 	if (env.TIDEMILL_DOWNLOADS === "off") return "TIDEMILL_DOWNLOADS is off";
 	const release = pinnedBinaries[name].release(thisPlatform);
 	if (!release)
 		return `its publisher has no build for ${thisPlatform.os}/${thisPlatform.arch}`;
+	const sha256 = digests[release.path];
+	if (!sha256) return "this version of Tidemill pins no SHA-256 of its release";
 	try {
 		await intoCache(name, env, (target) =>
-			downloader.fetchProgram(release, name, target, (text) =>
+			downloader.fetchProgram(release, sha256, name, target, (text) =>
 				report(name, text),
 			),
 		);

@@ -18,7 +18,7 @@ export const problem = {
 		),
 	checksumMismatch: (url: string, expected: string, actual: string) =>
 		new LocalError(
-			`${url} is not the file its publisher describes: its SHA-256 is ${actual}, not ${expected}. The download was discarded. Try again. If it happens again, something on the way (a proxy?) changes the file: set TIDEMILL_DOWNLOADS=off to build from source.`,
+			`${url} is not the file that this version of Tidemill pins: its SHA-256 is ${actual}, not ${expected}. The download was discarded. Try again. If it happens again, its publisher or something on the way (a proxy?) has changed the file: set TIDEMILL_DOWNLOADS=off to build from source.`,
 		),
 	cannotObtain: (names: string[], reasons: string[]) =>
 		new LocalError(
