@@ -186,10 +186,16 @@ async function inspectShards(
 ): Promise<void> {
 	while (!signal.aborted) {
 		await Promise.all(shards.map((shard) => shard.inspect()));
-		const isOpen = shards.every((shard) => shard.unavailable === undefined);
-		await delay(isOpen ? inspectOpenMs : inspectClosedMs, undefined, {
-			signal,
-		}).catch(() => undefined);
+		const inspectedAtMs = performance.now();
+		do
+			await delay(inspectClosedMs, undefined, { signal }).catch(
+				() => undefined,
+			);
+		while (
+			!signal.aborted &&
+			performance.now() - inspectedAtMs < inspectOpenMs &&
+			shards.every((shard) => shard.unavailable === undefined)
+		);
 	}
 }
 

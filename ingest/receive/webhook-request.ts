@@ -259,6 +259,10 @@ export class WebhookRequest implements PendingEvent {
 		return this.#route!.sourceKey;
 	}
 
+	get receivedAtMs(): number {
+		return this.#event!.receivedAtMs;
+	}
+
 	get hasKey(): boolean {
 		return this.#claim !== undefined;
 	}

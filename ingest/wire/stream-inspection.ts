@@ -20,13 +20,22 @@ import {
 	serverStateSubject,
 } from "../../contracts/nats.ts";
 
+/** This machine's clock beside the server's, and beside a clock that can't jump. All are in milliseconds. */
+export interface ClockComparison {
+	/** This machine's clock minus the server's. */
+	aheadMs: number;
+	/** What this machine's clock showed then, since the epoch. */
+	dateMs: number;
+	/** What `performance.now()` showed then. */
+	steadyMs: number;
+}
+
 /** The stream that takes a shard's frames, and whether it could lose an acknowledged event. */
 export interface ShardStream {
 	name: string;
 	/** Each way to lose an acknowledged event, with what to change; empty for a safe stream. */
 	faults: string[];
-	/** This machine's clock minus the server's, in milliseconds. */
-	clockAheadMs: number;
+	clock: ClockComparison;
 	info: StreamInfo;
 }
 
@@ -42,7 +51,8 @@ export async function inspectShardStream(
 	const subject = framesSubject(shard);
 	const [name] = await streams.names(subject).next();
 	if (name === undefined) return undefined;
-	const askedAtMs = Date.now();
+	const dateMs = Date.now();
+	const steadyMs = performance.now();
 	let info: StreamInfo;
 	try {
 		info = await streams.info(name);
@@ -52,14 +62,15 @@ export async function inspectShardStream(
 			return undefined;
 		throw error;
 	}
-	const middleMs = (askedAtMs + Date.now()) / 2;
+	const middleMs = dateMs + (performance.now() - steadyMs) / 2;
+	const aheadMs = middleMs - Date.parse(info.ts ?? "");
 	return {
 		name,
 		faults: [
 			...streamFaults(info.config),
 			...serverFaults(connection.info, await serverStates(connection)),
 		],
-		clockAheadMs: middleMs - Date.parse(info.ts ?? ""),
+		clock: { aheadMs, dateMs, steadyMs },
 		info,
 	};
 }

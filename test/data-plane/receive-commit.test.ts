@@ -3,6 +3,7 @@ import { stringify } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
 import { serverStateSubject } from "../../contracts/nats.ts";
 import type { Frame } from "../../ingest/wire/frame.ts";
+import { MovedClock } from "../support/faults/receive-clock.ts";
 import {
 	connectAdmin,
 	createShardStream,
@@ -31,9 +32,9 @@ afterEach(async () => {
 });
 
 async function start(
-	change?: Parameters<typeof startReceiveFixture>[0],
+	...options: Parameters<typeof startReceiveFixture>
 ): Promise<ReceiveFixture & { url: string }> {
-	const fixture = await startReceiveFixture(change);
+	const fixture = await startReceiveFixture(...options);
 	stops.push(fixture.stop);
 	const { path } = await fixture.routes.add();
 	const url = fixture.receiver.url + path;
@@ -76,6 +77,31 @@ test("an event is answered 200 only when a server that syncs every write has ack
 		return answer;
 	}, wait);
 	expect(ids(await readFrames(admin, stream))).toContain(answer.json.event_id);
+});
+
+test("no event gets the date of a clock that jumps, and events are stored again when it is right", async () => {
+	const clock = await MovedClock.make();
+	const env = { ...clock.env, TEST_CLOCK_ALONE: "yes" };
+	const { admin, url, stream } = await start({}, env);
+	const beganMs = Date.now();
+	expect((await sendJSON(url, "1")).status).toBe(200);
+	for (const days of [-1, 1]) {
+		await clock.moveBy(days);
+		expect((await sendJSON(url, "2")).status).toBe(503);
+		await clock.moveBy(0);
+		await vi.waitFor(
+			async () => expect((await sendJSON(url, "3")).status).toBe(200),
+			wait,
+		);
+	}
+	const events = (await readFrames(admin, stream)).flatMap(
+		({ events }) => events,
+	);
+	for (const { receivedAtMs } of events) {
+		expect(receivedAtMs).toBeGreaterThanOrEqual(beganMs);
+		expect(receivedAtMs).toBeLessThanOrEqual(Date.now());
+	}
+	expect(events).toHaveLength(3);
 });
 
 test("events that arrive together are committed together, in frames that are numbered from 1", async () => {

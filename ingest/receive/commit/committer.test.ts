@@ -176,3 +176,35 @@ test.each([
 	expect(commit.released.oldest).toBe(outcome);
 	expect(commit.released.young).toBe(outcome);
 });
+
+test("while the clock may be wrong nothing is published, and what has a wrong time never is", async () => {
+	commit.add("right");
+	commit.dateAheadMs = -86_400_000;
+	commit.add("wrong");
+	commit.dateAheadMs = undefined;
+	commit.turn();
+	expect(commit.attempts).toHaveLength(0);
+	commit.dateAheadMs = 0;
+	commit.committer.target("s1");
+	commit.turn();
+	expect(commit.attempts.map(readFrame)).toMatchObject([{ events: ["right"] }]);
+	expect(commit.answers).toEqual({ wrong: "unavailable" });
+	await commit.attempts[0]!.settle("stored");
+	expect(commit.released).toEqual({
+		wrong: "refused undefined",
+		right: "stored 1",
+	});
+});
+
+test("a frame isn't published again after the machine slept", async () => {
+	commit.add("a");
+	commit.turn();
+	await commit.attempts[0]!.settle("unknown");
+	commit.dateAheadMs = undefined;
+	commit.tickAfter(1_000);
+	expect(commit.attempts).toHaveLength(1);
+	commit.dateAheadMs = 3_600_000;
+	commit.tickAfter(1_000);
+	expect(commit.attempts).toHaveLength(1);
+	expect(commit.released).toEqual({ a: "unknown 1" });
+});

@@ -1,3 +1,4 @@
+import { isTimely, maxRepeatMs } from "./event-clock.ts";
 import {
 	type EncodedEvent,
 	FrameBuilder,
@@ -10,6 +11,8 @@ import type { PublishOutcome } from "./frame-publisher.ts";
 export interface PendingEvent extends EncodedEvent {
 	/** When it was received, on the clock of {@link CommitterOptions.now}. */
 	readonly waitingSinceMs: number;
+	/** The time of its receipt that it has, milliseconds since the epoch. */
+	readonly receivedAtMs: number;
 	answerStored(): void;
 	answerUnavailable(): void;
 	/**
@@ -33,6 +36,8 @@ export interface CommitterOptions extends FrameBuilderOptions {
 	defer(run: () => void): void;
 	/** Milliseconds of a clock that never jumps. */
 	now(): number;
+	/** The date and time, milliseconds since the epoch; undefined while this machine's clock may be wrong. */
+	date(): number | undefined;
 	/** For metrics. */
 	onFrame?(frame: FinishedFrame): void;
 }
@@ -41,11 +46,6 @@ export interface CommitterOptions extends FrameBuilderOptions {
 const maxWaitStuckMs = 800;
 /** How long a sender waits while frames are acknowledged, however slowly. */
 const maxWaitMs = 10_000;
-/**
- * No frame is published later than this after its oldest event's receipt. Archive closes dates, and repeats take over
- * idempotency keys, because of this bound.
- */
-const maxRepeatMs = 60_000;
 const repeatDelayMs = 250;
 
 interface FrameInFlight extends OutgoingFrame {
@@ -106,9 +106,13 @@ export class Committer {
 		if (frame.repeatAtMs === undefined || now < frame.repeatAtMs) return;
 		const isStreamGone =
 			this.#stream !== undefined && this.#stream !== frame.stream;
-		if (isStreamGone || now - frame.oldestMs >= maxRepeatMs)
-			this.#finish(frame, "unknown");
-		else if (this.#stream !== undefined) void this.#publish(frame);
+		const date = this.#options.date();
+		const isLate =
+			now - frame.oldestMs >= maxRepeatMs ||
+			(date !== undefined && !areTimely(frame.events, date));
+		if (isStreamGone || isLate) this.#finish(frame, "unknown");
+		else if (this.#stream !== undefined && date !== undefined)
+			void this.#publish(frame);
 	}
 
 	/** Waits for the rest of the event loop's turn, so that a frame holds all requests that one turn reads. */
@@ -124,6 +128,8 @@ export class Committer {
 	#build(): void {
 		if (this.#frame || !this.#queue.length || this.#stream === undefined)
 			return;
+		const date = this.#options.date();
+		if (date === undefined || !this.#keepTimely(date)) return;
 		const { frame, events, rest } = this.#builder.build(
 			this.#stream,
 			this.#queue,
@@ -142,6 +148,19 @@ export class Committer {
 			repeatAtMs: undefined,
 		};
 		void this.#publish(this.#frame);
+	}
+
+	/** Refuses the waiting events that must not be published any more; false when none is left. */
+	#keepTimely(date: number): boolean {
+		if (areTimely(this.#queue, date)) return true;
+		const events = Map.groupBy(this.#queue, ({ receivedAtMs }) =>
+			isTimely(receivedAtMs, date),
+		);
+		const refused = events.get(false) ?? [];
+		this.#queue = events.get(true) ?? [];
+		answerUnavailable(refused);
+		release(refused, "refused");
+		return this.#queue.length > 0;
 	}
 
 	async #publish(frame: FrameInFlight): Promise<void> {
@@ -175,6 +194,10 @@ export class Committer {
 			tookMs: this.#options.now() - frame.builtAtMs,
 		});
 	}
+}
+
+function areTimely(events: readonly PendingEvent[], date: number): boolean {
+	return events.every(({ receivedAtMs }) => isTimely(receivedAtMs, date));
 }
 
 /** Answers the senders who have waited since this instant or longer. */

@@ -1,17 +1,21 @@
 import { expect, test } from "vitest";
 import { reasonNotToUse } from "./shard-writer.ts";
 
-const safe = { faults: [], clockAheadMs: 0 };
+const seen = (aheadMs: number) => ({
+	faults: [],
+	clock: { aheadMs, dateMs: 0, steadyMs: 0 },
+});
+const safe = seen(0);
 
 test("a safe stream is used if its server's clock is close", () => {
 	expect(reasonNotToUse(safe)).toBeUndefined();
-	expect(reasonNotToUse({ ...safe, clockAheadMs: -30_000 })).toBeUndefined();
+	expect(reasonNotToUse(seen(-30_000))).toBeUndefined();
 });
 
 test.each([30_001, -30_001, Number.NaN])(
 	"a clock %d ms from the server's is a reason not to be ready",
 	(clockAheadMs) => {
-		expect(reasonNotToUse({ ...safe, clockAheadMs })).toContain("clock");
+		expect(reasonNotToUse(seen(clockAheadMs))).toContain("clock");
 	},
 );
 

@@ -2,14 +2,13 @@ import { randomBytes } from "node:crypto";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../../service/log.ts";
 import {
+	type ClockComparison,
 	inspectShardStream,
 	type ShardStream,
 } from "../../wire/stream-inspection.ts";
 import { Committer, type FinishedFrame } from "./committer.ts";
+import { maxClockDifferenceMs, rightTime } from "./event-clock.ts";
 import { FramePublisher } from "./frame-publisher.ts";
-
-/** With a larger difference an event's date could be wrong. */
-const maxClockDifferenceMs = 30_000;
 
 /**
  * More waiting bytes than this go into several frames, one after the other, so that a sender doesn't wait for others'
@@ -35,6 +34,7 @@ export class ShardWriter {
 	/** Counts connections and inspections, so that the result of an outdated inspection is ignored. */
 	#generation = 0;
 	#isInspecting = false;
+	#clock: ClockComparison | undefined;
 	#unavailable: string | undefined = "its stream hasn't been inspected yet";
 
 	constructor({ connection, shard, log, onFrame }: ShardWriterOptions) {
@@ -50,6 +50,7 @@ export class ShardWriter {
 			newProcess: () => randomBytes(16).toString("hex"),
 			defer: setImmediate,
 			now: () => performance.now(),
+			date: () => this.#date(),
 			maxFrameBytes: usualFrameBytes,
 			onFrame,
 		});
@@ -74,7 +75,18 @@ export class ShardWriter {
 		}
 		if (generation !== this.#generation) return;
 		this.#isInspecting = false;
+		this.#clock = stream?.clock;
 		this.#set(reason, stream?.name);
+	}
+
+	/** The time now; undefined while this machine's clock may be wrong, until it has been compared again. */
+	#date(): number | undefined {
+		const date = rightTime(this.#clock, Date.now(), performance.now());
+		if (date === undefined && !this.#isInspecting) {
+			this.#set("this machine's clock has jumped");
+			void this.inspect();
+		}
+		return date;
 	}
 
 	connectionLost(): void {
@@ -97,12 +109,13 @@ export class ShardWriter {
 
 /** Why receive must not write to this stream now; undefined when it may. */
 export function reasonNotToUse(
-	stream: Pick<ShardStream, "faults" | "clockAheadMs"> | undefined,
+	stream: Pick<ShardStream, "faults" | "clock"> | undefined,
 ): string | undefined {
 	if (!stream) return "its stream doesn't exist yet; archive creates it";
 	if (stream.faults.length > 0) return stream.faults.join("; ");
 	// Not "greater than": a server that doesn't tell its time gives NaN.
-	if (!(Math.abs(stream.clockAheadMs) <= maxClockDifferenceMs))
-		return `this machine's clock is ${Math.round(stream.clockAheadMs / 1000)} s ahead of NATS's; synchronize both with NTP`;
+	const { aheadMs } = stream.clock;
+	if (!(Math.abs(aheadMs) <= maxClockDifferenceMs))
+		return `this machine's clock is ${Math.round(aheadMs / 1000)} s ahead of NATS's; synchronize both with NTP`;
 	return undefined;
 }

@@ -30,13 +30,13 @@ async function sources(account: string, count: number): Promise<string[]> {
 	return urls;
 }
 
-/** Sends all of a large body but its last byte. Settles when it is sent or refused. */
-async function holdBody(url: string): Promise<Socket> {
+/** Sends all of a body but its last byte. Settles when it is sent or refused. */
+async function holdBody(url: string, bytes: number): Promise<Socket> {
 	const { hostname, port, pathname } = new URL(url);
 	const socket = connect({ host: hostname, port: Number(port) });
 	socket.on("error", () => {});
-	const body = Buffer.alloc(7_999_999, " ");
-	const head = `POST ${pathname} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\n\r\n`;
+	const body = Buffer.alloc(bytes - 1, " ");
+	const head = `POST ${pathname} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`;
 	const sent = new Promise((resolve) =>
 		socket.write(Buffer.concat([Buffer.from(head), body]), resolve),
 	);
@@ -47,8 +47,14 @@ async function holdBody(url: string): Promise<Socket> {
 test("an account that holds a body on each of 28 Sources leaves another account room for its own", async () => {
 	const [victim] = await sources("bank", 1);
 	const attacked = await sources("mallory", 28);
-	const held = await Promise.all(attacked.map(holdBody));
-	const body = JSON.stringify("x".repeat(1_000_000));
+	// The largest bodies, and then ever smaller ones into the room that is left.
+	const sizes = [
+		8e6, 8e6, 8e6, 8e6, 8e6, 8e6, 8e6, 5e6, 2.5e6, 1.2e6, 6e5, 3e5,
+	];
+	const held: Socket[] = [];
+	for (const [n, url] of attacked.entries())
+		held.push(await holdBody(url, sizes[n] ?? 1e5));
+	const body = JSON.stringify("x".repeat(4_000_000));
 	expect((await sendJSON(victim!, body)).status).toBe(200);
 	for (const socket of held) socket.destroy();
 });

@@ -29,10 +29,14 @@ export class MovedClock {
 		return { TEST_CLOCK: this.#file, NODE_OPTIONS: `--import ${preload}` };
 	}
 
+	async moveBy(days: number): Promise<void> {
+		await writeFile(this.#file, String(days));
+	}
+
 	/** Sends a JSON body that receive takes in on that date, at this time of the day. */
 	async sendOn(date: UtcDate, url: string, body: string): Promise<string> {
 		const today = startOfDate(utcDate(Date.now()));
-		await writeFile(this.#file, String((startOfDate(date) - today) / dayMs));
+		await this.moveBy((startOfDate(date) - today) / dayMs);
 		const deadline = Date.now() + 120_000;
 		for (;;) {
 			const { status, json } = await sendJSON(url, body);
