@@ -53,18 +53,19 @@ test("a recreated source continues the counts of its name", async () => {
 	]);
 });
 
-test("the number of series is bounded, and every answer is counted", async () => {
+test("an account's series are bounded and leave another account its own, and every answer is counted", async () => {
 	const { metrics, lines } = start();
 	for (let n = 0; n < 1_200; n++) metrics.answer("OK", route(`s${n}`));
 	metrics.answer("OK", route("s7"));
+	metrics.answer("OK", { ...route("orders"), account: "bank" });
 	const series = await lines("requests_total");
-	expect(series).toHaveLength(1_001);
-	expect(series).toContain(
-		'tidemill_receive_requests_total{account="shop",source="s7",code="OK"} 2',
-	);
-	expect(series).toContain(
-		'tidemill_receive_requests_total{account="",source="(other)",code="OK"} 200',
-	);
+	expect(series).toHaveLength(202);
+	for (const line of [
+		'{account="shop",source="s7",code="OK"} 2',
+		'{account="shop",source="(other)",code="OK"} 1000',
+		'{account="bank",source="orders",code="OK"} 1',
+	])
+		expect(series).toContain(`tidemill_receive_requests_total${line}`);
 });
 
 test("stored frames are measured, other frames only counted; the age of the routes is in seconds", async () => {

@@ -5,8 +5,10 @@ import type { KeyOutcome } from "./commit/claims.ts";
 import type { FinishedFrame } from "./commit/committer.ts";
 import type { RouteTable } from "./url/route-table.ts";
 
-/** Each source costs Prometheus a few series for as long as receive runs. */
-const maxSources = 1_000;
+/** Of one account, so that no account's sources take another's series. Each costs Prometheus a few for as long as receive runs. */
+const maxSources = 200;
+
+const others = "(other)";
 
 /** The answers to one source's senders. */
 class Answers {
@@ -24,6 +26,12 @@ class Answers {
 	}
 }
 
+interface AccountSources {
+	/** Sources with series of their own. */
+	count: number;
+	others: Answers;
+}
+
 interface Keys {
 	/** Entries in the bucket. */
 	readonly keys: number;
@@ -35,7 +43,7 @@ export class ReceiveMetrics {
 	/** By source key. */
 	readonly #answers = new Map<string, Answers>();
 	readonly #answersToUnknown = new Answers("", "");
-	readonly #answersToOthers = new Answers("", "(other)");
+	readonly #accounts = new Map<string, AccountSources>();
 	#events = 0;
 	#bodyBytes = 0;
 	#undelivered = 0;
@@ -54,14 +62,14 @@ export class ReceiveMetrics {
 		const answers = () => [
 			...this.#answers.values(),
 			this.#answersToUnknown,
-			this.#answersToOthers,
+			...this.#accounts.values().map(({ others }) => others),
 		];
 		const events = () => this.#events;
 		const bodyBytes = () => this.#bodyBytes;
 		const undelivered = () => this.#undelivered;
 		new Counter({
 			name: "tidemill_receive_requests_total",
-			help: `Requests answered, by source and code: OK; Repeat for an event already stored under its idempotency key; Greeting for a URL challenge; or the error code of a refusal. Source is empty if none has the URL. The first ${maxSources} sources have their own series; the rest count as (other).`,
+			help: `Requests answered, by source and code: OK; Repeat for an event already stored under its idempotency key; Greeting for a URL challenge; or the error code of a refusal. Source is empty if none has the URL. The first ${maxSources} sources of an account have their own series; its others count as ${others}.`,
 			labelNames: ["account", "source", "code"],
 			registers,
 			collect() {
@@ -180,12 +188,19 @@ export class ReceiveMetrics {
 
 	#answersOf(route: Route | undefined): Answers {
 		if (!route) return this.#answersToUnknown;
-		let answers = this.#answers.get(route.sourceKey);
-		if (!answers) {
-			if (this.#answers.size >= maxSources) return this.#answersToOthers;
-			answers = new Answers(route.account, route.source);
-			this.#answers.set(route.sourceKey, answers);
+		return this.#answers.get(route.sourceKey) ?? this.#newAnswers(route);
+	}
+
+	#newAnswers({ account, source, sourceKey }: Route): Answers {
+		let sources = this.#accounts.get(account);
+		if (!sources) {
+			sources = { count: 0, others: new Answers(account, others) };
+			this.#accounts.set(account, sources);
 		}
+		if (sources.count === maxSources) return sources.others;
+		sources.count++;
+		const answers = new Answers(account, source);
+		this.#answers.set(sourceKey, answers);
 		return answers;
 	}
 
