@@ -56,6 +56,12 @@ export class FrameError extends Error {
 	override name = "FrameError";
 }
 
+/** A namespace (RFC 1123 label). It becomes a part of object keys. */
+export const accountForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** The last instant whose date has four digits for the year, as object keys and partitions have. */
+const maxReceivedAtMs = Date.UTC(10_000, 0) - 1;
+
 const magic = Buffer.from("TMF", "latin1");
 const fixedEventBytes = 16 + 6 + 16 + 1;
 const keyBytes = 16;
@@ -134,7 +140,7 @@ export function encodeFrameHead(
 
 /**
  * Decodes a frame. Bodies are views into `bytes`, not copies.
- * Throws {@link FrameError} for an unknown version or a wrong length.
+ * Throws {@link FrameError} for an unknown version, a wrong length, or what can't be a part of an object key.
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -164,9 +170,17 @@ function decode(buffer: Buffer): Frame {
 	const eventCount = buffer.readUInt32BE(at);
 	at += 4;
 	const events: FrameEvent[] = [];
+	let account: string | undefined;
 	for (let i = 0; i < eventCount; i++) {
 		const end = at + 4 + buffer.readUInt32BE(at);
-		events.push(decodeEvent(buffer, at + 4, end, version));
+		const event = decodeEvent(buffer, at + 4, end, version);
+		// Neighbours often have the same account.
+		if (event.account !== account && !accountForm.test(event.account))
+			throw new FrameError("an event's account is not a namespace");
+		account = event.account;
+		if (event.receivedAtMs > maxReceivedAtMs)
+			throw new FrameError("an event was received after the year 9999");
+		events.push(event);
 		at = end;
 	}
 	if (at !== buffer.length)

@@ -1,5 +1,6 @@
 import type { DeletionRequest } from "../../../contracts/deletion.ts";
 import type { Extent, ManifestRequest } from "../../../contracts/manifest.ts";
+import { accountForm } from "../../wire/frame.ts";
 import { RequestFailure } from "./errors.ts";
 
 // The fields of a request become parts of object keys, so their form is checked. Each function throws RequestFailure
@@ -27,7 +28,7 @@ export function readDeletionRequest(text: string): DeletionRequest {
 
 function sourceIn(request: Fields) {
 	return {
-		account: request.field("account", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
+		account: request.field("account", accountForm),
 		sourceKey: request.field("sourceKey", /^[0-9a-f]{32}$/),
 	};
 }

@@ -1,14 +1,24 @@
 import { expect, test } from "vitest";
 import { parseManifest } from "./manifest.ts";
 
+const object = (rows: number, more = {}) => ({
+	...{ key: "events/1.parquet", url: "https://s3.example/1?secret" },
+	...{ rows, bytes: 100 * rows, ...more },
+});
+const day = (more = {}) => ({
+	...{ date: "2026-03-01", rows: 3, objects: [object(1), object(2)] },
+	...more,
+});
 const manifest = {
 	version: 1,
 	run: "uid",
-	dates: [
-		{ date: "2026-03-01", rows: 3, objects: [{ rows: 1 }, { rows: 2 }] },
-		{ date: "2026-03-02", rows: 0, objects: [] },
-	],
+	snapshotTime: "2026-03-02T10:00:00.000Z",
+	closedThrough: "2026-03-01",
+	asked: { extent: "Rest", start: "2026-03-01" },
+	dates: [day(), day({ date: "2026-03-02", rows: 0, objects: [] })],
 };
+const manifestWith = (more: object) => JSON.stringify({ ...manifest, ...more });
+const withDays = (...dates: unknown[]) => manifestWith({ dates });
 
 test("a consistent manifest of this Run is accepted", () => {
 	expect(parseManifest(JSON.stringify(manifest), "uid").dates).toHaveLength(2);
@@ -19,12 +29,31 @@ test.each([
 	[JSON.stringify({ ...manifest, version: 2 }), "version 2"],
 	[JSON.stringify({ ...manifest, run: "other" }), "Run uid other, not to uid"],
 	[
-		JSON.stringify({
-			...manifest,
-			dates: [{ date: "2026-03-01", rows: 4, objects: [{ rows: 3 }] }],
-		}),
+		withDays(day({ rows: 4 })),
 		"The objects of 2026-03-01 hold 3 rows, but the ledger says 4",
 	],
-])("%s is refused", (text, words) => {
+	[manifestWith({ snapshotTime: "now" }), "snapshotTime is now"],
+	[manifestWith({ closedThrough: "x" }), "closedThrough is x"],
+	[manifestWith({ asked: undefined }), "asked.extent is missing"],
+	[manifestWith({ asked: { extent: "All" } }), "asked.extent is All"],
+	[manifestWith({ asked: { extent: "Rest" } }), "asked.start is missing"],
+	[withDays(null), "dates[0].date is missing, but must be YYYY-MM-DD"],
+	[withDays(day({ date: "../../x" })), "dates[0].date is ../../x"],
+	[withDays(day(), day()), "dates[1].date is 2026-03-01"],
+	[withDays(day({ objects: undefined })), "dates[0].objects is missing"],
+	[withDays(day({ objects: [null] })), "dates[0].objects[0].key is missing"],
+	[
+		withDays(day({ objects: [object(3, { url: "file:///x" })] })),
+		"dates[0].objects[0].url is no link",
+	],
+	[
+		withDays(day({ objects: [object(3, { rows: "3" })] })),
+		"dates[0].objects[0].rows is 3, but must be a whole number",
+	],
+	[
+		withDays(day({ objects: [object(3, { bytes: -1 })] })),
+		"dates[0].objects[0].bytes is -1",
+	],
+])("a manifest is refused: %#", (text, words) => {
 	expect(() => parseManifest(text, "uid")).toThrow(words);
 });
