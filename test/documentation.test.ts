@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { startHealthServer } from "../service/health-server.ts";
 
 const root = join(import.meta.dirname, "..");
 const pages = globSync("**/*.md", {
@@ -48,6 +50,26 @@ test("CONTRIBUTING.md has every folder, and no other", () => {
 	expect(listed.toSorted()).toEqual(
 		folders.filter((folder) => !hidden.includes(folder)).toSorted(),
 	);
+});
+
+test("every path that settings.md names for HEALTH_PORT is served there", async () => {
+	const row = /^\| `HEALTH_PORT`.*$/m.exec(
+		textOf("docs/reference/settings.md"),
+	);
+	const paths = [...row![0].matchAll(/`(\/\w+)`/g)].map(([, path]) => path!);
+	expect(paths).toHaveLength(3);
+	const server = await startHealthServer({
+		port: 0,
+		host: "127.0.0.1",
+		live: () => undefined,
+		ready: () => undefined,
+		registry: new Registry(),
+	});
+	for (const path of paths) {
+		const { status } = await fetch(`http://127.0.0.1:${server.port}${path}`);
+		expect([path, status]).toEqual([path, 200]);
+	}
+	await server.close();
 });
 
 function textOf(file: string): string {
