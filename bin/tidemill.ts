@@ -39,10 +39,6 @@ const groups: Record<string, Record<string, Command>> = {
 			about: "recount the archived events: tidemill ledger rebuild",
 			load: () => import("../ingest/archive/command/ledger-command.ts"),
 		},
-		shard: {
-			about: "list or accept the loss of frames: tidemill shard losses",
-			load: () => import("../ingest/archive/command/shard-command.ts"),
-		},
 	},
 	Processes: {
 		receive: {

@@ -23,7 +23,7 @@ export interface SourceLedger {
 /** Runs load dates this many days back from today, so events stay at least that long. */
 export const retainedDays = 30;
 
-/** The one entry of the ledger bucket that belongs to no Source: {@link RetentionState}. */
+/** The entry of the ledger bucket for {@link RetentionState}. */
 export const retentionKey = "retention";
 
 export interface RetentionState {
@@ -32,6 +32,22 @@ export interface RetentionState {
 	days: number;
 	/** What removes events then: a lifecycle rule of the store, or archive's own sweep where the store has none. */
 	enforcedBy: "Lifecycle" | "Sweep";
+}
+
+/** What archive tells about a shard, under {@link shardKey}. */
+export interface ShardState {
+	version: 1;
+	shard: number;
+	/**
+	 * Frames that NATS acknowledged and lost before they were archived, by the date of the loss, for the dates that are
+	 * retained. A frame is one to some thousand events of any Sources of the shard.
+	 */
+	lostFrames: Record<UtcDate, number>;
+}
+
+/** The entry of the ledger bucket for a shard. No source key has a dot. */
+export function shardKey(shard: number): string {
+	return `shard.${shard}`;
 }
 
 /** Replaces a Source's ledger once its events are deleted for good. Its source key is never used again. */

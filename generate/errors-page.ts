@@ -26,7 +26,7 @@ export function errorsPage(): string {
 			([code, advice]) => `| \`${code}\` | ${advice} |`,
 		),
 		"",
-		acceptingLosses,
+		losses,
 	].join("\n");
 }
 
@@ -54,49 +54,36 @@ condition, or in the answer to a webhook. The message says what happened, to wha
 
 const alarmsIntroduction = `When a shard raises an alarm, archive stops archiving it and purges nothing of it. The stream keeps its events, and receive continues until
 the stream is full. The alarm appears in the log, on \`/readyz\` and in the metric \`tidemill_archive_alarm\`. A Source's \`status.shard\`
-names its shard. Archive checks again when it restarts or when a loss is accepted.
+names its shard. Archive checks again when it restarts.
 `;
 
-const acceptingLosses = `### Accept a loss
-
-Senders were told that the events of these frames are stored, so first try to recover them. Look at:
-
-- the alarm's message: which numbers or sequences are missing, and when they were due. Each is a frame of one to some thousand events.
-- receive's log of that time, for the outcome of its publishes, and NATS's log, for a full or failed disk or a restore.
-- backups of the stream. Stop archive before you restore one.
-
-If the events can't be recovered, a person with the authority to do so accepts the loss. The command needs archive's settings, so it is easiest to run it
-in archive's container (\`kubectl exec\`):
-
-\`\`\`console
-$ tidemill shard losses
-tidemill-frames-… frames-…-2-2
-  found     …
-  missing   1 frame, numbers 2 to 2 of receive process …
-  accepted  no; the shard waits
-$ tidemill shard accept-loss $STREAM $LOSS --by ada --reason 'its disk is gone, and no backup has it'
-tidemill-frames-… frames-…-2-2: accepted … by ada: its disk is gone, and no backup has it
-\`\`\`
-
-The shard continues within seconds. The bucket keeps who accepted what, when and why, under \`losses/\`. An acceptance covers exactly what the
-alarm named. Another number, sequence or stream raises a new alarm, so frames that were accepted by their sequences may be
-reported missing once more by their numbers. If an accepted frame number comes after all, archive stores it like any other.
-
-### Alarms without a loss to accept
-
-The other alarms don't know what is lost, so something else must be done first. Stop archive before you do it. The requests to NATS below are
-part of JetStream's API; NATS's command-line tool and every client library can make them.
+const losses = `Stop archive before you do something about an alarm. The requests to NATS below are part of JetStream's API; NATS's command-line tool
+and every client library can make them.
 
 - \`FrameUnreadable\`: everything before the message is archived. If no version of archive can read the message, it is damaged, or somebody else
   published it. Keep a copy (\`$JS.API.STREAM.MSG.GET.<stream>\` with \`{"seq": <sequence>}\`), purge the stream through it
-  (\`$JS.API.STREAM.PURGE.<stream>\` with \`{"seq": <sequence + 1>}\`) and start archive. It now misses exactly this sequence
-  (\`FramesMissing\`), and you can accept that.
+  (\`$JS.API.STREAM.PURGE.<stream>\` with \`{"seq": <sequence + 1>}\`) and start archive. It counts exactly this sequence as lost.
+- \`CutsMissing\`: put the settings right. If the cut records are gone for good, give up the stream as below.
 - \`StreamBehind\`, and \`CutMismatch\` after a restore: restore a backup that reaches at least to the newest cut. If there is none, give up the
   stream: keep a copy of it (\`$JS.API.STREAM.SNAPSHOT.<stream>\`), delete it (\`$JS.API.STREAM.DELETE.<stream>\`), and start archive, which
   creates a new one. What the backup held is archived; if its newest cut wasn't finished, a Run fails with \`ObjectMissing\`. What receive
-  stored after the restore is lost with the stream. \`FrameGap\` names it for each process, and you can accept it. For a receive process that
+  stored after the restore is lost with the stream, and archive counts it as lost once the receive process continues. For a receive process that
   had ended before, only its log says what it published.
 - \`CutMismatch\` when nobody touched the stream, and \`CutUnreadable\`: restore the original cut record from the bucket's older versions or a
   backup. Nothing else helps. Never delete or write a cut record: its objects carry its number, so archive would mistake them for the objects of another
   cut in its place.
+
+### Losses
+
+If NATS has lost frames that it had acknowledged, archive goes on without them, since nothing brings them back. Senders were told that their events are
+stored. Archive says so in four places:
+
+- its log, at level error: which numbers of which receive process, or which sequences of the stream;
+- the metric \`tidemill_archive_lost_frames\`. Alert on any value above 0;
+- the condition \`EventsLost\` of each Source of the shard. It stays as long as those days can be loaded;
+- for good, the cut record in the bucket (\`losses\`).
+
+Each frame is one to some thousand events. Frames that are counted by their sequences may be counted once more by their numbers, when their
+receive process continues. Look at NATS's log for a full or failed disk or a restore, and at receive's log of that time for what it published.
+A sender that keeps its own record can send those events again.
 `;

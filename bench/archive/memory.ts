@@ -86,6 +86,7 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 	const index = LedgerIndex.of({
 		newestOfStream: [[formerStream, { first: last, last }]],
 		days: dates,
+		lostFrames: [],
 		sources: [
 			{
 				...source,

@@ -1,7 +1,8 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { Logger } from "../../service/log.ts";
 import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
-import type { AcceptedLoss } from "./decide/loss.ts";
+import { describeLoss } from "./decide/loss.ts";
 import { type Position, resume } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import { PositionLost } from "./read/frame-queue.ts";
@@ -23,7 +24,7 @@ export interface CutChain {
  * Learns the cuts that this archiver or another has made since `known`, and where archiving goes on. Purges frames whose
  * objects are all in the store.
  * Throws {@link Alarm} if the stream isn't the one that was cut, and {@link PositionLost} once it has recorded that
- * accepted losses are gone.
+ * sequences are lost.
  */
 export async function catchUp(
 	stream: string,
@@ -35,20 +36,21 @@ export async function catchUp(
 		ledger: ShardLedger;
 		tombstones: Tombstones;
 		progress: NatsProgress;
-		accepted: readonly AcceptedLoss[];
+		log: Logger;
 	},
 ): Promise<{ chain: CutChain; position: Position }> {
-	const { connection, shard, cuts, ledger, tombstones, progress } = options;
+	const { connection, shard, cuts, ledger, tombstones, progress, log } =
+		options;
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const before = known?.stream === stream ? known : undefined;
-	// The first sequence is read before the cuts are listed: see resume().
+	// Both are read before the cuts are listed: see resume().
 	const { first_seq: firstSequence } = (await streams.info(stream)).state;
+	const objectsDone = await progress.objectsDone(stream);
 	await tombstones.refresh();
 	await ledger.begin();
 	const news = before
 		? await cuts.ofStream(stream, before.head)
 		: await cuts.ofShard(shard, ledger.index.newestOfStream);
-	const objectsDone = await progress.objectsDone(stream);
 	const ofThis = news.filter((cut) => cut.stream === stream);
 	const ofOthers = news.filter((cut) => cut.stream !== stream);
 	const head = ofThis.at(-1) ?? before?.head;
@@ -59,14 +61,13 @@ export async function catchUp(
 		head,
 		{ firstSequence, ...atHead },
 		objectsDone,
-		options.accepted,
 	);
 	if (position.lost) {
-		await cuts.decide(lostCut(position.lost, head, inherited));
-		const { from, to } = position.lost;
-		throw new PositionLost(
-			`stream ${stream}: sequences ${from} to ${to} are lost, and the loss is accepted`,
-		);
+		const time = new Date().toISOString();
+		const loss = { kind: "sequences", ...position.lost, time } as const;
+		const cut = lostCut(stream, loss, head, inherited);
+		if ((await cuts.decide(cut)) === cut) reportLosses(shard, cut, log);
+		throw new PositionLost(`stream ${stream}: ${describeLoss(loss)}`);
 	}
 	for (const cut of ofOthers) ledger.learn(cut);
 	if (ofThis.length > 0 && before?.head) ledger.learn(before.head);
@@ -76,4 +77,17 @@ export async function catchUp(
 		await streams.purge(stream, { seq: position.from });
 	ledger.forgetDeleted();
 	return { chain: { stream, head, inherited }, position };
+}
+
+/** Tells the log. The metric and the ledger follow from the cut. */
+export function reportLosses(
+	shard: number,
+	{ stream, losses = [] }: CutRecord,
+	log: Logger,
+): void {
+	for (const loss of losses)
+		log.error(
+			{ shard, stream, loss },
+			`ALARM: stream ${stream}: ${describeLoss(loss)}. Archive goes on without them`,
+		);
 }

@@ -23,7 +23,6 @@ import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
-import { LossStore } from "./write/loss-store.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
 import { ParquetWriter } from "./write/parquet.ts";
 import { Tombstones } from "./write/tombstones.ts";
@@ -81,7 +80,6 @@ export async function main(): Promise<number> {
 				connection,
 				cuts: new CutStore(store, keys),
 				snapshots: new LedgerSnapshots(store, keys, log),
-				losses: new LossStore(store, keys),
 				writer,
 				tombstones,
 				limits: archive.limits,

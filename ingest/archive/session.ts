@@ -2,10 +2,14 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
-import { type CutChain, catchUp } from "./catch-up.ts";
+import { type CutChain, catchUp, reportLosses } from "./catch-up.ts";
 import type { WakeSignal } from "./concurrency/wait.ts";
-import { type CutRecord, decideCut, eventsOfCut } from "./decide/cut.ts";
-import type { AcceptedLoss } from "./decide/loss.ts";
+import {
+	type CutRecord,
+	decideCut,
+	eventsOfCut,
+	isLost,
+} from "./decide/cut.ts";
 import { verifyStream } from "./decide/stream-identity.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
@@ -30,7 +34,6 @@ import {
 	openKeyBucket,
 } from "./write/idempotency-bucket-creation.ts";
 import { withoutRepeats } from "./write/idempotency-settlement.ts";
-import type { LossStore } from "./write/loss-store.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 
@@ -41,7 +44,6 @@ export interface SessionOptions {
 	number: number;
 	connection: NatsConnection;
 	cuts: CutStore;
-	losses: LossStore;
 	writer: CutWriter;
 	tombstones: Tombstones;
 	limits: CutLimits;
@@ -60,7 +62,6 @@ export interface SessionOptions {
 export class ShardSession {
 	readonly #options: SessionOptions;
 	readonly #progress: NatsProgress;
-	readonly #accepted: readonly AcceptedLoss[];
 	readonly #keys: IdempotencyBucket;
 	readonly #wait: FrameWait;
 	#chain: CutChain;
@@ -71,7 +72,6 @@ export class ShardSession {
 		options: SessionOptions,
 		opened: {
 			progress: NatsProgress;
-			accepted: readonly AcceptedLoss[];
 			keys: IdempotencyBucket;
 			queue: FrameQueue;
 			chain: CutChain;
@@ -82,7 +82,6 @@ export class ShardSession {
 		const { queue, chain, unfinished } = opened;
 		this.#options = options;
 		this.#progress = opened.progress;
-		this.#accepted = opened.accepted;
 		this.#keys = opened.keys;
 		this.#wait = { queue, wakeSignal, signal };
 		this.#chain = chain;
@@ -91,17 +90,15 @@ export class ShardSession {
 
 	/** Opens the stream, made if it is missing, learns what was cut before, and begins to read. Throws {@link Alarm}. */
 	static async open(options: SessionOptions): Promise<ShardSession> {
-		const { connection, number: shard, losses, log } = options;
+		const { connection, number: shard, log } = options;
 		const { stream: settings, ledger } = options;
 		const stream = await openShardStream(connection, shard, settings, log);
 		const progress = await NatsProgress.open(connection, settings.replicas);
-		const accepted = await losses.accepted(stream);
 		const keys = await openKeyBucket(connection, settings);
 		const { chain, position } = await catchUp(stream, options.chain, {
 			...options,
 			shard,
 			progress,
-			accepted,
 		});
 		const { from, unfinished } = position;
 		options.flushes.done(stream, from - 1);
@@ -115,7 +112,6 @@ export class ShardSession {
 		log.info({ shard, stream, from }, "archiving the shard");
 		return new ShardSession(options, {
 			progress,
-			accepted,
 			keys,
 			queue,
 			chain,
@@ -145,16 +141,17 @@ export class ShardSession {
 	}
 
 	async #decide(): Promise<CutRecord> {
-		const { flushes, limits, cuts } = this.#options;
+		const { flushes, limits, cuts, number: shard, log } = this.#options;
 		await untilCutIsDue(this.#wait, flushes, limits);
 		const { stream, head, inherited } = this.#chain;
 		const known = head?.processes ?? inherited;
 		const read = this.#wait.queue.peek();
-		const all = decideCut(stream, known, read, this.#accepted);
+		const all = decideCut(stream, known, read);
 		const cut = await withoutRepeats(this.#keys, all, read);
 		const decided = await cuts.decide(cut);
 		this.#chain = { stream, head: decided, inherited };
-		if (decided !== cut && !decided.lost)
+		if (decided === cut) reportLosses(shard, cut, log);
+		else if (!isLost(decided))
 			throw new Outpaced(`another archiver decided the cut at ${cut.first}`);
 		return decided;
 	}
@@ -164,7 +161,7 @@ export class ShardSession {
 		const { connection, writer, tombstones, metrics } = this.#options;
 		const { number: shard, ledger, flushes } = this.#options;
 		// An archiver that still has the frames in memory drops them: it is decided that they are lost.
-		if (cut.lost) throw new PositionLost("a cut says that frames are lost");
+		if (isLost(cut)) throw new PositionLost("a cut says that frames are lost");
 		await untilRead(this.#wait, cut.last);
 		await tombstones.refresh(maxTombstonesAgeMs);
 		const groups = eventsOfCut(cut, this.#wait.queue.take(cut.last));

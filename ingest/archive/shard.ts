@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { pause, WakeSignal } from "./concurrency/wait.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
@@ -7,7 +8,6 @@ import { PositionLost } from "./read/frame-queue.ts";
 import { Outpaced, standBy } from "./read/standby.ts";
 import { FlushRequests } from "./request/flush-requests.ts";
 import { type SessionOptions, ShardSession } from "./session.ts";
-import { untilAccepted } from "./write/loss-acceptance.ts";
 
 export interface ShardOptions
 	extends Omit<
@@ -24,7 +24,7 @@ const maxBackoffMs = 10_000;
 /**
  * Moves one shard's frames into the store for as long as the process lives. All that it knows comes from the store and
  * the stream, so it handles every failure alike: drop the session, wait, begin a new one at the newest cut. Only an
- * {@link Alarm} stops it, until the process restarts or a person accepts the loss.
+ * {@link Alarm} stops it, until the process restarts.
  */
 export class Shard {
 	readonly number: number;
@@ -79,7 +79,7 @@ export class Shard {
 		this.#ledger.forgetDeleted();
 	}
 
-	/** Settles when the signal fires. After an alarm, nothing happens until then or until the loss is accepted. */
+	/** Settles when the signal fires. After an alarm, nothing happens until then. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { log, metrics, number: shard } = this.#options;
 		const wake = () => this.#wakeSignal.wake();
@@ -92,7 +92,7 @@ export class Shard {
 				if (signal.aborted) break;
 				if (error instanceof Alarm) {
 					this.#stopFor(error);
-					await this.#untilAccepted(error, signal);
+					if (!signal.aborted) await once(signal, "abort");
 				} else if (error instanceof Outpaced) await this.#standBy(signal);
 				else await this.#backOff(error, signal);
 			}
@@ -135,16 +135,6 @@ export class Shard {
 		this.flushes.stop(alarm);
 		metrics.alarm.set({ shard }, 1);
 		log.error({ shard, alarm: alarm.code }, `ALARM: ${alarm.message}`);
-	}
-
-	/** Settles when a person has accepted the alarm's loss, or the signal fires. */
-	async #untilAccepted(alarm: Alarm, signal: AbortSignal): Promise<void> {
-		const { losses, log, metrics, number: shard } = this.#options;
-		await untilAccepted(losses, alarm, { shard, log, signal });
-		if (signal.aborted) return;
-		this.#alarm = undefined;
-		this.flushes.goOn();
-		metrics.alarm.set({ shard }, 0);
 	}
 
 	/** While another archiver does the work, the shard stays ready. */

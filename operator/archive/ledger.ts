@@ -4,6 +4,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	DeletedLedger,
 	RetentionState,
+	ShardState,
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
@@ -16,8 +17,9 @@ export class LedgerView {
 	readonly #log: Logger;
 	readonly #ledgers = new Map<string, SourceLedger>();
 	readonly #deleted = new Set<string>();
+	readonly #shards = new Map<number, ShardState>();
 	#retention: RetentionState | undefined;
-	readonly #handlers: ((sourceKey: string) => void)[] = [];
+	readonly #handlers: ((sourceKey: string | undefined) => void)[] = [];
 
 	constructor(nats: NatsConnection, log: Logger) {
 		this.#nats = nats;
@@ -38,8 +40,12 @@ export class LedgerView {
 		return this.#retention;
 	}
 
-	/** Called after every change, with the source key, or with `retentionKey` of contracts/ledger.ts. */
-	onChange(handler: (sourceKey: string) => void): void {
+	shard(shard: number): ShardState | undefined {
+		return this.#shards.get(shard);
+	}
+
+	/** Called after every change, with the source key, or undefined if more than one Source may be concerned. */
+	onChange(handler: (sourceKey: string | undefined) => void): void {
 		this.#handlers.push(handler);
 	}
 
@@ -65,13 +71,15 @@ export class LedgerView {
 
 	#take(
 		key: string,
-		entry: SourceLedger | DeletedLedger | RetentionState,
+		entry: SourceLedger | DeletedLedger | RetentionState | ShardState,
 	): void {
+		const isOfAll = "enforcedBy" in entry || "lostFrames" in entry;
 		if ("enforcedBy" in entry) this.#retention = entry;
+		else if ("lostFrames" in entry) this.#shards.set(entry.shard, entry);
 		else if ("deletedTime" in entry) {
 			this.#deleted.add(key);
 			this.#ledgers.delete(key);
 		} else this.#ledgers.set(key, entry);
-		for (const handler of this.#handlers) handler(key);
+		for (const handler of this.#handlers) handler(isOfAll ? undefined : key);
 	}
 }

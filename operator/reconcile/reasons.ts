@@ -37,6 +37,10 @@ export const reasons = {
 			DeletionWaitsForArchive:
 				"The Source is being deleted. Archive or its bucket is unreachable, or the shard has stopped; the message has archive's error. Tidemill retries. With `spec.deletionPolicy: Retain` the Source goes without waiting.",
 		},
+		EventsLost: {
+			FramesLost:
+				"NATS lost frames that it had acknowledged, of the shard that holds the Source's events. The condition says how many and when, and goes when those days can't be loaded any more. [What to do](errors.md#losses).",
+		},
 	},
 	Destination: {
 		Ready: {

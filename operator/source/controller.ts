@@ -1,4 +1,3 @@
-import { retentionKey } from "../../contracts/ledger.ts";
 import { hasReason } from "../../kube/client/client.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey } from "../../kube/resource.ts";
@@ -61,10 +60,10 @@ export function createSourceController(
 		loop.enqueue({ namespace: route.account, name: route.source });
 	routes.onChange(ofRoute);
 	ledgers.onChange((key) => {
-		if (key === retentionKey)
+		if (key === undefined)
 			for (const source of informers.sources.list())
 				loop.enqueue(keyOf(source));
-		const route = routes.published(key);
+		const route = key === undefined ? undefined : routes.published(key);
 		if (route) ofRoute(route);
 	});
 	return loop;

@@ -70,6 +70,7 @@ function stateWith(part: Partial<SourceState> = {}): SourceState {
 		claimant: "shop",
 		publishTrouble: undefined,
 		ledger: undefined,
+		shard: undefined,
 		retention: undefined,
 		receiveURL: "https://in.example",
 		statusWrittenMs: 0,
@@ -440,4 +441,27 @@ test("the same reason with another message is written without another KubeEvent"
 	expect(failing("closed", source).map(({ type }) => type)).toEqual([
 		"writeStatus",
 	]);
+});
+
+test("every Source of a shard that lost frames says so, until those days can't be loaded any more", () => {
+	const shard = { version: 1, shard: 0, lostFrames: {} } as const;
+	const lostFrames = { "2026-02-28": 2, "2026-03-01": 1 };
+	const before = statusIn(
+		decide(stateWith({ shard: { ...shard, lostFrames } }), now),
+	)!;
+	expect(before.conditions).toMatchObject([
+		{ type: "Ready", status: "True" },
+		{
+			type: "EventsLost",
+			status: "True",
+			reason: "FramesLost",
+			message: expect.stringContaining("2 on 2026-02-28, 1 on 2026-03-01"),
+		},
+	]);
+	const source = { ...sourceWith(), status: before };
+	const conditionsWith = (state: SourceState["shard"]) =>
+		statusIn(decide(stateWith({ source, shard: state }), now))?.conditions;
+	expect(conditionsWith(shard)).toMatchObject([{ type: "Ready" }]);
+	// While the ledger can't be read, the condition stays.
+	expect(conditionsWith(undefined)).toBeUndefined();
 });

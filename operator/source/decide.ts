@@ -11,6 +11,7 @@ import {
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import { withLosses } from "./losses.ts";
 import { buried } from "./routes/table.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
@@ -158,7 +159,7 @@ function statusOf(
 	{ reason, message, keys, readiness }: Verdict,
 	now: number,
 ): SourceStatus {
-	const { source, ledger, retention, receiveURL } = state;
+	const { source, ledger, shard, retention, receiveURL } = state;
 	const stored = keys ?? stillStoredUnder(state);
 	const observedGeneration = source.metadata.generation ?? 0;
 	return {
@@ -176,15 +177,20 @@ function statusOf(
 				enforcedBy: retention.enforcedBy,
 			},
 		}),
-		conditions: setCondition(
-			source.status?.conditions,
-			{
-				type: "Ready",
-				status: readiness,
-				reason,
-				message,
-				observedGeneration,
-			},
+		conditions: withLosses(
+			setCondition(
+				source.status?.conditions,
+				{
+					type: "Ready",
+					status: readiness,
+					reason,
+					message,
+					observedGeneration,
+				},
+				now,
+			),
+			shard,
+			observedGeneration,
 			now,
 		),
 	};

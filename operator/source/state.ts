@@ -1,4 +1,8 @@
-import type { RetentionState, SourceLedger } from "../../contracts/ledger.ts";
+import type {
+	RetentionState,
+	ShardState,
+	SourceLedger,
+} from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
@@ -28,6 +32,8 @@ export interface SourceState {
 	/** Why routes can't be published at the moment. */
 	publishTrouble: string | undefined;
 	ledger: SourceLedger | undefined;
+	/** Of the shard that holds the Source's events. */
+	shard: ShardState | undefined;
 	retention: RetentionState | undefined;
 	/** What webhook URLs begin with, without a trailing slash. */
 	receiveURL: string;
@@ -75,6 +81,7 @@ export async function readSource(
 				: routes.claimant(sourceKey ?? ""),
 		publishTrouble: routes.trouble,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
+		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,
 		retention: ledgers.retention,
 		receiveURL,
 		statusWrittenMs,

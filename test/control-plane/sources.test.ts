@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { retentionKey } from "../../contracts/ledger.ts";
+import { retentionKey, shardKey } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
 import { routeKey, syncedKey } from "../../contracts/route.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
@@ -378,6 +378,11 @@ test("what archive says of a Source is in its status", async () => {
 		retentionKey,
 		JSON.stringify({ version: 1, days: 31, enforcedBy: "Sweep" }),
 	);
+	const { shard } = status!;
+	await ledger.put(
+		shardKey(shard!),
+		JSON.stringify({ version: 1, shard, lostFrames: { "2026-03-01": 1 } }),
+	);
 	await vi.waitFor(async () => {
 		const counted = await sourceWith("Active", "counted");
 		expect(counted.status).toMatchObject({
@@ -385,6 +390,9 @@ test("what archive says of a Source is in its status", async () => {
 			counts: { accepted: 5, archived: 5, quarantined: 0 },
 			retention: { days: 31, enforcedBy: "Sweep" },
 		});
+		expect(counted.status!.conditions).toContainEqual(
+			expect.objectContaining({ type: "EventsLost", status: "True" }),
+		);
 	}, soon);
 });
 

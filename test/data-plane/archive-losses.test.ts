@@ -1,17 +1,11 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
 import { createInbox } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { framesSubject } from "../../contracts/nats.ts";
+import { type ShardState, shardKey } from "../../contracts/ledger.ts";
+import { bucket, framesSubject } from "../../contracts/nats.ts";
 import type { CutRecord } from "../../ingest/archive/decide/cut.ts";
-import {
-	consoleExamples,
-	isShown,
-} from "../support/examples/console-examples.ts";
 import { mortal } from "../support/faults/mortal-archive.ts";
 import {
 	ArchiveFixture,
@@ -23,7 +17,6 @@ import {
 	type Servers,
 	startServers,
 } from "../support/servers/archive-servers.ts";
-import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 let servers: Servers;
 beforeAll(async () => {
@@ -61,22 +54,6 @@ async function backUp(archive: ArchiveFixture): Promise<Buffer> {
 	return Buffer.concat(bytes);
 }
 
-/** What a person types behind `tidemill shard`. */
-function shardCommand(archive: ArchiveFixture, ...args: string[]) {
-	return startTidemill(["shard", ...args], archive.env()).ended;
-}
-
-function accept(archive: ArchiveFixture, loss: string) {
-	return shardCommand(
-		archive,
-		"accept-loss",
-		archive.stream,
-		loss,
-		"--by=ada",
-		"--reason=the disk is gone",
-	);
-}
-
 /** As if the holes that this cut knows of had been there for an hour: until then they prove nothing. */
 async function letHolesAge(archive: ArchiveFixture, first: number) {
 	const key = archive.keys.cut(archive.stream, first);
@@ -100,58 +77,57 @@ async function alarmOf({ shard }: RunningArchive, code: string) {
 	return shard.alarm!.message;
 }
 
-async function alarmMetric({ registry }: RunningArchive) {
-	return registry.getSingleMetricAsString("tidemill_archive_alarm");
+async function cutAt(archive: ArchiveFixture, first: number) {
+	const record = await archive.store.get(
+		archive.keys.cut(archive.stream, first),
+	);
+	return JSON.parse(record!) as CutRecord;
 }
 
-test("a shard that misses frames goes on without them once a person has accepted that, as documented, and stops for the next", async () => {
+/** The metric and the ledger bucket, which the operator watches, count so many lost frames. */
+async function isTold(
+	archive: ArchiveFixture,
+	{ registry }: RunningArchive,
+	frames: number,
+) {
+	const kv = await new Kvm(archive.connection).open(bucket.ledger);
+	await eventually(async () => {
+		const entry = await kv.get(shardKey(archive.shard));
+		const { lostFrames } = entry!.json<ShardState>();
+		const counts = Object.values(lostFrames);
+		expect(counts.reduce((sum, count) => sum + count, 0)).toBe(frames);
+	});
+	expect(
+		await registry.getSingleMetricAsString("tidemill_archive_lost_frames"),
+	).toMatch(new RegExp(`} ${frames}$`, "m"));
+}
+
+test("a shard goes on without frames that never arrived, and says so in its cut, its metric and its ledger", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archiveNumbers(archive, 1, 3);
 	await letHolesAge(archive, 1);
-	await archive.publish([newEvent("4")], { number: 4 });
 	const running = await archive.start();
-	const loss = `frames-${archive.process}-2-2`;
-	expect(await alarmOf(running, "FrameGap")).toContain(
-		`tidemill shard accept-loss ${archive.stream} ${loss}`,
-	);
-	const page = await readFile("docs/reference/errors.md", "utf8");
-	for (const { command, shown } of consoleExamples(page))
-		await eventually(async () => {
-			const { stdout } = await promisify(execFile)("sh", ["-c", command], {
-				env: {
-					...archive.env(),
-					PATH: `${resolve("bin")}:${process.env.PATH}`,
-					STREAM: archive.stream,
-					LOSS: loss,
-				},
-			});
-			if (!isShown(stdout, shown)) expect(stdout).toBe(shown);
-		});
-	await eventually(() => expect(running.shard.alarm).toBeUndefined());
+	await archive.publish([newEvent("4")], { number: 4 });
 	await running.flush();
 	expect(await archive.bodies()).toEqual(["1", "3", "4"]);
-	expect(await alarmMetric(running)).toMatch(/} 0$/m);
-	// The second one is told who was first.
-	const again = await shardCommand(
-		archive,
-		"accept-loss",
-		archive.stream,
-		loss,
-		"--by=bob",
-		"--reason=me too",
-	);
-	expect(again.stdout).toContain("by ada");
+	expect(running.shard.alarm).toBeUndefined();
+	expect(await cutAt(archive, 3)).toMatchObject({
+		losses: [{ kind: "frames", process: archive.process, from: 2, to: 2 }],
+	});
+	await isTold(archive, running, 1);
 	await running.stop();
 
+	// A restart and another loss.
 	await archiveNumbers(archive, 6);
 	await letHolesAge(archive, 4);
-	await archive.publish([newEvent("7")], { number: 7 });
 	const next = await archive.start();
-	expect(await alarmOf(next, "FrameGap")).toContain("frames 5 to 5");
-	expect(await archive.bodies()).toEqual(["1", "3", "4", "6"]);
+	await archive.publish([newEvent("7")], { number: 7 });
+	await next.flush();
+	expect(await archive.bodies()).toEqual(["1", "3", "4", "6", "7"]);
+	await isTold(archive, next, 2);
 });
 
-test("purged sequences are given up once the loss is accepted, and no others", async () => {
+test("a shard goes on without sequences that somebody purged, and no others", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archiveNumbers(archive, 1);
 	const { streams } = await jetstreamManager(archive.connection);
@@ -159,31 +135,18 @@ test("purged sequences are given up once the loss is accepted, and no others", a
 		await archive.publish([newEvent(String(number))], { number });
 	await streams.purge(archive.stream, { seq: 4 });
 	const running = await archive.start();
-	await alarmOf(running, "FramesMissing");
-	await eventually(async () =>
-		expect((await accept(archive, "sequences-2-3")).exitCode).toBe(0),
-	);
-	await eventually(() => expect(running.shard.alarm).toBeUndefined());
 	await running.flush();
 	expect(await archive.bodies()).toEqual(["1", "4", "5"]);
-	const record = await archive.store.get(archive.keys.cut(archive.stream, 2));
-	expect(JSON.parse(record!)).toMatchObject({
+	expect(await cutAt(archive, 2)).toMatchObject({
 		first: 2,
 		last: 3,
 		groups: [],
-		lost: { by: "ada", reason: "the disk is gone" },
+		losses: [{ kind: "sequences", from: 2, to: 3 }],
 	});
-	await running.stop();
-
-	for (const number of [6, 7])
-		await archive.publish([newEvent(String(number))], { number });
-	await streams.purge(archive.stream, { seq: 7 });
-	const next = await archive.start();
-	expect(await alarmOf(next, "FramesMissing")).toContain("sequences-6-6");
-	expect(await archive.bodies()).toEqual(["1", "4", "5"]);
+	await isTold(archive, running, 2);
 });
 
-test("an unreadable message is given up once it is purged and the loss is accepted; earlier frames are archived", async () => {
+test("an unreadable message is given up once it is purged; earlier frames are archived", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.publish([newEvent("1")]);
 	await archive.publishBytes(Buffer.from("no frame"), "x");
@@ -198,16 +161,12 @@ test("an unreadable message is given up once it is purged and the loss is accept
 	expect(Buffer.from(copy.message.data, "base64").toString()).toBe("no frame");
 	await request(archive, "STREAM.PURGE", { seq: 3 });
 	const next = await archive.start();
-	await alarmOf(next, "FramesMissing");
-	await eventually(async () =>
-		expect((await accept(archive, "sequences-2-2")).exitCode).toBe(0),
-	);
-	await eventually(() => expect(next.shard.alarm).toBeUndefined());
 	await next.flush();
 	expect(await archive.bodies()).toEqual(["1", "2"]);
+	await isTold(archive, next, 1);
 });
 
-test("a stream that was restored is given up by deleting it; what went with it is named, and can be accepted", async () => {
+test("a stream that was restored is given up by deleting it; what went with it is named", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archiveNumbers(archive, 1);
 	const { streams } = await jetstreamManager(archive.connection);
@@ -234,14 +193,11 @@ test("a stream that was restored is given up by deleting it; what went with it i
 	await letHolesAge(archive, 1);
 	await archive.publish([newEvent("4")], { number: 4 });
 	const next = await archive.start();
-	expect(await alarmOf(next, "FrameGap")).toContain("frames 2 to 2");
-	const loss = `frames-${archive.process}-2-2`;
-	await eventually(async () =>
-		expect((await accept(archive, loss)).exitCode).toBe(0),
-	);
-	await eventually(() => expect(next.shard.alarm).toBeUndefined());
 	await next.flush();
 	expect(await archive.bodies()).toEqual(["1", "3", "4"]);
+	expect((await cutAt(archive, 2)).losses).toMatchObject([
+		{ kind: "frames", process: archive.process, from: 2, to: 2 },
+	]);
 });
 
 test("after frames are purged between their cut and its objects, a Run fails and names the missing object", async () => {
@@ -270,27 +226,4 @@ test("after frames are purged between their cut and its objects, a Run fails and
 			),
 		},
 	});
-});
-
-test("nothing is accepted that archive hasn't found, and nothing without a name and a reason", async () => {
-	const archive = await ArchiveFixture.open(servers);
-	const early = await accept(archive, "sequences-1-5");
-	expect(early).toMatchObject({
-		exitCode: 1,
-		stderr: expect.stringContaining("only a found loss can be accepted"),
-	});
-	expect((await shardCommand(archive, "losses")).stdout).toBe(
-		"Archive has found no losses.\n",
-	);
-	for (const args of [
-		[],
-		["accept-loss", archive.stream],
-		["accept-loss", archive.stream, "sequences-1-5", "--by=ada"],
-		["losses", "all"],
-		["accept-loss", archive.stream, "sequences-1-5", "--force"],
-	]) {
-		const { exitCode, stderr } = await shardCommand(archive, ...args);
-		expect(exitCode).toBe(2);
-		expect(stderr).toContain("tidemill shard losses");
-	}
 });

@@ -1,17 +1,13 @@
-import { type Loss, lossId } from "./loss.ts";
-
 /**
- * Why a shard must stop: to continue, archive would have to guess about events. It archives and purges nothing, and the
- * frames stay in the stream. Each text says what a person should do. A person can accept an alarm that names its loss;
- * docs/reference/errors.md covers the others.
+ * Why a shard must stop: what archive finds contradicts itself, and to continue, it would have to guess about events. It
+ * archives and purges nothing, and the frames stay in the stream. Each text says what a person should do;
+ * docs/reference/errors.md says more. What is only gone is no alarm: see {@link file://./loss.ts}.
  */
 export const alarms = {
 	FrameUnreadable:
-		"Upgrade archive before receive, then restart archive. If no version can read the frame, purge it and accept the loss.",
-	FrameGap:
-		"NATS acknowledged these frames and lost them. Compare the stream with its backups and with receive's log. If the frames can't be restored, accept the loss.",
-	FramesMissing:
-		"Check that S3_BUCKET and S3_PREFIX haven't changed since this stream began, and that only archive purges the stream. If the frames can't be restored, accept the loss.",
+		"Upgrade archive before receive, then restart archive. If no version can read the frame, purge it.",
+	CutsMissing:
+		"Check that S3_BUCKET and S3_PREFIX haven't changed since this stream began. If cut records were deleted, restore them.",
 	CutMismatch:
 		"The stream was restored from a backup or tampered with, or the cut record was changed. Restore whichever is wrong.",
 	CutUnreadable:
@@ -22,23 +18,13 @@ export const alarms = {
 
 export type AlarmCode = keyof typeof alarms;
 
-/** Stops the shard until a restart, or until a person accepts its loss; see {@link alarms}. `what` says what was found, and where. */
+/** Stops the shard until a restart; see {@link alarms}. `what` says what was found, and where. */
 export class Alarm extends Error {
 	override name = "Alarm";
 	readonly code: AlarmCode;
-	/** The loss that a person may accept, so that archive continues. */
-	readonly loss: Loss | undefined;
 
-	constructor(
-		code: AlarmCode,
-		what: string,
-		{ loss, ...options }: ErrorOptions & { loss?: Loss } = {},
-	) {
-		const way = loss
-			? ` To continue without them: tidemill shard accept-loss ${loss.stream} ${lossId(loss)}`
-			: "";
-		super(`${what}. ${alarms[code]}${way}`, options);
+	constructor(code: AlarmCode, what: string, options?: ErrorOptions) {
+		super(`${what}. ${alarms[code]}`, options);
 		this.code = code;
-		this.loss = loss;
 	}
 }

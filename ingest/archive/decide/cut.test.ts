@@ -5,6 +5,7 @@ import {
 	decideCut,
 	eventsOfCut,
 	inheritNumbers,
+	isLost,
 	lateEvents,
 	lostCut,
 	type StreamFrame,
@@ -124,22 +125,13 @@ test("a cut of nothing but repeated frames has no objects", () => {
 	expect(bodies(cut, frames)).toEqual([]);
 });
 
-test("a number that its process skips is an alarm, even across cuts", () => {
+test("a number that its process skips is lost, even across cuts, unless it is voided", () => {
 	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
 	const late = { timeMs: noon + holeMs + 1 };
-	expect(() =>
-		decideCut("s", first.processes, [frame(3, 4, [], late)]),
-	).toThrow(
-		expect.objectContaining({
-			code: "FrameGap",
-			message: expect.stringContaining("frames 2 to 2"),
-		}),
-	);
-	expect(() =>
-		decideCut("s", first.processes, [
-			frame(3, 4, [], { ...late, voided: [2] }),
-		]),
-	).not.toThrow();
+	const next = (more: { timeMs: number; voided?: number[] }) =>
+		decideCut("s", first.processes, [frame(3, 4, [], more)]);
+	expect(next(late).losses).toMatchObject([{ from: 2, to: 2 }]);
+	expect(next({ ...late, voided: [2] })).not.toHaveProperty("losses");
 });
 
 test("an open number of a silent process is no alarm", () => {
@@ -207,23 +199,18 @@ test.each<[string, number, number]>([
 	expect(lateEvents(decideCut("s", {}, frames))).toBe(expected);
 });
 
-const lost = {
+const loss = {
 	kind: "sequences" as const,
-	stream: "s",
 	from: 3,
 	to: 7,
-	acceptance: {
-		version: 1 as const,
-		by: "ada",
-		reason: "disk",
-		time: "2026-03-01T00:00:00.000Z",
-	},
+	time: "2026-03-01T00:00:00.000Z",
 };
 
 test("a cut of lost sequences has no objects, continues its head's frame numbers, and matches no frame", () => {
 	const head = decideCut("s", {}, [frame(1, 1, []), frame(2, 2, [])]);
 	const mark = { id: "lost", time: "2026-03-01T12:00:00.000Z" };
-	expect(lostCut(lost, head, { q: head.processes.p! })).toEqual({
+	const cut = lostCut("s", loss, head, { q: head.processes.p! });
+	expect(cut).toEqual({
 		version: 1,
 		stream: "s",
 		first: 3,
@@ -233,27 +220,46 @@ test("a cut of lost sequences has no objects, continues its head's frame numbers
 		repeated: [],
 		groups: [],
 		processes: head.processes,
-		lost: lost.acceptance,
+		losses: [loss],
 	});
+	expect([isLost(cut), isLost(head)]).toEqual([true, false]);
 });
 
 test("a stream's first cut, if its sequences are lost, continues the earlier streams' frame numbers", () => {
 	const { processes } = decideCut("old", {}, [frame(1, 1, [])]);
-	expect(lostCut(lost, undefined, processes)).toMatchObject({
+	expect(lostCut("s", loss, undefined, processes)).toMatchObject({
 		lastFrame: { time: "1970-01-01T00:00:00.000Z" },
 		processes,
 	});
 });
 
-test("an accepted loss of frames is no alarm; the same numbers of another process or stream are", () => {
-	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 3, [])]);
-	const next = [frame(3, 4, [], { timeMs: noon + holeMs + 1 })];
-	const loss = { kind: "frames" as const, process: "p", from: 2, to: 2 };
-	const decide = (accepted: { stream?: string; process?: string }) => () =>
-		decideCut("s", first.processes, next, [
-			{ ...loss, stream: "s", ...accepted },
-		]);
-	expect(decide({})).not.toThrow();
-	expect(decide({ stream: "t" })).toThrow("frames 2 to 2");
-	expect(decide({ process: "q" })).toThrow("frames 2 to 2");
+test("frames that never arrived are recorded by one cut, which goes on without them", () => {
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 4, [])]);
+	expect(first).not.toHaveProperty("losses");
+	const timeMs = noon + holeMs + 1;
+	const next = decideCut("s", first.processes, [
+		frame(3, 5, [event("5")], { timeMs }),
+		frame(4, 6, [], { timeMs: timeMs + 1 }),
+	]);
+	expect(next.losses).toEqual([
+		{
+			kind: "frames",
+			process: "p",
+			from: 2,
+			to: 3,
+			time: new Date(noon).toISOString(),
+		},
+	]);
+	expect([next.groups[0]!.rows, isLost(next)]).toEqual([1, false]);
+	const later = [frame(5, 7, [], { timeMs: timeMs + 2 })];
+	expect(decideCut("s", next.processes, later)).not.toHaveProperty("losses");
+});
+
+test("a frame that arrives after its loss was recorded is archived", () => {
+	const first = decideCut("s", {}, [frame(1, 1, []), frame(2, 4, [])]);
+	const at = (sequence: number, number: number, ms: number) =>
+		frame(sequence, number, [event("x")], { timeMs: noon + holeMs + ms });
+	const next = decideCut("s", first.processes, [at(3, 5, 1)]);
+	const late = decideCut("s", next.processes, [at(4, 3, 2), at(5, 3, 3)]);
+	expect(late).toMatchObject({ repeated: [5], groups: [{ rows: 1 }] });
 });

@@ -8,12 +8,7 @@ import {
 import { type Frame, type FrameEvent, frameId } from "../../wire/frame.ts";
 import { Alarm } from "./alarm.ts";
 import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
-import {
-	type Acceptance,
-	isAccepted,
-	type Loss,
-	type SequencesLost,
-} from "./loss.ts";
+import type { Loss, SequencesLost } from "./loss.ts";
 
 /**
  * The decision that these objects, and no others, hold the events of stream sequences first..last. Once it is written,
@@ -34,8 +29,8 @@ export interface CutRecord {
 	groups: CutGroup[];
 	/** By receive process, after `last`. */
 	processes: Record<string, FrameNumbers>;
-	/** These sequences are lost, and a person has accepted that. The cut has no objects and nothing to compare. */
-	lost?: Acceptance;
+	/** What was found to be lost with this cut. If it is the cut's own sequences, see {@link isLost}. */
+	losses?: Loss[];
 }
 
 /** An event's place in the stream: its frame's sequence, and its index in the frame. */
@@ -73,37 +68,24 @@ export interface StreamFrame {
 /**
  * Decides the cut of these frames, which are contiguous and follow the stream's newest cut. `known` are the frame numbers
  * that this newest cut left behind; for a stream's first cut, the result of {@link inheritNumbers}.
- * Throws {@link Alarm} FrameGap if a frame is missing and isn't `accepted` as lost.
  */
 export function decideCut(
 	stream: string,
 	known: CutRecord["processes"],
 	frames: readonly StreamFrame[],
-	accepted: readonly Loss[] = [],
 ): CutRecord {
 	const processes = { ...known };
 	const repeated: number[] = [];
+	const losses: Loss[] = [];
 	for (const { sequence, timeMs, frame } of frames) {
 		const taken = takeFrame(processes[frame.process], frame, timeMs);
 		processes[frame.process] = taken.after;
 		if (taken.repeated) repeated.push(sequence);
-		const gap = taken.gaps.find(
-			(hole) => !isAccepted(hole, { stream, process: frame.process }, accepted),
-		);
-		if (gap)
-			throw new Alarm(
-				"FrameGap",
-				`stream ${stream}: receive process ${frame.process} continues with frame ${frame.number} (sequence ${sequence}), but its frames ${gap.from} to ${gap.to} never arrived and weren't voided; they were due at ${new Date(gap.sinceMs).toISOString()}`,
-				{
-					loss: {
-						kind: "frames",
-						stream,
-						process: frame.process,
-						from: gap.from,
-						to: gap.to,
-					},
-				},
-			);
+		for (const { from, to, sinceMs } of taken.gaps) {
+			const time = new Date(sinceMs).toISOString();
+			const { process } = frame;
+			losses.push({ kind: "frames", process, from, to, time });
+		}
 	}
 	const firstFrame = frames[0]!;
 	const lastFrame = frames.at(-1)!;
@@ -117,6 +99,7 @@ export function decideCut(
 		repeated,
 		groups: groupEvents(frames, repeated).map(({ group }) => group),
 		processes: forgetSilent(processes, lastFrame.timeMs),
+		...(losses.length > 0 && { losses }),
 	};
 }
 
@@ -136,11 +119,12 @@ export function withoutCopies(
  * read these frames before they were lost finds it when it tries to decide a cut of them.
  */
 export function lostCut(
-	{ stream, from, to, acceptance }: SequencesLost & { acceptance: Acceptance },
+	stream: string,
+	loss: SequencesLost,
 	head: CutRecord | undefined,
 	inherited: CutRecord["processes"],
 ): CutRecord {
-	// No frame has this id, so sequences that come back count as different from the accepted loss.
+	// No frame has this id, so sequences that come back differ from the cut.
 	const mark = {
 		id: "lost",
 		time: head?.lastFrame.time ?? new Date(0).toISOString(),
@@ -148,15 +132,22 @@ export function lostCut(
 	return {
 		version: 1,
 		stream,
-		first: from,
-		last: to,
+		first: loss.from,
+		last: loss.to,
 		firstFrame: mark,
 		lastFrame: mark,
 		repeated: [],
 		groups: [],
 		processes: head?.processes ?? inherited,
-		lost: acceptance,
+		losses: [loss],
 	};
+}
+
+/** Whether the stream lost the cut's own sequences. Then it has no objects, and there is nothing to compare. */
+export function isLost({ first, losses = [] }: CutRecord): boolean {
+	return losses.some(
+		({ kind, from }) => kind === "sequences" && from === first,
+	);
 }
 
 /**

@@ -87,6 +87,18 @@ test.each<[string, [number, number[], number][], string[]]>([
 		["new", "new", "gap 2-3"],
 	],
 	[
+		"a gap is found once, and each one",
+		[
+			[1, [], 0],
+			[3, [], 1],
+			[4, [], 2 + holeMs / second],
+			[6, [], 3 + holeMs / second],
+			[7, [], 4 + (2 * holeMs) / second],
+			[8, [], 5 + (2 * holeMs) / second],
+		],
+		["new", "new", "gap 2-2", "new", "gap 5-5", "new"],
+	],
+	[
 		"a voided number is no gap",
 		[
 			[1, [], 0],
@@ -165,6 +177,13 @@ test("a frame with an earlier time doesn't make its process look silent for long
 
 test("receive has three minutes to store or void a number, and is remembered for ten", () => {
 	expect([holeMs, memoryMs]).toEqual([180_000, 600_000]);
+});
+
+test("a gap is forgotten ten minutes after the frame that revealed it", () => {
+	const holesAt = (at: number) =>
+		take([1, [], 0], [3, [], 1], [4, [], 200], [5, [], at]).numbers.holes;
+	expect(holesAt(601)).toMatchObject([{ from: 2, to: 2, isLost: true }]);
+	expect(holesAt(602)).toEqual([]);
 });
 
 test("a process is forgotten ten minutes after its last frame", () => {

@@ -18,6 +18,8 @@ export interface Hole {
 	 * stream, or be forgotten. They may still arrive, but their absence proves nothing.
 	 */
 	beforeMemory?: true;
+	/** A cut has recorded these numbers as lost. They may still arrive, and are archived then. */
+	isLost?: true;
 }
 
 /**
@@ -33,8 +35,8 @@ export const memoryMs = 10 * 60_000;
  * Takes one frame, in the order of the stream, at its stream time.
  *
  * `repeated`: the number was stored or voided before, so the frame's events must not be taken again.
- * `gaps`: numbers that are overdue. Only later frames of the same process prove a gap: a process that died may leave a
- * number open whose senders got no answer.
+ * `gaps`: numbers that are overdue now, each once. Only later frames of the same process prove a gap: a process that died
+ * may leave a number open whose senders got no answer.
  */
 export function takeFrame(
 	before: FrameNumbers | undefined,
@@ -50,11 +52,17 @@ export function takeFrame(
 		: unseen(frame.number, timeMs);
 	const repeated = !settle(after, frame.number, timeMs);
 	for (const number of frame.voided) settle(after, number, timeMs);
-	const isDue = (hole: Hole) => timeMs - hole.sinceMs > holeMs;
-	after.holes = after.holes.filter(
-		(hole) => !(hole.beforeMemory && isDue(hole)),
+	const isOlder = (hole: Hole, ageMs: number) => timeMs - hole.sinceMs > ageMs;
+	const holes = after.holes.filter(
+		(hole) =>
+			!(hole.beforeMemory && isOlder(hole, holeMs)) &&
+			!(hole.isLost && isOlder(hole, memoryMs)),
 	);
-	return { after, repeated, gaps: after.holes.filter(isDue) };
+	const gaps = holes.filter((hole) => !hole.isLost && isOlder(hole, holeMs));
+	after.holes = holes.map((hole) =>
+		gaps.includes(hole) ? { ...hole, isLost: true as const } : hole,
+	);
+	return { after, repeated, gaps };
 }
 
 /** Leaves out the processes that have been silent for more than {@link memoryMs} of stream time. */

@@ -42,14 +42,15 @@ test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 	expect(resume("s", cut, state, done)).toEqual(expected);
 });
 
-test.each<[string, CutRecord | undefined, [number, number]]>([
-	["FramesMissing", undefined, [2, 5]],
-	["FramesMissing", head, [22, 30]],
+test.each<[string, CutRecord | undefined, [number, number], number?]>([
+	["CutsMissing", undefined, [6, 9], 5],
+	["CutsMissing", undefined, [1, 9], 1],
+	["CutsMissing", head, [11, 30], 21],
 	["StreamBehind", head, [1, 19]],
 	["StreamBehind", head, [0, 0]],
-])("alarm %s", (code, cut, [firstSequence, lastSequence]) => {
+])("alarm %s", (code, cut, [firstSequence, lastSequence], done = 0) => {
 	const state = { firstSequence, lastSequence, lastFrame: undefined };
-	expect(() => resume("s", cut, state, 0)).toThrow(
+	expect(() => resume("s", cut, state, done)).toThrow(
 		expect.objectContaining({ name: "Alarm", code }),
 	);
 });
@@ -67,19 +68,17 @@ test.each([-1, 0, 1])(
 	},
 );
 
-test("an accepted loss of exactly the missing sequences takes their place; of others, it doesn't", () => {
-	const state = { firstSequence: 24, lastSequence: 30, lastFrame: undefined };
-	const acceptance = { version: 1 as const, by: "ada", reason: "", time: "" };
-	const loss = { kind: "sequences" as const, stream: "s", from: 21, to: 23 };
-	expect(resume("s", head, state, 20, [{ ...loss, acceptance }])).toEqual({
-		from: 21,
-		lost: { ...loss, acceptance },
-	});
-	for (const other of [{ from: 20 }, { to: 24 }])
-		expect(() =>
-			resume("s", head, state, 20, [{ ...loss, ...other, acceptance }]),
-		).toThrow(expect.objectContaining({ code: "FramesMissing", loss }));
-});
+test.each<[CutRecord | undefined, number, object]>([
+	[undefined, 3, { from: 1, lost: { from: 1, to: 2 } }],
+	[head, 22, { from: 21, lost: { from: 21, to: 21 } }],
+	[head, 24, { from: 21, lost: { from: 21, to: 23 } }],
+])(
+	"exactly the sequences between the newest cut and the stream's beginning are lost",
+	(cut, firstSequence, expected) => {
+		const state = { firstSequence, lastSequence: 30, lastFrame: undefined };
+		expect(resume("s", cut, state, 0)).toEqual(expected);
+	},
+);
 
 test.each([
 	["another frame", { ...lastFrame, id: "p.21" }],

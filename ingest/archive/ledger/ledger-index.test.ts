@@ -43,8 +43,8 @@ function indexOf(...cuts: CutRecord[]) {
 }
 
 function contentsOf(index: LedgerIndex) {
-	const { newestOfStream, days } = index;
-	return { newestOfStream, days, sources: index.sources() };
+	const { newestOfStream, days, lostFrames } = index;
+	return { newestOfStream, days, lostFrames, sources: index.sources() };
 }
 
 /** Cuts at noon of these dates, each with events of its date. */

@@ -1,6 +1,7 @@
 import { retainedDays, type SourceLedger } from "../../../contracts/ledger.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import { framesOf } from "../decide/loss.ts";
 import { keptDays } from "../retention/retention.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 import { DateObjects } from "./date-objects.ts";
@@ -32,6 +33,7 @@ export interface IndexContents {
 	newestOfStream: Iterable<[stream: string, CutEnds]>;
 	sources: Iterable<IndexedSource>;
 	days: Iterable<UtcDate>;
+	lostFrames: Iterable<[UtcDate, number]>;
 }
 
 /**
@@ -43,11 +45,14 @@ export class LedgerIndex {
 	readonly #newestOfStream = new Map<string, CutEnds>();
 	/** The latest {@link daysHeld} days of cuts with events, ascending. */
 	#days: UtcDate[] = [];
+	readonly #lostFrames = new Map<UtcDate, number>();
 	#archivedThrough: string | undefined;
 
 	/** Restores an index from a snapshot. */
-	static of({ newestOfStream, sources, days }: IndexContents): LedgerIndex {
+	static of(contents: IndexContents): LedgerIndex {
+		const { newestOfStream, sources, days, lostFrames } = contents;
 		const index = new LedgerIndex();
+		for (const [date, count] of lostFrames) index.#lostFrames.set(date, count);
 		for (const [stream, ends] of newestOfStream)
 			index.#newestOfStream.set(stream, ends);
 		for (const source of sources) {
@@ -66,11 +71,21 @@ export class LedgerIndex {
 		return this.#days;
 	}
 
+	/** Frames that were lost before they were archived, by the date of the loss. */
+	get lostFrames(): ReadonlyMap<UtcDate, number> {
+		return this.#lostFrames;
+	}
+
 	/** Adds a cut whose objects are all in the store. Each stream's cuts come in order; a known cut is ignored. */
 	add(cut: CutRecord): void {
-		const { stream, first, last, groups, lastFrame } = cut;
+		const { stream, first, last, groups, lastFrame, losses = [] } = cut;
 		if (last <= (this.#newestOfStream.get(stream)?.last ?? 0)) return;
 		this.#newestOfStream.set(stream, { first, last });
+		for (const loss of losses) {
+			const date = utcDate(Date.parse(loss.time));
+			const before = this.#lostFrames.get(date) ?? 0;
+			this.#lostFrames.set(date, before + framesOf(loss));
+		}
 		if (groups.length === 0) return;
 		this.#reach(lastFrame.time);
 		this.#see(utcDate(Date.parse(lastFrame.time)));
@@ -128,9 +143,10 @@ export class LedgerIndex {
 	#see(day: UtcDate): void {
 		if (this.#days.includes(day)) return;
 		this.#days = [...this.#days, day].sort().slice(-daysHeld);
-		for (const { objects } of this.#sources.values())
-			for (const date of objects.keys())
-				if (this.#isForgotten(date)) objects.delete(date);
+		const dated = [...this.#sources.values()].map(({ objects }) => objects);
+		for (const map of [this.#lostFrames, ...dated])
+			for (const date of map.keys())
+				if (this.#isForgotten(date)) map.delete(date);
 	}
 
 	#isForgotten(date: UtcDate): boolean {

@@ -70,6 +70,7 @@ interface Snapshot {
 	version: 2;
 	streams: [stream: string, ends: CutEnds][];
 	days: UtcDate[];
+	lostFrames: [UtcDate, number][];
 	sources: (Omit<IndexedSource, "objects"> & {
 		/** `stream` is an index into `streams`. `packed`: see {@link DateObjects.packed}. */
 		objects: [UtcDate, [stream: number, packed: string][]][];
@@ -83,6 +84,7 @@ function snapshotOf(index: LedgerIndex): Snapshot {
 		version: 2,
 		streams,
 		days: [...index.days],
+		lostFrames: [...index.lostFrames],
 		sources: [...index.sources()].map((source) => ({
 			...source,
 			objects: [...source.objects].map(([date, objects]) => [
@@ -96,11 +98,11 @@ function snapshotOf(index: LedgerIndex): Snapshot {
 	};
 }
 
-function read({ version, streams, days, sources }: Snapshot): LedgerIndex {
+function read({ version, streams, sources, ...rest }: Snapshot): LedgerIndex {
 	if (version !== 2) throw new Error(`it has version ${version}`);
 	return LedgerIndex.of({
 		newestOfStream: streams,
-		days,
+		...rest,
 		sources: sources.map((source) => ({
 			...source,
 			objects: new Map(

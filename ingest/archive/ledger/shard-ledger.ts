@@ -20,6 +20,7 @@ export class ShardLedger {
 	#cutsSinceSnapshot = 0;
 	#unpublished = new Set<IndexedSource>();
 	#tombstonesSeen = 0;
+	#publishedLosses: string | undefined;
 
 	constructor(
 		shard: number,
@@ -63,12 +64,13 @@ export class ShardLedger {
 		this.#unpublished.delete(source);
 	}
 
-	/** Publishes the changed ledgers, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. */
+	/** Publishes the changed ledgers and the shard's state, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. */
 	async publish(progress: NatsProgress): Promise<void> {
 		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
 			await this.#snapshots.write(this.#shard, this.index);
 			this.#cutsSinceSnapshot = 0;
 		}
+		await this.#publishState(progress);
 		await mapConcurrently(
 			[...this.#unpublished],
 			ledgersAtOnce,
@@ -77,5 +79,13 @@ export class ShardLedger {
 				this.#unpublished.delete(source);
 			},
 		);
+	}
+
+	async #publishState(progress: NatsProgress): Promise<void> {
+		const lostFrames = Object.fromEntries(this.index.lostFrames);
+		const text = JSON.stringify(lostFrames);
+		if (text === this.#publishedLosses) return;
+		await progress.setShard({ version: 1, shard: this.#shard, lostFrames });
+		this.#publishedLosses = text;
 	}
 }

@@ -7,8 +7,12 @@ import type { ShardBacklog } from "./stream-backlog.ts";
 export interface ObservedShard {
 	number: number;
 	lagSeconds: number;
-	/** RFC 3339; undefined before the first cut. */
-	index: { archivedThrough: string | undefined };
+	index: {
+		/** RFC 3339; undefined before the first cut. */
+		archivedThrough: string | undefined;
+		/** By date. */
+		lostFrames: ReadonlyMap<string, number>;
+	};
 }
 
 /** Archive's metrics. Each has the label `shard`, unless it says otherwise. */
@@ -139,6 +143,14 @@ export class ArchiveMetrics {
 						);
 			},
 		);
+		observed(
+			"lost_frames",
+			"Frames that NATS acknowledged and lost before they were archived, in the retained days. Each is one to some thousand events. Archive has gone on without them.",
+			(gauge) => {
+				for (const { number, index } of shards())
+					gauge.set({ shard: number }, sumOf(index.lostFrames.values()));
+			},
+		);
 		const backlogBytes = observed(
 			"backlog_bytes",
 			"Bytes of the frames in the shard's stream, which aren't archived yet.",
@@ -166,4 +178,10 @@ export class ArchiveMetrics {
 		for (const { rows } of cut.groups) this.events.inc({ shard }, rows);
 		this.lateEvents.inc({ shard }, lateEvents(cut));
 	}
+}
+
+function sumOf(numbers: Iterable<number>): number {
+	let sum = 0;
+	for (const number of numbers) sum += number;
+	return sum;
 }

@@ -49,14 +49,10 @@ export class FlushRequests {
 				request.resolve();
 	}
 
-	/** Rejects all requests, present and future, with this error until {@link goOn}. */
+	/** Rejects all requests, present and future, with this error. */
 	stop(error: Error): void {
 		this.#stopped = error;
 		for (const request of this.#waiting) request.reject(error);
-	}
-
-	goOn(): void {
-		this.#stopped = undefined;
 	}
 }
 

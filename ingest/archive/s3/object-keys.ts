@@ -62,18 +62,6 @@ export class ObjectKeys {
 		return `${this.allEvents()}account=${account}/source=${sourceKey}/`;
 	}
 
-	losses(stream?: string): string {
-		return `${this.#prefix}losses/${stream === undefined ? "" : `${stream}/`}`;
-	}
-
-	loss(stream: string, id: string): string {
-		return `${this.losses(stream)}${id}.json`;
-	}
-
-	acceptance(stream: string, id: string): string {
-		return `${this.losses(stream)}${id}.accepted.json`;
-	}
-
 	tombstone({ account, sourceKey }: SourceName): string {
 		return `${this.tombstones()}account=${account}/source=${sourceKey}.json`;
 	}

@@ -6,7 +6,9 @@ import {
 	type DeletedLedger,
 	type RetentionState,
 	retentionKey,
+	type ShardState,
 	type SourceLedger,
+	shardKey,
 } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
 import { isConflict } from "../../../service/nats.ts";
@@ -66,10 +68,16 @@ export class NatsProgress {
 		});
 	}
 
-	async setRetention(retention: RetentionState): Promise<void> {
-		const text = JSON.stringify(retention);
-		const differs = (published: string) => published !== text;
-		await advance(this.#ledger, retentionKey, text, differs);
+	setRetention(retention: RetentionState): Promise<void> {
+		return this.#replace(retentionKey, JSON.stringify(retention));
+	}
+
+	setShard(state: ShardState): Promise<void> {
+		return this.#replace(shardKey(state.shard), JSON.stringify(state));
+	}
+
+	#replace(key: string, text: string): Promise<void> {
+		return advance(this.#ledger, key, text, (published) => published !== text);
 	}
 
 	/** Replaces a source's ledger, for good, by the fact that its events are deleted. */

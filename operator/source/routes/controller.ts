@@ -56,7 +56,7 @@ export function createRouteController({
 	});
 	loop.watch(secrets, () => [whole]);
 	ledgers.onChange((sourceKey) => {
-		if (ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
+		if (sourceKey && ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
 	});
 	// Somebody changed the bucket, or a write of a former leader arrived late.
 	routes.onDrift(() => loop.enqueue(whole));

@@ -1,10 +1,11 @@
 import {
 	type CutRecord,
 	eventsOfCut,
+	isLost,
 	lostCut,
 	type StreamFrame,
 } from "../../../ingest/archive/decide/cut.ts";
-import { parseLossId } from "../../../ingest/archive/decide/loss.ts";
+import type { Loss } from "../../../ingest/archive/decide/loss.ts";
 import { frameId } from "../../../ingest/wire/frame.ts";
 import type { Protocol } from "./protocol.ts";
 import {
@@ -35,12 +36,18 @@ export class ArchiverSteps {
 		this.#protocol = protocol;
 	}
 
+	/** What the cuts in the bucket say is lost. */
+	losses({ cuts }: World): Loss[] {
+		return Object.values(cuts).flatMap((ofStream) =>
+			Object.values(ofStream).flatMap(
+				(cut) => this.#cuts.value(cut).losses ?? [],
+			),
+		);
+	}
+
 	/** The changes of which one comes next; none while there is nothing to do. Throws Alarm. */
 	next(world: World, archiver: ModelArchiver): Change[] {
-		if (archiver.at === "stopped") {
-			const isAccepted = world.accepted.includes(archiver.waitsFor ?? "");
-			return isAccepted ? [beginAnew(archiver)] : [];
-		}
+		if (archiver.at === "stopped") return [];
 		if (archiver.at === "open") return [this.#open(world, archiver)];
 		if (archiver.stream !== world.stream.name && needsStream[archiver.at])
 			return [beginAnew(archiver)];
@@ -67,14 +74,15 @@ export class ArchiverSteps {
 	}
 
 	#open(world: World, { life }: ModelArchiver): Change {
-		const { stream, accepted, deletion } = world;
+		const { stream, deletion } = world;
 		const { name, first: firstSequence } = stream;
+		const objectsDone = world.objectsDone[name] ?? 0;
 		return {
 			archiver: {
 				at: "list cuts",
 				stream: name,
 				firstSequence,
-				...(accepted.length > 0 && { accepted }),
+				...(!this.#protocol.readsDoneLate && { objectsDone }),
 				...(this.#protocol.hasTombstones &&
 					deletion &&
 					deletion.at !== "wanted" && { knowsDeletion: true as const }),
@@ -112,12 +120,14 @@ export class ArchiverSteps {
 				firstSequence: archiver.firstSequence!,
 				...this.#streamAt(stream, head?.last ?? 0),
 			},
-			objectsDone[stream.name] ?? 0,
-			acceptedLosses(archiver, stream.name),
+			archiver.objectsDone ?? objectsDone[stream.name] ?? 0,
 		);
 		if (lost) {
 			const inherited = this.#numbers.value(archiver.inherited!);
-			const cut = this.#cuts.intern(lostCut(lost, head, inherited));
+			const loss = { kind: "sequences", ...lost, time: "" } as const;
+			const cut = this.#cuts.intern(
+				lostCut(stream.name, loss, head, inherited),
+			);
 			return { archiver: { ...archiver, at: "decide a loss", cut } };
 		}
 		return {
@@ -130,7 +140,6 @@ export class ArchiverSteps {
 				inherited: archiver.inherited!,
 				from,
 				frames: [],
-				...(archiver.accepted && { accepted: archiver.accepted }),
 				...(archiver.knowsDeletion && { knowsDeletion: true as const }),
 				...(archiver.life !== undefined && { life: archiver.life }),
 			},
@@ -163,7 +172,6 @@ export class ArchiverSteps {
 			stream,
 			known,
 			this.#storedFrames(archiver.from!, archiver.frames!),
-			acceptedLosses(archiver, stream),
 		);
 		const standing = cuts[stream]?.[mine.first];
 		const number = this.#cuts.intern(mine);
@@ -191,7 +199,7 @@ export class ArchiverSteps {
 
 	#readCut({ stream }: World, archiver: ModelArchiver): Change {
 		const cut = this.#cuts.value(archiver.cut!);
-		if (cut.lost) return beginAnew(archiver);
+		if (isLost(cut)) return beginAnew(archiver);
 		const frames = [...archiver.frames!];
 		for (let next = cut.first + frames.length; next <= cut.last; next++) {
 			const frame = stream.frames[next - stream.first];
@@ -312,11 +320,6 @@ export class ArchiverSteps {
 			};
 		});
 	}
-}
-
-function acceptedLosses({ accepted = [] }: ModelArchiver, stream: string) {
-	const acceptance = { version: 1 as const, by: "", reason: "", time: "" };
-	return accepted.map((id) => ({ ...parseLossId(stream, id)!, acceptance }));
 }
 
 /** Steps for which NATS is asked about the stream by its name. */

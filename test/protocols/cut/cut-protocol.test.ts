@@ -39,16 +39,14 @@ const deleted: Scenario = {
 	streamFault: "none",
 	isDeleted: true,
 };
-/** The second loss isn't accepted. */
 const purgedTwice: Scenario = {
 	script: [one, two, three],
 	archivers: 2,
 	crashes: 0,
 	streamFault: "purged",
 	faults: 2,
-	acceptances: 1,
 };
-/** Of two losses of one process one is accepted. */
+/** One process loses two frames. */
 const forgetful: Scenario = {
 	script: [
 		one,
@@ -62,7 +60,6 @@ const forgetful: Scenario = {
 	crashes: 0,
 	streamFault: "forgetful",
 	faults: 2,
-	acceptances: 1,
 };
 const recreated: Scenario = {
 	script: [one, two, two],
@@ -102,18 +99,10 @@ test.each<[string, Scenario, number]>([
 		},
 		5_000,
 	],
-	[
-		"with two archivers and two purged frames, of which one is accepted as lost",
-		purgedTwice,
-		10_000,
-	],
-	[
-		"with frames that NATS forgets, of which one is accepted as lost",
-		forgetful,
-		2_000,
-	],
+	["with two archivers and two purged frames", purgedTwice, 10_000],
+	["with frames that NATS forgets", forgetful, 2_000],
 ])(
-	"each event gets into exactly one object, or there is an alarm, in every way %s",
+	"each event gets into exactly one object, or its loss is recorded, or there is an alarm, in every way %s",
 	(_, scenario, atLeast) => {
 		const { fault, states } = searchAll(everyWayOf(scenario));
 		expect(fault).toBeUndefined();
@@ -172,34 +161,32 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 		/came back/,
 	],
 	[
-		"whatever the stream lacks counts as accepted, once anything is",
+		"one sequence more is given up than the stream has lost",
 		purgedTwice,
 		{
-			resume: (stream, head, state, objectsDone, accepted = []) => {
-				const [any] = accepted;
-				const to = state.firstSequence - 1;
-				const loss = any && { ...any, kind: "sequences" as const, to };
-				const from = (head?.last ?? 0) + 1;
-				return resume(stream, head, state, objectsDone, [
-					...(loss ? [{ ...loss, from }] : []),
-				]);
+			resume: (...state) => {
+				const { lost, ...rest } = resume(...state);
+				return lost ? { ...rest, lost: { ...lost, to: lost.to + 1 } } : rest;
 			},
 		},
-		/nowhere|nobody was told/,
+		/isn't gone/,
 	],
 	[
-		"an accepted loss covers all that its process misses",
+		"a cut doesn't say which frames never arrived",
 		forgetful,
 		{
-			decideCut: (stream, known, frames, accepted = []) =>
-				decideCut(
-					stream,
-					known,
-					frames,
-					accepted.map((loss) => ({ ...loss, from: 1, to: 99 })),
-				),
+			decideCut: (...frames) => {
+				const { losses, ...cut } = decideCut(...frames);
+				return cut;
+			},
 		},
-		/nowhere|nobody was told/,
+		/nobody was told/,
+	],
+	[
+		"objects-done is read after the cuts",
+		twoArchivers,
+		{ readsDoneLate: true },
+		/alarm CutsMissing about nothing/,
 	],
 ])(
 	"the search finds the fault when %s",

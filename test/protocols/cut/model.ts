@@ -1,5 +1,5 @@
 import { Alarm } from "../../../ingest/archive/decide/alarm.ts";
-import { lossId, parseLossId } from "../../../ingest/archive/decide/loss.ts";
+import type { Loss } from "../../../ingest/archive/decide/loss.ts";
 import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
 import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";
 import type { Search } from "./exhaustive-search.ts";
@@ -27,8 +27,6 @@ export interface Scenario {
 	faults?: number;
 	/** Source B is deleted at any moment. */
 	isDeleted?: boolean;
-	/** How many losses a person accepts. */
-	acceptances?: number;
 	/** Deviations from archive's protocol. */
 	mutation?: Partial<Protocol>;
 }
@@ -57,16 +55,11 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 			alarms: [],
 			...(scenario.isDeleted && { deletion: { at: "wanted" } }),
 			gone: "",
-			found: [],
-			accepted: [],
 		},
 		next: (world) => [
 			...publish(world, script),
 			...(world.faultsLeft > 0 ? faults(world, script, streamFault) : []),
 			...deletionSteps(world, script, rules),
-			...(world.accepted.length < (scenario.acceptances ?? 0)
-				? acceptances(world)
-				: []),
 			...world.archivers.flatMap((archiver, index) => [
 				...act(world, archiver, steps).map((change) => ({
 					name: `${archiver.at} (archiver ${index})`,
@@ -78,23 +71,24 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 				})),
 			]),
 		],
-		isOptional: (name) =>
-			/^(crash|copy|restore|recreate|lose|accept)/.test(name),
-		fault: (world, isAtRest) => faultOf(world, script, streamFault, isAtRest),
+		isOptional: (name) => /^(crash|copy|restore|recreate|lose)/.test(name),
+		fault: (world, isAtRest) =>
+			faultOf(world, steps.losses(world), scenario, isAtRest),
 	};
 }
 
 /**
  * Each event in exactly one object, or an alarm; and at no moment an event that is nowhere, but of a source that is
- * deleted, and those that were taken from the stream. Of these a person has been told, by an alarm that stands or that
- * was accepted for this very frame.
+ * deleted, and those that were taken from the stream. Of these a person is told, by an alarm that stands or a cut that
+ * names this very frame. No cut names a frame that wasn't taken.
  */
 function faultOf(
 	world: World,
-	script: ScriptFrame[],
-	streamFault: StreamFault,
+	losses: Loss[],
+	{ script, streamFault }: Scenario,
 	isAtRest: boolean,
 ): string | undefined {
+	const named = losses.flatMap((loss) => eventsIn(loss, script));
 	const archived = Object.values(world.objects).join("");
 	const inStream = eventsOf(world.stream.frames, script);
 	const published = script
@@ -104,11 +98,14 @@ function faultOf(
 	for (const event of new Set(published)) {
 		const count = archived.split(event).length - 1;
 		if (count > 1) return `event ${event} is in ${count} objects`;
+		if (named.includes(event) && !(world.gone + world.lost).includes(event))
+			return `event ${event} is given up, but isn't gone`;
 		if (count === 1 || world.lost.includes(event)) continue;
 		if (isDeletionOn(world) && isOfDeleted(event)) continue;
 		if (world.gone.includes(event) && !isAtRest) continue;
 		if (world.gone.includes(event)) {
-			if (!isTold(world, event, script))
+			const isStopped = world.archivers.some(({ at }) => at === "stopped");
+			if (!isStopped && !named.includes(event))
 				return `event ${event} is lost and nobody was told`;
 			continue;
 		}
@@ -125,28 +122,11 @@ function isDeletionOn({ deletion }: World): boolean {
 	return deletion !== undefined && deletion.at !== "wanted";
 }
 
-/** An archiver has stopped and waits, or exactly the event's frame was accepted as lost. */
-function isTold(world: World, event: string, script: ScriptFrame[]): boolean {
-	if (world.archivers.some(({ at }) => at === "stopped")) return true;
-	const frames = script.filter(({ events }) => events.includes(event));
-	return world.accepted.some((id) => {
-		const loss = parseLossId("s0", id)!;
-		return frames.some(
-			({ number }) =>
-				// Sequences are numbers here: each frame of the script is sent once.
-				loss.from <= number && number <= loss.to,
-		);
-	});
-}
-
-/** A person accepts a loss that an archiver has found. */
-function acceptances(world: World) {
-	return world.found
-		.filter((id) => !world.accepted.includes(id))
-		.map((id) => ({
-			name: `accept ${id}`,
-			state: { ...world, accepted: [...world.accepted, id].sort() },
-		}));
+/** Sequences are numbers here: each frame of a script with losses is sent once. */
+function eventsIn({ from, to }: Loss, script: ScriptFrame[]): string[] {
+	return script
+		.filter(({ number }) => from <= number && number <= to)
+		.flatMap(({ events }) => [...events]);
 }
 
 function publish(world: World, script: ScriptFrame[]) {
@@ -252,10 +232,7 @@ function act(
 	} catch (error) {
 		if (!(error instanceof Alarm)) throw error;
 		const alarms = [...new Set([...world.alarms, error.code])].sort();
-		const loss = error.loss && lossId(error.loss);
-		if (loss === undefined) return [{ alarms, archiver: { at: "stopped" } }];
-		const found = [...new Set([...world.found, loss])].sort();
-		return [{ alarms, found, archiver: { at: "stopped", waitsFor: loss } }];
+		return [{ alarms, archiver: { at: "stopped" } }];
 	}
 }
 

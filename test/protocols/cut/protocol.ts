@@ -19,6 +19,8 @@ export interface Protocol {
 	flushesFirst: boolean;
 	hasRandomNames: boolean;
 	purgesFirst: boolean;
+	/** Objects-done is read after the cuts are listed. */
+	readsDoneLate: boolean;
 }
 
 export const protocol: Protocol = {
@@ -31,4 +33,5 @@ export const protocol: Protocol = {
 	followsRecords: true,
 	hasRandomNames: false,
 	purgesFirst: false,
+	readsDoneLate: false,
 };

@@ -21,9 +21,6 @@ export interface World {
 	deletion?: Deletion;
 	/** Events that NATS or a person took from the stream before they were archived. */
 	gone: string;
-	/** Losses that archivers have found, and those of them that a person has accepted, by their ids. */
-	found: string[];
-	accepted: string[];
 }
 
 export interface Deletion {
@@ -72,6 +69,7 @@ export interface ModelArchiver {
 		| "stopped";
 	stream?: string;
 	firstSequence?: number;
+	objectsDone?: number;
 	head?: Interned;
 	inherited?: Interned;
 	/** Sequence of the first frame in memory, or of the next to read. */
@@ -80,10 +78,6 @@ export interface ModelArchiver {
 	/** Its consumer went with the stream's store: it has what it has read, and can't read on. */
 	isReaderGone?: true;
 	cut?: Interned;
-	/** The losses that it knows to be accepted. */
-	accepted?: string[];
-	/** It has stopped for this loss, which nobody has accepted yet. */
-	waitsFor?: string;
 	/** It knows that source B is deleted. */
 	knowsDeletion?: true;
 	/** Objects of the cut that are written. */
