@@ -81,7 +81,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	parseJsonBodies(api);
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
-		const authentication = await authenticator.authenticate(request);
+		const authentication = await authenticator.authenticate(request, () =>
+			closeOf(reply),
+		);
 		authentications.set(request, authentication);
 		reply.headers(rateHeaders(authentication.rate));
 		if (authentication.rate.isExceeded) throw rateLimited(authentication.rate);
@@ -185,12 +187,17 @@ function callerOf(
 		account,
 		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
 		get signal() {
-			const closed = new AbortController();
-			if (reply.raw.closed) closed.abort();
-			reply.raw.once("close", () => closed.abort());
-			return AbortSignal.any([stopping, closed.signal]);
+			return AbortSignal.any([stopping, closeOf(reply)]);
 		},
 	};
+}
+
+/** Fires when the answer is complete or the client has disconnected. */
+function closeOf({ raw }: FastifyReply): AbortSignal {
+	const closed = new AbortController();
+	if (raw.closed) closed.abort();
+	raw.once("close", () => closed.abort());
+	return closed.signal;
 }
 
 function apiRequest(

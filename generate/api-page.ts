@@ -73,8 +73,8 @@ and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name
 - **\`Idempotency-Key\`** on a POST: repeating a key within 24 hours returns the existing resource in its current state. With a
   different body, the answer is 409. A refused request (4xx) leaves its key free. An account that holds as many keys as are free
   gets 429 for new ones.
-- **Rate limit**: 120 requests a minute per user over all replicas and tokens, and per address for requests without a valid
-  token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.
+- **Rate limit**: 120 requests a minute per user over all replicas and tokens, and per address (per /64 network for IPv6) for
+  requests without a valid token. What others at your address send never counts against a valid token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.
 - **Waiting**: \`POST /v1/sources\` answers once the webhook URL is there, or after 5 seconds. \`GET /v1/runs/{name}?wait=60s\`
   answers once the run has ended, or after that time.
 `;

@@ -1,8 +1,14 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { unauthorized, unavailable } from "../http/errors.ts";
+import {
+	requestErrorOf,
+	unauthorized,
+	unavailable,
+} from "../http/errors.ts";
+import { networkOf } from "./network.ts";
 import type { RateLimit, RateStatus } from "./rate-limit.ts";
+import { ReviewQueue } from "./review-queue.ts";
 
 /** The user of a token, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
 export interface Identity {
@@ -19,13 +25,15 @@ export interface Authentication {
 
 /**
  * Authenticates requests and counts them in the rate limit: by user if the token is valid, since a user can have many
- * tokens, and by address otherwise.
+ * tokens, and otherwise by the network that sent it. Nobody is refused for what others in their network sent before
+ * their own token is known to be invalid.
  */
 export class Authenticator {
 	readonly #clientFor: (token: string) => KubeClient;
 	readonly #rateLimit: RateLimit;
 	readonly #readiness = new ApiserverReadiness();
 	readonly #identities: IdentityCache;
+	readonly #queue = new ReviewQueue();
 
 	constructor(clientFor: (token: string) => KubeClient, rateLimit: RateLimit) {
 		this.#clientFor = clientFor;
@@ -38,19 +46,28 @@ export class Authenticator {
 		});
 	}
 
-	async authenticate(request: FastifyRequest): Promise<Authentication> {
-		const address = `address ${request.ip}`;
+	/** @param gone makes a signal that fires when the client has disconnected. */
+	async authenticate(
+		request: FastifyRequest,
+		gone: () => AbortSignal,
+	): Promise<Authentication> {
+		const network = networkOf(request.ip);
 		try {
 			const token = bearerToken(request.headers.authorization);
-			const identity =
-				this.#identities.known(token) ?? (await this.#review(token, address));
+			const identity = await this.#identities.identityOf(token, (review) =>
+				this.#queue.run(network, gone(), review),
+			);
 			const rate = await this.#rateLimit.count(`user ${identity.username}`);
 			return { requireIdentity: () => ({ identity, token }), rate };
 		} catch (error) {
-			const rate = await this.#rateLimit.count(address);
 			const requireIdentity = () => {
 				throw error;
 			};
+			const subject = `address ${network}`;
+			const isRefused = requestErrorOf(error).status === 401;
+			const rate = isRefused
+				? await this.#rateLimit.count(subject)
+				: this.#rateLimit.standing(subject);
 			return { requireIdentity, rate };
 		}
 	}
@@ -60,12 +77,6 @@ export class Authenticator {
 		if (!hasReason(error, "Forbidden")) return error;
 		const token = bearerToken(request.headers.authorization);
 		return this.#readiness.judge(error, this.#clientFor(token));
-	}
-
-	/** An address over its limit can't keep the apiserver busy by guessing tokens. */
-	async #review(token: string, address: string): Promise<Identity> {
-		if (this.#rateLimit.isExhausted(address)) throw unauthorized("invalid");
-		return this.#identities.identityOf(token);
 	}
 }
 
@@ -77,6 +88,16 @@ export function bearerToken(header: string | undefined): string {
 	return token;
 }
 
+/** When a token that was never valid may be reviewed. */
+type Turn = (review: () => Promise<Identity>) => Promise<Identity>;
+
+interface Entry {
+	identity: Identity;
+	until: number;
+	/** The review that follows `until`. All requests with the token wait for the same one. */
+	renewal?: Promise<Identity>;
+}
+
 /**
  * Caches the identities of tokens, by the SHA-256 of the token: the cache holds no tokens. A token revoked meanwhile is
  * harmless, because the apiserver checks it again with the request itself.
@@ -85,7 +106,7 @@ export class IdentityCache {
 	readonly #review: (token: string) => Promise<Identity>;
 	readonly #now: () => number;
 	/** Ordered by expiry, since all entries live equally long. */
-	readonly #entries = new Map<string, { identity: Identity; until: number }>();
+	readonly #entries = new Map<string, Entry>();
 	readonly #ttlMs: number;
 	readonly #maxEntries: number;
 
@@ -99,26 +120,50 @@ export class IdentityCache {
 		this.#maxEntries = maxEntries;
 	}
 
-	/** Throws what `review` throws, and caches no refusal. */
-	async identityOf(token: string): Promise<Identity> {
-		const known = this.known(token);
+	/**
+	 * The identity of a token, which the cache has or reviews. A token that has been valid is reviewed at once, any other in
+	 * its turn. Throws what `review` and `turn` throw, and caches no refusal.
+	 */
+	async identityOf(token: string, turn: Turn): Promise<Identity> {
+		const digest = digestOf(token);
+		const known = this.#known(digest, token);
 		if (known) return known;
+		return turn(
+			// A request before it may have had the same token.
+			() => this.#known(digest, token) ?? this.#reviewed(digest, token),
+		);
+	}
+
+	/** Undefined for a token that has not been valid. */
+	#known(digest: string, token: string): Promise<Identity> | undefined {
+		const entry = this.#entries.get(digest);
+		if (!entry) return undefined;
+		if (this.#now() < entry.until) return Promise.resolve(entry.identity);
+		entry.renewal ??= this.#renewed(entry, digest, token);
+		return entry.renewal;
+	}
+
+	async #renewed(
+		entry: Entry,
+		digest: string,
+		token: string,
+	): Promise<Identity> {
+		try {
+			return await this.#reviewed(digest, token);
+		} catch (error) {
+			delete entry.renewal;
+			if (requestErrorOf(error).status === 401) this.#entries.delete(digest);
+			throw error;
+		}
+	}
+
+	async #reviewed(digest: string, token: string): Promise<Identity> {
 		const identity = await this.#review(token);
-		this.#remember(digestOf(token), identity);
-		return identity;
-	}
-
-	/** The cached identity, if there is one. */
-	known(token: string): Identity | undefined {
-		const entry = this.#entries.get(digestOf(token));
-		return entry && this.#now() < entry.until ? entry.identity : undefined;
-	}
-
-	#remember(digest: string, identity: Identity): void {
 		this.#entries.delete(digest);
 		this.#entries.set(digest, { identity, until: this.#now() + this.#ttlMs });
 		if (this.#entries.size > this.#maxEntries)
 			this.#entries.delete(this.#entries.keys().next().value!);
+		return identity;
 	}
 }
 

@@ -23,7 +23,6 @@ test("each subject has its limit in each window", async () => {
 		remaining: 0,
 		isExceeded: false,
 	});
-	expect(limit.isExhausted("a")).toBe(true);
 	expect(await limit.count("a")).toMatchObject({
 		remaining: 0,
 		isExceeded: true,
@@ -33,11 +32,24 @@ test("each subject has its limit in each window", async () => {
 		isExceeded: false,
 	});
 	clock.now = windowMs;
-	expect(limit.isExhausted("a")).toBe(false);
 	expect(await limit.count("a")).toMatchObject({
 		remaining: 1,
 		isExceeded: false,
 	});
+});
+
+test("a subject's standing counts nothing and excludes nobody", async () => {
+	const { limit, clock } = limitOf(1);
+	await limit.count("a");
+	await limit.count("a");
+	expect(limit.standing("a")).toMatchObject({
+		remaining: 0,
+		isExceeded: false,
+	});
+	expect(limit.standing("b")).toMatchObject({ remaining: 1 });
+	clock.now = windowMs;
+	expect(limit.standing("a")).toMatchObject({ remaining: 1 });
+	expect(await limit.count("b")).toMatchObject({ remaining: 0 });
 });
 
 test("replicas share a count", async () => {

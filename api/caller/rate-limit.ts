@@ -63,10 +63,11 @@ export class RateLimit {
 		return this.#status(window, count);
 	}
 
-	/** Whether the subject has no requests left in this window, as far as this replica knows. Counts nothing. */
-	isExhausted(subject: string): boolean {
-		this.#currentWindow();
-		return (this.#counts.get(subject) ?? 0) >= this.#options.limit;
+	/** The subject's standing as far as this replica knows. Counts nothing and excludes nobody. */
+	standing(subject: string): RateStatus {
+		const window = this.#currentWindow();
+		const status = this.#status(window, this.#counts.get(subject) ?? 0);
+		return { ...status, isExceeded: false };
 	}
 
 	async #sharedCount(

@@ -224,9 +224,9 @@ describe("the rate limit", () => {
 		const known = await viewer("GET", "/v1/runs");
 		const left = known.headers.get("x-ratelimit-remaining");
 		expect([known.status, left]).toEqual([200, "1"]);
-		// Who tries tokens doesn't keep the apiserver busy: it isn't asked about another one.
+		// A valid token passes, also one that the replica sees for the first time.
 		const { editor } = tokens;
-		expect((await apiClient(url, editor)("GET", "/v1/runs")).status).toBe(429);
+		expect((await apiClient(url, editor)("GET", "/v1/runs")).status).toBe(200);
 	});
 
 	test("holds in each replica while NATS is away", async () => {
