@@ -17,6 +17,11 @@ import {
 	rateLimited,
 } from "./caller/rate-limit.ts";
 import { serveDocumentation } from "./document/documentation.ts";
+import {
+	type ConnectionLimits,
+	connectionOptions,
+	usualLimits,
+} from "./http/connections.ts";
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
 import { RequestError, requestErrorOf } from "./http/errors.ts";
 import {
@@ -40,6 +45,7 @@ export interface ApiOptions {
 	idempotency?: IdempotencyStore | undefined;
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
+	connections?: ConnectionLimits | undefined;
 	log: Logger;
 	/** Fires when the server begins to stop. Requests that wait for a run are answered then. */
 	stopping: AbortSignal;
@@ -62,7 +68,9 @@ const methods: HTTPMethods[] = [
 
 /** The REST API, not listening yet. Only what handlers send reaches the apiserver. */
 export function createApi(options: ApiOptions): FastifyInstance {
+	const { connections = usualLimits } = options;
 	const api = fastify({
+		...connectionOptions(connections),
 		genReqId: () => randomUUID(),
 		bodyLimit: maxBodyBytes,
 		// Requests accepted while stopping are answered like any other.
@@ -72,6 +80,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 			answerError(error, request, reply, options.log),
 		...(options.trustedProxies && { trustProxy: options.trustedProxies }),
 	});
+	api.server.maxConnections = connections.maxConnections;
 	const authenticator = new Authenticator(
 		options.clientFor,
 		new RateLimit(options.rateLimit),

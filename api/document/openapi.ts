@@ -48,7 +48,7 @@ export function openApiDocument(operations: Operation[]) {
 }
 
 /** Error statuses of every operation. */
-const commonErrors = [400, 401, 403, 406, 429, 500, 503];
+const commonErrors = [400, 401, 403, 406, 408, 429, 431, 500, 503];
 
 const parameters = {
 	name: {

@@ -31,6 +31,10 @@ export const errorCodes = {
 		status: 406,
 		advice: "Omit `Accept`, or include the type that the message names.",
 	},
+	RequestTimeout: {
+		status: 408,
+		advice: "Send the whole request within 30 seconds.",
+	},
 	Conflict: {
 		status: 409,
 		advice: "Follow the message. Fetch the current state before you retry.",
@@ -51,6 +55,10 @@ export const errorCodes = {
 	RateLimited: {
 		status: 429,
 		advice: "Wait for the seconds in `Retry-After`.",
+	},
+	HeadersTooLarge: {
+		status: 431,
+		advice: "Send headers of at most 16 KiB together.",
 	},
 	Internal: {
 		status: 500,
