@@ -51,3 +51,45 @@ test("schemas of a tracking plan hold what they like", () => {
 		}),
 	).toEqual([]);
 });
+
+const withFields = (count: number) =>
+	Object.fromEntries(
+		Array.from({ length: count }, (_, index) => [`f${index}`, 0]),
+	);
+
+test("a spec has 1,000 errors at most, and a very large one is checked up to its first error", () => {
+	expect(validateSpec("Pipeline", withFields(9_000))).toHaveLength(1_000);
+	expect(validateSpec("Pipeline", withFields(100_000))).toHaveLength(1);
+	const columns = Array.from({ length: 100_000 }, () => ({}));
+	const pipeline = { sourceRef: { name: "a" }, destinationRef: { name: "b" } };
+	expect(
+		validateSpec("Pipeline", { ...pipeline, table: { columns } }),
+	).toHaveLength(1);
+});
+
+test("a very large tracking plan is valid, or has the error that a small one has", () => {
+	const plan = {
+		eventType: { constant: "order" },
+		common: { type: "object", properties: withFields(50_000) },
+	};
+	expect(validateSpec("TrackingPlan", plan)).toEqual([]);
+	expect(validateSpec("TrackingPlan", { ...plan, commno: {} })).toEqual([
+		{ path: "spec.commno", message: "is not a known field" },
+	]);
+});
+
+test("the path of an error is short, however long the names in a spec are", () => {
+	const long = "x".repeat(100_000);
+	const [unknown] = validateSpec("Destination", {
+		type: "DuckDB",
+		duckDB: { path: "a" },
+		[long]: 0,
+	});
+	expect(unknown!.path).toHaveLength("spec.".length + 257);
+	const [nested] = validateSpec("Pipeline", {
+		sourceRef: { name: "a" },
+		destinationRef: { name: "b" },
+		runTemplate: { labels: { [long]: 0 } },
+	});
+	expect(nested!.path.length).toBeLessThan(300);
+});

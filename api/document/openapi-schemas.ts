@@ -4,7 +4,7 @@ import {
 	readResourceSchemas,
 	type Schema,
 } from "../../crds/resource-schema.ts";
-import { errorCodes } from "../http/errors.ts";
+import { errorCodes, maxDetails } from "../http/errors.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
@@ -158,8 +158,9 @@ const errorSchema: JsonSchema = {
 				},
 				message: { description: "For people.", type: "string" },
 				details: {
-					description: "All invalid fields, if fields are invalid.",
+					description: `All invalid fields, if fields are invalid, ${maxDetails} at most.`,
 					type: "array",
+					maxItems: maxDetails,
 					items: {
 						type: "object",
 						required: ["path", "message"],

@@ -1064,10 +1064,10 @@ export type Error = {
 	is_success: false;
 	error: {
 		/** For programs. Codes never change. */
-		code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "Conflict" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "Internal" | "Unavailable";
+		code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
 		/** For people. */
 		message: string;
-		/** All invalid fields, if fields are invalid. */
+		/** All invalid fields, if fields are invalid, 50 at most. */
 		details: Array<{
 			/** A field of the body, such as `dates.start`, or a query parameter or header. */
 			path: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../../kube/client/client.ts";
 import { TransportError } from "../../kube/client/errors.ts";
-import { requestErrorOf, unauthorized } from "./errors.ts";
+import { RequestError, requestErrorOf, unauthorized } from "./errors.ts";
 
 test.each([
 	[400, "InvalidRequest"],
@@ -70,4 +70,33 @@ test("a missing token is not called invalid", () => {
 	expect(unauthorized("invalid").headers["www-authenticate"]).toContain(
 		'error="invalid_token"',
 	);
+});
+
+test("an error has 50 details at most and says when there are more", () => {
+	const details = Array.from({ length: 60 }, (_, index) => ({
+		path: `f${index}`,
+		message: "is not a known field",
+	}));
+	const error = new RequestError("InvalidRequest", "Correct the fields.", {
+		details,
+	});
+	expect(error.details).toEqual(details.slice(0, 50));
+	expect(error.message).toBe(
+		"Correct the fields. They are the first 50; there are more.",
+	);
+});
+
+test("however long the texts of the apiserver and of the request are, an answer is short", () => {
+	const long = "x".repeat(1_000_000);
+	const causes = Array.from({ length: 100 }, () => ({
+		field: long,
+		message: long,
+	}));
+	for (const body of [
+		{ message: long },
+		{ message: long, details: { causes } },
+	])
+		expect(
+			JSON.stringify(requestErrorOf(new ApiError(422, body))).length,
+		).toBeLessThan(60_000);
 });

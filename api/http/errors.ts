@@ -1,11 +1,16 @@
 import { ApiError } from "../../kube/client/client.ts";
 import { TransportError } from "../../kube/client/errors.ts";
 
+/** What a person reads at once. A body with an error in every third byte must not make a long answer. */
+export const maxDetails = 50;
+const maxMessageLength = 2_000;
+const maxDetailLength = 500;
+
 /** Every error code of the API, with its HTTP status and what to do. */
 export const errorCodes = {
 	InvalidRequest: {
 		status: 400,
-		advice: "Correct the fields listed in `details`. It lists all of them.",
+		advice: `Correct the fields listed in \`details\`. It lists all of them, ${maxDetails} at most.`,
 	},
 	AccountRequired: {
 		status: 400,
@@ -81,7 +86,7 @@ export interface ErrorDetail {
 	message: string;
 }
 
-/** An error response. The message says what to do next. */
+/** An error response of bounded size. The message says what to do next. */
 export class RequestError extends Error {
 	override name = "RequestError";
 	readonly code: ErrorCode;
@@ -96,9 +101,20 @@ export class RequestError extends Error {
 			headers = {},
 		}: { details?: ErrorDetail[]; headers?: Record<string, string> } = {},
 	) {
-		super(message);
+		const isCut = details.length > maxDetails;
+		super(
+			shortened(
+				isCut
+					? `${message} They are the first ${maxDetails}; there are more.`
+					: message,
+				maxMessageLength,
+			),
+		);
 		this.code = code;
-		this.details = details;
+		this.details = details.slice(0, maxDetails).map(({ path, message }) => ({
+			path: shortened(path, maxDetailLength),
+			message: shortened(message, maxDetailLength),
+		}));
 		this.headers = headers;
 	}
 
@@ -111,6 +127,10 @@ export class RequestError extends Error {
 		const { code, message, details } = this;
 		return { is_success: false, error: { code, message, details } };
 	}
+}
+
+function shortened(text: string, maxLength: number): string {
+	return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
 /** 400 for one wrong query parameter or header. @param problem continues its name, such as "must be a number". */
