@@ -13,9 +13,12 @@ const countShare = 0.01;
 interface Count {
 	/** At the last look, and added by this process since. */
 	entries: number;
+	/** Being added by this process. */
+	pending: number;
 	/** Added by this process, less what it removed, while a look is on its way. */
 	addedMeanwhile: number;
-	isLooking: boolean;
+	/** The look on its way. */
+	look: Promise<void> | undefined;
 	nextLookMs: number;
 }
 
@@ -40,15 +43,26 @@ export class FairQuota {
 		return this.#all.entries;
 	}
 
-	/** Whether the account may add an entry. Until the first {@link look} everything is admitted. */
-	admits(account: string): boolean {
-		const held = this.#accounts.get(account)?.entries ?? 0;
-		return held < this.#maxEntries - this.#all.entries;
-	}
-
-	/** Call it for each entry that this process adds. */
-	added(account: string): void {
-		this.#change(account, 1);
+	/**
+	 * Adds an entry if the account may. `create` returns what it has made, or undefined if the entry existed already. It holds
+	 * a place from the start, so that no number of parallel calls passes the threshold.
+	 */
+	async add<T>(
+		account: string,
+		create: () => Promise<T | undefined>,
+	): Promise<T | undefined | "full"> {
+		if (!this.#isCounted(account)) await this.look(account);
+		if (!this.#admits(account)) return "full";
+		const counts = [this.#all, this.#countOf(account)];
+		for (const count of counts) count.pending++;
+		try {
+			const made = await create();
+			if (made !== undefined) this.#change(account, 1);
+			return made;
+		} finally {
+			for (const count of counts) count.pending--;
+			this.#forgetIfEmpty(account);
+		}
 	}
 
 	/** Call it for each entry that this process removes. */
@@ -64,6 +78,17 @@ export class FairQuota {
 		}
 	}
 
+	#admits(account: string): boolean {
+		const { entries = 0, pending = 0 } = this.#accounts.get(account) ?? {};
+		const free = this.#maxEntries - this.#all.entries - this.#all.pending;
+		return entries + pending < free;
+	}
+
+	#isCounted(account: string): boolean {
+		const counts = [this.#all, this.#accounts.get(account)];
+		return counts.every((count) => count && count.nextLookMs > -Infinity);
+	}
+
 	/** Counts again, once a second at most. Settles when the counts are in; never rejects. */
 	async look(account: string): Promise<void> {
 		const { countAll, countOf } = this.#options;
@@ -75,15 +100,26 @@ export class FairQuota {
 			}),
 			this.#look(this.#countOf(account), () => countOf(account)),
 		]);
-		if (this.#accounts.get(account)?.entries === 0)
+		this.#forgetIfEmpty(account);
+	}
+
+	#forgetIfEmpty(account: string): void {
+		const count = this.#accounts.get(account);
+		if (count && count.entries + count.pending === 0 && !count.look)
 			this.#accounts.delete(account);
 	}
 
 	async #look(count: Count, read: () => Promise<number>): Promise<void> {
+		if (!count.look && this.#options.now() < count.nextLookMs) return;
+		count.look ??= this.#count(count, read).finally(() => {
+			count.look = undefined;
+		});
+		await count.look;
+	}
+
+	async #count(count: Count, read: () => Promise<number>): Promise<void> {
 		const { now } = this.#options;
 		const startMs = now();
-		if (count.isLooking || startMs < count.nextLookMs) return;
-		count.isLooking = true;
 		count.addedMeanwhile = 0;
 		try {
 			const counted = await read();
@@ -92,7 +128,6 @@ export class FairQuota {
 		} catch {
 			// Keep the last count; the next look will tell.
 		} finally {
-			count.isLooking = false;
 			count.nextLookMs =
 				startMs + Math.max(countEveryMs, (now() - startMs) / countShare);
 		}
@@ -111,8 +146,9 @@ export class FairQuota {
 function newCount(): Count {
 	return {
 		entries: 0,
+		pending: 0,
 		addedMeanwhile: 0,
-		isLooking: false,
+		look: undefined,
 		nextLookMs: -Infinity,
 	};
 }

@@ -63,14 +63,12 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 			const known = await records.get(key);
 			if (known?.operation === "PUT") return { record: known.json() };
 			await this.#quota.look(account);
-			if (!this.#quota.admits(account)) return "full";
 			try {
-				const createdRevision = await records.create(
-					key,
-					JSON.stringify(record),
+				const created = await this.#quota.add(account, () =>
+					records.create(key, JSON.stringify(record)),
 				);
-				this.#quota.added(account);
-				return { record, createdRevision };
+				if (created === "full") return "full";
+				return { record, createdRevision: created! };
 			} catch (refusal) {
 				// Another replica received the same request meanwhile.
 				const twin = await records.get(key);

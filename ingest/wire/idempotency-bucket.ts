@@ -78,11 +78,7 @@ export class IdempotencyBucket {
 		const found = new Map<string, KeptEntry>();
 		for (let at = 0; at < keys.length; at += readAtOnce) {
 			const some = keys.slice(at, at + readAtOnce);
-			const messages = await this.#manager.direct.getLastMessagesFor(
-				idempotencyStream,
-				{ multi_last: some.map((key) => subjectPrefix + key) },
-			);
-			for await (const message of messages)
+			for (const message of await this.#lastOf(some))
 				found.set(message.subject.slice(subjectPrefix.length), kept(message));
 			// A follower may have answered that has no entry yet. The leader knows.
 			for (const key of some) {
@@ -92,6 +88,31 @@ export class IdempotencyBucket {
 			}
 		}
 		return found;
+	}
+
+	/**
+	 * One batched read. It uses a callback because the client's iterator leaves its subscription behind, and waits without
+	 * end if the connection breaks in the middle.
+	 */
+	async #lastOf(keys: readonly string[]): Promise<StoredMsg[]> {
+		const { promise, resolve, reject } = Promise.withResolvers<StoredMsg[]>();
+		const messages: StoredMsg[] = [];
+		const reading = await this.#manager.direct.getLastMessagesFor(
+			idempotencyStream,
+			{
+				multi_last: keys.map((key) => subjectPrefix + key),
+				callback: (done, message) => {
+					if (!done) messages.push(message);
+					else if (done.err) reject(done.err);
+					else resolve(messages);
+				},
+			},
+		);
+		const timer = setTimeout(
+			() => reading.stop(new Error("NATS did not answer in time")),
+			this.#timeoutMs,
+		);
+		return promise.finally(() => clearTimeout(timer));
 	}
 
 	/**

@@ -87,8 +87,12 @@ test("receive and archive write senders' keys, and receive reads how far objects
 	const revision = await ofReceive.write("x", entry, 0);
 	const ofArchive = await IdempotencyBucket.open(as.archive, 120_000);
 	const kept = { entry, revision };
+	// The client's own, for requests.
+	await ofArchive.read("x");
+	const subscriptions = subscriptionsOf(as.archive);
 	expect(await ofArchive.readMany(["y", "z"])).toEqual(new Map());
 	expect(await ofArchive.readMany(["x", "y"])).toEqual(new Map([["x", kept]]));
+	expect(subscriptionsOf(as.archive)).toBe(subscriptions);
 	expect(await ofArchive.write("x", entry, revision!)).toBeGreaterThan(0);
 	expect(await ofReceive.read("x")).toMatchObject({ entry });
 	expect(await ofReceive.count()).toEqual({ keys: 1, maxKeys: 1 });
@@ -237,3 +241,11 @@ test("with NATS_CA_FILE and a client's certificate a role reaches a server that 
 	expect(connection.info?.tls_available).toBe(true);
 	await connection.close();
 });
+
+/** Open subscriptions, which only the client's own class shows. */
+function subscriptionsOf(connection: NatsConnection): number {
+	const { protocol } = connection as unknown as {
+		protocol: { subscriptions: { size(): number } };
+	};
+	return protocol.subscriptions.size();
+}

@@ -133,18 +133,15 @@ export class Claims {
 		const windowMs = idempotency!.windowSeconds * 1000;
 		const times = { nowMs: dateMs(), windowMs };
 		const key = entryKey(account, digest);
-		const mayAdd = this.#quota.admits(account);
-		if (mayAdd) {
+		const added = await this.#quota.add(account, () => {
 			const entry = claimed(event, randomUUID(), times);
-			const claim = await this.#write({ key, account, entry }, 0);
-			if (claim) {
-				this.#quota.added(account);
-				return claim;
-			}
-		}
+			return this.#write({ key, account, entry }, 0);
+		});
+		if (added !== undefined && added !== "full") return added;
 		const kept = await bucket.read(key);
 		// The entry has just expired or never existed. The sender's next try gets the key.
-		if (!kept) return mayAdd ? refusals.KeyInUse : refusals.TooManyKeys;
+		if (!kept)
+			return added === "full" ? refusals.TooManyKeys : refusals.KeyInUse;
 		const before = kept.entry;
 		const isDue = before.state === "claimed" && times.nowMs > before.deadlineMs;
 		// Without an answer about archive's progress the sender must wait.
