@@ -1,12 +1,25 @@
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ApiError, type KubeClient } from "../kube/client/client.ts";
 import { createLog } from "../service/log.ts";
+import { usualLimits } from "./http/connections.ts";
 import { createApi } from "./server.ts";
 
 const windowMs = 60 * 60_000;
 let api: ReturnType<typeof createApi>;
+let watches: number;
 let reviews: { running: number; most: number; total: number };
+
+const succeeded = {
+	phase: "Succeeded",
+	completionTime: "2026-01-01T00:00:00Z",
+};
+const run = {
+	metadata: { name: "orders-1", namespace: "shop", resourceVersion: "1" },
+	spec: { pipelineRef: { name: "orders" } },
+};
 
 /** An apiserver that knows the tokens that begin with "valid". */
 function clientOf(token: string): KubeClient {
@@ -24,16 +37,24 @@ function clientOf(token: string): KubeClient {
 		},
 		rawText: async () => "ok",
 		list: async () => ({ items: [], metadata: {} }),
+		get: async () => run,
+		async *watch() {
+			watches++;
+			if (watches === 1) throw new Error("the connection broke");
+			yield { type: "MODIFIED", object: { ...run, status: succeeded } };
+		},
 	} as unknown as KubeClient;
 }
 
 beforeEach(() => {
+	watches = 0;
 	reviews = { running: 0, most: 0, total: 0 };
 	const log = createLog("test");
 	log.level = "silent";
 	api = createApi({
 		clientFor: clientOf,
 		rateLimit: { limit: 120, windowMs, now: () => 0 },
+		connections: { ...usualLimits, maxConnections: 1 },
 		log,
 		stopping: new AbortController().signal,
 	});
@@ -41,9 +62,9 @@ beforeEach(() => {
 
 afterEach(() => api.close());
 
-function get(token?: string) {
+function get(token?: string, path = "/v1/sources") {
 	const headers = token ? { authorization: `Bearer ${token}` } : {};
-	return api.inject({ path: "/v1/sources", headers });
+	return api.inject({ path, headers });
 }
 
 test("1,000 wrong tokens from an address deny nobody there a valid token, and the apiserver reviews 16 at once", async () => {
@@ -58,4 +79,27 @@ test("1,000 wrong tokens from an address deny nobody there a valid token, and th
 	expect((await get("valid-late")).statusCode).toBe(200);
 	expect((await get("wrong")).statusCode).toBe(429);
 	expect((await get()).statusCode).toBe(429);
+});
+
+test("a wait for a run survives a broken watch", async () => {
+	const answer = await get("valid", "/v1/runs/orders-1?wait=60s");
+	expect(answer.json()).toMatchObject({ status: "succeeded" });
+	expect(watches).toBe(2);
+});
+
+test("the API has a deadline for each phase of a connection, and a limit of connections", async () => {
+	const { requestTimeout, headersTimeout, keepAliveTimeout } = api.server;
+	expect([requestTimeout, headersTimeout, keepAliveTimeout]).toEqual([
+		usualLimits.requestMs,
+		usualLimits.headMs,
+		usualLimits.keepAliveMs,
+	]);
+	await api.listen({ host: "127.0.0.1", port: 0 });
+	const { port } = api.server.address() as AddressInfo;
+	const accepted = once(api.server, "connection");
+	const first = connect({ host: "127.0.0.1", port });
+	await accepted;
+	const second = connect({ host: "127.0.0.1", port });
+	await once(second, "close");
+	first.destroy();
 });

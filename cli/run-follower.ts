@@ -12,7 +12,10 @@ import { progressBar } from "./progress-bar.ts";
 const pollMs = 1_000;
 const logLines = 200;
 
-/** Shows the progress of a run until it ends, and returns the run. On a terminal, one line is updated in place. */
+/**
+ * Shows the progress of a run until it ends, and returns the run. On a terminal, one line is updated in place. Broken
+ * connections are resumed for five minutes.
+ */
 export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	const { client, namespace } = cluster;
 	const ended = new AbortController();
@@ -33,6 +36,11 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 		if (last) return last;
 		throw new CommandError(
 			`${run.metadata.name} in namespace ${namespace} was deleted before it ended.`,
+		);
+	} catch (error) {
+		if (!(error instanceof TransportError)) throw error;
+		throw new CommandError(
+			`the cluster is unreachable: ${error.message}. The run continues. See how it ended with: kubectl get run ${run.metadata.name} -n ${namespace}`,
 		);
 	} finally {
 		ended.abort();

@@ -201,7 +201,7 @@ export class KubeClient {
 		kind: ResourceKind<T>,
 		{ namespace, metadataOnly, signal, silenceMs, ...query }: WatchOptions,
 	): AsyncGenerator<WatchEvent> {
-		const response = await this.#transport.open({
+		const lines = this.#transport.lines({
 			method: "GET",
 			path: resourcePath(kind, namespace),
 			query: { ...query, watch: true, allowWatchBookmarks: true },
@@ -209,13 +209,7 @@ export class KubeClient {
 			signal,
 			silenceMs,
 		});
-		response.setEncoding("utf8");
-		let rest = "";
-		for await (const chunk of response as AsyncIterable<string>) {
-			const lines = (rest + chunk).split("\n");
-			rest = lines.pop()!;
-			for (const line of lines) yield watchEvent(line);
-		}
+		for await (const line of lines) yield watchEvent(line);
 	}
 
 	/** Any request. Returns parsed JSON, or text when the answer isn't JSON. */

@@ -55,6 +55,24 @@ export class Transport {
 		);
 	}
 
+	/** Sends the request and yields each whole line of the answer as it comes. Throws like {@link open}, also in the middle. */
+	async *lines(request: KubeRequest): AsyncGenerator<string> {
+		const response = await this.open(request);
+		response.setEncoding("utf8");
+		let rest = "";
+		try {
+			for await (const chunk of response as AsyncIterable<string>) {
+				const lines = (rest + chunk).split("\n");
+				rest = lines.pop()!;
+				yield* lines;
+			}
+		} catch (cause) {
+			throw new TransportError(request, cause as NodeJS.ErrnoException, {
+				staleConnection: false,
+			});
+		}
+	}
+
 	async #send(request: KubeRequest): Promise<http.IncomingMessage> {
 		const { server } = this.#access;
 		const secure = server.protocol === "https:";

@@ -1,9 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import { ApiError, type KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
+const watchBackoff = { baseMs: 200, maxMs: 10_000 };
+/** A watch that ends sooner was ended by something on the way, which could end all of them. */
+const shortMs = 1_000;
+
 /**
- * Watches one object until it `isSettled` or `signal` fires, and returns it as last seen, or undefined after a deletion.
- * Throws as the client does.
+ * Watches one object until it `isSettled` or `signal` fires, and returns it as last seen, or undefined after a deletion. A
+ * watch that breaks is resumed. Throws as the client does once the apiserver refuses, or has failed for `patienceMs`.
  */
 export async function awaitObject<T extends KubeObject>(
 	client: KubeClient,
@@ -11,73 +17,82 @@ export async function awaitObject<T extends KubeObject>(
 	object: T,
 	isSettled: (object: T) => boolean,
 	signal: AbortSignal,
+	patienceMs = 5 * 60_000,
 ): Promise<T | undefined> {
-	let { latest, version }: Sighting<T> = {
+	const seen: Sighting<T> = {
 		latest: object,
 		version: object.metadata.resourceVersion!,
+		heardMs: performance.now(),
 	};
-	while (latest && !isSettled(latest) && !signal.aborted)
-		({ latest, version } = await follow(
-			client,
-			kind,
-			{ latest, version },
-			isSettled,
-			signal,
-		));
-	return latest;
+	let failures = 0;
+	while (seen.latest && !isSettled(seen.latest) && !signal.aborted) {
+		const startMs = performance.now();
+		try {
+			await follow(client, kind, seen, isSettled, signal);
+		} catch (error) {
+			if (signal.aborted) break;
+			const silentMs = performance.now() - seen.heardMs;
+			if (isFinal(error) || silentMs >= patienceMs) throw error;
+		}
+		if (seen.heardMs >= startMs) failures = 0;
+		if (performance.now() - startMs >= shortMs) continue;
+		if (!seen.latest || isSettled(seen.latest)) break;
+		const waitMs = backoffMs(++failures, watchBackoff);
+		await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+	}
+	return seen.latest;
 }
 
-/** An object as last seen, and the resource version from which to watch on. */
+/** Whether the apiserver has judged the request, so that a repeat would be refused, too. */
+function isFinal(error: unknown): boolean {
+	return (
+		error instanceof ApiError && error.status < 500 && error.status !== 429
+	);
+}
+
+/** An object as last seen, the resource version from which to watch on, and when the apiserver last sent something. */
 interface Sighting<T> {
 	/** undefined after a deletion. */
 	latest: T | undefined;
 	version: string;
+	heardMs: number;
 }
 
-/** One watch. The apiserver may end it at any time. */
+/** One watch, which notes in `seen` what it hears. The apiserver may end it at any time. */
 async function follow<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
-	{ latest, version }: { latest: T; version: string },
+	seen: Sighting<T>,
 	isSettled: (object: T) => boolean,
 	signal: AbortSignal,
-): Promise<Sighting<T>> {
+): Promise<void> {
+	const scope = scopeOf(seen.latest!);
 	const events = client.watch<T>(kind, {
-		...scopeOf(latest),
-		resourceVersion: version,
+		...scope,
+		resourceVersion: seen.version,
 		timeoutSeconds: 60,
 		silenceMs: 70_000,
 		signal,
 	});
 	try {
 		for await (const { type, object } of events) {
-			if (type === "DELETED") return { latest: undefined, version };
-			version = (object as T).metadata.resourceVersion!;
-			if (type !== "BOOKMARK") latest = object as T;
-			if (isSettled(latest)) break;
+			seen.heardMs = performance.now();
+			if (type === "DELETED") seen.latest = undefined;
+			else {
+				seen.version = (object as T).metadata.resourceVersion!;
+				if (type !== "BOOKMARK") seen.latest = object as T;
+			}
+			if (!seen.latest || isSettled(seen.latest)) return;
 		}
 	} catch (error) {
-		if (error instanceof ApiError && error.status === 410)
-			return relist(client, kind, latest);
-		if (!signal.aborted) throw error;
+		if (!(error instanceof ApiError && error.status === 410)) throw error;
+		// The object's own version dates from its last change and may have expired, too; the list's version is current.
+		const { items, metadata } = await client.list<T>(kind, scope);
+		const { uid } = seen.latest!.metadata;
+		seen.heardMs = performance.now();
+		seen.latest = items.find((item) => item.metadata.uid === uid);
+		seen.version = metadata.resourceVersion!;
 	}
-	return { latest, version };
-}
-
-/**
- * For a version that has expired (410). The object's own version dates from its last change and may have expired too;
- * the list's version is current.
- */
-async function relist<T extends KubeObject>(
-	client: KubeClient,
-	kind: ResourceKind<T>,
-	object: T,
-): Promise<Sighting<T>> {
-	const { items, metadata } = await client.list<T>(kind, scopeOf(object));
-	return {
-		latest: items.find(({ metadata: { uid } }) => uid === object.metadata.uid),
-		version: metadata.resourceVersion!,
-	};
 }
 
 function scopeOf({ metadata: { name, namespace } }: KubeObject) {

@@ -90,7 +90,7 @@ test("--wait follows a run to its end", async () => {
 	await admin.delete(runKind, name, account);
 });
 
-test("--wait follows a run to its end even if its log is unavailable", async () => {
+test("--wait follows a run to its end even if its log is unavailable and its connection breaks", async () => {
 	const proxy = await ApiserverProxy.start(
 		loadKubeConfig(inject("kubeconfig")),
 	);
@@ -106,7 +106,15 @@ test("--wait follows a run to its end even if its log is unavailable", async () 
 	const waiting = tidemill(
 		...["pipelines", "run", "orders", "--wait", "--kubeconfig", kubeconfig],
 	);
-	await vi.waitUntil(() => refused > 1, { timeout: 120_000 });
+	const watches = () =>
+		proxy.requests.filter(
+			({ query, status }) => query.has("watch") && status === 200,
+		).length;
+	await vi.waitUntil(() => refused > 1 && watches() === 1, {
+		timeout: 120_000,
+	});
+	proxy.cut();
+	await vi.waitUntil(() => watches() > 1, { timeout: 120_000 });
 	const { items } = await admin.list(runKind, { namespace: account });
 	const { name } = items[0]!.metadata;
 	await setStatus(name, { phase: "Succeeded", completionTime, rows: 1 });
