@@ -34,7 +34,7 @@ function ordersOf({ double }: BigQueryFixture) {
 	});
 }
 
-test("the first load makes a table partitioned by date; a second one gives the same table", async () => {
+test("the first load creates a table partitioned by date, and a repeat leaves it the same", async () => {
 	const fixture = await bigQueryFixture();
 	const { manifest, load, rows } = fixture;
 	const march = await manifest({
@@ -79,7 +79,7 @@ test("the first load makes a table partitioned by date; a second one gives the s
 	expect(await rows("select * from shop.orders order by all")).toEqual(table);
 });
 
-test("a load replaces its days, empties empty ones, and touches no other", async () => {
+test("a load replaces its days, empties days without events, and changes no other day", async () => {
 	const { manifest, load, rows } = await bigQueryFixture();
 	await load(
 		await manifest({
@@ -104,7 +104,7 @@ test("a load replaces its days, empties empty ones, and touches no other", async
 	).toEqual([["2026-03-01"]]);
 });
 
-test("a full reload replaces the table whole, by a copy, and leaves no staging table and none of its expiration", async () => {
+test("a full reload replaces the whole table by a copy job and leaves no staging table and none of its expiration", async () => {
 	const fixture = await bigQueryFixture();
 	const { manifest, load, rows, double } = fixture;
 	const days = { ...day("2026-03-01", 3, "a"), ...day("2026-03-02", 2, "a") };
@@ -125,7 +125,7 @@ test("a full reload replaces the table whole, by a copy, and leaves no staging t
 	expect(ordersOf(fixture)).not.toHaveProperty("timePartitioning");
 });
 
-test("a header that is captured from now on becomes a column, empty for older days", async () => {
+test("a header captured later becomes a column that is NULL for older days", async () => {
 	const { manifest, load, rows } = await bigQueryFixture();
 	await load(await manifest(day("2026-03-01", 1, "a")));
 	const header = { name: "header_x_a", from: { header: "x-a" } };
@@ -151,7 +151,7 @@ test("a header that is captured from now on becomes a column, empty for older da
 	).toEqual([[null], ['ü"1"']]);
 });
 
-test("a table that Tidemill did not make is left alone unless it may be rebuilt", async () => {
+test("a table that Tidemill did not create stays as it is unless `onIncompatible` is Rebuild", async () => {
 	const { manifest, load, rows, double } = await bigQueryFixture();
 	await double.warehouse.createTable({
 		tableReference: {
@@ -186,7 +186,7 @@ test("a table that Tidemill did not make is left alone unless it may be rebuilt"
 	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
 });
 
-test("the dataset is made where it is asked for", async () => {
+test("a missing dataset is created in the location of the Destination", async () => {
 	const { manifest, load, double, destination } = await bigQueryFixture();
 	const days = await manifest(day("2026-03-01", 1, "a"));
 	const elsewhere = { ...destination, dataset: "fresh", location: "US" };
@@ -199,7 +199,7 @@ test("the dataset is made where it is asked for", async () => {
 	expect(double.warehouse.datasets.get("fresh")).toBe("US");
 });
 
-test("a Run that slept past its successor's end changes nothing", async () => {
+test("a Run that wakes after its successor has ended changes nothing", async () => {
 	const fixture = await bigQueryFixture();
 	const { manifest, load, start, rows, double } = fixture;
 	await load(await manifest(day("2026-03-01", 1, "first")));
@@ -207,7 +207,7 @@ test("a Run that slept past its successor's end changes nothing", async () => {
 	const late = await manifest(day("2026-03-01", 3, "late"));
 	late.snapshotTime = new Date(Date.now() + 60_000).toISOString();
 	const sleeper = await start(early);
-	// It falls asleep where its upload begins.
+	// It is stopped as its upload begins.
 	const asleep = new Promise<void>((resolve) => {
 		double.onRequest = ({ path }) => {
 			if (!path.startsWith("/upload")) return undefined;
@@ -228,7 +228,7 @@ test("a Run that slept past its successor's end changes nothing", async () => {
 	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
 });
 
-test("an earlier Run's job that still runs is cancelled before anything is replaced", async () => {
+test("a job that an earlier Run left running is cancelled before anything is replaced", async () => {
 	const { manifest, load, rows, double, start } = await bigQueryFixture();
 	await load(await manifest(day("2026-03-01", 1, "first")));
 	double.jobs.held = true;
@@ -248,7 +248,7 @@ test("an earlier Run's job that still runs is cancelled before anything is repla
 	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
 });
 
-test("an upload that breaks off goes on where it was, also in a new session", async () => {
+test("an interrupted upload resumes where it stopped, or in a new session if its own is lost", async () => {
 	const { manifest, load, rows, double } = await bigQueryFixture();
 	let puts = 0;
 	double.onRequest = ({ method }) => {
@@ -267,7 +267,7 @@ test("an upload that breaks off goes on where it was, also in a new session", as
 	expect(await rows(perDay)).toEqual([["2026-03-01", 5, 5]]);
 });
 
-test("what BigQuery stumbles over is asked again; a job that failed by chance gets a successor", async () => {
+test("a transient error is retried, and a job that failed by one gets a successor", async () => {
 	const { manifest, load, rows, double } = await bigQueryFixture();
 	const days = await manifest(day("2026-03-01", 5, "a"));
 	let requests = 0;
@@ -286,7 +286,7 @@ test("what BigQuery stumbles over is asked again; a job that failed by chance ge
 	);
 });
 
-test("a check makes a table, loads into it and leaves nothing", async () => {
+test("a check creates a table, loads into it and leaves nothing behind", async () => {
 	const { double, destination, env } = await bigQueryFixture();
 	const { exitCode, log } = await checkDestination(destination, env);
 	expect(exitCode, log).toBe(0);

@@ -14,9 +14,9 @@ import {
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /**
- * What the double can't tell, asked of BigQuery itself, in a dataset of its own that is deleted again. Needs Google's
- * application default credentials with roles/bigquery.user in the project. Costs nothing: it loads, copies and lists.
- * TIDEMILL_BIGQUERY_EMULATOR, the address of an emulator (docs/bigquery.md), has the same asked of that.
+ * What only BigQuery itself can show, in a dataset that the test creates and deletes. It needs Google's application
+ * default credentials with roles/bigquery.user in the project, and costs nothing: it loads, copies and lists.
+ * TIDEMILL_BIGQUERY_EMULATOR is the address of an emulator to test in its place (docs/bigquery.md).
  */
 const emulator = process.env.TIDEMILL_BIGQUERY_EMULATOR;
 const projectId = emulator ? "emulated" : process.env.TIDEMILL_BIGQUERY_PROJECT;
@@ -47,7 +47,7 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 
 	afterAll(() => ask("DELETE", `${base}?deleteContents=true`));
 
-	/** An emulator takes any token; Google gives a made key none. */
+	/** An emulator accepts any token; Google issues none for a key that it doesn't know. */
 	async function ask<T>(method: "GET" | "DELETE", url: string): Promise<T> {
 		if (!emulator) return (await auth.request<T>({ method, url })).data;
 		const response = await fetch(url, { method });
@@ -56,7 +56,7 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 		return (text ? JSON.parse(text) : undefined) as T;
 	}
 
-	/** Rows of the table as tabledata.list has them; of a partition with `$YYYYMMDD`. */
+	/** The table's rows by tabledata.list, or those of a partition with `$YYYYMMDD`. */
 	async function rowsOf(table: string): Promise<string[]> {
 		const data = await ask<{ rows?: { f: { v: string }[] }[] }>(
 			"GET",
@@ -68,7 +68,7 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 	const ids = (date: string, count: number, tag: string) =>
 		eventsOf(date, count, tag).map(({ event_id }) => event_id);
 
-	// bqemulator 1.4.0 knows no partition by its decorator.
+	// bqemulator 1.4.0 does not support partition decorators.
 	test.skipIf(emulator)(
 		"days are replaced, emptied, left alone, and given new columns",
 		async () => {
@@ -108,7 +108,7 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 		300_000,
 	);
 
-	test("a full reload replaces the table; a Run that is tried again finds its jobs", async () => {
+	test("a full reload replaces the table, and a repeated Run finds its jobs", async () => {
 		const { manifest, load } = await loadFixture();
 		const input = {
 			destination,
@@ -136,7 +136,7 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 		expect(expirationTime).toBeUndefined();
 	}, 300_000);
 
-	test("another location is told as such", async () => {
+	test("a dataset in another location is reported as such", async () => {
 		const { manifest, load } = await loadFixture();
 		const { result } = await load(await manifest({}), {
 			input: { destination: { ...destination, location: "us-east1" } },

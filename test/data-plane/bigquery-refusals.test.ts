@@ -6,7 +6,7 @@ import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
 
 const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "a")] };
 
-/** The reasons of cloud.google.com/bigquery/docs/error-messages that a request of load's can meet, but the transient ones. */
+/** The reasons in cloud.google.com/bigquery/docs/error-messages that a request of load can get, without transient ones. */
 test.each<[status: number, reason: string, code: JobErrorCode, advice: string]>(
 	[
 		[403, "accessDenied", "PermissionDenied", "roles/bigquery.dataEditor"],
@@ -84,7 +84,7 @@ test.each<[reason: string, code: JobErrorCode, jobs: number]>([
 	},
 );
 
-test("a dataset that is elsewhere is told from one that isn't there", async () => {
+test("a dataset in another location and a missing dataset are different errors", async () => {
 	const { manifest, load, destination } = await bigQueryFixture();
 	const days = await manifest(day);
 	const { result } = await load(days, {
@@ -98,7 +98,7 @@ test("a dataset that is elsewhere is told from one that isn't there", async () =
 	});
 });
 
-test("a key that Google doesn't know, and none at all, are two failures", async () => {
+test("an unknown key and a missing key are different errors", async () => {
 	const { manifest, load, env } = await bigQueryFixture();
 	const other = await bigQueryFixture();
 	const days = await manifest(day);
@@ -110,7 +110,7 @@ test("a key that Google doesn't know, and none at all, are two failures", async 
 		env: {
 			...env,
 			GOOGLE_APPLICATION_CREDENTIALS: "",
-			// No home directory: there is none to make a cache in.
+			// Without a home directory there is no cache either.
 			HOME: "/dev/null",
 			METADATA_SERVER_DETECTION: "none",
 		},
@@ -120,7 +120,7 @@ test("a key that Google doesn't know, and none at all, are two failures", async 
 	});
 });
 
-test("an API that can't be reached can be tried again", async () => {
+test("an unreachable API is a retryable error", async () => {
 	const { manifest, load, destination } = await bigQueryFixture();
 	const { result, exitCode } = await load(await manifest(day), {
 		input: {

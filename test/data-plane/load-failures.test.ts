@@ -94,7 +94,7 @@ test.each([
 	},
 );
 
-test("an object that is no Parquet is named by its key", async () => {
+test("an object that is not Parquet fails the load, and the error names its key", async () => {
 	const { next, before, load, rows, store } = await replacement();
 	const object = firstObject(next);
 	object.url = store.put("garbage", "x".repeat(object.bytes));
@@ -108,7 +108,7 @@ test("an object that is no Parquet is named by its key", async () => {
 	expect(await rows(all)).toEqual(before);
 });
 
-test("a store that stumbles is asked again", async () => {
+test("a failed request to the store is retried", async () => {
 	const { next, load, rows, store } = await replacement();
 	const [first, second] = next.dates.flatMap(({ objects }) => objects);
 	store.disturb(
@@ -127,7 +127,7 @@ test("a store that stumbles is asked again", async () => {
 	expect(await rows("select count(*)::int from orders")).toEqual([[15]]);
 });
 
-test("content with another checksum than the store says is fetched again", async () => {
+test("an object whose content does not match its checksum is fetched again", async () => {
 	const { next, load, store } = await replacement();
 	const { key, url } = firstObject(next);
 	const bytes = await (await fetch(url)).bytes();
@@ -139,7 +139,7 @@ test("content with another checksum than the store says is fetched again", async
 	store.disturb(
 		key,
 		answer("AAAAAA=="),
-		// Of an object in parts: no checksum of the whole.
+		// A multipart upload has no checksum of the whole object.
 		answer("AAAAAA==-3"),
 	);
 	expect((await load(next)).exitCode).toBe(0);
@@ -149,7 +149,7 @@ test("content with another checksum than the store says is fetched again", async
 	expect(store.requests.filter((asked) => asked === key)).toHaveLength(3);
 });
 
-test("a link that ends with the credentials that signed it counts as expired", async () => {
+test("a link whose signing credentials have expired counts as expired", async () => {
 	const { next, load, store } = await replacement();
 	store.disturb(firstObject(next).key, (response) =>
 		response
@@ -161,7 +161,7 @@ test("a link that ends with the credentials that signed it counts as expired", a
 	expect(result).toMatchObject({ error: { code: "ManifestExpired" } });
 });
 
-test("an object that isn't there is named, and the others are not waited for", async () => {
+test("a missing object is named at once, without waiting for the others", async () => {
 	const { next, load, store } = await replacement();
 	const object = firstObject(next);
 	object.url = store.put("x", "").replace("/x?", "/gone?");
@@ -205,7 +205,7 @@ test.each([
 	expect(exitCode).toBe(65);
 });
 
-test("a path that leads out of the volume is refused", async () => {
+test("a path outside the volume is refused", async () => {
 	const { load, manifest } = await loadFixture();
 	const { result } = await load(await manifest({}), {
 		input: { destination: { type: "DuckDB", path: "../shop.duckdb" } },
@@ -213,7 +213,7 @@ test("a path that leads out of the volume is refused", async () => {
 	expect(result).toMatchObject({ error: { code: "PathOutsideVolume" } });
 });
 
-test("a path in a directory of the volume is made", async () => {
+test("a missing directory in the volume is created", async () => {
 	const { load, manifest, warehouse } = await loadFixture();
 	const { exitCode, log } = await load(await manifest({}), {
 		input: { destination: { type: "DuckDB", path: "a/b.duckdb" } },

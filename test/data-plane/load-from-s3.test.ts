@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => s3.stop());
 
-/** Stores bytes in S3 and gives a presigned link that was made `ageSeconds` ago and holds for ten minutes. */
+/** Stores bytes in S3 and returns a presigned link that was made `ageSeconds` ago and is valid for ten minutes. */
 async function presigned(
 	key: string,
 	body: string | Uint8Array,
@@ -61,7 +61,7 @@ async function stored(
 	return days;
 }
 
-test("a load works from presigned links alone", async () => {
+test("a load needs presigned links and nothing else", async () => {
 	const fixture = await loadFixture();
 	const days = await stored(fixture);
 	const manifestURL = await presigned("runs/a.json", JSON.stringify(days));
@@ -97,7 +97,7 @@ test.each([
 	},
 );
 
-test("an S3 gateway that dies and comes back delays a load, no more", async () => {
+test("a load outlives a restart of the S3 gateway", async () => {
 	const fixture = await loadFixture();
 	const days = await stored(fixture);
 	await s3.kill();

@@ -36,9 +36,9 @@ import {
 } from "../support/servers/archive-servers.ts";
 
 /*
- * Two Runs of a Pipeline with days and events in between, on the way that events really go: webhook, receive, NATS,
- * archive, manifest, load, table. Receive's clock is moved, and the operator's part (which days to ask for) is its own
- * function; test/e2e has the operator too.
+ * Two Runs of a Pipeline with days and events in between, through every real part: webhook, receive, NATS, archive,
+ * manifest, load, table. The test moves receive's clock and calls the operator's function that plans the days;
+ * test/promises runs the operator, too.
  */
 
 let servers: Servers;
@@ -67,7 +67,7 @@ interface Case {
 	overwritePeriodDays: number;
 	/** Days from the first Run to the second. */
 	gapDays: number;
-	/** The days before the second Run's that it replaces, when it is incremental. */
+	/** Earlier days that an incremental second Run replaces as well. */
 	reloadedDaysBack: number;
 }
 
@@ -135,7 +135,7 @@ test.each(matrix)(
 			columns: strategies[strategy].map(({ name }) => name),
 			strategy,
 		};
-		/** Asks for the Run's days as the operator does, and loads them. Returns those that it replaced. */
+		/** Plans the Run's days as the operator does and loads them. Returns the days that it replaced. */
 		const run = async (today: UtcDate, lastSuccess?: PipelineLastSuccess) => {
 			const { overwritePeriodDays } = expected;
 			const { spec } = pipelineOf({ overwritePeriodDays });
@@ -157,7 +157,7 @@ test.each(matrix)(
 		};
 
 		const today = utcDate(Date.now());
-		// Events of a Run of 40 days ago would no longer be there.
+		// Retention would have deleted the events of a Run of 40 days ago.
 		const firstRun = addDays(today, -Math.min(gapDays, 25));
 		const firstEvent = addDays(firstRun, -(gapDays < 25 ? 9 : 5));
 		await sendOnEach(datesBetween(firstEvent, firstRun));
@@ -170,7 +170,7 @@ test.each(matrix)(
 			await change(
 				`insert into ${table} by name select 'marker-${day}' as event_id, timestamptz '${day} 12:00:00+00' as timestamp${date && `, date '${day}' as date`}`,
 			);
-		// No day gets events when it is closed, but then it could not be told whether it was left alone.
+		// A closed day never gets events. Here it does, to show whether the Run leaves it alone.
 		await sendOnEach(datesBetween(firstEvent, today));
 
 		const before = addDays(today, -gapDays);

@@ -14,7 +14,7 @@ import {
 const perDay =
 	"select date::text, count(*)::int, count(distinct event_id)::int from orders group by date order by date";
 
-test("the first load makes a typed table; a second one gives the same table", async () => {
+test("the first load creates a typed table, and a repeat leaves it the same", async () => {
 	const { manifest, load, rows } = await loadFixture();
 	const march = await manifest({
 		"2026-03-01": [
@@ -68,7 +68,7 @@ test("timestamps are the instants of receipt, to the millisecond", async () => {
 	).toEqual([[String(timestampMs), "2026-03-01"]]);
 });
 
-test("a load replaces its days, empties empty ones, and touches no other", async () => {
+test("a load replaces its days, empties days without events, and changes no other day", async () => {
 	const { manifest, load, rows, change } = await loadFixture();
 	const day = (date: string, count: number, tag: string) => ({
 		[date]: [eventsOf(date, count, tag)],
@@ -96,7 +96,7 @@ test("a load replaces its days, empties empty ones, and touches no other", async
 	).toEqual([["2026-03-01"]]);
 });
 
-test("captured headers are columns; one captured later is added, empty for older days", async () => {
+test("captured headers are columns; a header captured later is NULL for older days", async () => {
 	const { manifest, load, rows } = await loadFixture();
 	const captured = (header: string) => ({
 		name: `header_${header.replaceAll("-", "_")}`,
@@ -138,7 +138,7 @@ test("captured headers are columns; one captured later is added, empty for older
 	]);
 });
 
-test("each body is in the table byte for byte, however it was written", async () => {
+test("each body is in the table byte for byte, whatever its formatting", async () => {
 	const { manifest, load, rows } = await loadFixture();
 	const bodies = [
 		...githubPayloads().flatMap(({ value }, index) => {
@@ -170,7 +170,7 @@ test("each body is in the table byte for byte, however it was written", async ()
 	).toEqual(events.map(({ event_id, body }) => [event_id, hexOf(body)]));
 });
 
-test("a full reload replaces the whole table, and never one with other columns", async () => {
+test("a full reload replaces the whole table, but not a table with other columns", async () => {
 	const { manifest, load, rows, change } = await loadFixture();
 	const full = {
 		input: {
@@ -216,7 +216,7 @@ test("a table with other columns is left alone unless it may be rebuilt", async 
 	expect(await rows(perDay)).toEqual([["2026-03-01", 3, 3]]);
 });
 
-test("no link is ever shown", async () => {
+test("no log line or error contains a presigned link", async () => {
 	const { manifest, load, store } = await loadFixture();
 	const days = await manifest({
 		"2026-03-01": [eventsOf("2026-03-01", 1, "a")],

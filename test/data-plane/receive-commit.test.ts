@@ -48,7 +48,7 @@ function ids(frames: Frame[]): string[] {
 
 test("an event is answered 200 only when a server that syncs every write has acknowledged it, and 503 when none does in time", async () => {
 	const { nats, admin, url, stream } = await start();
-	// Read back from the server itself: without sync_interval: always an acknowledgement promises nothing.
+	// As the server itself reports it: without sync_interval: always, an acknowledgement promises nothing.
 	const state = await admin.request(serverStateSubject, "", {
 		timeout: 120_000,
 	});
@@ -67,7 +67,7 @@ test("an event is answered 200 only when a server that syncs every write has ack
 			headers: { "retry-after": expect.stringMatching(/^\d+$/) },
 			json: { error: { code: "StorageUnavailable" } },
 		});
-	// Others are answered as ever.
+	// Other requests are answered as usual.
 	expect((await sendJSON(url, "no JSON")).status).toBe(400);
 
 	process.kill(nats.pid, "SIGCONT");
@@ -124,7 +124,7 @@ test("events that arrive together are committed together, in frames that are num
 	expect(new Set(frames.map(({ process }) => process)).size).toBe(1);
 });
 
-test("no acknowledged event is missing after NATS was killed under load, twice", async () => {
+test("no acknowledged event is missing after NATS is killed twice under load", async () => {
 	const { nats, admin, url, stream } = await start();
 	const acknowledged: string[] = [];
 	const refused = new Set<string>();
@@ -159,13 +159,13 @@ test("no acknowledged event is missing after NATS was killed under load, twice",
 	expect(new Set(inStream).size).toBe(inStream.length);
 	const missing = new Set(acknowledged).difference(new Set(inStream));
 	expect([...missing]).toEqual([]);
-	// Whatever else was said, it was "send it again".
+	// Every other answer said: send it again.
 	expect([...refused].filter((it) => it !== "503 StorageUnavailable")).toEqual(
 		[],
 	);
 });
 
-test("a full stream is 503, and the frame after it names the numbers that were refused", async () => {
+test("a full stream is 503, and the next stored frame names the refused frame numbers", async () => {
 	const { admin, url, stream, receiver } = await start({ max_bytes: 200_000 });
 	const body = JSON.stringify("x".repeat(30_000));
 	const refusedFrames = () =>
@@ -193,7 +193,7 @@ test("a full stream is 503, and the frame after it names the numbers that were r
 	});
 });
 
-test("a recreated stream gets frame numbers from 1 on, under a new process id", async () => {
+test("a recreated stream gets frame numbers from 1 under a new process id", async () => {
 	const { admin, url, stream, receiver } = await start();
 	expect((await sendJSON(url, "1")).status).toBe(200);
 	const [before] = await readFrames(admin, stream);
@@ -210,7 +210,7 @@ test("a recreated stream gets frame numbers from 1 on, under a new process id", 
 	expect(after?.process).not.toBe(before?.process);
 });
 
-test("a stream that is changed so that it forgets is closed", async () => {
+test("receive stops writing to a stream whose new settings would lose events", async () => {
 	const { admin, url, stream, receiver } = await start();
 	const manager = await jetstreamManager(admin);
 	await manager.streams.update(stream, { max_age: 3_600e9 });

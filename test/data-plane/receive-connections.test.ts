@@ -22,7 +22,7 @@ async function newPath(
 	return path;
 }
 
-/** Writes to a new connection, and returns all that comes until the server closes it. */
+/** Writes to a new connection and returns what arrives until the server closes it. */
 async function untilClosed(
 	write: (socket: ReturnType<typeof connect>) => void,
 ): Promise<string> {
@@ -32,7 +32,7 @@ async function untilClosed(
 	socket.setEncoding("latin1").on("data", (chunk) => {
 		received += chunk;
 	});
-	// A reset is an answer, too.
+	// A reset ends the connection, too.
 	socket.on("error", () => {});
 	const closed = new Promise((resolve) => socket.once("close", resolve));
 	write(socket);
@@ -40,14 +40,14 @@ async function untilClosed(
 	return received;
 }
 
-test("a body that turns out too large is answered while it comes, and the connection ends", async () => {
+test("a chunked body that grows too large is refused while it arrives, and the connection ends", async () => {
 	const path = await newPath({ maxBodyBytes: 1_000 });
 	const received = await untilClosed((socket) => {
 		socket.write(
 			`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
 		);
 		const chunk = `1000\r\n${" ".repeat(0x1000)}\r\n`;
-		// A sender that reads the answer stops; it looks for it before it writes on.
+		// The sender writes until it has read the answer.
 		let writing: NodeJS.Immediate;
 		const writeOn = () => {
 			socket.write(chunk);
@@ -64,7 +64,7 @@ test("a body that turns out too large is answered while it comes, and the connec
 	expect(received).toContain("BodyTooLarge");
 });
 
-test("a sender that asks first is told before it sends a body that is not welcome", async () => {
+test("a sender with Expect: 100-continue is refused before it sends its body", async () => {
 	const path = await newPath();
 	const head = (length: number) =>
 		`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
@@ -78,7 +78,7 @@ test("a sender that asks first is told before it sends a body that is not welcom
 	expect(accepted).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
 });
 
-test("what isn't HTTP, or has endless headers, is answered in the same form", async () => {
+test("invalid HTTP and endless headers get the same form of error", async () => {
 	const nonsense = await untilClosed((socket) => socket.write("hello\r\n\r\n"));
 	expect(nonsense).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
 	expect(JSON.parse(nonsense.split("\r\n\r\n")[1]!)).toMatchObject({

@@ -47,7 +47,7 @@ async function flood(path: string, measureMs: number): Promise<LoadReport> {
 	return JSON.parse(stdout);
 }
 
-/** Sends on some connections, each its next when the last is answered, until told to stop. Returns the answers' statuses. */
+/** Sends on some connections, one request after the other on each, until told to stop. Returns the statuses of the answers. */
 async function sendUntil(
 	url: string,
 	isOver: () => boolean,
@@ -64,8 +64,8 @@ async function sendUntil(
 }
 
 /**
- * The most events of a source that floods, in what is committed together while another one sends. Of a machine that had no
- * time for one of the two it says nothing: less than any, when the other didn't come to send, or 0, when some were sent away.
+ * The largest number of events of the flooding source in one frame while another source sends. A round on a machine that
+ * was too slow proves nothing: -Infinity if the other source sent too little, 0 if some of the flood was refused.
  */
 async function mostTogether(): Promise<number> {
 	const { streams } = await jetstreamManager(fixture.admin);
@@ -74,7 +74,7 @@ async function mostTogether(): Promise<number> {
 	const path = await newPath();
 	const url = fixture.receiver.url + path;
 	let isOver = false;
-	// It counts as sending before the flood begins.
+	// The other source counts as sending before the flood begins.
 	const { status } = await sendJSON(url, "{}");
 	const sending = sendUntil(url, () => isOver);
 	const { failures } = await flood(floodPath, 2_000).finally(() => {
@@ -93,7 +93,7 @@ async function mostTogether(): Promise<number> {
 		);
 	const quietMs = receivedMs(path).flat();
 	expect(quietMs).toHaveLength(statuses.length);
-	// It counts as sending for a second after each request; on a machine that has no time for it the flood is alone then.
+	// A source counts as sending for a second after each request. On a slow machine the flood may be alone by then.
 	const last = quietMs.find((ms, i) => !(quietMs[i + 1]! - ms < 900))!;
 	const counts = receivedMs(floodPath)
 		.filter((each) => each.every((ms) => ms < last + 900))
@@ -101,10 +101,10 @@ async function mostTogether(): Promise<number> {
 	return Math.max(...counts);
 }
 
-/** How long the other's latency is beside a flood is for `make bench ONLY=receive` to say. */
-test("beside another, a source that floods has no more than its share of what is committed together, and all are stored", async () => {
+/** `make bench ONLY=receive` measures the other source's latency beside a flood. */
+test("a flooding source gets no more than its share of a frame while another source sends, and every event is stored", async () => {
 	let most = 0;
-	// Only rounds without a flood are repeated: one in which it had more than its share fails.
+	// Only a round that proves nothing is repeated. A round in which the flood exceeds its share fails the test.
 	for (let round = 0; round < 12 && most <= 16; round++)
 		most = await mostTogether();
 	expect(most).toBeGreaterThan(16);

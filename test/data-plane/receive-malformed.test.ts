@@ -11,7 +11,7 @@ import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 let fixture: ReceiveFixture;
 
 beforeAll(async () => {
-	// V8 lets a heap grow for tens of thousands of requests before it collects. Bounded, it collects from the start.
+	// V8 lets an unbounded heap grow for tens of thousands of requests before it collects garbage.
 	fixture = await startReceiveFixture({}, { NODE_OPTIONS: boundedHeap });
 });
 
@@ -21,7 +21,7 @@ const boundedHeap = "--max-semi-space-size=1 --max-old-space-size=48";
 const requests = 4_000;
 const atOnce = 50;
 
-test("eight thousand malformed requests leave it serving, with nothing held and memory flat", async () => {
+test("receive serves on after 8,000 malformed requests, holds nothing of them, and its memory is flat", async () => {
 	const { receiver, routes } = fixture;
 	const { path } = await routes.add();
 	const url = receiver.url + path;
@@ -54,7 +54,7 @@ test("eight thousand malformed requests leave it serving, with nothing held and 
 	expect((await memory()) - before).toBeLessThan(8 * 1024 * 1024);
 });
 
-/** Sends the bytes on a connection of their own and closes its side; all that comes back. */
+/** Sends the bytes on a new connection, ends its side, and returns what comes back. */
 function exchange(url: string, bytes: Buffer): Promise<string> {
 	const { hostname, port } = new URL(url);
 	return new Promise((resolve) => {
@@ -63,7 +63,7 @@ function exchange(url: string, bytes: Buffer): Promise<string> {
 		socket.setEncoding("latin1").on("data", (chunk: string) => {
 			received += chunk;
 		});
-		// A reset is an answer, too.
+		// A reset ends the connection, too.
 		socket.on("error", () => {});
 		socket.on("close", () => resolve(received));
 		socket.end(bytes);

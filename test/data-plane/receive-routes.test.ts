@@ -55,7 +55,7 @@ async function open(): Promise<void> {
 	await untilReady(receiver);
 }
 
-test("before operator has synced the routes an unknown URL is 503, and receive isn't ready", async () => {
+test("until the operator has synced the routes, an unknown URL is 503 and receive isn't ready", async () => {
 	expect(await post(unknown)).toMatchObject({
 		status: 503,
 		headers: { "retry-after": expect.stringMatching(/^\d+$/) },
@@ -65,7 +65,7 @@ test("before operator has synced the routes an unknown URL is 503, and receive i
 
 	await createShardStream(admin);
 	const { path } = await routes.add();
-	// What is known is served at once.
+	// A known URL is served at once.
 	await untilStatus(path, 200);
 	expect(await post(unknown)).toMatchObject({ status: 503 });
 	await untilNotReady("synced");
@@ -87,7 +87,7 @@ test("a change of a route takes effect", async () => {
 	await untilStatus(path, 404);
 });
 
-test("while NATS is away events are 503, and URLs stay known", async () => {
+test("while NATS is away, events get 503 and URLs stay known", async () => {
 	await open();
 	const { path } = await routes.add();
 	await untilStatus(path, 200);
@@ -108,7 +108,7 @@ test("while NATS is away events are 503, and URLs stay known", async () => {
 	await untilStatus(later, 200);
 });
 
-test("the routes stay current while NATS is there, and grow old while it is away", async () => {
+test("the age of the routes stays low with NATS and grows without it", async () => {
 	await open();
 	const age = () => metric(receiver, "tidemill_receive_routes_age_seconds");
 	const untilYounger = async () => {
@@ -125,7 +125,7 @@ test("the routes stay current while NATS is there, and grow old while it is away
 	await untilYounger();
 });
 
-test("a bucket that lost its content takes no URL away until operator has filled it again", async () => {
+test("an emptied bucket makes no URL unknown before the operator has filled it again", async () => {
 	await open();
 	const { path: lost } = await routes.add();
 	const { path: kept, route } = await routes.add();

@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.stop());
 
-/** A sender that has sent the beginning of an event; the rest goes out when it is told to finish. */
+/** A sender that has sent the first half of an event and sends the rest on demand. */
 function startEvent(): { finish(): Promise<string> } {
 	const { hostname, port, pathname } = new URL(url);
 	const socket = connect({ host: hostname, port: Number(port) });
@@ -44,7 +44,7 @@ function startEvent(): { finish(): Promise<string> } {
 	};
 }
 
-test("SIGTERM: what was accepted is finished and answered, nothing new is accepted, exit 0", async () => {
+test("on SIGTERM receive answers accepted requests, accepts no new ones, and exits with 0", async () => {
 	const { receiver, admin, stream } = fixture;
 	const senders = Array.from({ length: 20 }, startEvent);
 	await vi.waitFor(
@@ -72,7 +72,7 @@ test("SIGTERM: what was accepted is finished and answered, nothing new is accept
 	expect(frames.flatMap(({ events }) => events)).toHaveLength(20);
 });
 
-test("SIGTERM under load: no request on a standing connection fails, each is told to go elsewhere", async () => {
+test("on SIGTERM under load no request on an open connection fails, and each answer closes its connection", async () => {
 	const { receiver } = fixture;
 	const statuses = new Set<number>();
 	let answered = 0;
@@ -93,7 +93,7 @@ test("SIGTERM under load: no request on a standing connection fails, each is tol
 	expect(await receiver.ended).toBe("exit status 0");
 });
 
-test("SIGTERM before NATS was ever there: exit 0", async () => {
+test("on SIGTERM before its first connection to NATS receive exits with 0", async () => {
 	const { nats, receiver } = fixture;
 	await receiver.kill();
 	await nats.kill();

@@ -49,7 +49,7 @@ async function newURL(
 	return url;
 }
 
-/** The events of a URL's source, by event id as the sender was told it. */
+/** The stored events of a URL's source, by the event id in the answer. */
 async function stored(url: string): Promise<Map<string, FrameEvent>> {
 	const sourceKey = url.split("/").at(-2);
 	const frames = await readFrames(fixture.admin, fixture.stream);
@@ -76,7 +76,7 @@ function expectRefused(answer: HttpAnswer, status: number, code: string) {
 	});
 }
 
-test("an event is answered with the id under which it is stored, as it came and when it came", async () => {
+test("the answer has the event's id, and the event is stored with its bytes and its time of receipt", async () => {
 	const url = await newURL({ account: "acme" });
 	const before = Date.now();
 	const body = '{ "b":1.0,\n"a":"\\u00fc" , "a": [] }\r\n';
@@ -101,7 +101,7 @@ test("an event is answered with the id under which it is stored, as it came and 
 	expect(Buffer.from(event.id).readUIntBE(0, 6)).toBe(event.receivedAtMs);
 });
 
-test("every one of GitHub's payloads is stored byte for byte, however it is written", async () => {
+test("each of GitHub's payloads is stored byte for byte, whatever its formatting", async () => {
 	const url = await newURL();
 	const posted = new Map<string, string>();
 	const bodies = [...githubPayloads(), { name: "odd", value: oddities }]
@@ -109,7 +109,7 @@ test("every one of GitHub's payloads is stored byte for byte, however it is writ
 			Object.values(serialisations).map((serialise) => serialise(value)),
 		)
 		.values();
-	// A disk that is slow at this moment is a 503; the event may be stored all the same.
+	// A slow disk can cause a 503. The event may be stored all the same.
 	let untold = 0;
 	const post = async (body: string) => {
 		const { status, json } = await sendJSON(url, body);
@@ -165,19 +165,19 @@ test("only the captured headers that were sent are stored", async () => {
 	});
 });
 
-test("a body nested as deep as its size allows is stored", async () => {
+test("a body is stored however deep its nesting", async () => {
 	const url = await newURL();
 	const body = "[".repeat(500_000) + "]".repeat(500_000);
 	const answer = await sendJSON(url, body);
 	expect(text((await stored(url)).get(answer.json.event_id))).toBe(body);
 });
 
-test("the largest body that there can be is stored, also beside others", async () => {
+test("a body of the largest allowed size is stored, also with others at the same time", async () => {
 	const url = await newURL({ maxBodyBytes: 16 * 1024 * 1024 });
 	const largest = `"${"x".repeat(maxEventBodyBytes - 2)}"`;
 	const small = Array.from({ length: 20 }, (_, n) => `${n}`);
 	const bodies = [...small, largest];
-	// A disk that is slow at this moment is a 503.
+	// A slow disk can cause a 503.
 	const answers = await Promise.all(
 		bodies.map((body) =>
 			vi.waitFor(
@@ -197,7 +197,7 @@ test("the largest body that there can be is stored, also beside others", async (
 	expectRefused(await sendJSON(url, `${largest} `), 413, "BodyTooLarge");
 });
 
-test("what can't be an event is refused with the reason, and nothing of it is stored", async () => {
+test("an invalid event is refused with the reason, and nothing of it is stored", async () => {
 	const url = await newURL({ maxBodyBytes: 100 });
 	const big = `"${"x".repeat(99)}"`;
 	const cases: [
@@ -279,7 +279,7 @@ test("a JSON body is stored whatever its Content-Type says", async () => {
 		expect(text(events.get(id))).toBe('{"Type":"Notification"}');
 });
 
-test("a compressed body is stored as what was compressed", async () => {
+test("a compressed body is stored decompressed", async () => {
 	const url = await newURL();
 	const body = JSON.stringify({ text: "Käse ".repeat(10_000) });
 	const compressed = {
@@ -300,7 +300,7 @@ test("a compressed body is stored as what was compressed", async () => {
 	for (const id of ids) expect(text(events.get(id))).toBe(body);
 });
 
-test("a form of ten thousand fields, and one that is hardly one, become JSON as the standard has it", async () => {
+test("a form of 10,000 fields and odd but valid forms become JSON by the URL standard", async () => {
 	const url = await newURL();
 	const many = Array.from({ length: 10_000 }, (_, n) => `field${n}=${n}`);
 	const odd = "=nameless&&a&a=&%=%zz&b=%ff%C3&c=1+1%2B&a=b=c";
@@ -322,7 +322,7 @@ test("a form of ten thousand fields, and one that is hardly one, become JSON as 
 	});
 });
 
-test("senders' checks of the URL are answered where the source says so, and stored nowhere", async () => {
+test("a URL challenge is answered if the source asks for it, and never stored", async () => {
 	const url = await newURL({
 		verification: {
 			allowGet: true,
@@ -359,7 +359,7 @@ test("senders' checks of the URL are answered where the source says so, and stor
 	expect((await stored(url)).size).toBe(1);
 });
 
-test("a URL that isn't one is 404, also with a wrong url key or a wrong path", async () => {
+test("an unknown source key, a wrong url key and a wrong path are 404", async () => {
 	const url = await newURL();
 	for (const other of [
 		url.replace(/.$/, (digit) => (digit === "0" ? "1" : "0")),
@@ -372,7 +372,7 @@ test("a URL that isn't one is 404, also with a wrong url key or a wrong path", a
 		expectRefused(await sendJSON(other, "{}"), 404, "UnknownURL");
 });
 
-test("events come by POST alone", async () => {
+test("any method but POST is refused", async () => {
 	const url = await newURL();
 	for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
 		const answer = await send(url, { method });
@@ -389,7 +389,7 @@ test("events come by POST alone", async () => {
 	});
 });
 
-test("a source with a token takes events with the token in any of its places, and no others", async () => {
+test("a source with a token accepts the token in each of its places, and nothing without it", async () => {
 	const sourceKey = randomBytes(16).toString("hex");
 	const url = await newURL({
 		sourceKey,
@@ -418,7 +418,7 @@ test("a source with a token takes events with the token in any of its places, an
 	expect((await stored(url)).size).toBe(3);
 });
 
-test("a suspended source refuses events, and says so only to authorized senders", async () => {
+test("a suspended source refuses events, and tells only authorized senders why", async () => {
 	const sourceKey = randomBytes(16).toString("hex");
 	const url = await newURL({
 		sourceKey,
@@ -432,7 +432,7 @@ test("a suspended source refuses events, and says so only to authorized senders"
 	expectRefused(await sendJSON(url, "1"), 401, "Unauthorized");
 });
 
-test("a source that wants signatures takes what is signed over the bytes as they came, and nothing else", async () => {
+test("a source with signatures accepts only bodies whose exact bytes are signed", async () => {
 	const sourceKey = randomBytes(16).toString("hex");
 	const url = await newURL({
 		sourceKey,
@@ -463,7 +463,7 @@ test("a source that wants signatures takes what is signed over the bytes as they
 	expect((await stored(url)).size).toBe(2);
 });
 
-test("signing secrets that were sealed for another source open nothing: 503 until they are right", async () => {
+test("signing secrets sealed for another source are unusable: events get 503 until the route is right", async () => {
 	const url = await newURL({
 		authorization: {
 			type: "Signature",

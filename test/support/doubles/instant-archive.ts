@@ -6,7 +6,7 @@ import type {
 import { manifestSubject } from "../../../contracts/nats.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 
-/** Answers at once that no Source has events: an archive that costs nothing. */
+/** An archive that costs nothing: it answers at once that no Source has events. */
 export function answerManifests(archive: NatsConnection): void {
 	archive.subscribe(manifestSubject(0), {
 		callback: (_, message) => {

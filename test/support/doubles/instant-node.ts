@@ -16,9 +16,9 @@ const result: JobResult = {
 };
 
 /**
- * Says of every Pod of these namespaces that its process has ended well, as soon as there is one: a node that costs nothing.
- * As a kubelet, it says so until the apiserver has heard it.
- * @param isEnded those others that it isn't so of wait for ever.
+ * A node that costs nothing: it reports at once that each Pod of these namespaces has succeeded. Like a kubelet, it repeats
+ * a report until the apiserver has stored it (kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle).
+ * @param isEnded false leaves a Pod pending for ever.
  */
 export function runInstantNode(
 	client: KubeClient,
@@ -47,7 +47,7 @@ async function untilStored(
 			return;
 		} catch (err) {
 			if (hasReason(err, "NotFound")) return;
-			log.debug({ err }, "the Pod's end couldn't be said");
+			log.debug({ err }, "failed to report the end of a Pod");
 			const waitMs = backoffMs(failures, { baseMs: 50, maxMs: 1000 });
 			await sleep(waitMs, undefined, { signal }).catch(() => {});
 		}

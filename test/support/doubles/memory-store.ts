@@ -3,7 +3,10 @@ import type {
 	ObjectStore,
 } from "../../../ingest/archive/s3/object-store.ts";
 
-/** A store in memory that counts what was read. */
+/**
+ * A store in memory that records what is read. Like S3, `putNew` writes only a new key (docs.aws.amazon.com, "Add
+ * preconditions to S3 operations with conditional requests"), and lists are sorted by key (API reference, ListObjectsV2).
+ */
 export class MemoryStore implements ObjectStore {
 	readonly objects = new Map<string, string>();
 	readonly reads: string[] = [];

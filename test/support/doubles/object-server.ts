@@ -1,18 +1,21 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An object store that serves what it is given under unguessable links, as presigned URLs do. */
+/**
+ * An object store whose links work like presigned URLs: a wrong signature is 403 SignatureDoesNotMatch, and a missing key
+ * is 404 NoSuchKey (docs.aws.amazon.com, Amazon S3 API reference, "Error responses").
+ */
 export interface ObjectServer {
 	/** Stores bytes under a key and returns its link. */
 	put(key: string, bytes: Uint8Array | string): string;
-	/** Answers the next requests for a key by these instead, one each; then as usual. */
+	/** Answers the next requests for a key with these, one each. Later requests get the object. */
 	disturb(
 		key: string,
 		...answers: ((response: ServerResponse) => void)[]
 	): void;
-	/** Keys in the order in which they were asked for. */
+	/** The requested keys, in order. */
 	readonly requests: string[];
-	/** Called with each key that is asked for, before the answer. */
+	/** Called with each requested key before the answer. */
 	onRequest: (key: string) => void;
 	close(): Promise<void>;
 }
@@ -31,15 +34,14 @@ export async function startObjectServer(): Promise<ObjectServer> {
 		const disturbance = disturbances.get(key)?.shift();
 		if (disturbance) return disturbance(response);
 		const bytes = objects.get(key);
-		if (
-			bytes === undefined ||
-			url.searchParams.get("signature") !== signature
-		) {
-			response.statusCode = bytes === undefined ? 404 : 403;
-			response.end(`<Error><Code>NoSuchKey</Code></Error>`);
-			return;
-		}
-		response.end(bytes);
+		const refuse = (status: number, code: string) => {
+			response.statusCode = status;
+			response.end(`<Error><Code>${code}</Code></Error>`);
+		};
+		if (url.searchParams.get("signature") !== signature)
+			refuse(403, "SignatureDoesNotMatch");
+		else if (bytes === undefined) refuse(404, "NoSuchKey");
+		else response.end(bytes);
 	});
 	await new Promise<void>((resolve) =>
 		server.listen(0, "127.0.0.1", () => resolve()),

@@ -22,7 +22,10 @@ export interface OidcIssuer {
 const client = "ada";
 const expectedAudience = "tidemill";
 
-/** An OpenID Connect issuer on loopback, by TLS, with discovery and keys as any other has. */
+/**
+ * An OpenID Connect issuer on loopback with TLS. The apiserver finds its keys by OpenID Connect Discovery 1.0
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#openid-connect-tokens).
+ */
 export async function startOidcIssuer(): Promise<OidcIssuer> {
 	const directory = await temporaryDirectory("oidc");
 	const pki = await ensurePki(join(directory, "pki"));

@@ -2,19 +2,20 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 interface Backend {
-	/** `http://host:port`, where connections go. */
+	/** `http://host:port`, which gets the connections. */
 	url: string;
-	/** Whose /readyz says whether new ones do. */
+	/** Its /readyz decides about new connections. */
 	healthUrl: string;
 }
 
 const probeEveryMs = 50;
-/** A probe that isn't answered says nothing for so long: a busy machine is no failure. */
+/** Long, because a busy machine must not count as a failure. */
 const probeTimeoutMs = 60_000;
 
 /**
- * Stands before several servers as a Kubernetes Service does: a new connection goes to one of those that are ready by
- * their last probe, in turns; one that stands stays where it is, whatever becomes of its server.
+ * Balances connections as a Kubernetes Service does: a new connection goes to one of the servers that were ready at their
+ * last probe, in turns (kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes). An open connection
+ * stays with its server (kubernetes.io/docs/reference/networking/virtual-ips).
  */
 export class ServiceBalancer {
 	readonly #server = createServer((client) => this.#forward(client));
@@ -34,7 +35,7 @@ export class ServiceBalancer {
 		return balancer;
 	}
 
-	/** Whether new connections go there. */
+	/** Whether it gets new connections. */
 	isReady(backend: Backend): boolean {
 		return this.#ready.has(backend);
 	}

@@ -1,7 +1,10 @@
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
 
-/** A double of the apiserver: it has these objects, and notes what is deleted, as "Kind name". */
+/**
+ * A double of the apiserver's get, list and delete (kubernetes.io/docs/reference/using-api/api-concepts): it has these
+ * objects and records deletions as "Kind name".
+ */
 export function storedObjects(objects: [{ kind: string }, KubeObject][]): {
 	client: KubeClient;
 	deleted: string[];

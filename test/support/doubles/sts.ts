@@ -2,15 +2,18 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** Stands in for AWS's Security Token Service, which IRSA asks for credentials; as much of it as the SDK needs. */
+/**
+ * A double of AWS's Security Token Service, which IRSA asks for credentials: as much of AssumeRoleWithWebIdentity as the SDK
+ * needs (docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html).
+ */
 export interface Sts {
 	endpoint: string;
-	/** The web identity tokens that credentials were asked for with. */
+	/** The web identity tokens of the requests. */
 	tokens: string[];
 	close(): Promise<void>;
 }
 
-/** @param credentials are given to whoever asks, for `seconds`. */
+/** @param credentials go to every caller and expire after `seconds`. */
 export async function startSts(
 	tls: { cert: string; key: string },
 	credentials: { accessKeyId: string; secretAccessKey: string },
@@ -18,14 +21,14 @@ export async function startSts(
 ): Promise<Sts> {
 	const tokens: string[] = [];
 	const server = createServer(tls, async (request, response) => {
-		// Who asks may be killed before all of it is said.
+		// The caller may be killed in the middle of its request.
 		const body = await text(request).catch(() => undefined);
 		if (body === undefined) return;
 		const form = new URLSearchParams(body);
 		tokens.push(form.get("WebIdentityToken") ?? "");
 		const expiration = new Date(Date.now() + seconds * 1000).toISOString();
 		response.setHeader("content-type", "text/xml");
-		// API reference of AssumeRoleWithWebIdentity, "Sample Response".
+		// "Sample Response" of the API reference.
 		response.end(`<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
   <AssumeRoleWithWebIdentityResult>
     <AssumedRoleUser><Arn>${form.get("RoleArn")}/session</Arn><AssumedRoleId>ID:session</AssumedRoleId></AssumedRoleUser>

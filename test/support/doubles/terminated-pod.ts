@@ -1,6 +1,9 @@
 import type { Pod } from "../../../kube/kinds.ts";
 
-/** The status of a Pod whose process has ended and left this message at its terminationMessagePath. */
+/**
+ * The status of a Pod whose process has ended and left this message at its terminationMessagePath
+ * (kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure).
+ */
 export function terminated(end: {
 	exitCode: number;
 	message?: string;

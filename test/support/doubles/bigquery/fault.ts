@@ -1,4 +1,7 @@
-/** A refusal as BigQuery writes it: of a request, or (status 0) of a job. */
+/**
+ * BigQuery's refusal of a request, or of a job (status 0). Reasons and statuses follow
+ * cloud.google.com/bigquery/docs/error-messages.
+ */
 export class Fault extends Error {
 	readonly status: number;
 	readonly reason: string;

@@ -19,16 +19,19 @@ import {
 type Load = NonNullable<Job["configuration"]["load"]>;
 type Copy = NonNullable<Job["configuration"]["copy"]>;
 
-/** BigQuery's limit on load jobs of a table in a day, failed ones included. */
+/** Load jobs per table and day, failed ones included (cloud.google.com/bigquery/quotas#load_jobs). */
 const loadsPerTable = 1_500;
 
-/** Jobs by their ids, which are taken for ever. They end one after the other, a moment after they began. */
+/**
+ * Jobs by their ids, which can't be used again (cloud.google.com/bigquery/docs/running-jobs#generate-jobid). They run one
+ * after the other.
+ */
 export class Jobs {
 	readonly #warehouse: Warehouse;
 	readonly #jobs = new Map<string, Job>();
-	/** What every job ends in. */
+	/** If set, every job fails with it. */
 	failure: Fault | undefined;
-	/** Errors that the next jobs end in. */
+	/** The next jobs fail with these, one each. */
 	readonly #failures: Fault[] = [];
 	#tail: Promise<void> = Promise.resolve();
 	/** While true, jobs stay RUNNING. */
@@ -48,7 +51,7 @@ export class Jobs {
 		);
 	}
 
-	/** When every job that was started has ended. */
+	/** Settles when every started job has ended. */
 	async settled(): Promise<void> {
 		await this.#tail;
 	}
@@ -59,13 +62,13 @@ export class Jobs {
 
 	find(jobId: string, location: string | null): Job {
 		const job = this.#jobs.get(jobId);
-		// A job outside of US and EU is found only by its location; the double asks for it always.
+		// Outside of US and EU a job is found only by its location (reference of jobs.get). The double always requires it.
 		if (!job || location !== job.jobReference.location)
 			throw notFound(`Job ${this.#warehouse.projectId}:${jobId}`);
 		return job;
 	}
 
-	/** Whether a job can begin; so that an upload is refused at its start. */
+	/** Throws if the job can't start, so that an upload is refused before its data. */
 	requireStartable(job: Job): void {
 		const { jobReference, configuration } = job;
 		requireKnown(job, ["jobReference", "configuration"], "job");
@@ -105,6 +108,8 @@ export class Jobs {
 		return structuredClone(started);
 	}
 
+	/** cloud.google.com/bigquery/docs/managing-jobs#cancel_jobs */
+	/** cloud.google.com/bigquery/docs/managing-jobs#cancel_jobs */
 	cancel(jobId: string, location: string | null): void {
 		const job = this.find(jobId, location);
 		if (job.status?.state === "DONE") return;
@@ -115,7 +120,7 @@ export class Jobs {
 	}
 
 	async #end(job: Job, data: Uint8Array | undefined): Promise<void> {
-		// Cancelled before its turn came.
+		// It was cancelled before its turn.
 		if (job.status?.state === "DONE") return;
 		try {
 			const failure = this.#failures.shift() ?? this.failure;
@@ -149,7 +154,7 @@ export class Jobs {
 			);
 	}
 
-	/** One transaction, as BigQuery's: the rows are replaced, or nothing is. Returns how many were loaded. */
+	/** One transaction: a job's write is atomic (reference of JobConfigurationLoad, writeDisposition). Returns the number of rows. */
 	async #load(load: Load, data: Uint8Array): Promise<number> {
 		const table = this.#warehouse.require(load.destinationTable);
 		const file = join(tmpdir(), `tidemill-double-${randomUUID()}`);
@@ -179,7 +184,7 @@ export class Jobs {
 		}));
 	}
 
-	/** A load with a decorator fails on a row of another day. */
+	/** Rows of another day fail the load (cloud.google.com/bigquery/docs/managing-partitioned-table-data). */
 	async #requireOnePartition(
 		table: Table,
 		{ destinationTable: { tableId } }: Load,
@@ -261,7 +266,7 @@ const loadFields = [
 	"schemaUpdateOptions",
 ];
 
-/** The table's columns after the load. A change that wasn't allowed is refused in BigQuery's words. */
+/** The table's columns after the load. Refuses changes that schemaUpdateOptions don't allow (cloud.google.com/bigquery/docs/managing-table-schemas). */
 function mergedSchema(
 	table: Table,
 	loaded: Field[],
@@ -278,7 +283,7 @@ function mergedSchema(
 				);
 			fields.push({ name, type });
 		} else if (isTyped && present.type !== type)
-			// JSON among them: Parquet has no such type for BigQuery.
+			// Also JSON, which Parquet can't carry (cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#type_conversions).
 			throw invalid(
 				`Provided Schema does not match Table. Field ${name} has changed type from ${present.type} to ${type}`,
 			);

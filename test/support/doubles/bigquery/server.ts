@@ -22,19 +22,20 @@ export interface DoubleRequest {
 }
 
 /**
- * What stands in for the BigQuery REST API in tests, for the calls that load makes, with tables in DuckDB. It refuses
- * what BigQuery is documented to refuse; what it can't tell is said in docs/bigquery.md. It is no emulator of BigQuery.
+ * A double of the BigQuery REST API (cloud.google.com/bigquery/docs/reference/rest) for the calls that load makes, with
+ * tables in DuckDB. It refuses what BigQuery is documented to refuse. It is no emulator: docs/bigquery.md lists what it
+ * can't show.
  */
 export interface BigQueryDouble {
 	endpoint: string;
 	projectId: string;
-	/** A service account's key that it accepts. */
+	/** The only service account key that it accepts. */
 	keyJson: string;
 	warehouse: Warehouse;
 	jobs: Jobs;
 	uploads: Uploads;
 	readonly requests: DoubleRequest[];
-	/** Called with each request first. What it returns is the answer instead; `drop` ends the connection. */
+	/** Called first with each request. It may return the answer, or `drop` to end the connection. */
 	onRequest: (request: DoubleRequest) => Fault | "drop" | undefined;
 	/** Rows of `dataset.table`. */
 	sql(text: string): Promise<Json[][]>;
@@ -70,7 +71,7 @@ export async function startBigQueryDouble(
 		const url = new URL(request.url ?? "/", double.endpoint);
 		const seen = { method: request.method ?? "", path: url.pathname };
 		const body = await bodyOf(request).catch(() => undefined);
-		// Who asked was killed before all of it was said.
+		// The caller was killed in the middle of its request.
 		if (!body) return;
 		double.requests.push(seen);
 		const instead = double.onRequest(seen);
@@ -101,7 +102,7 @@ export async function startBigQueryDouble(
 		onRequest: () => undefined,
 		sql: (text) => warehouse.alone(() => warehouse.sql(text)),
 		settled: async () => {
-			// What a killed process has sent may still be on its way in.
+			// Requests of a killed process may still be arriving.
 			for (const socket of sockets)
 				await new Promise((resolve) => socket.once("close", resolve));
 			await Promise.all(underWay);
@@ -238,7 +239,7 @@ function chunkRoute({ jobs, uploads }: Api, call: Call): Answer {
 				headers: { range: `bytes=0-${received.length - 1}` },
 			}),
 		};
-	// Asked again, a session that is complete answers with its job.
+	// A repeat of the last chunk gets the same job.
 	session.started ??= jobs.start(job, received);
 	return { status: 200, body: session.started };
 }

@@ -2,9 +2,9 @@ import { createVerify, generateKeyPairSync } from "node:crypto";
 
 /** A Google service account's key made for a test, and the check that a request was signed with it. */
 export interface ServiceAccount {
-	/** The JSON of the key, as Google hands it out. */
+	/** The JSON of the key, as Google issues it (cloud.google.com/iam/docs/keys-create-delete). */
 	keyJson: string;
-	/** Whether a bearer token is a JWT that the key signed and that holds now (AIP-4111). */
+	/** Whether a bearer token is a JWT that the key signed and that hasn't expired (AIP-4111). */
 	accepts(authorization: string | undefined): boolean;
 }
 

@@ -3,18 +3,18 @@ import type { Job } from "../../../../ingest/load/bigquery/api.ts";
 import { Fault, invalid } from "./fault.ts";
 
 export interface Session {
-	/** What was asked for at the beginning. */
+	/** The job of the first request. */
 	job: Job;
 	size: number;
 	received: Buffer;
-	/** Of the data, once it was complete. */
+	/** The job that the complete data started. */
 	started?: Job;
 }
 
 /** Sessions of resumable uploads (cloud.google.com/bigquery/docs/reference/api-uploads#resumable). */
 export class Uploads {
 	readonly #sessions = new Map<string, Session>();
-	/** The least that one chunk but the last may hold. */
+	/** Every chunk but the last is a multiple of this. */
 	static readonly granuleBytes = 256 * 1024;
 
 	begin(job: Job, size: number): string {
@@ -23,12 +23,12 @@ export class Uploads {
 		return id;
 	}
 
-	/** A session is lost, as it may be at any time. */
+	/** Loses all sessions, as BigQuery may at any time. */
 	forgetAll(): void {
 		this.#sessions.clear();
 	}
 
-	/** Takes a chunk, or (a range of `*`) none, and returns the session as it is then. */
+	/** Adds a chunk, or none for a range of `*`, and returns the session. */
 	put(id: string, range: string, body: Buffer): Session {
 		const session = this.#sessions.get(id);
 		if (!session) throw new Fault(410, "gone", "Upload session is gone");

@@ -11,7 +11,7 @@ import type {
 } from "../../../../ingest/load/bigquery/api.ts";
 import { duplicate, invalid, notFound, requireKnown } from "./fault.ts";
 
-/** Types of DuckDB for BigQuery's. */
+/** DuckDB's type for each of BigQuery's (cloud.google.com/bigquery/docs/reference/standard-sql/data-types). */
 const types: Record<string, string> = {
 	STRING: "VARCHAR",
 	TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
@@ -23,7 +23,10 @@ const types: Record<string, string> = {
 	JSON: "JSON",
 };
 
-/** Datasets and tables: their metadata as the API shows it, their rows in DuckDB. */
+/**
+ * Datasets and tables: metadata as in the API's reference of the resources Dataset and Table, and rows in DuckDB. Names
+ * follow cloud.google.com/bigquery/docs/datasets#dataset-naming and docs/tables#table_naming.
+ */
 export class Warehouse {
 	readonly projectId: string;
 	/** Dataset → location. */
@@ -56,14 +59,14 @@ export class Warehouse {
 		this.#instance.closeSync();
 	}
 
-	/** Changes rows in one transaction, so that no other request sees half of it: all share one connection. */
+	/** Runs one transaction at a time, because all requests share one connection. */
 	alone<T>(work: () => Promise<T>): Promise<T> {
 		const turn = this.#turn.then(work);
 		this.#turn = turn.catch(() => undefined);
 		return turn;
 	}
 
-	/** Asks or changes rows by hand, within {@link alone}; tables are named `dataset.table`. */
+	/** Any SQL, within {@link alone}. Tables are named `dataset.table`. */
 	async sql(text: string): Promise<Json[][]> {
 		return (await this.#connection.run(text)).getRowsJson();
 	}
@@ -89,7 +92,7 @@ export class Warehouse {
 		return location;
 	}
 
-	/** Without its decorator; undefined when there is none. */
+	/** Ignores a decorator. Returns undefined if there is no such table. */
 	find({ datasetId, tableId }: TableReference): Table | undefined {
 		return this.#tables.get(`${datasetId}.${tableOf(tableId)}`);
 	}
@@ -158,6 +161,8 @@ export class Warehouse {
 		return this.alone(() => this.#delete(reference));
 	}
 
+	/** With a decorator, deletes one partition (cloud.google.com/bigquery/docs/managing-partitioned-tables#delete_a_partition). */
+	/** With a decorator, deletes one partition (cloud.google.com/bigquery/docs/managing-partitioned-tables#delete_a_partition). */
 	async #delete(reference: TableReference): Promise<void> {
 		const table = this.require(reference);
 		const date = partitionOf(reference.tableId);
@@ -172,7 +177,7 @@ export class Warehouse {
 		if (deleted === 0) throw notFound(`Table ${idOf(table.tableReference)}$`);
 	}
 
-	/** Gives a table other columns, keeping what the API says of it. */
+	/** Changes the columns in a table's metadata. */
 	setFields(reference: TableReference, fields: Field[]): void {
 		const table = this.require(reference);
 		table.schema = { fields };
