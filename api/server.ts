@@ -94,8 +94,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 			closeOf(reply),
 		);
 		authentications.set(request, authentication);
-		reply.headers(rateHeaders(authentication.rate));
-		if (authentication.rate.isExceeded) throw rateLimited(authentication.rate);
+		const { rate, isAuthenticated } = authentication;
+		reply.headers(rateHeaders(rate));
+		if (rate.isExceeded) throw rateLimited(rate, isAuthenticated);
 	});
 	for (const operation of operations)
 		serve(

@@ -31,6 +31,22 @@ test("help lists the commands, and the short names of the resources", () => {
 		expect(stdout).toMatch(new RegExp(`^  ${plural} +${shortName}$`, "m"));
 });
 
+test.each([
+	["help", "tokens"],
+	["tokens", "--help"],
+	["tokens", "create", "-h"],
+])("tidemill %s %s shows how to use the command", (...args) => {
+	const { status, stdout } = tidemill(...args.filter(Boolean));
+	expect(status).toBe(0);
+	expect(stdout).toContain("tidemill tokens create <name> --role");
+});
+
+test("a process explains itself and doesn't start", () => {
+	const { status, stdout } = tidemill("operator", "--help");
+	expect(status).toBe(0);
+	expect(stdout).toContain("docs/reference/settings.md");
+});
+
 test.each(["unknown", "toString", "Processes"])(
 	'the command "%s" is refused, with a pointer to help',
 	(name) => {

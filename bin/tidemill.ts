@@ -68,8 +68,17 @@ const groups: Record<string, Record<string, Command>> = {
 	},
 };
 
-async function run([name, ...args]: string[]): Promise<number> {
-	if (name === undefined || name === "help" || name === "--help") {
+/** `tidemill help sources` is the same as `tidemill sources --help`. */
+function run([name, ...args]: string[]): Promise<number> {
+	const isHelp = name === "help" && args[0] !== undefined;
+	return isHelp ? runCommand(args[0]!, ["--help"]) : runCommand(name, args);
+}
+
+async function runCommand(
+	name: string | undefined,
+	args: string[],
+): Promise<number> {
+	if (name === undefined || ["help", "--help", "-h"].includes(name)) {
 		process.stdout.write(await usage());
 		return name === undefined ? 2 : 0;
 	}
@@ -81,6 +90,10 @@ async function run([name, ...args]: string[]): Promise<number> {
 			`tidemill: unknown command "${name}". See: tidemill help\n`,
 		);
 		return 2;
+	}
+	if (Object.hasOwn(groups.Processes!, name) && asksForHelp(args)) {
+		process.stdout.write(processUsage(name, command));
+		return 0;
 	}
 	try {
 		requireVerification();
@@ -101,6 +114,14 @@ function requireVerification(): void {
 	);
 }
 
+function asksForHelp(args: string[]): boolean {
+	return args.includes("--help") || args.includes("-h");
+}
+
+function processUsage(name: string, { about }: Command): string {
+	return `Usage: tidemill ${name}\n\nA process of Tidemill: ${about}.\nIts settings are environment variables. docs/reference/settings.md lists them.\n`;
+}
+
 async function usage(): Promise<string> {
 	const { readResourceSchemas } = await import("../crds/resource-schema.ts");
 	const sections = Object.entries(groups).map(([title, commands]) =>
@@ -116,7 +137,7 @@ async function usage(): Promise<string> {
 			shortNames.join(", "),
 		]),
 	);
-	return `Usage: tidemill <command>\n\n${[...sections, resources].join("\n")}`;
+	return `Usage: tidemill <command>\n\n${[...sections, resources].join("\n")}\nMore about a command: tidemill help <command>\n`;
 }
 
 function section(title: string, rows: [string, string][]): string {

@@ -32,7 +32,7 @@ export function command(
 			"",
 		)}All accept --namespace (-n), --context and --kubeconfig, as kubectl does.\n`;
 	return async ([name, ...args]) => {
-		if (name === "--help" || name === "-h" || args.includes("--help")) {
+		if ([name, ...args].some((arg) => arg === "--help" || arg === "-h")) {
 			process.stdout.write(usage);
 			return 0;
 		}

@@ -1,11 +1,7 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import {
-	requestErrorOf,
-	unauthorized,
-	unavailable,
-} from "../http/errors.ts";
+import { requestErrorOf, unauthorized, unavailable } from "../http/errors.ts";
 import { networkOf } from "./network.ts";
 import type { RateLimit, RateStatus } from "./rate-limit.ts";
 import { ReviewQueue } from "./review-queue.ts";
@@ -20,7 +16,9 @@ export interface Identity {
 export interface Authentication {
 	/** Throws the reason if the request has no valid token. */
 	requireIdentity(): { identity: Identity; token: string };
+	/** Of the user if the token is valid, and otherwise of the network. */
 	rate: RateStatus;
+	isAuthenticated: boolean;
 }
 
 /**
@@ -58,7 +56,11 @@ export class Authenticator {
 				this.#queue.run(network, gone(), review),
 			);
 			const rate = await this.#rateLimit.count(`user ${identity.username}`);
-			return { requireIdentity: () => ({ identity, token }), rate };
+			return {
+				requireIdentity: () => ({ identity, token }),
+				rate,
+				isAuthenticated: true,
+			};
 		} catch (error) {
 			const requireIdentity = () => {
 				throw error;
@@ -68,7 +70,7 @@ export class Authenticator {
 			const rate = isRefused
 				? await this.#rateLimit.count(subject)
 				: this.#rateLimit.standing(subject);
-			return { requireIdentity, rate };
+			return { requireIdentity, rate, isAuthenticated: false };
 		}
 	}
 
@@ -126,19 +128,23 @@ export class IdentityCache {
 	 */
 	async identityOf(token: string, turn: Turn): Promise<Identity> {
 		const digest = digestOf(token);
-		const known = this.#known(digest, token);
-		if (known) return known;
-		return turn(
+		const entry = this.#entries.get(digest);
+		if (entry) return this.#current(entry, digest, token);
+		return turn(() => {
 			// A request before it may have had the same token.
-			() => this.#known(digest, token) ?? this.#reviewed(digest, token),
-		);
+			const entry = this.#entries.get(digest);
+			return entry
+				? this.#current(entry, digest, token)
+				: this.#reviewed(digest, token);
+		});
 	}
 
-	/** Undefined for a token that has not been valid. */
-	#known(digest: string, token: string): Promise<Identity> | undefined {
-		const entry = this.#entries.get(digest);
-		if (!entry) return undefined;
-		if (this.#now() < entry.until) return Promise.resolve(entry.identity);
+	async #current(
+		entry: Entry,
+		digest: string,
+		token: string,
+	): Promise<Identity> {
+		if (this.#now() < entry.until) return entry.identity;
 		entry.renewal ??= this.#renewed(entry, digest, token);
 		return entry.renewal;
 	}

@@ -113,10 +113,16 @@ export function rateHeaders(status: RateStatus): Record<string, string> {
 	};
 }
 
-export function rateLimited({ limit, resetSeconds }: RateStatus): RequestError {
+/** @param isAuthenticated whether the limit is the user's, not that of all requests from a network without a valid token. */
+export function rateLimited(
+	{ limit, resetSeconds }: RateStatus,
+	isAuthenticated: boolean,
+): RequestError {
 	return new RequestError(
 		"RateLimited",
-		`More than ${limit} requests in a minute. Retry in ${resetSeconds} seconds.`,
+		isAuthenticated
+			? `More than ${limit} requests in a minute. Retry in ${resetSeconds} seconds.`
+			: `More than ${limit} requests without a valid token came from your network in a minute. Send a valid token, or retry in ${resetSeconds} seconds.`,
 		{ headers: { "retry-after": String(resetSeconds) } },
 	);
 }

@@ -115,7 +115,7 @@ export class ReviewQueue {
 function tooManyUnknown(): RequestError {
 	return new RequestError(
 		"Unavailable",
-		"Too many requests have tokens that are not known yet. Retry the request.",
+		"Too many requests with unknown tokens are waiting. Retry the request.",
 		{ headers: { "retry-after": "2" } },
 	);
 }

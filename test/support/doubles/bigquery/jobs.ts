@@ -109,7 +109,6 @@ export class Jobs {
 	}
 
 	/** cloud.google.com/bigquery/docs/managing-jobs#cancel_jobs */
-	/** cloud.google.com/bigquery/docs/managing-jobs#cancel_jobs */
 	cancel(jobId: string, location: string | null): void {
 		const job = this.find(jobId, location);
 		if (job.status?.state === "DONE") return;

@@ -162,7 +162,6 @@ export class Warehouse {
 	}
 
 	/** With a decorator, deletes one partition (cloud.google.com/bigquery/docs/managing-partitioned-tables#delete_a_partition). */
-	/** With a decorator, deletes one partition (cloud.google.com/bigquery/docs/managing-partitioned-tables#delete_a_partition). */
 	async #delete(reference: TableReference): Promise<void> {
 		const table = this.require(reference);
 		const date = partitionOf(reference.tableId);
