@@ -11,14 +11,12 @@ export function environment(local: {
 	secrets: Secrets;
 	bucket: string;
 	kubeconfig: string;
-	token: string;
 }): Record<string, string> {
 	const { home, ports, secrets } = local;
 	return {
 		TIDEMILL_HOME: home.directory,
 		KUBECONFIG: local.kubeconfig,
 		TIDEMILL_API_URL: `http://127.0.0.1:${ports.api}/v1`,
-		TIDEMILL_API_TOKEN: local.token,
 		TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
 		TIDEMILL_S3_ENDPOINT: `http://127.0.0.1:${ports.s3}`,
 		TIDEMILL_S3_BUCKET: local.bucket,

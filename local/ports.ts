@@ -10,7 +10,6 @@ export const usualPorts = {
 	etcd: 2379,
 	etcdPeer: 2380,
 	nats: 4222,
-	natsMonitor: 8222,
 	s3: 7070,
 	receive: 8080,
 	api: 8090,

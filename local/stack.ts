@@ -23,8 +23,11 @@ import { kubeControllerManager } from "./servers/kube-controller-manager.ts";
 import { nats, natsConfig, natsUrl } from "./servers/nats.ts";
 import { s3 } from "./servers/s3.ts";
 import type { Terminal } from "./terminal/terminal.ts";
+import { keepRenewed } from "./token-renewal.ts";
 
 const bucket = "tidemill";
+/** Of the token for the REST API. */
+const tokenLifeMs = 3_600_000;
 
 const users = {
 	admin: "admin",
@@ -36,10 +39,14 @@ const users = {
 
 /** One local Tidemill, ready to start: its files are written and its programs known. */
 export interface Stack {
-	/** Starts everything in order of dependency. Returns the variables for a shell once all is ready. */
+	/**
+	 * Starts everything in order of dependency. Returns once all is ready and the file with the variables for a shell is written.
+	 * Renews the token in that file until the signal fires.
+	 */
 	start(
 		startProgram: (program: Program) => Promise<void>,
 		terminal: Terminal,
+		signal: AbortSignal,
 	): Promise<Record<string, string>>;
 }
 
@@ -69,7 +76,7 @@ export async function prepareStack(
 	const programs = await describePrograms(home, commands, ports, pki, secrets);
 	const kubectl = kubectlOf(commands.kubectl, kubeconfigFile(home, "admin"));
 	return {
-		start: async (startProgram, terminal) => {
+		start: async (startProgram, terminal, signal) => {
 			await startInOrder(programs, kubectl, startProgram, terminal);
 			const variables = environment({
 				home,
@@ -77,9 +84,14 @@ export async function prepareStack(
 				secrets,
 				bucket,
 				kubeconfig: kubeconfigFile(home, "admin"),
-				token: await issueToken(kubectl),
 			});
-			writeWhole(home.env, envFile(variables, home.bin));
+			const writeEnv = async () => {
+				const token = await issueToken(kubectl, tokenLifeMs);
+				const withToken = { ...variables, TIDEMILL_API_TOKEN: token };
+				writeWhole(home.env, envFile(withToken, home.bin));
+			};
+			await writeEnv();
+			void keepRenewed(writeEnv, { lifeMs: tokenLifeMs, signal });
 			return variables;
 		},
 	};
@@ -126,7 +138,6 @@ async function describePrograms(
 	const natsConfigFile = join(home.nats, "nats.conf");
 	const natsSettings = {
 		port: ports.nats,
-		monitorPort: ports.natsMonitor,
 		storeDirectory: home.nats,
 		passwords: secrets.nats,
 	};
@@ -143,7 +154,7 @@ async function describePrograms(
 		nats: nats({
 			command: commands["nats-server"],
 			configFile: natsConfigFile,
-			monitorPort: ports.natsMonitor,
+			...natsSettings,
 		}),
 		s3: s3({
 			command: commands.versitygw,

@@ -69,7 +69,7 @@ async function startAll(
 		{ signal, report: (name, text) => terminal.update(name, text) },
 	);
 	const stack = await prepareStack(home, commands);
-	return stack.start((program) => supervisor.start(program), terminal);
+	return stack.start((program) => supervisor.start(program), terminal, signal);
 }
 
 async function removeOrphans(
@@ -107,7 +107,6 @@ Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
   REST API     ${variables.TIDEMILL_API_URL}
   Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
   S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}
-  API token    ${variables.TIDEMILL_API_TOKEN}
   logs         ${home.logs}/
 
 Next, in another terminal (Ctrl-C here stops everything and keeps the data):

@@ -5,9 +5,6 @@ import { promisify } from "node:util";
 import { projectDirectory } from "../home/home.ts";
 import { LocalError } from "../terminal/errors.ts";
 
-/** Three months. Each `make up` issues a new token. */
-const tokenDuration = "2160h";
-
 /** Runs kubectl as administrator of the local cluster. */
 export type Kubectl = (...args: string[]) => Promise<string>;
 
@@ -63,13 +60,16 @@ export async function crdFiles(): Promise<string[]> {
 }
 
 /** A token for the REST API, of the ServiceAccount that local/cluster/resources.yaml makes. */
-export async function issueToken(kubectl: Kubectl): Promise<string> {
+export async function issueToken(
+	kubectl: Kubectl,
+	lifeMs: number,
+): Promise<string> {
 	const token = await kubectl(
 		"create",
 		"token",
 		"tidemill",
 		"--namespace=default",
-		`--duration=${tokenDuration}`,
+		`--duration=${lifeMs / 1000}s`,
 	);
 	return token.trim();
 }

@@ -1,20 +1,22 @@
 import { availableParallelism } from "node:os";
+// @nats-io/transport-node: the official client, successor of the `nats` package.
+import { connect } from "@nats-io/transport-node";
 import { maxFrameBytes, serverStateSubject } from "../../contracts/nats.ts";
-import { answersOk } from "../process/probe.ts";
 import type { Program } from "../process/program.ts";
 import { type NatsRole, natsPermissions, natsRoles } from "./nats-users.ts";
 
 export interface NatsSettings {
 	port: number;
-	/** `/healthz`, `/varz`, `/jsz`, for probes and people. */
-	monitorPort: number;
 	storeDirectory: string;
 	passwords: Record<NatsRole | "admin", string>;
 }
 
-/** nats-server with JetStream. Its configuration holds the passwords, so it is in a file. */
+/**
+ * nats-server with JetStream. Its configuration holds the passwords, so it is in a file. It has no monitoring port, which would
+ * answer everybody.
+ */
 export function nats(
-	settings: Pick<NatsSettings, "monitorPort"> & {
+	settings: Pick<NatsSettings, "port" | "passwords"> & {
 		command: string;
 		configFile: string;
 	},
@@ -24,10 +26,36 @@ export function nats(
 		command: settings.command,
 		args: ["--config", settings.configFile],
 		env: goEnvironment(),
-		isReady: () =>
-			answersOk(`http://127.0.0.1:${settings.monitorPort}/healthz`),
+		isReady: () => hasJetStream(settings),
 		stopTimeoutMs: 10_000,
 	};
+}
+
+async function hasJetStream({
+	port,
+	passwords,
+}: Pick<NatsSettings, "port" | "passwords">): Promise<boolean> {
+	const timeout = 1_000;
+	try {
+		const connection = await connect({
+			servers: `127.0.0.1:${port}`,
+			user: "admin",
+			pass: passwords.admin,
+			tls: null,
+			reconnect: false,
+			timeout,
+		});
+		try {
+			const answer = await connection.request("$JS.API.INFO", undefined, {
+				timeout,
+			});
+			return answer.json<{ error?: unknown }>().error === undefined;
+		} finally {
+			await connection.close();
+		}
+	} catch {
+		return false;
+	}
 }
 
 /**
@@ -44,7 +72,6 @@ export function natsConfig(settings: NatsSettings): string {
 	const config = {
 		server_name: "tidemill-local",
 		listen: `127.0.0.1:${settings.port}`,
-		http: `127.0.0.1:${settings.monitorPort}`,
 		// The headers of a message count as well.
 		max_payload: maxFrameBytes + 64 * 1024,
 		jetstream: {

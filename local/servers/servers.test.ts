@@ -15,10 +15,10 @@ const passwords = {
 
 test("NATS syncs every write and listens only on the loopback", () => {
 	const config = JSON.parse(
-		natsConfig({ port: 1, monitorPort: 2, storeDirectory: "/s", passwords }),
+		natsConfig({ port: 1, storeDirectory: "/s", passwords }),
 	);
 	expect(config.jetstream.sync_interval).toBe("always");
-	expect([config.listen, config.http]).toEqual(["127.0.0.1:1", "127.0.0.1:2"]);
+	expect(config.listen).toBe("127.0.0.1:1");
 });
 
 test("no role reads another's answers; receive writes only senders' keys, api only its own requests", () => {

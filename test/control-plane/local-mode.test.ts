@@ -1,13 +1,17 @@
 import { execFile, spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { connect } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
 	isRunning,
 	type ProcessIdentity,
 } from "../../local/process/identity.ts";
+import { listenersOf } from "../support/servers/listeners.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const project = join(import.meta.dirname, "../..");
@@ -36,6 +40,73 @@ test("the shell exports reach Kubernetes and the REST API, and are for their own
 		'curl -s -o /dev/null -w "%{http_code}" -H "Authorization: Bearer $TIDEMILL_API_TOKEN" "$TIDEMILL_API_URL/sources"',
 	);
 	expect(status).toBe("200");
+});
+
+test("the API token is short-lived, starts Runs and changes nothing else, and is not printed", async () => {
+	const token = (await shell("echo $TIDEMILL_API_TOKEN")).trim();
+	const { iat, exp } = JSON.parse(
+		Buffer.from(token.split(".")[1]!, "base64url").toString(),
+	);
+	expect(exp - iat).toBeLessThanOrEqual(3_600);
+	expect(current.output()).not.toContain(token);
+	for (const [permission, answer] of [
+		["create runs.tidemill.dev", "yes"],
+		["get sources.tidemill.dev", "yes"],
+		["create sources.tidemill.dev", "no"],
+		["create secrets", "no"],
+		["get secrets", "no"],
+	])
+		expect(
+			await shell(
+				`kubectl auth can-i ${permission} --as=system:serviceaccount:default:tidemill || true`,
+			),
+		).toBe(`${answer}\n`);
+});
+
+/** How each port answers somebody without credentials. */
+const strangers: Record<string, (port: number) => Promise<unknown>> = {
+	apiserver: async (port) =>
+		expect(await statusOf(`https://127.0.0.1:${port}/api/v1/secrets`)).toBe(
+			403,
+		),
+	etcd: async (port) => expect(await handshake(port)).toMatch(/certificate/),
+	etcdPeer: async (port) =>
+		expect(await handshake(port)).toMatch(/certificate/),
+	node: async (port) => expect(await handshake(port)).toMatch(/certificate/),
+	nats: (port) =>
+		expect(connect({ port, reconnect: false })).rejects.toThrow(
+			/authorization/i,
+		),
+	s3: async (port) =>
+		expect(await statusOf(`http://127.0.0.1:${port}/tidemill`)).toBe(403),
+	api: async (port) =>
+		expect(await statusOf(`http://127.0.0.1:${port}/v1/sources`)).toBe(401),
+	// A Source's URL is the credential.
+	receive: async (port) =>
+		expect(await statusOf(`http://127.0.0.1:${port}/hooks/a/b`, "POST")).toBe(
+			404,
+		),
+	// They answer everybody, and nothing but health and metrics.
+	receiveHealth: showsHealth,
+	archiveHealth: showsHealth,
+	operatorHealth: showsHealth,
+	apiHealth: showsHealth,
+	nodeHealth: showsHealth,
+};
+
+test("it listens on these ports of the loopback and on no others, and they let in no stranger", async () => {
+	const ports: Record<string, number> = JSON.parse(read("ports.json"));
+	expect(Object.keys(ports).toSorted()).toEqual(
+		Object.keys(strangers).toSorted(),
+	);
+	const pids = [current.process.pid!, ...children().map(({ pid }) => pid)];
+	expect(listenersOf(pids)).toEqual(
+		Object.values(ports)
+			.toSorted((a, b) => a - b)
+			.map((port) => ({ address: "127.0.0.1", port })),
+	);
+	for (const [name, isRefused] of Object.entries(strangers))
+		await isRefused(ports[name]!);
 });
 
 test("a second start on the same state says that the first is running", async () => {
@@ -78,6 +149,39 @@ test("make down stops every child, and a second one says that nothing runs", asy
 	expect(await make("down")).toContain("No Tidemill is running");
 });
 
+/** The answer's status, or why there is none. Trusts any certificate. */
+function statusOf(
+	url: string,
+	method = "GET",
+): Promise<number | string | undefined> {
+	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+	return new Promise((resolve) => {
+		const request = send(
+			url,
+			{ method, agent: false, rejectUnauthorized: false },
+			(response) => resolve(response.resume().statusCode),
+		);
+		request.on("error", (error) => resolve(error.message));
+		request.end();
+	});
+}
+
+/** How a server of TLS ends a connection without a client's certificate. */
+async function handshake(port: number): Promise<unknown> {
+	return statusOf(`https://127.0.0.1:${port}/`);
+}
+
+async function showsHealth(port: number): Promise<void> {
+	for (const [path, status] of [
+		["/healthz", 200],
+		["/readyz", 200],
+		["/metrics", 200],
+		["/", 404],
+		["/debug/pprof", 404],
+	] as const)
+		expect(await statusOf(`http://127.0.0.1:${port}${path}`)).toBe(status);
+}
+
 /** Starts the supervisor as `make up` does. */
 function up() {
 	const child = spawn(process.execPath, ["local/up.ts"], {
@@ -92,6 +196,7 @@ function up() {
 		});
 	return {
 		process: child,
+		output: () => output,
 		exitCode: new Promise<number | null>((resolve) =>
 			child.on("exit", (code) => resolve(code)),
 		),

@@ -23,8 +23,6 @@ export interface TestNats extends TestServer {
 	url: string;
 	/** Of a role's user: what a role may not do is refused as in production. */
 	urlFor(role: NatsRole): string;
-	/** HTTP: /healthz, /varz, /jsz. */
-	monitorUrl: string;
 }
 
 /** @param edit changes the configuration, to be one that Tidemill must refuse. */
@@ -35,7 +33,6 @@ export async function startNats(
 	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
 	const settings = {
 		port: await freePort(),
-		monitorPort: await freePort(),
 		storeDirectory: join(directory, "store"),
 		passwords: Object.fromEntries(
 			[...natsRoles, "admin"].map((role) => [role, secret()]),
@@ -45,15 +42,10 @@ export async function startNats(
 	const config = JSON.parse(natsConfig(settings));
 	edit(config);
 	await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
-	const program = nats({
-		command,
-		configFile,
-		monitorPort: settings.monitorPort,
-	});
+	const program = nats({ command, configFile, ...settings });
 	return Object.assign(await startServer(program, directory), {
 		url: natsUrl(settings, "admin"),
 		urlFor: (role: NatsRole) => natsUrl(settings, role),
-		monitorUrl: `http://127.0.0.1:${settings.monitorPort}`,
 	});
 }
 
