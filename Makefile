@@ -48,6 +48,10 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)
 	@$(node) test/mutants/run.ts $(FILES)
 
+.PHONY: image
+image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs no image registry)
+	@$(node) image/build.ts
+
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)
 	@[ ! -x $(node) ] || $(node) local/down.ts

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
 
@@ -58,7 +59,9 @@ export class SchemaCheck {
 	}
 
 	#start(): Worker {
-		const thread = new Worker(new URL("schema-worker.ts", import.meta.url), {
+		// The image has JavaScript in place of TypeScript.
+		const file = `schema-worker${extname(import.meta.url)}`;
+		const thread = new Worker(new URL(file, import.meta.url), {
 			resourceLimits: { maxOldGenerationSizeMb: this.#limits.maxMegabytes },
 		});
 		// It must not keep the process alive, nor end it when no plan waits for it.

@@ -1,0 +1,91 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeRootDirectory } from "../../image/root-directory.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+
+let folder: string;
+let root: string;
+beforeAll(async () => {
+	folder = await temporaryDirectory("image");
+	root = join(folder, "image");
+	await writeRootDirectory(root);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** With these files alone, and without the rights of root where the tests have them. */
+function inImage(program: string, ...args: string[]) {
+	const [command, ...options] =
+		process.getuid!() === 0
+			? ["chroot", "--userspec=1000:1000", root]
+			: ["unshare", "--map-root-user", `--root=${root}`];
+	const { status, stdout, stderr } = spawnSync(
+		command!,
+		[...options, program, ...args],
+		{ encoding: "utf8", env: { PATH: process.env.PATH, RECEIVE_PORT: "0" } },
+	);
+	return { status, stdout, stderr };
+}
+
+const tidemill = (...args: string[]) =>
+	inImage("/usr/local/bin/tidemill", ...args);
+
+test("the image runs tidemill and its help, with the resources' short names", () => {
+	const { status, stdout } = tidemill("help");
+	expect(status).toBe(0);
+	expect(stdout).toMatch(/^ {2}sources +wsrc$/m);
+});
+
+test.each([
+	["receive", 2, "NATS_URL is not set"],
+	["archive", 2, "S3_BUCKET is not set"],
+	["operator", 2, "TIDEMILL_RECEIVE_URL is not set"],
+	["api", 2, "KUBECONFIG is not set"],
+	["load", 65, "--input <file> is missing"],
+	["check", 65, "--input <file> is missing"],
+	["sources list", 1, "kubeconfig"],
+	["pipelines run daily", 1, "kubeconfig"],
+	["tokens create ci --role viewer", 1, "kubeconfig"],
+	["events send shop --data {}", 1, "kubeconfig"],
+	["ledger rebuild", 2, "S3_BUCKET is not set"],
+	["shard losses", 2, "S3_BUCKET is not set"],
+])("the image holds all code of tidemill %s", (command, code, message) => {
+	const { status, stdout, stderr } = tidemill(...command.split(" "));
+	expect(stdout + stderr).toContain(message);
+	expect(status).toBe(code);
+});
+
+test("the image has DuckDB with its native library", async () => {
+	const file = join(root, "tmp/warehouse.duckdb");
+	const database = await DuckDBInstance.create(file);
+	const connection = await database.connect();
+	await connection.run("CREATE TABLE numbers AS SELECT 42 AS answer");
+	connection.closeSync();
+	database.closeSync();
+	await chmod(file, 0o666);
+	const { stdout, stderr } = tidemill(
+		...["sql", "--file", "/tmp/warehouse.duckdb", "--format", "csv"],
+		"SELECT answer FROM numbers",
+	);
+	expect(stderr).toBe("");
+	expect(stdout.trim()).toBe("answer\r\n42");
+});
+
+test("the image has the thread that compiles tracking plans", async () => {
+	const ask = `
+		import { Worker } from "node:worker_threads";
+		const thread = new Worker("/app/schema-worker.js");
+		thread.on("message", (fault) => { console.log(fault ?? "none"); process.exit(0); });
+		thread.postMessage({ events: [{ type: "order", schema: { type: "object" } }] });`;
+	await writeFile(join(root, "tmp/ask.mjs"), ask);
+	const answer = inImage("/usr/local/bin/node", "/tmp/ask.mjs");
+	expect(answer).toEqual({ status: 0, stdout: "none\n", stderr: "" });
+});
+
+test.each(["bin/sh", "usr/bin/env", "usr/local/bin/npm", "usr/bin/apt"])(
+	"the image has no %s",
+	(path) => expect(existsSync(join(root, path))).toBe(false),
+);
