@@ -81,6 +81,26 @@ test("1,000 wrong tokens from an address deny nobody there a valid token, and th
 	expect((await get()).statusCode).toBe(429);
 });
 
+test.each([
+	["objects", `{"a":`, "}"],
+	["lists", `[`, "]"],
+])("a body of many nested %s is refused as invalid", async (_, open, close) => {
+	const nested = `${open.repeat(100_000)}1${close.repeat(100_000)}`;
+	const answer = await api.inject({
+		method: "PATCH",
+		path: "/v1/tracking-plans/orders",
+		headers: {
+			authorization: "Bearer valid",
+			"content-type": "application/json",
+		},
+		payload: `{"common":{"default":${nested}}}`,
+	});
+	expect([answer.statusCode, answer.json().error.message]).toEqual([
+		400,
+		"The body is nested too deeply. At most 500 levels are allowed.",
+	]);
+});
+
 test("a wait for a run survives a broken watch", async () => {
 	const answer = await get("valid", "/v1/runs/orders-1?wait=60s");
 	expect(answer.json()).toMatchObject({ status: "succeeded" });

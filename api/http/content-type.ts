@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { RequestError } from "./errors.ts";
 
 /** Whether the `Accept` header allows a response of this type (RFC 9110 §12.5.1). Without the header, every type is allowed. */
 export function accepts(accept: string | undefined, type: string): boolean {
@@ -30,7 +31,32 @@ export function parseJsonBodies(api: FastifyInstance): void {
 		{ parseAs: "string" },
 		(request, body, done) => {
 			if (body === "") done(null, undefined);
-			else void parse(request, body, done);
+			else
+				void parse(request, body, (error, value) => {
+					if (!error && isTooDeep(value)) done(tooDeep());
+					else done(error, value);
+				});
 		},
+	);
+}
+
+/** Merging and serializing are recursive. No resource has as many levels. */
+const maxDepth = 500;
+
+function isTooDeep(value: unknown): boolean {
+	let level = [value];
+	for (let depth = 0; level.length > 0; depth++) {
+		if (depth > maxDepth) return true;
+		level = level
+			.filter((item) => typeof item === "object" && item !== null)
+			.flatMap((item) => Object.values(item as object));
+	}
+	return false;
+}
+
+function tooDeep(): RequestError {
+	return new RequestError(
+		"InvalidRequest",
+		`The body is nested too deeply. At most ${maxDepth} levels are allowed.`,
 	);
 }
