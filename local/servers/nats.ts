@@ -116,7 +116,8 @@ function users(passwords: NatsSettings["passwords"]) {
 					publish,
 					subscribe: { allow: subscribe },
 					...(allowResponses && {
-						allow_responses: { max: 1, expires: "5m" },
+						// The notices before an answer count, too.
+						allow_responses: { max: 1_000, expires: "15m" },
 					}),
 				},
 			};

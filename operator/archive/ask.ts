@@ -1,4 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	type ArchiveNotice,
+	noticeIntervalMs,
+} from "../../contracts/archive-notice.ts";
 
 /** Archive's answer if it can't do what it is asked, or can't do it yet. */
 export interface ArchiveRefusal {
@@ -6,35 +10,59 @@ export interface ArchiveRefusal {
 	error: { code: string; message: string; retryable: boolean };
 }
 
-/** Archive flushes the shard first, until the objects are in S3. */
-const answerTimeoutMs = 60_000;
+/** Archive may pause for a few seconds while it writes. */
+const silenceMs = 8 * noticeIntervalMs;
 
 /**
- * Asks archive about a shard. Never throws: a missing answer becomes a retryable refusal.
+ * Asks archive about a shard, and waits for as long as archive says that it works on it. Never throws: a missing answer
+ * becomes a retryable refusal.
  * @param noAnswer The code of that refusal.
+ * @param signal Nobody needs the answer any more.
+ * @param say gets how far archive is, if that has changed, every ten seconds at most.
  */
-export async function askArchive<Answer>(
+export async function askArchive<Answer extends object>(
 	nats: NatsConnection,
 	{ subject, shard }: { subject: string; shard: number },
 	question: unknown,
 	noAnswer: string,
+	signal: AbortSignal,
+	say?: (progress: string) => void,
 ): Promise<Answer | ArchiveRefusal> {
+	const sayNow = everySoOften(say);
+	let trouble = `silent for ${silenceMs / 1_000} s`;
 	try {
-		const timeout = { timeout: answerTimeoutMs };
-		const reply = await nats.request(
-			subject,
-			JSON.stringify(question),
-			timeout,
-		);
-		return reply.json<Answer>();
+		const replies = await nats.requestMany(subject, JSON.stringify(question), {
+			strategy: "stall",
+			maxWait: silenceMs,
+			stall: silenceMs,
+		});
+		for await (const reply of replies) {
+			const said = reply.json<Answer | ArchiveNotice>();
+			if (!("working" in said)) return said;
+			if (signal.aborted) break;
+			if (said.progress !== undefined) sayNow(said.progress);
+		}
 	} catch (error) {
-		return {
-			ok: false,
-			error: {
-				code: noAnswer,
-				message: `Archive of shard ${shard} did not answer (${(error as Error).message}). Check that tidemill archive and NATS are running.`,
-				retryable: true,
-			},
-		};
+		trouble = (error as Error).message;
 	}
+	return {
+		ok: false,
+		error: {
+			code: noAnswer,
+			message: `Archive of shard ${shard} did not answer (${trouble}). Check that tidemill archive and NATS are running.`,
+			retryable: true,
+		},
+	};
+}
+
+/** People read it in a status, and each change is a write. */
+function everySoOften(say: (progress: string) => void = () => undefined) {
+	let last = "";
+	let saidMs = Number.NEGATIVE_INFINITY;
+	return (progress: string) => {
+		const nowMs = performance.now();
+		if (progress === last || nowMs - saidMs < 10_000) return;
+		[last, saidMs] = [progress, nowMs];
+		say(progress);
+	};
 }

@@ -4,8 +4,9 @@ import { manifestSubject } from "../../contracts/nats.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
-import { controllerReference } from "../../kube/resource.ts";
+import { controllerReference, keyOf } from "../../kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
 import { removeJob, startJob } from "../job/apply.ts";
 import type { References } from "../pipeline/state.ts";
@@ -13,18 +14,25 @@ import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { decideRefused, decideStart } from "./decide.ts";
 import { inputSecretName } from "./job.ts";
-import { type RunState, referencesOfRun } from "./state.ts";
+import type { RunState } from "./state.ts";
 import type { RunAction } from "./transition.ts";
+
+/** What Runs work with, beyond {@link OperatorContext}. */
+export interface RunMeans {
+	nats: NatsConnection;
+	/** The questions to archive, which may flush for a minute before it answers. */
+	asks: BackgroundWork<ManifestAnswer>;
+}
 
 const aboutRun = { kind: runKind, verb: "Run" };
 
 /** Does what was decided. The answers of archive and Kubernetes lead to further decisions. */
 export async function applyRun(
-	context: OperatorContext & { nats: NatsConnection },
+	context: OperatorContext & RunMeans,
 	state: RunState,
 	actions: RunAction[],
 ): Promise<Result | undefined> {
-	const { client, nats } = context;
+	const { asks, client, nats } = context;
 	let { run } = state;
 	let result: Result | undefined;
 	for (const action of actions)
@@ -34,15 +42,21 @@ export async function applyRun(
 				break;
 			case "askManifest": {
 				const { question, shard, target } = action;
-				const answer = await askArchive<ManifestAnswer>(
-					nats,
-					{ subject: manifestSubject(shard), shard },
-					question,
-					"ManifestUnavailable",
+				const subject = manifestSubject(shard);
+				const about = subject + JSON.stringify(question);
+				const answer = asks.outcomeOf(keyOf(run), about, (signal) =>
+					askArchive<ManifestAnswer>(
+						nats,
+						{ subject, shard },
+						question,
+						"ManifestUnavailable",
+						signal,
+					),
 				);
-				// Archive may have taken a while: what has changed meanwhile counts.
-				const references = referencesOfRun(context, run);
-				const answered = { ...state, run, references };
+				// The Run comes back when the answer is there.
+				if (!answer) break;
+				asks.drop(keyOf(run));
+				const answered = { ...state, run };
 				return applyRun(
 					context,
 					answered,

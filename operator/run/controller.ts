@@ -1,7 +1,9 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { Run } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
+import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import {
 	ControllerLoop,
 	specChanged,
@@ -19,15 +21,18 @@ export function createRunController(
 	context: OperatorContext & { nats: NatsConnection },
 ): ControllerLoop {
 	const { informers, log } = context;
-	const loop = new ControllerLoop(
+	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
+	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "run",
 			reconcile: async (key) => {
 				const state = await readRun(context, key);
-				return state && applyRun(context, state, decide(state, Date.now()));
+				const actions = state ? decide(state, Date.now()) : [];
+				if (!actions.some(({ type }) => type === "askManifest")) asks.drop(key);
+				return state && applyRun({ ...context, asks }, state, actions);
 			},
 		},
-		// A worker waits while archive flushes.
+		// Many Runs begin at once on a full hour.
 		{ log, workers: 8 },
 	);
 	const open = ({ metadata }: KubeObject): Run[] =>

@@ -15,7 +15,6 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
-import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const answer: ManifestAnswer = {
@@ -136,31 +135,17 @@ test("a Run without days says so and starts a Job for them", () => {
 	});
 });
 
-test("a Run whose Destination is no longer Ready when archive answers gets no Job", () => {
-	const before = stateOf();
-	const asked = decide(before, now).at(-1)!;
-	if (asked.type !== "askManifest") throw new Error(asked.type);
-	const startWith = (references: RunState["references"]) =>
-		decideStart({ ...before, references }, asked.target, answer, now);
-	expect(types(startWith(before.references))).toContain("startJob");
-
-	const failed = structuredClone(destinationOf());
-	failed.status!.conditions![0]!.status = "False";
-	const problem = startWith({ ...before.references!, destination: failed });
-	expect(types(problem)).not.toContain("startJob");
-	expect(statusOf(problem).phase).toBe("Pending");
-	expect(reasonOf(problem)).toBe("PipelineNotReady");
-
-	expect(reasonOf(startWith(undefined))).toBe("PipelineNotFound");
-});
-
-test("a Run whose target is another when archive answers asks archive again", () => {
-	const before = stateOf();
-	const asked = decide(before, now).at(-1)!;
-	if (asked.type !== "askManifest") throw new Error(asked.type);
-	const destination = destinationOf("files", "other.duckdb");
-	const references = { ...before.references!, destination };
-	expect(
-		decideStart({ ...before, references }, asked.target, answer, now),
-	).toEqual([{ type: "lookAgain", afterMs: 0 }]);
+test("a Run whose Destination is no longer Ready, or is gone, when archive answers doesn't go on", () => {
+	const { references } = stateOf();
+	const destination = structuredClone(destinationOf());
+	destination.status!.conditions![0]!.status = "False";
+	for (const [later, reason] of [
+		[{ ...references!, destination }, "PipelineNotReady"],
+		[undefined, "PipelineNotFound"],
+	] as const) {
+		const actions = decide(stateOf({ references: later }), now);
+		expect(types(actions)).toEqual(["writeStatus"]);
+		expect(statusOf(actions).phase).toBe("Pending");
+		expect(reasonOf(actions)).toBe(reason);
+	}
 });

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import {
@@ -62,7 +61,7 @@ function decideWithoutJob(state: RunState, now: number): RunAction[] {
 	return transition.fail(run, "LoadFailed", error, {}, now);
 }
 
-/** The Run has had no Job yet: wait for what is missing, or ask archive what to load. */
+/** The Run has had no Job yet: wait for what is missing, or for archive's answer to what to load. */
 function prepare(state: RunState, now: number): RunAction[] {
 	const { run, shard } = state;
 	const { dates, full } = run.spec;
@@ -175,16 +174,14 @@ function goesFirst(other: Run, run: Run): boolean {
 
 /**
  * Archive has answered. A Run starts only after archive has flushed: every event answered before is in the manifest.
- * @param state With the references as they are now: a Destination that is no longer Ready gets no Job.
- * @param asked What archive was asked about.
+ * @param state As it was decided on after the answer came: a Destination that is no longer Ready gets no Job.
  */
 export function decideStart(
-	state: RunState,
-	asked: Target,
+	{ run, references, image }: RunState,
+	target: Target,
 	answer: ManifestAnswer,
 	now: number,
 ): RunAction[] {
-	const { run, image } = state;
 	if (!answer.ok) {
 		const { error } = answer;
 		if (!error.retryable)
@@ -200,14 +197,7 @@ export function decideStart(
 			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
 		];
 	}
-	const found = findTarget(state);
-	if ("missing" in found) {
-		const [reason, message] = found.missing;
-		return transition.progress(run, reason, message, { phase: "Pending" }, now);
-	}
-	const { target, pipeline } = found;
-	if (!isDeepStrictEqual(target.layout, asked.layout))
-		return [{ type: "lookAgain", afterMs: 0 }];
+	const { pipeline } = references!;
 	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
 		answer;
 	const startTime = run.status?.startTime ?? rfc3339(now);

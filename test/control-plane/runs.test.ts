@@ -21,6 +21,8 @@ import {
 } from "../support/fixtures/control-plane/run-scene.ts";
 
 const scene = RunScene.use();
+/** Less than the minute for which a worker once waited. */
+const soon = { timeout: 30_000, interval: 50 };
 
 test("a Run that a person creates becomes a Job, and its result the status of Run and Pipeline", async () => {
 	const pipeline = await scene.createPipeline("load-orders");
@@ -176,6 +178,32 @@ test("no flush, no run: a Run waits for archive, says so, and asks again at its 
 	expect(await client.get(kinds.job, "waits", scene.namespace)).toBeUndefined();
 	scene.answer = manifest;
 	await scene.phaseBecomes("waits", "Running");
+});
+
+test("Runs whose archive takes long hold up no other Run, and archive's death is noticed", async () => {
+	const slow = Array.from({ length: 9 }, (_, index) => `slow-${index}`);
+	const forever = Promise.withResolvers<undefined>().promise;
+	// One of them dies before it answers.
+	scene.answer = () => (scene.questions.length > 1 ? forever : undefined);
+	for (const name of slow) {
+		const duckDB = { path: `${name}.duckdb` };
+		await scene.createDestination(name, { type: "DuckDB", duckDB });
+		await scene.createPipeline(name, { destinationRef: { name } });
+		await scene.createRun(name, name);
+	}
+	await vi.waitFor(() => expect(scene.questions).toHaveLength(9), soon);
+	scene.answer = manifest;
+	await scene.createPipeline("p");
+	await scene.createRun("quick", "p");
+	await vi.waitFor(async () => {
+		expect((await scene.statusOfRun("quick")).phase).toBe("Running");
+	}, soon);
+	await vi.waitFor(async () => {
+		const phases = await Promise.all(
+			slow.map(async (name) => (await scene.statusOfRun(name)).phase),
+		);
+		expect(phases.sort()).toEqual([...Array(8).fill("Pending"), "Running"]);
+	}, soon);
 });
 
 test("a Run that comes before its Pipeline waits for it", async () => {

@@ -11,7 +11,7 @@ import { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 
-/** How long one request deletes. Operator waits a minute for the answer, and repeats the request for the rest. */
+/** How long one request deletes. Operator repeats the request for the rest. */
 const sliceMs = 15_000;
 
 /**

@@ -12,7 +12,7 @@ export interface FlushableShard {
 	readonly notReady: string | undefined;
 }
 
-/** How long a request may wait for the flush; operator waits a minute for the answer. */
+/** How long a request may wait for the flush. Operator repeats it. */
 const flushTimeoutMs = 40_000;
 
 /**

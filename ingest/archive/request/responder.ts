@@ -3,10 +3,14 @@ import type {
 	NatsConnection,
 	Subscription,
 } from "@nats-io/transport-node";
+import {
+	type ArchiveNotice,
+	noticeIntervalMs,
+} from "../../../contracts/archive-notice.ts";
 import type { Logger } from "../../../service/log.ts";
 import { RequestFailure } from "./errors.ts";
 
-/** Answers operator's requests on one subject. */
+/** Answers operator's requests on one subject, and says meanwhile that it works on them. */
 export class Responder {
 	readonly #options: ResponderOptions;
 	readonly #subscription: Subscription;
@@ -36,6 +40,9 @@ export class Responder {
 	async #respond(message: Msg): Promise<void> {
 		const { answer, log, subject } = this.#options;
 		let response: object;
+		const notices = setInterval(() => {
+			if (!this.#stopping.signal.aborted) message.respond(notice);
+		}, noticeIntervalMs);
 		try {
 			response = await answer(message.string(), this.#stopping.signal);
 		} catch (error) {
@@ -47,6 +54,8 @@ export class Responder {
 						});
 			log.warn({ err: failure, subject }, "a request failed");
 			response = { ok: false, error: failure.toAnswer() };
+		} finally {
+			clearInterval(notices);
 		}
 		message.respond(JSON.stringify(response));
 	}
@@ -62,6 +71,8 @@ export interface ResponderOptions {
 	answer(request: string, stopping: AbortSignal): Promise<object>;
 	log: Logger;
 }
+
+const notice = JSON.stringify({ working: true } satisfies ArchiveNotice);
 
 function reasonOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);

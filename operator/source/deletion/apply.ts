@@ -3,7 +3,9 @@ import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import { deletionSubject } from "../../../contracts/nats.ts";
 import { sourceKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../kube/kinds.ts";
+import type { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
 import type { Result } from "../../../kube/reconcile/controller.ts";
+import { keyOf } from "../../../kube/resource.ts";
 import { askArchive } from "../../archive/ask.ts";
 import { report } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
@@ -25,6 +27,8 @@ const aboutDeletion = { kind: sourceKind, verb: "Delete" };
 export interface DeletionMeans {
 	nats: NatsConnection;
 	routes: RouteTable;
+	/** The requests to archive, which may take a minute to answer. */
+	asks: BackgroundWork<DeletionAnswer>;
 }
 
 /** Does what was decided. The answers of NATS and archive lead to further decisions. */
@@ -34,10 +38,12 @@ export async function applyDeletion(
 	actions: DeletionAction[],
 	onStatusWritten: () => void,
 ): Promise<Result | undefined> {
-	const { client, nats, routes } = context;
+	const { asks, client, nats, routes } = context;
 	const { name, namespace } = state.source.metadata;
 	let { source } = state;
 	let result: Result | undefined;
+	if (!actions.some(({ type }) => type === "buryKey" || type === "askArchive"))
+		asks.drop(keyOf(source));
 	for (const action of actions)
 		switch (action.type) {
 			case "buryKey": {
@@ -53,12 +59,20 @@ export async function applyDeletion(
 			}
 			case "askArchive": {
 				const { shard, question } = action;
-				const answer = await askArchive<DeletionAnswer>(
-					nats,
-					{ subject: deletionSubject(shard), shard },
-					question,
-					"ArchiveUnavailable",
+				const subject = deletionSubject(shard);
+				const about = subject + JSON.stringify(question);
+				const answer = asks.outcomeOf(keyOf(source), about, (signal) =>
+					askArchive<DeletionAnswer>(
+						nats,
+						{ subject, shard },
+						question,
+						"ArchiveUnavailable",
+						signal,
+					),
 				);
+				// The Source comes back when the answer is there.
+				if (!answer) break;
+				asks.drop(keyOf(source));
 				const current = { ...state, source };
 				return applyDeletion(
 					context,

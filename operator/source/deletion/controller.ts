@@ -1,6 +1,8 @@
+import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import { finalizer } from "../../../crds/labels.ts";
 import { hasReason } from "../../../kube/client/client.ts";
+import { BackgroundWork } from "../../../kube/reconcile/background-work.ts";
 import {
 	ControllerLoop,
 	specChanged,
@@ -11,16 +13,14 @@ import { applyDeletion, type DeletionMeans } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readDeletion } from "./state.ts";
 
-/**
- * Deletes what a Source with `deletionPolicy: Delete` leaves behind. A loop of its own, since archive may take a minute to
- * answer, and other Sources should not wait for that. The loop doesn't run yet.
- */
+/** Deletes what a Source with `deletionPolicy: Delete` leaves behind. The loop doesn't run yet. */
 export function createSourceDeletionController(
-	context: OperatorContext & DeletionMeans,
+	context: OperatorContext & Omit<DeletionMeans, "asks">,
 ): ControllerLoop {
 	const { informers, log } = context;
+	const asks = new BackgroundWork<DeletionAnswer>((key) => loop.enqueue(key));
 	const statusWrittenMs = new Map<string, number>();
-	const loop = new ControllerLoop(
+	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "source-deletion",
 			reconcile: async ({ namespace, name }) => {
@@ -28,6 +28,7 @@ export function createSourceDeletionController(
 				const key = `${namespace}/${name}`;
 				if (!source || !isOurs(source)) {
 					statusWrittenMs.delete(key);
+					asks.drop({ namespace, name });
 					return undefined;
 				}
 				const state = await readDeletion(
@@ -36,8 +37,11 @@ export function createSourceDeletionController(
 					statusWrittenMs.get(key) ?? 0,
 				);
 				try {
-					return await applyDeletion(context, state, decide(state), () =>
-						statusWrittenMs.set(key, Date.now()),
+					return await applyDeletion(
+						{ ...context, asks },
+						state,
+						decide(state),
+						() => statusWrittenMs.set(key, Date.now()),
 					);
 				} catch (error) {
 					if (!hasReason(error, "NotFound")) throw error;

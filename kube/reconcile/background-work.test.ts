@@ -1,0 +1,68 @@
+import { expect, test, vi } from "vitest";
+import { BackgroundWork } from "./background-work.ts";
+
+const key = { namespace: "n", name: "a" };
+const turn = () => new Promise(setImmediate);
+
+test("the key comes back when the outcome is there, which stays until it is dropped", async () => {
+	const onNews = vi.fn();
+	const works = new BackgroundWork<string>(onNews);
+	const { promise, resolve } = Promise.withResolvers<string>();
+	const work = vi.fn(() => promise);
+	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
+	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
+	expect(work).toHaveBeenCalledTimes(1);
+	resolve("outcome");
+	await turn();
+	expect(onNews.mock.calls).toEqual([[key]]);
+	expect(works.outcomeOf(key, "x", work)).toBe("outcome");
+	expect(works.outcomeOf(key, "x", work)).toBe("outcome");
+	works.drop(key);
+	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
+	expect(work).toHaveBeenCalledTimes(2);
+});
+
+test("the key comes back when there is progress, which can be read until the outcome is there", async () => {
+	const onNews = vi.fn();
+	const works = new BackgroundWork<string>(onNews);
+	const { promise, resolve } = Promise.withResolvers<string>();
+	works.outcomeOf(key, "x", (_, say) => {
+		say("half of it");
+		return promise;
+	});
+	expect(onNews.mock.calls).toEqual([[key]]);
+	expect(works.progressOf(key)).toBe("half of it");
+	resolve("outcome");
+	await turn();
+	expect(works.progressOf(key)).toBeUndefined();
+});
+
+test("what the work throws is thrown to the reconcile, once", async () => {
+	const works = new BackgroundWork<string>(() => undefined);
+	const work = () => Promise.reject(new Error("no"));
+	works.outcomeOf(key, "x", work);
+	await turn();
+	expect(() => works.outcomeOf(key, "x", work)).toThrow("no");
+	expect(works.outcomeOf(key, "x", work)).toBeUndefined();
+	await turn();
+});
+
+test("work about something else, and work that nobody needs any more, is aborted, and its outcome is for nobody", async () => {
+	const onNews = vi.fn();
+	const works = new BackgroundWork<string>(onNews);
+	const signals: AbortSignal[] = [];
+	const work = (signal: AbortSignal) => {
+		signals.push(signal);
+		return new Promise<string>((resolve) =>
+			signal.addEventListener("abort", () => resolve("late")),
+		);
+	};
+	works.outcomeOf(key, "x", work);
+	works.outcomeOf(key, "y", work);
+	expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+	works.drop(key);
+	expect(signals[1]!.aborted).toBe(true);
+	await turn();
+	expect(onNews).not.toHaveBeenCalled();
+	expect(works.outcomeOf(key, "y", work)).toBeUndefined();
+});
