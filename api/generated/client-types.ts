@@ -637,6 +637,8 @@ export type Pipeline = {
 	suspend?: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number;
+	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
+	pendingDeadlineSeconds?: number;
 	/** How many ended Runs to keep. */
 	runHistory?: {
 		/** Runs that succeeded. */
@@ -718,6 +720,8 @@ export type PipelineCreate = {
 	suspend?: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number;
+	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
+	pendingDeadlineSeconds?: number;
 	/** How many ended Runs to keep. */
 	runHistory?: {
 		/** Runs that succeeded. */
@@ -790,6 +794,8 @@ export type PipelineUpdate = {
 	suspend?: boolean | null;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number | null;
+	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
+	pendingDeadlineSeconds?: number | null;
 	/** How many ended Runs to keep. */
 	runHistory?: {
 		/** Runs that succeeded. */
@@ -959,6 +965,8 @@ export type Run = {
 	full?: boolean;
 	/** What created the Run: the schedule, the REST API, or a person with kubectl. */
 	trigger?: "Schedule" | "API" | "Manual";
+	/** Since when it waits for something that Tidemill can't change, such as a quota. The Pipeline's `spec.pendingDeadlineSeconds` counts from then. */
+	pendingSince?: string;
 	/** When its Job was created. */
 	startTime?: string;
 	/** When it ended. */

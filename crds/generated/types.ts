@@ -259,6 +259,8 @@ export interface PipelineSpec {
 	suspend: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number;
+	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
+	pendingDeadlineSeconds: number;
 	/** How many ended Runs to keep. */
 	runHistory: PipelineRunHistory;
 	/** Settings for the Jobs of Runs. */
@@ -383,6 +385,8 @@ export interface RunStatus {
 	phase?: "Pending" | "Running" | "Succeeded" | "Failed" | "Cancelled";
 	/** What created the Run: the schedule, the REST API, or a person with kubectl. */
 	trigger?: "Schedule" | "API" | "Manual";
+	/** Since when it waits for something that Tidemill can't change, such as a quota. The Pipeline's `spec.pendingDeadlineSeconds` counts from then. */
+	pendingSince?: string;
 	/** When its Job was created. */
 	startTime?: string;
 	/** When it ended. */

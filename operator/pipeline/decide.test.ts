@@ -172,7 +172,7 @@ test("of several missed slots only the latest runs, once", () => {
 	expect(status).toMatchObject({
 		lastScheduleTime: "2026-03-10T12:00:00Z",
 		activeRun: noonName,
-		phase: "Running",
+		phase: "Pending",
 	});
 	const pipeline = pipelineOf({ schedule: hourly }, { status });
 	expect(created(stateOf({ pipeline, runs: [runOf(noonName)] }))).toEqual([]);

@@ -82,7 +82,7 @@ function phaseOf(
 ): NonNullable<PipelineStatus["phase"]> {
 	if (active?.status?.phase === "Running") return "Running";
 	if (readiness !== "True") return readiness === "False" ? "Error" : "Pending";
-	if (activeRun) return "Running";
+	if (activeRun) return "Pending";
 	return spec.suspend ? "Suspended" : "Ready";
 }
 

@@ -135,6 +135,8 @@ export const reasons = {
 				"The load ended with an error: `status.error` has the error and what to do.",
 			ManifestRefused:
 				"Archive refused to list the objects to load: `status.error` says why.",
+			PendingDeadlineExceeded:
+				"The Run could not start within the Pipeline's `spec.pendingDeadlineSeconds`: `status.error` says what it waited for.",
 			DatesNotLoadable:
 				"`spec.dates` can't be loaded alone: `status.error` says why.",
 			Cancelled: "`spec.cancel` was set.",

@@ -66,10 +66,11 @@ export async function applyRun(
 			case "startJob": {
 				const refusal = await startJob(client, action.runJob);
 				if (refusal === undefined) break;
+				const refused = { ...state, run };
 				return applyRun(
 					context,
-					{ ...state, run },
-					decideRefused(run, refusal, Date.now()),
+					refused,
+					decideRefused(refused, refusal, Date.now()),
 				);
 			}
 			case "removeJob":

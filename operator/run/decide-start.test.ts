@@ -89,11 +89,11 @@ test.each([
 	const run = owned(runOf("r", undefined, { createdAt }));
 	const again = { type: "lookAgain", afterMs };
 	expect(start(away, run)).toContainEqual(again);
-	expect(decideRefused(run, "A quota.", now)).toContainEqual(again);
+	expect(decideRefused(stateOf({ run }), "A quota.", now)).toContainEqual(again);
 });
 
 test("a Job that Kubernetes refuses is reported with a warning and tried again", () => {
-	const actions = decideRefused(owned(runOf("r")), "A quota.", now);
+	const actions = decideRefused(stateOf(), "A quota.", now);
 	expect(types(actions)).toEqual([
 		"writeStatus",
 		"recordKubeEvent",

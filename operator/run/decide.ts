@@ -14,6 +14,7 @@ import { endedAs } from "../job/endings.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
+import { limitPending } from "./pending.ts";
 import { planDates } from "./plan-dates.ts";
 import type { RunState } from "./state.ts";
 import {
@@ -27,9 +28,14 @@ import {
 
 /** In the order in which they are applied. */
 export function decide(state: RunState, now: number): RunAction[] {
-	const { run, references, job } = state;
+	const { run, job } = state;
 	if (run.metadata.deletionTimestamp) return [];
 	if (hasEnded(run)) return job ? [{ type: "removeJob" }] : [];
+	return limitPending(state, decideOpen(state, now), now);
+}
+
+function decideOpen(state: RunState, now: number): RunAction[] {
+	const { run, references, job } = state;
 	const adoptable =
 		references &&
 		!isOwnedBy(run, references.pipeline.metadata.uid) &&
@@ -177,6 +183,16 @@ function goesFirst(other: Run, run: Run): boolean {
  * @param state As it was decided on after the answer came: a Destination that is no longer Ready gets no Job.
  */
 export function decideStart(
+	state: RunState,
+	target: Target,
+	answer: ManifestAnswer,
+	now: number,
+): RunAction[] {
+	const actions = decideAnswered(state, target, answer, now);
+	return limitPending(state, actions, now);
+}
+
+function decideAnswered(
 	{ run, references, image }: RunState,
 	target: Target,
 	answer: ManifestAnswer,
@@ -228,18 +244,20 @@ export function decideStart(
 
 /** @param message Why Kubernetes refused the Job or its input. */
 export function decideRefused(
-	run: Run,
+	state: RunState,
 	message: string,
 	now: number,
 ): RunAction[] {
+	const { run } = state;
 	const facts = { phase: "Pending" } as const;
 	// The Run's time begins when its Job starts.
 	const waiting = without(run, "startTime");
-	return [
+	const actions: RunAction[] = [
 		...transition.progress(waiting, "JobNotStarted", message, facts, now),
 		tell("Warning", "JobNotStarted", message),
 		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
 	];
+	return limitPending(state, actions, now);
 }
 
 /** A quarter of the Run's age, from 1 s to 1 min: backoff without memory. */

@@ -183,6 +183,7 @@ test("a manifest with nothing but what is required gets the defaults", async () 
 			overwritePeriodDays: 1,
 			schedule: { type: "Manual", timeZone: "UTC" },
 			suspend: false,
+			pendingDeadlineSeconds: 3_600,
 			runHistory: { succeeded: 3, failed: 1 },
 			runTemplate: { activeDeadlineSeconds: 21_600, retries: 3 },
 		},

@@ -128,6 +128,7 @@ export function pipelineOf(
 			schedule: { type: "Manual", timeZone: "UTC" },
 			suspend: false,
 			runHistory: { succeeded: 3, failed: 1 },
+			pendingDeadlineSeconds: 3600,
 			runTemplate: { activeDeadlineSeconds: 3600, retries: 3 },
 			...spec,
 		},

@@ -1,0 +1,147 @@
+import { expect, test } from "vitest";
+import type { Run, RunStatus } from "../../crds/generated/types.ts";
+import {
+	destinationOf,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
+import {
+	jobWith,
+	owned,
+	podWith,
+	reasonOf,
+	stateOf,
+	statusOf,
+	types,
+} from "../../test/support/examples/run-examples.ts";
+import { decide, decideRefused, decideStart } from "./decide.ts";
+import type { RunState } from "./state.ts";
+
+const now = Date.parse("2026-03-31T12:00:00Z");
+const hourMs = 3_600_000;
+const hourAgo = "2026-03-31T11:00:00Z";
+const runWith = (status: RunStatus): Run => owned(runOf("r", status));
+
+/** The state after the status was written. */
+function after(changes: Partial<RunState>, actions: ReturnType<typeof decide>) {
+	return stateOf({ ...changes, run: runWith(statusOf(actions)) });
+}
+
+const destination = destinationOf("files", "events.duckdb", {
+	observedGeneration: 1,
+	conditions: [],
+});
+const notReady = {
+	references: { ...stateOf().references!, destination },
+};
+const unschedulable = {
+	job: jobWith(),
+	pods: [
+		{
+			...podWith(undefined, 0),
+			status: {
+				phase: "Pending",
+				conditions: [
+					{ type: "PodScheduled", status: "False", message: "No node." },
+				],
+			},
+		},
+	],
+};
+
+test.each<[string, Partial<RunState>, string]>([
+	["whose Pipeline is missing", { references: undefined }, "PipelineNotFound"],
+	["whose Pipeline can't run", notReady, "PipelineNotReady"],
+	["whose Pod finds no node", unschedulable, "PodWaiting"],
+])(
+	"a Run %s for longer than its deadline fails and says why",
+	(_, changes, reason) => {
+		const first = decide(stateOf(changes), now);
+		expect(reasonOf(first)).toBe(reason);
+		expect(first).toContainEqual({ type: "lookAgain", afterMs: hourMs });
+		const waiting = after(changes, first);
+		const later = decide(waiting, now + hourMs - 1);
+		expect(statusOf(later)).toMatchObject({ phase: "Pending" });
+		expect(later).toContainEqual({ type: "lookAgain", afterMs: 1 });
+		const last = decide(waiting, now + hourMs);
+		expect(types(last)).toEqual([
+			"writeStatus",
+			"recordKubeEvent",
+			"removeJob",
+		]);
+		expect(statusOf(last)).toMatchObject({
+			phase: "Failed",
+			completionTime: "2026-03-31T13:00:00Z",
+			error: {
+				code: "PendingDeadlineExceeded",
+				message: expect.stringContaining("3600 seconds"),
+			},
+		});
+		expect(statusOf(last)).not.toHaveProperty("pendingSince");
+	},
+);
+
+const asked = () => {
+	const action = decide(stateOf(), now).at(-1)!;
+	if (action.type !== "askManifest") throw new Error(action.type);
+	return action.target;
+};
+
+test("a Run that a quota refuses again and again fails at its deadline, though it is on its way in between", () => {
+	const refused = decideRefused(stateOf(), "exceeded quota", now);
+	expect(statusOf(refused).phase).toBe("Pending");
+	const asking = decide(after({}, refused), now + 1_000);
+	expect(reasonOf(asking)).toBe("Preparing");
+	const starting = decideStart(
+		after({}, asking),
+		asked(),
+		{
+			ok: true,
+			url: "http://s3/manifest",
+			snapshotTime: hourAgo,
+			closedThrough: "2026-03-30",
+			extent: "Rest",
+			expiresAt: "2026-04-01T00:00:00Z",
+		},
+		now + 2_000,
+	);
+	expect(types(starting)).toContain("startJob");
+	const again = after({}, starting);
+	expect(
+		statusOf(decideRefused(again, "exceeded quota", now + 3_000)),
+	).toMatchObject({
+		phase: "Pending",
+		pendingSince: "2026-03-31T12:00:00Z",
+	});
+	expect(
+		statusOf(decideRefused(again, "exceeded quota", now + hourMs)),
+	).toMatchObject({
+		phase: "Failed",
+		error: {
+			message: expect.stringContaining("It waited for: exceeded quota"),
+		},
+	});
+});
+
+test("a Run that can go on at its deadline goes on", () => {
+	const run = runWith({ phase: "Pending", pendingSince: hourAgo });
+	expect(types(decide(stateOf({ run }), now)).at(-1)).toBe("askManifest");
+});
+
+test("waiting for other Runs, for archive and for a Job's end doesn't count", () => {
+	const run = runWith({ phase: "Pending", pendingSince: hourAgo });
+	const warehouse = asked().layout.destination;
+	const rivals = [{ run: runOf("older", { phase: "Running" }), warehouse }];
+	const away = decideStart(
+		stateOf({ run }),
+		asked(),
+		{ ok: false, error: { code: "X", message: "No S3.", retryable: true } },
+		now,
+	);
+	expect(reasonOf(away)).toBe("ManifestUnavailable");
+	const loading = decide(stateOf({ run, job: jobWith() }), now);
+	expect(reasonOf(loading)).toBe("Loading");
+	const turn = decide(stateOf({ run, rivals }), now);
+	expect(reasonOf(turn)).toBe("WaitingForTurn");
+	for (const actions of [away, loading, turn])
+		expect(statusOf(actions)).not.toHaveProperty("pendingSince");
+});
