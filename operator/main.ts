@@ -120,7 +120,8 @@ export async function main(): Promise<number> {
 				replicas: settings.bucketReplicas,
 				log,
 			});
-			const { sealKey, receiveURL, shards, bigQueryEndpoints } = settings;
+			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
+				settings;
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
 			loops = [
 				createRouteController({ ...context, routes, ledgers, nats, sealKey }),
@@ -135,7 +136,7 @@ export async function main(): Promise<number> {
 				createSourceDeletionController({ ...context, routes, nats }),
 				createDestinationController({ ...context, bigQueryEndpoints }),
 				createPipelineController(context),
-				createRunController({ ...context, nats }),
+				createRunController({ ...context, nats, jobLimits }),
 				createTrackingPlanController(context),
 				createApiSecretController(context),
 			];

@@ -1,5 +1,6 @@
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
+import type { JobLimits } from "./run/job-slots.ts";
 
 /** The operator's settings, beside KUBECONFIG, NATS_URL and the health server's address. */
 export interface OperatorSettings {
@@ -20,6 +21,8 @@ export interface OperatorSettings {
 	sealKey: SealKey | undefined;
 	/** The allowed values of a BigQuery Destination's apiEndpoint, without a trailing slash. */
 	bigQueryEndpoints: string[];
+	/** How many Jobs of Runs there may be at once. */
+	jobLimits: JobLimits;
 	/** Replicas of the operator's buckets: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;
 }
@@ -54,6 +57,18 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 				url.replace(/\/+$/, ""),
 			) ?? [],
 		sealKey: readSealKey(settings),
+		jobLimits: {
+			overall: settings.integer("MAX_JOBS", {
+				min: 1,
+				max: 100_000,
+				fallback: 200,
+			}),
+			perNamespace: settings.integer("MAX_JOBS_PER_NAMESPACE", {
+				min: 1,
+				max: 100_000,
+				fallback: 20,
+			}),
+		},
 		bucketReplicas: settings.integer("STREAM_REPLICAS", {
 			min: 1,
 			max: 5,

@@ -121,6 +121,8 @@ export const reasons = {
 				"The Pipeline can't run; the message has its reason. The Run waits.",
 			WaitingForTurn:
 				"Another Run writes to the same warehouse, or goes first.",
+			Queued:
+				"The operator's limit of concurrent Jobs is reached; the message says how many Runs come first.",
 			Preparing: "Archive is listing the objects to load.",
 			ManifestUnavailable:
 				"Archive could not list the objects to load. Tidemill retries.",

@@ -6,14 +6,15 @@ import { fieldManager } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
-import { controllerReference, keyOf } from "../../kube/resource.ts";
+import { ageOf, controllerReference, keyOf } from "../../kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
 import { removeJob, startJob } from "../job/apply.ts";
 import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { decideRefused, decideStart } from "./decide.ts";
+import { decideQueued, decideRefused, decideStart } from "./decide.ts";
 import { inputSecretName } from "./job.ts";
+import type { JobSlots } from "./job-slots.ts";
 import type { RunState } from "./state.ts";
 import type { RunAction } from "./transition.ts";
 
@@ -22,6 +23,7 @@ export interface RunMeans {
 	nats: NatsConnection;
 	/** The questions to archive, which may flush for a minute before it answers. */
 	asks: BackgroundWork<ManifestAnswer>;
+	slots: JobSlots;
 }
 
 const aboutRun = { kind: runKind, verb: "Run" };
@@ -32,7 +34,7 @@ export async function applyRun(
 	state: RunState,
 	actions: RunAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats } = context;
+	const { asks, client, nats, slots } = context;
 	let { run } = state;
 	let result: Result | undefined;
 	for (const action of actions)
@@ -55,8 +57,14 @@ export async function applyRun(
 				);
 				// The Run comes back when the answer is there.
 				if (!answer) break;
-				asks.drop(keyOf(run));
 				const answered = { ...state, run };
+				// Only now, so that no Run holds a slot while archive is slow. The answer stays until the Run's turn.
+				const place = answer.ok
+					? slots.take(keyOf(run), ageOf(run))
+					: undefined;
+				if (place)
+					return applyRun(context, answered, decideQueued(run, place, Date.now()));
+				asks.drop(keyOf(run));
 				return applyRun(
 					context,
 					answered,
@@ -66,6 +74,7 @@ export async function applyRun(
 			case "startJob": {
 				const refusal = await startJob(client, action.runJob);
 				if (refusal === undefined) break;
+				slots.release(keyOf(run));
 				const refused = { ...state, run };
 				return applyRun(
 					context,

@@ -14,22 +14,26 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
+import { type JobLimits, JobSlots } from "./job-slots.ts";
 import { readRun, warehouseOfRun } from "./state.ts";
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(
-	context: OperatorContext & { nats: NatsConnection },
+	context: OperatorContext & { nats: NatsConnection; jobLimits: JobLimits },
 ): ControllerLoop {
 	const { informers, log } = context;
 	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
+	const slots = new JobSlots(context.jobLimits, (key) => loop.enqueue(key));
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "run",
 			reconcile: async (key) => {
 				const state = await readRun(context, key);
 				const actions = state ? decide(state, Date.now()) : [];
-				if (!actions.some(({ type }) => type === "askManifest")) asks.drop(key);
-				return state && applyRun({ ...context, asks }, state, actions);
+				const isAsking = actions.some(({ type }) => type === "askManifest");
+				if (!isAsking) asks.drop(key);
+				if (!isAsking && !state?.job) slots.release(key);
+				return state && applyRun({ ...context, asks, slots }, state, actions);
 			},
 		},
 		// Many Runs begin at once on a full hour.
@@ -61,6 +65,10 @@ export function createRunController(
 						warehouse !== undefined && warehouseLabel(warehouse) === meant,
 				);
 	};
+	// Those of an earlier process hold a slot before any Run gets one.
+	informers.jobs.onChange((job, previous) => {
+		if (!previous && !isOver(job)) ofChild(job).forEach((key) => slots.hold(key));
+	});
 	// Not on a change of its status, or a Run that waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);
 	loop.watch(

@@ -7,9 +7,10 @@ import {
 	owned,
 	reasonOf,
 	stateOf,
+	statusOf,
 	types,
 } from "../../test/support/examples/run-examples.ts";
-import { decide } from "./decide.ts";
+import { decide, decideQueued } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
 import type { Rival, Writer } from "./state.ts";
 
@@ -69,4 +70,23 @@ test("a Run says which Run it waits for", () => {
 	expect(waits({ writers: [pods(warehouse)] })).toContain(
 		`The Pods of Run \\"deleted\\" write to ${warehouse}.`,
 	);
+});
+
+test("a Run that has no slot for a Job says how many come first", () => {
+	const place = { ahead: 12, heldInNamespace: 20, held: 77 };
+	const actions = decideQueued(run, place, now);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Pending",
+		conditions: [
+			{
+				reason: "Queued",
+				message:
+					"The Run waits for its turn: 12 Runs of this namespace come first. There are 20 Jobs in this namespace and 77 in all.",
+			},
+		],
+	});
+	expect(actions).toContainEqual({ type: "lookAgain", afterMs: 42_000 });
+	// Its place stays in the status while it asks again.
+	const queued = owned(runOf("run", statusOf(actions)));
+	expect(types(decide(stateOf({ run: queued }), now))).toEqual(["askManifest"]);
 });

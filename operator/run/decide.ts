@@ -14,6 +14,7 @@ import { endedAs } from "../job/endings.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
+import type { Place } from "./job-slots.ts";
 import { limitPending } from "./pending.ts";
 import { planDates } from "./plan-dates.ts";
 import type { RunState } from "./state.ts";
@@ -105,8 +106,9 @@ function prepare(state: RunState, now: number): RunAction[] {
 
 	const complete = findCondition(run.status?.conditions, "Complete");
 	return [
-		// Archive's last answer stays in the status until there is another one.
-		...(complete?.reason === "ManifestUnavailable"
+		// Archive's last answer, and the Run's place, stay in the status until there is another one.
+		...(complete?.reason === "ManifestUnavailable" ||
+		complete?.reason === "Queued"
 			? []
 			: wait("Preparing", "Archive is listing the objects to load.")),
 		{
@@ -239,6 +241,27 @@ function decideAnswered(
 		...transition.progress(run, "Loading", message, began, now),
 		{ type: "startJob", runJob: runJob(run, pipeline, target, job) },
 		tell("Normal", "RunStarted", message),
+	];
+}
+
+/** Archive has answered, and there are as many Jobs as there may be. */
+export function decideQueued(
+	run: Run,
+	{ ahead, heldInNamespace, held }: Place,
+	now: number,
+): RunAction[] {
+	const first = ahead === 1 ? "1 Run" : `${ahead} Runs`;
+	const jobs = (count: number) => `${count} ${count === 1 ? "Job" : "Jobs"}`;
+	return [
+		...transition.progress(
+			run,
+			"Queued",
+			`The Run waits for its turn: ${first} of this namespace ${ahead === 1 ? "comes" : "come"} first. There are ${jobs(heldInNamespace)} in this namespace and ${jobs(held)} in all.`,
+			{ phase: "Pending" },
+			now,
+		),
+		// The operator wakes the Run at its turn. Until then this keeps its place in the message up to date.
+		{ type: "lookAgain", afterMs: Math.min(30_000 + ahead * 1_000, 300_000) },
 	];
 }
 

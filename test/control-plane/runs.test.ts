@@ -20,7 +20,7 @@ import {
 	wait,
 } from "../support/fixtures/control-plane/run-scene.ts";
 
-const scene = RunScene.use();
+const scene = RunScene.use(2);
 /** Less than the minute for which a worker once waited. */
 const soon = { timeout: 30_000, interval: 50 };
 
@@ -204,6 +204,29 @@ test("Runs whose archive takes long hold up no other Run, and archive's death is
 		);
 		expect(phases.sort()).toEqual([...Array(8).fill("Pending"), "Running"]);
 	}, soon);
+});
+
+test("a Run beyond the limit of Jobs waits for its turn, says so, and gets it", async () => {
+	const names = ["a", "b", "c", "d"];
+	for (const name of names) {
+		const duckDB = { path: `${name}.duckdb` };
+		await scene.createDestination(name, { type: "DuckDB", duckDB });
+		await scene.createPipeline(name, { destinationRef: { name } });
+		await scene.createRun(name, name);
+		const phase = names.indexOf(name) < 2 ? "Running" : "Pending";
+		await scene.phaseBecomes(name, phase);
+	}
+	await vi.waitFor(async () => {
+		expect(await scene.completeOf("d")).toMatchObject({
+			reason: "Queued",
+			message:
+				"The Run waits for its turn: 1 Run of this namespace comes first. There are 2 Jobs in this namespace and 2 in all.",
+		});
+	}, wait);
+	expect(await client.get(kinds.job, "c", scene.namespace)).toBeUndefined();
+	await scene.endPod("a", 0, succeeded);
+	await scene.phaseBecomes("c", "Running");
+	expect((await scene.statusOfRun("d")).phase).toBe("Pending");
 });
 
 test("a Run that comes before its Pipeline waits for it", async () => {
