@@ -46,13 +46,14 @@ export async function applyRun(
 				const { question, shard, target } = action;
 				const subject = manifestSubject(shard);
 				const about = subject + JSON.stringify(question);
-				const answer = asks.outcomeOf(keyOf(run), about, (signal) =>
+				const answer = asks.outcomeOf(keyOf(run), about, (signal, say) =>
 					askArchive<ManifestAnswer>(
 						nats,
 						{ subject, shard },
 						question,
 						"ManifestUnavailable",
 						signal,
+						say,
 					),
 				);
 				// The Run comes back when the answer is there.
@@ -63,7 +64,11 @@ export async function applyRun(
 					? slots.take(keyOf(run), ageOf(run))
 					: undefined;
 				if (place)
-					return applyRun(context, answered, decideQueued(run, place, Date.now()));
+					return applyRun(
+						context,
+						answered,
+						decideQueued(run, place, Date.now()),
+					);
 				asks.drop(keyOf(run));
 				return applyRun(
 					context,

@@ -28,7 +28,7 @@ export function createRunController(
 		{
 			name: "run",
 			reconcile: async (key) => {
-				const state = await readRun(context, key);
+				const state = await readRun(context, key, asks.progressOf(key));
 				const actions = state ? decide(state, Date.now()) : [];
 				const isAsking = actions.some(({ type }) => type === "askManifest");
 				if (!isAsking) asks.drop(key);
@@ -67,7 +67,8 @@ export function createRunController(
 	};
 	// Those of an earlier process hold a slot before any Run gets one.
 	informers.jobs.onChange((job, previous) => {
-		if (!previous && !isOver(job)) ofChild(job).forEach((key) => slots.hold(key));
+		if (previous || isOver(job)) return;
+		for (const key of ofChild(job)) slots.hold(key);
 	});
 	// Not on a change of its status, or a Run that waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);

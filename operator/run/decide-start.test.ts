@@ -70,6 +70,18 @@ test("archive's last refusal stays in the status while archive is asked again", 
 	expect(types(decide(stateOf({ run }), now))).toEqual(["askManifest"]);
 });
 
+test("a Run says how far archive is", () => {
+	const progress = "1200 of 5000 events are archived.";
+	const run = runWith(statusOf(start(away)));
+	const actions = decide(stateOf({ run, progress }), now);
+	expect(findCondition(statusOf(actions).conditions, "Complete")).toMatchObject(
+		{
+			reason: "Preparing",
+			message: `Archive is listing the objects to load: ${progress}`,
+		},
+	);
+});
+
 test("a Run whose Source has no readable keys waits and asks nobody", () => {
 	const actions = decide(stateOf({ shard: undefined }), now);
 	expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
@@ -89,7 +101,9 @@ test.each([
 	const run = owned(runOf("r", undefined, { createdAt }));
 	const again = { type: "lookAgain", afterMs };
 	expect(start(away, run)).toContainEqual(again);
-	expect(decideRefused(stateOf({ run }), "A quota.", now)).toContainEqual(again);
+	expect(decideRefused(stateOf({ run }), "A quota.", now)).toContainEqual(
+		again,
+	);
 });
 
 test("a Job that Kubernetes refuses is reported with a warning and tried again", () => {
@@ -144,7 +158,7 @@ test("a Run whose Destination is no longer Ready, or is gone, when archive answe
 		[undefined, "PipelineNotFound"],
 	] as const) {
 		const actions = decide(stateOf({ references: later }), now);
-		expect(types(actions)).toEqual(["writeStatus"]);
+		expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
 		expect(statusOf(actions).phase).toBe("Pending");
 		expect(reasonOf(actions)).toBe(reason);
 	}

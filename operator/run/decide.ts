@@ -70,7 +70,7 @@ function decideWithoutJob(state: RunState, now: number): RunAction[] {
 
 /** The Run has had no Job yet: wait for what is missing, or for archive's answer to what to load. */
 function prepare(state: RunState, now: number): RunAction[] {
-	const { run, shard } = state;
+	const { run, shard, progress } = state;
 	const { dates, full } = run.spec;
 	const wait = (...[reason, message]: Why) =>
 		transition.progress(run, reason, message, { phase: "Pending" }, now);
@@ -104,13 +104,16 @@ function prepare(state: RunState, now: number): RunAction[] {
 		return decideStart(state, target, { ok: false, error }, now);
 	}
 
-	const complete = findCondition(run.status?.conditions, "Complete");
+	const before = findCondition(run.status?.conditions, "Complete")?.reason;
+	// Archive's last answer, and the Run's place, stay in the status until there is something newer.
+	const isTold = before === "ManifestUnavailable" || before === "Queued";
+	const doing = "Archive is listing the objects to load";
 	return [
-		// Archive's last answer, and the Run's place, stay in the status until there is another one.
-		...(complete?.reason === "ManifestUnavailable" ||
-		complete?.reason === "Queued"
-			? []
-			: wait("Preparing", "Archive is listing the objects to load.")),
+		...(progress !== undefined
+			? wait("Preparing", `${doing}: ${progress}`)
+			: isTold
+				? []
+				: wait("Preparing", `${doing}.`)),
 		{
 			type: "askManifest",
 			target,
@@ -251,12 +254,13 @@ export function decideQueued(
 	now: number,
 ): RunAction[] {
 	const first = ahead === 1 ? "1 Run" : `${ahead} Runs`;
-	const jobs = (count: number) => `${count} ${count === 1 ? "Job" : "Jobs"}`;
+	const jobs =
+		heldInNamespace === 1 ? "is 1 Job" : `are ${heldInNamespace} Jobs`;
 	return [
 		...transition.progress(
 			run,
 			"Queued",
-			`The Run waits for its turn: ${first} of this namespace ${ahead === 1 ? "comes" : "come"} first. There are ${jobs(heldInNamespace)} in this namespace and ${jobs(held)} in all.`,
+			`The Run waits for its turn: ${first} of this namespace ${ahead === 1 ? "comes" : "come"} first. There ${jobs} in this namespace and ${held} in all.`,
 			{ phase: "Pending" },
 			now,
 		),

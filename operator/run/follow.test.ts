@@ -297,7 +297,9 @@ test("the status keeps what a Pod waited for while that Pod is being deleted", (
 });
 
 test("a Run's time begins when its Job starts", () => {
-	const status = statusOf(decideRefused(stateOf({ run: loading() }), "A quota.", now));
+	const status = statusOf(
+		decideRefused(stateOf({ run: loading() }), "A quota.", now),
+	);
 	expect(status.startTime).toBeUndefined();
 	const state = stateOf();
 	const asked = decide(state, now).at(-1)!;

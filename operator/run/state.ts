@@ -24,6 +24,8 @@ export interface RunState {
 	/** All of the namespace, except the Run's own Job. */
 	writers: Writer[];
 	image: string;
+	/** How far archive is with the question that it was asked. */
+	progress: string | undefined;
 }
 
 /** Another Run of the namespace that hasn't ended. */
@@ -45,6 +47,7 @@ export interface Writer {
 export async function readRun(
 	context: OperatorContext,
 	{ namespace, name }: ObjectKey,
+	progress: string | undefined,
 ): Promise<RunState | undefined> {
 	const { client, informers, image } = context;
 	let run = informers.runs.get(namespace, name);
@@ -70,6 +73,7 @@ export async function readRun(
 		rivals: rivalsOf(context, run),
 		writers: writersIn(context, namespace, job),
 		image,
+		progress,
 	};
 }
 

@@ -122,6 +122,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			rivals: [],
 			writers: [],
 			image: "",
+			progress: undefined,
 		},
 		failedJob,
 		now,

@@ -43,6 +43,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 		rivals: [],
 		writers: [],
 		image: "tidemill:1",
+		progress: undefined,
 		...changes,
 	};
 }
