@@ -1,28 +1,65 @@
 import { expect, test } from "vitest";
 import { readResourceSchemas, type Schema } from "./resource-schema.ts";
 
-const specs = readResourceSchemas().map(
-	({ kind, schema }): [string, Schema] => [kind, schema.properties!.spec!],
-);
+const schemas = readResourceSchemas();
+const specs = schemas.map(({ kind, schema }): [string, Schema] => [
+	kind,
+	schema.properties!.spec!,
+]);
 
 test.each(specs)(
 	"every text, list and map in the spec of a %s has a limit",
 	(_, spec) => {
-		expect(unlimited(spec, "spec")).toEqual([]);
+		expect(pathsOf(spec, "spec", isUnlimited)).toEqual([]);
 	},
 );
 
-/** The paths of fields that could hold any amount of data. A schema in a plan is judged by its cost instead. */
-function unlimited(schema: Schema, path: string): string[] {
+test("an operator of a later version may write another word into any status", () => {
+	const closed = schemas.flatMap(({ kind, schema }) =>
+		pathsOf(schema.properties!.status!, kind, ({ enum: words }) =>
+			Boolean(words),
+		),
+	);
+	// Kubernetes' own (KEP-1623).
+	expect(closed).toEqual(
+		schemas.map(({ kind }) => `${kind}.conditions.[].status`),
+	);
+});
+
+test("a reference is replaced as a whole, so that two managers never mix one", () => {
+	const references = specs.flatMap(([kind, spec]) =>
+		pathsOf(
+			spec,
+			kind,
+			({ properties = {}, ...rest }) =>
+				"name" in properties &&
+				Object.keys(properties).every((name) => /^(name|key)$/.test(name)) &&
+				rest["x-kubernetes-map-type"] !== "atomic",
+		),
+	);
+	expect(references).toEqual([]);
+});
+
+/** Whether a field could hold any amount of data. A schema in a plan is judged by its cost instead. */
+function isUnlimited(schema: Schema): boolean {
 	const isText =
 		(schema.type === "string" &&
 			!schema.enum &&
 			!schema.format?.startsWith("date")) ||
 		schema["x-kubernetes-int-or-string"];
-	const isFree =
+	return Boolean(
 		(isText && schema.maxLength === undefined) ||
-		(schema.items && schema.maxItems === undefined) ||
-		(schema.additionalProperties && schema.maxProperties === undefined);
+			(schema.items && schema.maxItems === undefined) ||
+			(schema.additionalProperties && schema.maxProperties === undefined),
+	);
+}
+
+/** The paths of the fields of which the test holds. */
+function pathsOf(
+	schema: Schema,
+	path: string,
+	test: (schema: Schema) => boolean,
+): string[] {
 	const inside = [
 		...Object.entries(schema.properties ?? {}),
 		...Object.entries({
@@ -31,7 +68,7 @@ function unlimited(schema: Schema, path: string): string[] {
 		}),
 	];
 	return [
-		...(isFree ? [path] : []),
-		...inside.flatMap(([name, part]) => unlimited(part, `${path}.${name}`)),
+		...(test(schema) ? [path] : []),
+		...inside.flatMap(([name, part]) => pathsOf(part, `${path}.${name}`, test)),
 	];
 }

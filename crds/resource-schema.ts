@@ -36,6 +36,7 @@ export interface Schema {
 	"x-kubernetes-preserve-unknown-fields"?: boolean;
 	"x-kubernetes-list-type"?: "atomic" | "set" | "map";
 	"x-kubernetes-list-map-keys"?: string[];
+	"x-kubernetes-map-type"?: "atomic" | "granular";
 	"x-kubernetes-validations"?: Rule[];
 }
 

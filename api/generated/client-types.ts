@@ -8,8 +8,8 @@ export type Source = {
 	creationTimestamp: string;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
-	/** The state in one word. */
-	phase?: "Pending" | "Active" | "Suspended" | "Error" | "Deleting";
+	/** The state in one word. One of `Pending`, `Active`, `Suspended`, `Error`, `Deleting`; later versions may add values. */
+	phase?: string;
 	/** The URL that senders POST events to. Anyone who has it can send events. To get another URL, set the annotation `tidemill.dev/rotate-url` to a new value, such as the date. From then on the old URL answers 404. */
 	webhookURL?: string;
 	/** The first of the URL's two keys. It names the Source's data in the bucket and never changes. */
@@ -35,8 +35,8 @@ export type Source = {
 	retention?: {
 		/** Days that an event stays in the bucket after its date. */
 		days?: number;
-		/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. */
-		enforcedBy?: "Lifecycle" | "Sweep";
+		/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values. */
+		enforcedBy?: string;
 	};
 	/** `Ready`: the URL accepts events. */
 	conditions?: Array<{
@@ -57,7 +57,7 @@ export type Source = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
@@ -155,7 +155,7 @@ export type SourceCreate = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
@@ -248,7 +248,7 @@ export type SourceUpdate = {
 	displayName?: string | null;
 	/** How events arrive. */
 	type?: "Webhook" | null;
-	/** Settings of a webhook. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
@@ -343,8 +343,8 @@ export type Destination = {
 	creationTimestamp: string;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
-	/** The state in one word. */
-	phase?: "Checking" | "Ready" | "Error";
+	/** The state in one word. One of `Checking`, `Ready`, `Error`; later versions may add values. */
+	phase?: string;
 	/** The latest finished verification. */
 	lastCheck?: {
 		/** Digest of the spec and of the Secrets it names. When it changes, Tidemill verifies the Destination again. */
@@ -381,7 +381,7 @@ export type Destination = {
 		projectId: string;
 		/** The dataset that holds the tables. */
 		dataset: string;
-		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. */
+		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. Without this field, `EU`. */
 		location?: string;
 		/** Create the dataset if it does not exist. */
 		createDataset?: boolean;
@@ -432,7 +432,7 @@ export type DestinationCreate = {
 		projectId: string;
 		/** The dataset that holds the tables. */
 		dataset: string;
-		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. */
+		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. Without this field, `EU`. */
 		location?: string;
 		/** Create the dataset if it does not exist. */
 		createDataset?: boolean;
@@ -476,7 +476,7 @@ export type DestinationUpdate = {
 		projectId?: string | null;
 		/** The dataset that holds the tables. */
 		dataset?: string | null;
-		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. */
+		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. Without this field, `EU`. */
 		location?: string | null;
 		/** Create the dataset if it does not exist. */
 		createDataset?: boolean | null;
@@ -514,10 +514,10 @@ export type Pipeline = {
 	creationTimestamp: string;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
-	/** The state in one word. */
-	phase?: "Pending" | "Ready" | "Running" | "Suspended" | "Error";
-	/** `Incremental`: a Run replaces the days that it loads. `FullReload`: a Run replaces the whole table. */
-	strategy?: "Incremental" | "FullReload";
+	/** The state in one word. One of `Pending`, `Ready`, `Running`, `Suspended`, `Error`; later versions may add values. */
+	phase?: string;
+	/** `Incremental`: a Run replaces the days that it loads. `FullReload`: a Run replaces the whole table. Later versions may add values. */
+	strategy?: string;
 	/** Name of the table. */
 	tableName?: string;
 	/** When the schedule starts the next Run. */
@@ -534,7 +534,7 @@ export type Pipeline = {
 		interval?: string;
 		/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 		cron?: string;
-		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
+		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string;
 	};
 	/** Name of the active Run. */
@@ -543,8 +543,8 @@ export type Pipeline = {
 	lastRun?: {
 		/** Name of the Run. */
 		name: string;
-		/** How it ended. */
-		phase: "Succeeded" | "Failed" | "Cancelled";
+		/** How it ended. One of `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
+		phase: string;
 		/** Rows loaded. */
 		rows?: number;
 		/** When it ended. */
@@ -566,8 +566,8 @@ export type Pipeline = {
 			table: string;
 			/** The table's columns, in order. */
 			columns: Array<string>;
-			/** How the table is loaded. */
-			strategy: "Incremental" | "FullReload";
+			/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
+			strategy: string;
 		};
 	};
 	/** Why the table did not fit the last Run. It stays until another Run ends. */
@@ -584,8 +584,8 @@ export type Pipeline = {
 			table: string;
 			/** The table's columns, in order. */
 			columns: Array<string>;
-			/** How the table is loaded. */
-			strategy: "Incremental" | "FullReload";
+			/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
+			strategy: string;
 		};
 	};
 	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. */
@@ -713,7 +713,7 @@ export type PipelineCreate = {
 		interval?: string;
 		/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 		cron?: string;
-		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
+		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string;
 	};
 	/** Stop the schedule until this is false again. You can still create Runs. */
@@ -787,7 +787,7 @@ export type PipelineUpdate = {
 		interval?: string | null;
 		/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 		cron?: string | null;
-		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
+		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string | null;
 	} | null;
 	/** Stop the schedule until this is false again. You can still create Runs. */
@@ -957,22 +957,22 @@ export type Run = {
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
 	/** Name of the Pipeline. */
 	pipeline: string;
-	/** The state in one word. */
-	status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+	/** The state in one word. One of `pending`, `running`, `succeeded`, `failed`, `cancelled`; later versions may add values. */
+	status: string;
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
 	/** Load the whole window: every date of the Pipeline's `dateRange` whose events are kept, as a Pipeline's first Run does. It can't change. */
 	full?: boolean;
-	/** What created the Run: the schedule, the REST API, or a person with kubectl. */
-	trigger?: "Schedule" | "API" | "Manual";
+	/** What created the Run: the schedule, the REST API, or a person with kubectl. One of `Schedule`, `API`, `Manual`; later versions may add values. */
+	trigger?: string;
 	/** Since when it waits for something that Tidemill can't change, such as a quota. The Pipeline's `spec.pendingDeadlineSeconds` counts from then. */
 	pendingSince?: string;
 	/** When its Job was created. */
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** `Incremental`: the Run replaces the days that it loads. `FullReload`: it replaces the whole table. */
-	strategy?: "Incremental" | "FullReload";
+	/** `Incremental`: the Run replaces the days that it loads. `FullReload`: it replaces the whole table. Later versions may add values. */
+	strategy?: string;
 	/** The UTC dates that it loads, both included. */
 	dates?: {
 		/** The first date. */
@@ -1002,8 +1002,8 @@ export type Run = {
 		table: string;
 		/** The table's columns, in order. */
 		columns: Array<string>;
-		/** How the table is loaded. */
-		strategy: "Incremental" | "FullReload";
+		/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
+		strategy: string;
 	};
 	/** How many Pods have tried so far. */
 	attempts?: number;
@@ -1055,8 +1055,8 @@ export type RunStart = {
 
 /** The progress of a run. Unknown fields are absent. */
 export type RunProgress = {
-	/** The state in one word. */
-	status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+	/** The state in one word. One of `pending`, `running`, `succeeded`, `failed`, `cancelled`; later versions may add values. */
+	status: string;
 	/** Days loaded so far. */
 	daysDone?: number;
 	/** Days to load. */

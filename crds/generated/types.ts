@@ -110,8 +110,8 @@ export interface DestinationBigQuery {
 	projectId: string;
 	/** The dataset that holds the tables. */
 	dataset: string;
-	/** Where the dataset is, such as `EU`, `US` or `europe-west1`. */
-	location: string;
+	/** Where the dataset is, such as `EU`, `US` or `europe-west1`. Without this field, `EU`. */
+	location?: string;
 	/** Create the dataset if it does not exist. */
 	createDataset: boolean;
 	/** The key of a Google service account, where workload identity is not available. */
@@ -173,8 +173,8 @@ export interface Condition {
 export interface DestinationStatus {
 	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
-	/** The state in one word. */
-	phase?: "Checking" | "Ready" | "Error";
+	/** The state in one word. One of `Checking`, `Ready`, `Error`; later versions may add values. */
+	phase?: string;
 	/** The latest finished verification. */
 	lastCheck?: DestinationLastCheck;
 	/** `Ready`: the last verification wrote to the warehouse. If it failed, the message quotes the warehouse's error. */
@@ -209,8 +209,8 @@ export interface PipelineSchedule {
 	interval?: string;
 	/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 	cron?: string;
-	/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. */
-	timeZone: string;
+	/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
+	timeZone?: string;
 }
 
 /** How many ended Runs to keep. */
@@ -279,8 +279,8 @@ export interface PipelineStatusSchedule {
 export interface PipelineLastRun {
 	/** Name of the Run. */
 	name: string;
-	/** How it ended. */
-	phase: "Succeeded" | "Failed" | "Cancelled";
+	/** How it ended. One of `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
+	phase: string;
 	/** Rows loaded. */
 	rows?: number;
 	/** When it ended. */
@@ -297,8 +297,8 @@ export interface Layout {
 	table: string;
 	/** The table's columns, in order. */
 	columns: string[];
-	/** How the table is loaded. */
-	strategy: "Incremental" | "FullReload";
+	/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
+	strategy: string;
 }
 
 /** What the table has held since the latest successful Run. The days of the next Run follow from it. */
@@ -323,10 +323,10 @@ export interface PipelineIncompatibility {
 export interface PipelineStatus {
 	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
-	/** The state in one word. */
-	phase?: "Pending" | "Ready" | "Running" | "Suspended" | "Error";
-	/** `Incremental`: a Run replaces the days that it loads. `FullReload`: a Run replaces the whole table. */
-	strategy?: "Incremental" | "FullReload";
+	/** The state in one word. One of `Pending`, `Ready`, `Running`, `Suspended`, `Error`; later versions may add values. */
+	phase?: string;
+	/** `Incremental`: a Run replaces the days that it loads. `FullReload`: a Run replaces the whole table. Later versions may add values. */
+	strategy?: string;
 	/** Name of the table. */
 	tableName?: string;
 	/** When the schedule starts the next Run. */
@@ -381,18 +381,18 @@ export interface RunError {
 export interface RunStatus {
 	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
-	/** The state in one word. */
-	phase?: "Pending" | "Running" | "Succeeded" | "Failed" | "Cancelled";
-	/** What created the Run: the schedule, the REST API, or a person with kubectl. */
-	trigger?: "Schedule" | "API" | "Manual";
+	/** The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
+	phase?: string;
+	/** What created the Run: the schedule, the REST API, or a person with kubectl. One of `Schedule`, `API`, `Manual`; later versions may add values. */
+	trigger?: string;
 	/** Since when it waits for something that Tidemill can't change, such as a quota. The Pipeline's `spec.pendingDeadlineSeconds` counts from then. */
 	pendingSince?: string;
 	/** When its Job was created. */
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** `Incremental`: the Run replaces the days that it loads. `FullReload`: it replaces the whole table. */
-	strategy?: "Incremental" | "FullReload";
+	/** `Incremental`: the Run replaces the days that it loads. `FullReload`: it replaces the whole table. Later versions may add values. */
+	strategy?: string;
 	/** The UTC dates that it loads, both included. */
 	dates?: RunDates;
 	/** `Whole`: the Run loads the Pipeline's whole window. `Rest`: it loads the dates that were not closed at the last successful Run, and the overwrite period. `Chosen`: it loads `spec.dates`. If the table turns out to lack earlier dates, the Run goes on with `Whole`. */
@@ -487,7 +487,7 @@ export interface SourceIdempotency {
 	windowSeconds: number;
 }
 
-/** Settings of a webhook. */
+/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 export interface SourceWebhook {
 	/** What a sender must present in addition to the URL. */
 	authorization: SourceAuthorization;
@@ -509,8 +509,8 @@ export interface SourceSpec {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. */
-	webhook: SourceWebhook;
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
+	webhook?: SourceWebhook;
 	/** Refuse events with 403 until this is false again. */
 	suspend: boolean;
 	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
@@ -531,16 +531,16 @@ export interface SourceCounts {
 export interface SourceRetention {
 	/** Days that an event stays in the bucket after its date. */
 	days?: number;
-	/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. */
-	enforcedBy?: "Lifecycle" | "Sweep";
+	/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values. */
+	enforcedBy?: string;
 }
 
 /** What the operator has observed. Only the operator writes it. */
 export interface SourceStatus {
 	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
-	/** The state in one word. */
-	phase?: "Pending" | "Active" | "Suspended" | "Error" | "Deleting";
+	/** The state in one word. One of `Pending`, `Active`, `Suspended`, `Error`, `Deleting`; later versions may add values. */
+	phase?: string;
 	/** The URL that senders POST events to. Anyone who has it can send events. To get another URL, set the annotation `tidemill.dev/rotate-url` to a new value, such as the date. From then on the old URL answers 404. */
 	webhookURL?: string;
 	/** The first of the URL's two keys. It names the Source's data in the bucket and never changes. */

@@ -3,6 +3,7 @@ import type { DestinationInput } from "../../contracts/job.ts";
 import type { Destination } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { Warehouse } from "../job/template.ts";
+import { defaultLocation } from "./bigquery.ts";
 
 /** What a Job needs to reach a Destination. */
 export interface Access {
@@ -27,7 +28,7 @@ export function accessTo(
 	const { bigQuery, duckDB, serviceAccountName } = spec;
 	const account = serviceAccountName ? { serviceAccountName } : {};
 	if (bigQuery) {
-		const { projectId, dataset, location, createDataset } = bigQuery;
+		const { projectId, dataset, createDataset } = bigQuery;
 		const { apiEndpoint, credentials: wanted } = bigQuery;
 		const key = wanted && credentials?.data?.[wanted.secretRef.key];
 		if (wanted && key === undefined) return undefined;
@@ -36,7 +37,7 @@ export function accessTo(
 				type: "BigQuery",
 				projectId,
 				dataset,
-				location,
+				location: bigQuery.location ?? defaultLocation,
 				createDataset,
 				...(apiEndpoint && { apiEndpoint }),
 			},

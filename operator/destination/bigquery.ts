@@ -9,6 +9,9 @@ export interface DestinationProblem {
 	message: string;
 }
 
+/** Where a dataset is if its Destination doesn't say. */
+export const defaultLocation = "EU";
+
 /**
  * Why a check of a BigQuery Destination makes no sense.
  * @param secret The Secret that `credentials.secretRef` names, with or without the label; undefined if it doesn't exist.

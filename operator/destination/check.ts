@@ -10,6 +10,7 @@ import type { Job, Secret } from "../../kube/kinds.ts";
 import { isControlledBy } from "../../kube/resource.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import type { Access } from "./access.ts";
+import { defaultLocation } from "./bigquery.ts";
 
 /** A check that takes longer is stuck, for example because its volume is missing. */
 export const checkDeadlineSeconds = 300;
@@ -20,17 +21,31 @@ export interface Check extends JobWithInput {
 }
 
 /**
- * Digest of what a check verifies: of the spec, except what only people see.
+ * Digest of what a check verifies. Fields are named one by one, and a default counts as absent: a CRD that gains a field or
+ * a default must not make every Destination unverified.
  * @param credentials The Secret that the spec names.
  */
 export function checkHash(
-	{ displayName: _, ...verified }: DestinationSpec,
+	{ type, serviceAccountName, bigQuery, duckDB }: DestinationSpec,
 	credentials?: Secret,
 ): string {
-	const hash = createHash("sha256").update(JSON.stringify(verified));
-	const key = verified.bigQuery?.credentials?.secretRef.key;
-	if (key !== undefined) hash.update(credentials?.data?.[key] ?? "");
-	return hash.digest("hex");
+	const ref = bigQuery?.credentials?.secretRef;
+	const location = bigQuery?.location;
+	const verified = {
+		// Raised when a check verifies more of the same spec.
+		version: 1,
+		type,
+		serviceAccountName: serviceAccountName || undefined,
+		projectId: bigQuery?.projectId,
+		dataset: bigQuery?.dataset,
+		location: location === defaultLocation ? undefined : location,
+		createDataset: bigQuery?.createDataset || undefined,
+		apiEndpoint: bigQuery?.apiEndpoint,
+		key: ref && (credentials?.data?.[ref.key] ?? ""),
+		path: duckDB?.path,
+		volumeClaimName: duckDB?.volumeClaimName,
+	};
+	return createHash("sha256").update(JSON.stringify(verified)).digest("hex");
 }
 
 /** At most 63 characters, the limit of a Job's name, as a Destination's has at most 40. */

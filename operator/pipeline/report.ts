@@ -94,7 +94,7 @@ function withRunSucceeded(
 ): Condition[] {
 	// The condition stays as it is after its Run is deleted.
 	if (!lastRun || !latest) return conditions;
-	const reason: Reason<"Pipeline", "RunSucceeded"> = lastRun.phase;
+	const reason = lastRun.phase as Reason<"Pipeline", "RunSucceeded">;
 	return setCondition(
 		conditions,
 		{

@@ -291,6 +291,20 @@ test("a schedule counts from when it was first seen", () => {
 	expect(status.schedule?.since).toBe("2026-03-10T03:00:00Z");
 });
 
+test("a schedule is the same after an upgrade, and when its CRD gains a field or a default", () => {
+	const [same, other] = ["Europe/Berlin", "Europe/Paris"].map((timeZone) => {
+		const spec = cron("30 6 * * *", timeZone);
+		return timing("12:30", {}, spec).schedule?.hash;
+	});
+	expect(same).toBe("15e7a8720157eb09");
+	expect(other).not.toBe(same);
+	const fewer = { type: "Interval", interval: "1h" } as const;
+	const more = { ...fewer, timeZone: "UTC", later: "a default" };
+	const status = since("03:00", undefined, { schedule: fewer });
+	const { dueMs } = timing("12:30", status, { schedule: more });
+	expect(text(dueMs)).toBe("12:00");
+});
+
 test("a suspended Pipeline still shows its last scheduled time", () => {
 	const spec = { ...hourly, suspend: true };
 	const { lastMs, schedule } = timing("12:30", since("03:00", "05:00"), spec);

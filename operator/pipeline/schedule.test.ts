@@ -80,8 +80,16 @@ test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
 	expect(slots(scheduleOf(spec), after, expected.length)).toEqual(expected);
 });
 
+test("a schedule without a time zone is in UTC", () => {
+	const parsed = parseSchedule({ type: "Daily", updateTime: "06:30" });
+	if (!("schedule" in parsed)) throw new Error(parsed.problem.message);
+	expect(slots(parsed.schedule!, "2026-03-10T12:00:00Z", 1)).toEqual([
+		"2026-03-11T06:30Z",
+	]);
+});
+
 test("Manual has no slots", () => {
-	expect(parseSchedule({ type: "Manual", timeZone: "UTC" })).toEqual({
+	expect(parseSchedule({ type: "Manual" })).toEqual({
 		schedule: undefined,
 	});
 });

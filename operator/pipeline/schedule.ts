@@ -17,6 +17,8 @@ import {
 
 /** When a Pipeline runs. A slot is an instant on a whole minute. Instants are in milliseconds since the epoch. */
 export interface Schedule {
+	/** What it was made of. Two schedules with the same rule have the same slots. */
+	rule: string;
 	/** The first slot after an instant. */
 	next(afterMs: number): number;
 }
@@ -30,18 +32,19 @@ export function parseSchedule(
 	if (spec.type === "Manual") return { schedule: undefined };
 	if (spec.type === "Interval")
 		return { schedule: everyInterval(spec.interval!) };
-	if (!isTimeZone(spec.timeZone))
+	const { timeZone = "UTC" } = spec;
+	if (!isTimeZone(timeZone))
 		return {
 			problem: {
 				reason: "InvalidTimeZone",
-				message: `spec.schedule.timeZone is "${spec.timeZone}". It must be an IANA time zone, such as Europe/Berlin.`,
+				message: `spec.schedule.timeZone is "${timeZone}". It must be an IANA time zone, such as Europe/Berlin.`,
 			},
 		};
 	const cron =
 		spec.type === "Daily" ? dailyCron(spec.updateTime!) : spec.cron!.trim();
 	const fault = cronFault(cron);
 	return fault === undefined
-		? { schedule: byCron(cron, spec.timeZone) }
+		? { schedule: byCron(cron, timeZone) }
 		: {
 				problem: {
 					reason: "InvalidSchedule",
@@ -122,8 +125,9 @@ export function decideTiming(
 			lastMs: recorded,
 			nextMs: undefined,
 		};
+	// Of the rule, not of the spec: a CRD that gains a field or a default must not make a Pipeline forget a missed slot.
 	const hash = createHash("sha256")
-		.update(JSON.stringify(spec.schedule))
+		.update(`1 ${schedule.rule}`)
 		.digest("hex")
 		.slice(0, 16);
 	const known = status?.schedule;
@@ -169,6 +173,7 @@ const hourMs = 3_600_000;
 function everyInterval(interval: string): Schedule {
 	const intervalMs = intervalMsOf(interval);
 	return {
+		rule: `every ${intervalMs} ms`,
 		next: (afterMs) => (Math.floor(afterMs / intervalMs) + 1) * intervalMs,
 	};
 }
@@ -205,6 +210,7 @@ function byCron(cron: string, timeZone: string): Schedule {
 		}
 	};
 	return {
+		rule: `${cron} ${timeZone}`,
 		next: (afterMs) => {
 			const wallMs = wallTimeAt(afterMs, timeZone);
 			const first = nextOf("first", afterMs, wallMs);

@@ -132,7 +132,7 @@ const columnNames = {
 function columnsOf({ spec }: Pipeline, source: Source): TableColumn[] {
 	return [
 		...spec.table.columns.map((from) => ({ name: columnNames[from], from })),
-		...(source.spec.webhook.capturedHeaders ?? []).map((header) => ({
+		...(source.spec.webhook?.capturedHeaders ?? []).map((header) => ({
 			name: `header_${header.replaceAll("-", "_")}`,
 			from: { header },
 		})),

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import type { Source, SourceSpec } from "../../crds/generated/types.ts";
+import type {
+	Source,
+	SourceSpec,
+	SourceWebhook,
+} from "../../crds/generated/types.ts";
 import { finalizer, label } from "../../crds/labels.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import { SealKey } from "../../service/seal-key.ts";
@@ -17,7 +21,7 @@ const keys: SourceKeys = {
 };
 const url = `https://in.example/hooks/${keys.sourceKey}/${keys.urlKey}`;
 
-const customToken: SourceSpec["webhook"]["authorization"] = {
+const customToken: SourceWebhook["authorization"] = {
 	type: "CustomToken",
 	customToken: { secretRef: { name: "token", key: "value" } },
 };
@@ -38,7 +42,7 @@ function sourceWith(spec: Partial<SourceSpec> = {}): Source {
 }
 
 function withAuthorization(
-	authorization: SourceSpec["webhook"]["authorization"],
+	authorization: SourceWebhook["authorization"],
 ): Source {
 	return sourceWith({ webhook: { authorization, maxBodyBytes: 1024 } });
 }
@@ -339,12 +343,12 @@ test.each<[string, Partial<SourceState>]>([
 	);
 });
 
-test("a suspended Source says so without a warning", () => {
+test("a Source that is suspended on purpose is Ready, so that nobody waits for it, and says so without a warning", () => {
 	const source = sourceWith({ suspend: true });
 	const actions = decide(stateWith({ source }), now);
 	expect(statusIn(actions)?.phase).toBe("Suspended");
 	expect(readyIn(actions)).toMatchObject({
-		status: "False",
+		status: "True",
 		reason: "Suspended",
 	});
 	expect(actions).not.toContainEqual(

@@ -140,13 +140,13 @@ function judge(
 			};
 }
 
-/** Unknown while a missing Secret may still arrive. */
+/** Unknown while a missing Secret may still arrive. A Source that is suspended on purpose is as it should be (kstatus). */
 function readinessOf(
 	source: Source,
 	{ reason }: Judgement,
 	now: number,
 ): ConditionStatus {
-	if (reason === "Active") return "True";
+	if (reason === "Active" || reason === "Suspended") return "True";
 	return reason === "SecretNotFound" && remainingGraceMs(source, now) > 0
 		? "Unknown"
 		: "False";
@@ -261,7 +261,7 @@ function kubeEventsOf(
 ): SourceAction[] {
 	const before = findCondition(source.status?.conditions, "Ready");
 	if (before?.reason === reason && before.status === readiness) return [];
-	const calm = readiness !== "False" || reason === "Suspended";
+	const calm = readiness !== "False";
 	return [
 		...(before === undefined && keysAdopted
 			? [

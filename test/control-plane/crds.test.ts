@@ -168,7 +168,6 @@ test("a manifest with nothing but what is required gets the defaults", async () 
 	expect(stored.map(({ spec }) => spec)).toEqual([
 		{
 			type: "Webhook",
-			webhook: { authorization: { type: "None" }, maxBodyBytes: 1_048_576 },
 			suspend: false,
 			deletionPolicy: "Retain",
 		},
@@ -181,7 +180,7 @@ test("a manifest with nothing but what is required gets the defaults", async () 
 			},
 			dateRange: { end: "Today" },
 			overwritePeriodDays: 1,
-			schedule: { type: "Manual", timeZone: "UTC" },
+			schedule: { type: "Manual" },
 			suspend: false,
 			pendingDeadlineSeconds: 3_600,
 			runHistory: { succeeded: 3, failed: 1 },

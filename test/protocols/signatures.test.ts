@@ -9,7 +9,7 @@ import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
 import type { SignatureAuthorization } from "../../contracts/route.ts";
-import type { Source } from "../../crds/generated/types.ts";
+import type { Source, SourceWebhook } from "../../crds/generated/types.ts";
 import { readSignature } from "../../ingest/receive/authorization/presented-signature.ts";
 import {
 	isSigned,
@@ -26,9 +26,7 @@ const now = Date.parse("2026-03-01T12:00:00Z");
 const nowSeconds = now / 1000;
 const body = '{"id":"evt_1","text":"Käse 🧀","n":1.0}\r\n';
 
-type Signature = NonNullable<
-	Source["spec"]["webhook"]["authorization"]["signature"]
->;
+type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
 
 function resolve(
 	signature: Partial<Signature> & Pick<Signature, "scheme">,

@@ -65,7 +65,7 @@ test("the oldest Source comes first, and a Source without keys or in deletion ha
 
 test("a Source whose authorization can't be resolved is closed, never open", () => {
 	const closed = source("closed", "2026-01-01T00:00:00Z");
-	closed.spec.webhook.authorization = {
+	closed.spec.webhook!.authorization = {
 		type: "CustomToken",
 		customToken: { secretRef: { name: "token", key: "value" } },
 	};

@@ -2,11 +2,12 @@ import type {
 	Route,
 	SignatureAuthorization,
 } from "../../../contracts/route.ts";
-import type { Source } from "../../../crds/generated/types.ts";
+import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import type { Reason } from "../../reconcile/reasons.ts";
 import { secretValue } from "../../reconcile/secret-ref.ts";
+import { webhookOf } from "./settings.ts";
 
 /** Why a Source can't be served. Becomes its Ready condition. */
 export interface Problem {
@@ -41,8 +42,8 @@ export function authorize(
 }
 
 /** The names of the Secrets that a Source's authorization refers to. */
-export function secretNames({ spec }: Source): string[] {
-	const { customToken, signature } = spec.webhook.authorization;
+export function secretNames(source: Source): string[] {
+	const { customToken, signature } = webhookOf(source).authorization;
 	const refs = customToken
 		? [customToken.secretRef]
 		: (signature?.secretRefs ?? []);
@@ -62,7 +63,7 @@ function resolve(
 	source: Source,
 	means: AuthorizationMeans,
 ): Route["authorization"] {
-	const { authorization, trackingPlanRef } = source.spec.webhook;
+	const { authorization, trackingPlanRef } = webhookOf(source);
 	if (trackingPlanRef)
 		throw new Unresolved(
 			"UnsupportedTrackingPlan",
@@ -90,9 +91,7 @@ function resolve(
 	}
 }
 
-type Signature = NonNullable<
-	Source["spec"]["webhook"]["authorization"]["signature"]
->;
+type Signature = NonNullable<SourceWebhook["authorization"]["signature"]>;
 
 function resolveSignature(
 	source: Source,

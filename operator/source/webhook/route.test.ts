@@ -17,7 +17,7 @@ test.each([
 	"a Source with the idempotency key %o makes receivers look at %o",
 	(asked, place) => {
 		const source = sourceOf();
-		source.spec.webhook.idempotency = { key: asked, windowSeconds: 300 };
+		source.spec.webhook!.idempotency = { key: asked, windowSeconds: 300 };
 		expect(routeOf(source, keys, { type: "None" }).idempotency).toEqual({
 			key: place,
 			windowSeconds: 300,

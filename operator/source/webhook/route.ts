@@ -1,6 +1,7 @@
 import type { Route } from "../../../contracts/route.ts";
-import type { Source } from "../../../crds/generated/types.ts";
+import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import { digest, type SourceKeys } from "./keys.ts";
+import { webhookOf } from "./settings.ts";
 
 /** What receivers need to serve a Source. */
 export function routeOf(
@@ -8,7 +9,8 @@ export function routeOf(
 	keys: SourceKeys,
 	authorization: Route["authorization"],
 ): Route {
-	const { webhook, suspend } = source.spec;
+	const { suspend } = source.spec;
+	const webhook = webhookOf(source);
 	const { verification, idempotency } = webhook;
 	return {
 		version: 1,
@@ -36,7 +38,7 @@ export function routeOf(
 	};
 }
 
-type Asked = NonNullable<Source["spec"]["webhook"]["idempotency"]>["key"];
+type Asked = NonNullable<SourceWebhook["idempotency"]>["key"];
 type Place = NonNullable<Route["idempotency"]>["key"];
 
 /** The CRD makes sure that exactly one is set. */
