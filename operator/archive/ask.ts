@@ -31,6 +31,7 @@ export async function askArchive<Answer extends object>(
 	const sayNow = everySoOften(say);
 	let trouble = `silent for ${silenceMs / 1_000} s`;
 	try {
+		signal.throwIfAborted();
 		const replies = await nats.requestMany(subject, JSON.stringify(question), {
 			strategy: "stall",
 			maxWait: silenceMs,

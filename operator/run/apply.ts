@@ -8,6 +8,7 @@ import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
 import { ageOf, controllerReference, keyOf } from "../../kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
+import type { FairLimit } from "../archive/fair-limit.ts";
 import { removeJob, startJob } from "../job/apply.ts";
 import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
@@ -21,8 +22,10 @@ import type { RunAction } from "./transition.ts";
 /** What Runs work with, beyond {@link OperatorContext}. */
 export interface RunMeans {
 	nats: NatsConnection;
-	/** The questions to archive, which may flush for a minute before it answers. */
+	/** The questions to archive, which may flush for long before it answers. */
 	asks: BackgroundWork<ManifestAnswer>;
+	/** By account and shard, so that no account keeps archive from the others. */
+	questions: FairLimit;
 	slots: JobSlots;
 }
 
@@ -34,7 +37,7 @@ export async function applyRun(
 	state: RunState,
 	actions: RunAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats, slots } = context;
+	const { asks, client, nats, questions, slots } = context;
 	let { run } = state;
 	let result: Result | undefined;
 	for (const action of actions)
@@ -47,13 +50,15 @@ export async function applyRun(
 				const subject = manifestSubject(shard);
 				const about = subject + JSON.stringify(question);
 				const answer = asks.outcomeOf(keyOf(run), about, (signal, say) =>
-					askArchive<ManifestAnswer>(
-						nats,
-						{ subject, shard },
-						question,
-						"ManifestUnavailable",
-						signal,
-						say,
+					questions.run(`${question.account} ${shard}`, () =>
+						askArchive<ManifestAnswer>(
+							nats,
+							{ subject, shard },
+							question,
+							"ManifestUnavailable",
+							signal,
+							say,
+						),
 					),
 				);
 				// The Run comes back when the answer is there.

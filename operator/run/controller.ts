@@ -9,6 +9,7 @@ import {
 	specChanged,
 } from "../../kube/reconcile/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { FairLimit } from "../archive/fair-limit.ts";
 import { isGone, isOver } from "../job/outcome.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyRun } from "./apply.ts";
@@ -17,13 +18,18 @@ import { warehouseLabel } from "./job.ts";
 import { type JobLimits, JobSlots } from "./job-slots.ts";
 import { readRun, warehouseOfRun } from "./state.ts";
 
+/** Of one account to one shard. Archive makes each manifest by a few requests to the store. */
+const questionsAtOnce = 16;
+
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(
 	context: OperatorContext & { nats: NatsConnection; jobLimits: JobLimits },
 ): ControllerLoop {
 	const { informers, log } = context;
 	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
+	const questions = new FairLimit(questionsAtOnce);
 	const slots = new JobSlots(context.jobLimits, (key) => loop.enqueue(key));
+	const means = { ...context, asks, questions, slots };
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "run",
@@ -33,7 +39,7 @@ export function createRunController(
 				const isAsking = actions.some(({ type }) => type === "askManifest");
 				if (!isAsking) asks.drop(key);
 				if (!isAsking && !state?.job) slots.release(key);
-				return state && applyRun({ ...context, asks, slots }, state, actions);
+				return state && applyRun(means, state, actions);
 			},
 		},
 		// Many Runs begin at once on a full hour.

@@ -37,7 +37,7 @@ test.each([
 	async (_, victim) => {
 		await flow.untilMore(100);
 		const answered = [...flow.sent.acknowledged.keys()];
-		// Killed a moment earlier: an answer that dies with archive is waited for a minute.
+		// Killed a moment earlier: an answer that dies with archive is missed only after seconds.
 		const killing = victim ? local.killAndAwait(victim) : undefined;
 		const run = await quickstart.startRun();
 		await killing;
