@@ -46,7 +46,7 @@ async function listen(deadlines: Partial<Deadlines>): Promise<void> {
 	server = new HttpServer(
 		{
 			routes,
-			committers: [{ add: (event) => pending.push(event) }],
+			shards: [{ add: (event) => pending.push(event), hasRoomFor: () => true }],
 			limits,
 			metrics: new ReceiveMetrics(registry, budget, routes),
 		},

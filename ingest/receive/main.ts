@@ -18,7 +18,6 @@ import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";
 import { Claims } from "./commit/claims.ts";
-import type { Committer } from "./commit/committer.ts";
 import { readShardProgress } from "./commit/shard-progress.ts";
 import { ShardWriter } from "./commit/shard-writer.ts";
 import { HttpServer } from "./http-server.ts";
@@ -64,7 +63,6 @@ export async function main(): Promise<number> {
 	const routes = new RouteTable(readSealKey(settings));
 	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: ShardWriter[] = [];
-	const committers: Committer[] = [];
 
 	const health = await startHealthServer({
 		port: port("HEALTH_PORT", 0),
@@ -74,7 +72,7 @@ export async function main(): Promise<number> {
 		registry,
 	});
 	const limits = new Limits(budget);
-	const receiver: Receiver = { routes, committers, limits, metrics };
+	const receiver: Receiver = { routes, shards, limits, metrics };
 	const server = new HttpServer(receiver);
 	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
@@ -106,7 +104,6 @@ export async function main(): Promise<number> {
 			onFrame: (frame) => metrics.frame(frame),
 		});
 		shards.push(shard);
-		committers.push(shard.committer);
 	}
 	const claims = new Claims({
 		bucket: await IdempotencyBucket.open(connection, keyTimeoutMs),
@@ -127,7 +124,7 @@ export async function main(): Promise<number> {
 	const background = new AbortController();
 	const tick = () => {
 		limits.tick(performance.now());
-		for (const committer of committers) committer.tick();
+		for (const { committer } of shards) committer.tick();
 	};
 	// Read waiting input first: an acknowledgement that came while this process got no CPU is not late.
 	const ticking = setInterval(() => setImmediate(tick), tickMs);
@@ -194,7 +191,7 @@ async function inspectShards(
 		while (
 			!signal.aborted &&
 			performance.now() - inspectedAtMs < inspectOpenMs &&
-			shards.every((shard) => shard.unavailable === undefined)
+			!shards.some((shard) => shard.needsInspection)
 		);
 	}
 }

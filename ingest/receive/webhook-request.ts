@@ -20,9 +20,10 @@ import {
 	replyToChallenge,
 } from "./answer/reply.ts";
 import type { Claim, Claims } from "./commit/claims.ts";
-import type { Committer, PendingEvent } from "./commit/committer.ts";
+import type { PendingEvent } from "./commit/committer.ts";
 import type { OutgoingFrame } from "./commit/frame-builder.ts";
 import type { PublishOutcome } from "./commit/frame-publisher.ts";
+import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
@@ -32,7 +33,7 @@ import { answerBodyChallenge } from "./url/url-challenge.ts";
 export interface Receiver {
 	routes: RouteTable;
 	/** By shard number. */
-	committers: readonly Pick<Committer, "add">[];
+	shards: readonly Pick<ShardWriter, "add" | "hasRoomFor">[];
 	limits: Limits;
 	metrics: ReceiveMetrics;
 	/** Undefined until NATS is reached. */
@@ -97,6 +98,11 @@ export class WebhookRequest implements PendingEvent {
 	}
 
 	#enter(head: AcceptedHead): void {
+		const { account, shard } = head.route;
+		if (this.#receiver.shards[shard]?.hasRoomFor(account) === false) {
+			this.#refuse(refusals.BacklogFull);
+			return;
+		}
 		const admission = Admission.enter(head.route, this.#receiver.limits, this);
 		if (!admission) {
 			this.#refuse(refusals.Overloaded);
@@ -182,7 +188,7 @@ export class WebhookRequest implements PendingEvent {
 			this.#answerChallenge(challenge);
 			return;
 		}
-		const refusal = this.#receiver.committers[head.route.shard]
+		const refusal = this.#receiver.shards[head.route.shard]
 			? judgeText(head.kind, content)
 			: refusals.StorageUnavailable;
 		if (refusal) {
@@ -244,7 +250,7 @@ export class WebhookRequest implements PendingEvent {
 		this.#event = event;
 		this.encoded = [head, ...this.encoded];
 		this.bytes = head.length + bodyBytes;
-		this.#receiver.committers[this.#route!.shard]!.add(this);
+		this.#receiver.shards[this.#route!.shard]!.add(this);
 	}
 
 	get waitingSinceMs(): number {

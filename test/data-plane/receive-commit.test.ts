@@ -167,7 +167,7 @@ test("no acknowledged event is missing after NATS is killed twice under load", a
 
 test("a full stream is 503, and the next stored frame names the refused frame numbers", async () => {
 	const { admin, url, stream, receiver } = await start({ max_bytes: 200_000 });
-	const body = JSON.stringify("x".repeat(30_000));
+	const body = JSON.stringify("x".repeat(120_000));
 	const refusedFrames = () =>
 		metric(receiver, 'tidemill_receive_frames_total{outcome="refused"}');
 	let last: HttpAnswer;

@@ -113,6 +113,12 @@ export const refusals = {
 		"The event could not be stored, or not in time to confirm it. Send it again.",
 		["retry-after", "2"],
 	),
+	BacklogFull: refusal(
+		503,
+		"BacklogFull",
+		"So many events of this account wait for archive that more would leave other accounts no room. Send the event again later.",
+		["retry-after", "10"],
+	),
 	KeyInUse: refusal(
 		503,
 		"KeyInUse",

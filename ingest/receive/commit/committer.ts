@@ -38,6 +38,8 @@ export interface CommitterOptions extends FrameBuilderOptions {
 	now(): number;
 	/** The date and time, milliseconds since the epoch; undefined while this machine's clock may be wrong. */
 	date(): number | undefined;
+	/** These events are in the stream. */
+	onStored?(events: readonly EncodedEvent[]): void;
 	/** For metrics. */
 	onFrame?(frame: FinishedFrame): void;
 }
@@ -179,8 +181,10 @@ export class Committer {
 			this.#builder.reuse(frame.data);
 		const { events, unanswered } = frame;
 		const bytes = frame.data.length;
-		if (outcome === "stored") this.#builder.stored();
-		else this.#builder.voided();
+		if (outcome === "stored") {
+			this.#builder.stored();
+			this.#options.onStored?.(events);
+		} else this.#builder.voided();
 		// The next frame is built before the answers. The NATS client writes it in a microtask, so it goes out after them.
 		this.#build();
 		if (outcome === "stored")

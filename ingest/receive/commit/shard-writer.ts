@@ -6,7 +6,12 @@ import {
 	inspectShardStream,
 	type ShardStream,
 } from "../../wire/stream-inspection.ts";
-import { Committer, type FinishedFrame } from "./committer.ts";
+import { Backlog, type StreamFill } from "./backlog.ts";
+import {
+	Committer,
+	type FinishedFrame,
+	type PendingEvent,
+} from "./committer.ts";
 import { maxClockDifferenceMs, rightTime } from "./event-clock.ts";
 import { FramePublisher } from "./frame-publisher.ts";
 
@@ -27,6 +32,7 @@ export interface ShardWriterOptions {
 /** Writes one shard: lets its committer publish while its stream is safe to write to. */
 export class ShardWriter {
 	readonly committer: Committer;
+	readonly #backlog = new Backlog();
 	readonly #connection: NatsConnection;
 	readonly #shard: number;
 	readonly #log: Logger;
@@ -52,8 +58,23 @@ export class ShardWriter {
 			now: () => performance.now(),
 			date: () => this.#date(),
 			maxFrameBytes: usualFrameBytes,
+			onStored: (events) => this.#backlog.stored(events),
 			onFrame,
 		});
+	}
+
+	add(event: PendingEvent): void {
+		this.committer.add(event);
+	}
+
+	/** Whether the stream has room for more events of the account. */
+	hasRoomFor(account: string): boolean {
+		return this.#backlog.hasRoomFor(account);
+	}
+
+	/** Whether somebody waits for the stream to change. */
+	get needsInspection(): boolean {
+		return this.#unavailable !== undefined || this.#backlog.isRefusing;
 	}
 
 	/** Why this shard can't store events now; undefined when it can. */
@@ -76,6 +97,7 @@ export class ShardWriter {
 		if (generation !== this.#generation) return;
 		this.#isInspecting = false;
 		this.#clock = stream?.clock;
+		if (stream) this.#backlog.inspected(fillOf(stream));
 		this.#set(reason, stream?.name);
 	}
 
@@ -105,6 +127,17 @@ export class ShardWriter {
 		}
 		this.committer.target(reason === undefined ? stream : undefined);
 	}
+}
+
+function fillOf({ name, info }: ShardStream): StreamFill {
+	const { bytes, first_seq, last_seq } = info.state;
+	const { max_bytes } = info.config;
+	return {
+		stream: name,
+		freeBytes: max_bytes > 0 ? max_bytes - bytes : Infinity,
+		firstSequence: first_seq,
+		lastSequence: last_seq,
+	};
 }
 
 /** Why receive must not write to this stream now; undefined when it may. */

@@ -5,12 +5,16 @@ import {
 	type ReceiveFixture,
 	startReceiveFixture,
 } from "../../support/fixtures/data-plane/receiver.ts";
-import { sendJSON, untilKnown } from "../../support/senders/http-client.ts";
+import {
+	type HttpAnswer,
+	sendJSON,
+	untilKnown,
+} from "../../support/senders/http-client.ts";
 
 let fixture: ReceiveFixture;
 
 beforeAll(async () => {
-	fixture = await startReceiveFixture();
+	fixture = await startReceiveFixture({ max_bytes: 32 * 1024 * 1024 });
 });
 
 afterAll(() => fixture.stop());
@@ -57,4 +61,18 @@ test("an account that holds a body on each of 28 Sources leaves another account 
 	const body = JSON.stringify("x".repeat(4_000_000));
 	expect((await sendJSON(victim!, body)).status).toBe(200);
 	for (const socket of held) socket.destroy();
+});
+
+test("an account that fills the stream while archive is away leaves another account room for its events", async () => {
+	const [victim] = await sources("bank", 1);
+	const [attacked] = await sources("mallory", 1);
+	const body = JSON.stringify("x".repeat(1_000_000));
+	let last: HttpAnswer;
+	do last = await sendJSON(attacked!, body);
+	while (last.status === 200);
+	expect(last).toMatchObject({
+		status: 503,
+		json: { error: { code: "BacklogFull" } },
+	});
+	expect((await sendJSON(victim!, body)).status).toBe(200);
 });
