@@ -9,12 +9,12 @@ import {
 import { type Bench, compared, figure } from "../measure/measurement.ts";
 
 const sources = 100;
-const minutesOfDay = 1_440;
+const cutsOfDay = 288;
 const [firstDays, lastDays] = [40, 365];
 
-/** The index that archive holds in memory, after a year of a cut a minute in which each source has events. */
+/** The index that archive holds in memory, after a year of a cut every five minutes in which each source has events. */
 export const bench: Bench = {
-	about: `the ledger's memory and time: a simulated year of ${sources} sources with events in each minute; baseline: after ${firstDays} days`,
+	about: `the ledger's memory and time: a simulated year of ${sources} sources with events in each cut; baseline: after ${firstDays} days`,
 	async run(say) {
 		const index = new LedgerIndex();
 		const before = heldBytes();
@@ -22,15 +22,15 @@ export const bench: Bench = {
 		for (let day = 0; day < lastDays; day++) {
 			const isMeasured = day + 1 === firstDays || day + 1 === lastDays;
 			const startMs = performance.now();
-			for (let minute = 0; minute < minutesOfDay; minute++) {
-				const cut = cutOf(day * minutesOfDay + minute);
-				index.add(cut);
+			for (let cut = 0; cut < cutsOfDay; cut++) {
+				const record = cutOf(day * cutsOfDay + cut);
+				index.add(record);
 				if (!isMeasured) continue;
-				for (const { account, sourceKey } of cut.groups)
+				for (const { account, sourceKey } of record.groups)
 					ledgerOf(index.source(account, sourceKey)!);
 			}
 			if (!isMeasured) continue;
-			const cutUs = ((performance.now() - startMs) * 1000) / minutesOfDay;
+			const cutUs = ((performance.now() - startMs) * 1000) / cutsOfDay;
 			const bytes = heldBytes() - before;
 			measured.push({ bytes, cutUs });
 			say(`day ${day + 1}: ${(bytes / 1024 ** 2).toFixed(1)} MiB`);
@@ -56,15 +56,15 @@ export const bench: Bench = {
 	},
 };
 
-/** The cut of one minute. Its sequences are those of 100 frames a second. */
-function cutOf(minute: number): CutRecord {
-	const time = new Date(Date.UTC(2026, 0, 1) + (minute * dayMs) / minutesOfDay);
+/** One cut. Its sequences are those of 100 frames a second. */
+function cutOf(number: number): CutRecord {
+	const time = new Date(Date.UTC(2026, 0, 1) + (number * dayMs) / cutsOfDay);
 	const mark = { id: "x", time: time.toISOString() };
 	return {
 		version: 1,
 		stream: "tidemill-frames-0-0123456789abcdef",
-		first: minute * 6_000 + 1,
-		last: (minute + 1) * 6_000,
+		first: number * 30_000 + 1,
+		last: (number + 1) * 30_000,
 		firstFrame: mark,
 		lastFrame: mark,
 		repeated: [],

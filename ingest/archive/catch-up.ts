@@ -1,12 +1,13 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { framesSubject } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
 import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
 import { describeLoss } from "./decide/loss.ts";
 import { type Position, resume } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import { PositionLost } from "./read/frame-queue.ts";
-import { readStreamAt } from "./read/shard-stream.ts";
+import { firstHeld, readStreamAt } from "./read/shard-stream.ts";
 import type { CutStore } from "./write/cut-store.ts";
 import type { NatsProgress } from "./write/nats-progress.ts";
 import type { Tombstones } from "./write/tombstones.ts";
@@ -56,10 +57,13 @@ export async function catchUp(
 	const head = ofThis.at(-1) ?? before?.head;
 	const inherited = before?.inherited ?? inheritNumbers(ofOthers);
 	const atHead = await readStreamAt(streams, stream, head?.last);
+	const subject = framesSubject(shard);
+	const next = (head?.last ?? 0) + 1;
+	const heldFrom = await firstHeld(streams, stream, subject, next);
 	const position = resume(
 		stream,
 		head,
-		{ firstSequence, ...atHead },
+		{ firstSequence, heldFrom, ...atHead },
 		objectsDone,
 	);
 	if (position.lost) {

@@ -13,7 +13,11 @@ import {
 import { verifyStream } from "./decide/stream-identity.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
-import { FrameQueue, PositionLost } from "./read/frame-queue.ts";
+import {
+	FrameQueue,
+	PositionLost,
+	SequenceSkipped,
+} from "./read/frame-queue.ts";
 import {
 	type CutLimits,
 	type FrameWait,
@@ -162,7 +166,10 @@ export class ShardSession {
 		const { number: shard, ledger, flushes } = this.#options;
 		// An archiver that still has the frames in memory drops them: it is decided that they are lost.
 		if (isLost(cut)) throw new PositionLost("a cut says that frames are lost");
-		await untilRead(this.#wait, cut.last);
+		await untilRead(this.#wait, cut.last).catch(async (error) => {
+			if (error instanceof SequenceSkipped) await this.#giveUp(cut, error);
+			throw error;
+		});
 		await tombstones.refresh(maxTombstonesAgeMs);
 		const groups = eventsOfCut(cut, this.#wait.queue.take(cut.last));
 		await writer.write(shard, cut, groups);
@@ -176,5 +183,25 @@ export class ShardSession {
 		metrics.countCut(shard, cut);
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
 		await ledger.publish(this.#progress);
+	}
+
+	/**
+	 * If NATS has lost a frame between its cut and the cut's objects, nobody can write these objects any more. Then the cut
+	 * counts as done, so that only the Runs that need them fail.
+	 */
+	async #giveUp(
+		{ stream, first, last }: CutRecord,
+		{ sequence }: SequenceSkipped,
+	): Promise<void> {
+		const { connection, number: shard, log } = this.#options;
+		const { streams } = await jetstreamManager(connection, { checkAPI: false });
+		// Another archiver may have finished the cut and purged its frames.
+		const { first_seq: firstSequence } = (await streams.info(stream)).state;
+		if (sequence > last || firstSequence > sequence) return;
+		log.error(
+			{ shard, stream, first, last, sequence },
+			`ALARM: stream ${stream}: sequence ${sequence} is gone, so the objects of the cut of sequences ${first} to ${last} can't be written. Runs that need them fail with ObjectMissing`,
+		);
+		await this.#progress.setObjectsDone(stream, last);
 	}
 }

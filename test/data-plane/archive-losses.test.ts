@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { createInbox } from "@nats-io/transport-node";
@@ -75,6 +77,22 @@ async function archiveNumbers(archive: ArchiveFixture, ...numbers: number[]) {
 async function alarmOf({ shard }: RunningArchive, code: string) {
 	await eventually(() => expect(shard.alarm?.code).toBe(code));
 	return shard.alarm!.message;
+}
+
+/** Changes a byte of the text in the files of the stream. */
+async function damage(stream: string, text: string): Promise<void> {
+	const { storeDirectory } = servers.nats;
+	for (const name of await readdir(storeDirectory, { recursive: true })) {
+		if (!name.includes(stream) || !name.endsWith(".blk")) continue;
+		const file = join(storeDirectory, name);
+		const bytes = await readFile(file);
+		const at = bytes.indexOf(text);
+		if (at < 0) continue;
+		bytes[at] = bytes[at]! ^ 0xff;
+		await writeFile(file, bytes);
+		return;
+	}
+	throw new Error(`${stream} doesn't hold "${text}"`);
 }
 
 async function cutAt(archive: ArchiveFixture, first: number) {
@@ -164,6 +182,31 @@ test("an unreadable message is given up once it is purged; earlier frames are ar
 	await next.flush();
 	expect(await archive.bodies()).toEqual(["1", "2"]);
 	await isTold(archive, next, 1);
+});
+
+test("a shard goes on without frames that were damaged on NATS's disk, and archives those before and behind them", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	// Three frames fill most of a block of 8 MB, and the fourth gets another one.
+	for (const number of [1, 2, 3, 4]) {
+		const body = `{"n":"frame ${number}${"x".repeat(2_500_000)}"}`;
+		await archive.publish([newEvent(body)], { number });
+	}
+	const { nats } = servers;
+	await nats.kill();
+	await damage(archive.stream, "frame 2");
+	await nats.start();
+	const running = await archive.start();
+	await running.flush();
+	const bodies = await archive.bodies();
+	expect(bodies.map((body) => body.slice(6, 13))).toEqual([
+		"frame 1",
+		"frame 4",
+	]);
+	expect(await cutAt(archive, 2)).toMatchObject({
+		last: 3,
+		losses: [{ kind: "sequences", from: 2, to: 3 }],
+	});
+	await isTold(archive, running, 2);
 });
 
 test("a stream that was restored is given up by deleting it; what went with it is named", async () => {

@@ -38,7 +38,7 @@ test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 	["a purged cut is done", head, [21, 20], 0, { from: 21 }],
 	["a purged cut with frames behind it", head, [21, 30], 20, { from: 21 }],
 ])("%s", (_, cut, [firstSequence, lastSequence], done, expected) => {
-	const state = { firstSequence, lastSequence, lastFrame };
+	const state = { firstSequence, heldFrom: 0, lastSequence, lastFrame };
 	expect(resume("s", cut, state, done)).toEqual(expected);
 });
 
@@ -49,7 +49,12 @@ test.each<[string, CutRecord | undefined, [number, number], number?]>([
 	["StreamBehind", head, [1, 19]],
 	["StreamBehind", head, [0, 0]],
 ])("alarm %s", (code, cut, [firstSequence, lastSequence], done = 0) => {
-	const state = { firstSequence, lastSequence, lastFrame: undefined };
+	const state = {
+		firstSequence,
+		heldFrom: 0,
+		lastSequence,
+		lastFrame: undefined,
+	};
 	expect(() => resume("s", cut, state, done)).toThrow(
 		expect.objectContaining({ name: "Alarm", code }),
 	);
@@ -61,6 +66,7 @@ test.each([-1, 0, 1])(
 		const time = new Date(Date.parse(lastFrame.time) + apartMs).toISOString();
 		const state = {
 			firstSequence: 1,
+			heldFrom: 21,
 			lastSequence: 30,
 			lastFrame: { ...lastFrame, time },
 		};
@@ -75,7 +81,12 @@ test.each<[CutRecord | undefined, number, object]>([
 ])(
 	"exactly the sequences between the newest cut and the stream's beginning are lost",
 	(cut, firstSequence, expected) => {
-		const state = { firstSequence, lastSequence: 30, lastFrame: undefined };
+		const state = {
+			firstSequence,
+			heldFrom: 0,
+			lastSequence: 30,
+			lastFrame: undefined,
+		};
 		expect(resume("s", cut, state, 0)).toEqual(expected);
 	},
 );
@@ -89,9 +100,30 @@ test.each([
 ])(
 	"a stream that was restored from an old backup and grew again, with %s where the newest cut ends, is an alarm",
 	(_, other) => {
-		const state = { firstSequence: 1, lastSequence: 30, lastFrame: other };
+		const state = {
+			firstSequence: 1,
+			heldFrom: 21,
+			lastSequence: 30,
+			lastFrame: other,
+		};
 		expect(() => resume("s", head, state, 20)).toThrow(
 			expect.objectContaining({ code: "CutMismatch" }),
 		);
+	},
+);
+
+test.each<[CutRecord | undefined, number, number, object]>([
+	[undefined, 4, 0, { from: 1, lost: { from: 1, to: 3 } }],
+	[head, 22, 20, { from: 21, lost: { from: 21, to: 21 } }],
+	[head, 31, 20, { from: 21, lost: { from: 21, to: 30 } }],
+	[head, 21, 20, { from: 21 }],
+	// The cut's objects come first.
+	[head, 24, 10, { from: 11, unfinished: head }],
+])(
+	"exactly the sequences behind the newest cut that the stream doesn't hold are lost",
+	(cut, heldFrom, done, expected) => {
+		const firstSequence = cut ? 11 : 1;
+		const state = { firstSequence, heldFrom, lastSequence: 30, lastFrame };
+		expect(resume("s", cut, state, done)).toEqual(expected);
 	},
 );

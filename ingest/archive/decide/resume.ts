@@ -4,7 +4,8 @@ import { type StreamAtCut, verifyStream } from "./stream-identity.ts";
 
 /**
  * Where archiving a stream resumes. `head` is its newest cut. `firstSequence` and `objectsDone` must be read before the cuts
- * are listed and the rest of the state after it, so that another archiver's work in between is no contradiction.
+ * are listed and the rest of the state after it, so that another archiver's work in between is neither a contradiction nor
+ * a loss.
  * Returns the sequence to read from, with `head` as `unfinished` if its objects may not all be in the store; or the
  * sequences behind `head` that are lost, which have no cut in their place yet.
  * Throws {@link Alarm} if the stream can't be the one that was cut, or the cuts aren't the stream's.
@@ -12,7 +13,7 @@ import { type StreamAtCut, verifyStream } from "./stream-identity.ts";
 export function resume(
 	stream: string,
 	head: CutRecord | undefined,
-	{ firstSequence, ...atHead }: StreamState,
+	{ firstSequence, heldFrom, ...atHead }: StreamState,
 	objectsDone: number,
 ): Position {
 	const last = head?.last ?? 0;
@@ -28,7 +29,10 @@ export function resume(
 	if (head) verifyStream(head, atHead);
 	const isDone =
 		!head || firstSequence > head.first || objectsDone >= head.last;
-	return isDone ? { from } : { from: head.first, unfinished: head };
+	if (!isDone) return { from: head.first, unfinished: head };
+	return heldFrom > from
+		? { from, lost: { from, to: heldFrom - 1 } }
+		: { from };
 }
 
 export interface Position {
@@ -37,7 +41,9 @@ export interface Position {
 	lost?: { from: number; to: number };
 }
 
-/** The stream's first sequence, and its frame where `head` ends. */
 export interface StreamState extends StreamAtCut {
+	/** The stream's first sequence. */
 	firstSequence: number;
+	/** The first sequence behind `head` that the stream holds, or would give to its next frame. */
+	heldFrom: number;
 }

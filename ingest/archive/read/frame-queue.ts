@@ -24,6 +24,19 @@ export class PositionLost extends Error {
 	override name = "PositionLost";
 }
 
+/** The stream goes on behind a sequence that didn't arrive: it is purged, or NATS has lost it. */
+export class SequenceSkipped extends PositionLost {
+	override name = "SequenceSkipped";
+	readonly sequence: number;
+
+	constructor(stream: string, sequence: number, next: number) {
+		super(
+			`stream ${stream} continues at sequence ${next} after ${sequence - 1}`,
+		);
+		this.sequence = sequence;
+	}
+}
+
 /** The frames that were read and belong to no cut yet. */
 export interface UncutFrames {
 	frames: number;
@@ -99,9 +112,10 @@ export class FrameQueue {
 		if (this.#failure !== undefined) throw this.#failure;
 	}
 
-	/** Whether reading ended at a message that raises an alarm. */
-	get hasAlarm(): boolean {
-		return this.#failure instanceof Alarm;
+	/** Whether reading ended at a message that raises an alarm, or at one that isn't there. */
+	get hasEnd(): boolean {
+		const failure = this.#failure;
+		return failure instanceof Alarm || failure instanceof SequenceSkipped;
 	}
 
 	peek(): readonly StreamFrame[] {
@@ -172,9 +186,7 @@ export class FrameQueue {
 	#push(message: JsMsg): void {
 		const { streamSequence: sequence, timestampNanos } = message.info;
 		if (sequence !== this.#lastSequence + 1)
-			throw new PositionLost(
-				`stream ${this.#stream} continues at sequence ${sequence} after ${this.#lastSequence}`,
-			);
+			throw new SequenceSkipped(this.#stream, this.#lastSequence + 1, sequence);
 		const bytes = message.data.length;
 		this.#frames.push({
 			sequence,

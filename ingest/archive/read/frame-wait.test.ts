@@ -55,7 +55,7 @@ afterEach(() => {
 function newWait() {
 	const queue = {
 		uncut: { frames: 0, bytes: 0, sinceMs: Number.NaN, lastSequence: 0 },
-		hasAlarm: false,
+		hasEnd: false,
 		failure: undefined as Error | undefined,
 		throwIfFailed() {
 			if (this.failure) throw this.failure;
@@ -113,9 +113,9 @@ test("a flush makes a cut of what is read through its sequence", async () => {
 	expect(await after(0, due)).toBe("done");
 });
 
-test("frames before an alarm become a cut at once; without any, the alarm is thrown", async () => {
+test("frames before an alarm or a gap become a cut at once; without any, it is thrown", async () => {
 	const { wait, flushes, read, queue, wakeSignal } = newWait();
-	queue.hasAlarm = true;
+	queue.hasEnd = true;
 	queue.failure = new Error("alarm");
 	read(1);
 	expect(await after(0, untilCutIsDue(wait, flushes, limits))).toBe("done");
@@ -148,7 +148,12 @@ test("requested frames that don't arrive within two seconds are lost; each frame
 	expect(await after(1_999, due)).toBe("pending");
 	read(1);
 	expect(await after(1_999, due)).toBe("pending");
-	const state = await after(1, due);
+	// First, the frame that was read is cut.
+	expect(await after(1, due)).toBe("done");
+	read(1, { frames: 0, bytes: 0, sinceMs: Number.NaN });
+	const next = untilCutIsDue(wait, flushes, limits);
+	expect(await after(1_999, next)).toBe("pending");
+	const state = await after(1, next);
 	expect(state).toBeInstanceOf(PositionLost);
 	expect(String(state)).toContain("sequence 2 doesn't arrive, but 9 is needed");
 });

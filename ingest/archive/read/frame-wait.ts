@@ -36,13 +36,15 @@ export async function untilCutIsDue(
 	for (;;) {
 		signal.throwIfAborted();
 		const { uncut } = queue;
-		// Frames before the message that stops the shard needn't wait for a person.
-		if (queue.hasAlarm && uncut.frames > 0) return;
+		// What lies behind may never come, and can be lost only once these frames are cut.
+		if (queue.hasEnd && uncut.frames > 0) return;
 		queue.throwIfFailed();
 		const nowMs = performance.now();
 		const dueInMs = cutDueInMs(uncut, limits, flushes.through, nowMs);
 		if (dueInMs === 0) return;
 		const stalledInMs = stall.inMs(uncut.lastSequence, flushes.through, nowMs);
+		if (stalledInMs <= 0 && uncut.frames > 0) return;
+		throwIfStalled(stalledInMs, uncut.lastSequence, flushes.through);
 		await wakeSignal.wait(Math.min(dueInMs, stalledInMs));
 	}
 }
@@ -76,6 +78,7 @@ export async function untilRead(
 		if (lastSequence >= sequence) return;
 		queue.throwIfFailed();
 		const stalledInMs = stall.inMs(lastSequence, sequence, performance.now());
+		throwIfStalled(stalledInMs, lastSequence, sequence);
 		await wakeSignal.wait(stalledInMs);
 	}
 }
@@ -85,7 +88,7 @@ class Stall {
 	#lastSequence = -1;
 	#sinceMs = 0;
 
-	/** In how many milliseconds reading counts as stalled; Infinity if nothing is missing. Throws once it is stalled. */
+	/** In how many milliseconds reading counts as stalled; Infinity if nothing is missing. */
 	inMs(lastSequence: number, wanted: number, nowMs: number): number {
 		if (lastSequence >= wanted) {
 			this.#lastSequence = -1;
@@ -95,11 +98,13 @@ class Stall {
 			this.#lastSequence = lastSequence;
 			this.#sinceMs = nowMs;
 		}
-		const leftMs = this.#sinceMs + stallMs - nowMs;
-		if (leftMs <= 0)
-			throw new PositionLost(
-				`sequence ${lastSequence + 1} doesn't arrive, but ${wanted} is needed`,
-			);
-		return leftMs;
+		return this.#sinceMs + stallMs - nowMs;
 	}
+}
+
+function throwIfStalled(inMs: number, lastSequence: number, wanted: number) {
+	if (inMs <= 0)
+		throw new PositionLost(
+			`sequence ${lastSequence + 1} doesn't arrive, but ${wanted} is needed`,
+		);
 }

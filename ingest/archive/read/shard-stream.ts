@@ -81,6 +81,28 @@ export async function readStreamAt(
 	return { lastSequence, lastFrame: { id: frameId(process, number), time } };
 }
 
+/**
+ * The first sequence from `from` on that the stream holds, or would give to its next frame; `from` if frames there were
+ * purged meanwhile. NATS loses what is damaged on its disk without a word: consumers skip it, and the stream's state may
+ * count it as there (seen with nats-server 2.15.2).
+ */
+export async function firstHeld(
+	streams: StreamAPI,
+	stream: string,
+	subject: string,
+	from: number,
+): Promise<number> {
+	const { last_seq: lastSequence } = (await streams.info(stream)).state;
+	if (lastSequence < from) return from;
+	// JetStream's API takes both fields together; the client's types don't say so.
+	const query = { seq: from, next_by_subj: subject };
+	const next = await streams.getMessage(stream, query);
+	const held = next?.seq ?? lastSequence + 1;
+	if (held === from) return from;
+	const { first_seq: firstSequence } = (await streams.info(stream)).state;
+	return firstSequence > from ? from : held;
+}
+
 async function createStream(
 	connection: NatsConnection,
 	shard: number,

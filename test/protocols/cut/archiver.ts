@@ -118,6 +118,7 @@ export class ArchiverSteps {
 			head,
 			{
 				firstSequence: archiver.firstSequence!,
+				heldFrom: firstHeld(stream, (head?.last ?? 0) + 1),
 				...this.#streamAt(stream, head?.last ?? 0),
 			},
 			archiver.objectsDone ?? objectsDone[stream.name] ?? 0,
@@ -156,6 +157,7 @@ export class ArchiverSteps {
 		if (next < stream.first || archiver.isReaderGone)
 			return [...changes, beginAnew(archiver)];
 		const frame = stream.frames[next - stream.first];
+		if (frame === null && frames.length === 0) return [beginAnew(archiver)];
 		if (frame)
 			changes.push({
 				archiver: { ...archiver, frames: [...frames, frame] },
@@ -297,10 +299,12 @@ export class ArchiverSteps {
 		const stored = frame && this.#storedFrames(sequence, [frame])[0]!;
 		return {
 			lastSequence: stream.first + stream.frames.length - 1,
-			lastFrame: stored && {
-				id: frameId(stored.frame.process, stored.frame.number),
-				time: new Date(stored.timeMs).toISOString(),
-			},
+			lastFrame: stored
+				? {
+						id: frameId(stored.frame.process, stored.frame.number),
+						time: new Date(stored.timeMs).toISOString(),
+					}
+				: undefined,
 		};
 	}
 
@@ -320,6 +324,13 @@ export class ArchiverSteps {
 			};
 		});
 	}
+}
+
+/** As ingest/archive/read/shard-stream.ts finds it. */
+function firstHeld({ first, frames }: ModelStream, from: number): number {
+	let held = from;
+	while (from >= first && frames[held - first] === null) held++;
+	return held;
 }
 
 /** Steps for which NATS is asked about the stream by its name. */

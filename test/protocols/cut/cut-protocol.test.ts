@@ -46,6 +46,7 @@ const purgedTwice: Scenario = {
 	streamFault: "purged",
 	faults: 2,
 };
+const damaged: Scenario = { ...purgedTwice, streamFault: "damaged" };
 /** One process loses two frames. */
 const forgetful: Scenario = {
 	script: [
@@ -100,6 +101,7 @@ test.each<[string, Scenario, number]>([
 		5_000,
 	],
 	["with two archivers and two purged frames", purgedTwice, 10_000],
+	["with two archivers and two damaged frames", damaged, 10_000],
 	["with frames that NATS forgets", forgetful, 2_000],
 ])(
 	"each event gets into exactly one object, or its loss is recorded, or there is an alarm, in every way %s",
@@ -167,6 +169,18 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 			resume: (...state) => {
 				const { lost, ...rest } = resume(...state);
 				return lost ? { ...rest, lost: { ...lost, to: lost.to + 1 } } : rest;
+			},
+		},
+		/isn't gone/,
+	],
+	[
+		"one frame behind a damaged one is given up, too",
+		damaged,
+		{
+			resume: (stream, head, { heldFrom, ...state }, objectsDone) => {
+				const isLost = heldFrom > (head?.last ?? 0) + 1;
+				const more = isLost ? heldFrom + 1 : heldFrom;
+				return resume(stream, head, { ...state, heldFrom: more }, objectsDone);
 			},
 		},
 		/isn't gone/,

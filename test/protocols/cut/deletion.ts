@@ -32,7 +32,7 @@ export function deletionSteps(
 				at: "flush",
 				through: stream.first + stream.frames.length - 1,
 				events: stream.frames
-					.flatMap(([frame]) => [...script[frame]!.events])
+					.flatMap((frame) => [...(frame ? script[frame[0]]!.events : "")])
 					.filter(isOfDeleted)
 					.join(""),
 			});

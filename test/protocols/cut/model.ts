@@ -4,7 +4,13 @@ import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
 import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";
 import type { Search } from "./exhaustive-search.ts";
 import { type Protocol, protocol } from "./protocol.ts";
-import type { ModelArchiver, ModelFrame, ScriptFrame, World } from "./world.ts";
+import type {
+	ModelArchiver,
+	ModelFrame,
+	ModelStream,
+	ScriptFrame,
+	World,
+} from "./world.ts";
 
 /** What happens to the stream, once, at any moment. */
 export type StreamFault =
@@ -13,6 +19,8 @@ export type StreamFault =
 	| "recreated"
 	/** Somebody purges its first frame, archived or not, while no cut is under way: the decision's page says why. */
 	| "purged"
+	/** NATS loses any of its frames, archived or not, under the same condition. */
+	| "damaged"
 	/** NATS loses its last frame, archived or not, where the script says that it may. */
 	| "forgetful";
 
@@ -146,13 +154,19 @@ function publish(world: World, script: ScriptFrame[]) {
 
 function faults(world: World, script: ScriptFrame[], streamFault: StreamFault) {
 	const { stream, copy, archivers } = world;
-	const goneWith = (kept: readonly ModelFrame[]) =>
+	const goneWith = (kept: ModelStream["frames"]) =>
 		eventsOf(
 			stream.frames.filter(
-				([frame]) => !kept.some(([other]) => other === frame),
+				(frame) => !kept.some((other) => other?.[0] === frame?.[0]),
 			),
 			script,
 		);
+	if (streamFault === "damaged")
+		return archivers.some(isAtCut)
+			? []
+			: stream.frames.flatMap((frame, index) =>
+					frame ? [damage(world, frame, index, script)] : [],
+				);
 	if (streamFault === "purged" || streamFault === "forgetful") {
 		const frames = [...stream.frames];
 		const taken = streamFault === "purged" ? frames.shift() : frames.pop();
@@ -203,6 +217,25 @@ function faults(world: World, script: ScriptFrame[], streamFault: StreamFault) {
 		archivers: readersGone(world),
 	};
 	return [{ name: "restore", state }];
+}
+
+/** NATS lost this frame from its disk. Archivers keep what they have read. */
+function damage(
+	world: World,
+	frame: ModelFrame,
+	index: number,
+	script: ScriptFrame[],
+) {
+	const { stream, objects, gone, faultsLeft } = world;
+	const archived = Object.values(objects).join("");
+	const events = [...eventsOf([frame], script)];
+	const state: World = {
+		...world,
+		stream: { ...stream, frames: stream.frames.with(index, null) },
+		gone: gone + events.filter((e) => !archived.includes(e)).join(""),
+		faultsLeft: faultsLeft - 1,
+	};
+	return { name: `lose frame ${index}`, state };
 }
 
 function isAtCut({ at }: ModelArchiver): boolean {
@@ -256,8 +289,10 @@ function withChange(
 }
 
 function eventsOf(
-	frames: readonly ModelFrame[],
+	frames: readonly (ModelFrame | null)[],
 	script: ScriptFrame[],
 ): string {
-	return frames.map(([frame]) => script[frame]!.events).join("");
+	return frames
+		.map((frame) => (frame ? script[frame[0]]!.events : ""))
+		.join("");
 }

@@ -35,7 +35,8 @@ export interface ModelStream {
 	name: string;
 	/** Sequence of the first frame. */
 	first: number;
-	frames: ModelFrame[];
+	/** Null for one that is lost. */
+	frames: (ModelFrame | null)[];
 }
 
 /** Which frame of the script, and when the stream took it. */

@@ -23,6 +23,8 @@ export interface TestNats extends TestServer {
 	url: string;
 	/** Of a role's user: what a role may not do is refused as in production. */
 	urlFor(role: NatsRole): string;
+	/** Where the streams lie as files. */
+	storeDirectory: string;
 }
 
 /** @param edit changes the configuration, to be one that Tidemill must refuse. */
@@ -46,6 +48,7 @@ export async function startNats(
 	return Object.assign(await startServer(program, directory), {
 		url: natsUrl(settings, "admin"),
 		urlFor: (role: NatsRole) => natsUrl(settings, role),
+		storeDirectory: settings.storeDirectory,
 	});
 }
 
