@@ -10,7 +10,7 @@ import { type Bench, compared, figure } from "../measure/measurement.ts";
 
 const sources = 100;
 const cutsOfDay = 288;
-const [firstDays, lastDays] = [40, 365];
+const [firstDays, lastDays] = [180, 365];
 
 /** The index that archive holds in memory, after a year of a cut every five minutes in which each source has events. */
 export const bench: Bench = {

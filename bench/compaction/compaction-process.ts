@@ -26,7 +26,6 @@ const keys = new ObjectKeys("");
 const shard = {
 	number: 0,
 	index: new LedgerIndex(),
-	notReady: undefined,
 	lagSeconds: 0,
 };
 const compactor = new Compactor({

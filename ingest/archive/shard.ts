@@ -67,7 +67,7 @@ export class Shard {
 		return this.#alarm;
 	}
 
-	/** Age of the oldest frame that was read and isn't archived. */
+	/** Age of the oldest frame that was read and isn't archived; 0 while nobody reads, as in an alarm. */
 	get lagSeconds(): number {
 		const oldestMs = this.#session?.oldestTimeMs;
 		return oldestMs === undefined

@@ -7,6 +7,7 @@ import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
+	ArchiveFixture,
 	eventually,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
@@ -201,7 +202,6 @@ test("compaction reads nothing while its shard is behind", async () => {
 	const shard = {
 		number: 0,
 		index: fixture.running.shard.index,
-		notReady: undefined,
 		get lagSeconds() {
 			asked++;
 			return lagSeconds;
@@ -218,6 +218,19 @@ test("compaction reads nothing while its shard is behind", async () => {
 	await eventually(() => expect(asked).toBeGreaterThan(1));
 	expect(reads).toBe(0);
 	lagSeconds = 0;
+	expect((await compacting).outputs).toHaveLength(1);
+});
+
+test("a shard that has stopped doesn't hold up the compaction of the others", async () => {
+	const stopped = await ArchiveFixture.open(servers);
+	await stopped.publishBytes(Buffer.from("no frame"), "x");
+	const { shard } = await stopped.start();
+	await eventually(() => expect(shard.alarm).toBeDefined());
+	const fixture = await CompactionFixture.open(servers, 4);
+	const shards = [shard, fixture.running.shard];
+	const compacting = fixture
+		.compactor({ shards })
+		.compact(fixture.running.shard.number, fixture.due(), fixture.signal);
 	expect((await compacting).outputs).toHaveLength(1);
 });
 

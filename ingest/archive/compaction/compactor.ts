@@ -29,7 +29,7 @@ const maxBackoffMs = 24 * 3_600_000;
 export interface CompactedShard {
 	readonly number: number;
 	readonly index: LedgerIndex;
-	readonly notReady: string | undefined;
+	/** Age of the oldest frame that was read and isn't archived; 0 while nobody reads, as in an alarm. */
 	readonly lagSeconds: number;
 }
 
@@ -168,13 +168,14 @@ export class Compactor {
 		}
 	}
 
-	/** Settles when no shard is behind, since cutting comes first. Throws if the source is deleted. */
+	/**
+	 * Settles when no shard is behind, since cutting comes first. A shard that has stopped needs nothing, and must not stop
+	 * the others' compaction. Throws if the source is deleted.
+	 */
 	async #idle(due: DueDate, signal: AbortSignal): Promise<void> {
 		const { shards, maxLagSeconds, tombstones } = this.#options;
 		const isBehind = () =>
-			shards.some(
-				({ notReady, lagSeconds }) => notReady || lagSeconds > maxLagSeconds,
-			);
+			shards.some(({ lagSeconds }) => lagSeconds > maxLagSeconds);
 		while (isBehind()) await delay(idlePollMs, undefined, { signal });
 		signal.throwIfAborted();
 		await tombstones.refresh(maxTombstonesAgeMs);
