@@ -36,6 +36,10 @@ async function expectAlarm(
 		await registry.getSingleMetricAsString("tidemill_archive_alarm"),
 	).toContain(`tidemill_archive_alarm{shard="${archive.shard}"} 1`);
 	await expect(flush()).rejects.toBe(shard.alarm);
+	if (messages > 0)
+		expect(
+			await registry.getSingleMetricAsString("tidemill_archive_lag_seconds"),
+		).toMatch(/} (?!0$)[\d.]+$/m);
 	expect(await archive.streamState()).toMatchObject({ messages });
 	expect(
 		await archive.ask({

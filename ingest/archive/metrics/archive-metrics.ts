@@ -6,7 +6,6 @@ import type { ShardBacklog } from "./stream-backlog.ts";
 /** What each reading of the metrics asks of a shard. */
 export interface ObservedShard {
 	number: number;
-	lagSeconds: number;
 	index: {
 		/** RFC 3339; undefined before the first cut. */
 		archivedThrough: string | undefined;
@@ -124,14 +123,6 @@ export class ArchiveMetrics {
 				},
 			});
 		observed(
-			"lag_seconds",
-			"Age of the oldest frame that was read and isn't archived.",
-			(gauge) => {
-				for (const { number, lagSeconds } of shards())
-					gauge.set({ shard: number }, lagSeconds);
-			},
-		);
-		observed(
 			"watermark_seconds",
 			"Stream time of the latest archived frame, in seconds since 1970. All frames before it are archived, too.",
 			(gauge) => {
@@ -151,24 +142,38 @@ export class ArchiveMetrics {
 					gauge.set({ shard: number }, sumOf(index.lostFrames.values()));
 			},
 		);
-		const backlogBytes = observed(
-			"backlog_bytes",
-			"Bytes of the frames in the shard's stream, which aren't archived yet.",
-			() => undefined,
+		// One reading of all metrics asks NATS once.
+		let reading: Promise<ShardBacklog[]> | undefined;
+		const ofStream = (
+			name: string,
+			help: string,
+			figure: (backlog: ShardBacklog) => number,
+		) =>
+			observed(name, help, async (gauge) => {
+				reading ??= backlogs()
+					.catch(() => [])
+					.finally(() => {
+						reading = undefined;
+					});
+				const found = await reading;
+				gauge.reset();
+				for (const backlog of found)
+					gauge.set({ shard: backlog.shard }, figure(backlog));
+			});
+		ofStream(
+			"lag_seconds",
+			"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm or stands by. Absent while NATS doesn't answer. Alert if it is above 300, or absent.",
+			({ lagSeconds }) => lagSeconds,
 		);
-		observed(
+		ofStream(
+			"backlog_bytes",
+			"Bytes of the frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
+			({ bytes }) => bytes,
+		);
+		ofStream(
 			"backlog_frames",
 			"Frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
-			async (gauge) => {
-				gauge.reset();
-				backlogBytes.reset();
-				for (const { shard, frames, bytes } of await backlogs().catch(
-					() => [],
-				)) {
-					gauge.set({ shard }, frames);
-					backlogBytes.set({ shard }, bytes);
-				}
-			},
+			({ frames }) => frames,
 		);
 	}
 

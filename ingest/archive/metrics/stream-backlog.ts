@@ -9,6 +9,8 @@ export interface ShardBacklog {
 	shard: number;
 	frames: number;
 	bytes: number;
+	/** Age of the oldest frame by NATS's clock; 0 if there is none. */
+	lagSeconds: number;
 }
 
 /** The current backlogs of the shards that have a stream. Throws NATS's errors. */
@@ -23,8 +25,11 @@ export async function readBacklogs(
 	const backlogs = shards.map(async (shard): Promise<ShardBacklog[]> => {
 		const [stream] = await streams.names(framesSubject(shard)).next();
 		if (stream === undefined) return [];
-		const { messages, bytes } = (await streams.info(stream)).state;
-		return [{ shard, frames: messages, bytes }];
+		const { ts, state } = await streams.info(stream);
+		const { messages, bytes, first_ts } = state;
+		const ageMs = messages > 0 ? Date.parse(ts!) - Date.parse(first_ts) : 0;
+		const lagSeconds = Math.max(0, ageMs / 1000);
+		return [{ shard, frames: messages, bytes, lagSeconds }];
 	});
 	return (await Promise.all(backlogs)).flat();
 }
