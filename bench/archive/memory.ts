@@ -77,7 +77,7 @@ export const bench: Bench = {
 
 /** The state that an archive with a former stream leaves. */
 async function writeClosedDates(s3: TestS3): Promise<void> {
-	const keys = new ObjectKeys("");
+	const keys = new ObjectKeys("tidemill");
 	await writeObjects(s3, keys, dates);
 	const { signal } = new AbortController();
 	const store = new S3ObjectStore(accessStore(s3), signal);

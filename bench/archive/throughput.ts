@@ -130,7 +130,7 @@ async function archive(
 
 /** Total size of the data objects. */
 async function objectBytes({ bucketDirectory }: TestS3): Promise<number> {
-	const directory = join(bucketDirectory, "events");
+	const directory = join(bucketDirectory, "tidemill", "events");
 	let bytes = 0;
 	for (const path of await readdir(directory, { recursive: true }))
 		if (path.endsWith(".parquet"))

@@ -10,7 +10,7 @@ import type { KeySettings } from "./write/idempotency-bucket-creation.ts";
 export interface ArchiveSettings {
 	shards: number[];
 	store: ObjectStoreSettings;
-	/** Folder of all keys in the bucket, without leading and trailing slashes; empty for none. */
+	/** Folder of all keys in the bucket, without leading and trailing slashes. */
 	prefix: string;
 	limits: CutLimits;
 	compaction: {
@@ -33,7 +33,7 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 	return {
 		shards: readShards(settings.text("ARCHIVE_SHARDS", "0")),
 		store: readStoreSettings(settings),
-		prefix: settings.text("S3_PREFIX", "").replace(/^\/+|\/+$/g, ""),
+		prefix: readPrefix(settings.text("S3_PREFIX", "tidemill")),
 		limits: {
 			maxBytes: settings.integer("ARCHIVE_MAX_BYTES", {
 				min: 1,
@@ -86,6 +86,16 @@ export function readArchiveSettings(settings: Settings): ArchiveSettings {
 		}),
 		healthHost: settings.text("HEALTH_HOST", "127.0.0.1"),
 	};
+}
+
+/** Archive and the bucket's lifecycle rule remove what expires there, so a folder keeps them off what others store. */
+function readPrefix(text: string): string {
+	const prefix = text.replace(/^\/+|\/+$/g, "");
+	if (prefix === "")
+		throw new SettingError(
+			`S3_PREFIX is "${text}". It must be a folder of the bucket that Tidemill has to itself, like tidemill.`,
+		);
+	return prefix;
 }
 
 function readShards(text: string): number[] {

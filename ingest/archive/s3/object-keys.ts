@@ -10,7 +10,7 @@ export interface SourceName {
 export class ObjectKeys {
 	readonly #prefix: string;
 
-	/** @param prefix Folder of all keys, without leading and trailing slashes; empty for the whole bucket. */
+	/** @param prefix Folder of all keys, without leading and trailing slashes; empty for a bucket of its own. */
 	constructor(prefix: string) {
 		this.#prefix = prefix && `${prefix}/`;
 	}

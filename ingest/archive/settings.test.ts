@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { Settings } from "../../service/settings.ts";
+import { readArchiveSettings } from "./settings.ts";
+
+function prefixOf(text?: string): string {
+	const bucket = { S3_BUCKET: "b", AWS_REGION: "eu-central-1" };
+	const prefix = text === undefined ? {} : { S3_PREFIX: text };
+	return readArchiveSettings(new Settings({ ...bucket, ...prefix })).prefix;
+}
+
+test("archive keeps its objects in a folder, so that it expires nobody else's in a shared bucket", () => {
+	expect(prefixOf()).toBe("tidemill");
+	expect(prefixOf("")).toBe("tidemill");
+	expect(prefixOf("/events/of shop/")).toBe("events/of shop");
+	for (const none of ["/", "//"])
+		expect(() => prefixOf(none)).toThrow(`S3_PREFIX is "${none}"`);
+});
