@@ -41,6 +41,12 @@ test.each([
 	expect(stdout).toContain("tidemill tokens create <name> --role");
 });
 
+test("an unknown output format is refused with the one that exists", () => {
+	const { status, stderr } = tidemill("sources", "list", "-o", "yaml");
+	expect(status).toBe(2);
+	expect(stderr).toContain('--output is "yaml", but only json is supported');
+});
+
 test("a process explains itself and doesn't start", () => {
 	const { status, stdout } = tidemill("operator", "--help");
 	expect(status).toBe(0);

@@ -11,7 +11,8 @@ export class CommandError extends Error {
 interface Action {
 	/** The arguments, as help shows them. */
 	usage: string;
-	about: string;
+	/** What it does, as lines of help. */
+	about: string[];
 	/** Returns the exit code. */
 	run(args: string[]): Promise<number>;
 }
@@ -26,11 +27,11 @@ export function command(
 	const usage = `Usage:\n${Object.entries(actions)
 		.map(
 			([name, action]) =>
-				`  tidemill ${noun} ${name} ${action.usage}\n      ${action.about}\n`,
+				`  tidemill ${noun} ${name} ${action.usage}\n${action.about.map((line) => `      ${line}\n`).join("")}`,
 		)
 		.join(
 			"",
-		)}All accept --namespace (-n), --context and --kubeconfig, as kubectl does.\n`;
+		)}\n--namespace (-n), --context and --kubeconfig work as in kubectl.\n`;
 	return async ([name, ...args]) => {
 		if ([name, ...args].some((arg) => arg === "--help" || arg === "-h")) {
 			process.stdout.write(usage);

@@ -12,7 +12,10 @@ export const main = command("events", {
 	send: {
 		usage:
 			"<source> (--data <json> | --file <path> | --file -) [--token <token>]",
-		about: "send an event to a source and print its event ID",
+		about: [
+			"Sends an event to a source and prints its event ID. --file - reads standard input.",
+			"--token is the token of a source with authorization.",
+		],
 		run: send,
 	},
 });

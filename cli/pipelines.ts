@@ -15,8 +15,11 @@ import { followRun } from "./run-follower.ts";
 export const main = command("pipelines", {
 	run: {
 		usage: "<pipeline> [--from <date> --to <date> | --full] [--wait]",
-		about:
-			"start a run and print its name; --from and --to limit it to these UTC dates, --full loads all dates, --wait shows its progress until it ends",
+		about: [
+			"Starts a run and prints its name.",
+			"--from and --to limit it to these UTC dates, such as 2026-01-31. --full loads all dates.",
+			"--wait shows the progress until the run ends. The exit code is 1 if the run fails.",
+		],
 		run: start,
 	},
 });

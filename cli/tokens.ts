@@ -37,8 +37,10 @@ const roleBindingKind: ResourceKind<RoleBinding> = {
 export const main = command("tokens", {
 	create: {
 		usage: `<name> --role ${roles.join("|")} [--duration ${defaultDuration} | --long-lived]`,
-		about:
-			"create a token for the REST API: creates a service account of that name and binds the role to it",
+		about: [
+			"Prints a token for the REST API. It belongs to the service account <name>, which gets the role.",
+			"--duration is in hours or days, such as 24h or 90d. A --long-lived token is valid until its Secret is deleted.",
+		],
 		run: create,
 	},
 });

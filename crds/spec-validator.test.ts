@@ -25,7 +25,10 @@ test("every wrong field is named, with what would be right", () => {
 		expect.arrayContaining([
 			{ path: "spec.sourceRef.name", message: "is required" },
 			{ path: "spec.suspended", message: "is not a known field" },
-			{ path: "spec.dateRange.start", message: 'must match format "date"' },
+			{
+				path: "spec.dateRange.start",
+				message: "must be a date such as 2026-01-31",
+			},
 			{
 				path: "spec.table.columns[1]",
 				message: "must be one of EventID, Timestamp, Body, Date",
@@ -38,8 +41,11 @@ test("every wrong field is named, with what would be right", () => {
 
 test("a list that is a set has no member twice", () => {
 	const webhook = { capturedHeaders: ["x-a", "x-a"] };
-	expect(validateSpec("Source", { type: "Webhook", webhook })).toMatchObject([
-		{ path: "spec.webhook.capturedHeaders" },
+	expect(validateSpec("Source", { type: "Webhook", webhook })).toEqual([
+		{
+			path: "spec.webhook.capturedHeaders",
+			message: "has the same item twice, as [0] and [1]",
+		},
 	]);
 });
 

@@ -84,10 +84,26 @@ function fieldError(error: ErrorObject): FieldError {
 				path,
 				message: `must be one of ${error.params.allowedValues.join(", ")}`,
 			};
+		case "format":
+			return { path, message: `must be ${formats[error.params.format]}` };
+		case "uniqueItems": {
+			const { i, j } = error.params;
+			const twins = `[${Math.min(i, j)}] and [${Math.max(i, j)}]`;
+			return { path, message: `has the same item twice, as ${twins}` };
+		}
 		default:
-			return { path, message: error.message ?? "is not valid" };
+			return {
+				path,
+				// ajv writes "must NOT have more than 5 items".
+				message: error.message?.replace("NOT", "not") ?? "is not valid",
+			};
 	}
 }
+
+const formats: Record<string, string> = {
+	date: "a date such as 2026-01-31",
+	"date-time": "a date and time such as 2026-01-31T00:00:00Z",
+};
 
 function shortened(path: string): string {
 	return path.length > maxPathLength

@@ -15,16 +15,19 @@ export class UsageError extends Error {
 	override name = "UsageError";
 }
 
-export const usage = `Usage: tidemill sql [--file FILE | --destination NAME [--namespace NAMESPACE]] [--format table|json|csv] 'QUERY'`;
+export const usage = `Usage: tidemill sql [--file FILE | --destination NAME [--namespace NAMESPACE]] [--format table|json|csv] 'QUERY'
+
+Runs a query on a DuckDB destination, read-only, and prints the result. Without --file it finds the file of a Tidemill that
+runs on this machine (make up).`;
 
 /** Parses the command line of `tidemill sql`. Throws {@link UsageError}. */
 export function parseSqlArguments(args: string[]): SqlArguments {
 	const { values, positionals } = parse(args);
 	const [query, ...more] = positionals;
-	if (!query?.trim()) throw new UsageError(`The query is missing. ${usage}`);
+	if (!query?.trim()) throw new UsageError(`The query is missing.\n${usage}`);
 	if (more.length > 0)
 		throw new UsageError(
-			`There is more than one argument. Put the query in single quotes. ${usage}`,
+			`There is more than one argument. Put the query in single quotes.\n${usage}`,
 		);
 	const format = formats.find((known) => known === values.format);
 	if (!format)
@@ -60,6 +63,6 @@ function parse(args: string[]) {
 			},
 		});
 	} catch (error) {
-		throw new UsageError(`${(error as Error).message} ${usage}`);
+		throw new UsageError(`${(error as Error).message}\n${usage}`);
 	}
 }
