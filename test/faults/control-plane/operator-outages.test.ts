@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
+import { kinds } from "../../../kube/kinds.ts";
 import { steadyLease } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	type EverMade,
@@ -113,6 +114,8 @@ test("an apiserver that is away for longer than the lease: the operator ends and
 	});
 	await says(second, "the lease could not be acquired");
 	await comeBack(made);
+	// Instead of waiting until it has run out.
+	await world.client.delete(kinds.lease, "tidemill-operator", namespace);
 	await world.recorded(namespace, run);
 	expect(second.child.exitCode).toBeNull();
 	await made.wasOnly(run);
