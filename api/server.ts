@@ -46,6 +46,8 @@ export interface ApiOptions {
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
+	/** How long an answer waits until a resource shows what was done to it. Default 5 s. */
+	settleWithinMs?: number;
 	log: Logger;
 	/** Fires when the server begins to stop. Requests that wait for a run are answered then. */
 	stopping: AbortSignal;
@@ -190,11 +192,12 @@ function callerOf(
 	reply: FastifyReply,
 	account: string,
 	token: string,
-	{ clientFor, stopping }: ApiOptions,
+	{ clientFor, stopping, settleWithinMs = 5_000 }: ApiOptions,
 ): Caller {
 	return {
 		client: clientFor(token),
 		account,
+		settleWithinMs,
 		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
 		get signal() {
 			return AbortSignal.any([stopping, closeOf(reply)]);

@@ -38,6 +38,8 @@ export interface Caller {
 	account: string;
 	/** Fires when the client has disconnected or the server begins to stop. */
 	signal: AbortSignal;
+	/** How long to wait until a resource shows what was done to it. */
+	settleWithinMs: number;
 }
 
 /** Options of every write with a caller's client. */

@@ -8,8 +8,6 @@ import { etagOf } from "./etag.ts";
 import { page } from "./page.ts";
 import { resourceView } from "./views.ts";
 
-const maxWaitMs = 5_000;
-
 /** `GET /v1/<collection>`. */
 export function listOf(resource: ApiResource): Handler {
 	return ({ client, account }, { query }) =>
@@ -45,16 +43,19 @@ export function notFound(
 }
 
 /**
- * Waits at most five seconds until the resource is settled, and returns it as last seen, or undefined after a deletion. If
- * the caller may not watch, returns it at once.
+ * Waits a few seconds at most until the resource is settled, and returns it as last seen, or undefined after a deletion. If the
+ * caller may not watch, returns it at once.
  */
 export async function awaitResource(
 	{ kind }: ApiResource,
-	{ client, signal: aborted }: Caller,
+	{ client, signal: aborted, settleWithinMs }: Caller,
 	object: Resource,
 	isSettled: (object: Resource) => boolean,
 ): Promise<Resource | undefined> {
-	const signal = AbortSignal.any([aborted, AbortSignal.timeout(maxWaitMs)]);
+	const signal = AbortSignal.any([
+		aborted,
+		AbortSignal.timeout(settleWithinMs),
+	]);
 	try {
 		return await awaitObject(client, kind, object, isSettled, signal);
 	} catch (error) {

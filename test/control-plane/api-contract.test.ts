@@ -20,7 +20,8 @@ let nobody: ApiClient;
 let misfits: Awaited<ReturnType<typeof answerValidator>>;
 
 beforeAll(async () => {
-	api = await startApi();
+	// No operator gives a Source its URL here.
+	api = await startApi(undefined, { settleWithinMs: 100 });
 	const { account, tokens } = await newAccount();
 	const all = ["tidemill-editor", "tidemill-log-reader"];
 	editor = apiClient(api.url, await tokenOf(account, "everything", ...all));

@@ -16,7 +16,8 @@ let editor: ApiClient;
 let document: OpenApiDocument;
 
 beforeAll(async () => {
-	api = await startApi();
+	// No operator gives a Source its URL here.
+	api = await startApi(undefined, { settleWithinMs: 100 });
 	const { tokens } = await newAccount();
 	editor = apiClient(api.url, tokens.editor);
 	const { body } = await editor("GET", "/v1/openapi.json");
