@@ -2,7 +2,7 @@ import type { UtcDate } from "./utc-date.ts";
 
 /**
  * What operator hands to a Job and gets back. The input is a JSON file from a Secret that the Run or Destination owns,
- * because its manifest URL grants access. The result is the container's termination message.
+ * because its manifest URL grants access. The result is the container's termination message; a load's is in the bucket, too.
  */
 
 /** The paths that operator writes into the Pod template and the Job's process reads. */
@@ -89,7 +89,10 @@ export interface CheckInput {
 	destination: DestinationInput;
 }
 
-/** The termination message: at most 4,096 bytes (Kubernetes' limit), so messages are cut to fit. */
+/** Kubernetes truncates a longer termination message (k8s.io/api core/v1, TerminationMessagePath). */
+export const maxResultBytes = 4096;
+
+/** The termination message: at most {@link maxResultBytes}, so messages are cut to fit. */
 export type JobResult =
 	| {
 			version: 1;

@@ -38,6 +38,12 @@ export interface Manifest {
 	expiresAt: string;
 	/** What operator asked for: load needs to know how much of the table the dates are. */
 	asked: AskedDates;
+	/**
+	 * Where load puts its result, for operator to find if the Pod is gone ({@link ResultRequest}): a presigned PUT of exactly
+	 * `maxResultBytes` of contracts/job.ts, with these headers. A secret. Each renewal has a place of its own. Archive always
+	 * gives one.
+	 */
+	result?: { url: string; headers: Record<string, string> };
 	/** One entry for every date of the range, ascending, even without events. */
 	dates: ManifestDate[];
 }
@@ -81,5 +87,20 @@ export type ManifestAnswer =
 			expiresAt: string;
 			/** PEM certificates of the authorities behind the store's certificate; absent when the public ones are enough. */
 			authorities?: string;
+	  }
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** Operator's request for the result of a Run whose Pods are gone, JSON on {@link file://./nats.ts resultSubject}. */
+export interface ResultRequest {
+	run: string;
+	account: string;
+	sourceKey: string;
+}
+
+export type ResultAnswer =
+	| {
+			ok: true;
+			/** What the Job of the Run's newest manifest left: a JobResult as JSON. Absent if it left nothing. */
+			result?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };

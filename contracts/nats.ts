@@ -21,6 +21,11 @@ export function manifestSubject(shard: number): string {
 	return `tidemill.archive.${shard}.manifest`;
 }
 
+/** Operator asks archive what a Run's Job left (request/reply, {@link file://./manifest.ts ResultRequest}). */
+export function resultSubject(shard: number): string {
+	return `tidemill.archive.${shard}.result`;
+}
+
 /** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */
 export function deletionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.delete`;

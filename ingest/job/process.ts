@@ -18,6 +18,8 @@ export interface JobContext {
 	warehouse: string | undefined;
 	/** How long to wait for a process that holds the DuckDB file. */
 	busyWaitMs: number;
+	/** Has the result stored in another place, too. `store` never throws. */
+	onResult(store: (result: JobResult) => Promise<void>): void;
 }
 
 export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
@@ -35,6 +37,7 @@ export async function runJob<Input>(
 	const settings = new Settings();
 	const log = createLog(role);
 	const signal = stopSignal();
+	const stores: ((result: JobResult) => Promise<void>)[] = [];
 	let result: JobResult;
 	let exitCode: number = jobExitCode.succeeded;
 	try {
@@ -48,6 +51,7 @@ export async function runJob<Input>(
 				max: 3_600_000,
 				fallback: 60_000,
 			}),
+			onResult: (store) => stores.push(store),
 		});
 		log.info(result, `${role} succeeded`);
 	} catch (error) {
@@ -58,6 +62,7 @@ export async function runJob<Input>(
 	}
 	const file = settings.optional(jobEnv.result);
 	if (file) await writeResult(file, result);
+	for (const store of stores) await store(result);
 	return exitCode;
 }
 

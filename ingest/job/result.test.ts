@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { JobResult } from "../../contracts/job.ts";
-import { encodeResult, maxResultBytes } from "./result.ts";
+import { type JobResult, maxResultBytes } from "../../contracts/job.ts";
+import { encodeResult } from "./result.ts";
 
 function failed(message: string): JobResult {
 	return {

@@ -1,8 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { JobResult } from "../../contracts/job.ts";
-
-/** Kubernetes truncates a longer termination message (k8s.io/api core/v1, TerminationMessagePath). */
-export const maxResultBytes = 4096;
+import { type JobResult, maxResultBytes } from "../../contracts/job.ts";
 
 /**
  * A Job's result as the text of its termination message. An error's message is cut, between two characters, so that the

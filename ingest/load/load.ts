@@ -12,6 +12,7 @@ import { LinkReader } from "./fetch/link-reader.ts";
 import { type LoadDay, planDays } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { checkObjects } from "./fetch/object-check.ts";
+import { storeResult } from "./fetch/result-link.ts";
 
 /**
  * Carries out one Run: manifest → objects → checks → destination. Only the last step touches the destination. If a step
@@ -32,6 +33,8 @@ export async function load(
 		}),
 		input.run.uid,
 	);
+	const { result: link } = manifest;
+	if (link) context.onResult((result) => storeResult(link, result, log));
 	const directory = await mkdtemp(join(context.scratch, "load-"));
 	try {
 		const days = planDays(manifest, directory);

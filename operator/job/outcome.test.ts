@@ -180,3 +180,47 @@ test("a Job that never had a Pod says where to look", () => {
 		result: { error: { message: expect.stringContaining("Job's Events") } },
 	});
 });
+
+test.each<[string, Job, Pod[]]>([
+	["no Pod is left", ended("Complete"), []],
+	[
+		"only the Pod of an earlier attempt is left",
+		ended("Complete"),
+		[pod(0, exited(75, JSON.stringify(busy)))],
+	],
+	[
+		"the Pod went before it said anything",
+		ended("Failed"),
+		[pod(0, { phase: "Failed" })],
+	],
+])("if %s, what the Job stored counts", (_, job, pods) => {
+	expect(jobOutcome(job, pods)).toMatchObject({
+		result: { outcome: "Failed" },
+		isPodGone: true,
+	});
+	expect(jobOutcome(job, pods, JSON.stringify(succeeded))).toEqual({
+		finished: true,
+		at,
+		result: succeeded,
+	});
+});
+
+test("a stored failure counts only if the Job has failed: a later attempt may have succeeded", () => {
+	const stored = JSON.stringify(busy);
+	expect(jobOutcome(ended("Failed"), [], stored)).toMatchObject({
+		result: busy,
+	});
+	const complete = jobOutcome(ended("Complete"), [], stored);
+	expect(complete).not.toMatchObject({ result: busy });
+});
+
+test("what a Pod says itself needs no other place", () => {
+	const pods = [pod(0, exited(137, "", "OOMKilled"))];
+	expect(jobOutcome(ended("Failed"), pods)).not.toHaveProperty("isPodGone");
+	const good = [pod(0, exited(0, JSON.stringify(succeeded)))];
+	expect(jobOutcome(ended("Complete"), good)).not.toHaveProperty("isPodGone");
+});
+
+test("a stored text that is no result is none", () => {
+	expect(jobOutcome(ended("Complete"), [], "{}")).toHaveProperty("isPodGone");
+});

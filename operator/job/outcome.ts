@@ -7,14 +7,18 @@ import { containerName } from "./template.ts";
 export type JobOutcome =
 	/** `waitingFor`: why no process runs yet, in Kubernetes' words. */
 	| { finished: false; waitingFor?: string }
-	/** `at`: when the Job ended, RFC 3339. A Job without a result gets a Failed one that says what is known. */
-	| { finished: true; at: string; result: JobResult };
+	/**
+	 * `at`: when the Job ended, RFC 3339. A Job without a result gets a Failed one that says what is known. `isPodGone`: the
+	 * Pod that would know the result is gone, and nothing else was stored.
+	 */
+	| { finished: true; at: string; result: JobResult; isPodGone?: true };
 
 /**
  * How far a Job is, and its result.
- * @param pods All Pods of the Job.
+ * @param pods All Pods of the Job that are left.
+ * @param stored What the Job left elsewhere, as JSON.
  */
-export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
+export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
 	const ended = endOf(job);
 	if (!ended) {
@@ -22,15 +26,29 @@ export function jobOutcome(job: Job, pods: Pod[]): JobOutcome {
 		return { finished: false, ...(waitingFor && { waitingFor }) };
 	}
 	const at = ended.lastTransitionTime ?? rfc3339(0);
-	const results = pods.map(resultOf);
+	const left = readResult(stored);
+	const success = [...pods.map(resultOf), left].find(
+		(result) => result?.outcome === "Succeeded",
+	);
+	const last = (latest && resultOf(latest)) ?? left;
+	const isPodGone =
+		ended.type === "Complete"
+			? pods.every((pod) => terminated(pod)?.exitCode !== 0)
+			: !latest || !terminated(latest);
+	// The failure of an earlier attempt says nothing about a Job that is complete.
+	const said =
+		ended.type === "Failed" && last?.outcome === "Failed"
+			? last.error
+			: undefined;
 	return {
 		finished: true,
 		at,
-		result: results.find((result) => result?.outcome === "Succeeded") ?? {
+		result: success ?? {
 			version: 1,
 			outcome: "Failed",
-			error: errorOf(ended, latest),
+			error: errorOf(ended, latest, said),
 		},
+		...(isPodGone && !left && { isPodGone }),
 	};
 }
 
@@ -55,9 +73,11 @@ type JobCondition = NonNullable<
 	NonNullable<Job["status"]>["conditions"]
 >[number];
 
-function errorOf(ended: JobCondition, latest: Pod | undefined): JobError {
-	const result = latest && resultOf(latest);
-	const said = result?.outcome === "Failed" ? result.error : undefined;
+function errorOf(
+	ended: JobCondition,
+	latest: Pod | undefined,
+	said: JobError | undefined,
+): JobError {
 	// Kubernetes told the process to stop, and its result may only say so.
 	if (ended.reason === "DeadlineExceeded") {
 		const last = said && `Its last attempt said ${said.code}: ${said.message}`;
@@ -95,9 +115,12 @@ function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
 
 /** Undefined if there is no result or it is unreadable. */
 function resultOf(pod: Pod): JobResult | undefined {
-	const message = terminated(pod)?.message;
+	return readResult(terminated(pod)?.message);
+}
+
+function readResult(text: string | undefined): JobResult | undefined {
 	try {
-		const result = JSON.parse(message ?? "") as JobResult | null;
+		const result = JSON.parse(text ?? "") as JobResult | null;
 		if (result?.version !== 1) return undefined;
 		const whole =
 			result.outcome === "Succeeded"

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import { manifestSubject } from "../../contracts/nats.ts";
+import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
+import { manifestSubject, resultSubject } from "../../contracts/nats.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -13,7 +13,7 @@ import { removeJob, startJob } from "../job/apply.ts";
 import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { decideQueued, decideRefused, decideStart } from "./decide.ts";
+import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
 import { inputSecretName } from "./job.ts";
 import type { JobSlots } from "./job-slots.ts";
 import type { RunState } from "./state.ts";
@@ -24,6 +24,8 @@ export interface RunMeans {
 	nats: NatsConnection;
 	/** The questions to archive, which may flush for long before it answers. */
 	asks: BackgroundWork<ManifestAnswer>;
+	/** The questions for results of Jobs. */
+	results: BackgroundWork<ResultAnswer>;
 	/** By account and shard, so that no account keeps archive from the others. */
 	questions: FairLimit;
 	slots: JobSlots;
@@ -37,7 +39,7 @@ export async function applyRun(
 	state: RunState,
 	actions: RunAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats, questions, slots } = context;
+	const { asks, client, nats, questions, results, slots } = context;
 	let { run } = state;
 	let result: Result | undefined;
 	for (const action of actions)
@@ -80,6 +82,24 @@ export async function applyRun(
 					answered,
 					decideStart(answered, target, answer, Date.now()),
 				);
+			}
+			case "askResult": {
+				const { question, shard } = action;
+				const subject = resultSubject(shard);
+				const about = subject + JSON.stringify(question);
+				const stored = results.outcomeOf(keyOf(run), about, (signal) =>
+					askArchive<ResultAnswer>(
+						nats,
+						{ subject, shard },
+						question,
+						"ResultUnavailable",
+						signal,
+					),
+				);
+				if (!stored) break;
+				results.drop(keyOf(run));
+				const answered = { ...state, run, stored };
+				return applyRun(context, answered, decide(answered, Date.now()));
 			}
 			case "startJob": {
 				const refusal = await startJob(client, action.runJob);

@@ -1,5 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
 import type { Run } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
@@ -27,9 +27,10 @@ export function createRunController(
 ): ControllerLoop {
 	const { informers, log } = context;
 	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
+	const results = new BackgroundWork<ResultAnswer>((key) => loop.enqueue(key));
 	const questions = new FairLimit(questionsAtOnce);
 	const slots = new JobSlots(context.jobLimits, (key) => loop.enqueue(key));
-	const means = { ...context, asks, questions, slots };
+	const means = { ...context, asks, questions, results, slots };
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "run",
@@ -38,6 +39,8 @@ export function createRunController(
 				const actions = state ? decide(state, Date.now()) : [];
 				const isAsking = actions.some(({ type }) => type === "askManifest");
 				if (!isAsking) asks.drop(key);
+				if (!actions.some(({ type }) => type === "askResult"))
+					results.drop(key);
 				if (!isAsking && !state?.job) slots.release(key);
 				return state && applyRun(means, state, actions);
 			},

@@ -4,7 +4,10 @@ import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { RunStatus } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
-import { runOf } from "../../test/support/examples/resource-examples.ts";
+import {
+	layout,
+	runOf,
+} from "../../test/support/examples/resource-examples.ts";
 import {
 	jobWith,
 	loaded,
@@ -16,6 +19,7 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
+import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 
@@ -112,7 +116,8 @@ test.each<[string, Job, Pod[], string]>([
 	],
 	["too slow", outOfTime, [], "DeadlineExceeded"],
 ])("a Run whose Pod was %s ends with that error", (_, job, pods, code) => {
-	const actions = decide(stateOf({ run: loading(), job, pods }), now);
+	const stored = { ok: true } as const;
+	const actions = decide(stateOf({ run: loading(), job, pods, stored }), now);
 	const status = statusOf(actions);
 	expect(status).toMatchObject({ phase: "Failed", error: { code } });
 	expect(findCondition(status.conditions, "Failed")?.message).toBe(
@@ -311,4 +316,51 @@ test("a Run's time begins when its Job starts", () => {
 	).toMatchObject({
 		runJob: { job: { spec: { activeDeadlineSeconds: 3600 } } },
 	});
+});
+
+const gone = { run: loading({ layout }), job: jobWith("Complete"), pods: [] };
+const away = {
+	ok: false,
+	error: { code: "X", message: "Archive is away.", retryable: true },
+} as const;
+
+test("a Run whose Job is complete and whose Pod is gone asks archive what it loaded", () => {
+	expect(decide(stateOf(gone), now)).toEqual([
+		{
+			type: "askResult",
+			shard: 0,
+			question: {
+				run: gone.run.metadata.uid,
+				account: gone.run.metadata.namespace,
+				sourceKey: layout.sourceKey,
+			},
+		},
+	]);
+	const stored = { ok: true, result: JSON.stringify(loaded) } as const;
+	const status = statusOf(decide(stateOf({ ...gone, stored }), now));
+	expect(status).toMatchObject({ phase: "Succeeded", rows: 5 });
+});
+
+test("while archive is away, the Run waits for its result, and says so", () => {
+	const actions = decide(stateOf({ ...gone, stored: away }), now);
+	expect(types(actions)).toEqual(["writeStatus", "lookAgain"]);
+	const { conditions } = statusOf(actions);
+	expect(findCondition(conditions, "Complete")?.message).toContain(
+		"Archive is away.",
+	);
+});
+
+test.each<[string, Partial<RunState>, number]>([
+	["there is no result", { stored: { ok: true } }, now],
+	["archive is away for long", { stored: away }, now + 10 * 60_000],
+	[
+		"archive refuses",
+		{ stored: { ok: false, error: { ...away.error, retryable: false } } },
+		now,
+	],
+	["nobody knows the shard", { shard: undefined }, now],
+	["the Run began with an earlier version", { run: loading() }, now],
+])("if %s, the Run ends with what is known", (_, changes, at) => {
+	const actions = decide(stateOf({ ...gone, ...changes }), at);
+	expect(statusOf(actions)).toMatchObject({ phase: "Failed" });
 });

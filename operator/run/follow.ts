@@ -18,9 +18,12 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 	const { run, pods } = state;
 	// The Pods of a Job go when it runs out of time.
 	const attempts = Math.max(pods.length, run.status?.attempts ?? 0);
-	const outcome = jobOutcome(job, pods);
+	const stored = state.stored?.ok ? state.stored.result : undefined;
+	const outcome = jobOutcome(job, pods, stored);
 	if (outcome.finished) {
-		const { result, at } = outcome;
+		const { result, at, isPodGone } = outcome;
+		const question = isPodGone && askForResult(state, at, now);
+		if (question) return question;
 		const code = result.outcome === "Failed" ? result.error.code : undefined;
 		if (code === "ManifestExpired" && hasTime(state, now))
 			return startOver(
@@ -54,6 +57,40 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 				now,
 			);
 }
+
+/**
+ * The Pod went with its node. Archive may have the result. Undefined if there is nobody to ask, or archive has answered, or
+ * has been silent for long.
+ */
+function askForResult(
+	{ run, shard, stored }: RunState,
+	endedAt: string,
+	now: number,
+): RunAction[] | undefined {
+	const { layout } = run.status ?? {};
+	if (!layout || shard === undefined || stored?.ok) return undefined;
+	if (!stored) {
+		const { uid, namespace } = run.metadata;
+		const { sourceKey } = layout;
+		const question = { run: uid!, account: namespace!, sourceKey };
+		return [{ type: "askResult", shard, question }];
+	}
+	const isLost = now - Date.parse(endedAt) > resultPatienceMs;
+	if (!stored.error.retryable || isLost) return undefined;
+	return [
+		...transition.progress(
+			run,
+			"Loading",
+			`The Job has ended and its Pod is gone. Its result is not known yet: ${stored.error.message}`,
+			{},
+			now,
+		),
+		{ type: "lookAgain", afterMs: 10_000 },
+	];
+}
+
+/** Longer than an archive takes to restart. */
+const resultPatienceMs = 10 * 60_000;
 
 function hasTime({ run, references }: RunState, now: number): boolean {
 	const { startTime } = run.status ?? {};

@@ -1,3 +1,4 @@
+import type { ResultAnswer } from "../../contracts/manifest.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
@@ -20,6 +21,8 @@ export interface RunState {
 	job: Job | undefined;
 	/** That Job's Pods. */
 	pods: Pod[];
+	/** What archive said about the Job's result, once it was asked. */
+	stored?: ResultAnswer;
 	rivals: Rival[];
 	/** All of the namespace, except the Run's own Job. */
 	writers: Writer[];

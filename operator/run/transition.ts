@@ -1,4 +1,7 @@
-import type { ManifestRequest } from "../../contracts/manifest.ts";
+import type {
+	ManifestRequest,
+	ResultRequest,
+} from "../../contracts/manifest.ts";
 import type {
 	Pipeline,
 	Run,
@@ -25,6 +28,8 @@ export type RunAction =
 			shard: number;
 			target: Target;
 	  }
+	/** What the Job left in the bucket. The decision is then made again. */
+	| { type: "askResult"; question: ResultRequest; shard: number }
 	| { type: "startJob"; runJob: JobWithInput }
 	/** The Job with its Pods, and its input. */
 	| { type: "removeJob" }

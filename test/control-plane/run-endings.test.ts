@@ -137,6 +137,15 @@ test("an evicted Pod is replaced, without taking a retry", async () => {
 	expect((await scene.statusOfRun("moves")).attempts).toBe(2);
 });
 
+test("a Run whose Pod is gone ends as the result in the bucket says", async () => {
+	const pod = await startRun("survives");
+	scene.stored = { ok: true, result: JSON.stringify(succeeded) };
+	// As a Job sees a Pod that ended before its node went.
+	await scene.setPodStatus(pod, { phase: "Succeeded" });
+	await scene.phaseBecomes("survives", "Succeeded");
+	expect((await scene.statusOfRun("survives")).rows).toBe(329);
+});
+
 test("deleting a Job ends its Run, and the Job does not come back", async () => {
 	await startRun("loses");
 	await vi.waitFor(async () => {

@@ -151,6 +151,7 @@ test("a store that ignores If-None-Match is refused", async () => {
 		get: async () => undefined,
 		list: async function* () {},
 		presign: async () => "",
+		presignPut: async () => ({ url: "", headers: {} }),
 		linkSeconds: async (wanted) => wanted,
 		remove: async () => undefined,
 	};

@@ -158,6 +158,7 @@ test("what an archiver writes that slept through the deletion is swept", async (
 			list: (prefix, after) => store.list(prefix, after),
 			linkSeconds: (wanted) => store.linkSeconds(wanted),
 			presign: (key, seconds) => store.presign(key, seconds),
+			presignPut: (...what) => store.presignPut(...what),
 			remove: (keys) => store.remove(keys),
 		}),
 	});

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { maxResultBytes } from "../../contracts/job.ts";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
 import {
 	addDays,
@@ -125,6 +126,33 @@ test("a Run that turns out to need the whole window gets it once, with the event
 	expect((await ask(archive, part)).manifest).toEqual(manifest);
 });
 
+test("what a Job leaves under its link is told to the operator, and the link takes nothing longer", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const question = questionOf(archive);
+	const { manifest } = await ask(archive, question);
+	const { url, headers } = manifest.result!;
+	const put = (text: string) =>
+		fetch(url, { method: "PUT", headers, body: text.padEnd(maxResultBytes) });
+	expect(await archive.askResult(question)).toEqual({ ok: true });
+	expect((await put(" ".repeat(maxResultBytes + 1))).ok).toBe(false);
+	expect(await archive.askResult(question)).toEqual({ ok: true });
+	expect((await put("failed")).ok).toBe(true);
+	// By the next attempt.
+	expect((await put("loaded")).ok).toBe(true);
+	expect(await archive.askResult(question)).toEqual({
+		ok: true,
+		result: "loaded".padEnd(maxResultBytes),
+	});
+	expect(
+		await archive.askResult({ ...question, account: "other" }),
+	).toMatchObject({ ok: false, error: { code: "ManifestTaken" } });
+	// A Job with a manifest of its own has left nothing yet.
+	const renewed = await ask(archive, { ...question, renew: true });
+	expect(renewed.manifest.result).not.toEqual(manifest.result);
+	expect(await archive.askResult(question)).toEqual({ ok: true });
+});
+
 test("questions for one Run at the same moment get one manifest", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await Promise.all([archive.start(), archive.start()]);
@@ -186,7 +214,7 @@ function linksOf({ dates }: Manifest): string[] {
 	return dates.flatMap(({ objects }) => objects.map(({ url }) => url));
 }
 
-function withoutLinks({ expiresAt: _, ...manifest }: Manifest) {
+function withoutLinks({ expiresAt: _, result: __, ...manifest }: Manifest) {
 	const text = JSON.stringify(manifest);
 	return linksOf(manifest as Manifest).reduce(
 		(rest, link) => rest.replace(link, ""),

@@ -148,6 +148,7 @@ test("a store with lifecycle rules gets one for the events, beside the user's ow
 		putNew: (...what) => store.putNew(...what),
 		get: (key) => store.get(key),
 		presign: (...what) => store.presign(...what),
+		presignPut: (...what) => store.presignPut(...what),
 		remove: (keys) => store.remove(keys),
 		lifecycleRules: async () => rules,
 		abortUploads: async () => 0,

@@ -4,8 +4,10 @@ import {
 	S3Client,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { maxResultBytes } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
+import { newStore } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	eventsOf,
 	type LoadFixture,
@@ -63,14 +65,36 @@ async function stored(
 
 test("a load needs presigned links and nothing else", async () => {
 	const fixture = await loadFixture();
-	const days = await stored(fixture);
+	const store = newStore(s3, new AbortController().signal);
+	onTestFinished(() => store.close());
+	const result = await store.presignPut("runs/r.json", maxResultBytes, 600);
+	const days = { ...(await stored(fixture)), result };
 	const manifestURL = await presigned("runs/a.json", JSON.stringify(days));
-	const { exitCode, log } = await fixture.load(days, {
+	const { exitCode, log, ...left } = await fixture.load(days, {
 		input: { manifestURL },
 		env: { AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "" },
 	});
 	expect(exitCode, log).toBe(0);
 	expect(await fixture.rows("select count(*)::int from orders")).toEqual([[5]]);
+	const kept = await store.get("runs/r.json");
+	expect(JSON.parse(kept ?? "")).toEqual(left.result);
+	expect(log).not.toContain("X-Amz-Signature");
+});
+
+test("a failure is left in the bucket, and one that can't be left there changes nothing else", async () => {
+	const fixture = await loadFixture();
+	const store = newStore(s3, new AbortController().signal);
+	onTestFinished(() => store.close());
+	const result = await store.presignPut("runs/f.json", maxResultBytes, 600);
+	const days = { ...(await stored(fixture, 3600)), result };
+	const failed = await fixture.load(days);
+	expect(failed.exitCode).toBe(65);
+	const kept = await store.get("runs/f.json");
+	expect(JSON.parse(kept ?? "")).toEqual(failed.result);
+	const elsewhere = { ...result, url: result.url.replace("f.json", "g.json") };
+	const refused = await fixture.load({ ...days, result: elsewhere });
+	expect(refused.exitCode).toBe(65);
+	expect(refused.result).toEqual(failed.result);
 });
 
 test.each([

@@ -9,6 +9,7 @@ import {
 	framesSubject,
 	manifestSubject,
 	rates,
+	resultSubject,
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
@@ -104,8 +105,12 @@ test("receive and archive write senders' keys, and receive reads how far objects
 	expect(await done.get("x")).toBeNull();
 });
 
-test("operator asks archive for manifests and deletions, and reads its ledger", async () => {
-	for (const subject of [manifestSubject(0), deletionSubject(0)]) {
+test("operator asks archive for manifests, results and deletions, and reads its ledger", async () => {
+	for (const subject of [
+		manifestSubject(0),
+		deletionSubject(0),
+		resultSubject(0),
+	]) {
 		as.archive.subscribe(subject, {
 			callback: (_error, question) => {
 				question.respond("answer");

@@ -1,8 +1,12 @@
+import { maxResultBytes } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
+
+/** Without the link for the result, which each signing has its own of. */
+export type Unsigned = Omit<Manifest, "result">;
 
 /** A manifest in the bucket. */
 export interface SignedManifest {
@@ -39,7 +43,7 @@ export class ManifestStore {
 	}
 
 	/** Writes a Run's manifest after `former`, or returns the one that another archiver wrote first. */
-	create(manifest: Manifest, former?: SignedManifest): Promise<SignedManifest> {
+	create(manifest: Unsigned, former?: SignedManifest): Promise<SignedManifest> {
 		return this.#write(manifest, (former?.signing ?? 0) + 1);
 	}
 
@@ -61,8 +65,21 @@ export class ManifestStore {
 		return this.#write({ ...manifest, expiresAt, dates }, signing + 1);
 	}
 
-	async #write(manifest: Manifest, signing: number): Promise<SignedManifest> {
-		const key = this.#keys.run(manifest.run, signing);
+	/** What the Job of a manifest has left; undefined if it hasn't. */
+	async result({ manifest, signing }: SignedManifest) {
+		return this.#store.get(this.#keys.runResult(manifest.run, signing));
+	}
+
+	async #write(unsigned: Unsigned, signing: number): Promise<SignedManifest> {
+		const { run, expiresAt } = unsigned;
+		const leftMs = Date.parse(expiresAt) - Date.now();
+		const result = await this.#store.presignPut(
+			this.#keys.runResult(run, signing),
+			maxResultBytes,
+			Math.floor(leftMs / 1000),
+		);
+		const manifest: Manifest = { ...unsigned, result };
+		const key = this.#keys.run(run, signing);
 		const text = JSON.stringify(manifest);
 		const written = await this.#store.putNew(key, text, "application/json");
 		const own = { manifest, key, signing };

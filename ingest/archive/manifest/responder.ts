@@ -1,10 +1,11 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
-	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
+	ResultAnswer,
+	ResultRequest,
 } from "../../../contracts/manifest.ts";
-import { manifestSubject } from "../../../contracts/nats.ts";
+import { manifestSubject, resultSubject } from "../../../contracts/nats.ts";
 import { closedThrough, utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
@@ -12,41 +13,62 @@ import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushAll } from "../request/flush-all.ts";
-import { readManifestRequest } from "../request/request.ts";
+import { readManifestRequest, readResultRequest } from "../request/request.ts";
 import { Responder } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { manifestDates } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
-import { ManifestStore, type SignedManifest } from "./manifest-store.ts";
+import {
+	ManifestStore,
+	type SignedManifest,
+	type Unsigned,
+} from "./manifest-store.ts";
 
 /** A Run gets links that live for at least half of this, or half of what the credentials allow. That covers its retries. */
 const expirySeconds = 24 * 60 * 60;
 const datesAtOnce = 8;
 
-/** Answers operator's requests for manifests of one shard (contracts/manifest.ts). */
+/** Answers operator's requests for manifests of one shard, and for the results of Runs (contracts/manifest.ts). */
 export class ManifestResponder {
 	readonly #options: ManifestResponderOptions;
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
-	readonly #responder: Responder;
+	readonly #responders: Responder[];
 
 	constructor(options: ManifestResponderOptions) {
 		this.#options = options;
 		const { store, keys } = options;
 		this.#objects = new ManifestObjects(store, keys);
 		this.#manifests = new ManifestStore(store, keys, this.#objects);
-		this.#responder = new Responder({
-			connection: options.connection,
-			subject: manifestSubject(options.shard.number),
-			log: options.log,
-			answer: (text, stopping) => this.#respond(text, stopping),
-		});
+		const { connection, shard, log } = options;
+		this.#responders = [
+			new Responder({
+				connection,
+				subject: manifestSubject(shard.number),
+				log,
+				answer: (text, stopping) => this.#respond(text, stopping),
+			}),
+			new Responder({
+				connection,
+				subject: resultSubject(shard.number),
+				log,
+				answer: (text) => this.#resultOf(text),
+			}),
+		];
 	}
 
 	close(): void {
-		this.#responder.close();
+		for (const responder of this.#responders) responder.close();
+	}
+
+	async #resultOf(text: string): Promise<ResultAnswer> {
+		const request = readResultRequest(text);
+		const newest = await this.#manifests.newest(request.run);
+		if (newest) requireOwner(newest, request);
+		const result = newest && (await this.#manifests.result(newest));
+		return { ok: true, ...(result !== undefined && { result }) };
 	}
 
 	async #respond(text: string, stopping: AbortSignal): Promise<ManifestAnswer> {
@@ -93,12 +115,8 @@ export class ManifestResponder {
 				"SourceDeleted",
 				`The events of source ${request.sourceKey} of ${request.account} are deleted`,
 			);
-		const { run, account, sourceKey, expiresAt } = signed.manifest;
-		if (account !== request.account || sourceKey !== request.sourceKey)
-			throw new RequestFailure(
-				"ManifestTaken",
-				`The manifest of Run ${run} belongs to source ${sourceKey} of ${account}`,
-			);
+		requireOwner(signed, request);
+		const { expiresAt } = signed.manifest;
 		const lifeMs = await this.#linkLifeMs();
 		const leftMs = Date.parse(expiresAt) - Date.now();
 		return (existing && request.renew) || leftMs < lifeMs / 2
@@ -121,7 +139,7 @@ export class ManifestResponder {
 			utcDate(Date.parse(snapshotTime)),
 		);
 		const expiresAt = Date.now() + (await this.#linkLifeMs());
-		const manifest: Manifest = {
+		const manifest: Unsigned = {
 			version: 1,
 			run,
 			account,
@@ -161,4 +179,15 @@ export interface ManifestResponderOptions {
 	/** PEM certificates that a Run's Job needs in order to trust the store. */
 	authorities?: string;
 	log: Logger;
+}
+
+function requireOwner(
+	{ manifest: { run, account, sourceKey } }: SignedManifest,
+	request: ResultRequest,
+): void {
+	if (account !== request.account || sourceKey !== request.sourceKey)
+		throw new RequestFailure(
+			"ManifestTaken",
+			`The manifest of Run ${run} belongs to source ${sourceKey} of ${account}`,
+		);
 }

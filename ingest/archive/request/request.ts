@@ -1,5 +1,9 @@
 import type { DeletionRequest } from "../../../contracts/deletion.ts";
-import type { Extent, ManifestRequest } from "../../../contracts/manifest.ts";
+import type {
+	Extent,
+	ManifestRequest,
+	ResultRequest,
+} from "../../../contracts/manifest.ts";
 import { accountForm } from "../../wire/frame.ts";
 import { RequestFailure } from "./errors.ts";
 
@@ -13,7 +17,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 			? { [name]: request.field(name, /^\d{4}-\d\d-\d\d$/) }
 			: {};
 	return {
-		run: request.field("run", /^[0-9A-Za-z-]{1,64}$/),
+		run: runIn(request),
 		...sourceIn(request),
 		extent: request.field("extent", /^(Whole|Rest|Chosen)$/) as Extent,
 		...date("start"),
@@ -22,8 +26,17 @@ export function readManifestRequest(text: string): ManifestRequest {
 	};
 }
 
+export function readResultRequest(text: string): ResultRequest {
+	const request = parse("result", text);
+	return { run: runIn(request), ...sourceIn(request) };
+}
+
 export function readDeletionRequest(text: string): DeletionRequest {
 	return sourceIn(parse("deletion", text));
+}
+
+function runIn(request: Fields): string {
+	return request.field("run", /^[0-9A-Za-z-]{1,64}$/);
 }
 
 function sourceIn(request: Fields) {

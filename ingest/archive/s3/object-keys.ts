@@ -92,6 +92,11 @@ export class ObjectKeys {
 		return `${this.allRuns()}${uid}${signing > 1 ? `-${signing}` : ""}.json`;
 	}
 
+	/** What the Run's Job left; see {@link run}. */
+	runResult(uid: string, signing: number): string {
+		return `${this.allRuns()}${uid}-${signing}-result.json`;
+	}
+
 	days(): string {
 		return `${this.#prefix}days/`;
 	}

@@ -1,4 +1,5 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
+import type { PutLink } from "./put-signer.ts";
 
 export interface ListedObject {
 	key: string;
@@ -7,7 +8,7 @@ export interface ListedObject {
 	modifiedMs: number;
 }
 
-/** One bucket, as archive uses it: an object is written once and never changed. */
+/** One bucket, as archive uses it: it writes an object once and never changes it. */
 export interface ObjectStore {
 	/** Writes an object. Returns "exists" and writes nothing if the key exists. */
 	putNew(
@@ -20,6 +21,12 @@ export interface ObjectStore {
 	list(prefix: string, after?: string): AsyncIterable<ListedObject>;
 	/** A URL with which anybody can GET the object for that long. It is a secret. */
 	presign(key: string, expiresInSeconds: number): Promise<string>;
+	/** A link with which anybody can write or replace the object, with exactly `bytes` bytes, for that long. */
+	presignPut(
+		key: string,
+		bytes: number,
+		expiresInSeconds: number,
+	): Promise<PutLink>;
 	/** How long a link made now works, at most `wanted`: a link expires with the temporary credentials that signed it. */
 	linkSeconds(wanted: number): Promise<number>;
 	/** Deletes any number of objects. A missing object is no error. */

@@ -1,5 +1,9 @@
 // @aws-sdk/client-s3: the S3 maker's own client, with its credential chain, retries and checksums.
-import { type PutObjectCommandInput, S3Client } from "@aws-sdk/client-s3";
+import {
+	type PutObjectCommandInput,
+	S3Client,
+	type S3ClientConfig,
+} from "@aws-sdk/client-s3";
 import { trustAuthorities } from "../../../service/trusted-authorities.ts";
 
 export interface ObjectStoreSettings {
@@ -29,7 +33,10 @@ export interface Encryption {
  * The SDK sends a CRC32 with each write and compares it on each read. AWS_REQUEST_CHECKSUM_CALCULATION and
  * AWS_RESPONSE_CHECKSUM_VALIDATION change that.
  */
-export function newS3Client(settings: ObjectStoreSettings): S3Client {
+export function newS3Client(
+	settings: ObjectStoreSettings,
+	config: S3ClientConfig = {},
+): S3Client {
 	const { region, endpoint, forcePathStyle, authorities } = settings;
 	const { timeoutMs = 30_000 } = settings;
 	if (authorities) trustAuthorities(authorities);
@@ -47,6 +54,7 @@ export function newS3Client(settings: ObjectStoreSettings): S3Client {
 			throwOnRequestTimeout: true,
 			requestTimeout: 4 * timeoutMs,
 		},
+		...config,
 	});
 }
 
@@ -63,5 +71,21 @@ export function encryptionOf({
 		ServerSideEncryption: algorithm,
 		...(kmsKeyId && { SSEKMSKeyId: kmsKeyId }),
 		...(bucketKey !== undefined && { BucketKeyEnabled: bucketKey }),
+	};
+}
+
+/** The same as headers, for who writes with a presigned URL. */
+export function encryptionHeaders({
+	encryption,
+}: ObjectStoreSettings): Record<string, string> {
+	if (!encryption) return {};
+	const { algorithm, kmsKeyId, bucketKey } = encryption;
+	const header = "x-amz-server-side-encryption";
+	return {
+		[header]: algorithm,
+		...(kmsKeyId && { [`${header}-aws-kms-key-id`]: kmsKeyId }),
+		...(bucketKey !== undefined && {
+			[`${header}-bucket-key-enabled`]: String(bucketKey),
+		}),
 	};
 }

@@ -26,6 +26,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "./object-store.ts";
+import { PutSigner } from "./put-signer.ts";
 import {
 	encryptionOf,
 	newS3Client,
@@ -38,6 +39,7 @@ const removedAtOnce = 1_000;
 
 export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	readonly #client: S3Client;
+	readonly #putSigner: PutSigner;
 	readonly #settings: ObjectStoreSettings;
 	readonly #abortSignal: AbortSignal;
 	/** Larger files are sent in parts; see {@link sendWhole}. */
@@ -48,6 +50,8 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		this.#settings = settings;
 		this.#abortSignal = abortSignal;
 		this.#client = newS3Client(settings);
+		const { credentials } = this.#client.config;
+		this.#putSigner = new PutSigner(settings, credentials);
 	}
 
 	/** Finds credentials, or throws which ones are missing. */
@@ -203,6 +207,10 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 			new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
 			{ expiresIn: expiresInSeconds },
 		);
+	}
+
+	presignPut(key: string, bytes: number, expiresInSeconds: number) {
+		return this.#putSigner.sign(key, bytes, expiresInSeconds);
 	}
 
 	async linkSeconds(wanted: number): Promise<number> {

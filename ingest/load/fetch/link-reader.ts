@@ -186,7 +186,7 @@ function noSpace(error: unknown): boolean {
 }
 
 /** fetch says only "fetch failed"; its cause has the reason. Neither may show the link, so a code is better than a message. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown reason";
 	if (error.name === "TimeoutError") return "no answer in time";
 	const cause = error.cause as NodeJS.ErrnoException | undefined;

@@ -46,6 +46,7 @@ export function mortal(
 				},
 				linkSeconds: (wanted) => store.linkSeconds(wanted),
 				presign: (key, seconds) => store.presign(key, seconds),
+				presignPut: (...what) => store.presignPut(...what),
 				remove: (keys) => pass(undefined, () => store.remove(keys)),
 			}),
 			wrapConnection: (connection) =>
