@@ -163,6 +163,19 @@ test.each<[string, string, Parameters<typeof send>[2]?]>([
 		"/v1/sources",
 		{ body: { name: "planted", namespace: victim, type: "Webhook" } },
 	],
+	...[`${victim}/theirs`, `../${victim}/theirs`, ".."].map(
+		(name): [string, string, { body: unknown }] => [
+			"POST",
+			"/v1/pipelines",
+			{
+				body: {
+					name: "planted",
+					sourceRef: { name },
+					destinationRef: { name: "d" },
+				},
+			},
+		],
+	),
 	[
 		"GET",
 		"/v1/sources/theirs",
