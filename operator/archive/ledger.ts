@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { type KV, Kvm } from "@nats-io/kv";
+// @nats-io/kv: the NATS makers' own key-value client.
+import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	DeletedLedger,
@@ -8,6 +8,7 @@ import type {
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
+import { BucketWatch } from "../../service/bucket-watch.ts";
 import type { Logger } from "../../service/log.ts";
 import { onReconnect } from "../../service/nats.ts";
 
@@ -50,23 +51,22 @@ export class LedgerView {
 	}
 
 	/** Follows the bucket until the signal. Never throws. Archive creates the bucket at its first start. */
-	async run(signal: AbortSignal): Promise<void> {
-		let entries: Awaited<ReturnType<KV["watch"]>> | undefined;
-		const stop = () => entries?.stop();
-		signal.addEventListener("abort", stop, { once: true });
+	run(signal: AbortSignal): Promise<void> {
+		const watch = new BucketWatch(
+			() => new Kvm(this.#nats).open(bucket.ledger),
+			{
+				begin: () => {},
+				set: (key, value) => {
+					if (value !== undefined) this.#take(key, JSON.parse(value));
+				},
+				complete: () => {},
+				seenCurrent: () => {},
+			},
+			this.#log,
+		);
 		// NATS may have been rebuilt, with a new bucket.
-		void onReconnect(this.#nats, stop);
-		while (!signal.aborted) {
-			try {
-				const kv = await new Kvm(this.#nats).open(bucket.ledger);
-				entries = await kv.watch();
-				for await (const entry of entries)
-					if (entry.operation === "PUT") this.#take(entry.key, entry.json());
-			} catch (err) {
-				this.#log.debug({ err }, "the ledger can't be read yet");
-			}
-			await sleep(1_000, undefined, { signal }).catch(() => {});
-		}
+		void onReconnect(this.#nats, () => watch.readAgain());
+		return watch.run(signal);
 	}
 
 	#take(
