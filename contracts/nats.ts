@@ -40,8 +40,8 @@ export const serverStateSubject = "$SYS.REQ.SERVER.PING.JSZ";
 export const bucket = {
 	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
 	routes: "tidemill-routes",
-	/** Created and written by operator: source key → account, forever (`create` only). */
-	claims: "tidemill-claims",
+	/** Created and written by operator: source key → the account that owns it, forever (`create` only). */
+	sourceKeys: "tidemill-source-keys",
 	/**
 	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone), and
 	 * `next-stream.<shard>` → the name of a stream that is yet to be created.

@@ -57,7 +57,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			deny: [
 				"$JS.API.STREAM.DELETE.*",
 				...everything(bucket.routes),
-				...everything(bucket.claims),
+				...everything(bucket.sourceKeys),
 				...everything(bucket.requests),
 			],
 		},
@@ -77,7 +77,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"tidemill.archive.*.delete",
 				"tidemill.archive.*.result",
 				...own(bucket.routes),
-				...own(bucket.claims),
+				...own(bucket.sourceKeys),
 				...read(bucket.ledger),
 			],
 		},

@@ -71,7 +71,7 @@ function stateWith(part: Partial<SourceState> = {}): SourceState {
 		secrets: new Map(),
 		sealKey: undefined,
 		published: routeOf(source, keys, { type: "None" }),
-		claimant: "shop",
+		keyOwner: "shop",
 		publishTrouble: undefined,
 		ledger: undefined,
 		shard: undefined,
@@ -111,7 +111,7 @@ test("a Source that lost its keys gets a new url key, and keeps the source key t
 });
 
 const elsewhere: Partial<SourceState> = {
-	claimant: "other",
+	keyOwner: "other",
 	published: undefined,
 };
 
@@ -323,7 +323,7 @@ test.each<[string, Partial<SourceState>]>([
 			}),
 		},
 	],
-	["KeyTaken", { claimant: "other", published: undefined }],
+	["KeyTaken", { keyOwner: "other", published: undefined }],
 	[
 		"KeyTaken",
 		{
@@ -422,7 +422,7 @@ test("only deletionPolicy Delete sets a finalizer, and a deletion is left to its
 });
 
 test("a key whose events were deleted is never served again", () => {
-	const actions = decide(stateWith({ claimant: buried }), now);
+	const actions = decide(stateWith({ keyOwner: buried }), now);
 	expect(readyIn(actions)).toMatchObject({
 		status: "False",
 		reason: "KeyDeleted",

@@ -93,20 +93,20 @@ function judge(
 	state: SourceState,
 	keys: SourceKeys | "invalid",
 ): Judgement | undefined {
-	const { source, published, claimant } = state;
+	const { source, published, keyOwner } = state;
 	const { name, namespace } = source.metadata;
 	if (keys === "invalid")
 		return {
 			reason: "KeysSecretInvalid",
 			message: `Secret "${keysSecretName(name)}" was not issued for this Source, or its keys are damaged. Restore the Secret from a backup, or delete it to get a new URL; the events stay with the Source.`,
 		};
-	if (claimant === buried)
+	if (keyOwner === buried)
 		return {
 			reason: "KeyDeleted",
 			message: `The source key in Secret "${keysSecretName(name)}" was deleted together with its Source's events, and is never used again. Delete the Secret to get a new URL.`,
 		};
 	const rival = published?.account === namespace ? published?.source : name;
-	if ((claimant !== undefined && claimant !== namespace) || rival !== name)
+	if ((keyOwner !== undefined && keyOwner !== namespace) || rival !== name)
 		return {
 			reason: "KeyTaken",
 			message: `The source key in Secret "${keysSecretName(name)}" belongs to ${rival === name ? "another namespace" : `Source "${rival}"`}. Delete the Secret to get a new URL.`,

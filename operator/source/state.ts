@@ -28,7 +28,7 @@ export interface SourceState {
 	/** The receivers' route for the source key. */
 	published: Route | undefined;
 	/** The account that has the source key, or {@link buried}. */
-	claimant: string | undefined;
+	keyOwner: string | undefined;
 	/** Why routes can't be published at the moment. */
 	publishTrouble: string | undefined;
 	ledger: SourceLedger | undefined;
@@ -75,10 +75,10 @@ export async function readSource(
 		secrets,
 		sealKey,
 		published: sourceKey ? routes.published(sourceKey) : undefined,
-		claimant:
+		keyOwner:
 			sourceKey && ledgers.isDeleted(sourceKey)
 				? buried
-				: routes.claimant(sourceKey ?? ""),
+				: routes.keyOwner(sourceKey ?? ""),
 		publishTrouble: routes.trouble,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
 		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,

@@ -66,7 +66,7 @@ test("kubectl delete takes a Source's events along, wherever they are, its URL, 
 	expect(
 		await scene.operator.client.get(kinds.secret, "gone-webhook-url", account),
 	).toBeUndefined();
-	expect(await scene.claimant(sourceKey)).toBe("(deleted)");
+	expect(await scene.keyOwner(sourceKey)).toBe("(deleted)");
 	expect(await scene.objectsOf(kept.sourceKey)).toHaveLength(1);
 	expect(await scene.send(kept.path, "kept")).toBe(200);
 	await vi.waitFor(
@@ -111,8 +111,10 @@ spec: { type: Webhook }`,
 		await scene.says("copied", "KeyDeleted", namespace);
 	}
 	// Also when NATS has forgotten whose key it was.
-	const claims = await new Kvm(scene.operator.connection).open(bucket.claims);
-	await claims.purge(sourceKey);
+	const owners = await new Kvm(scene.operator.connection).open(
+		bucket.sourceKeys,
+	);
+	await owners.purge(sourceKey);
 	await scene.operator.stopOperator();
 	scene.operator.startOperator();
 	await scene.createSource("another-change");

@@ -320,7 +320,7 @@ test("a Source whose Secret is deleted gets another URL, which leads to the same
 	});
 });
 
-test("a key that another account has claimed is not served", async () => {
+test("a key that another account has taken is not served", async () => {
 	await applyYaml(account, sourceYaml("mine"));
 	const mine = await sourceWith("Active", "mine");
 	const secret = (await fixture.client.get(
@@ -340,10 +340,10 @@ test("a key that another account has claimed is not served", async () => {
 	expect(mine.status?.webhookURL).toBeDefined();
 });
 
-test("a claim that was made behind the operator's back counts as well", async () => {
+test("an owner that was written behind the operator's back counts as well", async () => {
 	const sourceKey = randomBytes(16).toString("hex");
-	const claims = await new Kvm(fixture.connection).create(bucket.claims);
-	await claims.create(sourceKey, "elsewhere");
+	const owners = await new Kvm(fixture.connection).create(bucket.sourceKeys);
+	await owners.create(sourceKey, "elsewhere");
 	const labels = `tidemill.dev/use: "true", tidemill.dev/issued-for: copied`;
 	await applyYaml(
 		account,
@@ -355,7 +355,7 @@ stringData: { sourceKey: "${sourceKey}", urlKey: "${sourceKey}", shard: "0" }`,
 	await applyYaml(account, sourceYaml("copied"));
 	await sourceWith("KeyTaken", "copied");
 	expect(await routeOf("copied")).toBeUndefined();
-	expect((await claims.get(sourceKey))?.string()).toBe("elsewhere");
+	expect((await owners.get(sourceKey))?.string()).toBe("elsewhere");
 });
 
 test("what archive says of a Source is in its status", async () => {
@@ -400,7 +400,7 @@ test("a NATS that lost its data gets everything again", async () => {
 	const before = await routesIn(fixture.connection);
 	expect(Object.keys(before.routes)).toContain("orders");
 	const kvm = new Kvm(fixture.connection);
-	for (const name of [bucket.routes, bucket.claims])
+	for (const name of [bucket.routes, bucket.sourceKeys])
 		await (await kvm.open(name)).destroy();
 	await fixture.nats.kill();
 	await fixture.nats.start();

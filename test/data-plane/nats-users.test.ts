@@ -44,7 +44,7 @@ beforeAll(async () => {
 		});
 	}
 	await new Kvm(as.operator).create(bucket.routes);
-	await new Kvm(as.operator).create(bucket.claims);
+	await new Kvm(as.operator).create(bucket.sourceKeys);
 	await new Kvm(as.archive).create(bucket.ledger);
 	await new Kvm(as.archive).create(bucket.objectsDone);
 	const streams = (await jetstreamManager(as.archive)).streams;
@@ -56,11 +56,11 @@ afterAll(async () => {
 	await server.stop();
 });
 
-test("operator writes routes and claims; receive reads routes", async () => {
+test("operator writes routes and source keys; receive reads routes", async () => {
 	const routes = await new Kvm(as.operator).open(bucket.routes);
 	await routes.put("source.x", "a route");
-	const claims = await new Kvm(as.operator).open(bucket.claims);
-	await claims.create("x", "default");
+	const owners = await new Kvm(as.operator).open(bucket.sourceKeys);
+	await owners.create("x", "default");
 
 	const seen = await (await new Kvm(as.receive).open(bucket.routes)).watch();
 	for await (const entry of seen) {
@@ -164,7 +164,7 @@ const forbidden: [string, () => Promise<unknown>][] = [
 	["archive writes a route", () => put("archive", bucket.routes)],
 	["receive writes objects-done", () => put("receive", bucket.objectsDone)],
 	["operator reads senders' keys", () => get("operator", bucket.idempotency)],
-	["archive takes a claim", () => put("archive", bucket.claims)],
+	["archive takes a source key", () => put("archive", bucket.sourceKeys)],
 	["operator writes the ledger", () => put("operator", bucket.ledger)],
 	["api reads routes", () => get("api", bucket.routes)],
 	[
@@ -172,7 +172,7 @@ const forbidden: [string, () => Promise<unknown>][] = [
 		async () => (await jetstreamManager(as.api)).streams.purge(frames),
 	],
 	["archive writes a request", () => put("archive", bucket.requests)],
-	["receive reads claims", () => get("receive", bucket.claims)],
+	["receive reads source keys", () => get("receive", bucket.sourceKeys)],
 	[
 		"operator publishes a frame",
 		() => jetstream(as.operator).publish(framesSubject(0), "forged"),

@@ -20,54 +20,54 @@ const theirs = new Map([[route.sourceKey, "b"]]);
 
 test.each<[string, Parameters<typeof decide>, ReturnType<typeof decide>]>([
 	[
-		"a new route's key is claimed before the route is put",
+		"a new route's key is taken before the route is put",
 		[[route], new Map(), new Map()],
-		{ claim: [route], put: [], remove: [] },
+		{ take: [route], put: [], remove: [] },
 	],
 	[
-		"a claimed route is put",
+		"a route whose key is taken is put",
 		[[route], ours, new Map()],
-		{ claim: [], put: [route], remove: [] },
+		{ take: [], put: [route], remove: [] },
 	],
 	[
 		"an equal route is left alone",
 		[[route], ours, new Map([[key, structuredClone(route)]])],
-		{ claim: [], put: [], remove: [] },
+		{ take: [], put: [], remove: [] },
 	],
 	[
 		"a changed route is replaced",
 		[[route], ours, new Map([[key, { ...route, suspended: true }]])],
-		{ claim: [], put: [route], remove: [] },
+		{ take: [], put: [route], remove: [] },
 	],
 	[
 		"an unreadable entry is replaced",
 		[[route], ours, new Map([[key, undefined]])],
-		{ claim: [], put: [route], remove: [] },
+		{ take: [], put: [route], remove: [] },
 	],
 	[
 		"a route without a Source is removed",
 		[[], ours, new Map([[key, route]])],
-		{ claim: [], put: [], remove: [key] },
+		{ take: [], put: [], remove: [key] },
 	],
 	[
 		"a source key of another account is not published, and its route is removed",
 		[[route], theirs, new Map([[key, route]])],
-		{ claim: [], put: [], remove: [key] },
+		{ take: [], put: [], remove: [key] },
 	],
 	[
 		"the older of two Sources with one source key has it",
 		[[route, { ...route, source: "copy" }], ours, new Map()],
-		{ claim: [], put: [route], remove: [] },
+		{ take: [], put: [route], remove: [] },
 	],
 	[
-		"an older Source of another account does not take the key from its claimant",
+		"an older Source of another account does not take the key from its owner",
 		[[{ ...route, account: "b" }, route], ours, new Map()],
-		{ claim: [], put: [route], remove: [] },
+		{ take: [], put: [route], remove: [] },
 	],
 	[
-		"if two accounts want an unclaimed key, the older Source claims it",
+		"if two accounts want the same free key, the older Source takes it",
 		[[route, { ...route, account: "b" }], new Map(), new Map()],
-		{ claim: [route], put: [], remove: [] },
+		{ take: [route], put: [], remove: [] },
 	],
 ])("%s", (_, input, plan) => {
 	expect(decide(...input)).toEqual(plan);

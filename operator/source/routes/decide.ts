@@ -3,8 +3,8 @@ import { type Route, routeKey } from "../../../contracts/route.ts";
 
 /** What to change so that receivers have exactly the desired routes. */
 export interface RoutePlan {
-	/** Routes whose source key nobody has claimed. They are put after the claim. */
-	claim: Route[];
+	/** Routes whose source key nobody owns. They are put after it is taken. */
+	take: Route[];
 	put: Route[];
 	/** Bucket keys without a desired route. */
 	remove: string[];
@@ -13,25 +13,25 @@ export interface RoutePlan {
 /**
  * Compares what Sources want with what is in NATS.
  * @param desired Oldest Source first: of two Sources with one source key, the older one has it.
- * @param claims Source key → account.
+ * @param owners Source key → account.
  * @param published Bucket key → route; undefined for an unreadable entry.
  */
 export function decide(
 	desired: Route[],
-	claims: ReadonlyMap<string, string>,
+	owners: ReadonlyMap<string, string>,
 	published: ReadonlyMap<string, Route | undefined>,
 ): RoutePlan {
-	const plan: RoutePlan = { claim: [], put: [], remove: [] };
+	const plan: RoutePlan = { take: [], put: [], remove: [] };
 	const seen = new Set<string>();
 	const kept = new Set<string>();
 	for (const route of desired) {
 		if (seen.has(route.sourceKey)) continue;
-		const claimant = claims.get(route.sourceKey);
-		// An older Source of another account does not take the key from its claimant.
-		if (claimant !== undefined && claimant !== route.account) continue;
+		const keyOwner = owners.get(route.sourceKey);
+		// An older Source of another account does not take the key from its owner.
+		if (keyOwner !== undefined && keyOwner !== route.account) continue;
 		seen.add(route.sourceKey);
-		if (claimant === undefined) {
-			plan.claim.push(route);
+		if (keyOwner === undefined) {
+			plan.take.push(route);
 			continue;
 		}
 		const key = routeKey(route.sourceKey);

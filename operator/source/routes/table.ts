@@ -9,25 +9,26 @@ import { isConflict } from "../../../service/nats.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
 
-/** Claims a source key in place of an account after its events were deleted. No namespace has this name. */
+/** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
 export const buried = "(deleted)";
 
 const readTimeoutMs = 30_000;
 
 /**
- * The routes and claims buckets in NATS, and their only writer. Memory has all that was read and written, so lookups work
- * while NATS is away. Each write names the revision that it replaces: NATS refuses one that a frozen former leader sent.
+ * The buckets of routes and of source keys in NATS, and their only writer. Memory has all that was read and written, so
+ * lookups work while NATS is away. Each write names the revision that it replaces: NATS refuses one that a frozen former
+ * leader sent.
  */
 export class RouteTable {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
-	#buckets: { routes: KV; claims: KV } | undefined;
+	#buckets: { routes: KV; owners: KV } | undefined;
 	#stale = true;
 	readonly #entries = new RouteEntries(() => {
 		for (const handler of this.#driftHandlers) handler();
 	});
 	readonly #watch: BucketWatch;
-	#claims = new Map<string, string>();
+	#owners = new Map<string, string>();
 	#trouble: string | undefined;
 	#turn: Promise<unknown> = Promise.resolve();
 	readonly #handlers: ((route: Route) => void)[] = [];
@@ -56,9 +57,9 @@ export class RouteTable {
 		return this.#entries.get(routeKey(sourceKey));
 	}
 
-	/** The account that has this source key for ever, or {@link buried}; undefined if nobody has claimed it. */
-	claimant(sourceKey: string): string | undefined {
-		return this.#claims.get(sourceKey);
+	/** The account that has this source key for ever, or {@link buried}; undefined if nobody has taken it. */
+	keyOwner(sourceKey: string): string | undefined {
+		return this.#owners.get(sourceKey);
 	}
 
 	/** Why the last attempt to publish failed; undefined if it succeeded. */
@@ -66,7 +67,7 @@ export class RouteTable {
 		return this.#trouble;
 	}
 
-	/** Called for every route that was put, claimed or removed, and for every desired route when publishing fails or recovers. */
+	/** Called for every route that was put, taken or removed, and for every desired route when publishing fails or recovers. */
 	onChange(handler: (route: Route) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -105,7 +106,7 @@ export class RouteTable {
 	}
 
 	/**
-	 * Takes a source key and its URL out of use for good: nobody can claim it again. Returns false and does nothing if
+	 * Takes a source key and its URL out of use for good: nobody can take it again. Returns false and does nothing if
 	 * the key belongs to another account. Throws errors of NATS, as {@link publish} does.
 	 */
 	async bury(sourceKey: string, account: string): Promise<boolean> {
@@ -118,32 +119,32 @@ export class RouteTable {
 	}
 
 	async #bury(sourceKey: string, account: string): Promise<boolean> {
-		const { routes, claims } = await this.#open();
-		const claimant = this.claimant(sourceKey);
-		if (claimant !== undefined && claimant !== account && claimant !== buried)
+		const { routes, owners } = await this.#open();
+		const keyOwner = this.keyOwner(sourceKey);
+		if (keyOwner !== undefined && keyOwner !== account && keyOwner !== buried)
 			return false;
-		if (claimant !== buried) await claims.put(sourceKey, buried);
-		this.#claims.set(sourceKey, buried);
+		if (keyOwner !== buried) await owners.put(sourceKey, buried);
+		this.#owners.set(sourceKey, buried);
 		await this.#remove(routes, routeKey(sourceKey));
 		return true;
 	}
 
-	/** One at a time: a route that was planned before its claim was buried must not be put afterwards. */
+	/** One at a time: a route that was planned before its key was buried must not be put afterwards. */
 	#inTurn<T>(act: () => Promise<T>): Promise<T> {
 		const result = this.#turn.then(act);
 		this.#turn = result.catch(() => undefined);
 		return result;
 	}
 
-	/** Returns the routes that were put, claimed or removed. */
+	/** Returns the routes that were put, taken or removed. */
 	async #publish(desiredNow: () => Route[]): Promise<Set<Route>> {
-		const { routes, claims } = await this.#open();
+		const { routes, owners } = await this.#open();
 		const desired = desiredNow();
-		const plan = () => decide(desired, this.#claims, this.#entries.routes());
+		const plan = () => decide(desired, this.#owners, this.#entries.routes());
 
-		const unclaimed = plan().claim;
-		await inBatches(unclaimed, async ({ sourceKey, account }) => {
-			this.#claims.set(sourceKey, await claim(claims, sourceKey, account));
+		const free = plan().take;
+		await inBatches(free, async ({ sourceKey, account }) => {
+			this.#owners.set(sourceKey, await take(owners, sourceKey, account));
 		});
 		const { put, remove } = plan();
 		await inBatches(put, (route) => this.#put(routes, route));
@@ -151,7 +152,7 @@ export class RouteTable {
 		await inBatches(remove, (key) => this.#remove(routes, key));
 		if (!this.#entries.isSynced)
 			await routes.put(syncedKey, new Date().toISOString());
-		return new Set([...unclaimed, ...put, ...removed]);
+		return new Set([...free, ...put, ...removed]);
 	}
 
 	#put(routes: KV, route: Route): Promise<void> {
@@ -181,17 +182,17 @@ export class RouteTable {
 		return new Kvm(this.#nats).create(name, options);
 	}
 
-	async #open(): Promise<{ routes: KV; claims: KV }> {
+	async #open(): Promise<{ routes: KV; owners: KV }> {
 		if (this.#buckets && !this.#stale) return this.#buckets;
 		this.#stale = false;
 		try {
 			const routes = await this.#create(bucket.routes);
-			const claims = await this.#create(bucket.claims);
-			this.#claims = await readAll(claims);
+			const owners = await this.#create(bucket.sourceKeys);
+			this.#owners = await readAll(owners);
 			const reading = this.#entries.nextReading();
 			this.#watch.readAgain();
 			await within(readTimeoutMs, reading);
-			this.#buckets = { routes, claims };
+			this.#buckets = { routes, owners };
 			return this.#buckets;
 		} catch (error) {
 			this.forget();
@@ -214,17 +215,17 @@ async function within(ms: number, done: Promise<void>): Promise<void> {
 	}
 }
 
-/** Claims a source key for an account. Returns the account that has it, which may be an earlier one. */
-async function claim(
-	claims: KV,
+/** Takes a source key for an account. Returns the account that owns it, which may be an earlier one. */
+async function take(
+	owners: KV,
 	sourceKey: string,
 	account: string,
 ): Promise<string> {
 	try {
-		await claims.create(sourceKey, account);
+		await owners.create(sourceKey, account);
 		return account;
 	} catch (error) {
-		const entry = isConflict(error) ? await claims.get(sourceKey) : null;
+		const entry = isConflict(error) ? await owners.get(sourceKey) : null;
 		if (!entry) throw error;
 		return entry.string();
 	}

@@ -65,7 +65,7 @@ test("an operator that is killed after any of its writes leaves the rest of a de
 		scene.operator.startOperator();
 		await scene.gone("gone");
 		expect(await scene.objectsOf(sourceKey)).toEqual([]);
-		expect(await scene.claimant(sourceKey)).toBe("(deleted)");
+		expect(await scene.keyOwner(sourceKey)).toBe("(deleted)");
 		expect(
 			await scene.operator.client.get(
 				kinds.secret,
