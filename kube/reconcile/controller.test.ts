@@ -88,6 +88,39 @@ test("timers and requests get their turn between keys that need no I/O", async (
 	await running;
 });
 
+test("a group is looked up once for all that changes in one turn, and each member is reconciled", async () => {
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	reconcile.mockResolvedValue(undefined);
+	const { loop, stop, running } = started(reconcile);
+	const store = new Store<KubeObject>(() => undefined);
+	const membersOf = vi.fn((group: string) => [
+		{ namespace: group, name: "member" },
+	]);
+	loop.watchGroups(
+		{ synced: Promise.resolve(), onChange: (heard) => store.onChange(heard) },
+		{
+			groupsOf: ({ metadata }) => [metadata.namespace!],
+			membersOf,
+			matters: ({ metadata }) => metadata.name !== "quiet",
+		},
+	);
+	const put = (namespace: string, name: string) =>
+		store.put({ metadata: { namespace, name, uid: namespace + name } });
+	for (let index = 0; index < 100; index++) put("a", String(index));
+	put("b", "1");
+	put("c", "quiet");
+	await vi.waitUntil(() => reconcile.mock.calls.length === 2, wait);
+	expect(membersOf.mock.calls).toEqual([["a"], ["b"]]);
+	expect(reconcile.mock.calls.map(([key]) => key.namespace)).toEqual([
+		"a",
+		"b",
+	]);
+	put("a", "101");
+	await vi.waitUntil(() => reconcile.mock.calls.length === 3, wait);
+	stop.abort();
+	await running;
+});
+
 test("stopping waits for the reconcile under way", async () => {
 	const { promise, resolve } = Promise.withResolvers<undefined>();
 	const reconcile = vi.fn(() => promise);

@@ -20,9 +20,26 @@ export interface Result {
 	requeueAfterMs: number;
 }
 
+/** How objects wake keys by groups, which are named by texts. */
+export interface GroupWatch<T extends KubeObject> {
+	groupsOf(object: T): string[];
+	membersOf(group: string): ObjectKey[];
+	/** Filters changes. `previous` is absent for a new object. */
+	matters?(object: T, previous: T | undefined, deleted: boolean): boolean;
+}
+
 /** The spec changed, not only the status. */
 export function specChanged(object: KubeObject, previous: KubeObject): boolean {
 	return object.metadata.generation !== previous.metadata.generation;
+}
+
+/** The object is new or gone, or its spec changed: for {@link GroupWatch}. */
+export function specMatters(
+	object: KubeObject,
+	previous: KubeObject | undefined,
+	deleted: boolean,
+): boolean {
+	return deleted || !previous || specChanged(object, previous);
 }
 
 /**
@@ -82,6 +99,27 @@ export class ControllerLoop {
 			const states = previous ? [previous, object] : [object];
 			for (const text of new Set(states.flatMap(keysFor).map(textOf)))
 				if (isReason || this.#outdated.has(text)) this.#queue.add(text);
+		});
+	}
+
+	/**
+	 * Changes of these objects enqueue every member of the groups that they belong to. Each group is looked up once for all
+	 * that changes in one turn of the event loop: a list of thousands must not cause thousands of lookups of thousands.
+	 */
+	watchGroups<T extends KubeObject>(
+		informer: Pick<Informer<T>, "synced" | "onChange">,
+		{ groupsOf, membersOf, matters = () => true }: GroupWatch<T>,
+	): void {
+		this.#synced.push(informer.synced);
+		const wake = oncePerTurn((groups) => {
+			for (const group of groups)
+				for (const key of membersOf(group)) this.enqueue(key);
+		});
+		informer.onChange((object, previous, deleted) => {
+			if (!matters(object, previous, deleted)) return;
+			// The former state may belong to other groups than the new one.
+			const states = previous ? [previous, object] : [object];
+			for (const group of states.flatMap(groupsOf)) wake(group);
 		});
 	}
 
@@ -153,6 +191,22 @@ export class ControllerLoop {
 		metrics.reconcileErrors.inc({ controller });
 		return "error";
 	}
+}
+
+/** Acts once on all that is noted in one turn of the event loop. */
+function oncePerTurn(
+	act: (noted: Set<string>) => void,
+): (change: string) => void {
+	let noted = new Set<string>();
+	return (change) => {
+		if (noted.size === 0)
+			setImmediate(() => {
+				const due = noted;
+				noted = new Set();
+				act(due);
+			});
+		noted.add(change);
+	};
 }
 
 function textOf({ namespace, name }: ObjectKey): string {

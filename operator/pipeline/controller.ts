@@ -1,7 +1,7 @@
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
 import {
 	ControllerLoop,
-	specChanged,
+	specMatters,
 } from "../../kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
@@ -26,20 +26,31 @@ export function createPipelineController(
 	);
 	loop.watch(informers.pipelines);
 	// Pipelines into a table of the same name, in warehouses that may be the same.
-	const rivals = (pipeline: Pipeline): ObjectKey[] =>
-		informers.pipelines.withTableOf(pipeline).map(keyOf);
-	loop.watch(informers.pipelines, rivals, specChanged);
-	const ofDestination = ({ metadata }: Destination): ObjectKey[] => {
-		const { namespace, name } = metadata;
-		const users = informers.pipelines.ofDestination(namespace!, name);
-		return [...users.map(keyOf), ...users.flatMap(rivals)];
+	const { tableOf, intoTable } = informers.pipelines;
+	const rivals = (table: string): ObjectKey[] => intoTable(table).map(keyOf);
+	loop.watchGroups<Pipeline>(informers.pipelines, {
+		groupsOf: (pipeline) => [tableOf(pipeline)],
+		membersOf: rivals,
+		matters: specMatters,
+	});
+	const nameOf = ({ metadata }: Destination) =>
+		`${metadata.namespace}/${metadata.name}`;
+	const usersAndRivals = (destination: string): ObjectKey[] => {
+		const [namespace = "", name = ""] = destination.split("/");
+		const users = informers.pipelines.ofDestination(namespace, name);
+		// Each table once: thousands of users may have the same.
+		const tables = new Set(users.map(tableOf));
+		return [...users.map(keyOf), ...[...tables].flatMap(rivals)];
 	};
-	loop.watch(informers.destinations, ofDestination);
-	loop.watch(informers.secrets, ({ metadata }) =>
-		informers.destinations
-			.ofSecret(metadata.namespace!, metadata.name)
-			.flatMap(ofDestination),
-	);
+	loop.watchGroups(informers.destinations, {
+		groupsOf: (destination) => [nameOf(destination)],
+		membersOf: usersAndRivals,
+	});
+	loop.watchGroups(informers.secrets, {
+		groupsOf: ({ metadata: { namespace, name } }) =>
+			informers.destinations.ofSecret(namespace!, name).map(nameOf),
+		membersOf: usersAndRivals,
+	});
 	loop.watch(informers.sources, ({ metadata }) =>
 		informers.pipelines.ofSource(metadata.namespace!, metadata.name).map(keyOf),
 	);

@@ -67,7 +67,7 @@ export function referencesOf(
 				? undefined
 				: informers.secrets.get(namespace, secret),
 		others: informers.pipelines
-			.withTableOf(pipeline)
+			.intoTable(informers.pipelines.tableOf(pipeline))
 			.filter((other) => other !== pipeline && present(other))
 			.map((other) => ({
 				pipeline: other,

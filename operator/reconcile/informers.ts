@@ -88,14 +88,15 @@ function withDestinationLookups(destinations: Informer<Destination>) {
 
 function withPipelineLookups(pipelines: Informer<Pipeline>) {
 	const tableOf = ({ metadata, spec }: Pipeline) =>
-		tableNameOf(metadata.name, spec.table.name).toLowerCase();
-	const intoTable = byName(pipelines, (pipeline) => [tableOf(pipeline)]);
+		`${metadata.namespace}/${tableNameOf(metadata.name, spec.table.name).toLowerCase()}`;
+	const intoTable = pipelines.index((pipeline) => [tableOf(pipeline)]);
 	return Object.assign(pipelines, {
 		ofSource: byName(pipelines, ({ spec }) => [spec.sourceRef.name]),
 		ofDestination: byName(pipelines, ({ spec }) => [spec.destinationRef.name]),
-		/** Those that load into a table of the same name in any warehouse, itself included. Ignores case. */
-		withTableOf: (pipeline: Pipeline) =>
-			intoTable(pipeline.metadata.namespace!, tableOf(pipeline)),
+		/** What Pipelines into a table of the same name in any warehouse have in common: namespace and name. Ignores case. */
+		tableOf,
+		/** The Pipelines of a {@link tableOf}. */
+		intoTable,
 	});
 }
 

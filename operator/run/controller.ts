@@ -1,12 +1,13 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import type { Run } from "../../crds/generated/types.ts";
+import type { Run, Source } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import {
 	ControllerLoop,
 	specChanged,
+	specMatters,
 } from "../../kube/reconcile/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
 import { FairLimit } from "../archive/fair-limit.ts";
@@ -48,31 +49,11 @@ export function createRunController(
 		// Many Runs begin at once on a full hour.
 		{ log, workers: 8 },
 	);
-	const open = ({ metadata }: KubeObject): Run[] =>
-		informers.runs.open(metadata.namespace!);
-	// A Run waits for its references, and for its turn at a warehouse.
-	const waiting = (object: KubeObject): ObjectKey[] => open(object).map(keyOf);
-	const waitingForTurn = (
-		object: KubeObject,
-		isMeant: (warehouse: string | undefined) => boolean,
-	): ObjectKey[] =>
-		open(object)
-			.filter((run) => isMeant(warehouseOfRun(context, run)))
-			.map(keyOf);
+	const open = (namespace: string): Run[] => informers.runs.open(namespace);
 	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
 		const { namespace = "", labels = {} } = metadata;
 		const name = labels[label.run];
 		return name ? [{ namespace, name }] : [];
-	};
-	const waitingForChild = (child: KubeObject): ObjectKey[] => {
-		const meant = child.metadata.labels?.[label.warehouse];
-		return meant === undefined
-			? []
-			: waitingForTurn(
-					child,
-					(warehouse) =>
-						warehouse !== undefined && warehouseLabel(warehouse) === meant,
-				);
 	};
 	// Those of an earlier process hold a slot before any Run gets one.
 	informers.jobs.onChange((job, previous) => {
@@ -81,45 +62,60 @@ export function createRunController(
 	});
 	// Not on a change of its status, or a Run that waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);
-	loop.watch(
-		informers.runs,
-		(run) => {
-			const meant = warehouseOfRun(context, run);
-			return waitingForTurn(
-				run,
-				// A Run that can no longer be resolved may have held any warehouse, so wake them all.
-				(warehouse) => meant === undefined || warehouse === meant,
-			);
-		},
-		(run, before) => hasEnded(run) !== hasEnded(before),
-	);
-	loop.watch(informers.pipelines, waiting, specChanged);
-	// Not on a Source's counts, which change all the time.
-	loop.watch(
-		informers.sources,
-		waiting,
-		(source, before) =>
-			specChanged(source, before) ||
-			source.status?.sourceKey !== before.status?.sourceKey,
-	);
-	loop.watch(informers.destinations, waiting);
-	loop.watch(informers.secrets, (secret) => {
-		const { namespace, name } = secret.metadata;
-		return informers.destinations.ofSecret(namespace!, name).length > 0
-			? waiting(secret)
-			: [];
+	// A Run waits for its references.
+	const waiting = {
+		groupsOf: ({ metadata }: KubeObject) => [metadata.namespace!],
+		membersOf: (namespace: string) => open(namespace).map(keyOf),
+	};
+	loop.watchGroups(informers.pipelines, { ...waiting, matters: specMatters });
+	loop.watchGroups<Source>(informers.sources, {
+		...waiting,
+		// Not on a Source's counts, which change all the time.
+		matters: (source, before, deleted) =>
+			specMatters(source, before, deleted) ||
+			source.status?.sourceKey !== before?.status?.sourceKey,
 	});
+	loop.watchGroups(informers.destinations, waiting);
+	loop.watchGroups(informers.secrets, {
+		...waiting,
+		matters: ({ metadata: { namespace, name } }) =>
+			informers.destinations.ofSecret(namespace!, name).length > 0,
+	});
+	// And for its turn at a warehouse. A Run that can no longer be resolved may have held any warehouse.
+	const labelOf = (run: Run): string => {
+		const warehouse = warehouseOfRun(context, run);
+		return warehouse === undefined ? "" : warehouseLabel(warehouse);
+	};
+	const membersOf = (group: string): ObjectKey[] => {
+		const [namespace = "", meant] = group.split("/");
+		return open(namespace)
+			.filter((run) => !meant || labelOf(run) === meant)
+			.map(keyOf);
+	};
+	// What is new holds a warehouse and frees none.
+	loop.watchGroups(informers.runs, {
+		groupsOf: (run) => [`${run.metadata.namespace}/${labelOf(run)}`],
+		membersOf,
+		matters: (run, before, deleted) =>
+			deleted || (!!before && hasEnded(run) !== hasEnded(before)),
+	});
+	const ofWarehouse = ({ metadata: { namespace, labels } }: KubeObject) => {
+		const meant = labels?.[label.warehouse];
+		return meant === undefined ? [] : [`${namespace}/${meant}`];
+	};
 	loop.watch(informers.jobs, ofChild);
+	loop.watchGroups(informers.jobs, {
+		groupsOf: ofWarehouse,
+		membersOf,
+		matters: (job, before, deleted) =>
+			deleted || (!!before && isOver(job) !== isOver(before)),
+	});
 	loop.watch(informers.pods, ofChild);
-	loop.watch(
-		informers.jobs,
-		waitingForChild,
-		(job, before) => isOver(job) !== isOver(before),
-	);
-	loop.watch(
-		informers.pods,
-		waitingForChild,
-		(pod, before) => isGone(pod) !== isGone(before),
-	);
+	loop.watchGroups(informers.pods, {
+		groupsOf: ofWarehouse,
+		membersOf,
+		matters: (pod, before, deleted) =>
+			deleted || (!!before && isGone(pod) !== isGone(before)),
+	});
 	return loop;
 }

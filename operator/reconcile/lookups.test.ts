@@ -1,0 +1,77 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { expect, test, vi } from "vitest";
+import { createLog } from "../../service/log.ts";
+import { listedClient } from "../../test/support/doubles/listed-client.ts";
+import {
+	destinationOf,
+	pipelineOf,
+	runOf,
+	sourceOf,
+} from "../../test/support/examples/resource-examples.ts";
+import { createPipelineController } from "../pipeline/controller.ts";
+import { createRunController } from "../run/controller.ts";
+import type { OperatorContext } from "./context.ts";
+import { createInformers } from "./informers.ts";
+
+const log = createLog("test");
+log.level = "silent";
+
+/** As many as one account can create in a minute. All Pipelines want one table. */
+function crowd(count: number) {
+	const names = Array.from({ length: count }, (_, index) => `n${index}`);
+	const completionTime = "2026-03-31T12:00:00Z";
+	const ended = { phase: "Succeeded", completionTime };
+	return {
+		runs: names.map((name, index) =>
+			runOf(name, index % 2 ? ended : { phase: "Pending" }),
+		),
+		pipelines: names.map((name) => {
+			const { table, ...spec } = pipelineOf().spec;
+			return pipelineOf(
+				{ ...spec, table: { ...table, name: "orders" } },
+				{ name },
+			);
+		}),
+		sources: [sourceOf()],
+		destinations: [destinationOf()],
+	};
+}
+
+test("the operator's start looks up as many objects as there are, not each for each", async () => {
+	const count = 300;
+	const client = listedClient(crowd(count));
+	const informers = createInformers(client, { namespaces: undefined, log });
+	let lookedUp = 0;
+	const counted = <T extends object, Name extends keyof T>(
+		on: T,
+		name: Name,
+	) => {
+		const lookUp = on[name] as (...args: unknown[]) => unknown[];
+		on[name] = ((...args: unknown[]) => {
+			const found = lookUp(...args);
+			lookedUp += found.length;
+			return found;
+		}) as T[Name];
+	};
+	counted(informers.runs, "open");
+	counted(informers.pipelines, "intoTable");
+	counted(informers.pipelines, "ofDestination");
+	const context = { informers, client, log } as unknown as OperatorContext;
+	createPipelineController(context);
+	createRunController({
+		...context,
+		nats: {} as NatsConnection,
+		jobLimits: { overall: 1, perNamespace: 1 },
+	});
+	const stop = new AbortController();
+	const running = Object.values(informers).map((each) => each.run(stop.signal));
+	await vi.waitUntil(
+		() => Object.values(informers).every(({ hasSynced }) => hasSynced),
+		{ timeout: 60_000 },
+	);
+	await new Promise(setImmediate);
+	stop.abort();
+	await Promise.all(running);
+	expect(lookedUp).toBeGreaterThan(count);
+	expect(lookedUp).toBeLessThan(count * 20);
+});
