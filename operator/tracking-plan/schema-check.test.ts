@@ -26,14 +26,14 @@ function manyReferences(): Record<string, unknown> {
 }
 
 test("a definition that is referred to a thousand times is compiled once", async () => {
-	const check = new SchemaCheck({ timeoutMs: 300_000, maxMegabytes: 256 });
+	const check = new SchemaCheck();
 	expect(await check.faultOf(planWith(manyReferences()))).toBeUndefined();
 });
 
 test("a plan that takes too long is a fault of that plan, and the next one is checked", async () => {
-	const check = new SchemaCheck({ timeoutMs: 1, maxMegabytes: 256 });
+	const check = new SchemaCheck({ cpuMs: 1, maxMegabytes: 256 });
 	expect(await check.faultOf(planWith({}))).toContain(
-		"take more than 0.001 s to compile",
+		"take more than 0.001 s of processor time to compile",
 	);
 	const patient = new SchemaCheck();
 	const faults = await Promise.all([
@@ -44,7 +44,7 @@ test("a plan that takes too long is a fault of that plan, and the next one is ch
 });
 
 test("a plan that takes too much memory is a fault of that plan, and the next one is checked", async () => {
-	const check = new SchemaCheck({ timeoutMs: 60_000, maxMegabytes: 24 });
+	const check = new SchemaCheck({ cpuMs: 60_000, maxMegabytes: 24 });
 	const large = {
 		anyOf: Array.from({ length: 60_000 }, (_, index) => ({
 			properties: { [`p${index}`]: { minLength: index } },
