@@ -69,6 +69,8 @@ export interface ManifestRequest extends AskedDates {
 	run: string;
 	account: string;
 	sourceKey: string;
+	/** How long the Run may still take: its links work so long, and at most a day. Absent for a day. */
+	linkSeconds?: number;
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 }

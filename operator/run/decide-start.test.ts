@@ -65,6 +65,18 @@ test("a Run asks for new links only if it had a Job before", () => {
 	expect(asked(before)).toHaveProperty("question.renew", true);
 });
 
+test("a Run's links work for as long as it may take, and no longer", () => {
+	const asked = (run: Run) => decide(stateOf({ run }), now).at(-1);
+	const minutes = (count: number) => count * 60;
+	// The Pipeline gives it an hour, and ten minutes are for the Job's start and end.
+	expect(asked(owned(runOf("r")))).toMatchObject({
+		question: { linkSeconds: minutes(70) },
+	});
+	expect(asked(runWith({ startTime: "2026-03-31T11:45:00Z" }))).toMatchObject({
+		question: { linkSeconds: minutes(55) },
+	});
+});
+
 test("archive's last refusal stays in the status while archive is asked again", () => {
 	const run = runWith(statusOf(start(away)));
 	expect(types(decide(stateOf({ run }), now))).toEqual(["askManifest"]);

@@ -15,6 +15,7 @@ import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
 import type { Place } from "./job-slots.ts";
+import { linkSecondsOf } from "./link-life.ts";
 import { limitPending } from "./pending.ts";
 import { planDates } from "./plan-dates.ts";
 import type { RunState } from "./state.ts";
@@ -123,6 +124,7 @@ function prepare(state: RunState, now: number): RunAction[] {
 				account: run.metadata.namespace!,
 				sourceKey: target.layout.sourceKey,
 				...plan,
+				linkSeconds: linkSecondsOf(run, pipeline, now),
 				// An earlier Job of this Run found its links expired.
 				...(run.status?.startTime && { renew: true }),
 			},

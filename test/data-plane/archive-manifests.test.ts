@@ -167,6 +167,34 @@ test("questions for one Run at the same moment get one manifest", async () => {
 		expect(manifest).toEqual(answers[0]!.manifest);
 });
 
+test("links work for as long as the Run may take, the manifest's own too", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
+	const lives = async (linkSeconds?: number) => {
+		const asked = linkSeconds === undefined ? {} : { linkSeconds };
+		const question = { ...questionOf(archive), ...asked };
+		const { answer, manifest } = await ask(archive, question);
+		const links = [answer.url, ...linksOf(manifest)];
+		return links.map((link) =>
+			Number(new URL(link).searchParams.get("X-Amz-Expires")),
+		);
+	};
+	for (const [asked, most] of [
+		[600, 600],
+		[undefined, 86_400],
+		[604_800, 86_400],
+	]) {
+		const found = await lives(asked);
+		expect(found).toHaveLength(2);
+		for (const seconds of found) {
+			expect(seconds).toBeLessThanOrEqual(most!);
+			expect(seconds).toBeGreaterThan(most! - 120);
+		}
+	}
+});
+
 test("a manifest whose links no longer work names the same objects by new ones when that is said", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;

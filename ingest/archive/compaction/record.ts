@@ -107,7 +107,7 @@ export function supersededNames(
 }
 
 /**
- * Readers follow a manifest that is older than the compaction, by links that live for a day (manifest/responder.ts).
+ * Readers follow a manifest that is older than the compaction, by links that live for a day at most (manifest/responder.ts).
  * The hour covers the making of the manifest.
  */
 const readersMs = 25 * 3_600_000;

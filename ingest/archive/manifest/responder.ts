@@ -26,8 +26,11 @@ import {
 	type Unsigned,
 } from "./manifest-store.ts";
 
-/** A Run gets links that live for at least half of this, or half of what the credentials allow. That covers its retries. */
-const expirySeconds = 24 * 60 * 60;
+/**
+ * The longest life of links, whatever a Run may still take: compaction keeps what they lead to for an hour more. A Run gets
+ * links that live for at least half of what it needs, or half of what the credentials allow.
+ */
+const maxLinkSeconds = 24 * 60 * 60;
 const datesAtOnce = 8;
 
 /** Answers operator's requests for manifests of one shard, and for the results of Runs (contracts/manifest.ts). */
@@ -117,7 +120,7 @@ export class ManifestResponder {
 			);
 		requireOwner(signed, request);
 		const { expiresAt } = signed.manifest;
-		const lifeMs = await this.#linkLifeMs();
+		const lifeMs = (await this.#linkSeconds(request)) * 1000;
 		const leftMs = Date.parse(expiresAt) - Date.now();
 		return (existing && request.renew) || leftMs < lifeMs / 2
 			? this.#manifests.renew(signed, Date.now() + lifeMs)
@@ -138,7 +141,8 @@ export class ManifestResponder {
 			source?.firstEventDate,
 			utcDate(Date.parse(snapshotTime)),
 		);
-		const expiresAt = Date.now() + (await this.#linkLifeMs());
+		const linkSeconds = await this.#linkSeconds(request);
+		const expiresAt = Date.now() + linkSeconds * 1000;
 		const manifest: Unsigned = {
 			version: 1,
 			run,
@@ -157,15 +161,16 @@ export class ManifestResponder {
 				this.#objects.ofDate(
 					{ account, sourceKey, date },
 					() => source?.objects.get(date),
-					expirySeconds,
+					linkSeconds,
 				),
 			),
 		};
 		return this.#manifests.create(manifest, former);
 	}
 
-	async #linkLifeMs(): Promise<number> {
-		return (await this.#options.store.linkSeconds(expirySeconds)) * 1000;
+	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {
+		const wanted = Math.min(linkSeconds ?? maxLinkSeconds, maxLinkSeconds);
+		return this.#options.store.linkSeconds(wanted);
 	}
 }
 

@@ -7,6 +7,7 @@ const good = {
 	sourceKey: "ffeeddccbbaa99887766554433221100",
 	extent: "Rest",
 	start: "2026-03-01",
+	linkSeconds: 600,
 	renew: true,
 };
 
@@ -22,6 +23,8 @@ test.each([
 	[{ ...good, sourceKey: "" }, "sourceKey"],
 	[{ ...good, start: "yesterday" }, 'start is "yesterday"'],
 	[{ ...good, end: 5 }, "end is 5"],
+	[{ ...good, linkSeconds: 0 }, "linkSeconds is 0"],
+	[{ ...good, linkSeconds: "600" }, 'linkSeconds is "600"'],
 	[{ ...good, extent: undefined }, "extent is undefined"],
 	[{ ...good, extent: "All" }, 'extent is "All"'],
 ])("%j is refused", (request, reason) => {

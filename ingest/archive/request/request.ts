@@ -22,6 +22,9 @@ export function readManifestRequest(text: string): ManifestRequest {
 		extent: request.field("extent", /^(Whole|Rest|Chosen)$/) as Extent,
 		...date("start"),
 		...date("end"),
+		...(request.has("linkSeconds") && {
+			linkSeconds: request.seconds("linkSeconds"),
+		}),
 		...(request.isTrue("renew") && { renew: true }),
 	};
 }
@@ -50,6 +53,8 @@ interface Fields {
 	has(name: string): boolean;
 	isTrue(name: string): boolean;
 	field(name: string, form: RegExp): string;
+	/** A positive whole number. */
+	seconds(name: string): number;
 }
 
 function parse(noun: string, text: string): Fields {
@@ -63,16 +68,23 @@ function parse(noun: string, text: string): Fields {
 			{ cause: error },
 		);
 	}
+	const invalid = (name: string) =>
+		new RequestFailure(
+			"QuestionInvalid",
+			`The ${noun} request's ${name} is ${JSON.stringify(request?.[name])}`,
+		);
 	return {
 		has: (name) => request?.[name] !== undefined,
 		isTrue: (name) => request?.[name] === true,
 		field: (name, form) => {
 			const value = request?.[name];
-			if (typeof value !== "string" || !form.test(value))
-				throw new RequestFailure(
-					"QuestionInvalid",
-					`The ${noun} request's ${name} is ${JSON.stringify(value)}`,
-				);
+			if (typeof value !== "string" || !form.test(value)) throw invalid(name);
+			return value;
+		},
+		seconds: (name) => {
+			const value = request?.[name];
+			if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
+				throw invalid(name);
 			return value;
 		},
 	};
