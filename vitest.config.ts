@@ -54,7 +54,8 @@ export default defineConfig({
 			{
 				test: {
 					name: "protocols",
-					sequence: { groupOrder: 1 },
+					// Beside the unit tests: its files are few, and the longest takes half a minute of one core.
+					sequence: { groupOrder: 0 },
 					include: [exhaustive],
 					exclude: elsewhere,
 					testTimeout: 600_000,

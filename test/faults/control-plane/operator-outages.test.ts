@@ -18,7 +18,7 @@ import type { TidemillProcess } from "../../support/servers/tidemill-process.ts"
 let controlPlane: TestControlPlane;
 let world: OperatorWorld;
 let settled: string[];
-const wait = { timeout: 120_000, interval: 20 };
+const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
 	controlPlane = await startControlPlane();

@@ -16,7 +16,7 @@ import { sendJSON, untilKnown } from "../../support/senders/http-client.ts";
 const restarts = Number(process.env.RESTARTS ?? 4);
 const senders = 20;
 /** Longer than the balancer takes to see that one isn't ready, as it must be in a cluster. */
-const env = { RECEIVE_SHUTDOWN_DELAY_MS: "5000" };
+const env = { RECEIVE_SHUTDOWN_DELAY_MS: "2000" };
 
 let fixture: ReceiveFixture;
 let receivers: TestReceiver[];
