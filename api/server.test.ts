@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ApiError, type KubeClient } from "../kube/client/client.ts";
@@ -21,6 +22,12 @@ const run = {
 	spec: { pipelineRef: { name: "orders" } },
 };
 
+const pod = {
+	metadata: { name: "orders-1-pod", creationTimestamp: "2026-01-01T00:00:00Z" },
+	status: { phase: "Running" },
+};
+let log: PassThrough;
+
 /** An apiserver that knows the tokens that begin with "valid". */
 function clientOf(token: string): KubeClient {
 	return {
@@ -36,7 +43,8 @@ function clientOf(token: string): KubeClient {
 			return { status: { userInfo: { username, groups } } };
 		},
 		rawText: async () => "ok",
-		list: async () => ({ items: [], metadata: {} }),
+		list: async () => ({ items: [pod], metadata: {} }),
+		rawStream: async () => log,
 		get: async () => run,
 		async *watch() {
 			watches++;
@@ -48,14 +56,15 @@ function clientOf(token: string): KubeClient {
 
 beforeEach(() => {
 	watches = 0;
+	log = new PassThrough();
 	reviews = { running: 0, most: 0, total: 0 };
-	const log = createLog("test");
-	log.level = "silent";
+	const logger = createLog("test");
+	logger.level = "silent";
 	api = createApi({
 		clientFor: clientOf,
 		rateLimit: { limit: 120, windowMs, now: () => 0 },
 		connections: { ...usualLimits, maxConnections: 1 },
-		log,
+		log: logger,
 		stopping: new AbortController().signal,
 	});
 });
@@ -122,4 +131,20 @@ test("the API has a deadline for each phase of a connection, and a limit of conn
 	const second = connect({ host: "127.0.0.1", port });
 	await once(second, "close");
 	first.destroy();
+});
+
+test("a followed log may be silent for as long as it likes", async () => {
+	await api.listen({ host: "127.0.0.1", port: 0 });
+	const { port } = api.server.address() as AddressInfo;
+	const accepted = once(api.server, "connection") as Promise<[Socket]>;
+	const answering = fetch(
+		`http://127.0.0.1:${port}/v1/runs/orders-1/logs?follow=true`,
+		{ headers: { authorization: "Bearer valid" } },
+	);
+	const [socket] = await accepted;
+	log.write("first\n");
+	const answer = await answering;
+	expect(socket.timeout).toBe(0);
+	log.end("last\n");
+	expect(await answer.text()).toBe("first\nlast\n");
 });

@@ -23,7 +23,7 @@ export const usualLimits: ConnectionLimits = {
 	requestMs: 30_000,
 	// Longer than a load balancer's (60 s is usual), so that the load balancer closes connections first.
 	keepAliveMs: 75_000,
-	// Longer than the longest wait for a run, and than the pauses of a log that load writes once a second.
+	// Longer than the longest wait for a run. A followed log has no such limit.
 	silenceMs: 120_000,
 	checkEveryMs: 2_000,
 	// Each costs some kilobytes, even when idle.

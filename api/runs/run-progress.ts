@@ -6,6 +6,8 @@ import { requireRun } from "./runs.ts";
 
 export const maxLogLines = 10_000;
 export const defaultLogLines = 1_000;
+/** After this silence TCP looks whether the reader of a followed log is still there. */
+const keepAliveMs = 30_000;
 
 /** `GET /v1/runs/{name}/logs`: the last `?tail=` lines of its Pod's log. With `?follow=true`, also new lines until it ends. */
 export const getRunLogs: Handler = async (caller, { params, query }, reply) => {
@@ -22,6 +24,8 @@ export const getRunLogs: Handler = async (caller, { params, query }, reply) => {
 			"NotFound",
 			`The run "${name}" has no log. Its Pod has not started yet, or the run has ended and its Pod was removed.`,
 		);
+	// Load can be silent for as long as a job of the warehouse takes.
+	if (follows) reply.raw.socket?.setKeepAlive(true, keepAliveMs).setTimeout(0);
 	reply.type("text/plain; charset=utf-8");
 	return log;
 };
