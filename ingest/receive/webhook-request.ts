@@ -2,14 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
 import { type EventHead, encodeEventHead } from "../wire/frame.ts";
-import { BodyParts, inOneBuffer, inOnePiece } from "./accept/body-parts.ts";
-import { decompress } from "./accept/content-encoding.ts";
+import { BodyParts } from "./accept/body-parts.ts";
 import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
-import { jsonText, judgeSentBody, judgeText } from "./accept/request-body.ts";
 import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
-import { senderKey, signedTextKey } from "./accept/sender-key.ts";
-import { doNow, type Steps } from "./accept/steps.ts";
+import { type BodyOutcome, SentBody } from "./accept/sent-body.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Limits } from "./admission/limits.ts";
 import { type Refusal, refusals } from "./answer/refusal.ts";
@@ -27,7 +24,6 @@ import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
-import { answerBodyChallenge } from "./url/url-challenge.ts";
 
 /** What all webhook requests of this receiver share. */
 export interface Receiver {
@@ -42,13 +38,10 @@ export interface Receiver {
 
 const nothing: readonly Uint8Array[] = [];
 
-/** A longer body is read in steps, beside what others send: one of 8 MiB would hold up every sender for a tenth of a second. */
-const shortBytes = 64 * 1024;
-
 /**
  * One webhook request. Its steps run once, from the top of this class to the bottom: find the Source and judge the head,
- * take a share of memory and wait for a turn, read the body, judge it, decompress it, judge its content, make the event,
- * claim the sender's key, commit, answer. Each step goes on to the next, or answers and ends the request.
+ * take a share of memory and wait for a turn, read the body, judge it ({@link SentBody}), make the event, claim the sender's
+ * key, commit, answer. Each step goes on to the next, or answers and ends the request.
  */
 export class WebhookRequest implements PendingEvent {
 	encoded = nothing;
@@ -63,7 +56,6 @@ export class WebhookRequest implements PendingEvent {
 	/** Undefined unless the request is waiting or being read. */
 	#body: BodyParts | undefined;
 	#event: EventHead | undefined;
-	#signedKey: string | undefined;
 	#claim: Claim | undefined;
 
 	constructor(
@@ -144,86 +136,28 @@ export class WebhookRequest implements PendingEvent {
 
 	#judgeBody(): void {
 		if (!this.#body) return;
-		this.#admission!.endReading();
-		const head = this.#head!;
 		const parts = this.#body.all;
-		const sent = inOnePiece(parts);
-		const refusal = judgeSentBody(head, sent);
-		if (refusal) {
-			this.#refuse(refusal);
-			return;
-		}
-		this.#signedKey = signedTextKey(head.route, head.signature, sent);
 		this.#body = undefined;
-		if (head.encoding) void this.#decompress(head, parts);
-		else this.#accept(head, sent, parts);
-	}
-
-	async #decompress(
-		head: AcceptedHead,
-		parts: readonly Buffer[],
-	): Promise<void> {
-		const { encoding, maxBodyBytes, route } = head;
 		const admission = this.#admission!;
-		const take = (bytes: number) => admission.take(bytes);
-		const sent = inOneBuffer(parts, take);
-		if ("status" in sent) {
-			this.#refuse(sent);
-			return;
-		}
-		const content = await this.#receiver.limits.decompression.run(
-			route.account,
-			() => decompress(encoding!, sent, maxBodyBytes, take),
-		);
-		if ("status" in content) this.#refuse(content);
-		else this.#accept(head, inOnePiece(content), content);
+		admission.endReading();
+		const { headers } = this.#request;
+		const { limits } = this.#receiver;
+		new SentBody(this.#head!, headers, admission, limits, (outcome) =>
+			this.#accept(outcome),
+		).judge(parts);
 	}
 
-	/** @param parts the content again, in buffers that may be kept. */
-	#accept(head: AcceptedHead, content: Buffer, parts: readonly Buffer[]): void {
-		const { verification, account } = head.route;
-		const { headers } = this.#request;
-		const challenge = answerBodyChallenge(verification, headers, content);
-		if (challenge) {
-			this.#answerChallenge(challenge);
-			return;
+	#accept(outcome: BodyOutcome): void {
+		if ("status" in outcome) this.#refuse(outcome);
+		else if ("contentType" in outcome) this.#answerChallenge(outcome);
+		else if (!this.#receiver.shards[this.#route!.shard])
+			this.#refuse(refusals.StorageUnavailable);
+		else {
+			this.encoded = outcome.text;
+			const event = newEvent(this.#head!, Date.now(), outcome.key);
+			if (event.key === undefined) this.#commit(event);
+			else void this.#claimKey(event.key, event);
 		}
-		const refusal = this.#receiver.shards[head.route.shard]
-			? judgeText(head.kind, content)
-			: refusals.StorageUnavailable;
-		if (refusal) {
-			this.#refuse(refusal);
-			return;
-		}
-		const steps = this.#readText(head, parts);
-		if (content.length <= shortBytes) doNow(steps);
-		else void this.#receiver.limits.longWork.run(account, steps);
-	}
-
-	/** @param parts the decompressed body, in buffers that may be kept. */
-	*#readText(head: AcceptedHead, parts: readonly Buffer[]): Steps<void> {
-		const { route, kind } = head;
-		const admission = this.#admission!;
-		const take = (bytes: number) => admission.take(bytes);
-		const text = yield* jsonText(kind, parts, take);
-		if ("status" in text) {
-			this.#refuse(text);
-			return;
-		}
-		const { headers } = this.#request;
-		const key = this.#signedKey
-			? { key: this.#signedKey }
-			: yield* senderKey(route, headers, text, take);
-		if ("status" in key) {
-			this.#refuse(key);
-			return;
-		}
-		// The stored text can be shorter or longer than the body that was sent.
-		admission.keep(text.reduce((bytes, { length }) => bytes + length, 0));
-		this.encoded = text;
-		const event = newEvent(head, Date.now(), key.key);
-		if (event.key === undefined) this.#commit(event);
-		else void this.#claimKey(event.key, event);
 	}
 
 	async #claimKey(key: string, event: EventHead): Promise<void> {

@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import {
 	stored,
 	storedText,
-} from "../../../test/support/examples/stored-text.ts";
+} from "../../../test/support/bodies/stored-text.ts";
+import { doNow } from "../long-work/steps.ts";
 import { decompress } from "./content-encoding.ts";
 import { formToJSON } from "./form.ts";
 import { JSONScanner } from "./json.ts";
 import { textAt } from "./json-pointer.ts";
-import { doNow } from "./steps.ts";
 
 /*
  * Compares receive's readers of JSON and forms with independent ones: a byte-by-byte recognizer of RFC 8259's grammar, and

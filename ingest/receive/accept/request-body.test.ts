@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
 	stored,
 	storedText,
-} from "../../../test/support/examples/stored-text.ts";
+} from "../../../test/support/bodies/stored-text.ts";
 import { refusals } from "../answer/refusal.ts";
 
 test.each([

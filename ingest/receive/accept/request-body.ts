@@ -1,21 +1,18 @@
 import { isUtf8 } from "node:buffer";
 import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
-import { isSigned } from "../authorization/signature-check.ts";
+import { type Steps, stepBytes } from "../long-work/steps.ts";
 import { inOneBuffer } from "./body-parts.ts";
 import { formToJSON } from "./form.ts";
 import { isJSON, JSONScanner } from "./json.ts";
 import type { AcceptedHead } from "./request-head.ts";
-import { type Steps, stepBytes } from "./steps.ts";
 
-/** Judges the body as it was sent: only now is the sender of a signed request known. */
-export function judgeSentBody(
-	{ route, signature }: AcceptedHead,
-	sent: Buffer,
+/** Judges a signed request: only now is its sender known. */
+export function judgeSender(
+	{ route }: AcceptedHead,
+	isSigned: boolean,
 ): Refusal | undefined {
-	if (!signature) return undefined;
-	if (!isSigned(signature, route.signingKeys!, sent))
-		return refusals.SignatureInvalid;
+	if (!isSigned) return refusals.SignatureInvalid;
 	return route.suspended ? refusals.SourceSuspended : undefined;
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Route } from "../../../contracts/route.ts";
 import { readSignature } from "../authorization/presented-signature.ts";
+import { doNow } from "../long-work/steps.ts";
 import { senderKey, signedTextKey } from "./sender-key.ts";
-import { doNow } from "./steps.ts";
 
 type Place = NonNullable<Route["idempotency"]>["key"];
 
@@ -106,7 +106,7 @@ function signedKey(
 		headers,
 	);
 	const route = { sourceKey, idempotency };
-	return signedTextKey(route, signature, Buffer.from(body));
+	return doNow(signedTextKey(route, signature!, [Buffer.from(body)]));
 }
 
 const gitHub = (signature: string, others = {}) => ({
@@ -139,21 +139,17 @@ test("another body, another signed time and another Source have keys of their ow
 });
 
 test("only a signed request of a Source that asks for it has the signature's key", () => {
-	const idempotency = bySignature;
 	const sent = Buffer.from("{}");
-	expect(
-		signedTextKey({ sourceKey: "a", idempotency }, undefined, sent),
-	).toBeUndefined();
 	expect(keyOf({ signature: true }, { "webhook-id": "x" }, "{}")).toBe(
 		undefined,
 	);
 	const byHeader = { key: header, windowSeconds: 300 };
 	for (const asked of [{}, { idempotency: byHeader }])
 		expect(
-			signedTextKey(
-				{ sourceKey: "a", ...asked },
-				{ signed: [sent, sent] },
-				sent,
+			doNow(
+				signedTextKey({ sourceKey: "a", ...asked }, { signed: [sent, sent] }, [
+					sent,
+				]),
 			),
 		).toBeUndefined();
 });

@@ -3,9 +3,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../contracts/route.ts";
 import type { Refusal } from "../answer/refusal.ts";
 import type { PresentedSignature } from "../authorization/presented-signature.ts";
+import { signedPieces } from "../authorization/signature-check.ts";
+import type { Steps } from "../long-work/steps.ts";
 import { inOneBuffer } from "./body-parts.ts";
 import { textAt } from "./json-pointer.ts";
-import type { Steps } from "./steps.ts";
 
 /**
  * Digest of the request's idempotency key, 32 hex digits; undefined when the request has none or its Source asks for
@@ -37,17 +38,18 @@ export function* senderKey(
  * The same digest for a Source whose key is the signature: of the signed text, because one text has several signatures
  * (upper-case hexadecimal, another of the sender's keys). Undefined for any other Source.
  *
- * @param sent the body as it was sent, whose signature has been checked.
+ * @param sent the body as it was sent, in parts, whose signature has been checked.
  */
-export function signedTextKey(
+export function* signedTextKey(
 	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
-	signature: Pick<PresentedSignature, "signed"> | undefined,
-	sent: Uint8Array,
-): string | undefined {
-	if (!signature || !idempotency || !("signature" in idempotency.key))
-		return undefined;
-	const [first, ...others] = signature.signed;
-	const digest = createHash("sha256").update(`${sourceKey}\n`).update(first!);
-	for (const bytes of others) digest.update(sent).update(bytes);
+	signature: Pick<PresentedSignature, "signed">,
+	sent: readonly Uint8Array[],
+): Steps<string | undefined> {
+	if (!idempotency || !("signature" in idempotency.key)) return undefined;
+	const digest = createHash("sha256").update(`${sourceKey}\n`);
+	for (const piece of signedPieces(signature, sent)) {
+		digest.update(piece);
+		yield piece.length;
+	}
 	return digest.digest("hex").slice(0, 32);
 }

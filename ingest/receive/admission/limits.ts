@@ -1,8 +1,8 @@
+import { TurnSharing } from "../long-work/turn-sharing.ts";
+import { WorkerSlots } from "../long-work/worker-slots.ts";
 import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { MinimumRate } from "./minimum-rate.ts";
-import { TurnSharing } from "./turn-sharing.ts";
-import { WorkerSlots } from "./worker-slots.ts";
 
 /**
  * Of one Source, while others send: about 1 ms of work. A limit of 64 makes the others wait half as long again, and lets a
@@ -12,8 +12,8 @@ const maxConcurrentOfSource = 32;
 /** Of one account, while others send: it may have many Sources. */
 const maxConcurrentOfAccount = 128;
 
-/** Twice the threads of Node's pool. Each may hold a window of 16 MiB (Brotli, RFC 7932 §9.1) beside what it returns. */
-const maxDecompressions = 8;
+/** Twice the threads of Node's pool. A decompression may hold a window of 16 MiB (Brotli, RFC 7932 §9.1) beside what it returns. */
+const maxInThreads = 8;
 
 /** What all requests share of receive, so that nobody's requests cost another account its service. */
 export class Limits {
@@ -22,7 +22,8 @@ export class Limits {
 	readonly ofAccount = new ConcurrencyLimit(maxConcurrentOfAccount);
 	readonly bodyRate = new MinimumRate();
 	readonly longWork = new TurnSharing();
-	readonly decompression = new WorkerSlots(maxDecompressions);
+	/** For decompression and for public-key signatures. */
+	readonly threads = new WorkerSlots(maxInThreads);
 
 	constructor(budget: Budget) {
 		this.budget = budget;

@@ -6,9 +6,9 @@ import {
 } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { SealKey } from "../../../service/seal-key.ts";
+import { isSigned } from "../../../test/support/bodies/signed-body.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 import {
-	isSigned,
 	isTimely,
 	openSigningKeys,
 	type SigningKey,
@@ -52,42 +52,44 @@ describe.each([
 	const wrong = { algorithm, text: text.replace(/^./, "!") };
 	const right = { algorithm, text };
 
-	test("a right signature is accepted under its own algorithm alone", () => {
-		expect(isSigned(presented([right]), [key], body)).toBe(true);
+	test("a right signature is accepted under its own algorithm alone", async () => {
+		expect(await isSigned(presented([right]), [key], body)).toBe(true);
 		const mislabelled = presented([{ algorithm: other, text }]);
-		expect(isSigned(mislabelled, [key], body)).toBe(false);
-		expect(isSigned(presented([right]), [], body)).toBe(false);
+		expect(await isSigned(mislabelled, [key], body)).toBe(false);
+		expect(await isSigned(presented([right]), [], body)).toBe(false);
 	});
 
-	test("a right signature is accepted beside wrong ones, and by any key", () => {
+	test("a right signature is accepted beside wrong ones, and by any key", async () => {
 		const keys = [hmacKey, ed25519Key];
 		for (const order of [keys, [...keys].reverse()])
 			for (const texts of [
 				[right, wrong],
 				[wrong, right],
 			])
-				expect(isSigned(presented(texts), order, body)).toBe(true);
+				expect(await isSigned(presented(texts), order, body)).toBe(true);
 	});
 
-	test("only the first ten signatures are checked", () => {
+	test("only the first ten signatures are checked", async () => {
 		const wrongs = (count: number) => Array(count).fill(wrong);
-		expect(isSigned(presented([...wrongs(9), right]), [key], body)).toBe(true);
-		expect(isSigned(presented([...wrongs(10), right]), [key], body)).toBe(
+		expect(await isSigned(presented([...wrongs(9), right]), [key], body)).toBe(
+			true,
+		);
+		expect(await isSigned(presented([...wrongs(10), right]), [key], body)).toBe(
 			false,
 		);
 	});
 });
 
-test("hexadecimal is compared in either case, Base64 in its own", () => {
+test("hexadecimal is compared in either case, Base64 in its own", async () => {
 	const hex = Buffer.from(hmacText, "base64").toString("hex").toUpperCase();
 	const asHex = presented([{ algorithm: "HMAC", text: hex }], {
 		encoding: "hex",
 	});
-	expect(isSigned(asHex, [hmacKey], body)).toBe(true);
+	expect(await isSigned(asHex, [hmacKey], body)).toBe(true);
 	const lower = hmacText.toLowerCase();
 	expect(lower).not.toBe(hmacText);
 	const asBase64 = presented([{ algorithm: "HMAC", text: lower }]);
-	expect(isSigned(asBase64, [hmacKey], body)).toBe(false);
+	expect(await isSigned(asBase64, [hmacKey], body)).toBe(false);
 });
 
 test("a signed time may differ from now by the tolerance, in either direction", () => {
@@ -97,7 +99,7 @@ test("a signed time may differ from now by the tolerance, in either direction", 
 	expect(isTimely(presented([]), 60, 1_000_000)).toBe(true);
 });
 
-test("keys can only be opened for the Source that they were sealed for", () => {
+test("keys can only be opened for the Source that they were sealed for", async () => {
 	const sealKey = new SealKey(Buffer.alloc(32, 1));
 	const authorization = {
 		type: "Signature" as const,
@@ -119,6 +121,8 @@ test("keys can only be opened for the Source that they were sealed for", () => {
 		["HMAC", hmacText],
 		["Ed25519", ed25519Text],
 	] as const)
-		expect(isSigned(presented([{ algorithm, text }]), keys, body)).toBe(true);
+		expect(await isSigned(presented([{ algorithm, text }]), keys, body)).toBe(
+			true,
+		);
 	expect(() => openSigningKeys(authorization, "b", sealKey)).toThrow();
 });

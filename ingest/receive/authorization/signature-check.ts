@@ -5,8 +5,10 @@ import {
 	timingSafeEqual,
 	verify,
 } from "node:crypto";
+import { promisify } from "node:util";
 import type { SignatureAuthorization } from "../../../contracts/route.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
+import { type Steps, stepBytes } from "../long-work/steps.ts";
 import type { PresentedSignature } from "./presented-signature.ts";
 
 export type SigningKey =
@@ -42,48 +44,90 @@ export function isTimely(
 /** More than any provider sends while it rotates a key. An Ed25519 check of each one reads the whole body. */
 const maxSignatures = 10;
 
-/** Whether one of the presented texts signs the raw body with one of the keys. */
-export function isSigned(
+/**
+ * Whether one of the presented texts is an HMAC of the raw body with one of the keys.
+ *
+ * @param body in parts.
+ */
+export function* isHmacSigned(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
-	body: Buffer,
-): boolean {
-	const texts = presented.texts.slice(0, maxSignatures);
+	body: readonly Uint8Array[],
+): Steps<boolean> {
 	let signed = false;
 	// Compare all of them, so that timing doesn't reveal which one was close.
 	for (const key of keys) {
-		const expected = key.algorithm === "HMAC" && hmac(presented, key.key, body);
-		for (const { algorithm, text } of texts) {
-			if (algorithm !== key.algorithm) continue;
-			const matches =
-				key.algorithm === "HMAC"
-					? sameText(text, expected as string, presented.encoding)
-					: verify(
-							undefined,
-							signedBytes(presented, body),
-							key.key,
-							Buffer.from(text, "base64"),
-						);
-			signed = matches || signed;
+		if (key.algorithm !== "HMAC") continue;
+		const digest = createHmac(presented.hash, key.key);
+		for (const piece of signedPieces(presented, body)) {
+			digest.update(piece);
+			yield piece.length;
 		}
+		const expected = digest.digest(presented.encoding);
+		for (const text of textsOf(presented, "HMAC"))
+			signed = sameText(text, expected, presented.encoding) || signed;
 	}
 	return signed;
 }
 
-function hmac(
-	{ hash, signed, encoding }: PresentedSignature,
-	key: Buffer,
-	body: Buffer,
-): string {
-	const digest = createHmac(hash, key).update(signed[0]!);
-	for (const bytes of signed.slice(1)) digest.update(body).update(bytes);
-	return digest.digest(encoding);
+/** The signed bytes, in pieces of at most {@link stepBytes}. */
+export function* signedPieces(
+	{ signed }: Pick<PresentedSignature, "signed">,
+	body: readonly Uint8Array[],
+): Generator<Uint8Array, void> {
+	for (const [n, bytes] of signed.entries()) {
+		if (n > 0)
+			for (const part of body)
+				for (let at = 0; at < part.length; at += stepBytes)
+					yield part.subarray(at, at + stepBytes);
+		yield bytes;
+	}
 }
 
-function signedBytes({ signed }: PresentedSignature, body: Buffer): Buffer {
-	return Buffer.concat(
-		signed.flatMap((bytes, i) => (i === 0 ? [bytes] : [body, bytes])),
+/** Whether {@link isEd25519Signed} can be true. */
+export function mayBeEd25519Signed(
+	presented: PresentedSignature,
+	keys: readonly SigningKey[],
+): boolean {
+	return (
+		textsOf(presented, "Ed25519").length > 0 &&
+		keys.some(({ algorithm }) => algorithm === "Ed25519")
 	);
+}
+
+const verifyInThread = promisify<
+	undefined,
+	Uint8Array,
+	KeyObject,
+	Buffer,
+	boolean
+>(verify);
+
+/** The same for an Ed25519 signature, checked off the event loop: it can't be checked in pieces. */
+export async function isEd25519Signed(
+	presented: PresentedSignature,
+	keys: readonly SigningKey[],
+	body: readonly Uint8Array[],
+): Promise<boolean> {
+	const signed = Buffer.concat([...signedPieces(presented, body)]);
+	for (const { algorithm, key } of keys) {
+		if (algorithm !== "Ed25519") continue;
+		for (const text of textsOf(presented, "Ed25519")) {
+			const signature = Buffer.from(text, "base64");
+			if (await verifyInThread(undefined, signed, key, signature)) return true;
+		}
+	}
+	return false;
+}
+
+function textsOf(
+	{ texts }: PresentedSignature,
+	algorithm: SigningKey["algorithm"],
+): string[] {
+	return texts
+		.slice(0, maxSignatures)
+		.filter((text) => text.algorithm === algorithm)
+		.map(({ text }) => text);
 }
 
 /** Hexadecimal may be in upper case. */

@@ -1,5 +1,5 @@
-import type { Steps } from "../accept/steps.ts";
 import { FairQueue } from "./fair-queue.ts";
+import type { Steps } from "./steps.ts";
 
 /** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */
 export const bytesPerTurn = 64 * 1024;

@@ -2,8 +2,8 @@ import {
 	jsonText,
 	judgeText,
 } from "../../../ingest/receive/accept/request-body.ts";
-import { doNow } from "../../../ingest/receive/accept/steps.ts";
 import type { Refusal } from "../../../ingest/receive/answer/refusal.ts";
+import { doNow } from "../../../ingest/receive/long-work/steps.ts";
 import type { ContentKind } from "../../../ingest/wire/frame.ts";
 
 /** What receive stores of a body, or why it doesn't. */

@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 import { jsonText } from "../accept/request-body.ts";
-import { type Steps, stepBytes } from "../accept/steps.ts";
 import { refusals } from "../answer/refusal.ts";
+import { isHmacSigned } from "../authorization/signature-check.ts";
+import { type Steps, stepBytes } from "./steps.ts";
 import { bytesPerTurn, TurnSharing } from "./turn-sharing.ts";
 
 let deferred: (() => void)[];
@@ -72,6 +73,24 @@ test.each<[string, "json" | "form", Buffer, number]>([
 		expect(count.visited).toBeLessThanOrEqual(perByte * body.length);
 	},
 );
+
+test("a signed text that repeats the body takes as many slices, with each key", async () => {
+	const body = Buffer.alloc(fourMegabytes / 4);
+	const signed = Array.from({ length: 11 }, () => Buffer.alloc(0));
+	const presented = { hash: "sha512", encoding: "hex", signed } as const;
+	const keys = Array.from({ length: 2 }, () => ({
+		algorithm: "HMAC" as const,
+		key: Buffer.from("hush"),
+	}));
+	const count = counted(
+		isHmacSigned({ ...presented, texts: [] }, keys, [body]),
+	);
+	const result = sharing.run("shop", count.steps);
+	const slices = turns(() => count.visited);
+	expect(await result).toBe(false);
+	expect(Math.max(...slices)).toBeLessThan(bytesPerTurn + stepBytes);
+	expect(count.visited).toBe(2 * 10 * body.length);
+});
 
 /** They differ at their end only. */
 function longNames(): Buffer {

@@ -1,0 +1,157 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Admission } from "../admission/admission.ts";
+import type { Limits } from "../admission/limits.ts";
+import { type Refusal, refusals } from "../answer/refusal.ts";
+import type { ChallengeAnswer } from "../answer/reply.ts";
+import type { PresentedSignature } from "../authorization/presented-signature.ts";
+import {
+	isEd25519Signed,
+	isHmacSigned,
+	mayBeEd25519Signed,
+} from "../authorization/signature-check.ts";
+import { doNow, type Steps } from "../long-work/steps.ts";
+import { answerBodyChallenge } from "../url/url-challenge.ts";
+import { inOneBuffer, inOnePiece } from "./body-parts.ts";
+import { decompress } from "./content-encoding.ts";
+import { jsonText, judgeSender, judgeText } from "./request-body.ts";
+import type { AcceptedHead } from "./request-head.ts";
+import { senderKey, signedTextKey } from "./sender-key.ts";
+
+/** What is stored of an accepted body. */
+export interface AcceptedBody {
+	/** JSON text, in parts. The admission holds its bytes, and no more. */
+	text: readonly Uint8Array[];
+	/** Digest of the sender's idempotency key. */
+	key: string | undefined;
+}
+
+export type BodyOutcome = AcceptedBody | ChallengeAnswer | Refusal;
+
+/** A longer body is worked on in steps, beside what others send: 8 MiB would hold up every sender for a tenth of a second. */
+const shortBytes = 64 * 1024;
+
+/**
+ * A body that has arrived whole. Its steps run once, from the top of this class to the bottom: check the signature,
+ * decompress, judge the content, find the sender's key. Most end in the same turn of the event loop.
+ */
+export class SentBody {
+	readonly #head: AcceptedHead;
+	readonly #headers: IncomingHttpHeaders;
+	readonly #admission: Admission;
+	readonly #limits: Limits;
+	readonly #onJudged: (outcome: BodyOutcome) => void;
+	readonly #take = (bytes: number) => this.#admission.take(bytes);
+	#signedKey: string | undefined;
+
+	/** @param onJudged called once. */
+	constructor(
+		head: AcceptedHead,
+		headers: IncomingHttpHeaders,
+		admission: Admission,
+		limits: Limits,
+		onJudged: (outcome: BodyOutcome) => void,
+	) {
+		this.#head = head;
+		this.#headers = headers;
+		this.#admission = admission;
+		this.#limits = limits;
+		this.#onJudged = onJudged;
+	}
+
+	/** @param parts of the body as it was sent. */
+	judge(parts: readonly Buffer[]): void {
+		const { signature, route } = this.#head;
+		if (!signature) this.#decode(parts);
+		else if (mayBeEd25519Signed(signature, route.signingKeys!))
+			void this.#verify(signature, parts);
+		else this.#do(this.#judgeSender(signature, parts, false));
+	}
+
+	/** Checks a public-key signature, which needs a copy of the body. */
+	async #verify(
+		signature: PresentedSignature,
+		parts: readonly Buffer[],
+	): Promise<void> {
+		const { account, signingKeys } = this.#head.route;
+		const sentBytes = this.#admission.bytes;
+		if (!this.#take(sentBytes)) {
+			this.#onJudged(refusals.Overloaded);
+			return;
+		}
+		const isVerified = await this.#limits.threads.run(account, () =>
+			isEd25519Signed(signature, signingKeys!, parts),
+		);
+		this.#admission.keep(sentBytes);
+		this.#do(this.#judgeSender(signature, parts, isVerified));
+	}
+
+	*#judgeSender(
+		signature: PresentedSignature,
+		parts: readonly Buffer[],
+		isVerified: boolean,
+	): Steps<void> {
+		const { route } = this.#head;
+		const isSigned = yield* isHmacSigned(signature, route.signingKeys!, parts);
+		const refusal = judgeSender(this.#head, isSigned || isVerified);
+		if (refusal) {
+			this.#onJudged(refusal);
+			return;
+		}
+		this.#signedKey = yield* signedTextKey(route, signature, parts);
+		this.#decode(parts);
+	}
+
+	#decode(parts: readonly Buffer[]): void {
+		if (this.#head.encoding) void this.#decompress(parts);
+		else this.#judgeContent(inOnePiece(parts), parts);
+	}
+
+	async #decompress(parts: readonly Buffer[]): Promise<void> {
+		const { encoding, maxBodyBytes, route } = this.#head;
+		const sent = inOneBuffer(parts, this.#take);
+		if ("status" in sent) {
+			this.#onJudged(sent);
+			return;
+		}
+		const content = await this.#limits.threads.run(route.account, () =>
+			decompress(encoding!, sent, maxBodyBytes, this.#take),
+		);
+		if ("status" in content) this.#onJudged(content);
+		else this.#judgeContent(inOnePiece(content), content);
+	}
+
+	/** @param parts the content again, in buffers that may be kept. */
+	#judgeContent(content: Buffer, parts: readonly Buffer[]): void {
+		const { route, kind } = this.#head;
+		const outcome =
+			answerBodyChallenge(route.verification, this.#headers, content) ??
+			judgeText(kind, content);
+		if (outcome) this.#onJudged(outcome);
+		else this.#do(this.#readText(parts));
+	}
+
+	*#readText(parts: readonly Buffer[]): Steps<void> {
+		const { route, kind } = this.#head;
+		const text = yield* jsonText(kind, parts, this.#take);
+		if ("status" in text) {
+			this.#onJudged(text);
+			return;
+		}
+		const key = this.#signedKey
+			? { key: this.#signedKey }
+			: yield* senderKey(route, this.#headers, text, this.#take);
+		if ("status" in key) {
+			this.#onJudged(key);
+			return;
+		}
+		// The stored text can be shorter or longer than the body that was sent.
+		this.#admission.keep(text.reduce((sum, { length }) => sum + length, 0));
+		this.#onJudged({ text, key: key.key });
+	}
+
+	/** Does the steps now for a short body, beside what others send for a long one. */
+	#do(steps: Steps<void>): void {
+		if (this.#admission.bytes <= shortBytes) doNow(steps);
+		else void this.#limits.longWork.run(this.#head.route.account, steps);
+	}
+}
