@@ -93,7 +93,7 @@ export interface CheckInput {
 export const maxResultBytes = 4096;
 
 /** The termination message: at most {@link maxResultBytes}, so messages are cut to fit. */
-export type JobResult =
+export type JobResult = (
 	| {
 			version: 1;
 			outcome: "Succeeded";
@@ -102,7 +102,14 @@ export type JobResult =
 			objects: number;
 			dates?: { start: UtcDate; end: UtcDate };
 	  }
-	| { version: 1; outcome: "Failed"; error: JobError };
+	| { version: 1; outcome: "Failed"; error: JobError }
+) & {
+	/** The last lines of the process's log, as far as there is room for them. */
+	log?: string;
+};
+
+/** As much of a log as a result has: it must leave room for the rest. */
+export const maxLogEndBytes = 2_000;
 
 export interface JobError {
 	/** From the table in docs/reference/errors.md, e.g. `DestinationBusy`. */

@@ -1,5 +1,5 @@
 // pino: JSON lines cheap enough for a hot path; pino-pretty only on a terminal.
-import pino, { type Logger } from "pino";
+import pino, { type Logger, type LoggerOptions } from "pino";
 
 export type { Logger } from "pino";
 
@@ -7,9 +7,13 @@ export type { Logger } from "pino";
  * The log of one role on standard output: one JSON line per fact, or readable text on a terminal.
  * `LOG_LEVEL` (trace, debug, info, warn, error) sets what is shown. Default info.
  * Fields with the names of secrets below are never logged.
+ * @param copy gets each JSON line as well.
  */
-export function createLog(role: string): Logger {
-	return pino({
+export function createLog(
+	role: string,
+	copy?: { write(line: string): void },
+): Logger {
+	const options: LoggerOptions = {
 		name: role,
 		level: process.env.LOG_LEVEL ?? "info",
 		base: { role },
@@ -28,6 +32,17 @@ export function createLog(role: string): Logger {
 			],
 			remove: true,
 		},
+	};
+	if (copy)
+		return pino(
+			options,
+			pino.multistream([
+				{ level: "trace", stream: pino.destination(1) },
+				{ level: "trace", stream: copy },
+			]),
+		);
+	return pino({
+		...options,
 		...(process.stdout.isTTY
 			? { transport: { target: "pino-pretty", options: { ignore: "role" } } }
 			: {}),

@@ -205,6 +205,8 @@ function partsOf(schema: Schema): { spec: ObjectSchema; status: ObjectSchema } {
 	const { spec, status } = schema.properties!;
 	const found = withRules(status!) as ObjectSchema;
 	delete found.properties.observedGeneration;
+	// A Run's log has a path of its own.
+	delete found.properties.log;
 	return { spec: withRules(spec!) as ObjectSchema, status: found };
 }
 

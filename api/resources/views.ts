@@ -16,7 +16,13 @@ export function resourceView({ metadata, spec, status = {} }: Resource) {
  * orchestrators look for it. Once known, the dates are those that it loads.
  */
 export function runView({ metadata, spec, status = {} }: Run) {
-	const { observedGeneration: _, phase = "Pending", ...found } = status;
+	// The log has a path of its own.
+	const {
+		observedGeneration: _,
+		log: __,
+		phase = "Pending",
+		...found
+	} = status;
 	const { pipelineRef, ...requested } = spec;
 	return {
 		...head(metadata),

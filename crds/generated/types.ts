@@ -411,6 +411,8 @@ export interface RunStatus {
 	layout?: Layout;
 	/** How many Pods have tried so far. */
 	attempts?: number;
+	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. */
+	log?: string;
 	/** Why it failed. */
 	error?: RunError;
 	/** As in a Job. `Complete`: the Run has succeeded. `Failed`: the Run has failed or was cancelled. */

@@ -6,6 +6,7 @@ import { createLog, type Logger } from "../../service/log.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { JobFailure } from "./errors.ts";
+import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";
 
 export interface JobContext {
@@ -35,7 +36,8 @@ export async function runJob<Input>(
 	work: (input: Input, context: JobContext) => Promise<JobSuccess>,
 ): Promise<number> {
 	const settings = new Settings();
-	const log = createLog(role);
+	const end = new LogEnd();
+	const log = createLog(role, end);
 	const signal = stopSignal();
 	const stores: ((result: JobResult) => Promise<void>)[] = [];
 	let result: JobResult;
@@ -60,6 +62,7 @@ export async function runJob<Input>(
 		result = { version: 1, outcome: "Failed", error: failure.toJobError() };
 		log.error({ ...result.error, err: failure.cause }, `${role} failed`);
 	}
+	result = { ...result, log: end.text };
 	const file = settings.optional(jobEnv.result);
 	if (file) await writeResult(file, result);
 	for (const store of stores) await store(result);

@@ -14,6 +14,21 @@ test("a short result is encoded unchanged", () => {
 	expect(JSON.parse(encodeResult(failed("no")))).toEqual(failed("no"));
 });
 
+test("a log's last lines are part of a result as far as there is room", () => {
+	const lines = Array.from({ length: 40 }, (_, n) => `{"n":${n}}\n`);
+	const log = lines.join("");
+	expect(JSON.parse(encodeResult({ ...failed("no"), log }))).toEqual({
+		...failed("no"),
+		log,
+	});
+	const room = maxResultBytes - Buffer.byteLength(encodeResult(failed("")));
+	const text = encodeResult({ ...failed("a".repeat(room - 60)), log });
+	expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxResultBytes);
+	expect(JSON.parse(text).log).toBe(lines.slice(-4).join(""));
+	const full = failed("a".repeat(room));
+	expect(JSON.parse(encodeResult({ ...full, log }))).toEqual(full);
+});
+
 test("a result of exactly the limit is not cut, and one byte more is", () => {
 	const room = maxResultBytes - Buffer.byteLength(encodeResult(failed("")));
 	const whole = failed("a".repeat(room));

@@ -2,10 +2,22 @@ import { writeFile } from "node:fs/promises";
 import { type JobResult, maxResultBytes } from "../../contracts/job.ts";
 
 /**
- * A Job's result as the text of its termination message. An error's message is cut, between two characters, so that the
- * text stays valid JSON of at most {@link maxResultBytes}.
+ * A Job's result as the text of its termination message: valid JSON of at most {@link maxResultBytes}. The log has the last
+ * lines for which there is room.
  */
-export function encodeResult(result: JobResult): string {
+export function encodeResult({ log, ...result }: JobResult): string {
+	const text = encodeShort(result);
+	const lines = log?.match(/.*\n/g) ?? [];
+	for (let first = 0; first < lines.length; first++) {
+		const end = { log: lines.slice(first).join("") };
+		const withLog = JSON.stringify({ ...JSON.parse(text), ...end });
+		if (fits(withLog)) return withLog;
+	}
+	return text;
+}
+
+/** An error's message is cut, between two characters. */
+function encodeShort(result: JobResult): string {
 	const whole = JSON.stringify(result);
 	if (result.outcome === "Succeeded" || fits(whole)) return whole;
 	const { error } = result;

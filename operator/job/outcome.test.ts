@@ -33,6 +33,24 @@ const busy: JobResult = {
 	error: { code: "DestinationBusy", message: "in use", retryable: true },
 };
 
+test("the log's end of the attempt that counts comes with the result", () => {
+	const withLog = (result: JobResult, log: unknown) =>
+		JSON.stringify({ ...result, log });
+	const first = pod(0, exited(75, withLog(busy, "first\n")));
+	const last = pod(1, exited(75, withLog(busy, "last\n")));
+	expect(jobOutcome(ended("Failed"), [first, last])).toMatchObject({
+		result: { ...busy, log: "last\n" },
+	});
+	const good = pod(1, exited(0, withLog(succeeded, "good\n")));
+	expect(jobOutcome(ended("Complete"), [first, good])).toMatchObject({
+		result: { ...succeeded, log: "good\n" },
+	});
+	const odd = pod(1, exited(0, withLog(succeeded, { not: "text" })));
+	expect(jobOutcome(ended("Complete"), [odd])).toMatchObject({
+		result: succeeded,
+	});
+});
+
 test("a Job without an end has no result", () => {
 	expect(jobOutcome({ metadata: { name: "job" } }, [])).toEqual({
 		finished: false,

@@ -1,4 +1,8 @@
-import type { JobError, JobResult } from "../../contracts/job.ts";
+import {
+	type JobError,
+	type JobResult,
+	maxLogEndBytes,
+} from "../../contracts/job.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs, unexplained } from "./endings.ts";
@@ -47,6 +51,7 @@ export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 			version: 1,
 			outcome: "Failed",
 			error: errorOf(ended, latest, said),
+			...(last?.log !== undefined && { log: last.log }),
 		},
 		...(isPodGone && !left && { isPodGone }),
 	};
@@ -126,7 +131,10 @@ function readResult(text: string | undefined): JobResult | undefined {
 			result.outcome === "Succeeded"
 				? Number.isSafeInteger(result.rows)
 				: typeof result.error?.code === "string";
-		return whole ? result : undefined;
+		if (!whole) return undefined;
+		const { log, ...rest } = result;
+		const isEnd = typeof log === "string" && log.length <= maxLogEndBytes;
+		return isEnd ? result : rest;
 	} catch {
 		return undefined;
 	}

@@ -156,6 +156,20 @@ test("a Run whose Job was never seen gets one, since the operator died before it
 	expect(types(actions)).toContain("askManifest");
 });
 
+test("the end of the last attempt's log stays with the Run, whether it succeeded or failed", () => {
+	const log = '{"msg":"loaded"}\n';
+	const error = { code: "DestinationBusy", message: "in use", retryable: true };
+	const busy: JobResult = { version: 1, outcome: "Failed", error };
+	for (const [type, result, exitCode] of [
+		["Complete", loaded, 0],
+		["Failed", busy, 75],
+	] as const) {
+		const pods = [podWith({ ...result, log }, exitCode)];
+		const actions = decide(stateOf({ job: jobWith(type), pods }), now);
+		expect(statusOf(actions).log).toBe(log);
+	}
+});
+
 test("a message says row or rows, as it should be", () => {
 	const one = { ...loaded, rows: 1 } as JobResult;
 	const state = { job: jobWith("Complete"), pods: [podWith(one, 0)] };

@@ -134,17 +134,14 @@ function record(
 	attempts: number,
 	now: number,
 ): RunAction[] {
+	const { log } = result;
+	const facts = { completionTime, attempts, ...(log && { log }) };
 	if (result.outcome === "Failed") {
-		const facts = { completionTime, attempts };
 		const error = withLastWait(run, result.error);
 		return transition.fail(run, "LoadFailed", error, facts, now);
 	}
 	const { rows, bytes, objects } = result;
-	return transition.succeed(
-		run,
-		{ completionTime, attempts, rows, bytes, objects },
-		now,
-	);
+	return transition.succeed(run, { ...facts, rows, bytes, objects }, now);
 }
 
 /** The Pods of a Job that ran out of time are gone. The status has what they waited for. */

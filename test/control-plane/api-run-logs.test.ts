@@ -85,6 +85,40 @@ test("a caller that follows a log is let go when the API stops, and sees that th
 	await finish();
 });
 
+test("who may read Runs reads the end of an ended run's log, without a permission for Pods", async () => {
+	await node.client.create<Run>(runKind, {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Run",
+		metadata: { name: "ended", namespace: node.namespace },
+		spec: { pipelineRef: { name: "orders" } },
+	});
+	const runner = apiClient(
+		api.url,
+		await tokenOf(node.namespace, "runner", "tidemill-runner"),
+	);
+	const before = await runner("GET", "/v1/runs/ended/logs");
+	expect(before.status).toBe(403);
+	const log = `${progress(1, 10)}\n{"msg":"the file is in use"}\n`;
+	await node.client.applyStatus<Run>(
+		runKind,
+		{
+			metadata: { name: "ended", namespace: node.namespace },
+			status: { phase: "Failed", log },
+		},
+		{ fieldManager: "test" },
+	);
+	for (const caller of [runner, viewer]) {
+		const { body } = await caller("GET", "/v1/runs/ended/logs");
+		expect(body).toEqual({ text: log });
+		const last = await caller("GET", "/v1/runs/ended/logs?tail=1&follow=true");
+		expect(last.body).toEqual({ text: '{"msg":"the file is in use"}\n' });
+		const { body: found } = await caller("GET", "/v1/runs/ended/progress");
+		expect(found).toMatchObject({ status: "failed", rowsDone: 10 });
+		const { body: run } = await caller("GET", "/v1/runs/ended");
+		expect(run).not.toHaveProperty("log");
+	}
+});
+
 test("follow is true or false", async () => {
 	const { status, body } = await viewer(
 		"GET",
