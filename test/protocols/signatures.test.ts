@@ -346,7 +346,7 @@ test("a scheme of one's own: its header, prefix, hash, encoding and signed text"
 		"hush",
 	);
 	expect(
-		plain({
+		await plain({
 			"x-signature": createHmac("sha1", "hush").update(body).digest("hex"),
 		}),
 	).toBe(true);
