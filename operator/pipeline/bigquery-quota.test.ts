@@ -21,7 +21,7 @@ function problemOf(
 		source: sourceOf(),
 		destination,
 		credentials: undefined,
-		others: [],
+		holder: undefined,
 		localWarehouse: undefined,
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);

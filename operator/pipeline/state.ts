@@ -8,6 +8,7 @@ import {
 import type { Secret } from "../../kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { type TableHolder, TableHolders } from "./table-holders.ts";
 
 /** All that a decision about one Pipeline rests on. */
 export interface PipelineState extends References {
@@ -24,8 +25,8 @@ export interface References {
 	destination: Destination | undefined;
 	/** The Secret that the Destination's credentials name, if it exists and has the label. */
 	credentials: Secret | undefined;
-	/** The namespace's other Pipelines into a table of the same name, with their Destinations: it may be the same table. */
-	others: { pipeline: Pipeline; destination: Destination | undefined }[];
+	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
+	holder: TableHolder | undefined;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
 }
@@ -44,17 +45,19 @@ export async function readPipeline(
 	);
 }
 
+/** @param holders If they have been read for this reconcile already. */
 export function referencesOf(
 	{
 		informers,
 		localWarehouse,
 	}: Pick<OperatorContext, "informers" | "localWarehouse">,
 	pipeline: Pipeline,
+	holders = new TableHolders(informers),
 ): References {
 	const namespace = pipeline.metadata.namespace!;
-	const destinationOf = ({ spec }: Pipeline) =>
-		present(informers.destinations.get(namespace, spec.destinationRef.name));
-	const destination = destinationOf(pipeline);
+	const destination = present(
+		informers.destinations.get(namespace, pipeline.spec.destinationRef.name),
+	);
 	const secret = destination?.spec.bigQuery?.credentials?.secretRef.name;
 	return {
 		pipeline,
@@ -66,13 +69,7 @@ export function referencesOf(
 			secret === undefined
 				? undefined
 				: informers.secrets.get(namespace, secret),
-		others: informers.pipelines
-			.intoTable(informers.pipelines.tableOf(pipeline))
-			.filter((other) => other !== pipeline && present(other))
-			.map((other) => ({
-				pipeline: other,
-				destination: destinationOf(other),
-			})),
+		holder: holders.of(pipeline),
 		localWarehouse,
 	};
 }

@@ -16,7 +16,7 @@ const settled: References = {
 	source: sourceOf(),
 	destination: destinationOf(),
 	credentials: undefined,
-	others: [],
+	holder: undefined,
 	localWarehouse: undefined,
 };
 
@@ -95,47 +95,12 @@ test("a Pipeline repeats the problem of its Destination", () => {
 	});
 });
 
-const rival = (createdAt: string, table = "LOAD_ORDERS") =>
-	pipelineOf(
-		{ table: { ...pipelineOf().spec.table, name: table } },
-		{ name: "rival", createdAt },
-	);
-const older = "2026-02-01T00:00:00Z";
-const younger = "2026-03-02T00:00:00Z";
-
-test.each<[string, References["others"], string | undefined]>([
-	[
-		"an older Pipeline has the table, in any case of letters",
-		[{ pipeline: rival(older), destination: destinationOf() }],
-		"TableConflict",
-	],
-	[
-		"another Destination with the same file is the same warehouse",
-		[{ pipeline: rival(older), destination: destinationOf("alias") }],
-		"TableConflict",
-	],
-	[
-		"a younger Pipeline does not take the table",
-		[{ pipeline: rival(younger), destination: destinationOf() }],
-		undefined,
-	],
-	[
-		"another table is no conflict",
-		[{ pipeline: rival(older, "t"), destination: destinationOf() }],
-		undefined,
-	],
-	[
-		"another file is no conflict",
-		[
-			{
-				pipeline: rival(older),
-				destination: destinationOf("files", "other.duckdb"),
-			},
-		],
-		undefined,
-	],
-])("%s", (_, others, reason) => {
-	expect(reasonOf({ others })).toBe(reason);
+test("a table that another Pipeline has is a conflict", () => {
+	const pipeline = pipelineOf({}, { name: "rival" });
+	const holder = { pipeline, destination: destinationOf() };
+	expect(reasonOf({ holder })).toBe("TableConflict");
+	const own = { pipeline: pipelineOf(), destination: destinationOf() };
+	expect(reasonOf({ holder: own })).toBeUndefined();
 });
 
 test("in BigQuery, one Run at a time writes to a table", () => {
@@ -147,18 +112,6 @@ test("in BigQuery, one Run at a time writes to a table", () => {
 			layout: { destination: "BigQuery:my-project.events.load_orders" },
 		},
 	});
-});
-
-test("in BigQuery, table names differ by case", () => {
-	const reasonWith = (table: string) =>
-		reasonOf({
-			destination: bigQueryOf(),
-			others: [
-				{ pipeline: rival(older, table), destination: bigQueryOf("alias") },
-			],
-		});
-	expect(reasonWith("load_orders")).toBe("TableConflict");
-	expect(reasonWith("LOAD_ORDERS")).toBeUndefined();
 });
 
 test.each([

@@ -8,11 +8,11 @@ import type {
 import { tableNameOf } from "../../crds/table-name.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Secret } from "../../kube/kinds.ts";
-import { ageOf } from "../../kube/resource.ts";
 import { type Access, accessTo } from "../destination/access.ts";
 import { checkHash } from "../destination/check.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import type { References } from "./state.ts";
+import { warehouseNameOf } from "./warehouse-name.ts";
 
 /** What a Pipeline loads from and into, with every reference resolved. */
 export interface Target {
@@ -65,10 +65,8 @@ export function resolveTarget(
 			because(destination),
 		);
 	const tableName = tableNameOf(pipeline.metadata.name, table.name);
-	const holder = references.others.find((other) =>
-		hasTheTableBefore(other, pipeline, destination, tableName),
-	);
-	if (holder)
+	const { holder } = references;
+	if (holder && holder.pipeline.metadata.uid !== pipeline.metadata.uid)
 		return problem(
 			"TableConflict",
 			`Table "${tableName}" belongs to Pipeline "${holder.pipeline.metadata.name}". Set spec.table.name to another name, or delete that Pipeline.`,
@@ -84,7 +82,7 @@ export function resolveTarget(
 			access,
 			layout: {
 				sourceKey,
-				destination: warehouseName(destination, tableName),
+				destination: warehouseNameOf(pipeline, destination),
 				table: tableName,
 				columns: columns.map(({ name }) => name),
 				strategy,
@@ -96,30 +94,6 @@ export function resolveTarget(
 /** With a date column, a Run can replace its days alone. */
 export function strategyOf({ spec }: Pipeline): Strategy {
 	return spec.table.columns.includes("Date") ? "Incremental" : "FullReload";
-}
-
-/** What a Pipeline's Runs write to, as layouts name it, even if they can't run. */
-export function warehouseNameOf(
-	{ metadata, spec }: Pipeline,
-	destination: Destination,
-): string {
-	return warehouseName(
-		destination,
-		tableNameOf(metadata.name, spec.table.name),
-	);
-}
-
-/**
- * What one process at a time may write to, unique within a namespace: a DuckDB file on its volume, or one table in
- * BigQuery, since BigQuery loads many tables at once.
- */
-function warehouseName({ spec }: Destination, table: string): string {
-	if (spec.bigQuery) {
-		const { projectId, dataset } = spec.bigQuery;
-		return `BigQuery:${projectId}.${dataset}.${table}`;
-	}
-	const { volumeClaimName, path } = spec.duckDB!;
-	return `DuckDB:${volumeClaimName ? `${volumeClaimName}/` : ""}${path}`;
 }
 
 const columnNames = {
@@ -148,28 +122,6 @@ function isVerified(
 		findCondition(status?.conditions, "Ready")?.status === "True" &&
 		status?.observedGeneration === metadata.generation &&
 		status?.lastCheck?.hash === checkHash(spec, credentials)
-	);
-}
-
-/** If two Pipelines want one table, the older one has it. */
-function hasTheTableBefore(
-	other: References["others"][number],
-	pipeline: Pipeline,
-	destination: Destination,
-	tableName: string,
-): boolean {
-	if (!other.destination) return false;
-	const { metadata, spec } = other.pipeline;
-	const name = tableNameOf(metadata.name, spec.table.name);
-	// DuckDB ignores case in names; BigQuery does not.
-	const same = destination.spec.bigQuery
-		? name === tableName
-		: name.toLowerCase() === tableName.toLowerCase();
-	return (
-		same &&
-		warehouseName(other.destination, name) ===
-			warehouseName(destination, tableName) &&
-		ageOf(other.pipeline) < ageOf(pipeline)
 	);
 }
 

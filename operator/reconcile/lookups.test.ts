@@ -10,6 +10,7 @@ import {
 } from "../../test/support/examples/resource-examples.ts";
 import { createPipelineController } from "../pipeline/controller.ts";
 import { createRunController } from "../run/controller.ts";
+import { readRun } from "../run/state.ts";
 import type { OperatorContext } from "./context.ts";
 import { createInformers } from "./informers.ts";
 
@@ -22,9 +23,11 @@ function crowd(count: number) {
 	const completionTime = "2026-03-31T12:00:00Z";
 	const ended = { phase: "Succeeded", completionTime };
 	return {
-		runs: names.map((name, index) =>
-			runOf(name, index % 2 ? ended : { phase: "Pending" }),
-		),
+		runs: names.map((name, index) => {
+			const run = runOf(name, index % 2 ? ended : { phase: "Pending" });
+			run.spec.pipelineRef.name = name;
+			return run;
+		}),
 		pipelines: names.map((name) => {
 			const { table, ...spec } = pipelineOf().spec;
 			return pipelineOf(
@@ -74,4 +77,28 @@ test("the operator's start looks up as many objects as there are, not each for e
 	await Promise.all(running);
 	expect(lookedUp).toBeGreaterThan(count);
 	expect(lookedUp).toBeLessThan(count * 20);
+});
+
+test("a look at one Run of a crowd looks at each Pipeline once, not for each other Run", async () => {
+	const count = 300;
+	const crowded = crowd(count);
+	const client = Object.assign(listedClient(crowded), {
+		get: async (_: unknown, name: string) =>
+			crowded.runs.find(({ metadata }) => metadata.name === name),
+	});
+	const informers = createInformers(client, { namespaces: undefined, log });
+	const stop = new AbortController();
+	const running = Object.values(informers).map((each) => each.run(stop.signal));
+	await Promise.all(Object.values(informers).map(({ synced }) => synced));
+	stop.abort();
+	await Promise.all(running);
+	const lookUp = vi.spyOn(informers.destinations, "get");
+	const context = { informers, client, log } as unknown as OperatorContext;
+	// A Pipeline whose Run has ended has the table: all other Runs are looked through in vain.
+	crowded.pipelines[0]!.metadata.creationTimestamp = "2026-03-02T00:00:00Z";
+	const key = { namespace: "shop", name: "n298" };
+	const state = await readRun(context, key, undefined);
+	expect(state?.rivals).toEqual([]);
+	expect(lookUp.mock.calls.length).toBeGreaterThan(count);
+	expect(lookUp.mock.calls.length).toBeLessThan(count * 5);
 });

@@ -8,7 +8,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { findCondition } from "../../kube/conditions.ts";
-import { ageOf, isOwnedBy } from "../../kube/resource.ts";
+import { isOwnedBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
@@ -27,6 +27,7 @@ import {
 	transition,
 	without,
 } from "./transition.ts";
+import { goesFirst } from "./turn.ts";
 
 /** In the order in which they are applied. */
 export function decide(state: RunState, now: number): RunAction[] {
@@ -161,8 +162,7 @@ function findTarget(
 type Why = [reason: Parameters<typeof transition.progress>[1], message: string];
 
 /**
- * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse. The older
- * Run goes first, so that two Runs that look at the same moment agree.
+ * Why a Run must wait for others; undefined when it is its turn. One process at a time may write to a warehouse.
  */
 function blockedBy(
 	{ run, rivals, writers }: RunState,
@@ -177,12 +177,6 @@ function blockedBy(
 	return (
 		first && `Run "${first.run.metadata.name}" loads into ${warehouse} first.`
 	);
-}
-
-function goesFirst(other: Run, run: Run): boolean {
-	const isRunning = ({ status }: Run) => status?.phase === "Running";
-	if (isRunning(other) !== isRunning(run)) return isRunning(other);
-	return ageOf(other) < ageOf(run);
 }
 
 /**

@@ -6,9 +6,12 @@ import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
 import { isControlledBy, type ObjectKey } from "../../kube/resource.ts";
 import { isOver } from "../job/outcome.ts";
 import { type References, referencesOf } from "../pipeline/state.ts";
-import { resolveTarget, warehouseNameOf } from "../pipeline/target.ts";
+import { TableHolders } from "../pipeline/table-holders.ts";
+import { resolveTarget } from "../pipeline/target.ts";
+import { warehouseNameOf } from "../pipeline/warehouse-name.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { keysIn, keysSecretName } from "../source/webhook/keys.ts";
+import { goesFirst } from "./turn.ts";
 
 /** All that a decision about one Run rests on. */
 export interface RunState {
@@ -23,6 +26,7 @@ export interface RunState {
 	pods: Pod[];
 	/** What archive said about the Job's result, once it was asked. */
 	stored?: ResultAnswer;
+	/** One that goes first, if there is one: thousands of others may wait. */
 	rivals: Rival[];
 	/** All of the namespace, except the Run's own Job. */
 	writers: Writer[];
@@ -111,13 +115,14 @@ async function podsOf(
 export function referencesOfRun(
 	context: OperatorContext,
 	{ metadata, spec }: Run,
+	holders?: TableHolders,
 ): References | undefined {
 	const pipeline = context.informers.pipelines.get(
 		metadata.namespace!,
 		spec.pipelineRef.name,
 	);
 	return pipeline && !pipeline.metadata.deletionTimestamp
-		? referencesOf(context, pipeline)
+		? referencesOf(context, pipeline, holders)
 		: undefined;
 }
 
@@ -125,17 +130,17 @@ function rivalsOf(context: OperatorContext, run: Run): Rival[] {
 	const { namespace, uid } = run.metadata;
 	const warehouse = warehouseOfRun(context, run);
 	if (warehouse === undefined) return [];
-	return context.informers.runs
+	const holders = new TableHolders(context.informers);
+	const first = context.informers.runs
 		.open(namespace!)
-		.filter(
+		.find(
 			(other) =>
 				other.metadata.uid !== uid &&
-				warehouseOfRun(context, other) === warehouse,
-		)
-		.map((other) => ({
-			run: other,
-			warehouse: canRun(context, other) ? warehouse : undefined,
-		}));
+				goesFirst(other, run) &&
+				warehouseOfRun(context, other) === warehouse &&
+				canRun(context, other, holders),
+		);
+	return first ? [{ run: first, warehouse }] : [];
 }
 
 /**
@@ -153,9 +158,13 @@ export function warehouseOfRun(
 	return destination && warehouseNameOf(pipeline, destination);
 }
 
-function canRun(context: OperatorContext, run: Run): boolean {
+function canRun(
+	context: OperatorContext,
+	run: Run,
+	holders: TableHolders,
+): boolean {
 	if (run.status?.phase === "Running") return true;
-	const references = referencesOfRun(context, run);
+	const references = referencesOfRun(context, run, holders);
 	return references !== undefined && "target" in resolveTarget(references);
 }
 

@@ -135,7 +135,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			source: sourceOf(),
 			destination: bigQueryOf(),
 			credentials: undefined,
-			others: [],
+			holder: undefined,
 			localWarehouse: undefined,
 			runs: [runOf(run, written.status)],
 		},

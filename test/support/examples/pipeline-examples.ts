@@ -23,7 +23,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		source: sourceOf(),
 		destination: destinationOf(),
 		credentials: undefined,
-		others: [],
+		holder: undefined,
 		localWarehouse: undefined,
 		runs: [],
 		...changes,

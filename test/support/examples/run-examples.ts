@@ -34,7 +34,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			source: sourceOf(),
 			destination: destinationOf(),
 			credentials: undefined,
-			others: [],
+			holder: undefined,
 			localWarehouse: undefined,
 		},
 		shard: 0,

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import type { Destination, Pipeline } from "../../crds/generated/types.ts";
+import { createLog } from "../../service/log.ts";
+import { listedClient } from "../../test/support/doubles/listed-client.ts";
+import {
+	bigQueryOf,
+	destinationOf,
+	pipelineOf,
+} from "../../test/support/examples/resource-examples.ts";
+import { createInformers } from "../reconcile/informers.ts";
+import { TableHolders } from "./table-holders.ts";
+
+const log = createLog("test");
+log.level = "silent";
+const older = "2026-02-01T00:00:00Z";
+const younger = "2026-03-02T00:00:00Z";
+
+/** A Pipeline that loads into a table by a Destination of its own. */
+interface Rival {
+	createdAt: string;
+	table?: string;
+	destination: Destination;
+}
+
+function rivalOf({ createdAt, table = "LOAD_ORDERS", destination }: Rival) {
+	const spec = {
+		table: { ...pipelineOf().spec.table, name: table },
+		destinationRef: { name: destination.metadata.name },
+	};
+	return pipelineOf(spec, { name: "rival", createdAt });
+}
+
+/** Who has the table of a Pipeline beside a rival. */
+async function holderBeside(
+	rival: Pipeline,
+	...destinations: Destination[]
+): Promise<string | undefined> {
+	const own = pipelineOf();
+	const objects = { pipelines: [own, rival], destinations };
+	const informers = createInformers(listedClient(objects), {
+		namespaces: undefined,
+		log,
+	});
+	const stop = new AbortController();
+	const { pipelines, destinations: known } = informers;
+	const running = [pipelines, known].map((each) => each.run(stop.signal));
+	await Promise.all([pipelines.synced, known.synced]);
+	stop.abort();
+	await Promise.all(running);
+	const holders = new TableHolders(informers);
+	const first = holders.of(own)?.pipeline.metadata.name;
+	// What was read is remembered.
+	expect(holders.of(own)?.pipeline.metadata.name).toBe(first);
+	return first;
+}
+
+const own = destinationOf();
+const ownName = pipelineOf().metadata.name;
+
+test.each<[string, Rival, string]>([
+	[
+		"an older Pipeline has the table, in any case of letters",
+		{ createdAt: older, destination: own },
+		"rival",
+	],
+	[
+		"another Destination with the same file is the same warehouse",
+		{ createdAt: older, destination: destinationOf("alias") },
+		"rival",
+	],
+	[
+		"a younger Pipeline does not take the table",
+		{ createdAt: younger, destination: own },
+		ownName,
+	],
+	[
+		"another table is no conflict",
+		{ createdAt: older, table: "t", destination: own },
+		ownName,
+	],
+	[
+		"another file is no conflict",
+		{ createdAt: older, destination: destinationOf("b", "other.duckdb") },
+		ownName,
+	],
+])("%s", async (_, rival, holder) => {
+	const found = await holderBeside(rivalOf(rival), own, rival.destination);
+	expect(found).toBe(holder);
+});
+
+test.each([
+	["load_orders", "rival"],
+	["LOAD_ORDERS", ownName],
+])("in BigQuery, table names differ by case: %s", async (table, holder) => {
+	const lake = { ...bigQueryOf(), metadata: own.metadata };
+	const alias = bigQueryOf("alias");
+	const rival = rivalOf({ createdAt: older, table, destination: alias });
+	expect(await holderBeside(rival, lake, alias)).toBe(holder);
+});
+
+test("what is being deleted has no table, and without a Destination there is none to have", async () => {
+	const rival = rivalOf({ createdAt: older, destination: own });
+	rival.metadata.deletionTimestamp = "2026-03-31T12:00:00Z";
+	expect(await holderBeside(rival, own)).toBe(ownName);
+	expect(await holderBeside(rival)).toBeUndefined();
+});
