@@ -5,18 +5,16 @@ import {
 	stored,
 	storedText,
 } from "../../../test/support/bodies/stored-text.ts";
-import { doNow } from "../long-work/steps.ts";
 import { decompress } from "./content-encoding.ts";
 import { formToJSON } from "./form.ts";
 import { JSONScanner } from "./json.ts";
-import { textAt } from "./json-pointer.ts";
 
 /*
  * Compares receive's readers of JSON and forms with independent ones: a byte-by-byte recognizer of RFC 8259's grammar, and
  * the steps of the URL standard's parser. `FUZZ_RUNS` makes it longer, `FUZZ_SEED` takes other bodies. The corpus comes
  * first: add each body that was ever read wrong, as a file of its bytes.
  */
-const numRuns = Number(process.env.FUZZ_RUNS ?? 1_500);
+const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 const seed = Number(process.env.FUZZ_SEED ?? 17);
 
 const corpus = new URL("../../../test/support/corpus/", import.meta.url);
@@ -78,72 +76,6 @@ test("a JSON text is judged the same wherever it is cut", () => {
 		{ numRuns, seed },
 	);
 });
-
-test("a JSON Pointer finds what JSON.parse has there", () => {
-	const names = fc.constantFrom(
-		"a",
-		"b",
-		"",
-		"0",
-		"1",
-		"~",
-		"/",
-		"ü",
-		"__proto__",
-	);
-	const { tree } = fc.letrec<{ tree: string; leaf: string }>((tie) => ({
-		leaf: fc.constantFrom(
-			'"x"',
-			'"\\u0061\\""',
-			"1",
-			"-0",
-			"1.5",
-			"1e3",
-			"true",
-			"null",
-			'""',
-		),
-		tree: fc.oneof(
-			{ maxDepth: 4 },
-			tie("leaf"),
-			fc
-				.array(tie("tree"), { maxLength: 3 })
-				.map((all) => `[ ${all.join(" , ")} ]`),
-			fc
-				.array(fc.tuple(names, tie("tree")), { maxLength: 4 })
-				.map(
-					(all) =>
-						`{${all.map(([name, json]) => ` ${JSON.stringify(name)} : ${json}`).join(",")} }`,
-				),
-		),
-	}));
-	let found = 0;
-	fc.assert(
-		fc.property(tree, fc.array(names, { maxLength: 3 }), (json, parts) => {
-			const pointer = parts
-				.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`)
-				.join("");
-			const text = doNow(textAt(pointer, Buffer.from(json)));
-			expect(text).toBe(parsedAt(json, parts));
-			if (text !== undefined) found++;
-		}),
-		{ numRuns, seed },
-	);
-	expect(found).toBeGreaterThan(numRuns / 20);
-});
-
-/** RFC 6901 §4 on the tree of JSON.parse. */
-function parsedAt(json: string, parts: readonly string[]): string | undefined {
-	let value: unknown = JSON.parse(json);
-	for (const part of parts) {
-		if (typeof value !== "object" || value === null) return undefined;
-		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(part)) return undefined;
-		if (!Object.hasOwn(value, part)) return undefined;
-		value = (value as Record<string, unknown>)[part];
-	}
-	if (typeof value === "string") return value;
-	return Number.isSafeInteger(value) ? String(value) : undefined;
-}
 
 test("no bytes decompress to more than the limit, or end otherwise than in an answer", async () => {
 	const bytes = fc.uint8Array({ maxLength: 60 }).map((all) => Buffer.from(all));

@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { doNow } from "../long-work/steps.ts";
+import { textAt } from "./json-pointer.ts";
+
+/** As in request-body.fuzz.test.ts. */
+const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
+const seed = Number(process.env.FUZZ_SEED ?? 17);
+
+test("a JSON Pointer finds what JSON.parse has there", () => {
+	const names = fc.constantFrom(
+		"a",
+		"b",
+		"",
+		"0",
+		"1",
+		"~",
+		"/",
+		"ü",
+		"__proto__",
+	);
+	const { tree } = fc.letrec<{ tree: string; leaf: string }>((tie) => ({
+		leaf: fc.constantFrom(
+			'"x"',
+			'"\\u0061\\""',
+			"1",
+			"-0",
+			"1.5",
+			"1e3",
+			"true",
+			"null",
+			'""',
+		),
+		tree: fc.oneof(
+			{ maxDepth: 4 },
+			tie("leaf"),
+			fc
+				.array(tie("tree"), { maxLength: 3 })
+				.map((all) => `[ ${all.join(" , ")} ]`),
+			fc
+				.array(fc.tuple(names, tie("tree")), { maxLength: 4 })
+				.map(
+					(all) =>
+						`{${all.map(([name, json]) => ` ${JSON.stringify(name)} : ${json}`).join(",")} }`,
+				),
+		),
+	}));
+	let found = 0;
+	fc.assert(
+		fc.property(tree, fc.array(names, { maxLength: 3 }), (json, parts) => {
+			const pointer = parts
+				.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`)
+				.join("");
+			const text = doNow(textAt(pointer, Buffer.from(json)));
+			expect(text).toBe(parsedAt(json, parts));
+			if (text !== undefined) found++;
+		}),
+		{ numRuns, seed },
+	);
+	expect(found).toBeGreaterThan(numRuns / 20);
+});
+
+/** RFC 6901 §4 on the tree of JSON.parse. */
+function parsedAt(json: string, parts: readonly string[]): string | undefined {
+	let value: unknown = JSON.parse(json);
+	for (const part of parts) {
+		if (typeof value !== "object" || value === null) return undefined;
+		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(part)) return undefined;
+		if (!Object.hasOwn(value, part)) return undefined;
+		value = (value as Record<string, unknown>)[part];
+	}
+	if (typeof value === "string") return value;
+	return Number.isSafeInteger(value) ? String(value) : undefined;
+}
