@@ -278,8 +278,11 @@ test("a Run whose table lacks earlier days comes back with the whole window", ()
 	});
 });
 
-test("a Run whose time is over when its table lacks earlier days fails", () => {
-	const run = loading({ startTime: "2026-03-31T10:59:00Z" });
+test.each([
+	["whose time is over", { startTime: "2026-03-31T10:59:00Z" }],
+	["that has loaded the whole window", { extent: "Whole" }],
+])("a Run %s when its table lacks days fails", (_, status) => {
+	const run = loading(status);
 	expect(statusOf(decide(stateOf({ ...incomplete, run }), now))).toMatchObject({
 		phase: "Failed",
 		error: { code: "TableIncomplete" },

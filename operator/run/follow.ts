@@ -32,7 +32,8 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 				{},
 				now,
 			);
-		if (code === "TableIncomplete" && hasTime(state, now))
+		const isPart = run.status?.extent !== "Whole";
+		if (code === "TableIncomplete" && isPart && hasTime(state, now))
 			return loadWhole(run, now);
 		return record(run, result, at, attempts, now);
 	}
