@@ -13,6 +13,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	load: () => import("./load/bench.ts"),
 	compaction: () => import("./compaction/bench.ts"),
 	operator: () => import("./operator/bench.ts"),
+	"ended-runs": () => import("./operator/ended-runs.ts"),
 	api: () => import("./api/bench.ts"),
 };
 
