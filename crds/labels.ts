@@ -13,6 +13,8 @@ export const label = {
 	destination: "tidemill.dev/destination",
 	/** On a Run's Job and Pods: a digest of the warehouse that they write to, so that only one does at a time. */
 	warehouse: "tidemill.dev/warehouse",
+	/** On a Run's Job and Pods: the extent of the manifest that they load. */
+	extent: "tidemill.dev/extent",
 	managedBy: "app.kubernetes.io/managed-by",
 } as const;
 

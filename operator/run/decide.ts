@@ -233,6 +233,7 @@ function decideAnswered(
 	const job = {
 		manifestURL: url,
 		...(authorities !== undefined && { authorities }),
+		extent,
 		image,
 		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
 	};

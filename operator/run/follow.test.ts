@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobResult } from "../../contracts/job.ts";
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { Extent, ManifestAnswer } from "../../contracts/manifest.ts";
 import type { RunStatus } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job, Pod } from "../../kube/kinds.ts";
@@ -245,9 +245,15 @@ test("a Run whose Pipeline is gone, or that never started, is not renewed", () =
 		).toMatchObject({ phase: "Failed", error: { code: "ManifestExpired" } });
 });
 
+const jobOf = (extent: Extent): Job => {
+	const job = jobWith("Failed");
+	job.metadata.labels = { "tidemill.dev/extent": extent };
+	return job;
+};
+
 const incomplete = {
-	...expired,
 	run: loading({ extent: "Rest" }),
+	job: jobOf("Rest"),
 	pods: [
 		podWith(
 			{
@@ -278,12 +284,23 @@ test("a Run whose table lacks earlier days comes back with the whole window", ()
 	});
 });
 
+test("a Run comes back with the whole window though its status is ahead of its Job's removal", () => {
+	const status = statusOf(decide(stateOf(incomplete), now));
+	const run = owned(runOf("r", status));
+	const again = decide(stateOf({ ...incomplete, run }), now);
+	expect(statusOf(again)).toEqual(status);
+	expect(types(again)).toContain("removeJob");
+});
+
 test.each([
-	["whose time is over", { startTime: "2026-03-31T10:59:00Z" }],
-	["that has loaded the whole window", { extent: "Whole" }],
-])("a Run %s when its table lacks days fails", (_, status) => {
-	const run = loading(status);
-	expect(statusOf(decide(stateOf({ ...incomplete, run }), now))).toMatchObject({
+	[
+		"whose time is over",
+		{ run: loading({ startTime: "2026-03-31T10:59:00Z" }) },
+	],
+	["that has loaded the whole window", { job: jobOf("Whole") }],
+])("a Run %s when its table lacks days fails", (_, changes) => {
+	const state = stateOf({ ...incomplete, ...changes });
+	expect(statusOf(decide(state, now))).toMatchObject({
 		phase: "Failed",
 		error: { code: "TableIncomplete" },
 	});

@@ -1,5 +1,6 @@
 import type { JobError, JobResult } from "../../contracts/job.ts";
 import type { Run, RunStatus } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { jobOutcome } from "../job/outcome.ts";
@@ -32,7 +33,8 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 				{},
 				now,
 			);
-		const isPart = run.status?.extent !== "Whole";
+		// The status may be ahead of the Job, which goes after the status is written.
+		const isPart = job.metadata.labels?.[label.extent] !== "Whole";
 		if (code === "TableIncomplete" && isPart && hasTime(state, now))
 			return loadWhole(run, now);
 		return record(run, result, at, attempts, now);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { LoadInput } from "../../contracts/job.ts";
+import type { Extent } from "../../contracts/manifest.ts";
 import {
 	type Pipeline,
 	type Run,
@@ -14,6 +15,7 @@ export interface RunJobOptions {
 	manifestURL: string;
 	/** See {@link LoadInput}. */
 	authorities?: string;
+	extent: Extent;
 	image: string;
 	activeDeadlineSeconds: number;
 }
@@ -37,6 +39,7 @@ export function runJob(
 		[label.pipeline]: pipeline.metadata.name,
 		[label.run]: name,
 		[label.warehouse]: warehouseLabel(target.layout.destination),
+		[label.extent]: options.extent,
 	};
 	const { input: _, ...access } = target.access;
 	return jobWithInput(

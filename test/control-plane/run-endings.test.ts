@@ -194,6 +194,40 @@ test("links that have expired are renewed by a new Job of the same Run", async (
 	await scene.phaseBecomes("long", "Succeeded");
 });
 
+test("a Run whose table turns out to lack days loads the whole window, and the next one goes on from there", async () => {
+	await startRun("first");
+	const lastRunBecomes = (name: string) =>
+		vi.waitFor(async () => {
+			const { namespace } = scene;
+			const found = await client.get<Pipeline>(pipelineKind, "p", namespace);
+			expect(found?.status?.lastRun?.name).toBe(name);
+		}, wait);
+	await scene.endPod("first", 0, succeeded);
+	await lastRunBecomes("first");
+	await scene.createRun("dropped", "p");
+	const error = { code: "TableIncomplete", message: "", retryable: false };
+	await scene.endPod("dropped", 65, { version: 1, outcome: "Failed", error });
+	await vi.waitFor(() => expect(scene.questions).toHaveLength(3), wait);
+	await vi.waitFor(async () => {
+		const { status } = await scene.podOf("dropped");
+		expect(status?.phase).toBe("Pending");
+	}, wait);
+	await scene.endPod("dropped", 0, succeeded);
+	await lastRunBecomes("dropped");
+	expect((await scene.statusOfRun("dropped")).extent).toBe("Whole");
+	expect(
+		await eventReasons(client, runKind, scene.namespace, "dropped"),
+	).toContain("WholeWindow");
+	await scene.createRun("next", "p");
+	await scene.phaseBecomes("next", "Running");
+	expect(scene.questions.map(({ extent }) => extent)).toEqual([
+		"Whole",
+		"Rest",
+		"Whole",
+		"Rest",
+	]);
+});
+
 test("a Secret of a person is neither overwritten nor deleted", async () => {
 	const { namespace } = scene;
 	const name = "clashes-input";
