@@ -195,6 +195,7 @@ test("a shard goes on without frames that were damaged on NATS's disk, and archi
 	await nats.kill();
 	await damage(archive.stream, "frame 2");
 	await nats.start();
+	await eventually(() => archive.connection.flush());
 	const running = await archive.start();
 	await running.flush();
 	const bodies = await archive.bodies();

@@ -12,7 +12,8 @@ import {
 } from "../../support/fixtures/data-plane/idempotency-fixture.ts";
 import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
 
-const claimWritten = `$KV.${bucket.idempotency}.`;
+/** NATS's command, since other requests name the bucket before. */
+const claimWritten = `PUB $KV.${bucket.idempotency}.`;
 const framePublished = framesSubject(0);
 
 /**
