@@ -133,6 +133,11 @@ test("the check of an earlier spec is removed", () => {
 	);
 });
 
+test("a check that runs says nothing of waiting", () => {
+	const actions = decide(stateWith({ jobs: [jobThat()] }), now);
+	expect(JSON.stringify(statusIn(actions))).not.toContain("can't start");
+});
+
 test("a check that can't start says what it waits for, even after it ran out of time", () => {
 	const message = 'persistentvolumeclaim "files" not found';
 	const pod: Pod = {

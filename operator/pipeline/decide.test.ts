@@ -248,6 +248,12 @@ test("the status keeps the last Run and the last success after those Runs are de
 	expect(decide(stateOf({ pipeline }), now)).toEqual([]);
 });
 
+test("a last Run that succeeded makes the condition true", () => {
+	const runs = [ended("good", "Succeeded", "2026-03-10T10:00:05Z", facts)];
+	const { conditions } = statusAfter(stateOf({ runs }));
+	expect(findCondition(conditions, "RunSucceeded")?.status).toBe("True");
+});
+
 test("a Run of chosen days does not count as the last success", () => {
 	const dates = { start: "2026-03-01", end: "2026-03-01" };
 	const runs = [

@@ -37,6 +37,20 @@ test("of Runs that ended in the same second, the younger was the last", () => {
 	expect(runHistory(pipelineOf(), [older, younger]).lastRun?.name).toBe("a");
 });
 
+test("the last Run is the one that ended last, in whatever order they are read, with its rows", () => {
+	const early = ended("early", "Failed", "2026-03-10T00:59:59Z");
+	const late = ended("late", "Succeeded", second, { rows: 7 });
+	const last = { name: "late", phase: "Succeeded", rows: 7 };
+	for (const runs of [
+		[early, late],
+		[late, early],
+	])
+		expect(runHistory(pipelineOf(), runs).lastRun).toEqual({
+			...last,
+			completionTime: second,
+		});
+});
+
 test("an older success does not replace a later one whose Run is deleted", () => {
 	const known = {
 		snapshotTime: "2026-03-10T12:00:00Z",

@@ -61,8 +61,9 @@ function endOf(run: Run): string {
 	return `${run.status?.completionTime} ${ageOf(run)}`;
 }
 
+/** No two Runs are equal: the name is part of both texts. */
 function compare(a: string, b: string): number {
-	return a < b ? -1 : a > b ? 1 : 0;
+	return a < b ? -1 : 1;
 }
 
 function lastRunOf({ metadata, status }: Run): PipelineLastRun {
