@@ -10,6 +10,7 @@ import {
 	encodeFrameHead,
 	frameId,
 } from "../../ingest/wire/frame.ts";
+import { askArchive } from "../../operator/archive/ask.ts";
 import { accessStore } from "../../test/support/servers/store-access.ts";
 import { type Bench, compared, median } from "../measure/measurement.ts";
 import { startArchive } from "./archive-process.ts";
@@ -72,12 +73,13 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
 
 /** Asks as the operator does for a new Run. */
 async function ask(connection: NatsConnection): Promise<void> {
-	const question = JSON.stringify({ run: randomUUID(), ...source });
-	const timeout = 60_000;
-	const reply = await connection.request(manifestSubject(0), question, {
-		timeout,
-	});
-	const answer = reply.json<ManifestAnswer>();
+	const answer = await askArchive<ManifestAnswer>(
+		connection,
+		{ subject: manifestSubject(0), shard: 0 },
+		{ run: randomUUID(), extent: "Whole", ...source },
+		"NoAnswer",
+		new AbortController().signal,
+	);
 	if (!answer.ok) throw new Error(answer.error.message);
 }
 

@@ -9,6 +9,7 @@ import type {
 } from "../../../contracts/manifest.ts";
 import { manifestSubject } from "../../../contracts/nats.ts";
 import type { Route } from "../../../contracts/route.ts";
+import { askArchive } from "../../../operator/archive/ask.ts";
 import type { PlainRow } from "../../support/senders/persistent-sender.ts";
 import {
 	startTidemill,
@@ -75,12 +76,13 @@ export async function manifestURL(
 	};
 	let url = "";
 	await eventually("table", async () => {
-		const reply = await admin.request(
-			manifestSubject(0),
-			JSON.stringify(question),
-			{ timeout: 10_000 },
+		const answer = await askArchive<ManifestAnswer>(
+			admin,
+			{ subject: manifestSubject(0), shard: 0 },
+			question,
+			"NoAnswer",
+			new AbortController().signal,
 		);
-		const answer = reply.json<ManifestAnswer>();
 		if (!answer.ok) return answer.error.message;
 		url = answer.url;
 		return undefined;
