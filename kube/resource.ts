@@ -58,6 +58,11 @@ export function keyOf({ metadata }: KubeObject): ObjectKey {
 	return { namespace: metadata.namespace ?? "", name: metadata.name };
 }
 
+/** A key as text, for maps and queues. No name has a slash. */
+export function textOf({ namespace, name }: ObjectKey): string {
+	return `${namespace}/${name}`;
+}
+
 /** A sort key: older objects first, then by name within the same second. */
 export function ageOf({ metadata }: KubeObject): string {
 	return `${metadata.creationTimestamp} ${metadata.name}`;

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Lane } from "./lanes/lane.ts";
-import { slowestFiles, sumUp } from "./lanes/report.ts";
+import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
 
 /*
  * `make test`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the other.
@@ -40,6 +40,9 @@ for (const { file, seconds } of slowestFiles(lanes, 20))
 	console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
 console.log("\nThe lanes:");
 for (const lane of lanes) console.log(`  ${lane.summary}`);
+const failed = failedTests(lanes);
+if (failed.length > 0) console.log("\nWhat failed:");
+for (const each of failed) console.log(`  ${each}`);
 const total = sumUp(lanes);
 await writeFile(join(reports, "total.json"), JSON.stringify(total));
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";

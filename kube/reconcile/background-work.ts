@@ -1,4 +1,4 @@
-import type { ObjectKey } from "../resource.ts";
+import { type ObjectKey, textOf } from "../resource.ts";
 
 /**
  * Work that takes longer than a worker should wait. It goes on while the workers serve other keys, and the key comes back
@@ -82,7 +82,3 @@ interface Work<Outcome> {
 }
 
 type End<Outcome> = { outcome: Outcome } | { error: unknown };
-
-function textOf({ namespace, name }: ObjectKey): string {
-	return `${namespace}/${name}`;
-}

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
 import { hasReason } from "../client/errors.ts";
 import { metrics } from "../metrics.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
+import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -207,8 +207,4 @@ function oncePerTurn(
 			});
 		noted.add(change);
 	};
-}
-
-function textOf({ namespace, name }: ObjectKey): string {
-	return `${namespace}/${name}`;
 }

@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, type ObjectKey } from "../resource.ts";
+import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 
 /**
  * Hears of every change after the store has it. `previous` is absent for a new object. When `deleted` is true, `object` is
@@ -22,8 +22,8 @@ export class Store<T extends KubeObject> {
 		this.#onHandlerError = onHandlerError;
 	}
 
-	get({ namespace, name }: ObjectKey): T | undefined {
-		return this.#objects.get(`${namespace}/${name}`);
+	get(key: ObjectKey): T | undefined {
+		return this.#objects.get(textOf(key));
 	}
 
 	list(namespace?: string): T[] {
@@ -46,7 +46,7 @@ export class Store<T extends KubeObject> {
 	}
 
 	put(object: T): void {
-		const key = storeKey(object);
+		const key = textOf(keyOf(object));
 		const namesake = this.#objects.get(key);
 		// Another object has the name now: handlers must hear that the former one is gone.
 		if (namesake && namesake.metadata.uid !== object.metadata.uid)
@@ -65,18 +65,18 @@ export class Store<T extends KubeObject> {
 
 	/** @param object the last state, as the deletion event carries it. */
 	remove(object: T): void {
-		const previous = this.#objects.get(storeKey(object));
+		const previous = this.#objects.get(textOf(keyOf(object)));
 		if (!previous) return;
-		this.#objects.delete(storeKey(object));
+		this.#objects.delete(textOf(keyOf(object)));
 		for (const index of this.#indexes) index.delete(previous);
 		this.#tell(object, previous, true);
 	}
 
 	/** Makes the store hold exactly these objects of the namespace, or of all namespaces when it is undefined. */
 	replace(namespace: string | undefined, objects: T[]): void {
-		const kept = new Set(objects.map(storeKey));
+		const kept = new Set(objects.map((object) => textOf(keyOf(object))));
 		for (const object of this.list(namespace))
-			if (!kept.has(storeKey(object))) this.remove(object);
+			if (!kept.has(textOf(keyOf(object)))) this.remove(object);
 		for (const object of objects) this.put(object);
 	}
 
@@ -116,9 +116,4 @@ class Index<T extends KubeObject> {
 			if (objects?.size === 0) this.#objects.delete(key);
 		}
 	}
-}
-
-function storeKey(object: KubeObject): string {
-	const { namespace, name } = keyOf(object);
-	return `${namespace}/${name}`;
 }

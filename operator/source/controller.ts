@@ -1,6 +1,6 @@
 import { hasReason } from "../../kube/client/client.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applySource } from "./apply.ts";
 import { decide } from "./decide.ts";
@@ -67,8 +67,4 @@ export function createSourceController(
 		if (route) ofRoute(route);
 	});
 	return loop;
-}
-
-function textOf({ namespace, name }: ObjectKey): string {
-	return `${namespace}/${name}`;
 }

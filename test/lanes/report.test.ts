@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { slowestFiles, sumUp, type VitestReport } from "./report.ts";
+import {
+	failedTests,
+	slowestFiles,
+	sumUp,
+	type VitestReport,
+} from "./report.ts";
 
 const report = (change: Partial<VitestReport> = {}): VitestReport => ({
 	numPassedTests: 3,
@@ -14,7 +19,12 @@ const file = (status: string, tests: string[]) => ({
 	status,
 	startTime: 1_000,
 	endTime: 3_500,
-	assertionResults: tests.map((each) => ({ status: each })),
+	message: "",
+	assertionResults: tests.map((each) => ({
+		status: each,
+		fullName: "a test",
+		failureMessages: each === "failed" ? ["Error: not so\n  at line 3"] : [],
+	})),
 });
 
 test("lanes add up", () => {
@@ -46,6 +56,19 @@ test("a file that fails outside its tests is one failure", () => {
 	];
 	const left = report({ numFailedTests: 1, testResults });
 	expect(sumUp([{ exitCode: 1, report: left }]).failed).toBe(2);
+});
+
+test("each failure is told in a line", () => {
+	const testResults = [
+		{ ...file("failed", []), message: "No such module\nat line 1" },
+		file("failed", ["failed", "passed"]),
+		file("passed", ["passed"]),
+	];
+	const told = failedTests([{ exitCode: 1, report: report({ testResults }) }]);
+	expect(told).toEqual([
+		expect.stringMatching(/a\.test\.ts: No such module$/),
+		expect.stringMatching(/a\.test\.ts > a test: Error: not so$/),
+	]);
 });
 
 test("the slowest files come first", () => {

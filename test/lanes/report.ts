@@ -11,7 +11,13 @@ export interface VitestReport {
 		status: string;
 		startTime: number;
 		endTime: number;
-		assertionResults: { status: string }[];
+		/** What failed outside the file's tests. */
+		message: string;
+		assertionResults: {
+			status: string;
+			fullName: string;
+			failureMessages: string[];
+		}[];
 	}[];
 }
 
@@ -41,11 +47,38 @@ export function sumUp(lanes: readonly LaneEnd[]): Total {
 
 /** A file that fails outside its tests (an import, a hook) counts as one failure. */
 function failuresOf({ numFailedTests, testResults }: VitestReport): number {
-	const isFailed = ({ status }: { status: string }) => status === "failed";
-	const files = testResults.filter(
-		(file) => isFailed(file) && !file.assertionResults.some(isFailed),
-	);
-	return numFailedTests + files.length;
+	return numFailedTests + testResults.filter(failsOutside).length;
+}
+
+function failsOutside({
+	status,
+	assertionResults,
+}: VitestReport["testResults"][number]): boolean {
+	return isFailed({ status }) && !assertionResults.some(isFailed);
+}
+
+function isFailed({ status }: { status: string }): boolean {
+	return status === "failed";
+}
+
+/** What failed, to be read at the end of a long output: the file, the test, and the first line of why. */
+export function failedTests(lanes: readonly LaneEnd[]): string[] {
+	return lanes
+		.flatMap(({ report }) => report?.testResults ?? [])
+		.flatMap((file) => {
+			const path = relative(process.cwd(), file.name);
+			if (failsOutside(file)) return [`${path}: ${firstLine(file.message)}`];
+			return file.assertionResults
+				.filter(isFailed)
+				.map(
+					({ fullName, failureMessages: [why = ""] }) =>
+						`${path} > ${fullName}: ${firstLine(why)}`,
+				);
+		});
+}
+
+function firstLine(text: string): string {
+	return text.split("\n", 1)[0]?.slice(0, 300) ?? "";
 }
 
 /** The files that took longest, slowest first. */
