@@ -1,3 +1,4 @@
+import { Turns } from "../../service/turns.ts";
 import { RequestError } from "../http/errors.ts";
 
 export interface ReviewLimits {
@@ -26,10 +27,8 @@ interface Waiter {
  */
 export class ReviewQueue {
 	readonly #limits: ReviewLimits;
-	/** The waiting requests of each network, oldest first. The first network is next. */
-	readonly #lanes = new Map<string, Waiter[]>();
+	readonly #waiting = new Turns<Waiter>();
 	#running = 0;
-	#waiting = 0;
 
 	constructor(limits = usualLimits) {
 		this.#limits = limits;
@@ -60,12 +59,9 @@ export class ReviewQueue {
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		const refuse = () => reject(tooManyUnknown());
 		const waiter = { begin: resolve, refuse };
-		const lane = this.#lanes.get(network) ?? [];
-		this.#lanes.set(network, lane);
-		lane.push(waiter);
-		this.#waiting++;
+		this.#waiting.add(network, waiter);
 		const withdraw = () => {
-			if (this.#remove(network, waiter)) refuse();
+			if (this.#waiting.withdraw(network, waiter)) refuse();
 		};
 		const timer = setTimeout(withdraw, this.#limits.maxWaitMs);
 		gone.addEventListener("abort", withdraw, { once: true });
@@ -76,39 +72,19 @@ export class ReviewQueue {
 	}
 
 	#makeRoom(network: string): void {
-		if (this.#waiting < this.#limits.maxWaiting) return;
-		const own = this.#lanes.get(network)?.length ?? 0;
-		const [longest, lane] = [...this.#lanes].reduce((a, b) =>
-			b[1].length > a[1].length ? b : a,
-		);
-		if (lane.length <= own + 1) throw tooManyUnknown();
-		const newest = lane.at(-1)!;
-		this.#remove(longest, newest);
-		newest.refuse();
-	}
-
-	#remove(network: string, waiter: Waiter): boolean {
-		const lane = this.#lanes.get(network) ?? [];
-		const at = lane.lastIndexOf(waiter);
-		if (at < 0) return false;
-		lane.splice(at, 1);
-		this.#waiting--;
-		if (lane.length === 0) this.#lanes.delete(network);
-		return true;
+		if (this.#waiting.size < this.#limits.maxWaiting) return;
+		const newest = this.#waiting.newestOfLongest();
+		const own = this.#waiting.sizeOf(network);
+		if (!newest || this.#waiting.sizeOf(newest.owner) <= own + 1)
+			throw tooManyUnknown();
+		this.#waiting.withdraw(newest.owner, newest.item);
+		newest.item.refuse();
 	}
 
 	#next(): void {
-		const [first] = this.#lanes;
-		if (!first) {
-			this.#running--;
-			return;
-		}
-		const [network, lane] = first;
-		const next = lane.shift()!;
-		this.#waiting--;
-		this.#lanes.delete(network);
-		if (lane.length > 0) this.#lanes.set(network, lane);
-		next.begin();
+		const next = this.#waiting.take();
+		if (next) next.item.begin();
+		else this.#running--;
 	}
 }
 

@@ -1,4 +1,4 @@
-import { FairQueue } from "./fair-queue.ts";
+import { Turns } from "../../../service/turns.ts";
 import type { Steps } from "./steps.ts";
 
 /** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */
@@ -11,8 +11,8 @@ export const bytesPerTurn = 64 * 1024;
 export class TurnSharing {
 	readonly #defer: (run: () => void) => void;
 	/** Each does one step, and returns how many bytes it visited; undefined when the work is done. */
-	readonly #queue = new FairQueue<() => number | undefined>();
-	#isWaiting = false;
+	readonly #waiting = new Turns<() => number | undefined>();
+	#isDeferred = false;
 
 	/** @param defer runs a function in the event loop's next turn. */
 	constructor(defer: (run: () => void) => void = setImmediate) {
@@ -22,7 +22,7 @@ export class TurnSharing {
 	/** Settles with the result of the work; rejects with what it throws. */
 	run<T>(account: string, steps: Steps<T>): Promise<T> {
 		return new Promise((resolve, reject) => {
-			this.#queue.add(account, () => {
+			this.#waiting.add(account, () => {
 				try {
 					const { done, value } = steps.next();
 					if (!done) return value;
@@ -37,17 +37,18 @@ export class TurnSharing {
 	}
 
 	#continue(): void {
-		if (this.#isWaiting || this.#queue.isEmpty) return;
-		this.#isWaiting = true;
+		if (this.#isDeferred || this.#waiting.size === 0) return;
+		this.#isDeferred = true;
 		this.#defer(() => {
-			this.#isWaiting = false;
-			let bytes = 0;
-			while (bytes < bytesPerTurn && !this.#queue.isEmpty)
-				this.#queue.next((step) => {
-					const visited = step();
-					bytes += visited ?? 0;
-					return visited !== undefined;
-				});
+			this.#isDeferred = false;
+			for (let bytes = 0; bytes < bytesPerTurn; ) {
+				const next = this.#waiting.take();
+				if (!next) return;
+				const visited = next.item();
+				if (visited === undefined) continue;
+				bytes += visited;
+				this.#waiting.putBack(next.owner, next.item);
+			}
 			this.#continue();
 		});
 	}

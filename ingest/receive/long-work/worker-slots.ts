@@ -1,8 +1,8 @@
-import { FairQueue } from "./fair-queue.ts";
+import { Turns } from "../../../service/turns.ts";
 
 /** Lets a few pieces of work run at once. The others wait, and accounts take turns. */
 export class WorkerSlots {
-	readonly #queue = new FairQueue<() => Promise<void>>();
+	readonly #waiting = new Turns<() => Promise<void>>();
 	#free: number;
 
 	constructor(slots: number) {
@@ -12,7 +12,7 @@ export class WorkerSlots {
 	/** Settles as the work does, once it has had its turn. */
 	run<T>(account: string, work: () => Promise<T>): Promise<T> {
 		const { promise, resolve, reject } = Promise.withResolvers<T>();
-		this.#queue.add(account, async () => {
+		this.#waiting.add(account, async () => {
 			try {
 				resolve(await work());
 			} catch (error) {
@@ -24,14 +24,13 @@ export class WorkerSlots {
 	}
 
 	#startNext(): void {
-		while (this.#free > 0 && !this.#queue.isEmpty) {
+		while (this.#free > 0) {
+			const next = this.#waiting.take();
+			if (!next) return;
 			this.#free--;
-			this.#queue.next((start) => {
-				void start().finally(() => {
-					this.#free++;
-					this.#startNext();
-				});
-				return false;
+			void next.item().finally(() => {
+				this.#free++;
+				this.#startNext();
 			});
 		}
 	}
