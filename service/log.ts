@@ -41,9 +41,12 @@ export function createLog(
 				{ level: "trace", stream: copy },
 			]),
 		);
+	// The image has no pretty printer, and sets NODE_ENV.
+	const isPretty =
+		process.stdout.isTTY && process.env.NODE_ENV !== "production";
 	return pino({
 		...options,
-		...(process.stdout.isTTY
+		...(isPretty
 			? { transport: { target: "pino-pretty", options: { ignore: "role" } } }
 			: {}),
 	});

@@ -16,18 +16,39 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+const environment = {
+	PATH: process.env.PATH,
+	RECEIVE_PORT: "0",
+	// As the Dockerfile sets it.
+	NODE_ENV: "production",
+};
+
 /** With these files alone, and without the rights of root where the tests have them. */
 function inImage(program: string, ...args: string[]) {
-	const [command, ...options] =
-		process.getuid!() === 0
-			? ["chroot", "--userspec=1000:1000", root]
-			: ["unshare", "--map-root-user", `--root=${root}`];
+	const [command, ...options] = chroot();
 	const { status, stdout, stderr } = spawnSync(
-		command!,
+		command,
 		[...options, program, ...args],
-		{ encoding: "utf8", env: { PATH: process.env.PATH, RECEIVE_PORT: "0" } },
+		{ encoding: "utf8", env: environment },
 	);
 	return { status, stdout, stderr };
+}
+
+/** The same on a terminal, which script(1) makes. */
+function onTerminal(...args: string[]): string {
+	const command = [...chroot(), "/usr/local/bin/tidemill", ...args].join(" ");
+	const { stdout } = spawnSync(
+		"script",
+		["--quiet", "--command", command, "/dev/null"],
+		{ encoding: "utf8", env: environment },
+	);
+	return stdout;
+}
+
+function chroot(): [string, ...string[]] {
+	return process.getuid!() === 0
+		? ["chroot", "--userspec=1000:1000", root]
+		: ["unshare", "--map-root-user", `--root=${root}`];
 }
 
 const tidemill = (...args: string[]) =>
@@ -55,6 +76,11 @@ test.each([
 	const { status, stdout, stderr } = tidemill(...command.split(" "));
 	expect(stdout + stderr).toContain(message);
 	expect(status).toBe(code);
+});
+
+test("on a terminal, which would get pretty logs, the image logs JSON", () => {
+	const [line = ""] = onTerminal("receive").split("\n");
+	expect(JSON.parse(line)).toMatchObject({ role: "receive" });
 });
 
 test("the image has DuckDB with its native library", async () => {
