@@ -40,6 +40,12 @@ const groups: Record<string, Record<string, Command>> = {
 			load: () => import("../ingest/archive/command/ledger-command.ts"),
 		},
 	},
+	"Commands for an installation": {
+		setup: {
+			about: "create the Secrets that the Helm chart needs; the chart runs it",
+			load: () => import("../install/setup/main.ts"),
+		},
+	},
 	Processes: {
 		receive: {
 			about: "accept webhooks and commit them to JetStream",

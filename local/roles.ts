@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { processEnvironment } from "../install/process-environment.ts";
 import { compileCacheDirectory } from "../service/cache.ts";
 import type { Pki } from "./cluster/pki.ts";
 import { type Home, projectDirectory } from "./home/home.ts";
@@ -21,38 +22,6 @@ export interface RoleSettings {
 	kubeconfig: (user: "operator" | "api" | "node" | "scheduler") => string;
 }
 
-/** Keeps receive's memory small and its answers quick (figures in bench/README.md). A deployment sets the same. */
-export const receiveEnvironment = {
-	NODE_OPTIONS: [
-		// V8's default is 32: 30 MB more under full load, and no faster. With less, requests in flight reach the old generation.
-		"--max-semi-space-size=16",
-		// With a bound, V8 collects the old generation in time: at most 193 MB under full load, not 231.
-		"--max-old-space-size=1024",
-		// The collector's 4 default threads compete with receive and NATS for cores. With one, 19 of 25 legs at 31,000 and
-		// 34,000 events/s had a lower 99th percentile, at the same throughput.
-		"--v8-pool-size=1",
-	].join(" "),
-	// glibc's default is 16 on two cores. One thread allocates bodies and others free them.
-	MALLOC_ARENA_MAX: "2",
-};
-
-/** Keeps archive's memory small (figures in bench/README.md). A deployment sets the same. */
-export const archiveEnvironment = {
-	// With V8's default of 16, strings on their way to Parquet pile up: 70 MiB more, and no faster.
-	NODE_OPTIONS: "--max-semi-space-size=4",
-	// Frames and files are large. glibc would keep their memory on top of what a compaction needs.
-	MALLOC_ARENA_MAX: "1",
-	MALLOC_MMAP_THRESHOLD_: "131072",
-	MALLOC_TRIM_THRESHOLD_: "131072",
-};
-
-/**
- * Without a bound, V8 lets garbage grow to several times the memory in use. This bound saves 40 MB under full load. A smaller
- * bound, or a smaller young generation, costs lists a third more CPU.
- */
-export const apiNodeOptions =
-	"--max-semi-space-size=16 --max-old-space-size=1024";
-
 /** Tidemill's own processes with their settings. */
 export function roles(settings: RoleSettings): Record<RoleName, Program> {
 	const { home, ports, pki, natsUrl, kubeconfig } = settings;
@@ -62,7 +31,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			NATS_URL: natsUrl("receive"),
 			RECEIVE_HOST: "127.0.0.1",
 			RECEIVE_PORT: String(ports.receive),
-			...receiveEnvironment,
+			...processEnvironment.receive,
 			// No load balancer needs time to notice.
 			RECEIVE_SHUTDOWN_DELAY_MS: "0",
 			TIDEMILL_SHARDS: "1",
@@ -76,7 +45,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			AWS_REGION: s3Region,
 			AWS_ACCESS_KEY_ID: settings.s3.accessKeyId,
 			AWS_SECRET_ACCESS_KEY: settings.s3.secretAccessKey,
-			...archiveEnvironment,
+			...processEnvironment.archive,
 			ARCHIVE_SHARDS: "0",
 			// A person waits for the row.
 			ARCHIVE_MAX_AGE_MS: "2000",
@@ -104,7 +73,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			KUBECONFIG: kubeconfig("api"),
 			API_HOST: "127.0.0.1",
 			API_PORT: String(ports.api),
-			NODE_OPTIONS: apiNodeOptions,
+			...processEnvironment.api,
 		}),
 		node: role(
 			"node",

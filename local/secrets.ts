@@ -1,30 +1,27 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { type NatsUser, natsRoles } from "../install/nats/users.ts";
+import { randomPassword } from "../install/random-password.ts";
 import type { Home } from "./home/home.ts";
 import { readState, writeState, writeWhole } from "./home/state-file.ts";
-import { type NatsRole, natsRoles } from "./servers/nats-users.ts";
 
 /** Passwords of one local Tidemill, created at its first start. */
 export interface Secrets {
-	nats: Record<NatsRole | "admin", string>;
+	nats: Record<NatsUser, string>;
 	s3: { accessKeyId: string; secretAccessKey: string };
 }
 
 export function ensureSecrets(home: Home): Secrets {
 	// In its own file, as in a cluster.
-	if (!existsSync(home.sealKey)) writeWhole(home.sealKey, `${random()}\n`);
+	if (!existsSync(home.sealKey))
+		writeWhole(home.sealKey, `${randomPassword()}\n`);
 	const existing = readState<Secrets>(home.secrets);
 	if (existing) return existing;
 	const secrets: Secrets = {
 		nats: Object.fromEntries(
-			[...natsRoles, "admin"].map((user) => [user, random()]),
+			[...natsRoles, "admin"].map((user) => [user, randomPassword()]),
 		) as Secrets["nats"],
-		s3: { accessKeyId: "tidemill", secretAccessKey: random() },
+		s3: { accessKeyId: "tidemill", secretAccessKey: randomPassword() },
 	};
 	writeState(home.secrets, secrets);
 	return secrets;
-}
-
-function random(): string {
-	return randomBytes(24).toString("hex");
 }

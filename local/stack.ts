@@ -20,7 +20,7 @@ import { ensureSecrets, type Secrets } from "./secrets.ts";
 import { etcd } from "./servers/etcd.ts";
 import { kubeApiserver } from "./servers/kube-apiserver.ts";
 import { kubeControllerManager } from "./servers/kube-controller-manager.ts";
-import { nats, natsConfig, natsUrl } from "./servers/nats.ts";
+import { nats, natsConfigText, natsUrl } from "./servers/nats.ts";
 import { s3 } from "./servers/s3.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 import { keepRenewed } from "./token-renewal.ts";
@@ -142,7 +142,7 @@ async function describePrograms(
 		passwords: secrets.nats,
 	};
 	await mkdir(home.nats, { recursive: true, mode: 0o700 });
-	writeWhole(natsConfigFile, natsConfig(natsSettings));
+	writeWhole(natsConfigFile, natsConfigText(natsSettings));
 	return {
 		etcd: etcd({
 			command: commands.etcd,

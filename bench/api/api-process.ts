@@ -1,6 +1,6 @@
+import { processEnvironment } from "../../install/process-environment.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
-import { apiNodeOptions } from "../../local/roles.ts";
 import {
 	startServer,
 	temporaryDirectory,
@@ -22,7 +22,7 @@ export async function startApiProcess(kubeconfig: string, natsUrl: string) {
 				API_RATE_LIMIT: "1000000",
 				HEALTH_PORT: String(healthPort),
 				LOG_LEVEL: "warn",
-				NODE_OPTIONS: apiNodeOptions,
+				...processEnvironment.api,
 			},
 			isReady: () => answersOk(`http://127.0.0.1:${healthPort}/readyz`),
 			stopTimeoutMs: 5_000,

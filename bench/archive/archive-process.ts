@@ -1,4 +1,4 @@
-import { archiveEnvironment } from "../../local/roles.ts";
+import { processEnvironment } from "../../install/process-environment.ts";
 import type { TestNats, TestS3 } from "../../test/support/servers/servers.ts";
 import {
 	startTidemill,
@@ -18,7 +18,7 @@ export async function startArchive(
 		AWS_REGION: s3.region,
 		AWS_ACCESS_KEY_ID: s3.accessKeyId,
 		AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-		...archiveEnvironment,
+		...processEnvironment.archive,
 		...env,
 	});
 	await new Promise<void>((resolve, reject) => {

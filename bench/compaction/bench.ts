@@ -7,7 +7,7 @@ import { ManifestObjects } from "../../ingest/archive/manifest/manifest-objects.
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type { ObjectStoreSettings } from "../../ingest/archive/s3/s3-client.ts";
 import { S3ObjectStore } from "../../ingest/archive/s3/s3-object-store.ts";
-import { archiveEnvironment } from "../../local/roles.ts";
+import { processEnvironment } from "../../install/process-environment.ts";
 import { startS3 } from "../../test/support/servers/servers.ts";
 import { accessStore } from "../../test/support/servers/store-access.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
@@ -150,7 +150,7 @@ async function compact(
 	return costOf(
 		spawn(process.execPath, [script, file], {
 			stdio: "inherit",
-			env: { ...process.env, ...archiveEnvironment },
+			env: { ...process.env, ...processEnvironment.archive },
 		}),
 	);
 }

@@ -1,26 +1,16 @@
-import { KeyObject, type webcrypto } from "node:crypto";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-// reflect-metadata: @peculiar/x509 needs it loaded first.
-import "reflect-metadata";
-// @peculiar/x509: issues certificates, which Node's own crypto can't.
 import {
-	BasicConstraintsExtension,
-	ExtendedKeyUsage,
-	ExtendedKeyUsageExtension,
-	type Extension,
-	KeyUsageFlags,
-	KeyUsagesExtension,
-	SubjectAlternativeNameExtension,
-	SubjectKeyIdentifierExtension,
-	X509Certificate,
-	X509CertificateGenerator,
-} from "@peculiar/x509";
+	issueAuthority,
+	issueCertificate,
+	isUsable,
+	type KeyPair as PemPair,
+	type Subject,
+} from "../../install/certificates/certificate.ts";
 
 /** A certificate and its private key, as PEM text and as files. */
-export interface KeyPair {
-	cert: string;
-	key: string;
+export interface KeyPair extends PemPair {
 	certFile: string;
 	keyFile: string;
 }
@@ -40,13 +30,6 @@ const authorities = {
 } as const;
 
 const loopback = ["127.0.0.1", "::1", "localhost"];
-
-interface Subject {
-	issuer: keyof typeof authorities;
-	name: string;
-	/** Host names and addresses of a server; absent for a client. */
-	hosts?: string[];
-}
 
 const certificates = {
 	apiserver: {
@@ -79,15 +62,15 @@ const certificates = {
 	kubeletClient: { issuer: "ca", name: "CN=kube-apiserver-kubelet-client" },
 	etcd: { issuer: "etcdCA", name: "CN=etcd", hosts: loopback },
 	etcdClient: { issuer: "etcdCA", name: "CN=kube-apiserver-etcd-client" },
-} as const satisfies Record<string, Subject>;
+} as const satisfies Record<
+	string,
+	Subject & { issuer: keyof typeof authorities }
+>;
 
-const dayMs = 86_400_000;
 const authorityDays = 3650;
 const certificateDays = 365;
 /** The first start within a certificate's last days renews it. */
 const renewalDays = 60;
-
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
 /** Reads the keys of a local cluster. Issues those that are missing or about to expire. Only the owner can read the files. */
 export async function ensurePki(
@@ -97,38 +80,13 @@ export async function ensurePki(
 	await mkdir(directory, { recursive: true, mode: 0o700 });
 	const pairs: Record<string, KeyPair> = {};
 	for (const [name, subject] of Object.entries(authorities))
-		pairs[name] = await ensurePair(directory, name, nowMs, undefined, (keys) =>
-			X509CertificateGenerator.createSelfSigned({
-				name: subject,
-				keys,
-				signingAlgorithm: algorithm,
-				...validity(nowMs, authorityDays),
-				extensions: [
-					new BasicConstraintsExtension(true, undefined, true),
-					new KeyUsagesExtension(
-						KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign,
-						true,
-					),
-				],
-			}),
+		pairs[name] = await ensurePair(directory, name, nowMs, undefined, () =>
+			issueAuthority(subject, nowMs, authorityDays),
 		);
-	for (const [name, subject] of Object.entries<Subject>(certificates)) {
+	for (const [name, subject] of Object.entries(certificates)) {
 		const issuer = pairs[subject.issuer]!;
-		pairs[name] = await ensurePair(
-			directory,
-			name,
-			nowMs,
-			issuer,
-			async (keys) =>
-				X509CertificateGenerator.create({
-					subject: subject.name,
-					issuer: new X509Certificate(issuer.cert).subject,
-					publicKey: keys.publicKey,
-					signingKey: await importKey(issuer.key),
-					signingAlgorithm: algorithm,
-					...validity(nowMs, certificateDays),
-					extensions: await extensions(subject, keys),
-				}),
+		pairs[name] = await ensurePair(directory, name, nowMs, issuer, () =>
+			issueCertificate(subject, issuer, nowMs, certificateDays),
 		);
 	}
 	return {
@@ -137,67 +95,22 @@ export async function ensurePki(
 	};
 }
 
-async function extensions(
-	subject: Subject,
-	keys: webcrypto.CryptoKeyPair,
-): Promise<Extension[]> {
-	const hosts = subject.hosts ?? [];
-	return [
-		new BasicConstraintsExtension(false, undefined, true),
-		new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-		new ExtendedKeyUsageExtension(
-			// Etcd connects to itself, so a server's certificate also serves clients.
-			hosts.length > 0
-				? [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]
-				: [ExtendedKeyUsage.clientAuth],
-		),
-		await SubjectKeyIdentifierExtension.create(keys.publicKey),
-		...(hosts.length > 0
-			? [
-					new SubjectAlternativeNameExtension(
-						hosts.map((value) => ({
-							type: /^[\d.]+$|:/.test(value) ? "ip" : "dns",
-							value,
-						})),
-					),
-				]
-			: []),
-	];
-}
-
 async function ensurePair(
 	directory: string,
 	name: string,
 	nowMs: number,
 	issuer: KeyPair | undefined,
-	issue: (keys: webcrypto.CryptoKeyPair) => Promise<X509Certificate>,
+	issue: () => Promise<PemPair>,
 ): Promise<KeyPair> {
 	const certFile = join(directory, `${name}.crt`);
 	const keyFile = join(directory, `${name}.key`);
 	const existing = await readPair(certFile, keyFile);
-	if (existing && (await isUsable(existing.cert, issuer, nowMs)))
+	if (existing && (await isUsable(existing.cert, issuer, nowMs, renewalDays)))
 		return { ...existing, certFile, keyFile };
-	const keys = await generateKeys();
-	const key = pem(keys.privateKey);
-	const cert = `${(await issue(keys)).toString("pem")}\n`;
+	const { cert, key } = await issue();
 	await writeFile(keyFile, key, { mode: 0o600 });
 	await writeFile(certFile, cert, { mode: 0o600 });
 	return { cert, key, certFile, keyFile };
-}
-
-/** Whether it is signed by this issuer (which may be new) and not about to expire. */
-async function isUsable(
-	pemText: string,
-	issuer: KeyPair | undefined,
-	nowMs: number,
-): Promise<boolean> {
-	const certificate = new X509Certificate(pemText);
-	const daysLeft = (certificate.notAfter.getTime() - nowMs) / dayMs;
-	if (daysLeft < renewalDays) return false;
-	return (
-		issuer === undefined ||
-		certificate.verify({ publicKey: new X509Certificate(issuer.cert) })
-	);
 }
 
 async function ensureServiceAccountKey(
@@ -206,9 +119,13 @@ async function ensureServiceAccountKey(
 	const keyFile = join(directory, "service-account.key");
 	const publicKeyFile = join(directory, "service-account.pub");
 	if (!(await readPair(publicKeyFile, keyFile))) {
-		const keys = await generateKeys();
-		await writeFile(keyFile, pem(keys.privateKey), { mode: 0o600 });
-		await writeFile(publicKeyFile, pem(keys.publicKey), { mode: 0o600 });
+		const { privateKey, publicKey } = generateKeyPairSync("ec", {
+			namedCurve: "P-256",
+			privateKeyEncoding: { type: "pkcs8", format: "pem" },
+			publicKeyEncoding: { type: "spki", format: "pem" },
+		});
+		await writeFile(keyFile, privateKey, { mode: 0o600 });
+		await writeFile(publicKeyFile, publicKey, { mode: 0o600 });
 	}
 	return { keyFile, publicKeyFile };
 }
@@ -216,7 +133,7 @@ async function ensureServiceAccountKey(
 async function readPair(
 	certFile: string,
 	keyFile: string,
-): Promise<{ cert: string; key: string } | undefined> {
+): Promise<PemPair | undefined> {
 	try {
 		const [cert, key] = await Promise.all(
 			[certFile, keyFile].map((file) => readFile(file, "utf8")),
@@ -226,26 +143,4 @@ async function readPair(
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
 		throw error;
 	}
-}
-
-function validity(nowMs: number, days: number) {
-	// An hour back, because the clocks of a machine and its virtual machines differ.
-	return {
-		notBefore: new Date(nowMs - 3_600_000),
-		notAfter: new Date(nowMs + days * dayMs),
-	};
-}
-
-function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-	return crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-}
-
-function importKey(pemText: string): Promise<webcrypto.CryptoKey> {
-	const der = Buffer.from(pemText.replace(/-----[^-]+-----|\s/g, ""), "base64");
-	return crypto.subtle.importKey("pkcs8", der, algorithm, true, ["sign"]);
-}
-
-function pem(key: webcrypto.CryptoKey): string {
-	const type = key.type === "private" ? "pkcs8" : "spki";
-	return KeyObject.from(key).export({ type, format: "pem" }) as string;
 }

@@ -1,14 +1,14 @@
 import { availableParallelism } from "node:os";
 // @nats-io/transport-node: the official client, successor of the `nats` package.
 import { connect } from "@nats-io/transport-node";
-import { maxFrameBytes, serverStateSubject } from "../../contracts/nats.ts";
+import { natsConfig } from "../../install/nats/config.ts";
+import type { NatsUser } from "../../install/nats/users.ts";
 import type { Program } from "../process/program.ts";
-import { type NatsRole, natsPermissions, natsRoles } from "./nats-users.ts";
 
 export interface NatsSettings {
 	port: number;
 	storeDirectory: string;
-	passwords: Record<NatsRole | "admin", string>;
+	passwords: Record<NatsUser, string>;
 }
 
 /**
@@ -67,60 +67,21 @@ function goEnvironment(): Record<string, string> {
 	return { GOMAXPROCS: String(processors) };
 }
 
-/** nats-server's configuration, whose format accepts JSON. */
-export function natsConfig(settings: NatsSettings): string {
-	const config = {
-		server_name: "tidemill-local",
+/** The text of nats-server's configuration. */
+export function natsConfigText(settings: NatsSettings): string {
+	const config = natsConfig({
+		serverName: "tidemill-local",
 		listen: `127.0.0.1:${settings.port}`,
-		// The headers of a message count as well.
-		max_payload: maxFrameBytes + 64 * 1024,
-		jetstream: {
-			store_dir: settings.storeDirectory,
-			// An acknowledged event is on the disk. The default may take two minutes.
-			sync_interval: "always",
-		},
-		system_account: "system",
-		accounts: {
-			system: {
-				exports: [{ service: serverStateSubject, response: "stream" }],
-			},
-			tidemill: {
-				jetstream: "enabled",
-				imports: [
-					{ service: { account: "system", subject: serverStateSubject } },
-				],
-				users: users(settings.passwords),
-			},
-		},
-	};
+		storeDirectory: settings.storeDirectory,
+		password: (user) => settings.passwords[user],
+	});
 	return `${JSON.stringify(config, undefined, "\t")}\n`;
 }
 
 /** A user's `NATS_URL`. */
 export function natsUrl(
 	{ port, passwords }: Pick<NatsSettings, "port" | "passwords">,
-	user: NatsRole | "admin",
+	user: NatsUser,
 ): string {
 	return `nats://${user}:${passwords[user]}@127.0.0.1:${port}`;
-}
-
-function users(passwords: NatsSettings["passwords"]) {
-	return [
-		{ user: "admin", password: passwords.admin },
-		...natsRoles.map((role) => {
-			const { publish, subscribe, allowResponses } = natsPermissions[role];
-			return {
-				user: role,
-				password: passwords[role],
-				permissions: {
-					publish,
-					subscribe: { allow: subscribe },
-					...(allowResponses && {
-						// The notices before an answer count, too.
-						allow_responses: { max: 1_000, expires: "15m" },
-					}),
-				},
-			};
-		}),
-	];
 }

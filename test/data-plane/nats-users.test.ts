@@ -16,8 +16,8 @@ import {
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
 import { claimed } from "../../ingest/wire/idempotency-entry.ts";
+import { type NatsRole, natsRoles } from "../../install/nats/users.ts";
 import { ensurePki } from "../../local/cluster/pki.ts";
-import { type NatsRole, natsRoles } from "../../local/servers/nats-users.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";

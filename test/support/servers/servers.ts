@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type NatsRole, natsRoles } from "../../../install/nats/users.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
-import { nats, natsConfig, natsUrl } from "../../../local/servers/nats.ts";
-import { type NatsRole, natsRoles } from "../../../local/servers/nats-users.ts";
+import { nats, natsConfigText, natsUrl } from "../../../local/servers/nats.ts";
 import { s3, s3Region } from "../../../local/servers/s3.ts";
 
 export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
@@ -41,7 +41,7 @@ export async function startNats(
 		) as Record<NatsRole | "admin", string>,
 	};
 	const configFile = join(directory, "nats.conf");
-	const config = JSON.parse(natsConfig(settings));
+	const config = JSON.parse(natsConfigText(settings));
 	edit(config);
 	await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
 	const program = nats({ command, configFile, ...settings });

@@ -3,6 +3,7 @@ import { bucket, rates, serverStateSubject } from "../../contracts/nats.ts";
 /** The NATS users of Tidemill's roles. People use `admin`. */
 export const natsRoles = ["receive", "archive", "operator", "api"] as const;
 export type NatsRole = (typeof natsRoles)[number];
+export type NatsUser = NatsRole | "admin";
 
 export interface Permissions {
 	publish: { allow: string[]; deny?: string[] };
