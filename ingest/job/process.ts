@@ -36,14 +36,13 @@ export async function runJob<Input>(
 	work: (input: Input, context: JobContext) => Promise<JobSuccess>,
 ): Promise<number> {
 	const settings = new Settings();
-	const end = new LogEnd();
-	const log = createLog(role, end);
+	const logEnd = new LogEnd();
+	const log = createLog(role, logEnd);
 	const signal = stopSignal();
-	const stores: ((result: JobResult) => Promise<void>)[] = [];
-	let result: JobResult;
-	let exitCode: number = jobExitCode.succeeded;
-	try {
-		result = await work(parse(await readInput(args)), {
+	return await perform(role, { log, logEnd, signal }, async (onResult) => {
+		const file = settings.optional(jobEnv.result);
+		if (file) onResult((result) => writeResult(file, result));
+		return work(parse(await readInput(args)), {
 			log,
 			signal,
 			scratch: settings.text(jobEnv.scratch, tmpdir()),
@@ -53,8 +52,26 @@ export async function runJob<Input>(
 				max: 3_600_000,
 				fallback: 60_000,
 			}),
-			onResult: (store) => stores.push(store),
+			onResult,
 		});
+	});
+}
+
+/** Does a Job's work, logs how it ended and has the result stored. Returns the exit code. */
+export async function perform(
+	role: "load" | "check",
+	{
+		log,
+		logEnd,
+		signal,
+	}: Pick<JobContext, "log" | "signal"> & { logEnd: LogEnd },
+	work: (onResult: JobContext["onResult"]) => Promise<JobSuccess>,
+): Promise<number> {
+	const stores: ((result: JobResult) => Promise<void>)[] = [];
+	let result: JobResult;
+	let exitCode: number = jobExitCode.succeeded;
+	try {
+		result = await work((store) => stores.push(store));
 		log.info(result, `${role} succeeded`);
 	} catch (error) {
 		const failure = toFailure(error, signal);
@@ -62,9 +79,7 @@ export async function runJob<Input>(
 		result = { version: 1, outcome: "Failed", error: failure.toJobError() };
 		log.error({ ...result.error, err: failure.cause }, `${role} failed`);
 	}
-	result = { ...result, log: end.text };
-	const file = settings.optional(jobEnv.result);
-	if (file) await writeResult(file, result);
+	result = { ...result, log: logEnd.text };
 	for (const store of stores) await store(result);
 	return exitCode;
 }

@@ -1,88 +1,54 @@
 import { expect, test } from "vitest";
-import type { JobErrorCode } from "../../ingest/job/errors.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
+import {
+	bigQueryErrors,
+	refusalOf,
+} from "../support/examples/bigquery-errors.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { eventsOf } from "../support/fixtures/data-plane/load-fixture.ts";
 
 const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "a")] };
 
-/** The reasons in cloud.google.com/bigquery/docs/error-messages that a request of load can get, without transient ones. */
-test.each<[status: number, reason: string, code: JobErrorCode, advice: string]>(
-	[
-		[403, "accessDenied", "PermissionDenied", "roles/bigquery.dataEditor"],
-		[403, "billingNotEnabled", "BillingNotEnabled", "billing account"],
-		[
-			400,
-			"billingTierLimitExceeded",
-			"BigQueryRefused",
-			"what BigQuery's message names",
-		],
-		[403, "blocked", "ProjectBlocked", "support"],
-		[400, "invalid", "BigQueryRefused", "what BigQuery's message names"],
-		[400, "invalidUser", "CredentialsRefused", "valid key"],
-		[501, "notImplemented", "BigQueryRefused", "what BigQuery's message names"],
-		[403, "quotaExceeded", "QuotaExceeded", "quota"],
-		[
-			400,
-			"resourcesExceeded",
-			"BigQueryRefused",
-			"what BigQuery's message names",
-		],
-		[
-			403,
-			"responseTooLarge",
-			"BigQueryRefused",
-			"what BigQuery's message names",
-		],
-	],
-)(
-	"a request that is refused with %i %s fails the Run as %s",
-	async (status, reason, code, advice) => {
-		const { double, manifest, load } = await bigQueryFixture();
+test("whatever BigQuery's reason is, a load fails as the reference has it, tries again if that can help, and the table stays as it was", async () => {
+	const { double, manifest, load, rows } = await bigQueryFixture();
+	await load(await manifest(day));
+	const before = await rows("from shop.orders");
+	for (const error of bigQueryErrors) {
+		const { status, reason, message } = error;
+		const jobsBefore = double.jobs.all().length;
+		const fault = new Fault(status, reason, message);
+		double.jobs.failure = status === 0 ? fault : undefined;
 		double.onRequest = ({ path }) =>
-			path.endsWith("/datasets/shop/tables")
-				? new Fault(status, reason, "In BigQuery's own words.")
-				: undefined;
-		const { result } = await load(await manifest(day));
-		expect(result).toMatchObject({ outcome: "Failed", error: { code } });
-		const { message } = (result as { error: { message: string } }).error;
-		expect(message).toContain(`(${reason}): In BigQuery's own words.`);
-		expect(message).toContain(advice);
-	},
-);
-
-test.each<[reason: string, code: JobErrorCode, jobs: number]>([
-	["accessDenied", "PermissionDenied", 1],
-	["invalid", "BigQueryRefused", 1],
-	["notFound", "BigQueryRefused", 1],
-	["quotaExceeded", "QuotaExceeded", 1],
-	["resourcesExceeded", "BigQueryRefused", 1],
-	["stopped", "JobCancelled", 1],
-	["backendError", "BigQueryUnavailable", 3],
-	["internalError", "BigQueryUnavailable", 3],
-	["jobBackendError", "BigQueryUnavailable", 3],
-	["jobInternalError", "BigQueryUnavailable", 3],
-	["jobRateLimitExceeded", "RateLimited", 3],
-	["rateLimitExceeded", "RateLimited", 3],
-	["resourceInUse", "BigQueryUnavailable", 3],
-	["tableUnavailable", "BigQueryUnavailable", 3],
-	["timeout", "BigQueryUnavailable", 3],
-])(
-	"a job that ends in %s fails the Run as %s, after %i jobs",
-	async (reason, code, jobs) => {
-		const { double, manifest, load, rows } = await bigQueryFixture();
-		double.jobs.failure = new Fault(0, reason, "In BigQuery's own words.");
-		const { result } = await load(await manifest(day));
-		expect(result).toMatchObject({
-			error: {
-				code,
-				message: expect.stringContaining("In BigQuery's own words."),
-			},
+			status !== 0 && path.startsWith("/upload/") ? fault : undefined;
+		const { exitCode, result } = await load(await manifest(day));
+		const refusal = refusalOf(error);
+		const failure = refusal.toFailure("load table orders");
+		expect({ exitCode, result }).toMatchObject({
+			exitCode: failure.exitCode,
+			result: { outcome: "Failed", error: failure.toJobError() },
 		});
-		expect(double.jobs.all()).toHaveLength(jobs);
-		expect(await rows("from shop.orders")).toEqual([]);
-	},
-);
+		const jobs = status > 0 ? 0 : refusal.isTransient ? 3 : 1;
+		expect(double.jobs.all().length - jobsBefore, reason).toBe(jobs);
+		expect(await rows("from shop.orders"), reason).toEqual(before);
+	}
+});
+
+test("a request that is refused before the upload fails the load, too", async () => {
+	const { double, manifest, load } = await bigQueryFixture();
+	double.onRequest = ({ path }) =>
+		path.endsWith("/datasets/shop/tables")
+			? new Fault(403, "accessDenied", "In BigQuery's own words.")
+			: undefined;
+	const { result } = await load(await manifest(day));
+	expect(result).toMatchObject({
+		error: {
+			code: "PermissionDenied",
+			message: expect.stringContaining(
+				"(accessDenied): In BigQuery's own words.",
+			),
+		},
+	});
+});
 
 test("a dataset in another location and a missing dataset are different errors", async () => {
 	const { manifest, load, destination } = await bigQueryFixture();
@@ -126,6 +92,8 @@ test("an unreachable API is a retryable error", async () => {
 		input: {
 			destination: { ...destination, apiEndpoint: "http://127.0.0.1:9" },
 		},
+		// A process, for its exit code.
+		env: {},
 	});
 	expect(result).toMatchObject({
 		error: { code: "BigQueryUnavailable", retryable: true },
