@@ -28,6 +28,7 @@ export function accountOf(
 		throw invalidParameter(
 			"Tidemill-Account",
 			"must be the name of a namespace",
+			header,
 		);
 	return header;
 }

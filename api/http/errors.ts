@@ -134,9 +134,14 @@ function shortened(text: string, maxLength: number): string {
 }
 
 /** 400 for one wrong query parameter or header. @param problem continues its name, such as "must be a number". */
-export function invalidParameter(name: string, problem: string): RequestError {
-	return new RequestError("InvalidRequest", `${name} ${problem}.`, {
-		details: [{ path: name, message: problem }],
+export function invalidParameter(
+	name: string,
+	problem: string,
+	value: string,
+): RequestError {
+	const message = `${problem}, not ${JSON.stringify(shortened(value, 100))}`;
+	return new RequestError("InvalidRequest", `${name} ${message}.`, {
+		details: [{ path: name, message }],
 	});
 }
 

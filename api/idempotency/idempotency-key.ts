@@ -67,6 +67,7 @@ export async function performOnce<T extends { name: string }>(
 		throw invalidParameter(
 			"Idempotency-Key",
 			"must have 1 to 255 printable ASCII characters",
+			key,
 		);
 	const digest = digestOf([account, subject, path, key]);
 	const request = { account, digest };

@@ -36,7 +36,7 @@ test.each(["0", "1001", "-1", "1.5", "1e2", "", "ten", "10000"])(
 		const { client, lists } = listing();
 		await expect(pageOf(client, { limit })).rejects.toMatchObject({
 			code: "InvalidRequest",
-			message: "limit must be between 1 and 1000.",
+			message: `limit must be between 1 and 1000, not ${JSON.stringify(limit)}.`,
 			details: [{ path: "limit" }],
 		});
 		expect(lists).toEqual([]);

@@ -37,5 +37,9 @@ export async function page<T extends KubeObject>(
 function pageSizeOf(limit = String(defaultPageSize)): number {
 	const number = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
 	if (number >= 1 && number <= maxPageSize) return number;
-	throw invalidParameter("limit", `must be between 1 and ${maxPageSize}`);
+	throw invalidParameter(
+		"limit",
+		`must be between 1 and ${maxPageSize}`,
+		limit,
+	);
 }

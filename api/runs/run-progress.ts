@@ -69,10 +69,10 @@ async function orEnd<T>(
 function lineCountOf(tail = String(defaultLogLines)): number {
 	const number = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
 	if (number >= 1 && number <= maxLogLines) return number;
-	throw invalidParameter("tail", `must be between 1 and ${maxLogLines}`);
+	throw invalidParameter("tail", `must be between 1 and ${maxLogLines}`, tail);
 }
 
 function flagOf(name: string, value = "false"): boolean {
 	if (value === "true" || value === "false") return value === "true";
-	throw invalidParameter(name, "must be true or false");
+	throw invalidParameter(name, "must be true or false", value);
 }

@@ -59,7 +59,11 @@ export const listRuns: Handler = ({ client, account }, { query }) => {
 	const { pipeline } = query;
 	// The name becomes part of a selector, so nothing else may pass.
 	if (pipeline !== undefined && !new RegExp(resourceNamePattern).test(pipeline))
-		throw invalidParameter("pipeline", "must be the name of a pipeline");
+		throw invalidParameter(
+			"pipeline",
+			"must be the name of a pipeline",
+			pipeline,
+		);
 	const selector = pipeline && `spec.pipelineRef.name=${pipeline}`;
 	return page<Run>(client, runKind, account, query, runView, selector);
 };
@@ -166,5 +170,6 @@ function waitMsOf(wait: string | undefined): number {
 	throw invalidParameter(
 		"wait",
 		`must be between 0s and ${maxWaitSeconds}s, such as 30s`,
+		wait,
 	);
 }

@@ -126,7 +126,7 @@ test("follow is true or false", async () => {
 	);
 	expect(status).toBe(400);
 	expect(body.error.details).toEqual([
-		{ path: "follow", message: "must be true or false" },
+		{ path: "follow", message: 'must be true or false, not "1"' },
 	]);
 });
 
