@@ -2,6 +2,7 @@ import type { Run } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import type { Reason } from "../reconcile/reasons.ts";
+import type { RunErrorCode } from "./errors.ts";
 import type { RunState } from "./state.ts";
 import { type RunAction, transition } from "./transition.ts";
 
@@ -70,7 +71,7 @@ function fail(
 ): RunAction[] {
 	const { pendingSince: _, ...status } = run.status ?? {};
 	const error = {
-		code: "PendingDeadlineExceeded",
+		code: "PendingDeadlineExceeded" satisfies RunErrorCode,
 		message: `The Run was pending for more than ${seconds} seconds (spec.pendingDeadlineSeconds of its Pipeline). It waited for: ${waitedFor}`,
 		retryable: true,
 	};

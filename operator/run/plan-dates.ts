@@ -8,11 +8,12 @@ import type {
 	RunDates,
 	RunSpec,
 } from "../../crds/generated/types.ts";
+import type { RunErrorCode } from "./errors.ts";
 
 /** The dates to ask archive for; archive begins at the first event's date. None if start is after end. */
 export type DatePlan = Required<AskedDates>;
 
-export type DateProblem = { code: string; message: string };
+export type DateProblem = { code: RunErrorCode; message: string };
 
 /**
  * The days that a Run loads. FullReload: the whole window. Incremental: from the first date that wasn't closed at the
