@@ -23,6 +23,7 @@ import {
 	reasonNotAlive,
 	reasonNotReady,
 } from "./health.ts";
+import { JobSlots } from "./job/slots.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
@@ -122,6 +123,7 @@ export async function main(): Promise<number> {
 			});
 			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
 				settings;
+			const slots = new JobSlots(jobLimits);
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
 			loops = [
 				createRouteController({ ...context, routes, ledgers, nats, sealKey }),
@@ -134,9 +136,9 @@ export async function main(): Promise<number> {
 					shards,
 				}),
 				createSourceDeletionController({ ...context, routes, nats }),
-				createDestinationController({ ...context, bigQueryEndpoints }),
+				createDestinationController({ ...context, bigQueryEndpoints, slots }),
 				createPipelineController(context),
-				createRunController({ ...context, nats, jobLimits }),
+				createRunController({ ...context, nats, slots }),
 				createTrackingPlanController(context),
 				createApiSecretController(context),
 			];

@@ -1,6 +1,6 @@
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
-import type { JobLimits } from "./run/job-slots.ts";
+import type { JobLimits } from "./job/slots.ts";
 
 /** The operator's settings, beside KUBECONFIG, NATS_URL and the health server's address. */
 export interface OperatorSettings {
@@ -21,7 +21,7 @@ export interface OperatorSettings {
 	sealKey: SealKey | undefined;
 	/** The allowed values of a BigQuery Destination's apiEndpoint, without a trailing slash. */
 	bigQueryEndpoints: string[];
-	/** How many Jobs of Runs there may be at once. */
+	/** How many Jobs of Runs and checks there may be at once. */
 	jobLimits: JobLimits;
 	/** Replicas of the operator's buckets: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;

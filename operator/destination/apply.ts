@@ -1,6 +1,8 @@
 import { destinationKind } from "../../crds/generated/types.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
+import { keyOf } from "../../kube/resource.ts";
 import { removeJob, startJob } from "../job/apply.ts";
+import type { JobSlots } from "../job/slots.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { type DestinationAction, decideRefused } from "./decide.ts";
@@ -10,11 +12,11 @@ const aboutDestination = { kind: destinationKind, verb: "Check" };
 
 /** Does what was decided. If Kubernetes refuses a check, that leads to a further decision. */
 export async function applyDestination(
-	context: OperatorContext,
+	context: OperatorContext & { slots: JobSlots },
 	state: DestinationState,
 	actions: DestinationAction[],
 ): Promise<Result | undefined> {
-	const { client } = context;
+	const { client, slots } = context;
 	let { destination } = state;
 	let result: Result | undefined;
 	for (const action of actions)
@@ -23,6 +25,7 @@ export async function applyDestination(
 				const { check } = action;
 				const refusal = await startJob(client, check);
 				if (refusal === undefined) break;
+				slots.release({ kind: "Destination", ...keyOf(destination) });
 				return applyDestination(
 					context,
 					{ ...state, destination },

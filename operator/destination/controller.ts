@@ -1,7 +1,10 @@
 import { label } from "../../crds/labels.ts";
 import { hasReason } from "../../kube/client/client.ts";
+import type { Job } from "../../kube/kinds.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
-import { keyOf } from "../../kube/resource.ts";
+import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { isOver } from "../job/outcome.ts";
+import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyDestination } from "./apply.ts";
 import { decide } from "./decide.ts";
@@ -9,9 +12,9 @@ import { readDestination } from "./state.ts";
 
 /** Verifies Destinations by Jobs and keeps their status. The loop doesn't run yet. */
 export function createDestinationController(
-	context: OperatorContext & { bigQueryEndpoints: string[] },
+	context: OperatorContext & { bigQueryEndpoints: string[]; slots: JobSlots },
 ): ControllerLoop {
-	const { informers, log } = context;
+	const { informers, log, slots } = context;
 	const jobsOf = informers.jobs.index(({ metadata }) =>
 		(metadata.ownerReferences ?? []).map(({ uid }) => uid),
 	);
@@ -20,15 +23,22 @@ export function createDestinationController(
 			name: "destination",
 			reconcile: async ({ namespace, name }) => {
 				const destination = informers.destinations.get(namespace, name);
-				if (!destination) return undefined;
+				const owner = { kind: "Destination", namespace, name } as const;
+				if (!destination) {
+					slots.release(owner);
+					return undefined;
+				}
 				const jobs = jobsOf(destination.metadata.uid!);
 				const state = await readDestination(context, destination, jobs);
+				const wanted = decide(state, Date.now());
+				const start = wanted.find((action) => action.type === "startCheck");
+				const place = start && slots.take(owner, start.age);
+				if (!start && state.jobs.length === 0) slots.release(owner);
+				const actions = place
+					? decide({ ...state, place }, Date.now())
+					: wanted;
 				try {
-					return await applyDestination(
-						context,
-						state,
-						decide(state, Date.now()),
-					);
+					return await applyDestination(context, state, actions);
 				} catch (error) {
 					if (!hasReason(error, "NotFound")) throw error;
 					return undefined; // Somebody deleted it meanwhile.
@@ -37,11 +47,18 @@ export function createDestinationController(
 		},
 		{ log },
 	);
-	loop.watch(informers.destinations);
-	loop.watch(informers.jobs, ({ metadata: { namespace, labels } }) => {
+	slots.onFree("Destination", (key) => loop.enqueue(key));
+	const ofCheck = ({ metadata: { namespace, labels } }: Job): ObjectKey[] => {
 		const name = labels?.[label.destination];
 		return name ? [{ namespace: namespace!, name }] : [];
+	};
+	// Those of an earlier process hold a slot before another check gets one.
+	informers.jobs.onChange((job, previous) => {
+		if (previous || isOver(job)) return;
+		for (const key of ofCheck(job)) slots.hold({ kind: "Destination", ...key });
 	});
+	loop.watch(informers.destinations);
+	loop.watch(informers.jobs, ofCheck);
 	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
 		loop.watch(secrets, ({ metadata }) =>
 			informers.destinations

@@ -10,9 +10,10 @@ import {
 	setCondition,
 } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
-import { isControlledBy } from "../../kube/resource.ts";
+import { ageOf, isControlledBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
+import { nextLookMs, type Place, placeText } from "../job/slots.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
@@ -28,7 +29,8 @@ import { consentProblem } from "./consent.ts";
 import type { DestinationState } from "./state.ts";
 
 export type DestinationAction =
-	| { type: "startCheck"; check: Check }
+	/** `age`: its turn among the Jobs, if there are too many. */
+	| { type: "startCheck"; check: Check; age: string }
 	/** The Job with its Pods, and the Secret of the same name. */
 	| { type: "removeCheck"; job: Job }
 	| CommonAction<Destination, KubeEventReason<"Destination">>;
@@ -58,7 +60,7 @@ export function decide(
 		...jobs.filter((job) => job !== current).map(removalOf),
 		...(current
 			? followCheck(state, current, wanted.hash, now)
-			: considerCheck(destination, wanted, now)),
+			: considerCheck(state, wanted, now)),
 	];
 }
 
@@ -110,6 +112,12 @@ const checking = (message = "The check is running."): Finding => ({
 	status: "Unknown",
 	reason: "Checking",
 	message,
+});
+
+const queued = (place: Place): Finding => ({
+	status: "Unknown",
+	reason: "Queued",
+	message: `The check waits for its turn: ${placeText(place)}`,
 });
 
 function wantedCheck({
@@ -176,20 +184,28 @@ function followCheck(
 
 /** There is no Job: the check is done, is not due yet, or starts now. */
 function considerCheck(
-	destination: Destination,
+	{ destination, place }: DestinationState,
 	check: Check,
 	now: number,
 ): DestinationAction[] {
 	const last = lastCheckOf(destination, check.hash);
-	const start: DestinationAction = { type: "startCheck", check };
-	if (!last) return [...finding(destination, checking(), now), start];
+	const start = (age: string): DestinationAction =>
+		place
+			? { type: "lookAgain", afterMs: nextLookMs(place) }
+			: { type: "startCheck", check, age };
+	if (!last)
+		return [
+			...finding(destination, place ? queued(place) : checking(), now),
+			start(ageOf(destination)),
+		];
 	if (!last.failures) return finding(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
 	const edited =
 		destination.status?.observedGeneration !== destination.metadata.generation;
+	// A repetition has waited since it was due, so that checks which fail keep no Run from its turn.
 	return edited || now >= dueMs
-		? [start]
+		? [start(edited ? ageOf(destination) : rfc3339(dueMs))]
 		: [{ type: "lookAgain", afterMs: dueMs - now }];
 }
 

@@ -1,6 +1,7 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { type Job, kinds, type Pod, type Secret } from "../../kube/kinds.ts";
+import type { Place } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
 import { isCheckOf } from "./check.ts";
@@ -15,6 +16,8 @@ export interface DestinationState extends Borrowed {
 	pods: Pod[];
 	/** The Secret that a BigQuery destination's credentials name, if it exists. */
 	credentials: Secret | undefined;
+	/** Why no check may start now. */
+	place?: Place;
 	image: string;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;

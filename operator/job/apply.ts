@@ -10,11 +10,13 @@ import type { JobWithInput } from "./template.ts";
 
 /**
  * Starts a Job after its input is there. Starting a Job twice does nothing.
- * Returns why Kubernetes refused, for people; undefined once the Job exists. Other errors are thrown.
+ * @param options `dryRun`: nothing is written. Quotas and admission policies still say whether they refuse the Job.
+ * @returns why Kubernetes refused, for people; undefined once the Job exists. Other errors are thrown.
  */
 export async function startJob(
 	client: KubeClient,
 	{ job, secret }: JobWithInput,
+	{ dryRun = false }: { dryRun?: boolean } = {},
 ): Promise<string | undefined> {
 	const [owner] = job.metadata.ownerReferences!;
 	const { name, namespace } = job.metadata;
@@ -25,8 +27,12 @@ export async function startJob(
 		if (existing && !isControlledBy(existing, owner!.uid))
 			return taken(`Secret "${secret.metadata.name}"`);
 		// Applied, since an earlier attempt may have left one with outdated input.
-		await client.apply(kinds.secret, secret, { fieldManager, force: true });
-		await client.create(kinds.job, job, { fieldManager });
+		await client.apply(kinds.secret, secret, {
+			fieldManager,
+			force: true,
+			dryRun,
+		});
+		await client.create(kinds.job, job, { fieldManager, dryRun });
 		return undefined;
 	} catch (error) {
 		if (hasReason(error, "AlreadyExists")) {

@@ -8,6 +8,7 @@ import {
 	runOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
+import { JobSlots } from "../job/slots.ts";
 import { createPipelineController } from "../pipeline/controller.ts";
 import { createRunController } from "../run/controller.ts";
 import { readRun } from "../run/state.ts";
@@ -64,7 +65,7 @@ test("the operator's start looks up as many objects as there are, not each for e
 	createRunController({
 		...context,
 		nats: {} as NatsConnection,
-		jobLimits: { overall: 1, perNamespace: 1 },
+		slots: new JobSlots({ overall: 1, perNamespace: 1 }),
 	});
 	const stop = new AbortController();
 	const running = Object.values(informers).map((each) => each.run(stop.signal));

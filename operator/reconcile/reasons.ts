@@ -46,6 +46,8 @@ export const reasons = {
 		Ready: {
 			Verified: "A check from inside the namespace could write.",
 			Checking: "The check is running.",
+			Queued:
+				"The operator's limit of concurrent Jobs is reached; the message says how many Jobs come before the check.",
 			CheckFailed:
 				"The check failed; the message has the destination's error. Tidemill repeats the check.",
 			CheckNotFinished:
@@ -122,7 +124,7 @@ export const reasons = {
 			WaitingForTurn:
 				"Another Run writes to the same warehouse, or goes first.",
 			Queued:
-				"The operator's limit of concurrent Jobs is reached; the message says how many Runs come first.",
+				"The operator's limit of concurrent Jobs is reached; the message says how many Jobs come first.",
 			Preparing: "Archive is listing the objects to load.",
 			ManifestUnavailable:
 				"Archive could not list the objects to load. Tidemill retries.",

@@ -10,12 +10,12 @@ import { ageOf, controllerReference, keyOf } from "../../kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
 import type { FairLimit } from "../archive/fair-limit.ts";
 import { removeJob, startJob } from "../job/apply.ts";
+import type { JobOwner, JobSlots } from "../job/slots.ts";
 import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
 import { inputSecretName } from "./job.ts";
-import type { JobSlots } from "./job-slots.ts";
 import type { RunState } from "./state.ts";
 import type { RunAction } from "./transition.ts";
 
@@ -68,7 +68,7 @@ export async function applyRun(
 				const answered = { ...state, run };
 				// Only now, so that no Run holds a slot while archive is slow. The answer stays until the Run's turn.
 				const place = answer.ok
-					? slots.take(keyOf(run), ageOf(run))
+					? slots.take(ownerOf(run), ageOf(run))
 					: undefined;
 				if (place)
 					return applyRun(
@@ -102,9 +102,10 @@ export async function applyRun(
 				return applyRun(context, answered, decide(answered, Date.now()));
 			}
 			case "startJob": {
-				const refusal = await startJob(client, action.runJob);
+				const { runJob, dryRun } = action;
+				const refusal = await startJob(client, runJob, { dryRun });
 				if (refusal === undefined) break;
-				slots.release(keyOf(run));
+				slots.release(ownerOf(run));
 				const refused = { ...state, run };
 				return applyRun(
 					context,
@@ -125,6 +126,10 @@ export async function applyRun(
 				run = await report(context, aboutRun, run, action);
 		}
 	return result;
+}
+
+function ownerOf(run: Run): JobOwner {
+	return { kind: "Run", ...keyOf(run) };
 }
 
 async function adopt(

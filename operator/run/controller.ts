@@ -12,11 +12,11 @@ import {
 import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
 import { FairLimit } from "../archive/fair-limit.ts";
 import { isGone, isOver } from "../job/outcome.ts";
+import type { JobSlots } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyRun } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { warehouseLabel } from "./job.ts";
-import { type JobLimits, JobSlots } from "./job-slots.ts";
 import { readRun, warehouseOfRun } from "./state.ts";
 
 /** Of one account to one shard. Archive makes each manifest by a few requests to the store. */
@@ -24,14 +24,13 @@ const questionsAtOnce = 16;
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(
-	context: OperatorContext & { nats: NatsConnection; jobLimits: JobLimits },
+	context: OperatorContext & { nats: NatsConnection; slots: JobSlots },
 ): ControllerLoop {
-	const { informers, log } = context;
+	const { informers, log, slots } = context;
 	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
 	const results = new BackgroundWork<ResultAnswer>((key) => loop.enqueue(key));
 	const questions = new FairLimit(questionsAtOnce);
-	const slots = new JobSlots(context.jobLimits, (key) => loop.enqueue(key));
-	const means = { ...context, asks, questions, results, slots };
+	const means = { ...context, asks, questions, results };
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "run",
@@ -42,13 +41,14 @@ export function createRunController(
 				if (!isAsking) asks.drop(key);
 				if (!actions.some(({ type }) => type === "askResult"))
 					results.drop(key);
-				if (!isAsking && !state?.job) slots.release(key);
+				if (!isAsking && !state?.job) slots.release({ kind: "Run", ...key });
 				return state && applyRun(means, state, actions);
 			},
 		},
 		// Many Runs begin at once on a full hour.
 		{ log, workers: 8 },
 	);
+	slots.onFree("Run", (key) => loop.enqueue(key));
 	const open = (namespace: string): Run[] => informers.runs.open(namespace);
 	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
 		const { namespace = "", labels = {} } = metadata;
@@ -58,7 +58,7 @@ export function createRunController(
 	// Those of an earlier process hold a slot before any Run gets one.
 	informers.jobs.onChange((job, previous) => {
 		if (previous || isOver(job)) return;
-		for (const key of ofChild(job)) slots.hold(key);
+		for (const key of ofChild(job)) slots.hold({ kind: "Run", ...key });
 	});
 	// Not on a change of its status, or a Run that waits for archive would ask again at once.
 	loop.watch(informers.runs, undefined, specChanged);

@@ -81,7 +81,7 @@ test("a Run that has no slot for a Job says how many come first", () => {
 			{
 				reason: "Queued",
 				message:
-					"The Run waits for its turn: 12 Runs of this namespace come first. There are 20 Jobs in this namespace and 77 in all.",
+					"The Run waits for its turn: 12 Jobs of this namespace come first. There are 20 Jobs in this namespace and 77 in all.",
 			},
 		],
 	});

@@ -99,13 +99,18 @@ function start(given: ManifestAnswer) {
 	return decideStart(stateOf(), asked.target, given, now);
 }
 
-test("the status says what is loaded before the Job starts, and never has the manifest's URL", () => {
+test("Kubernetes is asked before the status says that the Run loads, the status says what before the Job starts, and it never has the manifest's URL", () => {
 	const actions = start(answer);
 	expect(types(actions)).toEqual([
+		"startJob",
 		"writeStatus",
 		"startJob",
 		"recordKubeEvent",
 	]);
+	const dryRuns = actions.flatMap((each) =>
+		each.type === "startJob" ? [each.dryRun] : [],
+	);
+	expect(dryRuns).toEqual([true, false]);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Running",
 		startTime: "2026-03-31T12:00:00Z",

@@ -11,10 +11,10 @@ import { findCondition } from "../../kube/conditions.ts";
 import { isOwnedBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
+import { nextLookMs, type Place, placeText } from "../job/slots.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
-import type { Place } from "./job-slots.ts";
 import { linkSecondsOf } from "./link-life.ts";
 import { limitPending } from "./pending.ts";
 import { planDates } from "./plan-dates.ts";
@@ -107,8 +107,7 @@ function prepare(state: RunState, now: number): RunAction[] {
 	}
 
 	const before = findCondition(run.status?.conditions, "Complete")?.reason;
-	// Archive's last answer, and the Run's place, stay in the status until there is something newer.
-	const isTold = before === "ManifestUnavailable" || before === "Queued";
+	const isTold = before !== undefined && toldUntilNews.has(before);
 	const doing = "Archive is listing the objects to load";
 	return [
 		...(progress !== undefined
@@ -132,6 +131,13 @@ function prepare(state: RunState, now: number): RunAction[] {
 		},
 	];
 }
+
+/** The last answer of archive or Kubernetes, and the Run's place, stay in the status until there is something newer. */
+const toldUntilNews: ReadonlySet<string> = new Set<Why[0]>([
+	"ManifestUnavailable",
+	"Queued",
+	"JobNotStarted",
+]);
 
 /** What the Run loads, or what it waits for. */
 function findTarget(
@@ -237,32 +243,30 @@ function decideAnswered(
 		image,
 		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
 	};
+	const start = {
+		type: "startJob",
+		runJob: runJob(run, pipeline, target, job),
+	} as const;
 	return [
+		// The status is written before the Job is there. A Run that Kubernetes refuses must not seem to run meanwhile.
+		{ ...start, dryRun: true },
 		...transition.progress(run, "Loading", message, began, now),
-		{ type: "startJob", runJob: runJob(run, pipeline, target, job) },
+		{ ...start, dryRun: false },
 		tell("Normal", "RunStarted", message),
 	];
 }
 
 /** Archive has answered, and there are as many Jobs as there may be. */
-export function decideQueued(
-	run: Run,
-	{ ahead, heldInNamespace, held }: Place,
-	now: number,
-): RunAction[] {
-	const first = ahead === 1 ? "1 Run" : `${ahead} Runs`;
-	const jobs =
-		heldInNamespace === 1 ? "is 1 Job" : `are ${heldInNamespace} Jobs`;
+export function decideQueued(run: Run, place: Place, now: number): RunAction[] {
 	return [
 		...transition.progress(
 			run,
 			"Queued",
-			`The Run waits for its turn: ${first} of this namespace ${ahead === 1 ? "comes" : "come"} first. There ${jobs} in this namespace and ${held} in all.`,
+			`The Run waits for its turn: ${placeText(place)}`,
 			{ phase: "Pending" },
 			now,
 		),
-		// The operator wakes the Run at its turn. Until then this keeps its place in the message up to date.
-		{ type: "lookAgain", afterMs: Math.min(30_000 + ahead * 1_000, 300_000) },
+		{ type: "lookAgain", afterMs: nextLookMs(place) },
 	];
 }
 

@@ -89,10 +89,11 @@ const asked = () => {
 test("a Run that a quota refuses again and again fails at its deadline, though it is on its way in between", () => {
 	const refused = decideRefused(stateOf(), "exceeded quota", now);
 	expect(statusOf(refused).phase).toBe("Pending");
+	// Its status says so while it is tried again, and never that it runs.
 	const asking = decide(after({}, refused), now + 1_000);
-	expect(reasonOf(asking)).toBe("Preparing");
+	expect(types(asking)).toEqual(["askManifest"]);
 	const starting = decideStart(
-		after({}, asking),
+		after({}, refused),
 		asked(),
 		{
 			ok: true,
@@ -104,8 +105,8 @@ test("a Run that a quota refuses again and again fails at its deadline, though i
 		},
 		now + 2_000,
 	);
-	expect(types(starting)).toContain("startJob");
-	const again = after({}, starting);
+	expect(starting[0]).toMatchObject({ type: "startJob", dryRun: true });
+	const again = after({}, refused);
 	expect(
 		statusOf(decideRefused(again, "exceeded quota", now + 3_000)),
 	).toMatchObject({

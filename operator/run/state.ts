@@ -18,7 +18,9 @@ export interface RunState {
 	run: Run;
 	/** The Run's Pipeline and what that refers to; undefined if there is no such Pipeline. */
 	references: References | undefined;
-	/** The shard of the Source; undefined if the Secret with its keys is missing or damaged. */
+	/**
+	 * The shard of the Source that the Run loads, or will; undefined if the Secret with its keys is missing or damaged.
+	 */
 	shard: number | undefined;
 	/** The Run's own Job, unless it is being deleted. */
 	job: Job | undefined;
@@ -74,7 +76,13 @@ export async function readRun(
 	return {
 		run,
 		references,
-		shard: references && shardOf(context, references),
+		shard: shardOf(
+			context,
+			namespace,
+			job
+				? ofSourceKey(context, namespace, run.status?.layout?.sourceKey)
+				: references?.pipeline.spec.sourceRef.name,
+		),
 		job,
 		pods: job ? await podsOf(context, job) : [],
 		rivals: rivalsOf(context, run),
@@ -84,16 +92,23 @@ export async function readRun(
 	};
 }
 
+/** The Source with which a Job began, whatever the Pipeline says later. */
+function ofSourceKey(
+	{ informers }: OperatorContext,
+	namespace: string,
+	sourceKey = "",
+): string | undefined {
+	return informers.sources.withKey(namespace, sourceKey)[0]?.metadata.name;
+}
+
 function shardOf(
 	{ informers }: OperatorContext,
-	{ pipeline: { metadata, spec } }: References,
+	namespace: string,
+	source: string | undefined,
 ): number | undefined {
-	const source = spec.sourceRef.name;
-	const secretName = keysSecretName(source);
-	const keys = keysIn(
-		informers.secrets.get(metadata.namespace!, secretName),
-		source,
-	);
+	if (source === undefined) return undefined;
+	const secret = informers.secrets.get(namespace, keysSecretName(source));
+	const keys = keysIn(secret, source);
 	return typeof keys === "object" ? keys.shard : undefined;
 }
 

@@ -30,7 +30,8 @@ export type RunAction =
 	  }
 	/** What the Job left in the bucket. The decision is then made again. */
 	| { type: "askResult"; question: ResultRequest; shard: number }
-	| { type: "startJob"; runJob: JobWithInput }
+	/** `dryRun`: only asks Kubernetes whether it would take the Job. */
+	| { type: "startJob"; runJob: JobWithInput; dryRun: boolean }
 	/** The Job with its Pods, and its input. */
 	| { type: "removeJob" }
 	| CommonAction<Run, KubeEventReason<"Run">>;

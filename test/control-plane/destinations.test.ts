@@ -11,6 +11,7 @@ import {
 	applyYaml,
 	eventReasons,
 	type OperatorFixture,
+	refuseJobs,
 	startOperatorFixture,
 } from "../support/fixtures/control-plane/operator-fixture.ts";
 
@@ -18,7 +19,7 @@ let fixture: OperatorFixture;
 let account: string;
 
 beforeAll(async () => {
-	fixture = await startOperatorFixture();
+	fixture = await startOperatorFixture({ MAX_JOBS_PER_NAMESPACE: "1" });
 	[account] = fixture.namespaces;
 	await applyYaml(account, volumeClaim);
 	fixture.startOperator();
@@ -153,6 +154,23 @@ test("a Destination is checked by a Job and is Ready when that succeeds", async 
 	).toBe(ready.metadata.resourceVersion);
 });
 
+test("a check beyond the limit of Jobs waits for its turn, says so, and gets it", async () => {
+	await applyYaml(account, duckDB("first"));
+	const pod = await checkPod("first");
+	await applyYaml(account, duckDB("second"));
+	const { status } = await destinationWith("Queued", "second");
+	expect(status?.conditions?.[0]).toMatchObject({
+		status: "Unknown",
+		message:
+			"The check waits for its turn: It is the next of this namespace. There is 1 Job in this namespace and 1 in all.",
+	});
+	expect(await podsOf("second")).toEqual([]);
+	await endPod(pod, succeeded);
+	await endPod(await checkPod("second"), succeeded);
+	await destinationWith("Verified", "second");
+	await expectNoCheckLeft("second");
+});
+
 test("a failed check says so in the destination's own words, and an edit is checked at once", async () => {
 	await applyYaml(account, duckDB("full"));
 	const first = await checkPod("full");
@@ -178,32 +196,7 @@ test("a failed check says so in the destination's own words, and an edit is chec
 });
 
 test("a check that Kubernetes refuses is reported in its words", async () => {
-	await applyYaml(
-		account,
-		`apiVersion: v1
-kind: ResourceQuota
-metadata: { name: no-jobs }
-spec: { hard: { count/jobs.batch: "0" } }`,
-	);
-	// The quota controller has to have counted, and the apiserver to have heard of it, before the quota is enforced.
-	const job = {
-		metadata: { name: "none", namespace: account },
-		spec: {
-			template: {
-				spec: {
-					restartPolicy: "Never",
-					containers: [{ name: "none", image: "none" }],
-				},
-			},
-		},
-	};
-	await vi.waitFor(
-		() =>
-			expect(
-				fixture.client.create(kinds.job, job, { dryRun: true }),
-			).rejects.toThrow("exceeded quota"),
-		soon,
-	);
+	await refuseJobs(fixture.client, account);
 	try {
 		await applyYaml(account, duckDB("refused"));
 		const { status } = await destinationWith("CheckNotStarted", "refused");

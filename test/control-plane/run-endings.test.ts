@@ -2,12 +2,18 @@ import { expect, test, vi } from "vitest";
 import {
 	type Pipeline,
 	pipelineKind,
+	type Run,
 	runKind,
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { Informer } from "../../kube/watch/informer.ts";
+import { createLog } from "../../service/log.ts";
+import {
+	eventReasons,
+	refuseJobs,
+} from "../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	client,
 	container,
@@ -144,6 +150,43 @@ test("a Run whose Pod is gone ends as the result in the bucket says", async () =
 	await scene.setPodStatus(pod, { phase: "Succeeded" });
 	await scene.phaseBecomes("survives", "Succeeded");
 	expect((await scene.statusOfRun("survives")).rows).toBe(329);
+});
+
+test("a Run whose Pod is gone is asked for at its own Source's shard, whatever its Pipeline says by then", async () => {
+	const pod = await startRun("moved");
+	scene.stored = { ok: true, result: JSON.stringify(succeeded) };
+	// Nobody archives this shard.
+	await scene.createSource("other", { sourceKey: "7".repeat(32), shard: 1 });
+	await scene.createPipeline("p", { sourceRef: { name: "other" } });
+	await scene.setPodStatus(pod, { phase: "Succeeded" });
+	await scene.phaseBecomes("moved", "Succeeded");
+});
+
+test("a Run that a quota refuses never seems to run", async () => {
+	const { namespace } = scene;
+	await refuseJobs(client, namespace);
+	await scene.createPipeline("p");
+	const runs = new Informer<Run>(client, runKind, {
+		namespaces: [namespace],
+		log: createLog("test"),
+	});
+	const seen = new Set<string>();
+	runs.onChange(({ status }) => {
+		const { phase } = status ?? {};
+		const complete = findCondition(status?.conditions, "Complete");
+		if (phase) seen.add(`${phase} ${complete?.reason}`);
+	});
+	const stop = new AbortController();
+	const watching = runs.run(stop.signal);
+	await scene.createRun("refused", "p");
+	// At least three tries: archive is asked before each.
+	await vi.waitFor(() => {
+		expect(scene.questions.length).toBeGreaterThanOrEqual(3);
+		expect([...seen]).toContain("Pending JobNotStarted");
+	}, wait);
+	stop.abort();
+	await watching;
+	expect([...seen]).toEqual(["Pending Preparing", "Pending JobNotStarted"]);
 });
 
 test("deleting a Job ends its Run, and the Job does not come back", async () => {

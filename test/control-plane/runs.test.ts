@@ -220,7 +220,7 @@ test("a Run beyond the limit of Jobs waits for its turn, says so, and gets it", 
 		expect(await scene.completeOf("d")).toMatchObject({
 			reason: "Queued",
 			message:
-				"The Run waits for its turn: 1 Run of this namespace comes first. There are 2 Jobs in this namespace and 2 in all.",
+				"The Run waits for its turn: 1 Job of this namespace comes first. There are 2 Jobs in this namespace and 2 in all.",
 		});
 	}, wait);
 	expect(await client.get(kinds.job, "c", scene.namespace)).toBeUndefined();

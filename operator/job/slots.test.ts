@@ -1,25 +1,32 @@
 import { expect, test } from "vitest";
-import type { ObjectKey } from "../../kube/resource.ts";
-import { type JobLimits, JobSlots } from "./job-slots.ts";
+import { type JobLimits, type JobOwner, JobSlots } from "./slots.ts";
 
 /** Slots, and the Runs that were told of theirs. A Run is `namespace/age`. */
 function slotsOf(limits: JobLimits) {
 	const told: string[] = [];
-	const slots = new JobSlots(limits, ({ namespace, name }) =>
+	const slots = new JobSlots(limits);
+	slots.onFree("Run", ({ namespace, name }) =>
 		told.push(`${namespace}/${name}`),
 	);
-	const take = (run: string) => slots.take(keyOf(run), keyOf(run).name);
+	slots.onFree("Destination", ({ namespace, name }) =>
+		told.push(`check ${namespace}/${name}`),
+	);
+	const take = (run: string) => slots.take(runOf(run), runOf(run).name);
 	return {
 		slots,
 		told,
 		take,
-		release: (run: string) => slots.release(keyOf(run)),
+		release: (run: string) => slots.release(runOf(run)),
 	};
 }
 
-function keyOf(run: string): ObjectKey {
-	const [namespace = "", name = ""] = run.split("/");
-	return { namespace, name };
+function runOf(text: string): JobOwner {
+	const [namespace = "", name = ""] = text.split("/");
+	return { kind: "Run", namespace, name };
+}
+
+function checkOf(text: string): JobOwner {
+	return { ...runOf(text), kind: "Destination" };
 }
 
 test("a namespace gets no more slots than its limit, and the others still get theirs", () => {
@@ -64,10 +71,29 @@ test("Jobs that are there already count, even beyond the limit", () => {
 		overall: 2,
 		perNamespace: 2,
 	});
-	for (const run of ["a/1", "a/2", "b/1"]) slots.hold(keyOf(run));
+	for (const run of ["a/1", "a/2", "b/1"]) slots.hold(runOf(run));
 	expect(take("c/1")).toEqual({ ahead: 0, heldInNamespace: 0, held: 3 });
 	release("a/1");
 	expect(told).toEqual([]);
 	release("a/2");
 	expect(told).toEqual(["c/1"]);
+});
+
+test("checks and Runs share the limits, and names that both have are two", () => {
+	const { slots, take, release, told } = slotsOf({
+		overall: 2,
+		perNamespace: 2,
+	});
+	expect(take("a/1")).toBeUndefined();
+	expect(slots.take(checkOf("a/1"), "1")).toBeUndefined();
+	expect(slots.take(checkOf("a/2"), "2")).toEqual({
+		ahead: 0,
+		heldInNamespace: 2,
+		held: 2,
+	});
+	expect(take("a/3")).toMatchObject({ ahead: 1 });
+	release("a/1");
+	expect(told).toEqual(["check a/2"]);
+	slots.release(checkOf("a/1"));
+	expect(told).toEqual(["check a/2", "a/3"]);
 });

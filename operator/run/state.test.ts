@@ -1,0 +1,133 @@
+import { expect, test } from "vitest";
+import { type Run, runKind } from "../../crds/generated/types.ts";
+import { label, managedByTidemill } from "../../crds/labels.ts";
+import type { Job } from "../../kube/kinds.ts";
+import { controllerReference, type KubeObject } from "../../kube/resource.ts";
+import { createLog } from "../../service/log.ts";
+import { listedClient } from "../../test/support/doubles/listed-client.ts";
+import {
+	destinationOf,
+	layout,
+	pipelineOf,
+	runOf,
+	sourceOf,
+} from "../../test/support/examples/resource-examples.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { createInformers } from "../reconcile/informers.ts";
+import { keysSecret } from "../source/webhook/keys.ts";
+import { readRun } from "./state.ts";
+
+const log = createLog("test");
+log.level = "silent";
+const namespace = "shop";
+const running = runOf("r", { phase: "Running", attempts: 1, layout });
+
+test("a Run with a Job keeps the shard of the Source that it began with", async () => {
+	const { spec, ...rest } = pipelineOf();
+	const other = sourceOf("other", { sourceKey: "7".repeat(32) });
+	const objects = {
+		runs: [running],
+		jobs: [jobOf(running)],
+		pipelines: [{ ...rest, spec: { ...spec, sourceRef: { name: "other" } } }],
+		sources: [sourceOf(), other],
+		secrets: [sourceOf(), other].map(
+			({ metadata: { name }, status }, shard) => {
+				const keys = { sourceKey: status!.sourceKey!, urlKey: "6".repeat(32) };
+				const secret = keysSecret({ namespace, name }, { ...keys, shard });
+				return { metadata: secret.metadata, data: inBase64(secret.stringData) };
+			},
+		),
+	};
+	expect((await read(objects)).shard).toBe(0);
+	// Without a Job, it will load what its Pipeline says by then.
+	expect((await read({ ...objects, jobs: [] })).shard).toBe(1);
+});
+
+test("a look at a Run touches no Job, Pod or Run that has ended", async () => {
+	let touched = 0;
+	const counted = <T extends object>(object: T): T =>
+		new Proxy(object, {
+			get: (target, name) => {
+				touched++;
+				return Reflect.get(target, name);
+			},
+		});
+	const status = { phase: "Succeeded", completionTime: "2026-03-31T12:00:00Z" };
+	const ended = Array.from({ length: 500 }, (_, index) =>
+		runOf(`ended-${index}`, status),
+	);
+	const over = { conditions: [{ type: "Complete", status: "True" }] };
+	const state = await read(
+		{
+			runs: [running, ...ended.map(counted)],
+			jobs: [
+				jobOf(running),
+				...ended.map((run) => counted({ ...jobOf(run), status: over })),
+			],
+			pods: ended.map((run) => counted({ ...jobOf(run), status })),
+		},
+		() => {
+			touched = 0;
+		},
+	);
+	expect(state.job).toBeDefined();
+	expect(touched).toBe(0);
+});
+
+/** As the apiserver stores it. */
+function inBase64(texts: Record<string, string> = {}) {
+	return Object.fromEntries(
+		Object.entries(texts).map(([name, text]) => [
+			name,
+			Buffer.from(text).toString("base64"),
+		]),
+	);
+}
+
+function jobOf(run: Run): Job {
+	const { name } = run.metadata;
+	return {
+		metadata: {
+			name,
+			namespace,
+			uid: `uid-job-${name}`,
+			labels: {
+				...managedByTidemill,
+				[label.run]: name,
+				[label.warehouse]: "w",
+			},
+			ownerReferences: [controllerReference(runKind, run)],
+		},
+	};
+}
+
+/** What is read about the Run among these objects. @param synced is called when memory has them all. */
+async function read(
+	objects: Record<string, KubeObject[]>,
+	synced?: () => void,
+) {
+	const client = Object.assign(
+		listedClient({
+			pipelines: [pipelineOf()],
+			sources: [sourceOf()],
+			destinations: [destinationOf()],
+			...objects,
+		}),
+		{
+			get: async ({ plural }: { plural: string }, name: string) =>
+				objects[plural]?.find(({ metadata }) => metadata.name === name),
+		},
+	);
+	const informers = createInformers(client, { namespaces: undefined, log });
+	const stop = new AbortController();
+	const watching = Object.values(informers).map((each) =>
+		each.run(stop.signal),
+	);
+	await Promise.all(Object.values(informers).map(({ synced }) => synced));
+	synced?.();
+	const context = { informers, client, log } as unknown as OperatorContext;
+	const state = await readRun(context, { namespace, name: "r" }, undefined);
+	stop.abort();
+	await Promise.all(watching);
+	return state!;
+}
