@@ -153,8 +153,13 @@ export class WebhookRequest implements PendingEvent {
 		else if (!this.#receiver.shards[this.#route!.shard])
 			this.#refuse(refusals.StorageUnavailable);
 		else {
-			this.encoded = outcome.text;
-			const event = newEvent(this.#head!, Date.now(), outcome.key);
+			this.encoded = outcome.text.parts;
+			const event = newEvent(
+				this.#head!,
+				outcome.text.kind,
+				Date.now(),
+				outcome.key,
+			);
 			if (event.key === undefined) this.#commit(event);
 			else void this.#claimKey(event.key, event);
 		}

@@ -142,6 +142,15 @@ test("a form is stored as a JSON object in the order of its names", async () => 
 	);
 });
 
+test("JSON that curl's -d calls a form is stored byte for byte, as JSON", async () => {
+	const url = await newURL();
+	const body = ' {"a": "b=c&d"}';
+	const answer = await send(url, { headers: form, body });
+	const event = (await stored(url)).get(answer.json.event_id);
+	expect(event?.kind).toBe("json");
+	expect(text(event)).toBe(body);
+});
+
 test("only the captured headers that were sent are stored", async () => {
 	const url = await newURL({
 		capturedHeaders: [

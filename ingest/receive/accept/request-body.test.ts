@@ -4,6 +4,8 @@ import {
 	storedText,
 } from "../../../test/support/bodies/stored-text.ts";
 import { refusals } from "../answer/refusal.ts";
+import { doNow } from "../long-work/steps.ts";
+import { jsonText } from "./request-body.ts";
 
 test.each([
 	"{}",
@@ -64,6 +66,35 @@ test.each([
 ])("the form %s is stored as %s", (form, json) => {
 	expect(storedText("form", Buffer.from(form))).toBe(json);
 });
+
+test.each([
+	'{"a":1}',
+	' [1, {"b": "c=d&e"}]',
+	`{"long":"${"x".repeat(200_000)}"}`,
+])(
+	"a JSON object or array that is sent as a form is stored byte for byte, as JSON (case %#)",
+	(text) => {
+		const body = Buffer.from(text);
+		const taken = doNow(jsonText("form", [body], () => true));
+		expect(taken).toEqual({ kind: "json", parts: [body] });
+	},
+);
+
+test.each([
+	['{"a":1}=x', '{"{\\"a\\":1}":"x"}'],
+	["[0]=a", '{"[0]":"a"}'],
+	["{", '{"{":""}'],
+	["1", '{"1":""}'],
+	['"a"', '{"\\"a\\"":""}'],
+])(
+	"the form %s, which is no JSON object or array, stays a form",
+	(form, json) => {
+		const taken = doNow(jsonText("form", [Buffer.from(form)], () => true));
+		if ("status" in taken) throw new Error(taken.code);
+		expect(taken.kind).toBe("form");
+		expect(Buffer.concat(taken.parts).toString()).toBe(json);
+	},
+);
 
 test("a form with too many fields is refused after the first 10,000, so that 15 compressed bytes don't stop every sender", () => {
 	expect(stored("form", Buffer.from("a&".repeat(500_000)))).toBe(

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 import { type Steps, stepBytes } from "../long-work/steps.ts";
-import { inOneBuffer } from "./body-parts.ts";
+import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 import { formToJSON } from "./form.ts";
 import { isJSON, JSONScanner } from "./json.ts";
 import type { AcceptedHead } from "./request-head.ts";
@@ -27,10 +27,19 @@ export function judgeText(
 		: undefined;
 }
 
+/** What is stored of a body. */
+export interface EventText {
+	/** What the body was. */
+	kind: ContentKind;
+	/** JSON text. */
+	parts: readonly Uint8Array[];
+}
+
 /**
  * The JSON text to store for a body that {@link judgeText} allows: the very same bytes if they are one RFC 8259 value, or
  * the object that a form becomes. Duplicate names and lone surrogate escapes are legal and stay as sent.
  *
+ * @param kind as the Content-Type names it. A JSON object or array is stored as such even if it says form, as curl's -d does.
  * @param parts of the body.
  * @param take takes bytes of receive's memory; false when there is no room.
  */
@@ -38,22 +47,37 @@ export function* jsonText(
 	kind: ContentKind,
 	parts: readonly Buffer[],
 	take: (bytes: number) => boolean,
-): Steps<readonly Uint8Array[] | Refusal> {
-	if (kind === "form") {
-		const form = inOneBuffer(parts, take);
-		return "status" in form ? form : yield* formText(form, take);
-	}
+): Steps<EventText | Refusal> {
+	if ((kind === "json" || looksLikeJSON(parts)) && (yield* isJSONText(parts)))
+		return { kind: "json", parts };
+	if (kind === "json") return refusals.InvalidJSON;
+	const form = inOneBuffer(parts, take);
+	if ("status" in form) return form;
+	const text = yield* formText(form, take);
+	return "status" in text ? text : { kind, parts: text };
+}
+
+/** Whether a form's bytes could be a JSON object or array. */
+function looksLikeJSON(parts: readonly Buffer[]): boolean {
+	const body = inOnePiece(parts);
+	const first = body.find((byte) => !jsonSpace.has(byte));
+	return (first === 0x7b || first === 0x5b) && isUtf8(body);
+}
+
+/** RFC 8259 §2. */
+const jsonSpace = new Set(Buffer.from(" \t\r\n"));
+
+function* isJSONText(parts: readonly Buffer[]): Steps<boolean> {
 	const [first] = parts;
-	if (parts.length === 1 && first!.length <= stepBytes)
-		return isJSON(first!) ? parts : refusals.InvalidJSON;
+	if (parts.length === 1 && first!.length <= stepBytes) return isJSON(first!);
 	const scanner = new JSONScanner();
 	for (const part of parts)
 		for (let at = 0; at < part.length; at += stepBytes) {
 			const piece = part.subarray(at, at + stepBytes);
-			if (!scanner.read(piece)) return refusals.InvalidJSON;
+			if (!scanner.read(piece)) return false;
 			yield piece.length;
 		}
-	return scanner.isWhole ? parts : refusals.InvalidJSON;
+	return scanner.isWhole;
 }
 
 /** JSON can take six bytes for one byte of a form (\u0000), so what it takes is counted as it grows. */

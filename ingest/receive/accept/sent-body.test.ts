@@ -70,7 +70,7 @@ function presented(
 }
 
 const textOf = (outcome: BodyOutcome) =>
-	"text" in outcome ? Buffer.concat(outcome.text).toString() : outcome;
+	"text" in outcome ? Buffer.concat(outcome.text.parts).toString() : outcome;
 
 test("a short body is judged at once, and a long one beside what others send", async () => {
 	expect(await judged(Buffer.from('{"a":1}      '))).toMatchObject({

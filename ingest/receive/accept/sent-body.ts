@@ -13,14 +13,19 @@ import { doNow, type Steps } from "../long-work/steps.ts";
 import { answerBodyChallenge } from "../url/url-challenge.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 import { decompress } from "./content-encoding.ts";
-import { jsonText, judgeSender, judgeText } from "./request-body.ts";
+import {
+	type EventText,
+	jsonText,
+	judgeSender,
+	judgeText,
+} from "./request-body.ts";
 import type { AcceptedHead } from "./request-head.ts";
 import { senderKey, signedTextKey } from "./sender-key.ts";
 
 /** What is stored of an accepted body. */
 export interface AcceptedBody {
-	/** JSON text, in parts. The admission holds its bytes, and no more. */
-	text: readonly Uint8Array[];
+	/** The admission holds its bytes, and no more. */
+	text: EventText;
 	/** Digest of the sender's idempotency key. */
 	key: string | undefined;
 }
@@ -139,13 +144,15 @@ export class SentBody {
 		}
 		const key = this.#signedKey
 			? { key: this.#signedKey }
-			: yield* senderKey(route, this.#headers, text, this.#take);
+			: yield* senderKey(route, this.#headers, text.parts, this.#take);
 		if ("status" in key) {
 			this.#onJudged(key);
 			return;
 		}
 		// The stored text can be shorter or longer than the body that was sent.
-		this.#admission.keep(text.reduce((sum, { length }) => sum + length, 0));
+		this.#admission.keep(
+			text.parts.reduce((sum, { length }) => sum + length, 0),
+		);
 		this.#onJudged({ text, key: key.key });
 	}
 

@@ -12,7 +12,8 @@ export function stored(
 	body: Buffer,
 	take: (bytes: number) => boolean = () => true,
 ): readonly Uint8Array[] | Refusal {
-	return judgeText(kind, body) ?? doNow(jsonText(kind, [body], take));
+	const text = judgeText(kind, body) ?? doNow(jsonText(kind, [body], take));
+	return "status" in text ? text : text.parts;
 }
 
 /** The same as text; throws if receive refuses the body. */
