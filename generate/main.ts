@@ -4,6 +4,7 @@ import { jsonSchema } from "../crds/json-schema.ts";
 import { readResourceSchemas } from "../crds/resource-schema.ts";
 import { apiPage } from "./api-page.ts";
 import { bigQueryErrorsPage } from "./bigquery-errors-page.ts";
+import { chartFiles } from "./chart/chart-files.ts";
 import { clientTypesText } from "./client-types.ts";
 import { conditionsPage } from "./conditions-page.ts";
 import { crdTypesText } from "./crd-types.ts";
@@ -30,6 +31,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["docs/reference/events.md", eventsPage()],
 		["docs/reference/metrics.md", metricsPage()],
 		["docs/reference/resources.md", resourcesPage(resources)],
+		...chartFiles(),
 	];
 }
 

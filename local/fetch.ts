@@ -1,4 +1,4 @@
-import { type BinaryName, pinnedBinaries } from "./binaries/pinned.ts";
+import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { runCommand } from "./terminal/command.ts";
 import { createTerminal } from "./terminal/terminal.ts";
@@ -7,7 +7,7 @@ import { createTerminal } from "./terminal/terminal.ts";
 async function fetchServers(): Promise<number> {
 	const terminal = createTerminal();
 	try {
-		await resolveBinaries(Object.keys(pinnedBinaries) as BinaryName[], {
+		await resolveBinaries([...localServers], {
 			report: (name, text) => terminal.update(name, text),
 		});
 	} finally {

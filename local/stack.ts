@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { cacheDirectory } from "../service/cache.ts";
-import type { BinaryName } from "./binaries/pinned.ts";
+import type { LocalServer } from "./binaries/pinned.ts";
 import { kubeconfig } from "./cluster/kubeconfig.ts";
 import { ensurePki, type Pki } from "./cluster/pki.ts";
 import {
@@ -53,7 +53,7 @@ export interface Stack {
 /** Chooses ports, issues missing certificates and passwords, and writes the files that the programs read. */
 export async function prepareStack(
 	home: Home,
-	commands: Record<BinaryName, string>,
+	commands: Record<LocalServer, string>,
 ): Promise<Stack> {
 	const reserved = join(cacheDirectory(process.env), "ports");
 	const ports = await choosePorts(
@@ -130,7 +130,7 @@ async function startInOrder(
 
 async function describePrograms(
 	home: Home,
-	commands: Record<BinaryName, string>,
+	commands: Record<LocalServer, string>,
 	ports: Ports,
 	pki: Pki,
 	secrets: Secrets,

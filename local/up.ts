@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { relative } from "node:path";
 import { stopSignal } from "../service/stop-signal.ts";
+import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { checkSpace } from "./home/disk-space.ts";
 import { type Home, locateHome } from "./home/home.ts";
@@ -57,17 +58,10 @@ async function startAll(
 	terminal: Terminal,
 	signal: AbortSignal,
 ): Promise<Record<string, string>> {
-	const commands = await resolveBinaries(
-		[
-			"nats-server",
-			"versitygw",
-			"etcd",
-			"kubectl",
-			"kube-apiserver",
-			"kube-controller-manager",
-		],
-		{ signal, report: (name, text) => terminal.update(name, text) },
-	);
+	const commands = await resolveBinaries([...localServers], {
+		signal,
+		report: (name, text) => terminal.update(name, text),
+	});
 	const stack = await prepareStack(home, commands);
 	return stack.start((program) => supervisor.start(program), terminal, signal);
 }

@@ -36,7 +36,7 @@ export async function buildPrograms(
 ): Promise<void> {
 	const pins = [...targets.keys()].map((name) => pinnedBinaries[name]);
 	const { module, ldflags = "" } = pins[0]!;
-	const packages = pins.map((pin) => pin.package);
+	const packages = pins.map((pin) => pin.main ?? pin.package);
 	const go = new Go(join(modules, module), surroundings);
 	const total = await go.countStale(packages);
 	const scratch = `${[...targets.values()][0]}.build-${process.pid}`;

@@ -49,7 +49,7 @@ export class Downloader {
 			const actual = await this.#save(source, file, report);
 			if (actual !== sha256)
 				throw problem.checksumMismatch(source, sha256, actual);
-			const isArchive = /\.(tar\.gz|zip)$/.test(file);
+			const isArchive = /\.(tar\.gz|tgz|zip)$/.test(file);
 			await rename(
 				isArchive ? await unpack(file, scratch, name) : file,
 				target,

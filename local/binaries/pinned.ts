@@ -1,14 +1,29 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The servers that Tidemill runs on a machine without a cluster. */
+/** The servers that Tidemill runs on a machine without a cluster, and what a real node (test/node) needs beyond them. */
 export type BinaryName =
 	| "etcd"
+	| "helm"
 	| "kube-apiserver"
 	| "kube-controller-manager"
+	| "kubeconform"
 	| "kubectl"
 	| "nats-server"
+	| "promtool"
 	| "versitygw";
+
+/** What `make up` and the tests on a process node need. The programs of a real node are got when it starts. */
+export const localServers = [
+	"nats-server",
+	"versitygw",
+	"etcd",
+	"kubectl",
+	"kube-apiserver",
+	"kube-controller-manager",
+] as const satisfies BinaryName[];
+
+export type LocalServer = (typeof localServers)[number];
 
 /** As Node names them: `process.platform` and `process.arch`. */
 export interface Platform {
@@ -24,6 +39,8 @@ export interface PinnedBinary {
 	/** The source: a folder below `local/modules`, the main package, and linker flags beyond `-s -w`. */
 	module: string;
 	package: string;
+	/** A main package of our own in that folder, which builds less of it. */
+	main?: string;
 	ldflags?: string;
 	/** The publisher's own build; undefined when the platform has none. */
 	release: (platform: Platform) => Release | undefined;
@@ -32,7 +49,7 @@ export interface PinnedBinary {
 export interface Release {
 	/** Key of {@link downloadSites}. */
 	site: keyof typeof downloadSites;
-	/** Path of the program, or of a `.tar.gz` or `.zip` with it. */
+	/** Path of the program, or of a `.tar.gz`, `.tgz` or `.zip` with it. */
 	path: string;
 	/** Path of the publisher's file with its SHA-256, which `npm run pin` reads. */
 	checksums: string;
@@ -106,6 +123,30 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		["--version"],
 	),
 	kubectl: kubernetes("kubectl", ["linux", "darwin"], ["version", "--client"]),
+	helm: {
+		version: "4.3.1",
+		versionArgs: ["version", "--short"],
+		module: "helm",
+		package: "helm.sh/helm/v4/cmd/helm",
+		ldflags: "-X helm.sh/helm/v4/internal/version.version=v4.3.1",
+		// Helm's own site has its releases.
+		release: () => undefined,
+	},
+	kubeconform: {
+		version: "0.8.0",
+		versionArgs: ["-v"],
+		module: "kubeconform",
+		package: "github.com/yannh/kubeconform/cmd/kubeconform",
+		release: () => undefined,
+	},
+	promtool: {
+		version: "0.316.0",
+		versionArgs: ["--version"],
+		module: "promtool",
+		package: "github.com/prometheus/prometheus",
+		main: ".",
+		release: () => undefined,
+	},
 };
 
 /** Kubernetes publishes its servers only for Linux. Elsewhere they are built. */

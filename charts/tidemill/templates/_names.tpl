@@ -1,0 +1,125 @@
+{{/* The first part of all names. */}}
+{{- define "tidemill.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains "tidemill" .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-tidemill" .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Labels that never change, of one component: dict "root" $ "component" "receive". */}}
+{{- define "tidemill.selectorLabels" -}}
+app.kubernetes.io/name: tidemill
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* Labels of an object: dict "root" $ "component" "receive". */}}
+{{- define "tidemill.labels" -}}
+app.kubernetes.io/name: tidemill
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+app.kubernetes.io/part-of: tidemill
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* An image's full name: dict "image" .Values.image "tag" "used if empty". */}}
+{{- define "tidemill.image" -}}
+{{- $name := .image.repository }}
+{{- if .image.registry }}{{ $name = printf "%s/%s" .image.registry $name }}{{ end }}
+{{- if .image.digest }}
+{{- printf "%s@%s" $name .image.digest }}
+{{- else }}
+{{- printf "%s:%s" $name (.image.tag | default .tag) }}
+{{- end }}
+{{- end }}
+
+{{- define "tidemill.ownImage" -}}
+{{- include "tidemill.image" (dict "image" .Values.image "tag" .Chart.AppVersion) }}
+{{- end }}
+
+{{- define "tidemill.natsPasswords" -}}
+{{- .Values.nats.existingSecret | default (printf "%s-nats-passwords" (include "tidemill.fullname" .)) }}
+{{- end }}
+
+{{/* The Secret with NATS's authority, and the bundled NATS's certificate; empty if NATS has no certificate of ours. */}}
+{{- define "tidemill.natsTls" -}}
+{{- if .Values.nats.tls.existingSecret }}
+{{- .Values.nats.tls.existingSecret }}
+{{- else if and .Values.nats.enabled .Values.nats.tls.enabled }}
+{{- printf "%s-nats-tls" (include "tidemill.fullname" .) }}
+{{- end }}
+{{- end }}
+
+{{- define "tidemill.sealKey" -}}
+{{- .Values.sealKey.existingSecret | default (printf "%s-seal-key" (include "tidemill.fullname" .)) }}
+{{- end }}
+
+{{/* The Secret with the store's keys; empty if archive has a role. */}}
+{{- define "tidemill.s3Keys" -}}
+{{- if .Values.s3.enabled }}
+{{- .Values.s3.existingSecret | default (printf "%s-s3" (include "tidemill.fullname" .)) }}
+{{- else }}
+{{- .Values.objectStore.existingSecret }}
+{{- end }}
+{{- end }}
+
+{{- define "tidemill.bucket" -}}
+{{- .Values.objectStore.bucket | default (ternary "tidemill" "" .Values.s3.enabled) }}
+{{- end }}
+
+{{/* Copies of each stream. */}}
+{{- define "tidemill.streamReplicas" -}}
+{{- if .Values.nats.streamReplicas }}
+{{- .Values.nats.streamReplicas | int }}
+{{- else }}
+{{- ternary 3 1 (and .Values.nats.enabled (ge (int .Values.nats.replicas) 3)) }}
+{{- end }}
+{{- end }}
+
+{{/* The names under which clients and other servers reach the bundled NATS. */}}
+{{- define "tidemill.natsHosts" -}}
+{{- $hosts := list }}
+{{- $name := printf "%s-nats" (include "tidemill.fullname" .) }}
+{{- $namespace := .Release.Namespace }}
+{{- range $prefix := list $name (printf "*.%s-headless" $name) }}
+{{- range $suffix := list "" (printf ".%s" $namespace) (printf ".%s.svc" $namespace) (printf ".%s.svc.cluster.local" $namespace) }}
+{{- $hosts = append $hosts (printf "%s%s" $prefix $suffix) }}
+{{- end }}
+{{- end }}
+{{- join "," $hosts }}
+{{- end }}
+
+{{/* Of the operator's bindings. */}}
+{{- define "tidemill.operatorSubject" -}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "tidemill.fullname" . }}-operator
+    namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* Before each installation and upgrade. Argo CD honours these, too. */}}
+{{- define "tidemill.setupHook" -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}
+
+{{/* The Pods that have metrics. */}}
+{{- define "tidemill.scrapedPods" -}}
+matchLabels:
+  app.kubernetes.io/name: tidemill
+  app.kubernetes.io/instance: {{ .Release.Name }}
+matchExpressions:
+  - key: app.kubernetes.io/component
+    operator: In
+    values: [receive, archive, operator, api]
+{{- end }}

@@ -1,0 +1,52 @@
+{{/* nats-server's configuration: what is the same everywhere (files/nats.conf), and this cluster's listeners and routes. */}}
+{{- define "tidemill.natsConfig" -}}
+{{- $nats := .Values.nats }}
+{{- $name := printf "%s-nats" (include "tidemill.fullname" .) }}
+{{- $host := ternary (printf "[%s]" .Values.listenHost) .Values.listenHost (contains ":" .Values.listenHost) -}}
+NATS_LISTEN: "{{ $host }}:4222"
+NATS_MAX_FILE_STORE: {{ int64 $nats.maxFileStoreBytes }}
+{{ .Files.Get "files/nats.conf" }}
+# For kubelet's probes.
+http: "{{ $host }}:8222"
+{{- if $nats.tls.enabled }}
+tls {
+  cert_file: /etc/nats-tls/tls.crt
+  key_file: /etc/nats-tls/tls.key
+}
+{{- end }}
+{{- if gt (int $nats.replicas) 1 }}
+cluster {
+  name: {{ $name }}
+  listen: "{{ $host }}:6222"
+  routes: [
+    {{- range until (int $nats.replicas) }}
+    "tls://{{ $name }}-{{ . }}.{{ $name }}-headless:6222"
+    {{- end }}
+  ]
+  tls {
+    cert_file: /etc/nats-tls/tls.crt
+    key_file: /etc/nats-tls/tls.key
+    ca_file: /etc/nats-tls/ca.crt
+    # Only a server with a certificate of this authority joins.
+    verify: true
+  }
+}
+{{- end }}
+{{- end }}
+
+{{/* A volume for each Pod of a StatefulSet: dict "of" (dict …) "storage" .Values.nats.storage. It stays when the release goes. */}}
+{{- define "tidemill.volumeClaim" -}}
+volumeClaimTemplates:
+  - metadata:
+      name: data
+      labels:
+        {{- include "tidemill.selectorLabels" .of | nindent 8 }}
+    spec:
+      accessModes: [ReadWriteOnce]
+      {{- with .storage.storageClassName }}
+      storageClassName: {{ . }}
+      {{- end }}
+      resources:
+        requests:
+          storage: {{ .storage.size }}
+{{- end }}
