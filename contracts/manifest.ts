@@ -28,7 +28,7 @@ export interface Manifest {
 	run: string;
 	account: string;
 	sourceKey: string;
-	/** `dates` covers every event acknowledged before this instant, and only archived ones. RFC 3339. */
+	/** `dates` covers every event of the Source acknowledged before this instant, and only archived ones. RFC 3339. */
 	snapshotTime: string;
 	/** The latest date that can gain no more events. */
 	closedThrough: UtcDate;

@@ -13,6 +13,7 @@ import {
 import { verifyStream } from "./decide/stream-identity.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import type { ArchiveMetrics } from "./metrics/archive-metrics.ts";
+import type { FlushRequests } from "./read/flush-requests.ts";
 import {
 	FrameQueue,
 	PositionLost,
@@ -30,7 +31,6 @@ import {
 	type StreamSettings,
 } from "./read/shard-stream.ts";
 import { Outpaced } from "./read/standby.ts";
-import type { FlushRequests } from "./request/flush-requests.ts";
 import type { CutStore } from "./write/cut-store.ts";
 import type { CutWriter } from "./write/cut-writer.ts";
 import {

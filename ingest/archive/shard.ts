@@ -4,9 +4,10 @@ import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ShardLedger } from "./ledger/shard-ledger.ts";
+import { FlushRequests } from "./read/flush-requests.ts";
 import { PositionLost } from "./read/frame-queue.ts";
+import { SourceTails } from "./read/source-tails.ts";
 import { Outpaced, standBy } from "./read/standby.ts";
-import { FlushRequests } from "./request/flush-requests.ts";
 import { type SessionOptions, ShardSession } from "./session.ts";
 
 export interface ShardOptions
@@ -29,6 +30,7 @@ const maxBackoffMs = 10_000;
 export class Shard {
 	readonly number: number;
 	readonly flushes: FlushRequests;
+	readonly tails: SourceTails;
 	readonly #ledger: ShardLedger;
 	readonly #options: ShardOptions;
 	readonly #wakeSignal = new WakeSignal();
@@ -46,9 +48,10 @@ export class Shard {
 	constructor(options: ShardOptions) {
 		this.#options = options;
 		this.number = options.number;
-		const { number, snapshots, tombstones } = options;
+		const { number, connection, snapshots, tombstones } = options;
 		this.#ledger = new ShardLedger(number, snapshots, tombstones);
 		this.flushes = new FlushRequests(() => this.#wakeSignal.wake());
+		this.tails = new SourceTails(connection);
 	}
 
 	/** What is archived, as of the last cut whose objects are all in the store. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { maxResultBytes } from "../../contracts/job.ts";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
 import {
@@ -9,6 +10,7 @@ import {
 	dayMs,
 	utcDate,
 } from "../../contracts/utc-date.ts";
+import { SourceTails } from "../../ingest/archive/read/source-tails.ts";
 import {
 	ArchiveFixture,
 	eventually,
@@ -165,6 +167,77 @@ test("questions for one Run at the same moment get one manifest", async () => {
 	);
 	for (const { manifest } of answers)
 		expect(manifest).toEqual(answers[0]!.manifest);
+});
+
+test("a Run isn't behind the flood of another account, whose own Run says how far archive is", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { keys, sourceKey, stream } = archive;
+	const flood = { account: "flood", sourceKey: "f1".repeat(16), receivedAtMs };
+	const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+	await archive.publish([newEvent("a", flood)]);
+	await archive.publish([newEvent("1", { sourceKey, receivedAtMs })]);
+	for (const body of ["b", "c", "d"])
+		await archive.publish([newEvent(body, flood)]);
+	// Each frame makes a cut, and the third takes for ever.
+	const stuckAt = keys.cut(stream, 3);
+	await archive.start({
+		maxBytes: 1,
+		wrapStore: (store) =>
+			new Proxy(store, {
+				get(target, property) {
+					const value = Reflect.get(target, property, target);
+					if (property !== "putNew") return value.bind(target);
+					return async (...put: Parameters<typeof store.putNew>) => {
+						if (put[0] === stuckAt) await isOver;
+						return target.putNew(...put);
+					};
+				},
+			}),
+	});
+	// Otherwise, archive couldn't stop.
+	onTestFinished(() => end());
+	await eventually(async () =>
+		expect(await archive.bodies()).toEqual(["1", "a"]),
+	);
+	const { promise: said, resolve: say } = Promise.withResolvers<string>();
+	const ofFlood = archive.ask(questionOf(archive, flood), say);
+	const { manifest } = await ask(archive);
+	expect(manifest.dates).toMatchObject([{ date: today, rows: 1 }]);
+	expect(await said).toBe(
+		"0 of 3 frames that may hold the Source's events are archived.",
+	);
+	end();
+	const answer = (await ofFlood) as Good;
+	expect((await read(answer)).dates.at(-1)).toMatchObject({ rows: 4 });
+});
+
+test("where each source's events end is read once, from the first frame that isn't archived", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey, stream } = archive;
+	const tails = new SourceTails(archive.connection);
+	const other = "0e".repeat(16);
+	const lasts = (from: number, to: number) => {
+		const signal = AbortSignal.timeout(120_000);
+		return Promise.all(
+			[sourceKey, other, "00".repeat(16)].map((key) =>
+				tails.lastOf(key, { stream, from, to }, signal),
+			),
+		);
+	};
+	const own = newEvent("1", { sourceKey });
+	await archive.publish([own]);
+	await archive.publish([newEvent("2", { sourceKey: other }), own]);
+	await archive.publish([newEvent("3", { sourceKey: other })]);
+	expect(await lasts(1, 3)).toEqual([2, 3, 0]);
+	await archive.publish([own]);
+	expect(await lasts(3, 4)).toEqual([4, 3, 0]);
+	expect(await lasts(4, 4)).toEqual([4, 0, 0]);
+	await archive.publish([own]);
+	await archive.publish([own]);
+	// Archived meanwhile: nobody knows.
+	const { streams } = await jetstreamManager(archive.connection);
+	await streams.purge(stream, { seq: 6 });
+	expect(await lasts(5, 6)).toEqual([undefined, undefined, undefined]);
 });
 
 test("links work for as long as the Run may take, the manifest's own too", async () => {

@@ -2,9 +2,9 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import { deletionSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
-import { type FlushableShard, flushAll } from "../request/flush-all.ts";
+import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readDeletionRequest } from "../request/request.ts";
-import { Responder } from "../request/responder.ts";
+import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { NatsProgress } from "../write/nats-progress.ts";
@@ -29,7 +29,7 @@ export class DeletionResponder {
 			connection,
 			subject: deletionSubject(shard.number),
 			log,
-			answer: (text, stopping) => this.#answer(text, stopping),
+			answer: (text, task) => this.#answer(text, task),
 		});
 	}
 
@@ -37,7 +37,7 @@ export class DeletionResponder {
 		this.#responder.close();
 	}
 
-	async #answer(text: string, stopping: AbortSignal): Promise<DeletionAnswer> {
+	async #answer(text: string, task: Task): Promise<DeletionAnswer> {
 		const { connection, replicas, shard, tombstones, log } = this.#options;
 		const source = readDeletionRequest(text);
 		// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
@@ -46,12 +46,12 @@ export class DeletionResponder {
 		const progress = await NatsProgress.open(connection, replicas);
 		await progress.setDeleted(source, Date.now());
 		// Events may have been in the stream, or on their way into the store, before the tombstone.
-		await flushAll(connection, shard, stopping);
+		await flushSource(connection, shard, source.sourceKey, task);
 		const untilMs = performance.now() + sliceMs;
 		const { objects, remainsFrom } = await deleteSourceObjects(
 			this.#options,
 			source,
-			() => performance.now() < untilMs && !stopping.aborted,
+			() => performance.now() < untilMs && !task.stopping.aborted,
 		);
 		const isDone = remainsFrom === undefined;
 		log.info({ ...source, objects, isDone }, "deleted a source's events");

@@ -12,9 +12,9 @@ import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { type FlushableShard, flushAll } from "../request/flush-all.ts";
+import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
-import { Responder } from "../request/responder.ts";
+import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
@@ -51,7 +51,7 @@ export class ManifestResponder {
 				connection,
 				subject: manifestSubject(shard.number),
 				log,
-				answer: (text, stopping) => this.#respond(text, stopping),
+				answer: (text, task) => this.#respond(text, task),
 			}),
 			new Responder({
 				connection,
@@ -74,19 +74,19 @@ export class ManifestResponder {
 		return { ok: true, ...(result !== undefined && { result }) };
 	}
 
-	async #respond(text: string, stopping: AbortSignal): Promise<ManifestAnswer> {
+	async #respond(text: string, task: Task): Promise<ManifestAnswer> {
 		const { log, metrics, shard } = this.#options;
 		const request = readManifestRequest(text);
 		const { run, account } = request;
-		const answer = await this.#answer(request, stopping);
+		const answer = await this.#answer(request, task);
 		metrics.manifests.inc({ shard: shard.number });
 		log.info({ run, account, dates: answer.dates }, "gave a manifest");
 		return answer;
 	}
 
-	async #answer(request: ManifestRequest, stopping: AbortSignal) {
+	async #answer(request: ManifestRequest, task: Task) {
 		const { store, authorities } = this.#options;
-		const signed = await this.#manifestFor(request, stopping);
+		const signed = await this.#manifestFor(request, task);
 		const { key, manifest } = signed;
 		const [first, last] = [manifest.dates[0], manifest.dates.at(-1)];
 		const { snapshotTime, firstEventDate, expiresAt } = manifest;
@@ -106,13 +106,13 @@ export class ManifestResponder {
 
 	async #manifestFor(
 		request: ManifestRequest,
-		stopping: AbortSignal,
+		task: Task,
 	): Promise<SignedManifest> {
 		const newest = await this.#manifests.newest(request.run);
 		const isEnough =
 			request.extent !== "Whole" || newest?.manifest.asked.extent === "Whole";
 		const existing = isEnough ? newest : undefined;
-		const signed = existing ?? (await this.#make(request, newest, stopping));
+		const signed = existing ?? (await this.#make(request, newest, task));
 		if (this.#options.tombstones.has(request))
 			throw new RequestFailure(
 				"SourceDeleted",
@@ -130,11 +130,11 @@ export class ManifestResponder {
 	async #make(
 		request: ManifestRequest,
 		former: SignedManifest | undefined,
-		stopping: AbortSignal,
+		task: Task,
 	): Promise<SignedManifest> {
 		const { connection, shard } = this.#options;
-		const snapshotTime = await flushAll(connection, shard, stopping);
 		const { run, account, sourceKey, extent, start, end } = request;
+		const snapshotTime = await flushSource(connection, shard, sourceKey, task);
 		const source = shard.index.source(account, sourceKey);
 		const dates = manifestDates(
 			request,

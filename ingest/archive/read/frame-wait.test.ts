@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WakeSignal } from "../concurrency/wait.ts";
-import { FlushRequests } from "../request/flush-requests.ts";
+import { FlushRequests } from "./flush-requests.ts";
 import {
 	type FrameQueue,
 	PositionLost,

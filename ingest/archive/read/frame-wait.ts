@@ -1,5 +1,5 @@
 import type { WakeSignal } from "../concurrency/wait.ts";
-import type { FlushRequests } from "../request/flush-requests.ts";
+import type { FlushRequests } from "./flush-requests.ts";
 import {
 	type FrameQueue,
 	PositionLost,

@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { WakeSignal } from "../concurrency/wait.ts";
-import type { FlushRequests } from "../request/flush-requests.ts";
+import type { FlushRequests } from "./flush-requests.ts";
 
 /** Another archiver decided this archiver's next cut first. It works on the shard, and one archiver is enough. */
 export class Outpaced extends Error {

@@ -40,11 +40,12 @@ export class Responder {
 	async #respond(message: Msg): Promise<void> {
 		const { answer, log, subject } = this.#options;
 		let response: object;
+		const task: Task = { stopping: this.#stopping.signal };
 		const notices = setInterval(() => {
-			if (!this.#stopping.signal.aborted) message.respond(notice);
+			if (!task.stopping.aborted) message.respond(noticeOf(task));
 		}, noticeIntervalMs);
 		try {
-			response = await answer(message.string(), this.#stopping.signal);
+			response = await answer(message.string(), task);
 		} catch (error) {
 			const failure =
 				error instanceof RequestFailure
@@ -66,13 +67,24 @@ export interface ResponderOptions {
 	subject: string;
 	/**
 	 * Answers one request, which is JSON text. Throws {@link RequestFailure} to refuse it; any other error counts as the
-	 * store's. The signal fires when archive stops.
+	 * store's.
 	 */
-	answer(request: string, stopping: AbortSignal): Promise<object>;
+	answer(request: string, task: Task): Promise<object>;
 	log: Logger;
 }
 
-const notice = JSON.stringify({ working: true } satisfies ArchiveNotice);
+/** The work on one request. */
+export interface Task {
+	/** Fires when archive stops. */
+	readonly stopping: AbortSignal;
+	/** How far the work is, for people. Whoever works sets it. */
+	progress?: (() => string) | undefined;
+}
+
+function noticeOf({ progress }: Task): string {
+	const said = progress && { progress: progress() };
+	return JSON.stringify({ working: true, ...said } satisfies ArchiveNotice);
+}
 
 function reasonOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);

@@ -27,15 +27,17 @@ export function deletionSteps(
 	switch (deletion.at) {
 		case "wanted":
 			return to({ at: "tombstone" });
-		case "tombstone":
+		case "tombstone": {
+			const deleted = stream.frames.map((frame) =>
+				[...(frame ? script[frame[0]]!.events : "")].filter(isOfDeleted),
+			);
+			const last = deleted.findLastIndex(({ length }) => length > 0);
 			return to({
 				at: "flush",
-				through: stream.first + stream.frames.length - 1,
-				events: stream.frames
-					.flatMap((frame) => [...(frame ? script[frame[0]]!.events : "")])
-					.filter(isOfDeleted)
-					.join(""),
+				through: last < 0 ? 0 : stream.first + last,
+				events: deleted.flat().join(""),
 			});
+		}
 		case "flush": {
 			const isFlushed = (objectsDone[stream.name] ?? 0) >= deletion.through!;
 			return isFlushed || !protocol.flushesFirst

@@ -10,6 +10,11 @@ export class FlushRequests {
 		this.#onRequest = onRequest;
 	}
 
+	/** Through which sequence this stream is archived; undefined while the shard isn't at work on it. */
+	doneOf(stream: string): number | undefined {
+		return stream === this.#stream ? this.#done : undefined;
+	}
+
 	/** The highest requested sequence of the current stream, or 0. */
 	get through(): number {
 		let through = 0;
