@@ -3,12 +3,16 @@ import { join } from "node:path";
 
 /** The servers that Tidemill runs on a machine without a cluster, and what a real node (test/node) needs beyond them. */
 export type BinaryName =
+	| "coredns"
 	| "etcd"
 	| "helm"
 	| "kube-apiserver"
 	| "kube-controller-manager"
+	| "kube-proxy"
+	| "kube-scheduler"
 	| "kubeconform"
 	| "kubectl"
+	| "kubelet"
 	| "nats-server"
 	| "promtool"
 	| "versitygw";
@@ -146,6 +150,22 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		package: "github.com/prometheus/prometheus",
 		main: ".",
 		release: () => undefined,
+	},
+	"kube-proxy": kubernetes("kube-proxy", ["linux"], ["--version"]),
+	"kube-scheduler": kubernetes("kube-scheduler", ["linux"], ["--version"]),
+	kubelet: kubernetes("kubelet", ["linux"], ["--version"]),
+	coredns: {
+		version: "1.14.1",
+		versionArgs: ["-version"],
+		module: "coredns",
+		package: "github.com/coredns/coredns",
+		main: ".",
+		release: ({ os, arch }) =>
+			githubRelease(
+				"coredns/coredns/releases/download/v1.14.1",
+				`coredns_1.14.1_${os}_${goArch(arch)}.tgz`,
+				`coredns_1.14.1_${os}_${goArch(arch)}.tgz.sha256`,
+			),
 	},
 };
 

@@ -31,6 +31,8 @@ const authorities = {
 
 const loopback = ["127.0.0.1", "::1", "localhost"];
 
+export type ClusterSubject = Subject & { issuer: keyof typeof authorities };
+
 const certificates = {
 	apiserver: {
 		issuer: "ca",
@@ -62,35 +64,37 @@ const certificates = {
 	kubeletClient: { issuer: "ca", name: "CN=kube-apiserver-kubelet-client" },
 	etcd: { issuer: "etcdCA", name: "CN=etcd", hosts: loopback },
 	etcdClient: { issuer: "etcdCA", name: "CN=kube-apiserver-etcd-client" },
-} as const satisfies Record<
-	string,
-	Subject & { issuer: keyof typeof authorities }
->;
+} as const satisfies Record<string, ClusterSubject>;
 
 const authorityDays = 3650;
 const certificateDays = 365;
 /** The first start within a certificate's last days renews it. */
 const renewalDays = 60;
 
-/** Reads the keys of a local cluster. Issues those that are missing or about to expire. Only the owner can read the files. */
-export async function ensurePki(
+/**
+ * Reads the keys of a local cluster. Issues those that are missing or about to expire. Only the owner can read the files.
+ * `more` adds certificates, or replaces those of the same name.
+ */
+export async function ensurePki<More extends string = never>(
 	directory: string,
 	nowMs: number = Date.now(),
-): Promise<Pki> {
+	more = {} as Record<More, ClusterSubject>,
+): Promise<Pki & Record<More, KeyPair>> {
 	await mkdir(directory, { recursive: true, mode: 0o700 });
 	const pairs: Record<string, KeyPair> = {};
 	for (const [name, subject] of Object.entries(authorities))
 		pairs[name] = await ensurePair(directory, name, nowMs, undefined, () =>
 			issueAuthority(subject, nowMs, authorityDays),
 		);
-	for (const [name, subject] of Object.entries(certificates)) {
+	const subjects: Record<string, ClusterSubject> = { ...certificates, ...more };
+	for (const [name, subject] of Object.entries(subjects)) {
 		const issuer = pairs[subject.issuer]!;
 		pairs[name] = await ensurePair(directory, name, nowMs, issuer, () =>
 			issueCertificate(subject, issuer, nowMs, certificateDays),
 		);
 	}
 	return {
-		...(pairs as Record<PkiName, KeyPair>),
+		...(pairs as Record<PkiName | More, KeyPair>),
 		serviceAccount: await ensureServiceAccountKey(directory),
 	};
 }

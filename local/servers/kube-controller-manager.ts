@@ -7,6 +7,8 @@ export interface ControllerManagerSettings {
 	kubeconfigFile: string;
 	apiserverPort: number;
 	pki: Pki;
+	/** More flags, such as those of a cluster whose Pods have addresses. */
+	flags?: string[] | undefined;
 }
 
 /** Kubernetes' own controllers: Jobs, garbage collection, namespaces, ServiceAccounts and the other defaults. */
@@ -29,6 +31,7 @@ export function kubeControllerManager(
 			// No port of its own: it is ready when its work shows.
 			"--secure-port=0",
 			"--profiling=false",
+			...(settings.flags ?? []),
 		],
 		env: {},
 		isReady: () =>
