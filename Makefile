@@ -10,7 +10,7 @@ installed := node_modules/.package-lock.json
 
 .PHONY: help
 help: ## Show this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up
 up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (TIDEMILL_HOME=… for a second one)
@@ -27,6 +27,16 @@ check: lint ## Seconds: format, lint, types and unit tests
 .PHONY: test
 test: lint servers ## Minutes: all of check, then tests with the real servers
 	@$(node) test/run.ts
+
+.PHONY: e2e
+e2e: $(installed) ## Minutes: install Tidemill on a real node and try it there (root on Linux; or TIDEMILL_E2E_KUBECONFIG=…)
+	@$(node) test/run.ts e2e
+
+.PHONY: e2e-up e2e-down
+e2e-up: $(installed) ## Start a cluster of one real node, to try things by hand
+	@$(node) test/node/up.ts
+e2e-down: $(installed) ## Remove it
+	@$(node) test/node/down.ts
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)

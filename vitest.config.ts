@@ -41,6 +41,7 @@ export default defineConfig({
 					include: ["**/*.test.ts"],
 					exclude: [
 						"test/{control-plane,data-plane,faults,promises}/**",
+						"test/node/*.test.ts",
 						exhaustive,
 						...elsewhere,
 					],
@@ -96,6 +97,16 @@ export default defineConfig({
 					sequence: { groupOrder: 5 },
 					include: [...sensitive, "test/faults/chaos/**/*.test.ts"],
 					exclude: elsewhere,
+					...realServers,
+				},
+			},
+			{
+				test: {
+					name: "e2e",
+					include: ["test/node/*.test.ts"],
+					// One node for all files, or the cluster of TIDEMILL_E2E_KUBECONFIG.
+					globalSetup: "test/node/setup.ts",
+					sequence: { groupOrder: 6 },
 					...realServers,
 				},
 			},

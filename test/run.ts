@@ -3,21 +3,37 @@ import { join } from "node:path";
 import { Lane } from "./lanes/lane.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
 
+/** Lanes that run side by side: the projects of vitest.config.ts in each, one after the other. */
+type Stage = Record<string, string[]>;
+
 /*
- * `make test`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the other.
- * A lane waits about a third of its time, so three keep two cores busy. What measures time, or starves a server on
+ * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
+ * other. A lane waits about a third of its time, so three keep two cores busy. What measures time, or starves a server on
  * purpose, has the machine to itself.
  */
-const stages: Record<string, string[]>[] = [
-	{ check: ["unit", "protocols"] },
-	{ control: ["control-plane"], data: ["data-plane"], promises: ["promises"] },
-	{ alone: ["alone"] },
-];
+const suites: Record<string, Stage[]> = {
+	test: [
+		{ check: ["unit", "protocols"] },
+		{
+			control: ["control-plane"],
+			data: ["data-plane"],
+			promises: ["promises"],
+		},
+		{ alone: ["alone"] },
+	],
+	e2e: [{ e2e: ["e2e"] }],
+};
+const [suite = "test"] = process.argv.slice(2);
+const stages = suites[suite];
+if (!stages)
+	throw new Error(
+		`There is no suite ${suite}; there are ${Object.keys(suites).join(" and ")}.`,
+	);
 /** With so many failures in one stage the next stages would say the same. */
 const hopeless = 10;
 
 const root = join(import.meta.dirname, "..");
-const reports = join(root, ".tidemill/test-reports");
+const reports = join(root, ".tidemill/test-reports", suite);
 await rm(reports, { recursive: true, force: true });
 await mkdir(reports, { recursive: true });
 

@@ -1,0 +1,62 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { LocalError } from "../../../local/terminal/errors.ts";
+
+/** Why no node can run on this machine; undefined if one can, at least once its packages are installed. */
+export function reasonWithoutNode(): string | undefined {
+	if (process.platform !== "linux")
+		return `it needs Linux, and this is ${process.platform}`;
+	if (process.getuid!() !== 0)
+		return "it needs root, for namespaces, mounts and firewall rules";
+	const hierarchies = ["cgroup.controllers", "memory"];
+	if (!hierarchies.some((name) => existsSync(`/sys/fs/cgroup/${name}`)))
+		return "no cgroups are mounted in /sys/fs/cgroup";
+	return undefined;
+}
+
+/** Debian's package for each program that isn't built here. */
+const packages: Record<string, string> = {
+	containerd: "containerd",
+	runc: "runc",
+	"/usr/lib/cni/bridge": "containernetworking-plugins",
+	"iptables-restore": "iptables",
+	ip: "iproute2",
+	nsenter: "util-linux",
+	catatonit: "catatonit",
+	buildah: "buildah",
+};
+
+/** Installs Debian's packages that are missing, and says so. Throws a LocalError where that fails. */
+export function installPackages(say: (text: string) => void): void {
+	const missing = Object.entries(packages)
+		.filter(([program]) => !isInstalled(program))
+		.map(([, name]) => name);
+	if (missing.length === 0) return;
+	say(`Installing Debian's packages ${missing.join(", ")}.`);
+	const apt = (...args: string[]) =>
+		execFileSync("apt-get", ["--quiet", ...args], {
+			env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+			stdio: ["ignore", "ignore", "pipe"],
+			encoding: "utf8",
+		});
+	try {
+		apt("update");
+		apt("install", "--yes", "--no-install-recommends", ...missing);
+	} catch (error) {
+		const { stderr, message } = error as Error & { stderr?: string };
+		throw new LocalError(
+			`${missing.join(", ")} can't be installed: ${stderr?.trim() || message}. Install them and start again.`,
+		);
+	}
+}
+
+function isInstalled(program: string): boolean {
+	if (program.startsWith("/")) return existsSync(program);
+	// In Debian, root's programs aren't in everybody's PATH.
+	return (
+		spawnSync("which", [program], {
+			stdio: "ignore",
+			env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin` },
+		}).status === 0
+	);
+}

@@ -1,0 +1,32 @@
+import { answersOk } from "../../../../local/process/probe.ts";
+import type { Program } from "../../../../local/process/program.ts";
+import { ports } from "../addresses.ts";
+
+export function kubeScheduler(settings: {
+	command: string;
+	kubeconfigFile: string;
+	/** Of its own health endpoint, whose certificate is signed by nobody else. */
+	certificate: { certFile: string; keyFile: string; ca: string };
+}): Program {
+	const { certificate } = settings;
+	return {
+		name: "kube-scheduler",
+		command: settings.command,
+		args: [
+			`--kubeconfig=${settings.kubeconfigFile}`,
+			`--authentication-kubeconfig=${settings.kubeconfigFile}`,
+			`--authorization-kubeconfig=${settings.kubeconfigFile}`,
+			"--leader-elect=false",
+			"--bind-address=127.0.0.1",
+			`--secure-port=${ports.schedulerHealth}`,
+			`--tls-cert-file=${certificate.certFile}`,
+			`--tls-private-key-file=${certificate.keyFile}`,
+		],
+		env: {},
+		isReady: () =>
+			answersOk(`https://127.0.0.1:${ports.schedulerHealth}/healthz`, {
+				ca: certificate.ca,
+			}),
+		stopTimeoutMs: 5_000,
+	};
+}

@@ -1,0 +1,25 @@
+import { rm } from "node:fs/promises";
+import { LocalError } from "../../local/terminal/errors.ts";
+import type { Terminal } from "../../local/terminal/terminal.ts";
+import { importImage, startNode } from "./cluster/node.ts";
+import type { NodeHome } from "./cluster/node-home.ts";
+import { installPackages, reasonWithoutNode } from "./cluster/requirements.ts";
+import { buildImages, images } from "./images/images.ts";
+
+/** Starts a node that knows all images of an installation, and installs what it needs for that. */
+export async function startReadyNode(
+	home: NodeHome,
+	terminal: Terminal,
+): Promise<void> {
+	const reason = reasonWithoutNode();
+	if (reason)
+		throw new LocalError(`No real node can run on this machine: ${reason}.`);
+	installPackages((text) => terminal.say(text));
+	await startNode(home, images.pause, terminal);
+	terminal.update("images", "building");
+	const archives = await buildImages(home.images);
+	terminal.update("images", "importing");
+	for (const archive of archives) await importImage(home, archive);
+	await rm(home.images, { recursive: true });
+	terminal.done("images", "known to the node");
+}

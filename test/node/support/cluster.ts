@@ -1,0 +1,64 @@
+import { execFile, spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { inject, test, vi } from "vitest";
+import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+
+const { kubeconfig } = inject("cluster");
+
+/** A test on the cluster; skipped where there is none. */
+export const clusterTest = test.skipIf(kubeconfig === undefined);
+
+/** Runs kubectl as the cluster's administrator and returns what it prints. Throws what it complains about. */
+export async function kubectl(...args: string[]): Promise<string> {
+	const { kubectl: command } = await resolveBinaries(["kubectl"]);
+	const { stdout } = await promisify(execFile)(
+		command,
+		[`--kubeconfig=${kubeconfig}`, ...args],
+		{ maxBuffer: 256 * 1024 * 1024 },
+	);
+	return stdout;
+}
+
+/** `kubectl get … -o json`, read. */
+export async function get<T>(...args: string[]): Promise<T> {
+	return JSON.parse(await kubectl("get", ...args, "--output=json"));
+}
+
+/** Creates or changes resources. */
+export async function apply(...resources: object[]): Promise<void> {
+	const { kubectl: command } = await resolveBinaries(["kubectl"]);
+	const child = spawn(
+		command,
+		[`--kubeconfig=${kubeconfig}`, "apply", "--filename=-"],
+		{ stdio: ["pipe", "ignore", "pipe"] },
+	);
+	const list = { apiVersion: "v1", kind: "List", items: resources };
+	child.stdin.end(JSON.stringify(list));
+	const [words, code] = await Promise.all([
+		text(child.stderr),
+		new Promise((resolve) => child.once("close", resolve)),
+	]);
+	if (code !== 0) throw new Error(`kubectl apply: ${words}`);
+}
+
+/** Makes a namespace that enforces the restricted Pod Security Standard. */
+export async function makeNamespace(name: string): Promise<void> {
+	await apply({
+		apiVersion: "v1",
+		kind: "Namespace",
+		metadata: {
+			name,
+			labels: { "pod-security.kubernetes.io/enforce": "restricted" },
+		},
+	});
+	// Pods are refused before it is there.
+	await vi.waitFor(
+		() => kubectl("get", "serviceaccount/default", "--namespace", name),
+		{ timeout: 60_000, interval: 200 },
+	);
+}
+
+export async function removeNamespace(name: string): Promise<void> {
+	await kubectl("delete", "namespace", name, "--wait=false");
+}
