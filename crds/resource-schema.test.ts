@@ -72,3 +72,15 @@ function pathsOf(
 		...inside.flatMap(([name, part]) => pathsOf(part, `${path}.${name}`, test)),
 	];
 }
+
+test("a check's Pods have the same settings as a Run's", () => {
+	const [run, check] = ["runTemplate", "checkTemplate"].map((field) => {
+		const schemas = readResourceSchemas().map(
+			({ schema }) => schema.properties!.spec!.properties![field],
+		);
+		const { activeDeadlineSeconds, retries, ...rest } =
+			schemas.find(Boolean)!.properties!;
+		return rest;
+	});
+	expect(check).toEqual(run);
+});

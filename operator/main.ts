@@ -115,6 +115,7 @@ export async function main(): Promise<number> {
 				informers,
 				image: settings.image,
 				localWarehouse: settings.localWarehouse,
+				podPolicy: settings.podPolicy,
 				log,
 			};
 			const routes = new RouteTable(nats, {

@@ -1,5 +1,6 @@
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
+import type { PodPolicy } from "./job/pod-template.ts";
 import type { JobLimits } from "./job/slots.ts";
 
 /** The operator's settings, beside KUBECONFIG, NATS_URL and the health server's address. */
@@ -21,6 +22,8 @@ export interface OperatorSettings {
 	sealKey: SealKey | undefined;
 	/** The allowed values of a BigQuery Destination's apiEndpoint, without a trailing slash. */
 	bigQueryEndpoints: string[];
+	/** What people may choose about the Pods of Jobs. */
+	podPolicy: PodPolicy;
 	/** How many Jobs of Runs and checks there may be at once. */
 	jobLimits: JobLimits;
 	/** Replicas of the operator's buckets: 1, or 3 in a NATS cluster. */
@@ -56,6 +59,11 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			listOf(settings.optional("TIDEMILL_BIGQUERY_ENDPOINTS"))?.map((url) =>
 				url.replace(/\/+$/, ""),
 			) ?? [],
+		podPolicy: {
+			annotations: listOf(settings.optional("TIDEMILL_JOB_ANNOTATIONS")) ?? [],
+			priorityClasses:
+				listOf(settings.optional("TIDEMILL_JOB_PRIORITY_CLASSES")) ?? [],
+		},
 		sealKey: readSealKey(settings),
 		jobLimits: {
 			overall: settings.integer("MAX_JOBS", {

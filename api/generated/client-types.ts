@@ -375,6 +375,87 @@ export type Destination = {
 	type: "BigQuery" | "DuckDB";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
+	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
+	checkTemplate?: {
+		/** Compute resources of the container, as in a Pod. */
+		resources?: {
+			/** What the container is guaranteed to get. */
+			requests?: Record<string, number | string>;
+			/** What the container can use at most. */
+			limits?: Record<string, number | string>;
+		};
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string>;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}>;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}>;
+				};
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}>;
+			};
+		};
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string>;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string>;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}>;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}>;
+	};
 	/** A BigQuery dataset. */
 	bigQuery?: {
 		/** The Google Cloud project that holds the dataset. */
@@ -426,6 +507,87 @@ export type DestinationCreate = {
 	type: "BigQuery" | "DuckDB";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
+	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
+	checkTemplate?: {
+		/** Compute resources of the container, as in a Pod. */
+		resources?: {
+			/** What the container is guaranteed to get. */
+			requests?: Record<string, number | string>;
+			/** What the container can use at most. */
+			limits?: Record<string, number | string>;
+		};
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string>;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}>;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}>;
+				};
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}>;
+			};
+		};
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string>;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string>;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}>;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}>;
+	};
 	/** A BigQuery dataset. */
 	bigQuery?: {
 		/** The Google Cloud project that holds the dataset. */
@@ -470,6 +632,87 @@ export type DestinationUpdate = {
 	type?: "BigQuery" | "DuckDB" | null;
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string | null;
+	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
+	checkTemplate?: {
+		/** Compute resources of the container, as in a Pod. */
+		resources?: {
+			/** What the container is guaranteed to get. */
+			requests?: Record<string, number | string> | null;
+			/** What the container can use at most. */
+			limits?: Record<string, number | string> | null;
+		} | null;
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string> | null;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}> | null;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms?: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}> | null;
+				} | null;
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}> | null;
+			} | null;
+		} | null;
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string> | null;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string> | null;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}> | null;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string | null;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}> | null;
+	} | null;
 	/** A BigQuery dataset. */
 	bigQuery?: {
 		/** The Google Cloud project that holds the dataset. */
@@ -655,6 +898,77 @@ export type Pipeline = {
 			/** What the container can use at most. */
 			limits?: Record<string, number | string>;
 		};
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string>;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}>;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}>;
+				};
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}>;
+			};
+		};
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string>;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string>;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}>;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}>;
 		/** How long a Run may take in seconds, including all attempts. */
 		activeDeadlineSeconds?: number;
 		/** How often a Run is retried after a temporary error. */
@@ -738,6 +1052,77 @@ export type PipelineCreate = {
 			/** What the container can use at most. */
 			limits?: Record<string, number | string>;
 		};
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string>;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}>;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}>;
+				};
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}>;
+			};
+		};
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string>;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string>;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}>;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}>;
 		/** How long a Run may take in seconds, including all attempts. */
 		activeDeadlineSeconds?: number;
 		/** How often a Run is retried after a temporary error. */
@@ -812,6 +1197,77 @@ export type PipelineUpdate = {
 			/** What the container can use at most. */
 			limits?: Record<string, number | string> | null;
 		} | null;
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string> | null;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}> | null;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms?: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}> | null;
+				} | null;
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}> | null;
+			} | null;
+		} | null;
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string> | null;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string> | null;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}> | null;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string | null;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}> | null;
 		/** How long a Run may take in seconds, including all attempts. */
 		activeDeadlineSeconds?: number | null;
 		/** How often a Run is retried after a temporary error. */

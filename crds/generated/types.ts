@@ -98,6 +98,108 @@ export const trackingPlanKind = {
 	namespaced: true,
 } as const;
 
+/** Compute resources of the container, as in a Pod. */
+export interface DestinationResources {
+	/** What the container is guaranteed to get. */
+	requests?: Record<string, number | string>;
+	/** What the container can use at most. */
+	limits?: Record<string, number | string>;
+}
+
+export interface DestinationToleration {
+	/** The taint's key. Without it, every key, with operator `Exists`. */
+	key?: string;
+	/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+	operator?: "Equal" | "Exists";
+	/** The taint's value. */
+	value?: string;
+	/** The taint's effect. Without it, every effect. */
+	effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+	/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+	tolerationSeconds?: number;
+}
+
+export interface DestinationMatchExpression {
+	/** Key of the label. */
+	key: string;
+	/** How the label's value is compared with `values`. */
+	operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+	/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+	values?: string[];
+}
+
+export interface DestinationNodeSelectorTerm {
+	/** Requirements on the node's labels. */
+	matchExpressions?: DestinationMatchExpression[];
+}
+
+/** The node must match one of the terms. */
+export interface DestinationRequiredDuringSchedulingIgnoredDuringExecution {
+	/** A node matches a term if it meets all its requirements. */
+	nodeSelectorTerms: DestinationNodeSelectorTerm[];
+}
+
+/** A node matches if it meets all requirements. */
+export interface DestinationPreference {
+	/** Requirements on the node's labels. */
+	matchExpressions?: DestinationMatchExpression[];
+}
+
+export interface DestinationPreferredDuringSchedulingIgnoredDuringExecution {
+	/** Weight of the term. */
+	weight: number;
+	/** A node matches if it meets all requirements. */
+	preference: DestinationPreference;
+}
+
+/** Which nodes the Pod needs or prefers. */
+export interface DestinationNodeAffinity {
+	/** The node must match one of the terms. */
+	requiredDuringSchedulingIgnoredDuringExecution?: DestinationRequiredDuringSchedulingIgnoredDuringExecution;
+	/** The scheduler prefers nodes that match terms with a high sum of weights. */
+	preferredDuringSchedulingIgnoredDuringExecution?: DestinationPreferredDuringSchedulingIgnoredDuringExecution[];
+}
+
+/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+export interface DestinationAffinity {
+	/** Which nodes the Pod needs or prefers. */
+	nodeAffinity?: DestinationNodeAffinity;
+}
+
+export interface DestinationImagePullSecret {
+	/** Name of the Secret. */
+	name: string;
+}
+
+export interface DestinationEnv {
+	/** Name of the variable. */
+	name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+	/** Value of the variable, such as `http://proxy.example:3128`. */
+	value: string;
+}
+
+/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
+export interface DestinationCheckTemplate {
+	/** Compute resources of the container, as in a Pod. */
+	resources?: DestinationResources;
+	/** Labels that the Pod's node must have. */
+	nodeSelector?: Record<string, string>;
+	/** Taints that the Pod's node may have, as in a Pod. */
+	tolerations?: DestinationToleration[];
+	/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+	affinity?: DestinationAffinity;
+	/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+	labels?: Record<string, string>;
+	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+	annotations?: Record<string, string>;
+	/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+	imagePullSecrets?: DestinationImagePullSecret[];
+	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+	priorityClassName?: string;
+	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+	env?: DestinationEnv[];
+}
+
 /** The key of a Google service account, where workload identity is not available. */
 export interface DestinationCredentials {
 	/** The Secret that holds the JSON key. It needs the label `tidemill.dev/use: "true"`. */
@@ -138,6 +240,8 @@ export interface DestinationSpec {
 	type: "BigQuery" | "DuckDB";
 	/** ServiceAccount of the Pods that load and check, for workload identity. It needs the label `tidemill.dev/use: "true"`. When empty, the namespace's `default`. */
 	serviceAccountName?: string;
+	/** Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`. */
+	checkTemplate?: DestinationCheckTemplate;
 	/** A BigQuery dataset. */
 	bigQuery?: DestinationBigQuery;
 	/** A DuckDB file. */
@@ -229,10 +333,98 @@ export interface PipelineResources {
 	limits?: Record<string, number | string>;
 }
 
+export interface PipelineToleration {
+	/** The taint's key. Without it, every key, with operator `Exists`. */
+	key?: string;
+	/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+	operator?: "Equal" | "Exists";
+	/** The taint's value. */
+	value?: string;
+	/** The taint's effect. Without it, every effect. */
+	effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+	/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+	tolerationSeconds?: number;
+}
+
+export interface PipelineMatchExpression {
+	/** Key of the label. */
+	key: string;
+	/** How the label's value is compared with `values`. */
+	operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+	/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+	values?: string[];
+}
+
+export interface PipelineNodeSelectorTerm {
+	/** Requirements on the node's labels. */
+	matchExpressions?: PipelineMatchExpression[];
+}
+
+/** The node must match one of the terms. */
+export interface PipelineRequiredDuringSchedulingIgnoredDuringExecution {
+	/** A node matches a term if it meets all its requirements. */
+	nodeSelectorTerms: PipelineNodeSelectorTerm[];
+}
+
+/** A node matches if it meets all requirements. */
+export interface PipelinePreference {
+	/** Requirements on the node's labels. */
+	matchExpressions?: PipelineMatchExpression[];
+}
+
+export interface PipelinePreferredDuringSchedulingIgnoredDuringExecution {
+	/** Weight of the term. */
+	weight: number;
+	/** A node matches if it meets all requirements. */
+	preference: PipelinePreference;
+}
+
+/** Which nodes the Pod needs or prefers. */
+export interface PipelineNodeAffinity {
+	/** The node must match one of the terms. */
+	requiredDuringSchedulingIgnoredDuringExecution?: PipelineRequiredDuringSchedulingIgnoredDuringExecution;
+	/** The scheduler prefers nodes that match terms with a high sum of weights. */
+	preferredDuringSchedulingIgnoredDuringExecution?: PipelinePreferredDuringSchedulingIgnoredDuringExecution[];
+}
+
+/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+export interface PipelineAffinity {
+	/** Which nodes the Pod needs or prefers. */
+	nodeAffinity?: PipelineNodeAffinity;
+}
+
+export interface PipelineImagePullSecret {
+	/** Name of the Secret. */
+	name: string;
+}
+
+export interface PipelineEnv {
+	/** Name of the variable. */
+	name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+	/** Value of the variable, such as `http://proxy.example:3128`. */
+	value: string;
+}
+
 /** Settings for the Jobs of Runs. */
 export interface PipelineRunTemplate {
 	/** Compute resources of the container, as in a Pod. */
 	resources?: PipelineResources;
+	/** Labels that the Pod's node must have. */
+	nodeSelector?: Record<string, string>;
+	/** Taints that the Pod's node may have, as in a Pod. */
+	tolerations?: PipelineToleration[];
+	/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+	affinity?: PipelineAffinity;
+	/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+	labels?: Record<string, string>;
+	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+	annotations?: Record<string, string>;
+	/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+	imagePullSecrets?: PipelineImagePullSecret[];
+	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+	priorityClassName?: string;
+	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away the Destination's key. */
+	env?: PipelineEnv[];
 	/** How long a Run may take in seconds, including all attempts. */
 	activeDeadlineSeconds: number;
 	/** How often a Run is retried after a temporary error. */

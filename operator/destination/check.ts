@@ -26,7 +26,13 @@ export interface Check extends JobWithInput {
  * @param credentials The Secret that the spec names.
  */
 export function checkHash(
-	{ type, serviceAccountName, bigQuery, duckDB }: DestinationSpec,
+	{
+		type,
+		serviceAccountName,
+		bigQuery,
+		duckDB,
+		checkTemplate,
+	}: DestinationSpec,
 	credentials?: Secret,
 ): string {
 	const ref = bigQuery?.credentials?.secretRef;
@@ -44,6 +50,8 @@ export function checkHash(
 		key: ref && (credentials?.data?.[ref.key] ?? ""),
 		path: duckDB?.path,
 		volumeClaimName: duckDB?.volumeClaimName,
+		// A check that waits for a node or an image is made anew when people correct that.
+		checkTemplate,
 	};
 	return createHash("sha256").update(JSON.stringify(verified)).digest("hex");
 }
@@ -91,6 +99,9 @@ export function checkOf(
 			command: "check",
 			image,
 			...access,
+			...(destination.spec.checkTemplate && {
+				pod: destination.spec.checkTemplate,
+			}),
 			// The controller repeats a failed check, and shows each result.
 			retries: 0,
 			activeDeadlineSeconds: checkDeadlineSeconds,

@@ -13,6 +13,7 @@ import type { Job } from "../../kube/kinds.ts";
 import { ageOf, isControlledBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
+import { podTemplateProblem } from "../job/pod-template.ts";
 import { nextLookMs, type Place, placeText } from "../job/slots.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
@@ -126,6 +127,7 @@ function wantedCheck({
 	image,
 	localWarehouse,
 	bigQueryEndpoints,
+	podPolicy,
 	...borrowed
 }: DestinationState): Check | DestinationProblem {
 	const problem =
@@ -139,7 +141,10 @@ function wantedCheck({
 			message:
 				"A DuckDB file needs a volume. Set spec.duckDB.volumeClaimName to a PersistentVolumeClaim in this namespace.",
 		};
-	const refusal = consentProblem(destination, borrowed);
+	const { checkTemplate = {} } = destination.spec;
+	const refusal =
+		consentProblem(destination, borrowed) ??
+		podTemplateProblem(checkTemplate, podPolicy, "spec.checkTemplate");
 	if (refusal) return refusal;
 	const hash = checkHash(destination.spec, credentials);
 	return checkOf(destination, access, hash, image);

@@ -1,6 +1,7 @@
 import type { Destination } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { type Job, kinds, type Pod, type Secret } from "../../kube/kinds.ts";
+import type { PodPolicy } from "../job/pod-template.ts";
 import type { Place } from "../job/slots.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
@@ -23,6 +24,7 @@ export interface DestinationState extends Borrowed {
 	localWarehouse: string | undefined;
 	/** The allowed values of a BigQuery destination's apiEndpoint, without a trailing slash. */
 	bigQueryEndpoints: string[];
+	podPolicy: PodPolicy;
 }
 
 /** @param jobs All Jobs that name the Destination as an owner. Anybody who makes a Job can do that. */
@@ -31,8 +33,14 @@ export async function readDestination(
 	destination: Destination,
 	jobs: Job[],
 ): Promise<DestinationState> {
-	const { client, informers, image, localWarehouse, bigQueryEndpoints } =
-		context;
+	const {
+		client,
+		informers,
+		image,
+		localWarehouse,
+		bigQueryEndpoints,
+		podPolicy,
+	} = context;
 	const { name, namespace } = destination.metadata;
 	const { bigQuery, duckDB, serviceAccountName } = destination.spec;
 	const secret = bigQuery?.credentials?.secretRef.name;
@@ -66,5 +74,6 @@ export async function readDestination(
 		image,
 		localWarehouse,
 		bigQueryEndpoints,
+		podPolicy,
 	};
 }

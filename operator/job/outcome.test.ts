@@ -242,3 +242,61 @@ test("what a Pod says itself needs no other place", () => {
 test("a stored text that is no result is none", () => {
 	expect(jobOutcome(ended("Complete"), [], "{}")).toHaveProperty("isPodGone");
 });
+
+const sidecar = (state: object) => ({
+	name: "istio-proxy",
+	image: "",
+	imageID: "",
+	ready: true,
+	restartCount: 0,
+	state,
+});
+const beside = (status: NonNullable<Pod["status"]>, state: object) =>
+	pod(0, {
+		...status,
+		phase: "Running",
+		containerStatuses: [sidecar(state), ...status.containerStatuses!],
+	});
+const goesOn = { running: { startedAt: at } };
+
+test("a process that ended beside a sidecar that goes on has ended its Job", () => {
+	const job: Job = { metadata: { name: "job" } };
+	const good = beside(exited(0, JSON.stringify(succeeded)), goesOn);
+	expect(jobOutcome(job, [good])).toMatchObject({ result: succeeded });
+	const bad = beside(exited(65, JSON.stringify(busy)), goesOn);
+	expect(jobOutcome(job, [bad])).toMatchObject({ result: busy });
+	const killed = beside(exited(137, "", "OOMKilled"), goesOn);
+	expect(jobOutcome(job, [killed])).toMatchObject({
+		result: { error: { code: "OOMKilled" } },
+	});
+	// A kubelet reports the end of all containers before that of the Pod.
+	const ends = beside(exited(0, JSON.stringify(succeeded)), {
+		terminated: { exitCode: 0 },
+	});
+	expect(jobOutcome(job, [ends])).toEqual({ finished: false });
+	const running = pod(0, {
+		phase: "Running",
+		containerStatuses: [sidecar({ terminated: { exitCode: 1 } })],
+	});
+	expect(jobOutcome(job, [running])).toEqual({ finished: false });
+});
+
+test("a Pod waits for the containers that others put before ours", () => {
+	const waits = (reason: string) => ({ waiting: { reason } });
+	const status = (first: string) => ({
+		phase: "Pending",
+		containerStatuses: [
+			{ ...sidecar(waits("PodInitializing")) },
+			{ ...sidecar(waits("PodInitializing")), name: "tidemill" },
+		],
+		initContainerStatuses: [sidecar(waits(first))],
+	});
+	const job: Job = { metadata: { name: "job" } };
+	expect(jobOutcome(job, [pod(0, status("ImagePullBackOff"))])).toEqual({
+		finished: false,
+		waitingFor: "ImagePullBackOff",
+	});
+	expect(jobOutcome(job, [pod(0, status("ContainerCreating"))])).toEqual({
+		finished: false,
+	});
+});

@@ -24,7 +24,7 @@ export type JobOutcome =
  */
 export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 	const latest = pods.toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
-	const ended = endOf(job);
+	const ended = endOf(job) ?? (latest && endBesideSidecar(latest));
 	if (!ended) {
 		const waitingFor = latest && waitingReason(latest);
 		return { finished: false, ...(waitingFor && { waitingFor }) };
@@ -72,6 +72,23 @@ function endOf({ status }: Job): JobCondition | undefined {
 		({ type, status }) =>
 			(type === "Complete" || type === "Failed") && status === "True",
 	);
+}
+
+/**
+ * Our container has ended, and another one of the Pod goes on: a sidecar that some software has injected. Such a Pod never
+ * ends, and so its Job neither. (Kubernetes itself ends restartable init containers, KEP-753.)
+ */
+function endBesideSidecar(pod: Pod): JobCondition | undefined {
+	const ours = terminated(pod);
+	const goesOn = pod.status?.containerStatuses?.some(
+		({ name, state }) => name !== containerName && !state?.terminated,
+	);
+	if (!ours || !goesOn || isGone(pod)) return undefined;
+	return {
+		type: ours.exitCode === 0 ? "Complete" : "Failed",
+		status: "True",
+		...(ours.finishedAt && { lastTransitionTime: ours.finishedAt }),
+	};
 }
 
 type JobCondition = NonNullable<
@@ -147,14 +164,28 @@ function terminated(pod: Pod) {
 }
 
 function waitingReason(pod: Pod): string | undefined {
-	const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting;
-	if (waiting && waiting.reason !== "ContainerCreating")
+	const { containerStatuses = [], initContainerStatuses = [] } =
+		pod.status ?? {};
+	// Containers that others inject can keep ours from starting, or wait long after it runs.
+	const ours = containerStatuses.find(({ name }) => name === containerName);
+	const waiting =
+		ours?.state?.waiting &&
+		[ours, ...initContainerStatuses]
+			.map(({ state }) => state?.waiting)
+			.find((state) => state && !onItsWay.has(state.reason ?? ""));
+	if (waiting)
 		return [waiting.reason, waiting.message].filter(Boolean).join(": ");
 	const unscheduled = pod.status?.conditions?.find(
 		({ type, status }) => type === "PodScheduled" && status === "False",
 	);
 	return unscheduled?.message;
 }
+
+/** What a kubelet says while nothing is wrong. */
+const onItsWay: ReadonlySet<string> = new Set([
+	"ContainerCreating",
+	"PodInitializing",
+]);
 
 function startOf(pod: Pod): number {
 	return new Date(pod.metadata.creationTimestamp ?? 0).getTime();

@@ -18,7 +18,7 @@ const { job, secret } = jobWithInput(
 		command: "load",
 		image: "tidemill:1",
 		warehouse: { volumeClaimName: "files" },
-		resources: { requests: { cpu: 1 }, limits: { memory: "1Gi" } },
+		pod: { resources: { requests: { cpu: 1 }, limits: { memory: "1Gi" } } },
 		retries: 2,
 	},
 );

@@ -12,6 +12,11 @@ import {
 	type KubeObject,
 	type ResourceKind,
 } from "../../kube/resource.ts";
+import {
+	chosenEnv,
+	chosenPodFields,
+	type PodTemplate,
+} from "./pod-template.ts";
 
 /** A Job, and the Secret that is mounted as its input, with the credentials. */
 export interface JobWithInput {
@@ -28,7 +33,8 @@ export interface JobTemplate {
 	/** The key of a Google service account in base64; absent for workload identity and DuckDB. */
 	credentials?: string;
 	serviceAccountName?: string;
-	resources?: PipelineResources;
+	/** What people choose, already judged by podTemplateProblem. */
+	pod?: PodTemplate;
 	/** How often Kubernetes replaces a failed Pod, with exponential backoff. */
 	retries: number;
 	activeDeadlineSeconds?: number;
@@ -54,10 +60,12 @@ export function jobWithInput<T extends KubeObject>(
 	input: LoadInput | CheckInput,
 	template: JobTemplate,
 ): JobWithInput {
-	const { kind, owner, jobName, secretName, labels } = of;
+	const { kind, owner, jobName, secretName } = of;
+	const { pod = {} } = template;
+	// Ours win: the operator finds Jobs and Pods by them.
+	const labels = { ...pod.labels, ...of.labels };
 	const metadata = {
 		namespace: owner.metadata.namespace!,
-		labels,
 		ownerReferences: [controllerReference(kind, owner)],
 	};
 	const text = JSON.stringify(input);
@@ -65,7 +73,7 @@ export function jobWithInput<T extends KubeObject>(
 		secret: {
 			apiVersion: "v1",
 			kind: "Secret",
-			metadata: { ...metadata, name: secretName },
+			metadata: { ...metadata, name: secretName, labels: of.labels },
 			data: {
 				"input.json": Buffer.from(text).toString("base64"),
 				// A copy, so that the Pod gets the key that was verified, whatever happens to the account's Secret.
@@ -77,7 +85,12 @@ export function jobWithInput<T extends KubeObject>(
 		job: {
 			apiVersion: "batch/v1",
 			kind: "Job",
-			metadata: { ...metadata, name: jobName },
+			metadata: {
+				...metadata,
+				name: jobName,
+				labels,
+				...(pod.annotations && { annotations: pod.annotations }),
+			},
 			spec: jobSpec(secretName, labels, template),
 		},
 	};
@@ -90,6 +103,7 @@ function jobSpec(
 	template: JobTemplate,
 ): NonNullable<Job["spec"]> {
 	const warehouse = template.warehouse && warehouseVolume(template.warehouse);
+	const { pod = {} } = template;
 	return {
 		backoffLimit: template.retries,
 		// The next Pod starts after the last one is gone, so that one process has the DuckDB file (KEP-3939).
@@ -115,8 +129,12 @@ function jobSpec(
 			activeDeadlineSeconds: template.activeDeadlineSeconds,
 		}),
 		template: {
-			metadata: { labels },
+			metadata: {
+				labels,
+				...(pod.annotations && { annotations: pod.annotations }),
+			},
 			spec: {
+				...chosenPodFields(pod),
 				restartPolicy: "Never",
 				automountServiceAccountToken: false,
 				enableServiceLinks: false,
@@ -141,6 +159,7 @@ function jobSpec(
 						command: ["tidemill"],
 						args: [template.command, "--input", `${jobPaths.input}/input.json`],
 						env: [
+							...chosenEnv(pod),
 							{ name: jobEnv.scratch, value: jobPaths.scratch },
 							{ name: jobEnv.result, value: jobPaths.result },
 							...(warehouse
@@ -155,9 +174,7 @@ function jobSpec(
 									]
 								: []),
 						],
-						...(template.resources && {
-							resources: asText(template.resources),
-						}),
+						...(pod.resources && { resources: asText(pod.resources) }),
 						securityContext: {
 							allowPrivilegeEscalation: false,
 							readOnlyRootFilesystem: true,

@@ -22,6 +22,7 @@ function problemOf(
 		destination,
 		credentials: undefined,
 		holder: undefined,
+		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);

@@ -7,6 +7,7 @@ import {
 } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { PodPolicy } from "../job/pod-template.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { type TableHolder, TableHolders } from "./table-holders.ts";
 
@@ -29,6 +30,7 @@ export interface References {
 	holder: TableHolder | undefined;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
+	podPolicy: PodPolicy;
 }
 
 /** Undefined if there is no such Pipeline. */
@@ -50,7 +52,8 @@ export function referencesOf(
 	{
 		informers,
 		localWarehouse,
-	}: Pick<OperatorContext, "informers" | "localWarehouse">,
+		podPolicy,
+	}: Pick<OperatorContext, "informers" | "localWarehouse" | "podPolicy">,
 	pipeline: Pipeline,
 	holders = new TableHolders(informers),
 ): References {
@@ -71,6 +74,7 @@ export function referencesOf(
 				: informers.secrets.get(namespace, secret),
 		holder: holders.of(pipeline),
 		localWarehouse,
+		podPolicy,
 	};
 }
 

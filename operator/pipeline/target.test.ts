@@ -17,6 +17,7 @@ const settled: References = {
 	destination: destinationOf(),
 	credentials: undefined,
 	holder: undefined,
+	podPolicy: { annotations: [], priorityClasses: [] },
 	localWarehouse: undefined,
 };
 

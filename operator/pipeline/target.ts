@@ -10,6 +10,7 @@ import { findCondition } from "../../kube/conditions.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import { type Access, accessTo } from "../destination/access.ts";
 import { checkHash } from "../destination/check.ts";
+import { podTemplateProblem } from "../job/pod-template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import type { References } from "./state.ts";
 import { warehouseNameOf } from "./warehouse-name.ts";
@@ -71,6 +72,14 @@ export function resolveTarget(
 			"TableConflict",
 			`Table "${tableName}" belongs to Pipeline "${holder.pipeline.metadata.name}". Set spec.table.name to another name, or delete that Pipeline.`,
 		);
+
+	const { runTemplate } = pipeline.spec;
+	const refusal = podTemplateProblem(
+		runTemplate,
+		references.podPolicy,
+		"spec.runTemplate",
+	);
+	if (refusal) return { problem: refusal };
 
 	const strategy = strategyOf(pipeline);
 	const columns = columnsOf(pipeline, source);

@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeEventRecorder } from "../../kube/reconcile/kube-events.ts";
 import type { Logger } from "../../service/log.ts";
+import type { PodPolicy } from "../job/pod-template.ts";
 import type { Informers } from "./informers.ts";
 
 /** What every controller works with. */
@@ -12,5 +13,6 @@ export interface OperatorContext {
 	image: string;
 	/** Local mode's directory for DuckDB files. */
 	localWarehouse: string | undefined;
+	podPolicy: PodPolicy;
 	log: Logger;
 }

@@ -75,6 +75,10 @@ export const reasons = {
 				"The ServiceAccount that `spec.serviceAccountName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			ServiceAccountNotLabelled:
 				'The ServiceAccount lacks the label `tidemill.dev/use: "true"`, so Tidemill does not use it.',
+			AnnotationNotAllowed:
+				"`spec.checkTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
+			PriorityClassNotAllowed:
+				"`spec.checkTemplate.priorityClassName` is not in the operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES`.",
 		},
 	},
 	Pipeline: {
@@ -97,6 +101,10 @@ export const reasons = {
 				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:
 				"The schedule and the overwrite period would make more load jobs a day than BigQuery takes for a table.",
+			AnnotationNotAllowed:
+				"`spec.runTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
+			PriorityClassNotAllowed:
+				"`spec.runTemplate.priorityClassName` is not in the operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES`.",
 			InvalidTimeZone: "`spec.schedule.timeZone` is not an IANA time zone.",
 		},
 		RunSucceeded: {

@@ -33,7 +33,11 @@ export function runJob(
 ): JobWithInput {
 	const { image, activeDeadlineSeconds } = options;
 	const { name } = run.metadata;
-	const { runTemplate } = pipeline.spec;
+	const {
+		retries,
+		activeDeadlineSeconds: _,
+		...pod
+	} = pipeline.spec.runTemplate;
 	const labels = {
 		...managedByTidemill,
 		[label.pipeline]: pipeline.metadata.name,
@@ -41,7 +45,7 @@ export function runJob(
 		[label.warehouse]: warehouseLabel(target.layout.destination),
 		[label.extent]: options.extent,
 	};
-	const { input: _, ...access } = target.access;
+	const { input: _input, ...access } = target.access;
 	return jobWithInput(
 		{
 			kind: runKind,
@@ -55,8 +59,8 @@ export function runJob(
 			command: "load",
 			image,
 			...access,
-			...(runTemplate.resources && { resources: runTemplate.resources }),
-			retries: runTemplate.retries,
+			pod,
+			retries,
 			activeDeadlineSeconds,
 		},
 	);

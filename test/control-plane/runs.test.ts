@@ -20,7 +20,7 @@ import {
 	wait,
 } from "../support/fixtures/control-plane/run-scene.ts";
 
-const scene = RunScene.use(2);
+const scene = RunScene.use({ maxJobs: 2 });
 /** Less than the minute for which a worker once waited. */
 const soon = { timeout: 30_000, interval: 50 };
 

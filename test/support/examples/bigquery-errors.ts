@@ -136,6 +136,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			destination: bigQueryOf(),
 			credentials: undefined,
 			holder: undefined,
+			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			runs: [runOf(run, written.status)],
 		},

@@ -60,6 +60,7 @@ export function stateWith(
 		image: "tidemill:1",
 		localWarehouse: undefined,
 		bigQueryEndpoints: [],
+		podPolicy: { annotations: [], priorityClasses: [] },
 		...part,
 	};
 }

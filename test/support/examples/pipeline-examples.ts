@@ -24,6 +24,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		destination: destinationOf(),
 		credentials: undefined,
 		holder: undefined,
+		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		runs: [],
 		...changes,

@@ -35,6 +35,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			destination: destinationOf(),
 			credentials: undefined,
 			holder: undefined,
+			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 		},
 		shard: 0,
