@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { KubeClient } from "../kube/client/client.ts";
-import { loadKubeConfig } from "../kube/client/kube-config.ts";
 
 /** The cluster and namespace of a command, chosen as kubectl does. */
 export interface Cluster {
@@ -10,11 +9,13 @@ export interface Cluster {
 }
 
 /** Throws SettingError if there is no usable kubeconfig. */
-export function chooseCluster(options: {
+export async function chooseCluster(options: {
 	namespace?: string | undefined;
 	context?: string | undefined;
 	kubeconfig?: string | undefined;
-}): Cluster {
+}): Promise<Cluster> {
+	// Takes most of a second, which help and a wrong command line needn't.
+	const { loadKubeConfig } = await import("../kube/client/kube-config.ts");
 	const path =
 		options.kubeconfig ||
 		process.env.KUBECONFIG ||

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
-import { chooseCluster } from "./cluster.ts";
+import { type Cluster, chooseCluster } from "./cluster.ts";
 import { CommandError, command } from "./command.ts";
 import { readArguments, UsageError } from "./command-line.ts";
 
@@ -27,7 +27,7 @@ async function send(args: string[]): Promise<number> {
 		token: { type: "string" },
 	});
 	const body = await readBody(values.data, values.file);
-	const url = await webhookURL(chooseCluster(values), positionals[0]!);
+	const url = await webhookURL(await chooseCluster(values), positionals[0]!);
 	const response = await post(url, body, values.token);
 	const answer = (await response.json()) as {
 		event_id?: string;
@@ -60,7 +60,7 @@ async function readBody(
 }
 
 async function webhookURL(
-	{ client, namespace }: ReturnType<typeof chooseCluster>,
+	{ client, namespace }: Cluster,
 	name: string,
 ): Promise<string> {
 	const source = await client.get<Source>(sourceKind, name, namespace);

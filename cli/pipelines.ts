@@ -6,7 +6,7 @@ import {
 } from "../crds/generated/types.ts";
 import { newRun, startedRunName } from "../crds/run.ts";
 import { hasReason } from "../kube/client/client.ts";
-import { chooseCluster } from "./cluster.ts";
+import { type Cluster, chooseCluster } from "./cluster.ts";
 import { CommandError, command } from "./command.ts";
 import { readArguments, UsageError } from "./command-line.ts";
 import { followRun } from "./run-follower.ts";
@@ -36,7 +36,7 @@ async function start(args: string[]): Promise<number> {
 		throw new UsageError("--from and --to must be used together");
 	if (full && from !== undefined)
 		throw new UsageError("--full can't be used with --from and --to");
-	const cluster = chooseCluster(values);
+	const cluster = await chooseCluster(values);
 	const { client, namespace } = cluster;
 	const name = positionals[0]!;
 	await requirePipeline(cluster, name);
@@ -74,7 +74,7 @@ function report({ metadata, status = {} }: Run): number {
 
 /** A user who may not read pipelines skips this check. */
 async function requirePipeline(
-	{ client, namespace }: ReturnType<typeof chooseCluster>,
+	{ client, namespace }: Cluster,
 	name: string,
 ): Promise<void> {
 	const found = await client

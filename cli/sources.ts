@@ -23,7 +23,7 @@ async function list(args: string[]): Promise<number> {
 	const { output } = values;
 	if (output !== undefined && output !== "json")
 		throw new UsageError(`--output is "${output}", but only json is supported`);
-	const { client, namespace } = chooseCluster(values);
+	const { client, namespace } = await chooseCluster(values);
 	const { items } = await client.list<Source>(sourceKind, { namespace });
 	if (output === "json")
 		process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);

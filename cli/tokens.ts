@@ -57,7 +57,7 @@ async function create(args: string[]): Promise<number> {
 	if (isLongLived && duration !== undefined)
 		throw new UsageError("use either --duration or --long-lived");
 	const seconds = secondsOf(duration ?? defaultDuration);
-	const cluster = chooseCluster(values);
+	const cluster = await chooseCluster(values);
 	const name = positionals[0]!;
 	await bind(cluster, name, role);
 	const token = isLongLived
