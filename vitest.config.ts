@@ -88,6 +88,7 @@ export default defineConfig({
 					sequence: { groupOrder: 4 },
 					include: ["test/promises/**/*.test.ts"],
 					exclude: elsewhere,
+					globalSetup: "test/promises/setup.ts",
 					...realServers,
 				},
 			},

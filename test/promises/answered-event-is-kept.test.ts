@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { seededRandom } from "../support/seeded-random.ts";
 import { startFlow } from "../support/senders/event-flow.ts";
 import {
@@ -7,7 +7,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 /* README: "An answered event is kept." */
@@ -19,15 +19,13 @@ let local: LocalMode;
 let quickstart: Quickstart;
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("kept");
 	quickstart = await applyQuickstart(local);
 });
 
-afterAll(() => local?.stop());
-
 test("every answered event is in the table, though each server on its way is killed again and again", async () => {
 	const random = seededRandom();
-	const flow = startFlow(quickstart);
+	const flow = startFlow(quickstart, 5);
 	// A Run in the middle of it may fail, and must end.
 	const amid = [quickstart.tryPipeline()];
 	try {

@@ -1,6 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	expect,
+	inject,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import {
 	type BigQueryDouble,
@@ -13,7 +21,7 @@ import {
 import { send, untilKnown } from "../support/senders/http-client.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
@@ -21,16 +29,11 @@ let double: BigQueryDouble;
 let local: LocalMode;
 
 beforeAll(async () => {
-	double = await startBigQueryDouble("my-project");
-	local = await startLocalMode({
-		TIDEMILL_BIGQUERY_ENDPOINTS: double.endpoint,
-	});
+	double = await startBigQueryDouble("my-project", inject("bigQueryPort"));
+	local = await openLocalMode("bigquery");
 });
 
-afterAll(async () => {
-	await local?.stop();
-	await double?.close();
-});
+afterAll(() => double?.close());
 
 const resources = (endpoint: string) => `apiVersion: tidemill.dev/v1alpha1
 kind: Source
@@ -150,11 +153,23 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 	});
 	await createRun("slow");
 	const progress = { daysDone: 0, daysTotal: 1, rowsDone: 0, rowsTotal: 1 };
+	const role = ["--role", "viewer"];
+	const token = await local.run("tidemill", "tokens", "create", "me", ...role);
+	// Progress is in the log of the Run's Pod.
+	await local.run(
+		"kubectl",
+		"create",
+		"rolebinding",
+		"logs-of-pods",
+		"--clusterrole=view",
+		`--serviceaccount=${local.namespace}:me`,
+	);
 	const curl = (path: string) =>
 		local.run(
 			"sh",
 			"-c",
-			`curl -sS -H "Authorization: Bearer $TIDEMILL_API_TOKEN" "$TIDEMILL_API_URL${path}"`,
+			`curl -sS -H "Authorization: Bearer $0" "$TIDEMILL_API_URL${path}"`,
+			token.trim(),
 		);
 	await vi.waitFor(
 		async () =>
@@ -184,9 +199,14 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 	);
 });
 
-test("whatever BigQuery's reason is, the Pipeline says it as the reference has it", async () => {
+// Every reason's way through load is in test/data-plane/bigquery-refusals.test.ts, through the operator's decisions in generate/.
+test("a request that BigQuery refuses, and a job that it fails: the Pipeline says the reason as the reference has it", async () => {
 	const before = await double.sql("from events.orders");
-	for (const error of bigQueryErrors) {
+	const errors = bigQueryErrors.filter(({ reason }) =>
+		["accessDenied", "quotaExceeded"].includes(reason),
+	);
+	expect(errors.map(({ status }) => status)).toEqual([403, 0]);
+	for (const error of errors) {
 		const { status, reason, message } = error;
 		const fault = new Fault(status, reason, message);
 		if (status === 0) double.jobs.failure = fault;

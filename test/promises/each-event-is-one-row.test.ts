@@ -10,7 +10,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 /* README: "Each event is one row." The servers on an event's way die in answered-event-is-kept.test.ts. */
@@ -20,15 +20,12 @@ let quickstart: Quickstart;
 let flow: EventFlow;
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("one-row");
 	quickstart = await applyQuickstart(local);
-	flow = startFlow(quickstart, 20);
+	flow = startFlow(quickstart, 50);
 });
 
-afterAll(async () => {
-	await flow?.stop();
-	await local?.stop();
-});
+afterAll(() => flow?.stop());
 
 test.each([
 	"operator",

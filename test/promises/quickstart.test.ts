@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { shownTimeMs, uuidTimeMs } from "../support/examples/event-time.ts";
 import {
 	githubPayloads,
@@ -12,7 +12,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 interface Row {
@@ -26,11 +26,9 @@ let local: LocalMode;
 let quickstart: Quickstart;
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("quickstart");
 	quickstart = await applyQuickstart(local);
 });
-
-afterAll(() => local?.stop());
 
 const ways = Object.values(serialisations);
 

@@ -5,7 +5,7 @@ import {
 	consoleExamples,
 	isShown,
 } from "../support/examples/console-examples.ts";
-import { startLocalMode } from "../support/servers/local-mode.ts";
+import { openLocalMode } from "../support/servers/local-mode.ts";
 
 const readme = readFileSync(
 	join(import.meta.dirname, "../../README.md"),
@@ -18,22 +18,19 @@ test("the README's commands print what the README shows", async () => {
 	expect(environment?.command).toBe("source .tidemill/env");
 	expect(examples.length).toBeGreaterThan(10);
 
-	const local = await startLocalMode();
-	try {
-		// One shell for all, as a person has; what each command prints ends with a NUL.
-		const script = examples.map(
-			({ command }) => `${untilSaid(command)}\nprintf '\\0'`,
-		);
-		const printed = (await local.run("bash", "-euc", script.join("\n"))).split(
-			"\0",
-		);
-		examples.forEach(({ command, shown }, index) => {
-			const text = printed[index]!;
-			if (!isShown(text, shown)) expect(text, command).toBe(shown);
-		});
-	} finally {
-		await local.stop();
-	}
+	// Where a person begins, and no other test does.
+	const local = await openLocalMode("default");
+	// One shell for all, as a person has; what each command prints ends with a NUL.
+	const script = examples.map(
+		({ command }) => `${untilSaid(command)}\nprintf '\\0'`,
+	);
+	const printed = (await local.run("bash", "-euc", script.join("\n"))).split(
+		"\0",
+	);
+	examples.forEach(({ command, shown }, index) => {
+		const text = printed[index]!;
+		if (!isShown(text, shown)) expect(text, command).toBe(shown);
+	});
 });
 
 /** The same, once the Pipeline says how its Run ended: it does so a moment after the Run, sooner than a person types. */

@@ -9,7 +9,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 const victims = ["receive", "nats", "archive", "receive"];
@@ -29,7 +29,7 @@ interface Row {
 }
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("repeats");
 	nats = await local.connectNats();
 	quickstart = await applyQuickstart(local);
 	const idempotency = { key: { preset: "GitHub" } };
@@ -54,10 +54,7 @@ beforeAll(async () => {
 	);
 });
 
-afterAll(async () => {
-	await nats?.close();
-	await local?.stop();
-});
+afterAll(() => nats?.close());
 
 /** As a provider delivers: again until it has an answer. Returns the event's id. */
 async function deliver(delivery: string): Promise<string> {

@@ -6,7 +6,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 /* README: "A run is complete." */
@@ -16,15 +16,12 @@ let quickstart: Quickstart;
 let flow: EventFlow;
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("complete");
 	quickstart = await applyQuickstart(local);
-	flow = startFlow(quickstart, 10);
+	flow = startFlow(quickstart, 30);
 });
 
-afterAll(async () => {
-	await flow?.stop();
-	await local?.stop();
-});
+afterAll(() => flow?.stop());
 
 test.each([
 	["while more events come", undefined],

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import type { Run } from "../../crds/generated/types.ts";
 import { send } from "../support/senders/http-client.ts";
@@ -10,7 +10,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 /* Runs as a person makes, waits for and cancels them with kubectl alone, carried out on the process node. */
@@ -22,12 +22,10 @@ const today = utcDate(Date.now());
 const soon = { timeout: 120_000, interval: 100 };
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("runs");
 	quickstart = await applyQuickstart(local);
 	await sendEvent(1);
 });
-
-afterAll(() => local?.stop());
 
 async function sendEvent(order: number): Promise<void> {
 	const { status } = await send(quickstart.webhookURL, {

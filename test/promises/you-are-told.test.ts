@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Source } from "../../crds/generated/types.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
@@ -10,7 +10,7 @@ import {
 } from "../support/senders/quickstart.ts";
 import {
 	type LocalMode,
-	startLocalMode,
+	openLocalMode,
 } from "../support/servers/local-mode.ts";
 
 /* README: "You are told." What works, what doesn't, why, and what to do, by kubectl alone. */
@@ -26,11 +26,9 @@ let local: LocalMode;
 let quickstart: Quickstart;
 
 beforeAll(async () => {
-	local = await startLocalMode();
+	local = await openLocalMode("told");
 	quickstart = await applyQuickstart(local);
 });
-
-afterAll(() => local?.stop());
 
 const kubectl = (...args: string[]) => local.run("kubectl", ...args);
 

@@ -72,8 +72,8 @@ export async function applyQuickstart(local: LocalMode): Promise<Quickstart> {
 			const lines = await local.run(
 				"tidemill",
 				"sql",
-				"--format",
-				"json",
+				`--namespace=${local.namespace}`,
+				"--format=json",
 				sql.replaceAll("$table", `"${pipeline.status.tableName}"`),
 			);
 			return lines

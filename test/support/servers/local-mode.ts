@@ -1,10 +1,11 @@
 import { execFile, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { copyFileSync, openSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
-import { vi } from "vitest";
+import { inject, vi } from "vitest";
 import { locateHome } from "../../../local/home/home.ts";
 import { readState } from "../../../local/home/state-file.ts";
 import type { Ports } from "../../../local/ports.ts";
@@ -13,10 +14,12 @@ import { temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "../../..");
 
-/** A whole local Tidemill, as `make up` starts it, with its state in a temporary folder. */
+/** The local Tidemill that all files of test/promises share, from inside one namespace. */
 export interface LocalMode {
 	/** Its $TIDEMILL_HOME. */
 	home: string;
+	/** The namespace, where kubectl and tidemill look unless they are told another. */
+	namespace: string;
 	/** Runs a command as in a shell that has sourced `$TIDEMILL_HOME/env`, and returns what it prints. Throws if it fails. */
 	run(command: string, ...args: string[]): Promise<string>;
 	/** `kubectl … -o json`, read. */
@@ -30,68 +33,91 @@ export interface LocalMode {
 	pidOf(name: string): number;
 	/** Connects to NATS as the user who may do everything. */
 	connectNats(): Promise<NatsConnection>;
-	/** Stops everything and removes the state. */
-	stop(): Promise<void>;
 }
 
-/** @param env for its supervisor, beside that of the test. */
+/**
+ * Starts a whole local Tidemill, as `make up` does, with its state in a temporary folder.
+ * @param env for its supervisor, beside that of the test.
+ */
 export async function startLocalMode(
 	env: Record<string, string> = {},
-): Promise<LocalMode> {
-	const home = await temporaryDirectory("e2e");
+): Promise<{ home: string; stop(): Promise<void> }> {
+	const home = await temporaryDirectory("local");
+	const output = openSync(outputOf(home), "a");
 	const supervisor = spawn(process.execPath, ["local/up.ts"], {
 		cwd: project,
 		env: { ...process.env, ...env, TIDEMILL_HOME: home },
-		stdio: ["ignore", "pipe", "pipe"],
+		stdio: ["ignore", output, output],
 	});
 	const ended = new Promise((resolve) => supervisor.on("exit", resolve));
-	let output = "";
-	for (const stream of [supervisor.stdout, supervisor.stderr])
-		stream.on("data", (chunk: Buffer) => {
-			output += chunk;
-		});
-	const count = (text: string) => output.split(text).length - 1;
-	const says = (text: string, times = 1) =>
-		vi.waitFor(
-			() => {
-				if (count(text) >= times) return;
-				throw new Error(`local mode has not said "${text}":\n${output}`);
-			},
-			{ timeout: 240_000, interval: 50 },
-		);
 	const stop = async () => {
 		supervisor.kill("SIGTERM");
 		await ended;
 		await rm(home, { recursive: true, force: true });
 	};
 	try {
-		await says("Tidemill is ready");
+		await says(home, "Tidemill is ready");
 	} catch (error) {
 		await stop();
 		throw error;
 	}
+	return { home, stop };
+}
+
+/** @param namespace a new one, unless it is the one that local mode has at its start. */
+export async function openLocalMode(namespace = "default"): Promise<LocalMode> {
+	const home = inject("localMode");
+	const kube = locateHome({ TIDEMILL_HOME: home }).kube;
+	const kubeconfig = join(kube, `${namespace}.kubeconfig`);
+	copyFileSync(join(kube, "admin.yaml"), kubeconfig);
+	const local = localModeIn(home, namespace, kubeconfig);
+	await local.run(
+		"kubectl",
+		"config",
+		"set-context",
+		"--current",
+		`--namespace=${namespace}`,
+	);
+	if (namespace !== "default")
+		await local.run("kubectl", "create", "namespace", namespace);
+	return local;
+}
+
+function localModeIn(
+	home: string,
+	namespace: string,
+	kubeconfig: string,
+): LocalMode {
 	const run: LocalMode["run"] = async (command, ...args) => {
 		const { stdout } = await promisify(execFile)(
 			"sh",
-			["-ec", '. "$0/env"; exec "$@"', home, command, ...args],
+			[
+				"-ec",
+				'. "$0/env"; KUBECONFIG=$1; shift; exec "$@"',
+				home,
+				kubeconfig,
+				command,
+				...args,
+			],
 			{ maxBuffer: 1024 ** 3, cwd: project },
 		);
 		return stdout;
 	};
 	return {
 		home,
+		namespace,
 		run,
 		resource: async (...args) =>
 			JSON.parse(await run("kubectl", ...args, "-o", "json")),
 		killAndAwait: async (name) => {
 			const back = `${name} is ready again`;
-			const times = count(back) + 1;
+			const times = timesSaid(home, back) + 1;
 			// It may just be coming back from a death of its own.
 			await vi.waitFor(() => process.kill(pidOf(home, name), "SIGKILL"), {
 				timeout: 120_000,
 			});
 			const diedAtMs = Date.now();
-			await says(back, times);
+			await says(home, back, times);
 			return diedAtMs;
 		},
 		pidOf: (name) => pidOf(home, name),
@@ -101,8 +127,28 @@ export async function startLocalMode(
 			const { nats: passwords } = readState<Secrets>(secrets)!;
 			return connect({ port, user: "admin", pass: passwords.admin });
 		},
-		stop,
 	};
+}
+
+/** Where the supervisor's output goes. */
+function outputOf(home: string): string {
+	return join(home, "output");
+}
+
+function timesSaid(home: string, text: string): number {
+	return readFileSync(outputOf(home), "utf8").split(text).length - 1;
+}
+
+/** Without vitest's own wait, which a global setup can't use. */
+async function says(home: string, text: string, times = 1): Promise<void> {
+	const deadline = Date.now() + 240_000;
+	while (timesSaid(home, text) < times) {
+		if (Date.now() > deadline) {
+			const said = readFileSync(outputOf(home), "utf8");
+			throw new Error(`local mode has not said "${text}":\n${said}`);
+		}
+		await delay(50);
+	}
 }
 
 function pidOf(home: string, name: string): number {

@@ -46,6 +46,7 @@ export interface BigQueryDouble {
 
 export async function startBigQueryDouble(
 	projectId = "test-project",
+	port = 0,
 ): Promise<BigQueryDouble> {
 	const warehouse = await Warehouse.open(projectId);
 	const jobs = new Jobs(warehouse);
@@ -90,11 +91,11 @@ export async function startBigQueryDouble(
 		}
 	};
 	await new Promise<void>((resolve) =>
-		server.listen(0, "127.0.0.1", () => resolve()),
+		server.listen(port, "127.0.0.1", () => resolve()),
 	);
-	const { port } = server.address() as AddressInfo;
+	const { port: given } = server.address() as AddressInfo;
 	const double: BigQueryDouble = {
-		endpoint: `http://127.0.0.1:${port}`,
+		endpoint: `http://127.0.0.1:${given}`,
 		projectId,
 		keyJson,
 		...api,
