@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { jsonSchema } from "../crds/json-schema.ts";
 import { readResourceSchemas } from "../crds/resource-schema.ts";
 import { apiPage } from "./api-page.ts";
+import { argocdConfigMap } from "./argocd-cm.ts";
 import { bigQueryErrorsPage } from "./bigquery-errors-page.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { clientTypesText } from "./client-types.ts";
@@ -24,6 +25,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["api/generated/client-types.ts", clientTypesText()],
 		["crds/generated/spec-schemas.json", json(Object.fromEntries(specSchemas))],
 		["crds/generated/types.ts", crdTypesText(resources)],
+		["deploy/argocd/argocd-cm.yaml", argocdConfigMap()],
 		["docs/reference/api.md", apiPage()],
 		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
 		["docs/reference/conditions.md", conditionsPage()],

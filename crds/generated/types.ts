@@ -275,7 +275,7 @@ export interface Condition {
 
 /** What the operator has observed. Only the operator writes it. */
 export interface DestinationStatus {
-	/** The metadata.generation that this status describes. */
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Checking`, `Ready`, `Error`; later versions may add values. */
 	phase?: string;
@@ -513,7 +513,7 @@ export interface PipelineIncompatibility {
 
 /** What the operator has observed. Only the operator writes it. */
 export interface PipelineStatus {
-	/** The metadata.generation that this status describes. */
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Ready`, `Running`, `Suspended`, `Error`; later versions may add values. */
 	phase?: string;
@@ -731,7 +731,7 @@ export interface SourceRetention {
 
 /** What the operator has observed. Only the operator writes it. */
 export interface SourceStatus {
-	/** The metadata.generation that this status describes. */
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Active`, `Suspended`, `Error`, `Deleting`; later versions may add values. */
 	phase?: string;
@@ -794,7 +794,7 @@ export interface TrackingPlanSpec {
 
 /** What the operator has observed. Only the operator writes it. */
 export interface TrackingPlanStatus {
-	/** The metadata.generation that this status describes. */
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** Number of planned event types. */
 	eventTypes?: number;

@@ -81,7 +81,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
  */
 function isEarly({ pipeline, source, destination }: PipelineState): boolean {
 	const isNew = (object: Pipeline | Source | Destination | undefined) =>
-		object !== undefined && object.status === undefined;
+		object !== undefined && (object.status?.observedGeneration ?? -1) < 0;
 	return isNew(pipeline) && (isNew(source) || isNew(destination));
 }
 
