@@ -38,6 +38,10 @@ e2e-up: $(installed) ## Start a cluster of one real node, to try things by hand
 e2e-down: $(installed) ## Remove it
 	@$(node) test/node/down.ts
 
+.PHONY: control-plane
+control-plane: servers ## The control plane's tests alone (TIDEMILL_BIN=… with the servers of another version of Kubernetes)
+	$(node) $(bin)/vitest run --project control-plane
+
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)
 	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project alone test/faults/chaos/chaos
@@ -61,6 +65,14 @@ mutants: $(installed) ## Minutes: change the decisions one expression at a time;
 .PHONY: image
 image: $(installed) ## Build the container image (IMAGE=tidemill:dev; BUILDER=here needs no image registry)
 	@$(node) image/build.ts
+
+.PHONY: kind-up
+kind-up: $(installed) ## Tidemill in a kind cluster, by its image and chart (needs docker, kind, helm, kubectl)
+	@$(node) deploy/kind/up.ts
+
+.PHONY: kind-down
+kind-down: $(installed) ## Remove that cluster
+	@$(node) deploy/kind/down.ts
 
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)
