@@ -362,6 +362,14 @@ test.each<[string, Partial<PipelineState>, boolean]>([
 		{ destination: withoutStatus(destinationOf()) },
 		true,
 	],
+	[
+		"both have the CRD's default",
+		{
+			pipeline: pipelineOf({}, { status: { observedGeneration: -1 } }),
+			source: sourceOf("orders", { observedGeneration: -1 }),
+		},
+		true,
+	],
 	["its Source does not exist", { source: undefined }, false],
 	[
 		"it has a status",

@@ -81,7 +81,9 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
  */
 function isEarly({ pipeline, source, destination }: PipelineState): boolean {
 	const isNew = (object: Pipeline | Source | Destination | undefined) =>
-		object !== undefined && (object.status?.observedGeneration ?? -1) < 0;
+		object !== undefined &&
+		// The CRD's default.
+		(object.status === undefined || object.status.observedGeneration === -1);
 	return isNew(pipeline) && (isNew(source) || isNew(destination));
 }
 
