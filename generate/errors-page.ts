@@ -95,7 +95,6 @@ stored. Archive says so in four places:
 - the condition \`EventsLost\` of each Source of the shard. It stays as long as those days can be loaded;
 - for good, the cut record in the bucket (\`losses\`).
 
-Each frame is one to some thousand events. Frames that are counted by their sequences may be counted once more by their numbers, when their
-receive process continues. Look at NATS's log for a full or failed disk or a restore, and at receive's log of that time for what it published.
+Each frame is one to some thousand events. Look at NATS's log for a full or failed disk or a restore, and at receive's log of that time for what it published.
 A sender that keeps its own record can send those events again.
 `;

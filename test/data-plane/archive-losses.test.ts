@@ -95,6 +95,24 @@ async function damage(stream: string, text: string): Promise<void> {
 	throw new Error(`${stream} doesn't hold "${text}"`);
 }
 
+/** Publishes four frames. Three fill most of a block of 8 MB on NATS's disk, and the fourth gets another one. */
+async function publishTwoBlocks(archive: ArchiveFixture) {
+	const { sourceKey } = archive;
+	for (const number of [1, 2, 3, 4]) {
+		const body = `{"n":"frame ${number}${"x".repeat(2_500_000)}"}`;
+		await archive.publish([newEvent(body, { sourceKey })], { number });
+	}
+}
+
+/** NATS loses the second frame and, with its block, the third. */
+async function damageSecond(archive: ArchiveFixture) {
+	const { nats } = servers;
+	await nats.kill();
+	await damage(archive.stream, "frame 2");
+	await nats.start();
+	await eventually(() => archive.connection.flush());
+}
+
 async function cutAt(archive: ArchiveFixture, first: number) {
 	const record = await archive.store.get(
 		archive.keys.cut(archive.stream, first),
@@ -162,6 +180,14 @@ test("a shard goes on without sequences that somebody purged, and no others", as
 		losses: [{ kind: "sequences", from: 2, to: 3 }],
 	});
 	await isTold(archive, running, 2);
+	await running.stop();
+
+	// Their numbers are missing, too, and count once.
+	await letHolesAge(archive, 4);
+	const next = await archive.start();
+	await archive.publish([newEvent("6")], { number: 6 });
+	await next.flush();
+	await isTold(archive, next, 2);
 });
 
 test("an unreadable message is given up once it is purged; earlier frames are archived", async () => {
@@ -186,16 +212,8 @@ test("an unreadable message is given up once it is purged; earlier frames are ar
 
 test("a shard goes on without frames that were damaged on NATS's disk, and archives those before and behind them", async () => {
 	const archive = await ArchiveFixture.open(servers);
-	// Three frames fill most of a block of 8 MB, and the fourth gets another one.
-	for (const number of [1, 2, 3, 4]) {
-		const body = `{"n":"frame ${number}${"x".repeat(2_500_000)}"}`;
-		await archive.publish([newEvent(body)], { number });
-	}
-	const { nats } = servers;
-	await nats.kill();
-	await damage(archive.stream, "frame 2");
-	await nats.start();
-	await eventually(() => archive.connection.flush());
+	await publishTwoBlocks(archive);
+	await damageSecond(archive);
 	const running = await archive.start();
 	await running.flush();
 	const bodies = await archive.bodies();
@@ -244,6 +262,27 @@ test("a stream that was restored is given up by deleting it; what went with it i
 	]);
 });
 
+test("after NATS loses frames between their cut and its objects, the shard goes on, and a Run fails and names the missing object", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await publishTwoBlocks(archive);
+	const { options, died } = mortal(
+		(when, step) => `${when} ${step}` === "after cut",
+	);
+	// All four are one cut.
+	const limits = { maxBytes: 10_000_000, maxAgeMs: 600_000 };
+	const first = await archive.start({ ...options, ...limits });
+	await died;
+	await first.stop();
+	expect(await cutAt(archive, 1)).toMatchObject({ last: 4 });
+	await damageSecond(archive);
+	const { flush } = await archive.start();
+	await archive.publish([newEvent("5", { sourceKey })], { number: 5 });
+	await flush();
+	expect(await archive.bodies()).toEqual(["5"]);
+	await expectObjectMissing(archive);
+});
+
 test("after frames are purged between their cut and its objects, a Run fails and names the missing object", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
@@ -260,14 +299,18 @@ test("after frames are purged between their cut and its objects, a Run fails and
 	await archive.publish([newEvent("2", { sourceKey })]);
 	await flush();
 	expect(await archive.bodies()).toEqual(["2"]);
-	const run = randomUUID();
-	expect(await archive.ask({ run, account: "shop", sourceKey })).toMatchObject({
+	await expectObjectMissing(archive);
+});
+
+/** Of the cut that begins with the stream. */
+async function expectObjectMissing(archive: ArchiveFixture) {
+	const { sourceKey, stream } = archive;
+	const question = { run: randomUUID(), account: "shop", sourceKey };
+	expect(await archive.ask(question)).toMatchObject({
 		ok: false,
 		error: {
 			code: "ObjectMissing",
-			message: expect.stringContaining(
-				`${archive.stream}-00000000000000000001`,
-			),
+			message: expect.stringContaining(`${stream}-00000000000000000001`),
 		},
 	});
-});
+}

@@ -219,7 +219,7 @@ test("a cut of lost sequences has no objects, continues its head's frame numbers
 		lastFrame: mark,
 		repeated: [],
 		groups: [],
-		processes: head.processes,
+		processes: { p: { ...head.processes.p, lostSequences: 5 } },
 		losses: [loss],
 	});
 	expect([isLost(cut), isLost(head)]).toEqual([true, false]);
@@ -229,8 +229,28 @@ test("a stream's first cut, if its sequences are lost, continues the earlier str
 	const { processes } = decideCut("old", {}, [frame(1, 1, [])]);
 	expect(lostCut("s", loss, undefined, processes)).toMatchObject({
 		lastFrame: { time: "1970-01-01T00:00:00.000Z" },
-		processes,
+		processes: { p: { ...processes.p, lostSequences: 5 } },
 	});
+});
+
+test("frames that were recorded as lost sequences aren't recorded once more by their numbers", () => {
+	const head = decideCut("s", {}, [
+		frame(1, 1, []),
+		frame(2, 1, [], { process: "q" }),
+	]);
+	const twoMore = { ...loss, from: 9, to: 10 };
+	const lost = lostCut("s", loss, head, {});
+	const other = decideCut("s", lost.processes, [frame(8, 2, [])]);
+	const again = lostCut("s", twoMore, other, {});
+	const late = { timeMs: noon + holeMs + 1 };
+	const next = decideCut("s", again.processes, [
+		// Three numbers are missing where two sequences were lost.
+		frame(11, 6, []),
+		frame(12, 9, [], { process: "q" }),
+		frame(13, 7, [], late),
+		frame(14, 10, [], { process: "q", ...late }),
+	]);
+	expect(next.losses).toMatchObject([{ process: "p", from: 5, to: 5 }]);
 });
 
 test("frames that never arrived are recorded by one cut, which goes on without them", () => {

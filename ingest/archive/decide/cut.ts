@@ -7,8 +7,13 @@ import {
 } from "../../../contracts/utc-date.ts";
 import { type Frame, type FrameEvent, frameId } from "../../wire/frame.ts";
 import { Alarm } from "./alarm.ts";
-import { type FrameNumbers, forgetSilent, takeFrame } from "./frame-numbers.ts";
-import type { Loss, SequencesLost } from "./loss.ts";
+import {
+	type FrameNumbers,
+	forgetSilent,
+	noteLost,
+	takeFrame,
+} from "./frame-numbers.ts";
+import { framesOf, type Loss, type SequencesLost } from "./loss.ts";
 
 /**
  * The decision that these objects, and no others, hold the events of stream sequences first..last. Once it is written,
@@ -138,7 +143,7 @@ export function lostCut(
 		lastFrame: mark,
 		repeated: [],
 		groups: [],
-		processes: head?.processes ?? inherited,
+		processes: noteLost(head?.processes ?? inherited, framesOf(loss)),
 		losses: [loss],
 	};
 }

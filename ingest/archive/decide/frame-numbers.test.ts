@@ -4,6 +4,7 @@ import {
 	forgetSilent,
 	holeMs,
 	memoryMs,
+	noteLost,
 	takeFrame,
 } from "./frame-numbers.ts";
 
@@ -184,6 +185,52 @@ test("a gap is forgotten ten minutes after the frame that revealed it", () => {
 		take([1, [], 0], [3, [], 1], [4, [], 200], [5, [], at]).numbers.holes;
 	expect(holesAt(601)).toMatchObject([{ from: 2, to: 2, isLost: true }]);
 	expect(holesAt(602)).toEqual([]);
+});
+
+test.each<[string, number, [number: number, voided: number[]], object[]]>([
+	["all of a hole", 2, [4, []], [{ from: 2, to: 3, isLost: true }]],
+	[
+		"a part of a hole",
+		1,
+		[4, []],
+		[
+			{ from: 2, to: 2, isLost: true },
+			{ from: 3, to: 3 },
+		],
+	],
+	[
+		"a hole without its voided numbers",
+		1,
+		[4, [2]],
+		[{ from: 3, isLost: true }],
+	],
+	["no hole", 1, [2, []], []],
+])(
+	"lost sequences behind a process's latest frame are counted as %s",
+	(_, sequences, [number, voided], holes) => {
+		const known = { p: take([1, [], 0]).numbers };
+		const { p } = noteLost(known, sequences);
+		const { after } = takeFrame(p, { number, voided }, second);
+		expect(after.holes).toMatchObject(holes);
+		expect(after.holes).toHaveLength(holes.length);
+		for (const [index, hole] of holes.entries())
+			expect("isLost" in after.holes[index]!).toBe("isLost" in hole);
+		// Only the process's next frame tells.
+		expect(after).not.toHaveProperty("lostSequences");
+	},
+);
+
+test("a number that is counted as a lost sequence is archived if it comes after all", () => {
+	const { p } = noteLost({ p: take([1, [], 0]).numbers }, 1);
+	const { after } = takeFrame(p, { number: 3, voided: [] }, second);
+	const late = takeFrame(after, { number: 2, voided: [] }, 2 * second);
+	expect(late).toMatchObject({ repeated: false, after: { holes: [] } });
+});
+
+test("a hole from before the sequences were lost isn't counted as them", () => {
+	const { p } = noteLost({ p: take([1, [], 0], [3, [], 1]).numbers }, 5);
+	const { after } = takeFrame(p, { number: 4, voided: [] }, 2 * second);
+	expect(after.holes).toEqual([{ from: 2, to: 2, sinceMs: second }]);
 });
 
 test("a process is forgotten ten minutes after its last frame", () => {

@@ -5,6 +5,8 @@ export interface FrameNumbers {
 	holes: Hole[];
 	/** Stream time of the process's latest frame, milliseconds since the epoch. */
 	lastSeenMs: number;
+	/** How many sequences the stream has lost since the process's latest frame, whosever frames they were. */
+	lostSequences?: number;
 }
 
 /** Numbers from..to, both included. */
@@ -18,7 +20,7 @@ export interface Hole {
 	 * stream, or be forgotten. They may still arrive, but their absence proves nothing.
 	 */
 	beforeMemory?: true;
-	/** A cut has recorded these numbers as lost. They may still arrive, and are archived then. */
+	/** A cut has recorded these numbers, or as many sequences, as lost. They may still arrive, and are archived then. */
 	isLost?: true;
 }
 
@@ -53,7 +55,10 @@ export function takeFrame(
 	const repeated = !settle(after, frame.number, timeMs);
 	for (const number of frame.voided) settle(after, number, timeMs);
 	const isOlder = (hole: Hole, ageMs: number) => timeMs - hole.sinceMs > ageMs;
-	const holes = after.holes.filter(
+	const known = before?.lostSequences
+		? countedAs(before.lostSequences, before.highest, after.holes)
+		: after.holes;
+	const holes = known.filter(
 		(hole) =>
 			!(hole.beforeMemory && isOlder(hole, holeMs)) &&
 			!(hole.isLost && isOlder(hole, memoryMs)),
@@ -63,6 +68,19 @@ export function takeFrame(
 		gaps.includes(hole) ? { ...hole, isLost: true as const } : hole,
 	);
 	return { after, repeated, gaps };
+}
+
+/** Notes that the stream has lost sequences, which any of the processes may have published. */
+export function noteLost(
+	processes: Record<string, FrameNumbers>,
+	sequences: number,
+): Record<string, FrameNumbers> {
+	return Object.fromEntries(
+		Object.entries(processes).map(([process, numbers]) => {
+			const lostSequences = (numbers.lostSequences ?? 0) + sequences;
+			return [process, { ...numbers, lostSequences }];
+		}),
+	);
 }
 
 /** Leaves out the processes that have been silent for more than {@link memoryMs} of stream time. */
@@ -75,6 +93,22 @@ export function forgetSilent(
 			([, { lastSeenMs }]) => timeMs - lastSeenMs <= memoryMs,
 		),
 	);
+}
+
+/**
+ * The holes above `highest` with their first numbers marked as lost, as many as sequences are: receive publishes one frame
+ * after the other, so these are the same frames, and they are counted.
+ */
+function countedAs(sequences: number, highest: number, holes: Hole[]): Hole[] {
+	let left = sequences;
+	return holes.flatMap((hole) => {
+		const { from, to } = hole;
+		if (from <= highest || left === 0) return [hole];
+		const end = Math.min(to, from + left - 1);
+		left -= end - from + 1;
+		const lost = { ...hole, to: end, isLost: true as const };
+		return end === to ? [lost] : [lost, { ...hole, from: end + 1 }];
+	});
 }
 
 function unseen(firstNumber: number, timeMs: number): FrameNumbers {

@@ -4,6 +4,10 @@ import { resume } from "./resume.ts";
 
 const lastFrame = { id: "p.20", time: "2026-03-01T12:00:00.000Z" };
 const head = { stream: "s", first: 11, last: 20, lastFrame } as CutRecord;
+const lost: CutRecord = {
+	...head,
+	losses: [{ kind: "sequences", from: 11, to: 20, time: lastFrame.time }],
+};
 
 test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 	[
@@ -35,6 +39,13 @@ test.each<[string, CutRecord | undefined, [number, number], number, object]>([
 		{ from: 11, unfinished: head },
 	],
 	["a cut with its objects, not purged yet", head, [11, 20], 20, { from: 21 }],
+	[
+		"a cut of lost sequences is done, though NATS still counts them",
+		lost,
+		[11, 30],
+		10,
+		{ from: 21 },
+	],
 	["a purged cut is done", head, [21, 20], 0, { from: 21 }],
 	["a purged cut with frames behind it", head, [21, 30], 20, { from: 21 }],
 ])("%s", (_, cut, [firstSequence, lastSequence], done, expected) => {

@@ -1,5 +1,5 @@
 import { Alarm } from "./alarm.ts";
-import type { CutRecord } from "./cut.ts";
+import { type CutRecord, isLost } from "./cut.ts";
 import { type StreamAtCut, verifyStream } from "./stream-identity.ts";
 
 /**
@@ -28,7 +28,11 @@ export function resume(
 		return { from, lost: { from, to: firstSequence - 1 } };
 	if (head) verifyStream(head, atHead);
 	const isDone =
-		!head || firstSequence > head.first || objectsDone >= head.last;
+		!head ||
+		// It has no objects, and NATS may count its first sequence as held for ever.
+		isLost(head) ||
+		firstSequence > head.first ||
+		objectsDone >= head.last;
 	if (!isDone) return { from: head.first, unfinished: head };
 	return heldFrom > from
 		? { from, lost: { from, to: heldFrom - 1 } }

@@ -20,6 +20,13 @@ const [one, two, three, four] = [
 	frame(4, "e"),
 ];
 
+function withoutLost(known: Parameters<typeof decideCut>[1]): typeof known {
+	const entries = Object.entries(known);
+	return Object.fromEntries(
+		entries.map(([process, { lostSequences, ...rest }]) => [process, rest]),
+	);
+}
+
 const twoArchivers: Scenario = {
 	script: [one, two, two],
 	archivers: 2,
@@ -60,6 +67,20 @@ const forgetful: Scenario = {
 	archivers: 1,
 	crashes: 0,
 	streamFault: "forgetful",
+	faults: 2,
+};
+/** The process goes on for long after frames of it are lost inside the stream. */
+const damagedEarly: Scenario = {
+	script: [
+		one,
+		two,
+		{ ...three, atMs: 300_000 },
+		{ ...four, atMs: 600_000 },
+		{ ...frame(5, "f"), atMs: 900_000 },
+	],
+	archivers: 1,
+	crashes: 0,
+	streamFault: "damaged",
 	faults: 2,
 };
 const recreated: Scenario = {
@@ -103,6 +124,7 @@ test.each<[string, Scenario, number]>([
 	["with two archivers and two purged frames", purgedTwice, 10_000],
 	["with two archivers and two damaged frames", damaged, 10_000],
 	["with frames that NATS forgets", forgetful, 2_000],
+	["with damaged frames of a process that goes on", damagedEarly, 2_000],
 ])(
 	"each event gets into exactly one object, or its loss is recorded, or there is an alarm, in every way %s",
 	(_, scenario, atLeast) => {
@@ -195,6 +217,15 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 			},
 		},
 		/nobody was told/,
+	],
+	[
+		"a cut of lost sequences doesn't tell the processes",
+		damagedEarly,
+		{
+			decideCut: (stream, known, frames) =>
+				decideCut(stream, withoutLost(known), frames),
+		},
+		/counted as lost twice/,
 	],
 	[
 		"objects-done is read after the cuts",

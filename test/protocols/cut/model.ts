@@ -108,6 +108,8 @@ function faultOf(
 		if (count > 1) return `event ${event} is in ${count} objects`;
 		if (named.includes(event) && !(world.gone + world.lost).includes(event))
 			return `event ${event} is given up, but isn't gone`;
+		if (named.filter((other) => other === event).length > 1)
+			return `event ${event} is counted as lost twice`;
 		if (count === 1 || world.lost.includes(event)) continue;
 		if (isDeletionOn(world) && isOfDeleted(event)) continue;
 		if (world.gone.includes(event) && !isAtRest) continue;
