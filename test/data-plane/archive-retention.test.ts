@@ -98,6 +98,7 @@ test("dates before today − 31 go, where the store has no lifecycle rules; a st
 	expect(await keeper.keep(nowMs)).toBe("sweep");
 	expect(await archive.bodies()).toEqual(["0", "31"]);
 	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
+	expect(await keysOf(archive, "days/")).toHaveLength(33);
 	expect(
 		await registry.getSingleMetricAsString("tidemill_archive_retention"),
 	).toContain('{enforced_by="sweep"} 1');

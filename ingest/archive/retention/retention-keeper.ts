@@ -77,6 +77,7 @@ export class RetentionKeeper {
 		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
+		await this.#each(keys.days(), (o) => isAged(o, witnesses), remove);
 		await store.abortUploads(keys.allEvents(), nowMs - abandonedMs);
 		log.info({ enforcedBy, removed, keptDays }, "enforced retention");
 		return enforcedBy;
