@@ -42,6 +42,14 @@ e2e-down: $(installed) ## Remove it
 control-plane: servers ## The control plane's tests alone (TIDEMILL_BIN=… with the servers of another version of Kubernetes)
 	$(node) $(bin)/vitest run --project control-plane
 
+.PHONY: chart
+chart: $(installed) ## Minutes: check the Helm chart, by Helm, kubeconform and a real apiserver (builds them with Go)
+	$(node) $(bin)/vitest run --project chart
+
+.PHONY: install-yaml
+install-yaml: $(installed) ## Write install.yaml: the chart with the values to try it out, for kubectl apply (FILE=…)
+	@$(node) generate/chart/install-yaml.ts $(FILE)
+
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)
 	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project alone test/faults/chaos/chaos

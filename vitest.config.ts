@@ -40,7 +40,7 @@ export default defineConfig({
 					sequence: { groupOrder: 0 },
 					include: ["**/*.test.ts"],
 					exclude: [
-						"test/{control-plane,data-plane,faults,promises}/**",
+						"test/{chart,control-plane,data-plane,faults,promises}/**",
 						"test/node/*.test.ts",
 						exhaustive,
 						...elsewhere,
@@ -60,6 +60,16 @@ export default defineConfig({
 					include: [exhaustive],
 					exclude: elsewhere,
 					testTimeout: 600_000,
+				},
+			},
+			{
+				test: {
+					name: "chart",
+					sequence: { groupOrder: 1 },
+					include: ["test/chart/**/*.test.ts"],
+					exclude: elsewhere,
+					globalSetup: "test/control-plane/setup.ts",
+					...realServers,
 				},
 			},
 			{

@@ -59,8 +59,6 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			// All, as every namespace of the local cluster belongs to the same person.
 			WATCH_NAMESPACES: "*",
 			LEASE_NAMESPACE: "tidemill-system",
-			// The supervisor never has two operators: one that is restarted needn't wait for its own lease to run out.
-			LEASE_IDENTITY: "local",
 			TIDEMILL_RECEIVE_URL: `http://127.0.0.1:${ports.receive}`,
 			TIDEMILL_IMAGE: localImage,
 			TIDEMILL_SHARDS: "1",

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the usual metrics library, with the text format and Node's default metrics.
 import { collectDefaultMetrics, Registry } from "prom-client";
@@ -50,7 +52,7 @@ export async function main(): Promise<number> {
 		{
 			namespace: settings.leaseNamespace,
 			name: "tidemill-operator",
-			identity: settings.leaseIdentity,
+			identity: `${hostname()}_${randomBytes(4).toString("hex")}`,
 			durationMs: settings.leaseDurationMs,
 		},
 		log,

@@ -16,15 +16,6 @@ test("the operator serves the namespaces that are named", () => {
 	expect(namespacesOf("shop, lab,")).toEqual(["shop", "lab"]);
 });
 
-test("each operator has a lease identity of its own, unless it is given one", () => {
-	const identityOf = (env = {}) =>
-		readOperatorSettings(
-			new Settings({ ...required, WATCH_NAMESPACES: "shop", ...env }),
-		).leaseIdentity;
-	expect(identityOf()).not.toBe(identityOf());
-	expect(identityOf({ LEASE_IDENTITY: "local" })).toBe("local");
-});
-
 test("the operator serves all namespaces only if that is chosen", () => {
 	expect(namespacesOf("*")).toBeUndefined();
 	for (const unclear of [undefined, "", " , ", "shop,*"])

@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { hostname } from "node:os";
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
 import type { PodPolicy } from "./job/pod-template.ts";
@@ -16,8 +14,6 @@ export interface OperatorSettings {
 	/** The namespaces that the operator serves; all if undefined. */
 	watchNamespaces: string[] | undefined;
 	leaseNamespace: string;
-	/** Under which name this process holds the lease. */
-	leaseIdentity: string;
 	/** How long a silent leader keeps the lease. Without the apiserver it exits after two thirds of that. */
 	leaseDurationMs: number;
 	/** Local mode's directory for DuckDB files. */
@@ -51,10 +47,6 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 		}),
 		watchNamespaces: watchNamespacesOf(settings.text("WATCH_NAMESPACES")),
 		leaseNamespace: settings.text("LEASE_NAMESPACE", "tidemill-system"),
-		leaseIdentity: settings.text(
-			"LEASE_IDENTITY",
-			`${hostname()}_${randomBytes(4).toString("hex")}`,
-		),
 		leaseDurationMs:
 			1000 *
 			settings.integer("LEASE_DURATION_SECONDS", {

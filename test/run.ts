@@ -21,7 +21,7 @@ const suites: Record<string, Stage[]> = {
 		},
 		{ alone: ["alone"] },
 	],
-	e2e: [{ e2e: ["e2e"] }],
+	e2e: [{ chart: ["chart"] }, { e2e: ["e2e"] }],
 };
 const [suite = "test"] = process.argv.slice(2);
 const stages = suites[suite];

@@ -84,11 +84,7 @@ export async function reflect<T extends KubeObject>(
 }
 
 const pageSize = 500;
-/**
- * client-go waits for up to 30 s, as a cluster has thousands of clients. Ours are few, and a person waits until the apiserver's
- * return is noticed.
- */
-const watchBackoff = { baseMs: 200, maxMs: 5_000 };
+const watchBackoff = { baseMs: 200, maxMs: 30_000 };
 /** Bookmarks come about once a minute (k8s.io/apiserver cacher), so this much silence means a dead connection. */
 const silenceMs = 150_000;
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/prometheus/common/model"
@@ -19,7 +20,7 @@ func main() {
 			fmt.Println("promtool, of prometheus v0.316.0")
 			return
 		}
-		groups, errs := rulefmt.ParseFile(file, false, model.UTF8Validation, parser.NewParser(parser.Options{}))
+		groups, errs := rulefmt.ParseFile(file, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 		for _, err := range errs {
 			fmt.Fprintln(os.Stderr, err)
 			failed = true

@@ -1,0 +1,121 @@
+import { beforeAll, expect, test } from "vitest";
+import { examples, type Rendered, render } from "../support/chart/render.ts";
+
+/* Who may reach what, as https://kubernetes.io/docs/concepts/services-networking/network-policies/ says: all policies that select a Pod add up. */
+
+type Labels = Record<string, string>;
+interface Selector {
+	matchLabels?: Labels;
+	matchExpressions?: { key: string; operator: "In"; values: string[] }[];
+}
+interface Peer {
+	podSelector?: Selector;
+	namespaceSelector?: Selector;
+}
+interface Rule {
+	ports?: { port: number; protocol?: string }[];
+	from?: Peer[];
+	to?: Peer[];
+}
+
+const stranger = { namespace: "elsewhere", labels: { app: "stranger" } };
+
+let objects: Rendered[];
+let components: Map<string, Labels>;
+
+beforeAll(async () => {
+	objects = await render(
+		`--values=${examples.get("try-out")}`,
+		"--set=nats.replicas=3",
+	);
+	components = new Map(
+		objects
+			.map((object) => object.spec?.template?.metadata?.labels as Labels)
+			.filter(Boolean)
+			.map((labels) => [labels["app.kubernetes.io/component"]!, labels]),
+	);
+});
+
+test("a Pod of another namespace reaches receive, the API and the bundled store, and nothing else", () => {
+	const reached = [...components.keys()].flatMap((name) =>
+		ports(name, stranger).map((port) => `${name}:${port}`),
+	);
+	expect(reached.sort()).toEqual(["api:8090", "receive:8080", "s3:7070"]);
+});
+
+test("a stranger in the release's own namespace reaches no more than one elsewhere", () => {
+	const neighbour = { ...stranger, namespace: "tidemill-system" };
+	for (const name of components.keys())
+		expect(ports(name, neighbour)).toEqual(ports(name, stranger));
+});
+
+test("only the roles reach NATS, and only NATS its cluster's port", () => {
+	const sorted = [...components].map(([name, labels]) => [
+		name,
+		ports("nats", { namespace: "tidemill-system", labels }),
+	]);
+	expect(Object.fromEntries(sorted)).toEqual({
+		api: [4222],
+		archive: [4222],
+		nats: [6222],
+		operator: [4222],
+		receive: [4222],
+		s3: [],
+		setup: [],
+	});
+});
+
+test("no policy that names Prometheus opens more than the metrics", async () => {
+	objects = await render(`--values=${examples.get("aws")}`);
+	const prometheus = {
+		namespace: "monitoring",
+		labels: { app: "prometheus" },
+	};
+	expect(ports("archive", prometheus)).toEqual([8081]);
+	expect(ports("nats", prometheus)).toEqual([]);
+	expect(ports("archive", stranger)).toEqual([]);
+});
+
+/** The ports of a component that a Pod reaches; all Pods of the release are selected by a policy. */
+function ports(
+	component: string,
+	from: { namespace: string; labels: Labels },
+): number[] {
+	const policies = objects.filter(
+		({ kind, spec }) =>
+			kind === "NetworkPolicy" &&
+			spec.policyTypes.includes("Ingress") &&
+			selects(spec.podSelector, components.get(component)!),
+	);
+	expect(policies.length).toBeGreaterThan(0);
+	const rules: Rule[] = policies.flatMap(({ spec }) => spec.ingress ?? []);
+	return rules
+		.filter(
+			(rule) =>
+				rule.from === undefined || rule.from.some((peer) => isPeer(peer, from)),
+		)
+		.flatMap((rule) => rule.ports!.map(({ port }) => port))
+		.sort();
+}
+
+function isPeer(
+	{ podSelector, namespaceSelector }: Peer,
+	{ namespace, labels }: { namespace: string; labels: Labels },
+): boolean {
+	const inNamespace = namespaceSelector
+		? selects(namespaceSelector, { "kubernetes.io/metadata.name": namespace })
+		: namespace === "tidemill-system";
+	return inNamespace && (!podSelector || selects(podSelector, labels));
+}
+
+function selects(
+	{ matchLabels = {}, matchExpressions = [] }: Selector,
+	labels: Labels,
+): boolean {
+	return (
+		Object.entries(matchLabels).every(
+			([name, value]) => labels[name] === value,
+		) &&
+		matchExpressions.every(({ key, values }) => values.includes(labels[key]!))
+	);
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, inject, test } from "vitest";
+// yaml: reads YAML 1.2 to the letter.
+import { parse, stringify } from "yaml";
+import { examples, type Rendered, render } from "../support/chart/render.ts";
+import { kubectlDone } from "../support/servers/kubectl.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
+
+/* `tidemill setup` as the chart runs it: with the arguments of its Job and the permissions of its Role. */
+
+const namespace = "setup";
+let args: string[];
+let kubeconfig: string;
+
+beforeAll(async () => {
+	await kubectlDone(["create", "namespace", namespace]);
+	const objects = await render(
+		`--values=${examples.get("try-out")}`,
+		`--namespace=${namespace}`,
+	);
+	const setup = objects.filter(
+		({ metadata }) => metadata.name === "tidemill-setup",
+	);
+	await kubectlDone(
+		["apply", "--filename=-"],
+		setup
+			.filter(({ kind }) => kind !== "Job")
+			.map((object) => stringify(object))
+			.join("---\n"),
+	);
+	const job = setup.find(({ kind }) => kind === "Job") as Rendered;
+	args = job.spec.template.spec.containers[0].args;
+	const token = await kubectlDone([
+		...["create", "token", "tidemill-setup", `--namespace=${namespace}`],
+	]);
+	kubeconfig = await kubeconfigOf(token.trim());
+});
+
+test("it creates the release's Secrets once, and tells no value", async () => {
+	const output = await setup();
+	const first = await secrets();
+	expect([...first.keys()].sort()).toEqual([
+		"tidemill-nats-passwords",
+		"tidemill-nats-tls",
+		"tidemill-nats-tls-authority",
+		"tidemill-s3",
+		"tidemill-seal-key",
+	]);
+	const values = [...first.values()].flatMap(({ data }) =>
+		Object.values(data).map((text) => Buffer.from(text, "base64").toString()),
+	);
+	for (const value of values) expect(output).not.toContain(value.trim());
+	await setup();
+	expect(await secrets()).toEqual(first);
+});
+
+test("it puts back what is missing, and leaves the rest alone", async () => {
+	await setup();
+	const before = (await secrets()).get("tidemill-nats-passwords")!.data;
+	await kubectlDone([
+		...["patch", "secret", "tidemill-nats-passwords", "--type=json"],
+		...[`--namespace=${namespace}`],
+		`--patch=${JSON.stringify([{ op: "remove", path: "/data/api" }])}`,
+	]);
+	await setup();
+	const after = (await secrets()).get("tidemill-nats-passwords")!.data;
+	expect(after).toEqual({ ...before, api: expect.any(String) });
+	expect(after.api).not.toBe(before.api);
+});
+
+test("two at once agree", async () => {
+	await kubectlDone([
+		...["delete", "secret", "--all", `--namespace=${namespace}`],
+	]);
+	await Promise.all([setup(), setup()]);
+	const { data } = (await secrets()).get("tidemill-nats-tls")!;
+	const authority = (await secrets()).get("tidemill-nats-tls-authority")!;
+	expect(data["ca.crt"]).toBe(authority.data["tls.crt"]);
+});
+
+async function setup(): Promise<string> {
+	const { exitCode, stdout, stderr } = await startTidemill(args, {
+		KUBECONFIG: kubeconfig,
+	}).ended;
+	expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+	return stdout + stderr;
+}
+
+interface StoredSecret {
+	metadata: { name: string; resourceVersion: string };
+	data: Record<string, string>;
+}
+
+async function secrets(): Promise<Map<string, StoredSecret>> {
+	const text = await kubectlDone([
+		...["get", "secrets", `--namespace=${namespace}`, "--output=json"],
+	]);
+	const { items } = JSON.parse(text) as { items: StoredSecret[] };
+	return new Map(items.map((secret) => [secret.metadata.name, secret]));
+}
+
+/** The administrator's, with this token in place of the certificate. */
+async function kubeconfigOf(token: string): Promise<string> {
+	const admin = await kubectlDone([
+		...["config", "view", "--raw", `--kubeconfig=${inject("kubeconfig")}`],
+	]);
+	const config = parse(admin);
+	config.users[0].user = { token };
+	const file = join(await mkdtemp(join(tmpdir(), "setup-")), "kubeconfig");
+	await writeFile(file, stringify(config), { mode: 0o600 });
+	return file;
+}

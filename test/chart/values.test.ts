@@ -1,0 +1,207 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+	chart,
+	examples,
+	type Rendered,
+	render,
+} from "../support/chart/render.ts";
+
+const tryOut = `--values=${examples.get("try-out")}`;
+const set = (...values: string[]) => values.map((value) => `--set=${value}`);
+
+test.each([
+	["receive.url=", 'receive.url is ""'],
+	["receive.url=hooks.example.com", "Set it to the address"],
+	["s3.enabled=false", "objectStore.bucket or .region is empty"],
+	["objectStore.region=eu-west-1", "s3.enabled is true"],
+	["nats.url=tls://nats.example.com", "Set nats.enabled=false"],
+	["nats.enabled=false", "Set it to your own NATS"],
+	["nats.replicas=3,nats.tls.enabled=false", "set nats.tls.enabled=true"],
+	["shards=4", "shards × archive.streamMaxBytes is"],
+	["operator.watchNamespaces=null", "Name the namespaces"],
+	["operator.watchNamespaces={*,shop}", 'Use ["*"] alone'],
+	["api.ingress.enabled=true", "api.ingress.host is empty"],
+	["setup.enabled=false", "nats.existingSecret is empty"],
+	["receive.repicas=3", "repicas"],
+	["nats.replicas=2", "nats/replicas"],
+	["receive.env.LOG_LEVEL=5", "LOG_LEVEL"],
+	["image.pullPolicy=Sometimes", "pullPolicy"],
+])("%s is refused: %s", async (value, words) => {
+	await expect(render(tryOut, ...set(value))).rejects.toThrow(words);
+});
+
+test("without values, the error says which one to set", async () => {
+	await expect(render()).rejects.toThrow(
+		"--set receive.url=https://hooks.example.com",
+	);
+});
+
+test("a digest wins over the tag, for Jobs of Runs, too", async () => {
+	const digest = `sha256:${"0".repeat(64)}`;
+	const objects = await render(
+		tryOut,
+		...set(`image.digest=${digest}`, "image.registry=registry.example.com"),
+	);
+	const operator = containerOf(objects, "tidemill-operator");
+	const image = `registry.example.com/tidemill/tidemill@${digest}`;
+	expect(operator.image).toBe(image);
+	expect(variable(operator, "TIDEMILL_IMAGE")).toBe(image);
+});
+
+test("receive has time to finish what it accepted after its delay", async () => {
+	const objects = await render(
+		tryOut,
+		...set("receive.shutdownDelaySeconds=40"),
+	);
+	const { spec } = named(objects, "Deployment", "tidemill-receive").spec
+		.template;
+	expect(spec.terminationGracePeriodSeconds).toBe(65);
+	expect(spec.containers[0].env).toContainEqual({
+		name: "RECEIVE_SHUTDOWN_DELAY_MS",
+		value: "40000",
+	});
+});
+
+test("an autoscaler's receive has no number of replicas of its own", async () => {
+	const objects = await render(`--values=${examples.get("aws")}`);
+	expect(
+		named(objects, "Deployment", "tidemill-receive").spec,
+	).not.toHaveProperty("replicas");
+	expect(
+		named(objects, "HorizontalPodAutoscaler", "tidemill-receive").spec,
+	).toMatchObject({ minReplicas: 2, maxReplicas: 10 });
+});
+
+test("the processes get the options that keep them small, and a value of one's own wins", async () => {
+	const objects = await render(
+		tryOut,
+		...set("archive.env.MALLOC_ARENA_MAX=x"),
+	);
+	const archive = containerOf(objects, "tidemill-archive");
+	expect(variable(archive, "MALLOC_ARENA_MAX")).toBe("x");
+	expect(variable(archive, "MALLOC_TRIM_THRESHOLD_")).toBe("131072");
+	const receive = containerOf(objects, "tidemill-receive");
+	expect(variable(receive, "NODE_OPTIONS")).toContain(
+		"--max-old-space-size=1024",
+	);
+});
+
+test("each shard belongs to one Deployment of archive", async () => {
+	const objects = await render(
+		`--values=${examples.get("gateway-and-shards")}`,
+		...set("shards=9"),
+	);
+	const shards = objects
+		.filter(
+			({ kind, metadata }) =>
+				kind === "Deployment" && metadata.name.includes("-archive"),
+		)
+		.map(({ metadata, spec }) => [
+			metadata.name,
+			variable(spec.template.spec.containers[0], "ARCHIVE_SHARDS"),
+		]);
+	expect(shards).toEqual([
+		["webhooks-archive", "0,1,2,3"],
+		["webhooks-archive-1", "4,5,6,7"],
+		["webhooks-archive-2", "8"],
+	]);
+});
+
+test("only a binding of all namespaces lets the operator into all of them", async () => {
+	const bindings = async (...args: string[]) =>
+		(await render(tryOut, ...args))
+			.filter(({ kind, roleRef }) =>
+				/RoleBinding$/.test(kind)
+					? roleRef.name === "tidemill-operator-in-namespace"
+					: false,
+			)
+			.map(({ kind, metadata }) => [kind, metadata.namespace]);
+	expect(
+		await bindings(...set("operator.watchNamespaces={shop,billing}")),
+	).toEqual([
+		["RoleBinding", "shop"],
+		["RoleBinding", "billing"],
+	]);
+	expect(await bindings(...set("operator.watchNamespaces={*}"))).toEqual([
+		["ClusterRoleBinding", undefined],
+	]);
+});
+
+test("the custom resource definitions stay when the release goes, unless told otherwise", async () => {
+	const policies = async (...args: string[]) =>
+		(await render(tryOut, ...args))
+			.filter(({ kind }) => kind === "CustomResourceDefinition")
+			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
+	expect(await policies()).toEqual(Array(5).fill("keep"));
+	expect(await policies(...set("crds.keep=false"))).toEqual(
+		Array(5).fill(undefined),
+	);
+	expect(await policies(...set("crds.enabled=false"))).toEqual([]);
+});
+
+test("setup may read and change only the Secrets of this release", async () => {
+	const objects = await render(tryOut);
+	expect(named(objects, "Role", "tidemill-setup").rules).toEqual([
+		{ apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+		{
+			apiGroups: [""],
+			resources: ["secrets"],
+			resourceNames: [
+				"tidemill-nats-passwords",
+				"tidemill-nats-tls",
+				"tidemill-nats-tls-authority",
+				"tidemill-seal-key",
+				"tidemill-s3",
+			],
+			verbs: ["get", "patch"],
+		},
+	]);
+});
+
+test("with Secrets of one's own there is no setup", async () => {
+	const objects = await render(
+		`--values=${examples.get("own-nats-and-store")}`,
+	);
+	expect(
+		objects.filter(({ metadata }) => metadata.name === "tidemill-setup"),
+	).toEqual([]);
+	const archive = containerOf(objects, "tidemill-archive");
+	expect(variable(archive, "NATS_URL")).toBe(
+		"tls://archive:$(NATS_PASSWORD)@nats-0.example.com:4222,tls://archive:$(NATS_PASSWORD)@nats-1.example.com:4222,tls://archive:$(NATS_PASSWORD)@nats-2.example.com:4222",
+	);
+});
+
+test("the chart's versions are those of the package", () => {
+	const version = (file: string) =>
+		readFileSync(join(chart, file), "utf8").match(
+			/"?\b(?:appV|v)ersion"?: "?([\d.]+)/gi,
+		);
+	expect(
+		new Set(version("Chart.yaml")!.map((line) => line.split(" ")[1])),
+	).toEqual(
+		new Set([
+			JSON.parse(readFileSync(join(chart, "../../package.json"), "utf8"))
+				.version,
+		]),
+	);
+});
+
+function named(objects: Rendered[], kind: string, name: string): Rendered {
+	return objects.find(
+		(object) => object.kind === kind && object.metadata.name === name,
+	)!;
+}
+
+function containerOf(objects: Rendered[], deployment: string) {
+	return named(objects, "Deployment", deployment).spec.template.spec
+		.containers[0];
+}
+
+function variable(
+	container: { env: { name: string; value?: string }[] },
+	name: string,
+) {
+	return container.env.find((each) => each.name === name)?.value;
+}

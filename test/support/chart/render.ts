@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+// yaml: reads YAML 1.2 to the letter.
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../../../kube/resource.ts";
+import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+
+const root = join(import.meta.dirname, "../../..");
+export const chart = join(root, "charts/tidemill");
+
+/** The kinds that a cluster has only with the Prometheus operator. */
+const monitoring = ["PodMonitor", "ServiceMonitor", "PrometheusRule"].map(
+	(kind) => `--api-versions=monitoring.coreos.com/v1/${kind}`,
+);
+
+/** Every example of values, by its name. */
+export const examples = new Map(
+	globSync(join(chart, "examples/*.yaml"))
+		.toSorted()
+		.map((file) => [basename(file, ".yaml"), file]),
+);
+
+/** An object of the chart. The fields are those of its kind. */
+export type Rendered = KubeObject & {
+	kind: string;
+	// biome-ignore lint/suspicious/noExplicitAny: of any kind
+	[field: string]: any;
+};
+
+/** Runs helm. Rejects with what it said. */
+export async function helm(...args: string[]): Promise<string> {
+	const { helm: command } = await resolveBinaries(["helm"]);
+	const { stdout } = await promisify(execFile)(command, args, {
+		maxBuffer: 64 * 1024 * 1024,
+	});
+	return stdout;
+}
+
+/** The chart's manifests as text, hooks and tests included. */
+export function renderText(...args: string[]): Promise<string> {
+	const release = ["tidemill", chart, "--namespace=tidemill-system"];
+	return helm("template", ...release, ...monitoring, ...args);
+}
+
+/** The chart's objects. */
+export async function render(...args: string[]): Promise<Rendered[]> {
+	const documents = parseAllDocuments(await renderText(...args));
+	return documents
+		.map((document) => document.toJS() as Rendered | null)
+		.filter((object) => object !== null);
+}
