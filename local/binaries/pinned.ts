@@ -11,6 +11,7 @@ export type BinaryName =
 	| "kube-proxy"
 	| "kube-scheduler"
 	| "kubeconform"
+	| "actionlint"
 	| "kubectl"
 	| "kubelet"
 	| "nats-server"
@@ -141,6 +142,13 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		versionArgs: ["-v"],
 		module: "kubeconform",
 		package: "github.com/yannh/kubeconform/cmd/kubeconform",
+		release: () => undefined,
+	},
+	actionlint: {
+		version: "1.7.12",
+		versionArgs: ["-version"],
+		module: "actionlint",
+		package: "github.com/rhysd/actionlint/cmd/actionlint",
 		release: () => undefined,
 	},
 	promtool: {

@@ -1,0 +1,76 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { pinnedBinaries } from "../local/binaries/pinned.ts";
+
+const root = join(import.meta.dirname, "..");
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const workflows = globSync(".github/workflows/*.yaml", { cwd: root });
+
+interface Workflow {
+	permissions?: Record<string, string>;
+	jobs: Record<
+		string,
+		{
+			permissions?: Record<string, string>;
+			"timeout-minutes"?: number;
+			strategy?: { matrix: { minor?: string[] } };
+			steps: { uses?: string; run?: string; with?: Record<string, unknown> }[];
+		}
+	>;
+}
+
+const parsed = workflows.map((file) => parse(read(file)) as Workflow);
+const jobs = parsed.flatMap((workflow) => Object.values(workflow.jobs));
+const steps = jobs.flatMap((job) => job.steps);
+
+test("every action is pinned by its commit, with the version beside it", () => {
+	const lines = workflows.flatMap((file) =>
+		read(file)
+			.split("\n")
+			.filter((line) => line.includes("uses:")),
+	);
+	expect(lines).toHaveLength(steps.filter(({ uses }) => uses).length);
+	for (const line of lines)
+		expect(line).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+});
+
+test("a workflow may do no more than it says, and ends", () => {
+	for (const { permissions } of parsed)
+		expect([{}, { contents: "read" }]).toContainEqual(permissions);
+	for (const job of jobs) expect(job["timeout-minutes"]).toBeGreaterThan(0);
+	// The token is for the steps that name it, not for every program in the folder.
+	for (const { uses, ...step } of steps)
+		if (uses?.startsWith("actions/checkout@"))
+			expect(step.with?.["persist-credentials"]).toBe(false);
+});
+
+test("every make command of a workflow is one of the Makefile's", () => {
+	const targets = [...read("Makefile").matchAll(/^([a-z-]+):/gm)].map(
+		([, name]) => name,
+	);
+	const called = steps.flatMap(({ run = "" }) =>
+		[...run.matchAll(/^\s*make ([a-z-]+)/gm)].map(([, name]) => name),
+	);
+	expect(called.length).toBeGreaterThan(2);
+	for (const name of called) expect(targets).toContain(name);
+});
+
+test("nothing that a stranger chooses is part of a script", () => {
+	// docs.github.com/en/actions, "Security hardening": an expression becomes code before the shell sees it.
+	for (const { run = "" } of steps) expect(run).not.toContain("${{");
+});
+
+test("the tests run on every minor of Kubernetes that the chart and the changelog name", () => {
+	const newest = pinnedBinaries["kube-apiserver"].version.replace(/\.\d+$/, "");
+	const others = jobs.flatMap((job) => job.strategy?.matrix.minor ?? []);
+	const minors = [...others, newest];
+	expect(minors).toHaveLength(3);
+	expect(parse(read("charts/tidemill/Chart.yaml")).kubeVersion).toBe(
+		`>=${minors[0]}.0-0`,
+	);
+	expect(read("CHANGELOG.md")).toContain(
+		`Kubernetes ${minors[0]}, ${minors[1]} and ${minors[2]}`,
+	);
+});
