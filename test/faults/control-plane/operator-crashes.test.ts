@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import {
 	afterAll,
 	afterEach,
@@ -11,11 +9,8 @@ import {
 } from "vitest";
 import { type Pipeline, pipelineKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../kube/kinds.ts";
-import { passingDirectory } from "../../support/faults/passing-directory.ts";
-import {
-	eventReasons,
-	steadyLease,
-} from "../../support/fixtures/control-plane/operator-fixture.ts";
+import { AheadClock } from "../../support/faults/operator-clock.ts";
+import { eventReasons } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	type EverMade,
 	OperatorWorld,
@@ -30,9 +25,11 @@ const wait = { timeout: 120_000, interval: 50 };
 const mostWrites = 20;
 
 let world: OperatorWorld;
+let settled: string[];
 
 beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
+	settled = await world.settledNamespaces(mostWrites + 3);
 });
 
 afterEach(async () => {
@@ -44,7 +41,7 @@ afterEach(async () => {
 afterAll(() => world?.stop());
 
 test("killed after any of its writes, the next operator ends with one Run and one Job for the slot", async () => {
-	const namespaces = await world.settledNamespaces(mostWrites);
+	const namespaces = settled.splice(0, mostWrites);
 	const crashes: { namespace: string; run: string; made: EverMade }[] = [];
 	for (const [index, namespace] of namespaces.entries()) {
 		const made = await world.everMade(namespace);
@@ -109,18 +106,21 @@ function holdInputOf(run: string) {
 }
 
 test("a leader that was stopped for longer than its lease starts nothing when it goes on", async () => {
-	const [namespace = ""] = await world.settledNamespaces(1);
+	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
 	const { request: held, release } = holdInputOf(run);
+	const clock = await AheadClock.make();
 	const first = world.startOperator([namespace], {
 		throughProxy: true,
-		env: { LEASE_DURATION_SECONDS: "15" },
+		env: { LEASE_DURATION_SECONDS: "30", ...clock.env },
 	});
 	const request = await held;
 	first.child.kill("SIGSTOP");
-	// Takes over when the lease of the first has run out before its eyes.
-	world.startOperator([namespace], { env: steadyLease });
+	// Instead of waiting until the lease has run out, by its own clock and for the next operator.
+	await clock.moveTo(60_000);
+	await world.client.delete(kinds.lease, "tidemill-operator", namespace);
+	world.startOperator([namespace]);
 	await world.recorded(namespace, run);
 	release();
 	await vi.waitUntil(() => request.isAnswered, wait);
@@ -134,26 +134,21 @@ test("a leader that was stopped for longer than its lease starts nothing when it
 });
 
 test("a leader whose lease has run out by its own clock starts nothing before it reads the lease", async () => {
-	const [namespace = ""] = await world.settledNamespaces(1);
+	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
 	const { request, release } = holdInputOf(run);
-	const ahead = join(await passingDirectory("clock"), "ahead");
-	await writeFile(ahead, "0");
+	const clock = await AheadClock.make();
 	const first = world.startOperator([namespace], {
 		throughProxy: true,
-		env: {
-			LEASE_DURATION_SECONDS: "30",
-			TEST_AHEAD: ahead,
-			NODE_OPTIONS: `--import ${new URL("../../support/faults/ahead-clock.ts", import.meta.url).href}`,
-		},
+		env: { LEASE_DURATION_SECONDS: "30", ...clock.env },
 	});
 	await request;
 	// Keep it from the lease: a renewal by the new clock would be valid.
 	world.proxy.onRequest = ({ path }) =>
 		/\/leases\//.test(path) ? new Promise(() => {}) : undefined;
 	// More than the two thirds after which it may not write, and less than its timers need to tell.
-	await writeFile(ahead, "25000");
+	await clock.moveTo(25_000);
 	release();
 	expect((await first.ended).exitCode).toBe(1);
 	const jobs = world.proxy.requests.filter(
@@ -168,7 +163,7 @@ test("a leader whose lease has run out by its own clock starts nothing before it
 });
 
 test("a Run that was made and isn't in memory yet is not taken for deleted", async () => {
-	const [namespace = ""] = await world.settledNamespaces(1);
+	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
 	const { promise: goOn, resolve: release } = Promise.withResolvers<void>();

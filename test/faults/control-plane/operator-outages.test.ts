@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../kube/kinds.ts";
+import { AheadClock } from "../../support/faults/operator-clock.ts";
 import { steadyLease } from "../../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	type EverMade,
@@ -98,11 +99,14 @@ test("an apiserver that is away for longer than the lease: the operator ends and
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
 	const dead = dieAfter(creates("jobs"));
+	const clock = await AheadClock.make();
 	const first = world.startOperator([namespace], {
 		throughProxy: true,
-		env: { LEASE_DURATION_SECONDS: "15" },
+		env: { LEASE_DURATION_SECONDS: "15", ...clock.env },
 	});
 	await dead;
+	// Instead of waiting for ten seconds.
+	await clock.moveTo(11_000);
 	const { exitCode, stdout } = await first.ended;
 	expect(exitCode).toBe(1);
 	expect(lastWordsOf(stdout)).toBe(
