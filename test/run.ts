@@ -1,10 +1,10 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Lane } from "./lanes/lane.ts";
+import { Lane, type LaneOptions } from "./lanes/lane.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
 
-/** Lanes that run side by side: the projects of vitest.config.ts in each, one after the other. */
-type Stage = Record<string, string[]>;
+/** Lanes that run side by side. */
+type Stage = Record<string, Pick<LaneOptions, "projects" | "folders">>;
 
 /*
  * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
@@ -13,15 +13,19 @@ type Stage = Record<string, string[]>;
  */
 const suites: Record<string, Stage[]> = {
 	test: [
-		{ check: ["unit", "protocols"] },
+		{ check: { projects: ["unit", "protocols"] } },
 		{
-			control: ["control-plane"],
-			data: ["data-plane"],
-			promises: ["promises"],
+			control: { projects: ["control-plane"] },
+			data: { projects: ["data-plane"], folders: ["test/data-plane/"] },
+			// The promises are few, so they have the data plane's faults beside them.
+			promises: {
+				projects: ["promises", "data-plane"],
+				folders: ["test/promises/", "test/faults/data-plane/"],
+			},
 		},
-		{ alone: ["alone"] },
+		{ alone: { projects: ["alone"] } },
 	],
-	e2e: [{ chart: ["chart"] }, { e2e: ["e2e"] }],
+	e2e: [{ chart: { projects: ["chart"] } }, { e2e: { projects: ["e2e"] } }],
 };
 const [suite = "test"] = process.argv.slice(2);
 const stages = suites[suite];
@@ -43,7 +47,7 @@ const lanes: Lane[] = [];
 let isHopeless = false;
 for (const stage of stages) {
 	const started = Object.entries(stage).map(
-		([name, projects]) => new Lane({ name, projects, root, reports, hopeless }),
+		([name, what]) => new Lane({ ...what, name, root, reports, hopeless }),
 	);
 	lanes.push(...started);
 	if (isHopeless) continue;

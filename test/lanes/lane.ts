@@ -6,10 +6,12 @@ import { createInterface } from "node:readline";
 import type { LaneEnd, VitestReport } from "./report.ts";
 import { sumUp } from "./report.ts";
 
-interface LaneOptions {
+export interface LaneOptions {
 	name: string;
 	/** Projects of vitest.config.ts, one after the other. */
 	projects: string[];
+	/** Of their files, those below these folders; all if undefined. */
+	folders?: string[];
 	root: string;
 	/** Folder of the JSON reports. */
 	reports: string;
@@ -38,7 +40,7 @@ export class Lane implements LaneEnd {
 
 	/** Prints vitest's lines, each with the lane's name before it. */
 	async run(): Promise<void> {
-		const { name, projects, root, reports, hopeless } = this.#options;
+		const { name, projects, folders, root, reports, hopeless } = this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
 		const vitest = spawn(
@@ -48,6 +50,7 @@ export class Lane implements LaneEnd {
 				"run",
 				`--bail=${hopeless}`,
 				...projects.flatMap((project) => ["--project", project]),
+				...(folders ?? []),
 			],
 			{
 				cwd: root,
