@@ -19,19 +19,21 @@ async function replacement(name: keyof typeof strategies) {
 		strategy,
 		table: { name: "orders", description: "", columns },
 	};
+	// Processes, whose connections end with them: the double waits for all that may still arrive.
+	const asProcess = { input, env: {} };
 	const old = await fixture.load(
 		await fixture.manifest({
 			"2026-03-01": [eventsOf("2026-03-01", 3, "old")],
 			"2026-03-02": [eventsOf("2026-03-02", 3, "old")],
 		}),
-		{ input },
+		asProcess,
 	);
 	expect(old.exitCode, old.log).toBe(0);
 	const next = await fixture.manifest({
 		"2026-03-01": [eventsOf("2026-03-01", 5, "new")],
 		"2026-03-02": [],
 	});
-	return { ...fixture, input, next };
+	return { ...fixture, asProcess, next };
 }
 
 /** Rows of the old table or of the new one, for each day. */
@@ -54,13 +56,13 @@ const days =
 test.each(["Incremental", "FullReload"] as const)(
 	"%s: killed after each of its requests, and tried again, a load gives the same table",
 	async (strategy) => {
-		const { double, input, next, start, load, rows } =
+		const { double, asProcess, next, start, load, rows } =
 			await replacement(strategy);
 		const before = await rows(table);
 		let points = 0;
 		for (let point = 1; ; point++) {
 			const manifest = { ...next, run: `${next.run}-${point}` };
-			const { process, finish } = await start(manifest, { input });
+			const { process, finish } = await start(manifest, asProcess);
 			let asked = 0;
 			double.onRequest = () => {
 				if (++asked !== point) return undefined;
@@ -73,7 +75,7 @@ test.each(["Incremental", "FullReload"] as const)(
 			if (exitCode === 0) break;
 			points++;
 			expect(wholeDays).toContainEqual(await rows(days));
-			const again = await load(manifest, { input });
+			const again = await load(manifest, asProcess);
 			expect(again.exitCode, again.log).toBe(0);
 			expect(await rows(days)).toEqual(wholeDays[3]);
 			expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
