@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import type { Route } from "../../contracts/route.ts";
 import type {
 	Source,
 	SourceSpec,
+	SourceStatus,
 	SourceWebhook,
 } from "../../crds/generated/types.ts";
 import { finalizer, label } from "../../crds/labels.ts";
@@ -210,11 +212,75 @@ test("a published Source is Active with its URL", () => {
 	);
 });
 
+/** Kubernetes drops a field that is undefined. */
+function asStored(status: SourceStatus | undefined): SourceStatus {
+	return JSON.parse(JSON.stringify(status));
+}
+
 test("an unchanged status is not written again", () => {
-	const status = statusIn(decide(stateWith(), now))!;
+	const status = asStored(statusIn(decide(stateWith(), now)));
 	const source = { ...sourceWith(), status };
 	expect(decide(stateWith({ source }), now + 60_000)).toEqual([]);
 });
+
+/** Its Secret is missing. It is this many seconds old. */
+function young(age: number, status?: SourceStatus): Source {
+	const source = withAuthorization(customToken);
+	const creationTimestamp = new Date(now - age * 1000).toISOString();
+	const metadata = { ...source.metadata, creationTimestamp };
+	return { ...source, metadata, ...(status && { status }) };
+}
+
+test("a Secret that stays missing is warned of once, when its grace is over", () => {
+	const status = asStored(
+		statusIn(decide(stateWith({ source: young(5) }), now)),
+	);
+	expect(decide(stateWith({ source: young(10, status) }), now)).toEqual([
+		{ type: "lookAgain", afterMs: 20_000 },
+	]);
+	const late = decide(stateWith({ source: young(30, status) }), now);
+	expect(late).toMatchObject([
+		{ type: "writeStatus" },
+		{
+			type: "recordKubeEvent",
+			severity: "Warning",
+			reason: "SecretNotFound",
+		},
+	]);
+	const told = young(60, asStored(statusIn(late)));
+	expect(decide(stateWith({ source: told }), now)).toEqual([]);
+});
+
+test("a new Source with an error that no later object mends is in error at once", () => {
+	const secrets = secretsOf(tokenSecret("short"));
+	const state = stateWith({ source: young(5), secrets, sealKey });
+	expect(decide(state, now)).toMatchObject([
+		{
+			type: "writeStatus",
+			status: { conditions: [{ status: "False", reason: "TokenInvalid" }] },
+		},
+		{ type: "recordKubeEvent", severity: "Warning" },
+	]);
+});
+
+test("a source key that no account has claimed is the Source's own", () => {
+	const actions = decide(stateWith({ keyOwner: undefined }), now);
+	expect(readyIn(actions)?.reason).toBe("Active");
+});
+
+test.each<[string, Partial<SourceState>]>([
+	["another namespace", { keyOwner: "other", published: undefined }],
+	['Source "older"', { published: routeOfSource("older") }],
+])("a key that is taken is said to belong to %s", (owner, part) => {
+	expect(readyIn(decide(stateWith(part), now))).toMatchObject({
+		reason: "KeyTaken",
+		message: expect.stringContaining(`belongs to ${owner}.`),
+	});
+});
+
+function routeOfSource(source: string): Route {
+	return { ...routeOf(sourceWith(), keys, { type: "None" }), source };
+}
 
 test("a route that is being published changes nothing yet, and one that can't be published is reported", () => {
 	expect(decide(stateWith({ published: undefined }), now)).toEqual([]);
@@ -327,10 +393,7 @@ test.each<[string, Partial<SourceState>]>([
 	[
 		"KeyTaken",
 		{
-			published: {
-				...routeOf(sourceWith(), keys, { type: "None" }),
-				source: "older",
-			},
+			published: routeOfSource("older"),
 		},
 	],
 	["KeysSecretInvalid", { keys: "invalid" }],
@@ -403,7 +466,13 @@ test("the status follows the ledger at most once in ten seconds", () => {
 });
 
 test("the status keeps its facts while the ledger can't be read", () => {
-	const status = { counts: { archived: 5 }, firstEventDate: "2026-02-28" };
+	const status: SourceStatus = {
+		counts: { archived: 5 },
+		firstEventDate: "2026-02-28",
+		lastEventTime: "2026-03-01T11:59:59Z",
+		archivedThrough: "2026-03-01T12:00:00Z",
+		retention: { days: 31, enforcedBy: "Lifecycle" },
+	};
 	const source = { ...sourceWith(), status };
 	expect(statusIn(decide(stateWith({ source }), now))).toMatchObject(status);
 });
@@ -420,6 +489,21 @@ test("only deletionPolicy Delete sets a finalizer, and a deletion is left to its
 	source.metadata.deletionTimestamp = "2026-03-01T12:00:00Z";
 	expect(decide(stateWith({ source }), now)).toEqual([]);
 });
+
+test.each([
+	["Delete", ["other"], ["other", finalizer]],
+	["Retain", ["other", finalizer], ["other"]],
+] as const)(
+	"with %s, a Source keeps the finalizers of others",
+	(deletionPolicy, before, finalizers) => {
+		const source = sourceWith({ deletionPolicy });
+		source.metadata.finalizers = [...before];
+		expect(decide(stateWith({ source }), now)[0]).toEqual({
+			type: "setFinalizers",
+			finalizers,
+		});
+	},
+);
 
 test("a key whose events were deleted is never served again", () => {
 	const actions = decide(stateWith({ keyOwner: buried }), now);

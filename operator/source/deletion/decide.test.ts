@@ -154,10 +154,11 @@ test("then archive is asked, and the status keeps its last answer meanwhile", ()
 			({ type }) => type,
 		),
 	).toEqual(["writeStatus", "recordKubeEvent", "askArchive"]);
-	const source = sourceWith(waiting("DeletionWaitsForArchive", "It is away."));
-	expect(
-		decideBuried(stateWith({ source }), keys, "buried", deletedMs),
-	).toEqual([ask]);
+	for (const reason of ["DeletionWaitsForArchive", "DeletingEvents"]) {
+		const source = sourceWith(waiting(reason, "It said so."));
+		const state = stateWith({ source });
+		expect(decideBuried(state, keys, "buried", deletedMs)).toEqual([ask]);
+	}
 });
 
 test("an archive that can't answer is asked again, less and less often", () => {
