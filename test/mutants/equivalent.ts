@@ -7,4 +7,34 @@ export interface Equivalent {
 	reason: string;
 }
 
-export const equivalents: Equivalent[] = [];
+const committer = "ingest/receive/commit/committer.ts";
+/** A second build finds the frame of the first one, or no event. */
+const buildsOnce =
+	"spares a deferred call for each event of a turn; a second build does nothing";
+
+export const equivalents: Equivalent[] = [
+	{
+		file: committer,
+		original: "this.#isBuilding || this.#frame",
+		replacement: "false",
+		reason: buildsOnce,
+	},
+	{
+		file: committer,
+		original: "this.#isBuilding || this.#frame",
+		replacement: "this.#isBuilding && this.#frame",
+		reason: buildsOnce,
+	},
+	{
+		file: committer,
+		original: "true",
+		replacement: "false",
+		reason: buildsOnce,
+	},
+	{
+		file: committer,
+		original: "areTimely(this.#queue, date)",
+		replacement: "false",
+		reason: "spares grouping the events when none is refused",
+	},
+];

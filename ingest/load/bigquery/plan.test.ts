@@ -118,6 +118,11 @@ test.each<[string, Partial<Table>, string]>([
 		'it is not partitioned by day of "date"',
 	],
 	[
+		"a table partitioned by day of another column",
+		{ timePartitioning: { type: "DAY", field: "created" } },
+		'it is not partitioned by day of "date"',
+	],
+	[
 		"a column of another type",
 		{ schema: { fields: [id!, json, date!] } },
 		'its column "body" has type JSON, but the load needs STRING',
@@ -182,6 +187,15 @@ test.each<[string, Table | undefined]>([
 ])("a table that %s is not loaded with a part of its days", (_, existing) => {
 	const rebuild = input({ rebuild: true });
 	expect(() => planBigQuery(rebuild, rest, days, existing)).toThrow(
+		"Table orders has not been loaded completely from this Source",
+	);
+});
+
+test("a new column is loaded for all days, not for a part of them", () => {
+	const header = { name: "header_x_a", from: { header: "x-a" } };
+	const table = { ...input().table, columns: [...columns, header] };
+	const existing = tableWith({ labels });
+	expect(() => planBigQuery(input({ table }), rest, days, existing)).toThrow(
 		"Table orders has not been loaded completely from this Source",
 	);
 });

@@ -109,6 +109,20 @@ test("a full reload replaces the whole table and counts all its rows", () => {
 	]);
 });
 
+test("event ids are counted if the table has them, by its name for them", () => {
+	const checks = (columns: TableColumn[], strategy?: "FullReload") =>
+		plan(withColumns(columns, strategy), days, undefined).steps.filter(
+			(step) => step.do === "CheckRows",
+		);
+	const [, body, date] = columns;
+	const renamed: TableColumn = { name: "id", from: "EventID" };
+	expect(checks([body!, renamed, date!])).toEqual([
+		{ do: "CheckRows", date: "2026-03-01", rows: 3, eventID: "id" },
+		{ do: "CheckRows", date: "2026-03-02", rows: 0, eventID: "id" },
+	]);
+	expect(checks([body!], "FullReload")).toEqual([{ do: "CheckRows", rows: 3 }]);
+});
+
 test("a Source without events gets an empty table", () => {
 	expect(steps(input(), [], undefined)).toEqual(["CreateTable"]);
 	expect(steps(input(), [], fitting)).toEqual([]);

@@ -196,6 +196,31 @@ test("while the clock may be wrong nothing is published, and what has a wrong ti
 	});
 });
 
+test("no frame is made of events that all have a wrong time", () => {
+	commit.committer.target(undefined);
+	commit.dateAheadMs = -86_400_000;
+	commit.add("wrong");
+	commit.dateAheadMs = 0;
+	commit.committer.target("s1");
+	commit.turn();
+	expect(commit.attempts).toHaveLength(0);
+	commit.add("right");
+	commit.turn();
+	expect(commit.attempts.map(readFrame)).toMatchObject([{ events: ["right"] }]);
+});
+
+test("the end of each frame is counted with its outcome, events, bytes and time", async () => {
+	commit.add("a");
+	commit.add("b");
+	commit.turn();
+	commit.now += 70;
+	await commit.attempts[0]!.settle("stored");
+	const bytes = commit.attempts[0]!.frame.data.length;
+	expect(commit.finished).toEqual([
+		{ outcome: "stored", events: 2, bytes, tookMs: 70 },
+	]);
+});
+
 test("a frame isn't published again after the machine slept", async () => {
 	commit.add("a");
 	commit.turn();
@@ -203,6 +228,8 @@ test("a frame isn't published again after the machine slept", async () => {
 	commit.dateAheadMs = undefined;
 	commit.tickAfter(1_000);
 	expect(commit.attempts).toHaveLength(1);
+	// The clock may turn out to be right.
+	expect(commit.released).toEqual({});
 	commit.dateAheadMs = 3_600_000;
 	commit.tickAfter(1_000);
 	expect(commit.attempts).toHaveLength(1);

@@ -158,7 +158,7 @@ export class Committer {
 		const events = Map.groupBy(this.#queue, ({ receivedAtMs }) =>
 			isTimely(receivedAtMs, date),
 		);
-		const refused = events.get(false) ?? [];
+		const refused = events.get(false)!;
 		this.#queue = events.get(true) ?? [];
 		answerUnavailable(refused);
 		release(refused, "refused");
