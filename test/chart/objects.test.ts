@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,6 +74,22 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 			);
 			expect(new Set(names).size).toBe(names.length);
 		}
+	});
+
+	test("every variable of a process is one that it reads", () => {
+		const pages = ["docs/reference/settings.md", "docs/s3.md"]
+			.map((page) => readFileSync(join(chart, "../..", page), "utf8"))
+			.join();
+		const unknown = objects
+			.filter(({ kind }) => kind === "Deployment")
+			.flatMap(containersOf)
+			.flatMap(({ env }) => env.map(({ name }: { name: string }) => name))
+			.filter((name) => !pages.includes(`\`${name}\``))
+			// Node's and glibc's own, and what NATS_URL is made of.
+			.filter(
+				(name) => !/^(NODE_OPTIONS|MALLOC_\w+|NATS_PASSWORD)$/.test(name),
+			);
+		expect(unknown).toEqual([]);
 	});
 
 	test("every Pod fits the restricted Pod Security Standard, and says what it needs", () => {

@@ -1,6 +1,10 @@
 import { readFileSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+// yaml: reads YAML 1.2 to the letter.
+import { parseAllDocuments, stringify } from "yaml";
 import {
 	chart,
 	examples,
@@ -171,6 +175,34 @@ test("with Secrets of one's own there is no setup", async () => {
 	expect(variable(archive, "NATS_URL")).toBe(
 		"tls://archive:$(NATS_PASSWORD)@nats-0.example.com:4222,tls://archive:$(NATS_PASSWORD)@nats-1.example.com:4222,tls://archive:$(NATS_PASSWORD)@nats-2.example.com:4222",
 	);
+});
+
+test("the chart accepts the values that Argo CD, Flux and kind get", async () => {
+	const documents = (path: string) =>
+		parseAllDocuments(readFileSync(join(chart, "../../deploy", path), "utf8"))
+			.map((document) => document.toJS())
+			.filter(Boolean);
+	const application = documents("argocd/apps/tidemill.yaml").find(
+		({ kind }) => kind === "Application",
+	);
+	const sources = application.spec.sources ?? [application.spec.source];
+	const release = documents("flux/tidemill.yaml").find(
+		({ kind }) => kind === "HelmRelease",
+	);
+	const given = [
+		...sources.map(
+			({ helm }: { helm: { valuesObject: unknown } }) => helm.valuesObject,
+		),
+		release.spec.values,
+		...documents("kind/values.yaml"),
+	];
+	expect(given).toHaveLength(3);
+	const directory = await mkdtemp(join(tmpdir(), "values-"));
+	for (const [i, values] of given.entries()) {
+		const file = join(directory, `${i}.yaml`);
+		await writeFile(file, stringify(values));
+		expect((await render(`--values=${file}`)).length).toBeGreaterThan(30);
+	}
 });
 
 test("the chart's versions are those of the package", () => {
