@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 test("every answered event is in the table, though each server on its way is killed again and again", async () => {
 	const random = seededRandom();
-	const flow = startFlow(quickstart, 5);
+	const flow = startFlow(quickstart, { pauseMs: 5 });
 	// A Run in the middle of it may fail, and must end.
 	const amid = [quickstart.tryPipeline()];
 	try {

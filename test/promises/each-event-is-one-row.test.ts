@@ -22,7 +22,7 @@ let flow: EventFlow;
 beforeAll(async () => {
 	local = await openLocalMode("one-row");
 	quickstart = await applyQuickstart(local);
-	flow = startFlow(quickstart, 50);
+	flow = startFlow(quickstart, { pauseMs: 50 });
 });
 
 afterAll(() => flow?.stop());

@@ -18,7 +18,7 @@ let flow: EventFlow;
 beforeAll(async () => {
 	local = await openLocalMode("complete");
 	quickstart = await applyQuickstart(local);
-	flow = startFlow(quickstart, 30);
+	flow = startFlow(quickstart, { pauseMs: 30 });
 });
 
 afterAll(() => flow?.stop());

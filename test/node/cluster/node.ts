@@ -12,6 +12,7 @@ import {
 	ChildRecords,
 	hasEnded,
 } from "../../../local/process/child-records.ts";
+import { isRunning } from "../../../local/process/identity.ts";
 import type { Program } from "../../../local/process/program.ts";
 import { LocalError } from "../../../local/terminal/errors.ts";
 import type { Terminal } from "../../../local/terminal/terminal.ts";
@@ -22,6 +23,8 @@ import { type Plan, programs } from "./plan.ts";
 import { containerdSocket } from "./servers/containerd.ts";
 
 const stopTimeoutMs = 30_000;
+/** In Debian, root's programs aren't in everybody's PATH. */
+const path = `${process.env.PATH}:/usr/sbin:/sbin`;
 /** The node sees others in their place. */
 const hidden = ["/var/lib/cni", "/var/lib/kubelet"];
 
@@ -56,21 +59,26 @@ export async function startNode(
 
 /** Ends the node, also one whose parent was killed, and removes all it has made but its logs. */
 export async function stopNode(home: NodeHome): Promise<void> {
-	for (const record of new ChildRecords(home.children).running()) {
+	const records = readState<ChildRecord[]>(home.children) ?? [];
+	for (const record of records.filter(isRunning)) {
 		process.kill(record.pid, "SIGKILL");
 		await hasEnded(record, stopTimeoutMs);
-		await until(
-			`the network device ${network.device} is gone`,
-			() => !existsSync(`/sys/class/net/${network.device}`),
-		);
 	}
+	// The kernel may keep a network for minutes, for the sake of connections that aren't quite closed.
+	if (records.length > 0 && existsSync(`/sys/class/net/${network.device}`))
+		await promisify(execFile)("ip", ["link", "delete", network.device], {
+			env: { ...process.env, PATH: path },
+		});
 	await until("its cgroups are gone", removeCgroups);
-	for (const path of hidden)
-		if (existsSync(path) && readdirSync(path).length === 0) rmdirSync(path);
+	for (const folder of hidden)
+		if (existsSync(folder) && readdirSync(folder).length === 0)
+			rmdirSync(folder);
 	const kept = [home.logs, home.podLogs];
 	const left = existsSync(home.directory) ? readdirSync(home.directory) : [];
-	for (const path of left.map((name) => join(home.directory, name)))
-		if (!kept.includes(path)) await rm(path, { recursive: true, force: true });
+	for (const entry of left.map((name) => join(home.directory, name)))
+		if (!kept.includes(entry))
+			// The last processes may still be ending.
+			await rm(entry, { recursive: true, force: true, maxRetries: 10 });
 }
 
 /** Whether the node of this folder serves. */
@@ -107,6 +115,14 @@ export async function killProgram(
 	await inside(home, "kill", "-KILL", String(found.pid));
 }
 
+/** Adds rules for the Pods' traffic, as iptables-restore reads them. */
+export async function loadFirewall(
+	home: NodeHome,
+	file: string,
+): Promise<void> {
+	await inside(home, "iptables-restore", "--noflush", file);
+}
+
 function containerdClient(home: NodeHome, ...args: string[]) {
 	const client = [
 		"ctr",
@@ -123,14 +139,18 @@ async function inside(home: NodeHome, ...command: string[]): Promise<string> {
 	const [node] = new ChildRecords(home.children).running();
 	if (!node) throw new LocalError("No node runs. Start it with `make e2e-up`.");
 	const of = (kind: string) => `/proc/${node.pid}/ns/${kind}`;
-	const { stdout } = await promisify(execFile)("nsenter", [
-		`--mount=${of("mnt")}`,
-		`--net=${of("net")}`,
-		// The process that made the namespace stays outside of it.
-		`--pid=${of("pid_for_children")}`,
-		"--",
-		...command,
-	]);
+	const { stdout } = await promisify(execFile)(
+		"nsenter",
+		[
+			`--mount=${of("mnt")}`,
+			`--net=${of("net")}`,
+			// The process that made the namespace stays outside of it.
+			`--pid=${of("pid_for_children")}`,
+			"--",
+			...command,
+		],
+		{ env: { ...process.env, PATH: path } },
+	);
 	return stdout;
 }
 
@@ -151,7 +171,7 @@ function namespaces(home: NodeHome): Program {
 			main,
 		],
 		env: {
-			PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
+			PATH: path,
 			// That of a test run goes with the run.
 			TMPDIR: "/tmp",
 			TIDEMILL_E2E_HOME: home.directory,

@@ -27,19 +27,25 @@ export async function get<T>(...args: string[]): Promise<T> {
 
 /** Creates or changes resources. */
 export async function apply(...resources: object[]): Promise<void> {
-	const { kubectl: command } = await resolveBinaries(["kubectl"]);
-	const child = spawn(
-		command,
-		[`--kubeconfig=${kubeconfig}`, "apply", "--filename=-"],
-		{ stdio: ["pipe", "ignore", "pipe"] },
-	);
 	const list = { apiVersion: "v1", kind: "List", items: resources };
-	child.stdin.end(JSON.stringify(list));
+	await kubectlWith(JSON.stringify(list), "apply", "--filename=-");
+}
+
+/** As {@link kubectl}, with something to read. */
+export async function kubectlWith(
+	input: string,
+	...args: string[]
+): Promise<void> {
+	const { kubectl: command } = await resolveBinaries(["kubectl"]);
+	const child = spawn(command, [`--kubeconfig=${kubeconfig}`, ...args], {
+		stdio: ["pipe", "ignore", "pipe"],
+	});
+	child.stdin.end(input);
 	const [words, code] = await Promise.all([
 		text(child.stderr),
 		new Promise((resolve) => child.once("close", resolve)),
 	]);
-	if (code !== 0) throw new Error(`kubectl apply: ${words}`);
+	if (code !== 0) throw new Error(`kubectl ${args[0]}: ${words}`);
 }
 
 /** Makes a namespace that enforces the restricted Pod Security Standard. */

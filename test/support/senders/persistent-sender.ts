@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { sendJSON } from "./http-client.ts";
 
@@ -32,17 +33,23 @@ export async function sendPersistently(options: {
 	sent: Sent;
 	/** What a sender does between two requests: nothing, unless said. */
 	pauseMs?: number;
+	/** Keeps the connections of the first half of the senders. The others connect for each request, as all do without it. */
+	agent?: Agent | undefined;
 	now?: () => number;
 }): Promise<void> {
-	const { urls, body, isDone, sent, pauseMs, now = Date.now } = options;
+	const { urls, body, isDone, sent, pauseMs, agent, now = Date.now } = options;
 	let n = 0;
-	const sendOn = async () => {
+	const sendOn = async (_: unknown, sender: number) => {
+		const keeps = agent && sender < options.senders / 2;
+		const connection = keeps ? { agent } : {};
 		while (!isDone()) {
 			const url = urls[n % urls.length]!;
 			const text = body(n++);
 			const digest = md5(text);
 			const sentAtMs = now();
-			const answer = await sendJSON(url, text).catch(() => undefined);
+			const answer = await sendJSON(url, text, connection).catch(
+				() => undefined,
+			);
 			if (answer?.status === 200)
 				sent.acknowledged.set(answer.json.event_id, {
 					digest,
