@@ -12,6 +12,9 @@ const committer = "ingest/receive/commit/committer.ts";
 const buildsOnce =
 	"spares a deferred call for each event of a turn; a second build does nothing";
 
+const claims = "ingest/receive/commit/claims.ts";
+const noClaims = "an account with 0 claims counts like one that isn't there";
+
 export const equivalents: Equivalent[] = [
 	{
 		file: committer,
@@ -36,5 +39,23 @@ export const equivalents: Equivalent[] = [
 		original: "areTimely(this.#queue, date)",
 		replacement: "false",
 		reason: "spares grouping the events when none is refused",
+	},
+	{
+		file: "ingest/receive/commit/frame-builder.ts",
+		original: "bytes <= maxBytes",
+		replacement: "bytes < maxBytes",
+		reason: "events that just fit are all chosen fairly, too, in their order",
+	},
+	{
+		file: claims,
+		original: "left > 0",
+		replacement: "true",
+		reason: noClaims,
+	},
+	{
+		file: claims,
+		original: "left > 0",
+		replacement: "left >= 0",
+		reason: noClaims,
 	},
 ];

@@ -29,6 +29,9 @@ let bucket: MemoryIdempotencyBucket;
 let dateMs: number;
 let now: number;
 let delays: number[];
+/** When the next delay ends, whatever it should take. */
+let delayUntil: number | undefined;
+let logged: { msg: string; err: { message: string } }[];
 let isOpen: boolean;
 let progress: () => Promise<ShardProgress>;
 let progressAsked: number[];
@@ -39,6 +42,8 @@ beforeEach(() => {
 	dateMs = startMs;
 	now = 0;
 	delays = [];
+	delayUntil = undefined;
+	logged = [];
 	isOpen = true;
 	progress = () => Promise.resolve(archived);
 	progressAsked = [];
@@ -53,9 +58,12 @@ beforeEach(() => {
 		now: () => now,
 		delay: async (ms) => {
 			delays.push(ms);
-			now += ms;
+			now = delayUntil ?? now + ms;
 		},
-		log: pino({ enabled: false }),
+		log: pino(
+			{ level: "debug" },
+			{ write: (line) => logged.push(JSON.parse(line)) },
+		),
 	});
 });
 
@@ -188,6 +196,30 @@ test.each([
 	}
 });
 
+test("an answer that claims nothing may take as long as it takes", async () => {
+	claims.settle(await granted("e1"), "stored", frame);
+	await claims.settled();
+	const { read } = bucket;
+	bucket.read = (key) => {
+		now += 60_000;
+		return read.call(bucket, key);
+	};
+	expect(await claim("e2")).toEqual({ repeatOf: "e1" });
+});
+
+test("a claim that fails counts as refused, and the log says why", async () => {
+	bucket.writeFaults.push("away");
+	expect(await claim("e1")).toBe(refusals.StorageUnavailable);
+	expect(claims.outcomes.refused).toBe(1);
+	await claims.settled();
+	expect(logged).toMatchObject([
+		{
+			msg: "failed to claim an idempotency key",
+			err: { message: "NATS is away" },
+		},
+	]);
+});
+
 test("at the limit new keys are refused, and known keys are served", async () => {
 	bucket.maxKeys = 1;
 	claims.settle(await granted("e1"), "stored", frame);
@@ -222,6 +254,7 @@ test("a full bucket refuses the key, and nothing is given back", async () => {
 	expect(await claim("e1")).toBe(refusals.TooManyKeys);
 	await claims.settled();
 	expect(bucket.entries.size).toBe(0);
+	expect(delays).toEqual([]);
 });
 
 test("the bucket is counted once a second at most", async () => {
@@ -288,6 +321,35 @@ test("settling gives up after a minute", async () => {
 	expect(now).toBeGreaterThanOrEqual(60_000);
 	expect(now).toBeLessThan(66_000);
 	expect(entry()).toMatchObject({ state: "claimed" });
+});
+
+test("after exactly a minute, settling tries no more", async () => {
+	const mine = await granted("e1");
+	bucket.writeFaults.push("away");
+	delayUntil = 60_000;
+	claims.settle(mine, "stored", frame);
+	await claims.settled();
+	expect(delays).toHaveLength(1);
+	expect(entry()).toMatchObject({ state: "claimed" });
+});
+
+test("an account has no more claims settled at once because one of them is done", async () => {
+	const mine = await granted("e1");
+	const { promise: isBack, resolve: back } = Promise.withResolvers<void>();
+	const { write } = bucket;
+	let writes = 0;
+	bucket.write = async (...args) => {
+		if (++writes > 1) await isBack;
+		return write.apply(bucket, args);
+	};
+	for (let n = 0; n < 10_000; n++) claims.settle(mine, "refused");
+	await new Promise(setImmediate);
+	// The first is done, so there is room for one.
+	claims.settle(mine, "refused");
+	claims.settle(mine, "refused");
+	expect(writes).toBe(10_001);
+	back();
+	await claims.settled();
 });
 
 test("at most 10,000 claims are settled at once; the rest is left to archive", async () => {
