@@ -124,6 +124,7 @@ export async function main(): Promise<number> {
 			});
 			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
 				settings;
+			const { sourceStatusIntervalMs: statusIntervalMs } = settings;
 			const slots = new JobSlots(jobLimits);
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
 			loops = [
@@ -135,6 +136,7 @@ export async function main(): Promise<number> {
 					sealKey,
 					receiveURL,
 					shards,
+					statusIntervalMs,
 				}),
 				createSourceDeletionController({ ...context, routes, nats }),
 				createDestinationController({ ...context, bigQueryEndpoints, slots }),

@@ -7,6 +7,8 @@ import type { JobLimits } from "./job/slots.ts";
 export interface OperatorSettings {
 	/** Where senders reach the receivers. Webhook URLs begin with it. */
 	receiveURL: string;
+	/** A Source's status follows what archive tells of its events at most this often. */
+	sourceStatusIntervalMs: number;
 	/** Image of the Jobs. */
 	image: string;
 	/** New Sources are spread over this many shards. */
@@ -39,6 +41,13 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 		);
 	return {
 		receiveURL: settings.url("TIDEMILL_RECEIVE_URL"),
+		sourceStatusIntervalMs:
+			1000 *
+			settings.integer("SOURCE_STATUS_SECONDS", {
+				min: 1,
+				max: 3_600,
+				fallback: 10,
+			}),
 		image: settings.text("TIDEMILL_IMAGE"),
 		shards: settings.integer("TIDEMILL_SHARDS", {
 			min: 1,

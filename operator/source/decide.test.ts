@@ -80,6 +80,7 @@ function stateWith(part: Partial<SourceState> = {}): SourceState {
 		retention: undefined,
 		receiveURL: "https://in.example",
 		statusWrittenMs: 0,
+		statusIntervalMs: 10_000,
 		...part,
 	};
 }

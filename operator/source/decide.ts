@@ -38,9 +38,6 @@ export type SourceAction =
 	| { type: "rotateURL"; rotation: string }
 	| CommonAction<Source, KubeEventReason<"Source">>;
 
-/** The ledger's facts change with every cut. A Source's status follows at most this often. */
-const factsIntervalMs = 10_000;
-
 export function decide(state: SourceState, now: number): SourceAction[] {
 	const { source } = state;
 	if (source.metadata.deletionTimestamp) return [];
@@ -66,7 +63,7 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 		withoutFacts(status),
 		withoutFacts(source.status),
 	);
-	const waitMs = state.statusWrittenMs + factsIntervalMs - now;
+	const waitMs = state.statusWrittenMs + state.statusIntervalMs - now;
 	if (onlyFactsDiffer && waitMs > 0)
 		return [...actions, { type: "lookAgain", afterMs: waitMs }];
 	return [

@@ -39,6 +39,8 @@ export interface SourceState {
 	receiveURL: string;
 	/** When this process last wrote the Source's status; 0 if it never did. */
 	statusWrittenMs: number;
+	/** The ledger's facts change with every cut. The status follows at most this often. */
+	statusIntervalMs: number;
 }
 
 /** What the controller of Sources works with, beyond {@link OperatorContext}. */
@@ -49,6 +51,7 @@ export interface SourceMeans {
 	receiveURL: string;
 	/** New Sources are spread over this many shards. */
 	shards: number;
+	statusIntervalMs: number;
 }
 
 export async function readSource(
@@ -57,7 +60,7 @@ export async function readSource(
 	statusWrittenMs: number,
 ): Promise<SourceState> {
 	const { name, namespace, creationTimestamp } = source.metadata;
-	const { routes, ledgers, sealKey, receiveURL } = context;
+	const { routes, ledgers, sealKey, receiveURL, statusIntervalMs } = context;
 	const issued = await readSecret(context, namespace!, keysSecretName(name));
 	const keys = keysIn(issued, name);
 	const sourceKey = typeof keys === "object" ? keys.sourceKey : undefined;
@@ -85,5 +88,6 @@ export async function readSource(
 		retention: ledgers.retention,
 		receiveURL,
 		statusWrittenMs,
+		statusIntervalMs,
 	};
 }

@@ -28,7 +28,7 @@ let other: string;
 const soon = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	scene = await SourceScene.start();
+	scene = await SourceScene.start({ SOURCE_STATUS_SECONDS: "1" });
 	[account, other] = scene.operator.namespaces;
 });
 
