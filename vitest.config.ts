@@ -23,6 +23,8 @@ const realServers = {
 	testTimeout: 1_200_000,
 	hookTimeout: 600_000,
 };
+/** The same in one process for all files: each would load the code anew for a second or two. */
+const oneProcess = { ...realServers, isolate: false };
 
 export default defineConfig({
 	test: {
@@ -80,7 +82,7 @@ export default defineConfig({
 					exclude: elsewhere,
 					// One control plane for all files: an apiserver costs 5 s and 250 MB.
 					globalSetup: "test/control-plane/setup.ts",
-					...realServers,
+					...oneProcess,
 				},
 			},
 			{
@@ -89,7 +91,7 @@ export default defineConfig({
 					sequence: { groupOrder: 3 },
 					include: ["test/{,faults/}data-plane/**/*.test.ts"],
 					exclude: [...sensitive, ...elsewhere],
-					...realServers,
+					...oneProcess,
 				},
 			},
 			{
@@ -99,7 +101,7 @@ export default defineConfig({
 					include: ["test/promises/**/*.test.ts"],
 					exclude: elsewhere,
 					globalSetup: "test/promises/setup.ts",
-					...realServers,
+					...oneProcess,
 				},
 			},
 			{
