@@ -78,7 +78,9 @@ test("a Run's links work for as long as it may take, and no longer", () => {
 });
 
 test("archive's last refusal stays in the status while archive is asked again", () => {
-	const run = runWith(statusOf(start(away)));
+	const refused = statusOf(start(away));
+	expect(refused.phase).toBe("Pending");
+	const run = runWith(refused);
 	expect(types(decide(stateOf({ run }), now))).toEqual(["askManifest"]);
 });
 

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { Extent, ManifestAnswer } from "../../contracts/manifest.ts";
+import type { Run, RunStatus } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import {
 	layout,
+	pipelineOf,
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import {
@@ -25,7 +27,7 @@ test("a Run asks archive for the days that its Pipeline's rules give", () => {
 	expect(types(actions)).toEqual(["writeStatus", "askManifest"]);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Pending",
-		trigger: "Manual",
+		observedGeneration: 1,
 	});
 	expect(actions[1]).toMatchObject({
 		question: {
@@ -51,10 +53,78 @@ test("a Run of an earlier Pipeline of the same name is left to garbage collectio
 	expect(reasonOf(actions)).toBe("PipelineNotFound");
 });
 
-test("a Run's annotation says what created it", () => {
+test("a Run that an earlier Pipeline and a workflow own is left to garbage collection, too", () => {
 	const run = owned(runOf("r"));
-	run.metadata.annotations = { "tidemill.dev/trigger": "API" };
-	expect(statusOf(decide(stateOf({ run }), now)).trigger).toBe("API");
+	const [pipeline] = run.metadata.ownerReferences!;
+	run.metadata.ownerReferences = [
+		{ ...pipeline!, uid: "uid-of-an-earlier-one" },
+		{
+			apiVersion: "argoproj.io/v1alpha1",
+			kind: "Workflow",
+			name: "w",
+			uid: "w",
+		},
+	];
+	expect(reasonOf(decide(stateOf({ run }), now))).toBe("PipelineNotFound");
+});
+
+test.each([
+	["API", "API"],
+	["Schedule", "Schedule"],
+	["Anything", "Manual"],
+	[undefined, "Manual"],
+])("a Run whose annotation says %s has the trigger %s", (written, trigger) => {
+	const run = owned(runOf("r"));
+	if (written) run.metadata.annotations = { "tidemill.dev/trigger": written };
+	expect(statusOf(decide(stateOf({ run }), now)).trigger).toBe(trigger);
+});
+
+const lastSuccess = {
+	snapshotTime: "2026-03-30T10:00:00Z",
+	closedThrough: "2026-03-29",
+	layout,
+};
+
+test.each<[string, Run, Extent]>([
+	["continues after the last success", runOf("r"), "Rest"],
+	[
+		"with full loads the whole window",
+		runOf("r", undefined, { spec: { full: true } }),
+		"Whole",
+	],
+	[
+		"with full: false continues, too",
+		runOf("r", undefined, { spec: { full: false } }),
+		"Rest",
+	],
+	[
+		"whose earlier Job found days missing loads the whole window",
+		runOf("r", { extent: "Whole" }),
+		"Whole",
+	],
+	[
+		"whose earlier Job had expired links continues",
+		runOf("r", { extent: "Rest" }),
+		"Rest",
+	],
+])("a Run %s", (_, run, extent) => {
+	const pipeline = pipelineOf({}, { status: { lastSuccess } });
+	const references = { ...stateOf().references!, pipeline };
+	const actions = decide(stateOf({ run: owned(run), references }), now);
+	expect(actions.at(-1)).toMatchObject({ question: { extent } });
+});
+
+test("a Run that goes on waiting keeps the time at which it began to wait", () => {
+	const shown = (status: RunStatus) =>
+		findCondition(status.conditions, "Complete");
+	const pending = statusOf(decide(stateOf({ references: undefined }), now));
+	expect(shown(pending)?.reason).toBe("PipelineNotFound");
+	const run = owned(runOf("r", pending));
+	const preparing = statusOf(decide(stateOf({ run }), now + 60_000));
+	expect(shown(preparing)).toMatchObject({
+		reason: "Preparing",
+		lastTransitionTime: "2026-03-31T12:00:00Z",
+	});
 });
 
 test.each<[string, Partial<RunState>, string]>([

@@ -87,7 +87,7 @@ function prepare(state: RunState, now: number): RunAction[] {
 		{
 			...(dates && { dates }),
 			// An earlier Job of this Run found that the table lacks days.
-			full: full === true || run.status?.extent === "Whole",
+			full: full || run.status?.extent === "Whole",
 		},
 		utcDate(now),
 	);

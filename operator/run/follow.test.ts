@@ -142,6 +142,45 @@ test("an evicted Pod that is replaced does not end the Run", () => {
 	expect(statusOf(actions)).toMatchObject({ phase: "Running", attempts: 2 });
 });
 
+test("a Run that loads says which days", () => {
+	const dates = { start: "2026-03-30", end: "2026-03-31" };
+	const run = loading({ dates });
+	const actions = decide(stateOf({ run, job: jobWith() }), now);
+	const { conditions } = statusOf(actions);
+	expect(findCondition(conditions, "Complete")?.message).toBe(
+		"Loading 2026-03-30 to 2026-03-31.",
+	);
+});
+
+test("a Run that is cancelled while its Job runs keeps the number of attempts", () => {
+	const run = { ...loading(), spec: { ...loading().spec, cancel: true } };
+	const pods = [pod({ phase: "Failed" }), pod({ phase: "Running" })];
+	const actions = decide(stateOf({ run, job: jobWith(), pods }), now);
+	expect(statusOf(actions)).toMatchObject({ phase: "Cancelled", attempts: 2 });
+});
+
+const hasWaited = loading({
+	conditions: [
+		{
+			type: "Complete",
+			status: "False",
+			reason: "PodWaiting",
+			message: "Unschedulable: no node",
+			lastTransitionTime: "2026-03-31T11:46:00Z",
+		},
+	],
+});
+
+test.each([
+	["that ran out of time after it waited", hasWaited, outOfTime, true],
+	["that ran out of time and never waited", loading(), outOfTime, false],
+	["that failed after it waited", hasWaited, backoffLimit, false],
+])("whether a Run %s says what it waited for", (_, run, job, says) => {
+	const stored = { ok: true } as const;
+	const { error } = statusOf(decide(stateOf({ run, job, stored }), now));
+	expect(error?.message.includes("Last it waited for")).toBe(says);
+});
+
 test("a Run whose Job was deleted ends, and says so", () => {
 	const actions = decide(stateOf({ run: loading() }), now);
 	expect(statusOf(actions)).toMatchObject({
@@ -382,6 +421,14 @@ test("while archive is away, the Run waits for its result, and says so", () => {
 	expect(findCondition(conditions, "Complete")?.message).toContain(
 		"Archive is away.",
 	);
+});
+
+test("a Run waits for its result until ten minutes after its Job's end", () => {
+	const endedMs = Date.parse("2026-03-31T11:59:00Z");
+	const state = stateOf({ ...gone, stored: away });
+	const typesAfter = (ms: number) => types(decide(state, endedMs + ms));
+	expect(typesAfter(600_000)).toContain("lookAgain");
+	expect(typesAfter(600_001)).not.toContain("lookAgain");
 });
 
 test.each<[string, Partial<RunState>, number]>([

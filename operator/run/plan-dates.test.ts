@@ -75,6 +75,18 @@ test.each<[string, Inputs, [string, string], Extent?]>([
 		["2026-03-01", today],
 	],
 	[
+		"another destination is filled from the start",
+		{
+			lastSuccess: { ...success, layout: { ...layout, destination: "other" } },
+		},
+		["2026-03-01", today],
+	],
+	[
+		"another table is filled from the start",
+		{ lastSuccess: { ...success, layout: { ...layout, table: "other" } } },
+		["2026-03-01", today],
+	],
+	[
 		"another column fills the table from the start",
 		{ lastSuccess: { ...success, layout: { ...layout, columns: ["body"] } } },
 		["2026-03-01", today],
@@ -117,6 +129,12 @@ test.each<[string, Inputs, [string, string], Extent?]>([
 			lastSuccess: success,
 		},
 		["2026-03-05", "2026-03-06"],
+		"Chosen",
+	],
+	[
+		"one chosen day is loaded alone",
+		{ chosen: { start: "2026-03-05", end: "2026-03-05" } },
+		["2026-03-05", "2026-03-05"],
 		"Chosen",
 	],
 	[

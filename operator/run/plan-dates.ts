@@ -35,7 +35,8 @@ export function planDates(
 	const whole: DatePlan = {
 		extent: "Whole",
 		start: latest([retainedFrom, dateRange.start ?? retainedFrom]),
-		end: dateRange.end === "Today" ? today : earliest([dateRange.end, today]),
+		// The word Today sorts after every date.
+		end: earliest([dateRange.end, today]),
 	};
 	if (chosen)
 		return {
@@ -81,19 +82,18 @@ function planChosen(
 	};
 }
 
-/** The order of columns does not matter. */
+/** The order of columns does not matter. They imply the strategy. */
 function isSameLayout(a: Layout, b: Layout): boolean {
 	return (
 		a.sourceKey === b.sourceKey &&
 		a.destination === b.destination &&
 		a.table === b.table &&
-		a.strategy === b.strategy &&
 		a.columns.toSorted().join() === b.columns.toSorted().join()
 	);
 }
 
 function latest(dates: UtcDate[]): UtcDate {
-	return dates.toSorted().at(-1)!;
+	return dates.toSorted().pop()!;
 }
 
 function earliest(dates: UtcDate[]): UtcDate {
