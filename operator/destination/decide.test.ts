@@ -23,6 +23,7 @@ import { backoffMs, decide, decideRefused } from "./decide.ts";
 test("a new Destination is checked by a Job whose name has the spec's digest", () => {
 	const actions = decide(stateWith(), now);
 	expect(statusIn(actions)).toMatchObject({
+		observedGeneration: 2,
 		phase: "Checking",
 		conditions: [{ status: "Unknown", reason: "Checking" }],
 	});
@@ -157,9 +158,25 @@ test("a check that can't start says what it waits for, even after it ran out of 
 		}),
 		now,
 	);
-	expect(statusIn(late)!.conditions![0]).toMatchObject({
+	const said = statusIn(late)!.conditions![0]!;
+	expect(said).toMatchObject({
 		reason: "CheckNotFinished",
-		message: expect.stringContaining(message),
+		message: `The check did not end within 300 seconds. Its last message: The check can't start yet: ${message}`,
+	});
+	// A repetition that doesn't end either leaves the message as it is.
+	const repeated = decide(
+		stateWith({
+			destination: destinationWith({
+				...statusIn(late)!,
+				lastCheck: { hash, time: "2026-03-01T11:00:00Z", failures: 1 },
+			}),
+			jobs: [jobThat("Failed", "DeadlineExceeded")],
+		}),
+		now,
+	);
+	expect(statusIn(repeated)).toMatchObject({
+		lastCheck: { failures: 2 },
+		conditions: [{ message: said.message }],
 	});
 });
 

@@ -25,6 +25,7 @@ const now = nowMs;
 test("a Pipeline that can run says so once", () => {
 	const status = statusAfter(stateOf());
 	expect(status).toMatchObject({
+		observedGeneration: 1,
 		phase: "Ready",
 		strategy: "Incremental",
 		tableName: "load_orders",
@@ -126,6 +127,30 @@ test("a reference that is missing after half a minute causes one warning", () =>
 	const status = statusAfter({ ...state, pipeline: later }, now + 25_000);
 	const told = { ...pipeline, status };
 	expect(decide({ ...state, pipeline: told }, now + 60_000)).toEqual([]);
+});
+
+test("a new Pipeline that can run isn't looked at again", () => {
+	const pipeline = pipelineOf({}, { createdAt: seconds(5) });
+	const status = statusAfter(stateOf({ pipeline }));
+	const told = { ...pipeline, status };
+	expect(decide(stateOf({ pipeline: told }), now)).toEqual([]);
+});
+
+test("a new Pipeline with an invalid schedule is in error at once", () => {
+	const schedule = { type: "Cron", cron: "hourly" } as const;
+	const createdAt = seconds(5);
+	const pipeline = pipelineOf({ schedule }, { createdAt });
+	const actions = decide(stateOf({ pipeline }), now);
+	expect(actions).toMatchObject([
+		{
+			type: "writeStatus",
+			status: {
+				phase: "Error",
+				conditions: [{ status: "False", reason: "InvalidSchedule" }],
+			},
+		},
+		{ type: "recordKubeEvent", severity: "Warning" },
+	]);
 });
 
 test.each([
@@ -248,10 +273,14 @@ test("the status keeps the last Run and the last success after those Runs are de
 	expect(decide(stateOf({ pipeline }), now)).toEqual([]);
 });
 
-test("a last Run that succeeded makes the condition true", () => {
-	const runs = [ended("good", "Succeeded", "2026-03-10T10:00:05Z", facts)];
+test("a last Run that succeeded makes the condition true, and says how many rows it loaded", () => {
+	const success = { ...facts, rows: 7 };
+	const runs = [ended("good", "Succeeded", "2026-03-10T10:00:05Z", success)];
 	const { conditions } = statusAfter(stateOf({ runs }));
-	expect(findCondition(conditions, "RunSucceeded")?.status).toBe("True");
+	expect(findCondition(conditions, "RunSucceeded")).toMatchObject({
+		status: "True",
+		message: 'Run "good" loaded 7 rows.',
+	});
 });
 
 test("a Run of chosen days does not count as the last success", () => {

@@ -43,7 +43,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		timing.dueMs === undefined
 			? undefined
 			: scheduledRunName(metadata.name, timing.dueMs);
-	const isTaken = due !== undefined && namesake?.metadata.name === due;
+	const isTaken = namesake?.metadata.name === due;
 	const findings: Findings = {
 		history,
 		incompatibility,

@@ -22,6 +22,10 @@ test("an active Run that is gone was deleted, and a KubeEvent says so", () => {
 	expect(decide(stateOf({ pipeline }), now)).toContainEqual(
 		expect.objectContaining({ type: "recordKubeEvent", reason: "RunDeleted" }),
 	);
+	const others = [runOf("by-hand")];
+	expect(decide(stateOf({ pipeline, runs: others }), now)).toContainEqual(
+		expect.objectContaining({ type: "recordKubeEvent", reason: "RunDeleted" }),
+	);
 	const over = [ended("r", "Cancelled", "2026-03-10T12:00:00Z")];
 	expect(decide(stateOf({ pipeline, runs: over }), now)).not.toContainEqual(
 		expect.objectContaining({ type: "recordKubeEvent" }),

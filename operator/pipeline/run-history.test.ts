@@ -51,6 +51,44 @@ test("the last Run is the one that ended last, in whatever order they are read, 
 		});
 });
 
+test("the last Run is remembered after it is deleted, and is not an older one", () => {
+	const lastRun = {
+		name: "late",
+		phase: "Failed",
+		completionTime: second,
+	} as const;
+	const pipeline = pipelineOf({}, { status: { lastRun } });
+	const early = ended("early", "Succeeded", "2026-03-10T00:59:59Z");
+	const deleted = runHistory(pipeline, [early]);
+	expect(deleted.lastRun).toEqual(lastRun);
+	expect(deleted.latest).toBeUndefined();
+	const late = ended("late", "Failed", second);
+	expect(runHistory(pipeline, [early, late]).latest).toBe(late);
+});
+
+test("the active Run is the oldest that hasn't ended, in whatever order they are read", () => {
+	const [older, younger] = ["00", "01"].map((minute) =>
+		runOf(`at-${minute}`, undefined, {
+			createdAt: `2026-03-10T00:${minute}:00Z`,
+		}),
+	);
+	const active = (...runs: Run[]) => runHistory(pipelineOf(), runs).active;
+	expect(active(older!, younger!)).toBe(older);
+	expect(active(younger!, older!)).toBe(older);
+});
+
+test("a Run of chosen days that had to load the whole window counts as a success", () => {
+	const facts = { snapshotTime: second, closedThrough: "2026-03-09", layout };
+	const dates = { start: "2026-03-01", end: "2026-03-02" };
+	const successOf = (extent: "Chosen" | "Whole") => {
+		const status = { ...facts, extent };
+		const run = ended("r", "Succeeded", second, status, { dates });
+		return runHistory(pipelineOf(), [run]).lastSuccess;
+	};
+	expect(successOf("Whole")).toEqual(facts);
+	expect(successOf("Chosen")).toBeUndefined();
+});
+
 test("an older success does not replace a later one whose Run is deleted", () => {
 	const known = {
 		snapshotTime: "2026-03-10T12:00:00Z",
@@ -58,7 +96,7 @@ test("an older success does not replace a later one whose Run is deleted", () =>
 		layout,
 	};
 	const pipeline = pipelineOf({}, { status: { lastSuccess: known } });
-	const successAt = (snapshotTime: string) =>
+	const success = (snapshotTime: string) =>
 		runHistory(pipeline, [
 			runOf("r", {
 				phase: "Succeeded",
@@ -67,7 +105,12 @@ test("an older success does not replace a later one whose Run is deleted", () =>
 				closedThrough: "2026-03-08",
 				layout,
 			}),
-		]).lastSuccess?.snapshotTime;
-	expect(successAt("2026-03-10T11:00:00Z")).toBe(known.snapshotTime);
-	expect(successAt("2026-03-10T13:00:00Z")).toBe("2026-03-10T13:00:00Z");
+		]).lastSuccess;
+	expect(success("2026-03-10T11:00:00Z")).toEqual(known);
+	// Of the same snapshot, what the Run itself says counts.
+	for (const snapshotTime of [known.snapshotTime, "2026-03-10T13:00:00Z"])
+		expect(success(snapshotTime)).toMatchObject({
+			snapshotTime,
+			closedThrough: "2026-03-08",
+		});
 });

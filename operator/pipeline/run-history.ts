@@ -28,7 +28,8 @@ export function runHistory(
 		.filter(hasEnded)
 		.toSorted((a, b) => compare(endOf(b), endOf(a)));
 	const latest = ended.find(
-		(run) => endOf(run) >= (status?.lastRun?.completionTime ?? ""),
+		(run) =>
+			run.status!.completionTime! >= (status?.lastRun?.completionTime ?? ""),
 	);
 	const isSuccess = (run: Run) => run.status?.phase === "Succeeded";
 	const failures = ended.filter((run) => !isSuccess(run));

@@ -62,6 +62,7 @@ test.each<{
 	canStart?: false;
 	due: string | undefined;
 	missed?: string;
+	deadline?: string;
 	next: string | undefined;
 }>([
 	{
@@ -144,6 +145,16 @@ test.each<{
 		status: since("03:00", "12:00"),
 		canStart: false,
 		due: undefined,
+		next: "14:00",
+	},
+	{
+		rule: "a slot that waits must start by its deadline",
+		now: "13:00:01",
+		status: since("03:00", "12:00"),
+		spec: within(600),
+		canStart: false,
+		due: undefined,
+		deadline: "13:10",
 		next: "14:00",
 	},
 	{
@@ -268,9 +279,11 @@ test.each<{
 		due: undefined,
 		next: undefined,
 	},
-])("$rule", ({ now, status, spec, canStart, due, missed, next }) => {
+])("$rule", ({ now, status, spec, canStart, due, missed, ...expected }) => {
 	const found = timing(now, status, spec, canStart ?? true);
-	const { dueMs, missedMs, nextMs, lastMs, schedule } = found;
+	const { dueMs, missedMs, deadlineMs, nextMs, lastMs, schedule } = found;
+	const { deadline, next } = expected;
+	expect(text(deadlineMs)).toBe(deadline);
 	expect([dueMs, missedMs, nextMs].map(text)).toEqual([due, missed, next]);
 	if (due) expect(text(lastMs)).toBe(due);
 	// A skipped slot stays skipped.
@@ -283,6 +296,13 @@ test("a schedule continues from the moment at which the clock was corrected", ()
 	expect(set.lastMs).toBeUndefined();
 	const status = { schedule: set.schedule! };
 	expect(text(timing("13:00", status).dueMs)).toBe("13:00");
+});
+
+test("a resumed schedule still shows its last scheduled time", () => {
+	const { lastMs } = timing("13:00:01", {
+		lastScheduleTime: rfc3339(at("05:00")),
+	});
+	expect(text(lastMs)).toBe("05:00");
 });
 
 test("a schedule counts from when it was first seen", () => {

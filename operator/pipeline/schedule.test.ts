@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import type { PipelineSchedule } from "../../crds/generated/types.ts";
-import { latestSlot, parseSchedule, type Schedule } from "./schedule.ts";
+import {
+	latestSlot,
+	parseSchedule,
+	runsPerDay,
+	type Schedule,
+} from "./schedule.ts";
 
 function scheduleOf(spec: Partial<PipelineSchedule>): Schedule {
 	const parsed = parseSchedule({ type: "Cron", timeZone: "UTC", ...spec });
@@ -59,6 +64,18 @@ test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
 		["2026-10-26T01:00Z", "2026-10-26T01:20Z"],
 	],
 	[
+		"cron times of every hour repeat when the clocks go back, however the fields are spaced",
+		{ cron: "  0   *\t* * * ", ...berlin },
+		"2026-10-24T23:30:00Z",
+		["2026-10-25T00:00Z", "2026-10-25T01:00Z", "2026-10-25T02:00Z"],
+	],
+	[
+		"cron times of every twelfth hour repeat when the clocks go back over one",
+		{ cron: "0 */12 * * *", timeZone: "Atlantic/Azores" },
+		"2026-10-24T20:00:00Z",
+		["2026-10-25T00:00Z", "2026-10-25T01:00Z", "2026-10-25T13:00Z"],
+	],
+	[
 		"cron accepts names of weekdays",
 		{ cron: "0 12 * * MON-FRI" },
 		"2026-01-02T12:00:00Z",
@@ -75,6 +92,18 @@ test.each<[string, Partial<PipelineSchedule>, string, string[]]>([
 		{ type: "Interval", interval: "1h30m", ...berlin },
 		"2026-01-01T00:00:00Z",
 		["2026-01-01T01:30Z", "2026-01-01T03:00Z"],
+	],
+	[
+		"an interval may have hours of two digits",
+		{ type: "Interval", interval: "12h" },
+		"2026-01-01T00:00:00Z",
+		["2026-01-01T12:00Z", "2026-01-02T00:00Z"],
+	],
+	[
+		"an interval may have minutes alone",
+		{ type: "Interval", interval: "15m" },
+		"2026-01-01T00:00:00Z",
+		["2026-01-01T00:15Z", "2026-01-01T00:30Z"],
 	],
 ])("%s", (_, spec, after, expected) => {
 	expect(slots(scheduleOf(spec), after, expected.length)).toEqual(expected);
@@ -95,11 +124,16 @@ test("Manual has no slots", () => {
 });
 
 test.each([
-	["0 6 * *", "it has 4 fields"],
+	["hourly", ": it has 1 field. "],
+	["0 6 * *", ": it has 4 fields. "],
 	["0 0 6 * * *", "it has 6 fields"],
-	["61 * * * *", "expected range 0-59"],
+	[
+		"61 * * * *",
+		": constraint error, got value 61 expected range 0-59. It must",
+	],
 	["0 0 30 2 *", "it never matches a date"],
 	["H * * * *", "H is not supported"],
+	["0,H * * * *", "H is not supported"],
 	["at six in the morning", "invalid characters"],
 ])("cron %j is refused with the reason", (cron, words) => {
 	const parsed = parseSchedule({ type: "Cron", cron, timeZone: "UTC" });
@@ -109,6 +143,16 @@ test.each([
 			message: expect.stringContaining(words),
 		},
 	});
+});
+
+test.each<[PipelineSchedule, number]>([
+	[{ type: "Manual" }, 0],
+	[{ type: "Daily", updateTime: "06:30" }, 1],
+	[{ type: "Interval", interval: "15m" }, 96],
+	[{ type: "Interval", interval: "7h" }, 4],
+	[{ type: "Cron", cron: "0,30 6-9 * * MON" }, 8],
+])("the schedule %j makes %i Runs a day", (spec, runs) => {
+	expect(runsPerDay(spec)).toBe(runs);
 });
 
 test("an unknown time zone is refused", () => {

@@ -60,7 +60,7 @@ export function latestSlot(
 	untilMs: number,
 ): number | undefined {
 	// The steps back grow, since an outage may span many slots of a dense schedule.
-	for (let backMs = 2 * hourMs; ; backMs *= 24) {
+	for (let backMs = hourMs; ; backMs *= 24) {
 		const fromMs = Math.max(afterMs, untilMs - backMs);
 		let latest: number | undefined;
 		let slot = schedule.next(fromMs);
@@ -179,8 +179,10 @@ function everyInterval(interval: string): Schedule {
 }
 
 function intervalMsOf(interval: string): number {
-	const [, hours = "0", minutes = "0"] =
-		/^(?:(\d+)h)?(?:(\d+)m)?$/.exec(interval) ?? [];
+	// The CRD's pattern has checked the text.
+	const [, hours = "0", minutes = "0"] = /(?:(\d+)h)?(?:(\d+)m)?/.exec(
+		interval,
+	)!;
 	return Number(hours) * hourMs + Number(minutes) * minuteMs;
 }
 

@@ -40,6 +40,25 @@ test("a resolved Pipeline has a table, columns and a destination", () => {
 	});
 });
 
+test("each captured header is a column, and a Source may capture none", () => {
+	const columnsWith = (capturedHeaders?: string[]) => {
+		const source = sourceOf();
+		const { capturedHeaders: _, ...webhook } = source.spec.webhook!;
+		source.spec.webhook = {
+			...webhook,
+			...(capturedHeaders && { capturedHeaders }),
+		};
+		const resolved = resolveTarget({ ...settled, source });
+		if ("problem" in resolved) throw new Error(resolved.problem.message);
+		return resolved.target.columns.slice(4);
+	};
+	expect(columnsWith()).toEqual([]);
+	expect(columnsWith(["x-event", "x-shop-id"])).toEqual([
+		{ name: "header_x_event", from: { header: "x-event" } },
+		{ name: "header_x_shop_id", from: { header: "x-shop-id" } },
+	]);
+});
+
 test("without the column Date, each Run loads the whole table", () => {
 	const pipeline = pipelineOf({
 		table: { columns: ["Body"], onIncompatible: "Fail" },

@@ -32,6 +32,10 @@ test("a valid plan is Ready and counts its types, once", () => {
 		eventTypes: 1,
 		conditions: [{ type: "Ready", status: "True", reason: "Valid" }],
 	});
+	expect(decide(planWith(), undefined, now)[1]).toMatchObject({
+		severity: "Normal",
+		reason: "Valid",
+	});
 	expect(decide(planWith(status), undefined, now + 60_000)).toEqual([]);
 });
 
@@ -43,6 +47,7 @@ test("an invalid plan says why, with one warning for each fault", () => {
 		message: "spec.common is wrong.",
 	});
 	const plan = planWith(statusAfter(planWith(), "spec.common is wrong."));
+	expect(plan.status?.conditions?.[0]?.status).toBe("False");
 	expect(decide(plan, "spec.common is wrong.", now)).toEqual([]);
 	expect(decide(plan, "spec.common is wrong as well.", now)).toHaveLength(2);
 	// An edit that leaves the fault is written down and tells nothing new.

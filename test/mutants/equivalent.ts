@@ -15,6 +15,10 @@ const buildsOnce =
 const claims = "ingest/receive/commit/claims.ts";
 const noClaims = "an account with 0 claims counts like one that isn't there";
 
+const schedule = "operator/pipeline/schedule.ts";
+const sparesSearch =
+	"spares a search; while no Run can start, a slot without a deadline is neither due nor missed";
+
 export const equivalents: Equivalent[] = [
 	{
 		file: committer,
@@ -57,5 +61,23 @@ export const equivalents: Equivalent[] = [
 		original: "left > 0",
 		replacement: "left >= 0",
 		reason: noClaims,
+	},
+	{
+		file: "operator/pipeline/run-history.ts",
+		original: "a < b",
+		replacement: "a <= b",
+		reason: "no two Runs are equal, since both texts hold the Run's name",
+	},
+	{
+		file: schedule,
+		original: "canStart || patienceMs < Infinity",
+		replacement: "true",
+		reason: sparesSearch,
+	},
+	{
+		file: schedule,
+		original: "patienceMs < Infinity",
+		replacement: "patienceMs <= Infinity",
+		reason: sparesSearch,
 	},
 ];

@@ -73,6 +73,8 @@ test("a Source that isn't being deleted, or has no finalizer, is left alone", ()
 	const free = sourceWith();
 	free.metadata.finalizers = ["other"];
 	expect(decide(stateWith({ source: free }))).toEqual([]);
+	delete free.metadata.finalizers;
+	expect(decide(stateWith({ source: free }))).toEqual([]);
 });
 
 test("with Retain, even if it is set late, the Source goes and all else stays", () => {

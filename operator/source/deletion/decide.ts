@@ -33,8 +33,8 @@ const progressIntervalMs = 10_000;
  */
 export function decide(state: DeletionState): DeletionAction[] {
 	const { source, keys } = state;
-	const { finalizers = [], deletionTimestamp } = source.metadata;
-	if (!deletionTimestamp || !finalizers.includes(finalizer)) return [];
+	const { finalizers, deletionTimestamp } = source.metadata;
+	if (!deletionTimestamp || !finalizers?.includes(finalizer)) return [];
 	if (source.spec.deletionPolicy !== "Delete") return [letGo(source)];
 	const stored = typeof keys === "object" ? keys : storedUnder(source);
 	if (!stored || state.hasRival) return finish(state);
@@ -111,10 +111,10 @@ function finish({ source, keys }: DeletionState): DeletionAction[] {
 	];
 }
 
-function letGo({ metadata: { finalizers = [] } }: Source): DeletionAction {
+function letGo({ metadata }: Source): DeletionAction {
 	return {
 		type: "setFinalizers",
-		finalizers: finalizers.filter((name) => name !== finalizer),
+		finalizers: metadata.finalizers!.filter((name) => name !== finalizer),
 	};
 }
 
