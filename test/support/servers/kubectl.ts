@@ -15,6 +15,8 @@ export async function kubectl(
 	const child = spawn(command, args, {
 		env: { ...process.env, KUBECONFIG: inject("kubeconfig") },
 	});
+	// One that reads no input may have ended before this. Its exit code says how.
+	child.stdin.on("error", () => undefined);
 	child.stdin.end(stdin);
 	const [stdout, stderr, exitCode] = await Promise.all([
 		text(child.stdout),
