@@ -7,6 +7,7 @@ import type { Bench, Measurement } from "./measure/measurement.ts";
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive/bench.ts"),
 	archive: () => import("./archive/throughput.ts"),
+	"many-sources": () => import("./archive/many-sources.ts"),
 	"archive-memory": () => import("./archive/memory.ts"),
 	ledger: () => import("./archive/ledger.ts"),
 	flush: () => import("./archive/flush.ts"),

@@ -42,17 +42,22 @@ export function newEvents(count: number): FrameEvent[] {
 	}));
 }
 
-/** Publishes `frames` frames, one after the other. */
+/** Publishes `frames` frames, one after the other. Their events belong to so many sources, in turn. */
 export async function fillStream(
 	connection: NatsConnection,
 	frames: number,
+	sources = 1,
 ): Promise<void> {
 	const process = randomBytes(16).toString("hex");
 	const client = jetstream(connection);
 	// Several bodies: archive would accept equal ones, but zstd would compress them too well.
-	const bodies = Array.from({ length: Math.min(100, frames) }, () =>
-		Buffer.concat(newEvents(eventsOfFrame).flatMap(encodeEvent)),
-	);
+	const bodies = Array.from({ length: Math.min(100, frames) }, (_, frame) => {
+		const events = newEvents(eventsOfFrame).map((event, index) => {
+			const source = (frame * eventsOfFrame + index) % sources;
+			return sources === 1 ? event : { ...event, sourceKey: keyOf(source) };
+		});
+		return Buffer.concat(events.flatMap(encodeEvent));
+	});
 	for (let number = 1; number <= frames; number++) {
 		const head = encodeFrameHead(process, number, [], eventsOfFrame);
 		const data = Buffer.concat([head, bodies[number % bodies.length]!]);
@@ -60,4 +65,8 @@ export async function fillStream(
 			msgID: frameId(process, number),
 		});
 	}
+}
+
+function keyOf(source: number): string {
+	return source.toString(16).padStart(32, "0");
 }

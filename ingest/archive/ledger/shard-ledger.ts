@@ -6,6 +6,8 @@ import { type IndexedSource, LedgerIndex, ledgerOf } from "./ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger-snapshots.ts";
 
 const ledgersAtOnce = 16;
+/** Those of more sources follow behind the cuts, at a hundred a second, so that they take little of NATS. */
+const laterMs = 10 * ledgersAtOnce;
 /** A restart reads little more than these records, within a second or two. */
 const cutsBetweenSnapshots = 500;
 
@@ -21,6 +23,8 @@ export class ShardLedger {
 	#unpublished = new Set<IndexedSource>();
 	#tombstonesSeen = 0;
 	#publishedLosses: string | undefined;
+	#following: Promise<void> | undefined;
+	#failure: unknown;
 
 	constructor(
 		shard: number,
@@ -64,21 +68,49 @@ export class ShardLedger {
 		this.#unpublished.delete(source);
 	}
 
-	/** Publishes the changed ledgers and the shard's state, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. */
+	/**
+	 * Publishes the changed ledgers and the shard's state, and writes a snapshot every {@link cutsBetweenSnapshots} cuts. The
+	 * ledgers of many sources follow later. Throws what has failed, also of those.
+	 */
 	async publish(progress: NatsProgress): Promise<void> {
 		if (this.#cutsSinceSnapshot >= cutsBetweenSnapshots) {
 			await this.#snapshots.write(this.#shard, this.index);
 			this.#cutsSinceSnapshot = 0;
 		}
 		await this.#publishState(progress);
-		await mapConcurrently(
-			[...this.#unpublished],
-			ledgersAtOnce,
-			async (source) => {
-				await progress.setLedger(ledgerOf(source));
-				this.#unpublished.delete(source);
-			},
-		);
+		const failure = this.#failure;
+		this.#failure = undefined;
+		if (failure !== undefined) throw failure;
+		if (this.#following !== undefined) return;
+		await this.#publishSome(progress);
+		if (this.#unpublished.size > 0)
+			this.#following = this.#follow(progress)
+				.catch((error) => {
+					this.#failure = error;
+				})
+				.finally(() => {
+					this.#following = undefined;
+				});
+	}
+
+	async #follow(progress: NatsProgress): Promise<void> {
+		while (this.#unpublished.size > 0) {
+			await new Promise((resolve) => setTimeout(resolve, laterMs).unref());
+			await this.#publishSome(progress);
+		}
+	}
+
+	/** Publishes those that have waited longest. */
+	async #publishSome(progress: NatsProgress): Promise<void> {
+		const some = [...this.#unpublished.values().take(ledgersAtOnce)];
+		await mapConcurrently(some, ledgersAtOnce, async (source) => {
+			// It may change meanwhile.
+			this.#unpublished.delete(source);
+			await progress.setLedger(ledgerOf(source)).catch((error) => {
+				this.#unpublished.add(source);
+				throw error;
+			});
+		});
 	}
 
 	async #publishState(progress: NatsProgress): Promise<void> {

@@ -11,6 +11,7 @@ import { maxFrameBytes } from "../../../contracts/nats.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { StreamFrame } from "../decide/cut.ts";
+import { cutBytes } from "./cut-size.ts";
 
 /** Of one fetch. A frame of the largest size must fit with its headers, or JetStream never sends it. */
 const fetchBytes = maxFrameBytes + 64 * 1024;
@@ -41,6 +42,8 @@ export class SequenceSkipped extends PositionLost {
 export interface UncutFrames {
 	frames: number;
 	bytes: number;
+	/** How many sources have events among them. */
+	sources: number;
 	/** When the oldest was read, by performance.now(); NaN if there is none. */
 	sinceMs: number;
 	/** Sequence of the latest frame read, cut or not. */
@@ -55,6 +58,7 @@ export class FrameQueue {
 	readonly #onChange: () => void;
 	#frames: (StreamFrame & { readAtMs: number })[] = [];
 	#bytes = 0;
+	#sources = new Set<string>();
 	#lastSequence: number;
 	/** Read through this sequence even beyond the limit. */
 	#wanted = 0;
@@ -97,6 +101,7 @@ export class FrameQueue {
 		return {
 			frames: this.#frames.length,
 			bytes: this.#bytes,
+			sources: this.#sources.size,
 			sinceMs: this.#frames[0]?.readAtMs ?? NaN,
 			lastSequence: this.#lastSequence,
 		};
@@ -135,6 +140,8 @@ export class FrameQueue {
 		);
 		const taken = this.#frames.splice(0, count + 1);
 		for (const { bytes } of taken) this.#bytes -= bytes;
+		this.#sources = new Set();
+		for (const { frame } of this.#frames) this.#count(frame);
 		this.#room?.();
 		return taken;
 	}
@@ -188,21 +195,27 @@ export class FrameQueue {
 		if (sequence !== this.#lastSequence + 1)
 			throw new SequenceSkipped(this.#stream, this.#lastSequence + 1, sequence);
 		const bytes = message.data.length;
+		const frame = readFrame(message.data, this.#stream, sequence);
 		this.#frames.push({
 			sequence,
 			timeMs: Math.floor(timestampNanos / 1e6),
 			bytes,
 			readAtMs: performance.now(),
-			frame: readFrame(message.data, this.#stream, sequence),
+			frame,
 		});
+		this.#count(frame);
 		this.#lastSequence = sequence;
 		this.#bytes += bytes;
 		this.#onChange();
 	}
 
+	#count({ events }: Frame): void {
+		for (const { sourceKey } of events) this.#sources.add(sourceKey);
+	}
+
 	async #untilRoom(): Promise<void> {
 		while (
-			this.#bytes >= this.#maxBytes &&
+			this.#bytes >= cutBytes(this.#maxBytes, this.#sources.size) &&
 			this.#lastSequence >= this.#wanted &&
 			!this.#isClosed
 		)

@@ -12,6 +12,7 @@ const limits = { maxBytes: 100, maxAgeMs: 1000 };
 const uncut: UncutFrames = {
 	frames: 1,
 	bytes: 10,
+	sources: 0,
 	sinceMs: 0,
 	lastSequence: 7,
 };
@@ -35,6 +36,14 @@ test.each<[string, Partial<UncutFrames>, number, number, number]>([
 	["old is due", {}, 0, 1000, 0],
 	["overdue is due", {}, 0, 5000, 0],
 	["large is due", { bytes: 100 }, 0, 0, 0],
+	[
+		"of many sources is not large yet",
+		{ bytes: 100, sources: 1_024 },
+		0,
+		0,
+		1000,
+	],
+	["of many sources is large", { bytes: 800, sources: 1_024 }, 0, 0, 0],
 	["a flush is due once it is read", {}, 7, 0, 0],
 	["also if it is the first frame", { lastSequence: 1 }, 1, 0, 0],
 	["a flush isn't due before it is read", {}, 8, 400, 600],
@@ -54,7 +63,13 @@ afterEach(() => {
 /** A wait on a queue whose frames and failure the test sets. */
 function newWait() {
 	const queue = {
-		uncut: { frames: 0, bytes: 0, sinceMs: Number.NaN, lastSequence: 0 },
+		uncut: {
+			frames: 0,
+			bytes: 0,
+			sources: 0,
+			sinceMs: Number.NaN,
+			lastSequence: 0,
+		},
 		hasEnd: false,
 		failure: undefined as Error | undefined,
 		throwIfFailed() {
@@ -73,7 +88,8 @@ function newWait() {
 	};
 	const read = (lastSequence: number, more: Partial<UncutFrames> = {}) => {
 		const sinceMs = performance.now();
-		queue.uncut = { frames: 1, bytes: 10, sinceMs, lastSequence, ...more };
+		const own = { frames: 1, bytes: 10, sources: 1, sinceMs, lastSequence };
+		queue.uncut = { ...own, ...more };
 		wakeSignal.wake();
 	};
 	return { queue, wakeSignal, stop, flushes, wait, read };

@@ -1,4 +1,5 @@
 import type { WakeSignal } from "../concurrency/wait.ts";
+import { cutBytes } from "./cut-size.ts";
 import type { FlushRequests } from "./flush-requests.ts";
 import {
 	type FrameQueue,
@@ -11,6 +12,7 @@ const stallMs = 2_000;
 
 /** When frames become a cut. */
 export interface CutLimits {
+	/** With few sources; see {@link cutBytes}. */
 	maxBytes: number;
 	maxAgeMs: number;
 }
@@ -60,7 +62,7 @@ export function cutDueInMs(
 	nowMs: number,
 ): number {
 	if (uncut.frames === 0) return Infinity;
-	if (uncut.bytes >= limits.maxBytes) return 0;
+	if (uncut.bytes >= cutBytes(limits.maxBytes, uncut.sources)) return 0;
 	if (flushThrough > 0 && uncut.lastSequence >= flushThrough) return 0;
 	return Math.max(0, uncut.sinceMs + limits.maxAgeMs - nowMs);
 }

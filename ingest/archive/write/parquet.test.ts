@@ -21,6 +21,26 @@ afterAll(async () => {
 const count = 3_000;
 const startMs = Date.UTC(2026, 10, 21, 23, 30);
 
+test("files written one after the other, and at the same time, hold their own events", async () => {
+	const bodies = Array.from({ length: 12 }, (_, file) => [
+		`"${file} a"`,
+		`"${file} b"`,
+	]);
+	const write = (texts: string[]) =>
+		writer.write(texts.map((text) => newEvent(text)));
+	// As many rows as a table takes.
+	await write(Array(8_192).fill("0"));
+	const files = [
+		await write(bodies[0]!),
+		await write(bodies[1]!),
+		...(await Promise.all(bodies.slice(2).map(write))),
+	];
+	for (const [at, file] of files.entries()) {
+		const rows = await readArchivedRows(Buffer.from(file));
+		expect(rows.map(({ body }) => body).sort()).toEqual(bodies[at]);
+	}
+});
+
 test("every event becomes one row with its own values, sorted by time and id", async () => {
 	const events = Array.from({ length: count }, (_, index) => {
 		const uuid = randomUUID();

@@ -11,6 +11,7 @@ import {
 	type DuckDBConnection,
 	DuckDBDataChunk,
 	DuckDBInstance,
+	type DuckDBPreparedStatement,
 	DuckDBTimestampTZValue,
 	type DuckDBTimestampTZVector,
 	DuckDBUUIDValue,
@@ -20,7 +21,6 @@ import {
 	UUID,
 	VARCHAR,
 } from "@duckdb/node-api";
-import { utcDate } from "../../../contracts/utc-date.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import type { FrameEvent } from "../../wire/frame.ts";
 
@@ -35,13 +35,14 @@ const eventColumns = `
 
 /**
  * Types that every Parquet reader and warehouse knows: UTF-8 text, DATE, and TIMESTAMP in UTC with microseconds.
- * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as received, or null.
+ * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as received, or null. The
+ * date is that of the timestamp in UTC, whatever the session's time zone.
  */
-const selectRows = (date: string) => `
+const selectRows = `
 	SELECT
 		id::VARCHAR AS event_id,
 		timestamp,
-		DATE ${quoteText(date)} AS date,
+		make_timestamp(epoch_us(timestamp))::DATE AS date,
 		decode(body) AS body,
 		CASE WHEN is_form THEN 'form' ELSE 'json' END AS kind,
 		headers,
@@ -61,13 +62,18 @@ const databaseSettings = {
 /** DuckDB buffers this many rows before it compresses them; a multiple of its vectors of 2,048 rows. */
 const rowGroupSize = 8_192;
 
+/** DuckDB keeps the memory of deleted rows as long as their temporary table, so that a new one takes its place. */
+const maxRowsOfTable = rowGroupSize;
+
 const abandonedMs = 60 * 60_000;
 
 /** Makes the objects' content. A process has one; its database is empty between calls. */
 export class ParquetWriter {
 	readonly #database: DuckDBInstance;
 	readonly #scratch: string;
-	#files = 0;
+	/** Tables that nobody uses now, all empty. To make one takes as long as to write a small file. */
+	readonly #idle: EventTable[] = [];
+	#tables = 0;
 
 	private constructor(database: DuckDBInstance, scratch: string) {
 		this.#database = database;
@@ -92,46 +98,97 @@ export class ParquetWriter {
 
 	/** A Parquet file of these events, all of one date, sorted by timestamp and id. */
 	async write(events: readonly FrameEvent[]): Promise<Uint8Array> {
-		const connection = await this.#database.connect();
-		const file = join(this.#scratch, `${process.pid}-${this.#files++}.parquet`);
+		const table = this.#idle.pop() ?? (await this.#newTable());
 		try {
-			await connection.run(`CREATE TEMP TABLE events (${eventColumns})`);
-			await append(connection, events.toSorted(byTimeAndId));
-			const rows = selectRows(utcDate(events[0]?.receivedAtMs ?? 0));
-			await connection.run(
-				`COPY (${rows}) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
-			);
-			return await readFile(file);
+			const file = await table.write(events.toSorted(byTimeAndId));
+			if (table.rows < maxRowsOfTable) this.#idle.push(table);
+			else table.close();
+			return file;
+		} catch (error) {
+			// What is left in the table must not get into another file.
+			table.close();
+			throw error;
+		}
+	}
+
+	#newTable(): Promise<EventTable> {
+		const name = `${process.pid}-${this.#tables++}.parquet`;
+		return EventTable.open(this.#database, join(this.#scratch, name));
+	}
+
+	close(): void {
+		for (const table of this.#idle) table.close();
+		this.#database.closeSync();
+	}
+}
+
+/** A temporary table of events in a connection of its own, and the file that it is copied to. */
+class EventTable {
+	readonly #connection: DuckDBConnection;
+	/** Planning takes half of the time of a small copy, so it is done once. */
+	readonly #copy: DuckDBPreparedStatement;
+	readonly #file: string;
+	readonly #chunk = new EventChunk();
+	/** All that were ever in it. */
+	rows = 0;
+
+	private constructor(
+		connection: DuckDBConnection,
+		copy: DuckDBPreparedStatement,
+		file: string,
+	) {
+		this.#connection = connection;
+		this.#copy = copy;
+		this.#file = file;
+	}
+
+	static async open(
+		database: DuckDBInstance,
+		file: string,
+	): Promise<EventTable> {
+		const connection = await database.connect();
+		await connection.run(`CREATE TEMP TABLE events (${eventColumns})`);
+		const copy = await connection.prepare(
+			`COPY (${selectRows}) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
+		);
+		return new EventTable(connection, copy, file);
+	}
+
+	/** A Parquet file of these rows, in their order. The table is empty before and after. */
+	async write(events: readonly FrameEvent[]): Promise<Uint8Array> {
+		this.rows += events.length;
+		try {
+			await this.#append(events);
+			await this.#copy.run();
+			await this.#connection.run("TRUNCATE events");
+			return await readFile(this.#file);
 		} finally {
-			connection.closeSync();
-			await rm(file, { force: true });
+			await rm(this.#file, { force: true });
 		}
 	}
 
 	close(): void {
-		this.#database.closeSync();
+		this.#connection.closeSync();
+	}
+
+	async #append(events: readonly FrameEvent[]): Promise<void> {
+		const connection = this.#connection;
+		const appender = await connection.createAppender("events", "main", "temp");
+		const chunk = this.#chunk;
+		for (let start = 0; start < events.length; start += chunk.capacity) {
+			// Appending is synchronous, so let heartbeats and probes run in between.
+			if (start > 0) await yieldToOthers();
+			appender.appendDataChunk(
+				chunk.fill(events.slice(start, start + chunk.capacity)),
+			);
+		}
+		appender.closeSync();
 	}
 }
 
 /** Sorting in DuckDB would need twice the memory, and events arrive almost in this order. */
 function byTimeAndId(a: FrameEvent, b: FrameEvent): number {
 	return a.receivedAtMs - b.receivedAtMs || Buffer.compare(a.id, b.id);
-}
-
-async function append(
-	connection: DuckDBConnection,
-	events: readonly FrameEvent[],
-): Promise<void> {
-	const appender = await connection.createAppender("events", "main", "temp");
-	const chunk = new EventChunk();
-	for (let start = 0; start < events.length; start += chunk.capacity) {
-		// Appending is synchronous, so let heartbeats and probes run in between.
-		if (start > 0) await yieldToOthers();
-		appender.appendDataChunk(
-			chunk.fill(events.slice(start, start + chunk.capacity)),
-		);
-	}
-	appender.closeSync();
 }
 
 /**

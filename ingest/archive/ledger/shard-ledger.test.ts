@@ -1,0 +1,99 @@
+import pino from "pino";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import type { CutRecord } from "../decide/cut.ts";
+import { ObjectKeys } from "../s3/object-keys.ts";
+import type { NatsProgress } from "../write/nats-progress.ts";
+import { Tombstones } from "../write/tombstones.ts";
+import { LedgerSnapshots } from "./ledger-snapshots.ts";
+import { ShardLedger } from "./shard-ledger.ts";
+
+beforeEach(() => {
+	vi.useFakeTimers();
+});
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+/** A cut of one event of each source. */
+function cut(number: number, sources: number): CutRecord {
+	const time = "2026-03-01T12:00:00.000Z";
+	const mark = { id: "x", time };
+	return {
+		version: 1,
+		stream: "tidemill-frames-7-aa",
+		first: number,
+		last: number,
+		firstFrame: mark,
+		lastFrame: mark,
+		repeated: [],
+		processes: {},
+		groups: Array.from({ length: sources }, (_, source) => ({
+			account: "shop",
+			sourceKey: `${source}`,
+			date: "2026-03-01",
+			rows: 1,
+			lastEventTime: time,
+		})),
+	};
+}
+
+function newLedger() {
+	const store = new MemoryStore();
+	const keys = new ObjectKeys("p");
+	const log = pino({ level: "silent" });
+	const snapshots = new LedgerSnapshots(store, keys, log);
+	const ledger = new ShardLedger(7, snapshots, new Tombstones(store, keys));
+	const setLedger = vi.fn<NatsProgress["setLedger"]>(async () => undefined);
+	const setShard = async () => undefined;
+	const progress = { setLedger, setShard } as unknown as NatsProgress;
+	return { ledger, progress, setLedger };
+}
+
+test("the ledgers of many sources are published a hundred a second, however many cuts there are, and the last state in the end", async () => {
+	const { ledger, progress, setLedger } = newLedger();
+	for (let number = 1; number <= 100; number++) {
+		ledger.learn(cut(number, 1_000));
+		await ledger.publish(progress);
+		await vi.advanceTimersByTimeAsync(200);
+	}
+	// In twenty seconds.
+	expect(setLedger.mock.calls.length).toBeGreaterThan(1_900);
+	expect(setLedger.mock.calls.length).toBeLessThanOrEqual(2_016);
+	await vi.advanceTimersByTimeAsync(10_000);
+	const last = setLedger.mock.calls.slice(-1_000).map(([ledger]) => ledger);
+	expect(new Set(last.map(({ sourceKey }) => sourceKey)).size).toBe(1_000);
+	for (const { archived } of last) expect(archived["2026-03-01"]).toBe(100);
+	await vi.advanceTimersByTimeAsync(10_000);
+	expect(setLedger.mock.calls.length).toBeLessThanOrEqual(3_016);
+});
+
+test("the ledgers of few sources follow their cut at once", async () => {
+	const { ledger, progress, setLedger } = newLedger();
+	for (let number = 1; number <= 3; number++) {
+		ledger.learn(cut(number, 16));
+		await ledger.publish(progress);
+		expect(setLedger).toHaveBeenCalledTimes(16 * number);
+	}
+});
+
+test("a ledger that NATS didn't take is published again, whether it came at once or later", async () => {
+	const { ledger, progress, setLedger } = newLedger();
+	setLedger.mockRejectedValueOnce(new Error("NATS is away"));
+	ledger.learn(cut(1, 20));
+	await expect(ledger.publish(progress)).rejects.toThrow("NATS is away");
+	await ledger.publish(progress);
+	expect(setLedger).toHaveBeenCalledTimes(16 + 5);
+	ledger.learn(cut(2, 40));
+	await ledger.publish(progress);
+	setLedger.mockRejectedValueOnce(new Error("NATS is away again"));
+	await vi.advanceTimersByTimeAsync(1_000);
+	await expect(ledger.publish(progress)).rejects.toThrow("NATS is away again");
+	setLedger.mockClear();
+	await ledger.publish(progress);
+	expect(setLedger).toHaveBeenCalledTimes(40 - 16 - 16 + 1);
+	setLedger.mockClear();
+	await ledger.publish(progress);
+	await vi.advanceTimersByTimeAsync(1_000);
+	expect(setLedger).not.toHaveBeenCalled();
+});
