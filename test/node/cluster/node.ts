@@ -115,6 +115,12 @@ export async function killProgram(
 	await inside(home, "kill", "-KILL", String(found.pid));
 }
 
+/** Ends a container's process by SIGKILL, so that it can't say goodbye. `id` is that of its Pod's status. */
+export async function killContainer(home: NodeHome, id: string): Promise<void> {
+	const name = id.replace("containerd://", "");
+	await containerdClient(home, "tasks", "kill", "--signal=SIGKILL", name);
+}
+
 /** Adds rules for the Pods' traffic, as iptables-restore reads them. */
 export async function loadFirewall(
 	home: NodeHome,

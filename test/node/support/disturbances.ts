@@ -1,6 +1,6 @@
 import { expect, vi } from "vitest";
 import { readState } from "../../../local/home/state-file.ts";
-import { killProgram } from "../cluster/node.ts";
+import { killContainer, killProgram } from "../cluster/node.ts";
 import { locateNodeHome } from "../cluster/node-home.ts";
 import { get, kubectlWith } from "./cluster.ts";
 import {
@@ -71,7 +71,7 @@ export async function restartKubelet(): Promise<void> {
 	);
 }
 
-/** Kills the leading operator at once; settles when another one leads. Returns how long that took. */
+/** Kills the leading operator, which keeps its Lease; settles when another one leads. Returns how long that took. */
 export async function killLeader(): Promise<number> {
 	const holder = async () => {
 		const { items } = await get<{ items: { spec: Lease }[] }>(
@@ -84,8 +84,14 @@ export async function killLeader(): Promise<number> {
 	const leader = await holder();
 	const pods = await podsOf("operator");
 	const pod = pods.find((name) => leader.includes(name))!;
+	const { status } = await get<{
+		status: { containerStatuses: { containerID: string }[] };
+	}>(`pod/${pod}`, `--namespace=${systemNamespace}`);
 	const startedMs = performance.now();
-	await inSystem("delete", "pod", pod, "--grace-period=0", "--force");
+	await killContainer(
+		locateNodeHome(),
+		status.containerStatuses[0]!.containerID,
+	);
 	await vi.waitFor(async () => expect(await holder()).not.toBe(leader), {
 		timeout: 60_000,
 		interval: 250,
