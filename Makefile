@@ -21,8 +21,8 @@ down: $(installed) ## Stop what `make up` started; the data stays
 	@$(node) local/down.ts
 
 .PHONY: check
-check: lint ## Seconds: format, lint, types and unit tests
-	$(node) $(bin)/vitest run --project unit
+check: $(installed) ## Seconds: format, lint, types and unit tests
+	@$(MAKE) --jobs=3 style types unit
 
 .PHONY: test
 test: lint servers ## Minutes: all of check, then tests with the real servers
@@ -91,11 +91,13 @@ clean: ## Stop it, and remove all its data in .tidemill and the installed packag
 lint: $(installed)
 	@$(MAKE) --jobs=2 --output-sync=target style types
 
-.PHONY: style types
+.PHONY: style types unit
 style: $(installed)
 	$(node) $(bin)/biome check --error-on-warnings .
 types: $(installed)
 	$(node) $(bin)/tsc
+unit: $(installed)
+	$(node) $(bin)/vitest run --project unit
 
 # The servers that tests run against, fetched beforehand to show how far that is.
 .PHONY: servers

@@ -7,6 +7,17 @@ const report = process.env.TEST_REPORT;
 /** What else runs on the machine would be taken for receive's own slowness. */
 const sensitive = ["test/**/receive-{fairness,outage,restarts}.test.ts"];
 const exhaustive = "test/protocols/**/*-protocol.test.ts";
+/** They start processes or wait for time limits, which takes seconds. */
+const waiting = [
+	"api/http/connections.test.ts",
+	"bin/tidemill.test.ts",
+	"deploy/kind/up.test.ts",
+	"ingest/receive/http-server.test.ts",
+	"kube/watch/object-wait.test.ts",
+	"local/{binaries/resolve,process/lock}.test.ts",
+	"operator/tracking-plan/schema-{check,fault}.test.ts",
+	"test/transport/nats-tls.test.ts",
+];
 const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];
 
 // What tests and their processes leave in the temporary directory goes with the run.
@@ -45,6 +56,7 @@ export default defineConfig({
 						"test/{chart,control-plane,data-plane,faults,promises}/**",
 						"test/node/*.test.ts",
 						exhaustive,
+						...waiting,
 						...elsewhere,
 					],
 					// Loading the code anew for each file takes longer than the tests do.
@@ -56,10 +68,10 @@ export default defineConfig({
 			},
 			{
 				test: {
-					name: "protocols",
+					name: "slow",
 					// Beside the unit tests: its files are few, and the longest takes half a minute of one core.
 					sequence: { groupOrder: 0 },
-					include: [exhaustive],
+					include: [exhaustive, ...waiting],
 					exclude: elsewhere,
 					testTimeout: 600_000,
 				},

@@ -13,7 +13,7 @@ type Stage = Record<string, Pick<LaneOptions, "projects" | "folders">>;
  */
 const suites: Record<string, Stage[]> = {
 	test: [
-		{ check: { projects: ["unit", "protocols"] } },
+		{ check: { projects: ["unit", "slow"] } },
 		{
 			control: { projects: ["control-plane"] },
 			data: { projects: ["data-plane"], folders: ["test/data-plane/"] },
