@@ -224,6 +224,30 @@ describe("while events come in", () => {
 	});
 });
 
+clusterTest(
+	"uninstalled and installed again, Tidemill has the same URLs and all events",
+	async () => {
+		const before = await quickstart.query<PlainRow>(rowsQuery);
+		const path = ({ webhookURL }: Quickstart) => new URL(webhookURL).pathname;
+		const url = path(quickstart);
+		await uninstallChart();
+		await installChart();
+		// The Service has another address.
+		quickstart = await applyExamples();
+		expect(path(quickstart)).toBe(url);
+		const body = '{"order": 2}';
+		const { status, json } = await sendJSON(quickstart.webhookURL, body);
+		expect(status).toBe(200);
+		// It replaces today's rows by those in the bucket.
+		await quickstart.runPipeline();
+		const rows = await quickstart.query<PlainRow>(rowsQuery);
+		const added = { event_id: json.event_id, digest: md5(body) };
+		const byId = (a: PlainRow, b: PlainRow) =>
+			a.event_id < b.event_id ? -1 : 1;
+		expect(rows.toSorted(byId)).toEqual([...before, added].toSorted(byId));
+	},
+);
+
 test.skipIf(!isOwn)(
 	"a Pod of another namespace reaches receive, the API and the bucket's server, and nothing else",
 	async () => {
