@@ -65,9 +65,10 @@ export class Store<T extends KubeObject> {
 
 	/** @param object the last state, as the deletion event carries it. */
 	remove(object: T): void {
-		const previous = this.#objects.get(textOf(keyOf(object)));
+		const key = textOf(keyOf(object));
+		const previous = this.#objects.get(key);
 		if (!previous) return;
-		this.#objects.delete(textOf(keyOf(object)));
+		this.#objects.delete(key);
 		for (const index of this.#indexes) index.delete(previous);
 		this.#tell(object, previous, true);
 	}

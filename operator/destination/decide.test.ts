@@ -299,6 +299,26 @@ test("another message of the same failure is reported again, and the same one is
 	expect(again("in use by y")).toEqual(["writeStatus", "recordKubeEvent"]);
 });
 
+test("another reason is reported, even in the same words", () => {
+	const { check } = decide(stateWith(), now).find(
+		(action) => action.type === "startCheck",
+	)!;
+	const refused = (reason: string) => {
+		const before = statusIn(
+			decideRefused(destinationWith(), check, "in use", now),
+		)!;
+		const status = {
+			...before,
+			conditions: before.conditions!.map((ready) => ({ ...ready, reason })),
+		};
+		return decideRefused(destinationWith(status), check, "in use", now).map(
+			({ type }) => type,
+		);
+	};
+	expect(refused("CheckFailed")).toContain("recordKubeEvent");
+	expect(refused("CheckNotStarted")).not.toContain("recordKubeEvent");
+});
+
 test("a repeated check that fails counts as another failure", () => {
 	const destination = failedTimes(1);
 	destination.status!.lastCheck!.time = "2026-03-01T11:00:00Z";

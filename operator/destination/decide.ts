@@ -255,7 +255,9 @@ function finding(
 	if (isDeepStrictEqual(status, before)) return [];
 	const ready = findCondition(before?.conditions, "Ready");
 	const news =
-		ready?.status !== found.status || ready.message !== found.message;
+		ready?.status !== found.status ||
+		ready.reason !== found.reason ||
+		ready.message !== found.message;
 	return [
 		{ type: "writeStatus", status },
 		...(news

@@ -3,7 +3,7 @@ import {
 	ControllerLoop,
 	specMatters,
 } from "../../kube/reconcile/controller.ts";
-import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, type ObjectKey, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyPipeline } from "./apply.ts";
 import { readPipeline } from "./state.ts";
@@ -33,8 +33,7 @@ export function createPipelineController(
 		membersOf: rivals,
 		matters: specMatters,
 	});
-	const nameOf = ({ metadata }: Destination) =>
-		`${metadata.namespace}/${metadata.name}`;
+	const nameOf = (destination: Destination) => textOf(keyOf(destination));
 	const usersAndRivals = (destination: string): ObjectKey[] => {
 		const [namespace = "", name = ""] = destination.split("/");
 		const users = informers.pipelines.ofDestination(namespace, name);

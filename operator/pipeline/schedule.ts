@@ -179,10 +179,8 @@ function everyInterval(interval: string): Schedule {
 }
 
 function intervalMsOf(interval: string): number {
-	// The CRD's pattern has checked the text.
-	const [, hours = "0", minutes = "0"] = /(?:(\d+)h)?(?:(\d+)m)?/.exec(
-		interval,
-	)!;
+	const [, hours = "0", minutes = "0"] =
+		/^(?:(\d+)h)?(?:(\d+)m)?$/.exec(interval) ?? [];
 	return Number(hours) * hourMs + Number(minutes) * minuteMs;
 }
 

@@ -35,8 +35,7 @@ export function planDates(
 	const whole: DatePlan = {
 		extent: "Whole",
 		start: latest([retainedFrom, dateRange.start ?? retainedFrom]),
-		// The word Today sorts after every date.
-		end: earliest([dateRange.end, today]),
+		end: dateRange.end === "Today" ? today : earliest([dateRange.end, today]),
 	};
 	if (chosen)
 		return {

@@ -18,6 +18,8 @@ const noClaims = "an account with 0 claims counts like one that isn't there";
 const schedule = "operator/pipeline/schedule.ts";
 const sparesSearch =
 	"spares a search; while no Run can start, a slot without a deadline is neither due nor missed";
+const interval = "/^(?:(\\d+)h)?(?:(\\d+)m)?$/";
+const checkedByCRD = "the CRD's pattern has checked the text";
 
 export const equivalents: Equivalent[] = [
 	{
@@ -79,5 +81,29 @@ export const equivalents: Equivalent[] = [
 		original: "patienceMs < Infinity",
 		replacement: "patienceMs <= Infinity",
 		reason: sparesSearch,
+	},
+	{
+		file: schedule,
+		original: interval,
+		replacement: "/(?:(\\d+)h)?(?:(\\d+)m)?$/",
+		reason: checkedByCRD,
+	},
+	{
+		file: schedule,
+		original: interval,
+		replacement: "/^(?:(\\d+)h)?(?:(\\d+)m)?/",
+		reason: checkedByCRD,
+	},
+	{
+		file: schedule,
+		original: "[]",
+		replacement: '["Stryker was here"]',
+		reason: checkedByCRD,
+	},
+	{
+		file: "operator/run/plan-dates.ts",
+		original: 'dateRange.end === "Today"',
+		replacement: "false",
+		reason: "the word Today sorts after every date",
 	},
 ];

@@ -7,7 +7,7 @@ import {
 	ControllerLoop,
 	specChanged,
 } from "../../../kube/reconcile/controller.ts";
-import { keyOf } from "../../../kube/resource.ts";
+import { keyOf, textOf } from "../../../kube/resource.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { applyDeletion, type DeletionMeans } from "./apply.ts";
 import { decide } from "./decide.ts";
@@ -25,7 +25,7 @@ export function createSourceDeletionController(
 			name: "source-deletion",
 			reconcile: async ({ namespace, name }) => {
 				const source = informers.sources.get(namespace, name);
-				const key = `${namespace}/${name}`;
+				const key = textOf({ namespace, name });
 				if (!source || !isOurs(source)) {
 					statusWrittenMs.delete(key);
 					asks.drop({ namespace, name });
