@@ -1,3 +1,5 @@
+import type { RoutePlan } from "./tracking-plan.ts";
+
 /**
  * What receive needs to accept events for one Source. Operator writes it to the routes bucket under {@link routeKey} and
  * replaces it whole on every change. It holds no usable secret.
@@ -37,6 +39,8 @@ export interface Route {
 	};
 	/** Lower-case names of headers that are stored with each event. */
 	capturedHeaders: string[];
+	/** The plan that judges the events; absent when none does. */
+	plan?: RoutePlan;
 }
 
 /** Each request must be signed with one of the keys. */

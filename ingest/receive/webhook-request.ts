@@ -1,7 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
-import { type EventHead, encodeEventHead } from "../wire/frame.ts";
+import {
+	type EventHead,
+	encodeEventHead,
+	type FrameVersion,
+	frameVersionOf,
+} from "../wire/frame.ts";
 import { BodyParts } from "./accept/body-parts.ts";
 import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
@@ -208,8 +213,8 @@ export class WebhookRequest implements PendingEvent {
 		return this.#event!.receivedAtMs;
 	}
 
-	get hasKey(): boolean {
-		return this.#claim !== undefined;
+	get frameVersion(): FrameVersion {
+		return frameVersionOf(this.#event!);
 	}
 
 	answerStored(): void {

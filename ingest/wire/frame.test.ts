@@ -5,6 +5,7 @@ import {
 	encodeFrameHead,
 	FrameError,
 	type FrameEvent,
+	frameVersionOf,
 } from "./frame.ts";
 
 const process = "00112233445566778899aabbccddeeff";
@@ -55,8 +56,8 @@ test("a frame with missing bytes or one too many is refused", () => {
 
 test("an unknown version is refused by its number", () => {
 	const other = encode([]);
-	other[3] = 3;
-	expect(() => decodeFrame(other)).toThrow("version 3");
+	other[3] = 4;
+	expect(() => decodeFrame(other)).toThrow("version 4");
 });
 
 test("a frame with an idempotency key has version 2, even with other events without keys", () => {
@@ -74,6 +75,24 @@ test("a frame with an idempotency key has version 2, even with other events with
 		expect(() => decodeFrame(frame.subarray(0, length))).toThrow(FrameError);
 	// An archive that only knows version 1 would take the key for a part of the body.
 	frame[3] = 1;
+	expect(() => decodeFrame(frame)).toThrow("unknown content kind");
+});
+
+test("a frame with a quarantined event has version 3, even with other events that are not", () => {
+	const events = [
+		event("1", { quarantined: true }),
+		event("2", { key: "ab".repeat(16), quarantined: true, kind: "form" }),
+		event("3", { key: "00".repeat(16) }),
+		event("4"),
+	];
+	expect(events.map(frameVersionOf)).toEqual([3, 3, 2, 1]);
+	const frame = Buffer.concat([
+		encodeFrameHead(process, 7, [], events.length, 3),
+		...events.flatMap(encodeEvent),
+	]);
+	expect(decodeFrame(frame).events).toEqual(events);
+	// An archive that knows version 2 would load the event.
+	frame[3] = 2;
 	expect(() => decodeFrame(frame)).toThrow("unknown content kind");
 });
 

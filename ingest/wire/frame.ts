@@ -1,8 +1,8 @@
 import { maxFrameBytes } from "../../contracts/nats.ts";
 
 /**
- * A frame is one JetStream message: the events that were committed together. A frame with an idempotency key has version 2
- * of this format, every other frame version 1.
+ * A frame is one JetStream message: the events that were committed together. A frame with a quarantined event has version 3
+ * of this format, any other with an idempotency key version 2, and the rest version 1.
  *
  * All integers are big-endian.
  *
@@ -10,7 +10,8 @@ import { maxFrameBytes } from "../../contracts/nats.ts";
  *     event   length:u32 (of what follows) id:16 bytes receivedAt:u48 (ms since the epoch) sourceKey:16 bytes
  *             kind:u8 account:u8+bytes headers:u16+JSON violations:u16+JSON [key:16 bytes] body (the rest, untouched)
  *
- * In version 2 the highest bit of kind says whether the event has a key.
+ * From version 2 on the highest bit of kind says whether the event has a key. In version 3 the next bit says whether the
+ * event is quarantined.
  */
 
 /** What the sender sent: JSON text, stored as sent, or a form, stored as a JSON object. */
@@ -30,8 +31,10 @@ export interface FrameEvent {
 	kind: ContentKind;
 	/** Captured headers as a JSON object, empty when there are none. */
 	headers: string;
-	/** The tracking plan's findings as JSON; empty without a plan or findings. */
+	/** The tracking plan's {@link file://../../contracts/tracking-plan.ts Judgement} as JSON; empty without a plan. */
 	violations: string;
+	/** The tracking plan keeps the event apart: it is stored, and loaded into no table until it is released. */
+	quarantined?: true;
 	/** Digest of the sender's idempotency key, 32 hex digits; absent when the event has none. */
 	key?: string | undefined;
 	/** JSON text in UTF-8. */
@@ -66,8 +69,12 @@ const magic = Buffer.from("TMF", "latin1");
 const fixedEventBytes = 16 + 6 + 16 + 1;
 const keyBytes = 16;
 const keyBit = 0x80;
+const quarantinedBit = 0x40;
 
-export type FrameVersion = 1 | 2;
+export type FrameVersion = 1 | 2 | 3;
+
+/** The newest version that this program reads and writes. */
+export const newestFrameVersion: FrameVersion = 3;
 
 /** The largest body that fits into a frame beside its captured headers (at most twice Node's 16 KiB) and the frame's own bytes. */
 export const maxEventBodyBytes = maxFrameBytes - 64 * 1024;
@@ -107,8 +114,11 @@ export function encodeEventHead(event: EventHead, bodyBytes: number): Buffer {
 	head.set(event.id, at);
 	at = head.writeUIntBE(event.receivedAtMs, at + 16, 6);
 	at += head.write(event.sourceKey, at, 16, "hex");
-	const kind = kinds.indexOf(event.kind);
-	at = head.writeUInt8(event.key === undefined ? kind : kind | keyBit, at);
+	const kind =
+		kinds.indexOf(event.kind) |
+		(event.key === undefined ? 0 : keyBit) |
+		(event.quarantined ? quarantinedBit : 0);
+	at = head.writeUInt8(kind, at);
 	at = head.writeUInt8(accountBytes, at);
 	at += head.write(event.account, at);
 	at = head.writeUInt16BE(headersBytes, at);
@@ -119,7 +129,16 @@ export function encodeEventHead(event: EventHead, bodyBytes: number): Buffer {
 	return head;
 }
 
-/** Encodes the head of a frame. The encoded events follow it in order. @param version 2 when one of them has a key. */
+/** The oldest version that can hold the event. A frame has the newest of its events' versions, so that archives of an earlier release read all they can. */
+export function frameVersionOf({
+	key,
+	quarantined,
+}: Pick<EventHead, "key" | "quarantined">): FrameVersion {
+	if (quarantined) return 3;
+	return key === undefined ? 1 : 2;
+}
+
+/** Encodes the head of a frame. The encoded events follow it in order. @param version see {@link frameVersionOf}. */
 export function encodeFrameHead(
 	process: string,
 	number: number,
@@ -156,9 +175,9 @@ function decode(buffer: Buffer): Frame {
 	if (!buffer.subarray(0, 3).equals(magic))
 		throw new FrameError("the message is not a frame");
 	const version = buffer[3];
-	if (version !== 1 && version !== 2)
+	if (version !== 1 && version !== 2 && version !== 3)
 		throw new FrameError(
-			`the frame's format is version ${version}; this archive knows versions 1 and 2. Upgrade archive before receive.`,
+			`the frame's format is version ${version}; this archive knows versions 1 to ${newestFrameVersion}. Upgrade archive before receive.`,
 		);
 	const process = buffer.toString("hex", 4, 20);
 	const number = buffer.readUIntBE(20, 6);
@@ -197,8 +216,12 @@ function decodeEvent(
 	version: FrameVersion,
 ): FrameEvent {
 	const kindByte = buffer.readUInt8(start + 38);
-	const hasKey = version === 2 && kindByte >= keyBit;
-	const kind = kinds[hasKey ? kindByte - keyBit : kindByte];
+	const hasKey = version >= 2 && (kindByte & keyBit) !== 0;
+	const isQuarantined = version >= 3 && (kindByte & quarantinedBit) !== 0;
+	const kind =
+		kinds[
+			kindByte - (hasKey ? keyBit : 0) - (isQuarantined ? quarantinedBit : 0)
+		];
 	if (kind === undefined) throw new FrameError("unknown content kind");
 	let at = start + fixedEventBytes;
 	const text = (lengthBytes: 1 | 2): string => {
@@ -223,5 +246,6 @@ function decodeEvent(
 		body: buffer.subarray(at, end),
 	};
 	if (hasKey) event.key = buffer.toString("hex", keyAt, at);
+	if (isQuarantined) event.quarantined = true;
 	return event;
 }

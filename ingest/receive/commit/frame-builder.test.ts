@@ -3,7 +3,13 @@ import { FrameBuilder } from "./frame-builder.ts";
 
 function event(bytes: number) {
 	const encoded = [Buffer.alloc(bytes)];
-	return { account: "shop", source: "s", encoded, bytes, hasKey: false };
+	return {
+		account: "shop",
+		source: "s",
+		encoded,
+		bytes,
+		frameVersion: 1 as const,
+	};
 }
 
 test("a frame takes the memory of an earlier one of the same size", () => {

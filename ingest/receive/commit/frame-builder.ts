@@ -1,4 +1,4 @@
-import { encodeFrameHead } from "../../wire/frame.ts";
+import { encodeFrameHead, type FrameVersion } from "../../wire/frame.ts";
 import { selectFairly } from "./fair-selection.ts";
 
 /** An event, encoded for a frame. */
@@ -8,8 +8,8 @@ export interface EncodedEvent {
 	readonly source: string;
 	readonly encoded: readonly Uint8Array[];
 	readonly bytes: number;
-	/** Whether it has an idempotency key. */
-	readonly hasKey: boolean;
+	/** The oldest version of the frame format that can hold it. */
+	readonly frameVersion: FrameVersion;
 }
 
 export interface OutgoingFrame {
@@ -65,7 +65,7 @@ export class FrameBuilder {
 			number,
 			voided,
 			chosen.length,
-			chosen.some(({ hasKey }) => hasKey) ? 2 : 1,
+			newestOf(chosen),
 		);
 		const parts: Uint8Array[] = [head];
 		for (const event of chosen) parts.push(...event.encoded);
@@ -102,6 +102,13 @@ export class FrameBuilder {
 			};
 		return this.#numbering;
 	}
+}
+
+function newestOf(events: readonly EncodedEvent[]): FrameVersion {
+	let newest: FrameVersion = 1;
+	for (const { frameVersion } of events)
+		if (frameVersion > newest) newest = frameVersion;
+	return newest;
 }
 
 /** Chooses all events, or as many as fit: fairly to all accounts and their Sources, the oldest of each first. At least one. */
