@@ -1,3 +1,4 @@
+import type { ViolationKind } from "./tracking-plan.ts";
 import type { UtcDate } from "./utc-date.ts";
 
 /**
@@ -14,11 +15,39 @@ export interface SourceLedger {
 	lastEventTime: string;
 	/** The Source's shard is archived through this stream time, RFC 3339. */
 	archivedThrough: string;
-	/** Events archived per date, for the dates that are retained. */
+	/** Events archived per date, for the dates that are retained; without those in quarantine. */
 	archived: Record<UtcDate, number>;
-	/** Events per date that were accepted and quarantined; absent when there are none. */
+	/** Events in quarantine per date, for the dates that are retained; absent when there are none. */
 	quarantined?: Record<UtcDate, number>;
+	/** How the events of the retained dates deviate from the tracking plan; absent when none does. */
+	deviations?: Deviations;
 }
+
+/** Deviations from the tracking plan. Senders choose types, so only so many are told apart. */
+export interface Deviations {
+	/** At most {@link maxDeviations}, the most frequent first. */
+	entries: Deviation[];
+	/** All others together; absent for none. */
+	others?: DeviationCount;
+}
+
+/** The events of one type that deviate in one way. An event that deviates in two ways counts in both. */
+export interface Deviation extends DeviationCount {
+	/** Cut to {@link maxDeviationType} characters; absent for events without a type. */
+	type?: string;
+	kind: ViolationKind;
+}
+
+export interface DeviationCount {
+	/** Stored with a note. */
+	annotated: number;
+	quarantined: number;
+	/** When receive got the latest of them, RFC 3339. */
+	lastEventTime: string;
+}
+
+export const maxDeviations = 20;
+export const maxDeviationType = 100;
 
 /** Runs load dates this many days back from today, so events stay at least that long. */
 export const retainedDays = 30;

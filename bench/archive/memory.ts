@@ -93,6 +93,8 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 				firstEventDate: dates[0]!,
 				lastEventTime: now,
 				archivedThrough: now,
+				quarantined: new Map(),
+				deviations: new Map(),
 				objects: new Map(
 					dates.map((date) => [date, DateObjects.of(objectsOf())]),
 				),

@@ -73,10 +73,13 @@ async function fill(archive: ArchiveFixture, count: number): Promise<void> {
 test("all events of a deleted source go, also those in the stream, and no others", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { flush } = await archive.start({ maxAgeMs: 600_000 });
+	const { sourceKey } = archive;
 	await publishBoth(archive, "archived");
+	await archive.publish([newEvent("", { sourceKey, quarantined: true })]);
 	await flush();
 	await publishBoth(archive, "in the stream");
-	expect(await archive.askDeletion()).toEqual({ ...done, objects: 1 });
+	expect(await archive.askDeletion()).toEqual({ ...done, objects: 2 });
+	expect(await archive.rows("quarantine")).toEqual([]);
 	expect(await archive.bodies()).toEqual(["~archived", "~in the stream"]);
 	await eventually(async () =>
 		expect(await archive.streamState()).toMatchObject({ messages: 0 }),

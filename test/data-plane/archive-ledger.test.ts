@@ -61,6 +61,12 @@ test("what a restarted archive knows needs no cut record that a snapshot has tak
 test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger and the snapshot say", async () => {
 	const { archive, running } = await archiveWith("1", "2");
 	const { index } = running.shard;
+	const apart = { receivedAtMs, quarantined: true } as const;
+	const violations = '{"type":"t","violations":[{"kind":"UnplannedEvent"}]}';
+	await archive.publish([
+		newEvent("3", { sourceKey: archive.sourceKey, violations, ...apart }),
+	]);
+	await running.flush();
 	const source = index.source("shop", archive.sourceKey)!;
 	const wrong = { stream: archive.stream, first: 1, rows: 99 };
 	source.objects.set(today, DateObjects.of([wrong]));
@@ -72,17 +78,28 @@ test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger
 	);
 	await kv.put(
 		archive.sourceKey,
-		JSON.stringify({ ...stood, archived: { [today]: 100 } }),
+		JSON.stringify({
+			...stood,
+			archived: { [today]: 100 },
+			quarantined: {},
+			deviations: { entries: [] },
+		}),
 	);
 	await running.stop();
 
 	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
 	const { exitCode, stdout } = await ended;
 	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
-	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${today}\t2\n`);
-	expect(
-		(await kv.get(archive.sourceKey))!.json<SourceLedger>().archived,
-	).toEqual({ [today]: 2 });
+	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${today}\t2\t1\n`);
+	expect((await kv.get(archive.sourceKey))!.json<SourceLedger>()).toMatchObject(
+		{
+			archived: { [today]: 2 },
+			quarantined: { [today]: 1 },
+			deviations: {
+				entries: [{ type: "t", kind: "UnplannedEvent", quarantined: 1 }],
+			},
+		},
+	);
 	const snapshot = await new LedgerSnapshots(store, keys, log).newest(shard);
 	expect(
 		snapshot!.source("shop", archive.sourceKey)!.objects.get(today)!.rows,

@@ -42,7 +42,10 @@ async function archiveOfAges(...ages: number[]): Promise<ArchiveFixture> {
 	for (const age of ages) {
 		const receivedAtMs = nowMs - age * dayMs;
 		const seen = new Set(await keysOf(archive, ""));
-		await archive.publish([newEvent(String(age), { receivedAtMs })]);
+		await archive.publish([
+			newEvent(String(age), { receivedAtMs }),
+			newEvent(`~${age}`, { receivedAtMs, quarantined: true }),
+		]);
 		await running.flush();
 		for (const key of await keysOf(archive, ""))
 			if (!seen.has(key)) await setAge(key, receivedAtMs);
@@ -97,6 +100,7 @@ test("dates before today − 31 go, where the store has no lifecycle rules; a st
 	const { keeper, registry } = keeperOf(archive);
 	expect(await keeper.keep(nowMs)).toBe("sweep");
 	expect(await archive.bodies()).toEqual(["0", "31"]);
+	expect(await keysOf(archive, "quarantine/")).toHaveLength(2);
 	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
 	expect(await keysOf(archive, "days/")).toHaveLength(33);
 	expect(
@@ -131,7 +135,7 @@ test("a clock that jumps by a year deletes nothing", async () => {
 	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
 });
 
-test("a store with lifecycle rules gets one for the events, beside the user's own, and removes them itself", async () => {
+test("a store with lifecycle rules gets one for the events and one for those in quarantine, beside the user's own, and removes both itself", async () => {
 	const archive = await archiveOfAges(40, 0);
 	for (let ago = 60; ago > 0; ago--)
 		await noteDay(archive, addDays(today, -ago));
@@ -166,6 +170,11 @@ test("a store with lifecycle rules gets one for the events, beside the user's ow
 			Filter: { Prefix: `${archive.prefix}/events/` },
 			Expiration: { Days: 32 },
 		},
+		{
+			Filter: { Prefix: `${archive.prefix}/quarantine/` },
+			Expiration: { Days: 32 },
+		},
 	]);
 	expect(await archive.bodies()).toEqual(["0", "40"]);
+	expect(await keysOf(archive, "quarantine/")).toHaveLength(2);
 });

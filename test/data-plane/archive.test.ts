@@ -1,6 +1,9 @@
+import { randomUUID } from "node:crypto";
 import type { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { maxFrameBytes } from "../../contracts/nats.ts";
+import { utcDate } from "../../contracts/utc-date.ts";
+import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
 import {
 	ArchiveFixture,
 	eventually,
@@ -76,6 +79,59 @@ test("objects hold the events by account, source and date, sorted, byte for byte
 	expect(others.map(({ event_id }) => event_id.replaceAll("-", ""))).toEqual(
 		events.map(({ id }) => Buffer.from(id).toString("hex")).toReversed(),
 	);
+});
+
+test("events in quarantine get objects apart, which no manifest names, and are counted apart", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey, prefix, stream } = archive;
+	const judgement = JSON.stringify({
+		plan: "orders",
+		version: "0".repeat(16),
+		type: "order.created",
+		violations: [{ kind: "TypeMismatch", path: "/id", message: "a number" }],
+	});
+	const judged = { sourceKey, violations: judgement };
+	const kept = newEvent("1", { ...judged, quarantined: true });
+	const date = utcDate(kept.receivedAtMs);
+	await archive.publish([kept, newEvent("2", judged)]);
+	const { flush, shard, registry } = await archive.start({ maxAgeMs: 600_000 });
+	await flush();
+	const end = `${stream}-${"1".padStart(20, "0")}.parquet`;
+	expect(await archive.rows("quarantine")).toMatchObject([
+		{
+			key: `${prefix}/quarantine/account=shop/source=${sourceKey}/date=${date}/${end}`,
+			body: "1",
+			violations: judgement,
+		},
+	]);
+	expect(await archive.bodies()).toEqual(["2"]);
+	expect(ledgerOf(shard.index.source("shop", sourceKey)!)).toMatchObject({
+		archived: { [date]: 1 },
+		quarantined: { [date]: 1 },
+		deviations: {
+			entries: [
+				{
+					type: "order.created",
+					kind: "TypeMismatch",
+					annotated: 1,
+					quarantined: 1,
+				},
+			],
+		},
+	});
+	expect(
+		await registry.getSingleMetricAsString(
+			"tidemill_archive_quarantined_events_total",
+		),
+	).toMatch(/} 1$/m);
+	const run = randomUUID();
+	const answer = await archive.ask({ run, account: "shop", sourceKey });
+	const manifest = await fetch(answer.ok ? answer.url : "");
+	expect(await manifest.json()).toMatchObject({
+		dates: [
+			{ date, rows: 1, objects: [{ key: expect.stringMatching("/events/") }] },
+		],
+	});
 });
 
 test("what is archived is purged from the stream, and only that", async () => {

@@ -9,7 +9,7 @@ import { everyWayOf as everyClaimOf } from "./idempotency/model.ts";
 
 const twoArchivers: Scenario = {
 	script: [
-		{ process: "p", number: 1, events: "aB" },
+		{ process: "p", number: 1, events: "aq" },
 		{ process: "p", number: 2, events: "c" },
 		{ process: "p", number: 2, events: "c" },
 	],

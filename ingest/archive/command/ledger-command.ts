@@ -1,3 +1,4 @@
+import type { SourceLedger } from "../../../contracts/ledger.ts";
 import { createLog } from "../../../service/log.ts";
 import { connectNats } from "../../../service/nats.ts";
 import { Settings } from "../../../service/settings.ts";
@@ -22,7 +23,8 @@ archive and can run beside it.
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
- * replaces the snapshots. It reads archive's settings and can run beside archive. Prints events per source and date.
+ * replaces the snapshots. It reads archive's settings and can run beside archive. Prints archived and quarantined events
+ * per source and date.
  */
 export async function main(args: string[]): Promise<number> {
 	if (args.includes("--help") || args.includes("-h")) {
@@ -59,10 +61,7 @@ export async function main(args: string[]): Promise<number> {
 			for (const source of index.sources()) {
 				const ledger = ledgerOf(source);
 				await progress.setLedger(ledger);
-				for (const [date, events] of Object.entries(ledger.archived))
-					console.log(
-						[ledger.account, ledger.sourceKey, date, events].join("\t"),
-					);
+				for (const line of linesOf(ledger)) console.log(line);
 			}
 		}
 	} finally {
@@ -72,8 +71,22 @@ export async function main(args: string[]): Promise<number> {
 	return 0;
 }
 
+function linesOf(ledger: SourceLedger): string[] {
+	const { account, sourceKey, archived, quarantined = {} } = ledger;
+	const dates = Object.keys({ ...archived, ...quarantined }).sort();
+	return dates.map((date) =>
+		[
+			account,
+			sourceKey,
+			date,
+			archived[date] ?? 0,
+			quarantined[date] ?? 0,
+		].join("\t"),
+	);
+}
+
 /**
- * Whether these objects of a cut are in the store, or a compaction has replaced them. That is certain for all cuts but a
+ * Whether these objects of a cut are in the store, or a compaction has replaced them, as it does outside quarantine. That is certain for all cuts but a
  * stream's newest.
  */
 async function isComplete(
@@ -87,6 +100,7 @@ async function isComplete(
 		const key = keys.events(group, cut.stream, cut.first);
 		const objects = store.list(key);
 		if (!(await objects[Symbol.asyncIterator]().next()).done) continue;
+		if (group.quarantined) return false;
 		const record = await compactions.of(group);
 		if (!record || !isReplaced(key, record)) return false;
 	}

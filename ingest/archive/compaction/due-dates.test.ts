@@ -13,6 +13,8 @@ function sourceOf(
 		firstEventDate: "2026-03-01",
 		lastEventTime: "",
 		archivedThrough: "",
+		quarantined: new Map(),
+		deviations: new Map(),
 		objects: new Map(
 			Object.entries(dates).map(([date, count]) => [
 				date,

@@ -85,6 +85,58 @@ test("events are grouped by account, source and date of receipt", () => {
 	expect(bodies(cut, frames)).toEqual([["4"], ["1", "3"], ["2"], ["5"]]);
 });
 
+const judged = (type: string, kind: string) =>
+	JSON.stringify({ plan: "p", type, violations: [{ kind }] });
+
+test("events in quarantine form a group of their own, behind the others of the date", () => {
+	const apart = { ...event("2"), quarantined: true as const };
+	const frames = [frame(1, 1, [apart, event("1"), event("3", midnight)])];
+	const cut = decideCut("s", {}, frames);
+	expect(cut.groups.map((g) => [g.date, g.rows, g.quarantined])).toEqual([
+		["2026-03-01", 1, undefined],
+		["2026-03-01", 1, true],
+		["2026-03-02", 1, undefined],
+	]);
+	expect(bodies(cut, frames)).toEqual([["1"], ["2"], ["3"]]);
+	const released = [
+		frame(1, 1, [event("2"), ...frames[0]!.frame.events.slice(1)]),
+	];
+	expect(() => eventsOfCut(cut, released)).toThrow(/groups/);
+});
+
+test("a cut says how its events deviate from their plan, without those left out, and nothing depends on it", () => {
+	const violations = judged("a", "TypeMismatch");
+	const one = { ...event("1"), violations };
+	const frames = [
+		frame(1, 1, [one, event("2"), { ...one, quarantined: true as const }]),
+	];
+	const cut = decideCut("s", {}, frames);
+	const entry = {
+		type: "a",
+		kind: "TypeMismatch",
+		lastEventTime: "2026-03-01T12:00:00.000Z",
+	};
+	const group = {
+		account: "shop",
+		sourceKey: "aa".repeat(16),
+		date: "2026-03-01",
+	};
+	expect(cut.deviations).toEqual([
+		{ ...group, entries: [{ ...entry, annotated: 1, quarantined: 0 }] },
+		{ ...group, entries: [{ ...entry, annotated: 0, quarantined: 1 }] },
+	]);
+	expect(withoutCopies(cut, frames, [[1, 2]]).deviations).toHaveLength(1);
+	const without = withoutCopies(cut, frames, [
+		[1, 0],
+		[1, 2],
+	]);
+	expect(without).not.toHaveProperty("deviations");
+	expect(bodies({ ...cut, deviations: [] }, frames)).toHaveLength(2);
+	expect(decideCut("s", {}, [frame(1, 1, [event("1")])])).not.toHaveProperty(
+		"deviations",
+	);
+});
+
 test("a frame stored again, in the same cut or a later one, is taken once", () => {
 	const one = [frame(1, 1, [event("1")]), frame(2, 1, [event("1")])];
 	const first = decideCut("s", {}, one);
@@ -196,6 +248,8 @@ test.each<[string, number, number]>([
 		frame(1, 1, [event("1"), event("2"), event("3", midnight)], { timeMs }),
 		frame(2, 2, [event("4", noon, "bank")], { timeMs: timeMs + 86_400_000 }),
 	];
+	const apart = { ...event("5"), quarantined: true as const };
+	frames.push(frame(3, 3, [apart], { timeMs }));
 	expect(lateEvents(decideCut("s", {}, frames))).toBe(expected);
 });
 

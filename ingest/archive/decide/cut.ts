@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Deviations } from "../../../contracts/ledger.ts";
 import {
 	closedThrough,
 	dayMs,
@@ -7,6 +8,7 @@ import {
 } from "../../../contracts/utc-date.ts";
 import { type Frame, type FrameEvent, frameId } from "../../wire/frame.ts";
 import { Alarm } from "./alarm.ts";
+import { deviationsOf } from "./deviations.ts";
 import {
 	type FrameNumbers,
 	forgetSilent,
@@ -30,8 +32,13 @@ export interface CutRecord {
 	repeated: number[];
 	/** Events whose idempotency key was stored before in another frame; they are left out. */
 	copies?: EventPlace[];
-	/** One object for each, ordered by account, source and date. */
+	/** One object for each, ordered by account, source and date; of a date, that in quarantine comes last. */
 	groups: CutGroup[];
+	/**
+	 * How the groups' events deviate from their tracking plans, for the ledger; absent when none does. Nothing depends on
+	 * it, so archives that count in different ways follow each other's cuts.
+	 */
+	deviations?: GroupDeviations[];
 	/** By receive process, after `last`. */
 	processes: Record<string, FrameNumbers>;
 	/** What was found to be lost with this cut. If it is the cut's own sequences, see {@link isLost}. */
@@ -55,6 +62,14 @@ export interface CutGroup {
 	rows: number;
 	/** When receive got the latest event, RFC 3339. */
 	lastEventTime: string;
+	/** The tracking plan keeps these events apart: their object is in quarantine. */
+	quarantined?: true;
+}
+
+export interface GroupDeviations extends Deviations {
+	account: string;
+	sourceKey: string;
+	date: UtcDate;
 }
 
 export interface GroupEvents {
@@ -102,7 +117,7 @@ export function decideCut(
 		firstFrame: markOf(firstFrame),
 		lastFrame: markOf(lastFrame),
 		repeated,
-		groups: groupEvents(frames, repeated).map(({ group }) => group),
+		...contentsOf(groupEvents(frames, repeated)),
 		processes: forgetSilent(processes, lastFrame.timeMs),
 		...(losses.length > 0 && { losses }),
 	};
@@ -115,8 +130,23 @@ export function withoutCopies(
 	copies: EventPlace[],
 ): CutRecord {
 	if (copies.length === 0) return cut;
+	const { deviations, ...rest } = cut;
 	const groups = groupEvents(frames, cut.repeated, copies);
-	return { ...cut, copies, groups: groups.map(({ group }) => group) };
+	return { ...rest, copies, ...contentsOf(groups) };
+}
+
+function contentsOf(
+	groups: readonly GroupEvents[],
+): Pick<CutRecord, "groups" | "deviations"> {
+	const deviations = groups.flatMap(({ group, events }) => {
+		const { account, sourceKey, date } = group;
+		const found = deviationsOf(events);
+		return found ? [{ account, sourceKey, date, ...found }] : [];
+	});
+	return {
+		groups: groups.map(({ group }) => group),
+		...(deviations.length > 0 && { deviations }),
+	};
 }
 
 /**
@@ -196,12 +226,13 @@ export function eventsOfCut(
 /**
  * Counts the cut's events whose date was closed before the cut's first frame reached the stream. The date may have been
  * loaded or compacted without them. Receive gives up frames in time, but NATS may have read one off the wire before it
- * stalled and stores it afterwards. Receive told its sender that the outcome is unknown.
+ * stalled and stores it afterwards. Receive told its sender that the outcome is unknown. Nobody misses those in
+ * quarantine.
  */
 export function lateEvents({ groups, firstFrame }: CutRecord): number {
 	const closed = closedThrough(Date.parse(firstFrame.time));
 	return groups
-		.filter(({ date }) => date <= closed)
+		.filter(({ date, quarantined }) => date <= closed && !quarantined)
 		.reduce((sum, { rows }) => sum + rows, 0);
 }
 
@@ -220,7 +251,7 @@ function groupEvents(
 			? frame.events.filter((_, index) => !left.includes(index))
 			: frame.events;
 		for (const event of taken) {
-			const key = `${event.account}/${event.sourceKey}/${Math.floor(event.receivedAtMs / dayMs)}`;
+			const key = `${event.account}/${event.sourceKey}/${Math.floor(event.receivedAtMs / dayMs)}${event.quarantined ? "/q" : ""}`;
 			const events = groups.get(key);
 			if (events) events.push(event);
 			else groups.set(key, [event]);
@@ -231,12 +262,12 @@ function groupEvents(
 		.sort((a, b) => (sortKey(a.group) < sortKey(b.group) ? -1 : 1));
 }
 
-function sortKey({ account, sourceKey, date }: CutGroup): string {
-	return `${account}/${sourceKey}/${date}`;
+function sortKey({ account, sourceKey, date, quarantined }: CutGroup): string {
+	return `${account}/${sourceKey}/${date}${quarantined ? "/q" : ""}`;
 }
 
 function groupOf(events: readonly FrameEvent[]): CutGroup {
-	const { account, sourceKey } = events[0]!;
+	const { account, sourceKey, quarantined } = events[0]!;
 	let lastMs = 0;
 	for (const { receivedAtMs } of events)
 		lastMs = Math.max(lastMs, receivedAtMs);
@@ -246,6 +277,7 @@ function groupOf(events: readonly FrameEvent[]): CutGroup {
 		date: utcDate(events[0]!.receivedAtMs),
 		rows: events.length,
 		lastEventTime: new Date(lastMs).toISOString(),
+		...(quarantined && { quarantined }),
 	};
 }
 

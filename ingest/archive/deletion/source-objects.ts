@@ -6,7 +6,7 @@ import type { ObjectStore } from "../s3/object-store.ts";
 const removedAtOnce = 1_000;
 
 /**
- * Deletes all objects with a source's events, oldest date first, while `mayGoOn`. Memory holds one page of keys. Returns
+ * Deletes all objects with a source's events, oldest date first, while `mayGoOn`. Memory holds two pages of keys. Returns
  * how many objects it deleted and, if some are left, the date of the first of them.
  */
 export async function deleteSourceObjects(
@@ -16,9 +16,14 @@ export async function deleteSourceObjects(
 ): Promise<{ objects: number; remainsFrom?: UtcDate }> {
 	let objects = 0;
 	for (;;) {
-		const page: string[] = [];
-		for await (const { key } of store.list(keys.eventsOfSource(source)))
-			if (page.push(key) === removedAtOnce) break;
+		const pages = [
+			await firstPage(store, keys.eventsOfSource(source)),
+			await firstPage(store, keys.quarantineOfSource(source)),
+		];
+		const page = pages
+			.flat()
+			.sort((a, b) => (dateOf(a) < dateOf(b) ? -1 : 1))
+			.slice(0, removedAtOnce);
 		const [first] = page;
 		if (first === undefined) break;
 		if (!mayGoOn()) return { objects, remainsFrom: dateOf(first) };
@@ -31,6 +36,16 @@ export async function deleteSourceObjects(
 		records.push(key);
 	await store.remove(records);
 	return { objects };
+}
+
+async function firstPage(
+	store: ObjectStore,
+	prefix: string,
+): Promise<string[]> {
+	const page: string[] = [];
+	for await (const { key } of store.list(prefix))
+		if (page.push(key) === removedAtOnce) break;
+	return page;
 }
 
 function dateOf(key: string): UtcDate {

@@ -76,6 +76,76 @@ test("rows of a date are summed over cuts and streams, each cut once", () => {
 	});
 });
 
+const deviation = {
+	kind: "TypeMismatch" as const,
+	annotated: 1,
+	quarantined: 2,
+	lastEventTime: "2026-03-01T11:00:00.000Z",
+};
+
+/** The same cut with its events in quarantine, and a deviation of each type. */
+function quarantined(cut: CutRecord, ...types: string[]): CutRecord {
+	const groups = cut.groups.map((group) => ({
+		...group,
+		quarantined: true as const,
+	}));
+	const deviations = cut.groups.map(({ account, sourceKey, date }) => ({
+		account,
+		sourceKey,
+		date,
+		entries: types.map((type) => ({ ...deviation, type })),
+	}));
+	return { ...cut, groups, deviations };
+}
+
+test("events in quarantine and deviations are counted apart from what is archived", () => {
+	const index = indexOf(
+		cut("s", 1, 1, { "2026-03-01": 4 }),
+		quarantined(cut("s", 2, 2, { "2026-02-28": 3, "2026-03-01": 2 }), "a", "b"),
+		quarantined(cut("s", 3, 3, { "2026-03-01": 1 }), "b"),
+	);
+	expect(ledgerOf(index.source("shop", sourceKey)!)).toMatchObject({
+		firstEventDate: "2026-02-28",
+		archived: { "2026-03-01": 4 },
+		quarantined: { "2026-02-28": 3, "2026-03-01": 3 },
+		deviations: {
+			entries: [
+				{ ...deviation, type: "b", annotated: 3, quarantined: 6 },
+				{ ...deviation, type: "a", annotated: 2, quarantined: 4 },
+			],
+		},
+	});
+});
+
+test("of a source whose senders make up types, twenty are told apart, by date and in all", () => {
+	const types = (from: number) =>
+		Array.from({ length: 15 }, (_, n) => `t${from + n}`);
+	const index = indexOf(
+		quarantined(cut("s", 1, 1, { "2026-03-01": 1 }), ...types(0)),
+		quarantined(cut("s", 2, 2, { "2026-03-01": 1 }), ...types(10)),
+		quarantined(cut("s", 3, 3, { "2026-03-02": 1 }), ...types(20)),
+	);
+	const source = index.source("shop", sourceKey)!;
+	expect(source.deviations.get("2026-03-01")!.entries).toHaveLength(20);
+	const { entries, others } = ledgerOf(source).deviations!;
+	expect(entries).toHaveLength(20);
+	const all = [...entries, others!].reduce((sum, e) => sum + e.quarantined, 0);
+	expect(all).toBe(3 * 15 * 2);
+});
+
+test("quarantine and deviations of dates that no manifest includes are forgotten, and left out of the ledger before", () => {
+	const dates = datesBetween("2026-01-01", "2026-03-01");
+	const index = indexOf(
+		...daily(...dates).map((each) => quarantined(each, "a")),
+	);
+	const source = index.source("shop", sourceKey)!;
+	expect([...source.quarantined.keys()].sort()).toEqual(dates.slice(-32));
+	expect([...source.deviations.keys()].sort()).toEqual(dates.slice(-32));
+	const ledger = ledgerOf(source);
+	expect(Object.keys(ledger.quarantined!)).toHaveLength(31);
+	expect(ledger.deviations!.entries).toMatchObject([{ annotated: 31 }]);
+});
+
 test("the published ledger leaves out dates that no Run can load", () => {
 	const index = indexOf(
 		cut("s", 1, 1, { "2026-01-29": 7, "2026-01-30": 8, "2026-03-01": 1 }),

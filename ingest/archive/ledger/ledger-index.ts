@@ -1,6 +1,11 @@
-import { retainedDays, type SourceLedger } from "../../../contracts/ledger.ts";
+import {
+	type Deviations,
+	retainedDays,
+	type SourceLedger,
+} from "../../../contracts/ledger.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import { sumOfDeviations } from "../decide/deviations.ts";
 import { framesOf } from "../decide/loss.ts";
 import { keptDays } from "../retention/retention.ts";
 import type { SourceName } from "../s3/object-keys.ts";
@@ -14,6 +19,9 @@ export interface IndexedSource {
 	archivedThrough: string;
 	/** Of the dates that a manifest may include. */
 	objects: Map<UtcDate, DateObjects>;
+	/** Objects in quarantine, which no manifest includes. */
+	quarantined: Map<UtcDate, DateObjects>;
+	deviations: Map<UtcDate, Deviations>;
 }
 
 /** The sequences of a stream's newest cut. */
@@ -79,6 +87,7 @@ export class LedgerIndex {
 	/** Adds a cut whose objects are all in the store. Each stream's cuts come in order; a known cut is ignored. */
 	add(cut: CutRecord): void {
 		const { stream, first, last, groups, lastFrame, losses = [] } = cut;
+		const { deviations = [] } = cut;
 		if (last <= (this.#newestOfStream.get(stream)?.last ?? 0)) return;
 		this.#newestOfStream.set(stream, { first, last });
 		for (const loss of losses) {
@@ -100,6 +109,8 @@ export class LedgerIndex {
 					lastEventTime,
 					archivedThrough: lastFrame.time,
 					objects: new Map(),
+					quarantined: new Map(),
+					deviations: new Map(),
 				};
 				this.#sources.set(`${account}/${sourceKey}`, source);
 			}
@@ -107,12 +118,20 @@ export class LedgerIndex {
 			source.lastEventTime = later(source.lastEventTime, lastEventTime);
 			source.archivedThrough = later(source.archivedThrough, lastFrame.time);
 			if (this.#isForgotten(date)) continue;
-			let objects = source.objects.get(date);
+			const ofDates = group.quarantined ? source.quarantined : source.objects;
+			let objects = ofDates.get(date);
 			if (!objects) {
 				objects = new DateObjects();
-				source.objects.set(date, objects);
+				ofDates.set(date, objects);
 			}
 			objects.add({ stream, first, rows });
+		}
+		for (const { account, sourceKey, date, ...more } of deviations) {
+			const source = this.source(account, sourceKey);
+			if (!source || this.#isForgotten(date)) continue;
+			const before = source.deviations.get(date);
+			const sum = sumOfDeviations(before ? [before, more] : [more]);
+			if (sum) source.deviations.set(date, sum);
 		}
 	}
 
@@ -143,7 +162,13 @@ export class LedgerIndex {
 	#see(day: UtcDate): void {
 		if (this.#days.includes(day)) return;
 		this.#days = [...this.#days, day].sort().slice(-daysHeld);
-		const dated = [...this.#sources.values()].map(({ objects }) => objects);
+		const dated = [...this.#sources.values()].flatMap(
+			({ objects, quarantined, deviations }) => [
+				objects,
+				quarantined,
+				deviations,
+			],
+		);
 		for (const map of [this.#lostFrames, ...dated])
 			for (const date of map.keys())
 				if (this.#isForgotten(date)) map.delete(date);
@@ -161,6 +186,10 @@ export function ledgerOf(source: IndexedSource): SourceLedger {
 		utcDate(Date.parse(source.archivedThrough)),
 		-retainedDays,
 	);
+	const quarantined = rowsByDate(source.quarantined, oldest);
+	const deviations = sumOfDeviations(
+		[...source.deviations].flatMap(([date, of]) => (date < oldest ? [] : [of])),
+	);
 	return {
 		version: 1,
 		account,
@@ -168,13 +197,22 @@ export function ledgerOf(source: IndexedSource): SourceLedger {
 		firstEventDate,
 		lastEventTime,
 		archivedThrough: source.archivedThrough,
-		archived: Object.fromEntries(
-			[...source.objects]
-				.filter(([date]) => date >= oldest)
-				.sort(([a], [b]) => (a < b ? -1 : 1))
-				.map(([date, { rows }]) => [date, rows]),
-		),
+		archived: rowsByDate(source.objects, oldest),
+		...(Object.keys(quarantined).length > 0 && { quarantined }),
+		...(deviations && { deviations }),
 	};
+}
+
+function rowsByDate(
+	objects: ReadonlyMap<UtcDate, DateObjects>,
+	oldest: UtcDate,
+): Record<UtcDate, number> {
+	return Object.fromEntries(
+		[...objects]
+			.filter(([date]) => date >= oldest)
+			.sort(([a], [b]) => (a < b ? -1 : 1))
+			.map(([date, { rows }]) => [date, rows]),
+	);
 }
 
 // Dates, and times from Date.toISOString, sort as strings.

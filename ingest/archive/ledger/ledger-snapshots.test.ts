@@ -13,10 +13,13 @@ const keys = new ObjectKeys("p");
 function cut(stream: string, first: number): CutRecord {
 	const time = new Date(Date.UTC(2026, 2, 1) + first * 60_000).toISOString();
 	const mark = { id: "x", time };
-	const group = {
-		account: "shop",
-		sourceKey,
-		rows: first,
+	const ofDate = { account: "shop", sourceKey, date: time.slice(0, 10) };
+	const group = { ...ofDate, rows: first, lastEventTime: time };
+	const deviation = {
+		type: `t${first % 3}`,
+		kind: "UnplannedEvent" as const,
+		annotated: 0,
+		quarantined: first,
 		lastEventTime: time,
 	};
 	return {
@@ -28,7 +31,8 @@ function cut(stream: string, first: number): CutRecord {
 		lastFrame: mark,
 		repeated: [],
 		processes: {},
-		groups: [{ ...group, date: time.slice(0, 10) }],
+		groups: [group, { ...group, quarantined: true }],
+		deviations: [{ ...ofDate, entries: [deviation] }],
 	};
 }
 
@@ -75,6 +79,8 @@ test("a restart reads the snapshot, the newest cut of each of its streams, and t
 	const source = restarted.source("shop", sourceKey)!;
 	expect(ledgerOf(source)).toEqual(ledgerOf(all.source("shop", sourceKey)!));
 	expect(source.objects.get("2026-03-01")!.count).toBe(504);
+	expect(source.quarantined.get("2026-03-01")!.count).toBe(504);
+	expect(source.deviations.get("2026-03-01")!.entries).toHaveLength(3);
 });
 
 test("an unreadable snapshot is ignored", async () => {

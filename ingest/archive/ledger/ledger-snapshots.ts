@@ -1,3 +1,4 @@
+import type { Deviations } from "../../../contracts/ledger.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
@@ -66,53 +67,65 @@ export class LedgerSnapshots {
 	}
 }
 
+/** `stream` is an index into `streams`. `packed`: see {@link DateObjects.packed}. */
+type PackedDates = [UtcDate, [stream: number, packed: string][]][];
+
 interface Snapshot {
-	version: 2;
+	version: 3;
 	streams: [stream: string, ends: CutEnds][];
 	days: UtcDate[];
 	lostFrames: [UtcDate, number][];
-	sources: (Omit<IndexedSource, "objects"> & {
-		/** `stream` is an index into `streams`. `packed`: see {@link DateObjects.packed}. */
-		objects: [UtcDate, [stream: number, packed: string][]][];
+	sources: (Omit<IndexedSource, "objects" | "quarantined" | "deviations"> & {
+		objects: PackedDates;
+		quarantined: PackedDates;
+		deviations: [UtcDate, Deviations][];
 	})[];
 }
 
 function snapshotOf(index: LedgerIndex): Snapshot {
 	const streams = [...index.newestOfStream];
 	const numbers = new Map(streams.map(([stream], number) => [stream, number]));
+	const pack = (dates: IndexedSource["objects"]): PackedDates =>
+		[...dates].map(([date, objects]) => [
+			date,
+			[...objects.packed()].map(([stream, packed]) => [
+				numbers.get(stream)!,
+				packed,
+			]),
+		]);
 	return {
-		version: 2,
+		version: 3,
 		streams,
 		days: [...index.days],
 		lostFrames: [...index.lostFrames],
 		sources: [...index.sources()].map((source) => ({
 			...source,
-			objects: [...source.objects].map(([date, objects]) => [
-				date,
-				[...objects.packed()].map(([stream, packed]) => [
-					numbers.get(stream)!,
-					packed,
-				]),
-			]),
+			objects: pack(source.objects),
+			quarantined: pack(source.quarantined),
+			deviations: [...source.deviations],
 		})),
 	};
 }
 
 function read({ version, streams, sources, ...rest }: Snapshot): LedgerIndex {
-	if (version !== 2) throw new Error(`it has version ${version}`);
+	if (version !== 3) throw new Error(`it has version ${version}`);
+	const unpack = (dates: PackedDates): IndexedSource["objects"] =>
+		new Map(
+			dates.map(([date, objects]) => [
+				date,
+				DateObjects.unpacked(
+					objects.map(([stream, packed]) => [streams[stream]![0], packed]),
+				),
+			]),
+		);
 	return LedgerIndex.of({
 		newestOfStream: streams,
 		...rest,
 		sources: sources.map((source) => ({
 			...source,
-			objects: new Map(
-				source.objects.map(([date, objects]) => [
-					date,
-					DateObjects.unpacked(
-						objects.map(([stream, packed]) => [streams[stream]![0], packed]),
-					),
-				]),
-			),
+			objects: unpack(source.objects),
+			quarantined: unpack(source.quarantined),
+			deviations: new Map(source.deviations),
 		})),
 	});
 }

@@ -18,6 +18,7 @@ export interface ObservedShard {
 export class ArchiveMetrics {
 	readonly cuts: Counter;
 	readonly events: Counter;
+	readonly quarantinedEvents: Counter;
 	readonly repeatedFrames: Counter;
 	readonly objects: Counter;
 	readonly objectBytes: Counter;
@@ -50,6 +51,10 @@ export class ArchiveMetrics {
 			});
 		this.cuts = counter("cuts", "Cuts whose objects are all in the bucket.");
 		this.events = counter("events", "Events in those cuts.");
+		this.quarantinedEvents = counter(
+			"quarantined_events",
+			"Those of the events that their tracking plan keeps in quarantine.",
+		);
 		this.repeatedFrames = counter(
 			"repeated_frames",
 			"Frames left out because they repeat an earlier frame.",
@@ -180,7 +185,10 @@ export class ArchiveMetrics {
 	countCut(shard: number, cut: CutRecord): void {
 		this.cuts.inc({ shard });
 		this.repeatedFrames.inc({ shard }, cut.repeated.length);
-		for (const { rows } of cut.groups) this.events.inc({ shard }, rows);
+		for (const { rows, quarantined } of cut.groups) {
+			this.events.inc({ shard }, rows);
+			if (quarantined) this.quarantinedEvents.inc({ shard }, rows);
+		}
 		this.lateEvents.inc({ shard }, lateEvents(cut));
 	}
 }

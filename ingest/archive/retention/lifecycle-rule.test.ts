@@ -1,6 +1,6 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
-import { withRetentionRule } from "./lifecycle-rule.ts";
+import { withRetentionRules } from "./lifecycle-rule.ts";
 
 const others: LifecycleRule[] = [
 	{
@@ -16,22 +16,25 @@ const others: LifecycleRule[] = [
 	},
 ];
 
-test("withRetentionRule adds a rule that removes events after 32 days, and keeps the other rules", () => {
-	const rules = withRetentionRule(others, "p/events/")!;
+const prefixes = ["p/events/", "p/quarantine/"];
+
+test("withRetentionRules adds a rule for each prefix that removes events after 32 days, and keeps the other rules", () => {
+	const rules = withRetentionRules(others, prefixes)!;
 	expect(rules.slice(0, 2)).toEqual(others);
 	expect(rules.slice(2)).toMatchObject([
 		{ Filter: { Prefix: "p/events/" }, Expiration: { Days: 32 } },
+		{ Filter: { Prefix: "p/quarantine/" }, Expiration: { Days: 32 } },
 	]);
 });
 
-test("nothing is written if the rule exists", () => {
-	const rules = withRetentionRule(others, "p/events/")!;
-	expect(withRetentionRule(rules, "p/events/")).toBeUndefined();
+test("nothing is written if the rules exist", () => {
+	const rules = withRetentionRules(others, prefixes)!;
+	expect(withRetentionRules(rules, prefixes)).toBeUndefined();
 });
 
 test("our rule is restored after a change; a rule of another prefix isn't ours", () => {
-	const rules = withRetentionRule(others, "p/events/")!;
-	const changed = rules.with(2, { ...rules[2]!, Expiration: { Days: 3 } });
-	expect(withRetentionRule(changed, "p/events/")).toEqual(rules);
-	expect(withRetentionRule(rules, "q/events/")).toHaveLength(4);
+	const rules = withRetentionRules(others, prefixes)!;
+	const changed = rules.with(3, { ...rules[3]!, Expiration: { Days: 3 } });
+	expect(withRetentionRules(changed, prefixes)).toEqual(rules);
+	expect(withRetentionRules(rules, ["q/events/"])).toHaveLength(5);
 });

@@ -9,7 +9,7 @@ import type {
 	ListedObject,
 	ObjectStore,
 } from "../s3/object-store.ts";
-import { withRetentionRule } from "./lifecycle-rule.ts";
+import { withRetentionRules } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,
 	isAged,
@@ -67,11 +67,8 @@ export class RetentionKeeper {
 			removed += objects.length;
 		};
 		if (enforcedBy === "sweep")
-			await this.#each(
-				keys.allEvents(),
-				(o) => isExpired(o, witnesses),
-				remove,
-			);
+			for (const prefix of this.#expiring)
+				await this.#each(prefix, (o) => isExpired(o, witnesses), remove);
 		await this.#each(keys.allRuns(), (o) => isAged(o, witnesses), remove);
 		// A record is written after the objects that it names, so it expires no earlier.
 		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
@@ -83,16 +80,22 @@ export class RetentionKeeper {
 		return enforcedBy;
 	}
 
+	/** What holds events. */
+	get #expiring(): string[] {
+		const { keys } = this.#options;
+		return [keys.allEvents(), keys.allQuarantined()];
+	}
+
 	/** False if the store has no lifecycle rules, or archive may not change them. */
 	async #hasRule(): Promise<boolean> {
-		const { store, keys, log } = this.#options;
+		const { store, log } = this.#options;
 		const rules = await store.lifecycleRules();
 		if (!rules) return false;
-		const changed = withRetentionRule(rules, keys.allEvents());
+		const changed = withRetentionRules(rules, this.#expiring);
 		if (!changed) return true;
 		const isWritten = await store.setLifecycleRules(changed);
 		if (isWritten)
-			log.info("added the retention rule to the bucket's lifecycle rules");
+			log.info("added the retention rules to the bucket's lifecycle rules");
 		return isWritten;
 	}
 

@@ -6,6 +6,12 @@ export interface SourceName {
 	sourceKey: string;
 }
 
+/** A folder of objects: a source's events of one date, or those of them in quarantine. */
+export interface DateFolder extends SourceName {
+	date: UtcDate;
+	quarantined?: true;
+}
+
 /** The keys of all objects in the bucket. Sequences have 20 digits, so keys sort like numbers. */
 export class ObjectKeys {
 	readonly #prefix: string;
@@ -17,6 +23,11 @@ export class ObjectKeys {
 
 	allEvents(): string {
 		return `${this.#prefix}events/`;
+	}
+
+	/** Apart from all events, so that nobody who reads those finds them. */
+	allQuarantined(): string {
+		return `${this.#prefix}quarantine/`;
 	}
 
 	allCuts(): string {
@@ -45,21 +56,24 @@ export class ObjectKeys {
 		return `${this.ledgersOfShard(shard)}${time}.json`;
 	}
 
-	/** One object for each cut, source and date. */
-	events(
-		group: SourceName & { date: UtcDate },
-		stream: string,
-		first: number,
-	): string {
-		return `${this.eventsOfDate(group)}${stream}-${sequence(first)}.parquet`;
+	/** One object for each cut, source and date, and one for those of its events in quarantine. */
+	events(folder: DateFolder, stream: string, first: number): string {
+		return `${this.eventsOfDate(folder)}${stream}-${sequence(first)}.parquet`;
 	}
 
-	eventsOfDate(group: SourceName & { date: UtcDate }): string {
-		return `${this.eventsOfSource(group)}date=${group.date}/`;
+	eventsOfDate(folder: DateFolder): string {
+		const source = folder.quarantined
+			? this.quarantineOfSource(folder)
+			: this.eventsOfSource(folder);
+		return `${source}date=${folder.date}/`;
 	}
 
 	eventsOfSource({ account, sourceKey }: SourceName): string {
 		return `${this.allEvents()}account=${account}/source=${sourceKey}/`;
+	}
+
+	quarantineOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allQuarantined()}account=${account}/source=${sourceKey}/`;
 	}
 
 	tombstone({ account, sourceKey }: SourceName): string {

@@ -10,6 +10,7 @@ import { frameId } from "../../../ingest/wire/frame.ts";
 import type { Protocol } from "./protocol.ts";
 import {
 	Interner,
+	isQuarantined,
 	type ModelArchiver,
 	type ModelFrame,
 	type ModelStream,
@@ -236,7 +237,8 @@ export class ArchiverSteps {
 		const suffix = this.#protocol.hasRandomNames
 			? `-${world.archivers.indexOf(archiver)}-${archiver.life}`
 			: "";
-		const key = `${group.sourceKey}/${cut.stream}/${cut.first}${suffix}`;
+		const folder = this.#protocol.folderOf(group);
+		const key = `${folder}/${cut.stream}/${cut.first}${suffix}`;
 		const text = events
 			.map(({ body }) => Buffer.from(body).toString())
 			.join("");
@@ -350,6 +352,7 @@ export function beginAnew({ life }: ModelArchiver): {
 function eventOf(letter: string) {
 	const isCapital = letter === letter.toUpperCase();
 	return {
+		...(isQuarantined(letter) && { quarantined: true as const }),
 		id: Buffer.from(letter),
 		receivedAtMs: 0,
 		account: "shop",

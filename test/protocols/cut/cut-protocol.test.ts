@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { decideCut } from "../../../ingest/archive/decide/cut.ts";
+import {
+	type CutRecord,
+	decideCut,
+} from "../../../ingest/archive/decide/cut.ts";
 import { resume } from "../../../ingest/archive/decide/resume.ts";
 import { searchAll } from "./exhaustive-search.ts";
 import { everyWayOf, type Scenario } from "./model.ts";
@@ -27,8 +30,13 @@ function withoutLost(known: Parameters<typeof decideCut>[1]): typeof known {
 	);
 }
 
+function withoutQuarantine(cut: CutRecord): CutRecord {
+	const groups = cut.groups.map(({ quarantined, ...group }) => group);
+	return { ...cut, groups };
+}
+
 const twoArchivers: Scenario = {
-	script: [one, two, two],
+	script: [frame(1, "aBq"), two, two],
 	archivers: 2,
 	crashes: 1,
 	streamFault: "none",
@@ -40,7 +48,7 @@ const restored: Scenario = {
 	streamFault: "restored from an old copy",
 };
 const deleted: Scenario = {
-	script: [one, two, frame(3, "D")],
+	script: [frame(1, "aBQ"), two, frame(3, "D")],
 	archivers: 1,
 	crashes: 1,
 	streamFault: "none",
@@ -147,6 +155,18 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 		twoArchivers,
 		{ hasRandomNames: true },
 		/in 2 objects/,
+	],
+	[
+		"events in quarantine have no folder of their own",
+		twoArchivers,
+		{ folderOf: ({ sourceKey }) => sourceKey },
+		/event q is (in a\/s0|nowhere)/,
+	],
+	[
+		"a cut doesn't say which events are in quarantine",
+		twoArchivers,
+		{ decideCut: (...which) => withoutQuarantine(decideCut(...which)) },
+		/alarm CutMismatch about nothing/,
 	],
 	[
 		"a cut knows nothing of the frames before it",

@@ -4,12 +4,13 @@ import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
 import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";
 import type { Search } from "./exhaustive-search.ts";
 import { type Protocol, protocol } from "./protocol.ts";
-import type {
-	ModelArchiver,
-	ModelFrame,
-	ModelStream,
-	ScriptFrame,
-	World,
+import {
+	isQuarantined,
+	type ModelArchiver,
+	type ModelFrame,
+	type ModelStream,
+	type ScriptFrame,
+	type World,
 } from "./world.ts";
 
 /** What happens to the stream, once, at any moment. */
@@ -86,7 +87,7 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 }
 
 /**
- * Each event in exactly one object, or an alarm; and at no moment an event that is nowhere, but of a source that is
+ * Each event in exactly one object, in quarantine or not as the event is, or an alarm; and at no moment an event that is nowhere, but of a source that is
  * deleted, and those that were taken from the stream. Of these a person is told, by an alarm that stands or a cut that
  * names this very frame. No cut names a frame that wasn't taken.
  */
@@ -103,6 +104,10 @@ function faultOf(
 		.slice(0, world.published)
 		.map(({ events }) => events)
 		.join("");
+	for (const [key, events] of Object.entries(world.objects))
+		for (const event of events)
+			if (isQuarantined(event) !== key.includes("/quarantine/"))
+				return `event ${event} is in ${key}`;
 	for (const event of new Set(published)) {
 		const count = archived.split(event).length - 1;
 		if (count > 1) return `event ${event} is in ${count} objects`;

@@ -1,4 +1,5 @@
 import {
+	type CutGroup,
 	decideCut,
 	inheritNumbers,
 } from "../../../ingest/archive/decide/cut.ts";
@@ -19,6 +20,8 @@ export interface Protocol {
 	flushesFirst: boolean;
 	hasRandomNames: boolean;
 	purgesFirst: boolean;
+	/** The folder of a group's object. */
+	folderOf: (group: CutGroup) => string;
 	/** Objects-done is read after the cuts are listed. */
 	readsDoneLate: boolean;
 }
@@ -33,5 +36,7 @@ export const protocol: Protocol = {
 	followsRecords: true,
 	hasRandomNames: false,
 	purgesFirst: false,
+	folderOf: ({ sourceKey, quarantined }) =>
+		quarantined ? `${sourceKey}/quarantine` : sourceKey,
 	readsDoneLate: false,
 };

@@ -46,12 +46,16 @@ export type ModelFrame = [script: number, timeMs: number];
 export interface ScriptFrame {
 	process: string;
 	number: number;
-	/** Each event is a letter; a capital one belongs to a second source. */
+	/** Each event is a letter; a capital one belongs to a second source, and q and Q are in quarantine. */
 	events: string;
 	/** When the stream takes it, milliseconds after the start; by default a second after the one before. */
 	atMs?: number;
 	/** A forgetful NATS may lose it, as long as it is the stream's last. */
 	mayBeLost?: true;
+}
+
+export function isQuarantined(event: string): boolean {
+	return event.toLowerCase() === "q";
 }
 
 /** What an archiver does next, and what it remembers for it. */

@@ -79,9 +79,9 @@ function verifyCuts({ cuts, base, lastSequence }: Remains): void {
 function verifyObjects({ cuts, compactions, rows }: Remains): void {
 	const wanted = new Map<string, number>();
 	for (const { stream, first, groups } of cuts)
-		for (const { account, sourceKey, date, rows } of groups)
+		for (const { account, sourceKey, date, rows, quarantined } of groups)
 			wanted.set(
-				`events/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`,
+				`${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`,
 				rows,
 			);
 	for (const { account, sourceKey, date, outputs } of compactions)
