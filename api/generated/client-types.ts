@@ -31,6 +31,28 @@ export type Source = {
 		/** Events in quarantine because of the TrackingPlan. */
 		quarantined?: number;
 	};
+	/** How events of the retained dates deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
+	deviations?: Array<{
+		/** The events' type, at most 100 characters of it; absent for events without a type. */
+		type?: string;
+		/** What is wrong with the events: `UnplannedEvent`, `UnplannedProperty`, `RequiredMissing`, `TypeMismatch`, `ValueMismatch`, `FormatMismatch`, `OutOfRange`, `SchemaMismatch` or `TooComplex`. Later versions may add values. */
+		kind: string;
+		/** Events in the bucket with a note. */
+		annotated: number;
+		/** Events that went into quarantine. */
+		quarantined: number;
+		/** When the latest of these events was received. */
+		lastEventTime: string;
+	}>;
+	/** All other deviations together, if there are more than 20 in `deviations`. */
+	otherDeviations?: {
+		/** Events in the bucket with a note. */
+		annotated: number;
+		/** Events that went into quarantine. */
+		quarantined: number;
+		/** When the latest of these events was received. */
+		lastEventTime: string;
+	};
 	/** How long events stay in the bucket. */
 	retention?: {
 		/** Days that an event stays in the bucket after its date. */

@@ -721,6 +721,29 @@ export interface SourceCounts {
 	quarantined?: number;
 }
 
+export interface SourceDeviation {
+	/** The events' type, at most 100 characters of it; absent for events without a type. */
+	type?: string;
+	/** What is wrong with the events: `UnplannedEvent`, `UnplannedProperty`, `RequiredMissing`, `TypeMismatch`, `ValueMismatch`, `FormatMismatch`, `OutOfRange`, `SchemaMismatch` or `TooComplex`. Later versions may add values. */
+	kind: string;
+	/** Events in the bucket with a note. */
+	annotated: number;
+	/** Events that went into quarantine. */
+	quarantined: number;
+	/** When the latest of these events was received. */
+	lastEventTime: string;
+}
+
+/** All other deviations together, if there are more than 20 in `deviations`. */
+export interface SourceOtherDeviations {
+	/** Events in the bucket with a note. */
+	annotated: number;
+	/** Events that went into quarantine. */
+	quarantined: number;
+	/** When the latest of these events was received. */
+	lastEventTime: string;
+}
+
 /** How long events stay in the bucket. */
 export interface SourceRetention {
 	/** Days that an event stays in the bucket after its date. */
@@ -749,6 +772,10 @@ export interface SourceStatus {
 	archivedThrough?: string;
 	/** Numbers of events on the retained dates. */
 	counts?: SourceCounts;
+	/** How events of the retained dates deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
+	deviations?: SourceDeviation[];
+	/** All other deviations together, if there are more than 20 in `deviations`. */
+	otherDeviations?: SourceOtherDeviations;
 	/** How long events stay in the bucket. */
 	retention?: SourceRetention;
 	/** `Ready`: the URL accepts events. */

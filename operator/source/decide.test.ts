@@ -426,9 +426,16 @@ test("keys that are older than the Source are reported", () => {
 	);
 });
 
+const others = {
+	annotated: 2,
+	quarantined: 0,
+	lastEventTime: "2026-03-01T11:59:59Z",
+};
+
 test("the status follows the ledger at most once in ten seconds", () => {
 	const status = statusIn(decide(stateWith(), now))!;
 	const source = { ...sourceWith(), status };
+	const deviation = { ...others, type: "a", kind: "TypeMismatch" as const };
 	const ledger = {
 		version: 1 as const,
 		account: "shop",
@@ -438,6 +445,7 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		archivedThrough: "2026-03-01T12:00:00Z",
 		archived: { "2026-02-28": 2, "2026-03-01": 3 },
 		quarantined: { "2026-03-01": 1 },
+		deviations: { entries: [deviation], others },
 	};
 	const retention = {
 		version: 1,
@@ -452,8 +460,24 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		phase: "Active",
 		firstEventDate: "2026-02-28",
 		counts: { accepted: 6, archived: 5, quarantined: 1 },
+		deviations: [deviation],
+		otherDeviations: others,
 		retention: { days: 31, enforcedBy: "Lifecycle" },
 	});
+	// What the ledger has forgotten goes.
+	const { deviations: _, ...forgotten } = ledger;
+	expect(
+		statusIn(
+			decide(
+				{
+					...state,
+					source: { ...source, status: statusIn(decide(state, now + 10_000))! },
+					ledger: forgotten,
+				},
+				now + 20_000,
+			),
+		),
+	).not.toHaveProperty("deviations");
 	// A person's change shows at once.
 	const suspended = { ...sourceWith({ suspend: true }), status };
 	expect(
@@ -469,6 +493,8 @@ test("the status follows the ledger at most once in ten seconds", () => {
 test("the status keeps its facts while the ledger can't be read", () => {
 	const status: SourceStatus = {
 		counts: { archived: 5 },
+		deviations: [{ ...others, kind: "TypeMismatch" }],
+		otherDeviations: others,
 		firstEventDate: "2026-02-28",
 		lastEventTime: "2026-03-01T11:59:59Z",
 		archivedThrough: "2026-03-01T12:00:00Z",

@@ -166,8 +166,9 @@ function statusOf(
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 		}),
 		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
-		...factsOf(source.status),
-		...(keys && ledger && ledgerFacts(ledger)),
+		...(keys && ledger
+			? { ...retentionOf(source.status), ...ledgerFacts(ledger) }
+			: factsOf(source.status)),
 		...(retention && {
 			retention: {
 				days: retention.days,
@@ -209,17 +210,22 @@ type Facts = Pick<
 	| "lastEventTime"
 	| "archivedThrough"
 	| "counts"
+	| "deviations"
+	| "otherDeviations"
 	| "retention"
 >;
 
 function ledgerFacts(ledger: SourceLedger): Facts {
 	const archived = sumOf(ledger.archived);
 	const quarantined = sumOf(ledger.quarantined);
+	const { entries, others } = ledger.deviations ?? {};
 	return {
 		firstEventDate: ledger.firstEventDate,
 		lastEventTime: ledger.lastEventTime,
 		archivedThrough: ledger.archivedThrough,
 		counts: { accepted: archived + quarantined, archived, quarantined },
+		...(entries && { deviations: entries }),
+		...(others && { otherDeviations: others }),
 	};
 }
 
@@ -230,14 +236,20 @@ function sumOf(events: Record<UtcDate, number> = {}): number {
 /** The facts of the earlier status. They stay while the ledger can't be read. */
 function factsOf(status: SourceStatus = {}): Facts {
 	const { firstEventDate, lastEventTime, archivedThrough } = status;
-	const { counts, retention } = status;
+	const { counts, deviations, otherDeviations } = status;
 	return {
 		...(firstEventDate !== undefined && { firstEventDate }),
 		...(lastEventTime !== undefined && { lastEventTime }),
 		...(archivedThrough !== undefined && { archivedThrough }),
 		...(counts && { counts }),
-		...(retention && { retention }),
+		...(deviations && { deviations }),
+		...(otherDeviations && { otherDeviations }),
+		...retentionOf(status),
 	};
+}
+
+function retentionOf({ retention }: SourceStatus = {}): Facts {
+	return { ...(retention && { retention }) };
 }
 
 function withoutFacts(status: SourceStatus = {}): SourceStatus {
@@ -246,6 +258,8 @@ function withoutFacts(status: SourceStatus = {}): SourceStatus {
 		lastEventTime,
 		archivedThrough,
 		counts,
+		deviations,
+		otherDeviations,
 		retention,
 		...rest
 	} = status;
