@@ -1,0 +1,113 @@
+// ajv: the JSON Schema validator that fastify uses, too; it generates a function for each schema.
+import { Ajv, type Options } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import standaloneCode from "ajv/dist/standalone/index.js";
+import type { PlanDocument } from "../contracts/tracking-plan.ts";
+import { regExp, useMeteredKeywords } from "./metered/keywords.ts";
+import { meter } from "./metered/meter.ts";
+import { schemaFault } from "./schema/schema-fault.ts";
+import { drafts, type PlanSchema, schemasOf } from "./schema/schemas.ts";
+
+/**
+ * The plan's schemas as the text of a program, which PlanJudge runs; or what is wrong with the first invalid one, for people.
+ * Strangers write plans, and a few kilobytes of schema can take minutes and gigabytes: call it in a thread with limits.
+ */
+export function compilePlan(
+	document: PlanDocument,
+): { code: string } | { fault: string } {
+	const schemas = schemasOf(document);
+	const byDraft = Map.groupBy(schemas, ({ draft }) => draft.uri);
+	const compilers = new Map(
+		[...byDraft].map(([uri, own]) => [uri, compilerOf(uri, own)]),
+	);
+	for (const schema of schemas) {
+		const fault =
+			schemaFault(schema) ?? invalid(schema, compilers.get(schema.draft.uri)!);
+		if (fault !== undefined) return { fault: `${schema.place} ${fault}` };
+	}
+	for (const schema of schemas) {
+		const fault = unusable(schema, compilers.get(schema.draft.uri)!);
+		if (fault !== undefined) return { fault: `${schema.place} ${fault}` };
+	}
+	const codes = [...byDraft].map(([uri, own]) => {
+		const names = Object.fromEntries(
+			own.map(({ name, uri: id }) => [name, id]),
+		);
+		return `{${meter(standaloneCode.default(compilers.get(uri)!, names))}}`;
+	});
+	return { code: `"use strict";${codes.join("")}` };
+}
+
+const options: Options = {
+	// Unknown keywords are no error (JSON Schema 2020-12 Core §4.3.1).
+	strict: false,
+	validateSchema: false,
+	logger: false,
+	allErrors: true,
+	messages: false,
+	// Otherwise each reference becomes a copy of what it refers to: 13 KB of schema grow to gigabytes.
+	inlineRefs: false,
+	// Otherwise every event has the properties `constructor` and `__proto__`.
+	ownProperties: true,
+	code: { source: true, regExp },
+};
+
+const makers: Record<string, new (options: Options) => Ajv> = {
+	[drafts[0]!.uri]: Ajv2020,
+	[drafts[1]!.uri]: Ajv2019,
+	[drafts[2]!.uri]: Ajv,
+};
+
+/** New for each plan, since an instance keeps every schema that it has compiled. */
+function compilerOf(uri: string, schemas: PlanSchema[]): Ajv {
+	const ajv = new (makers[uri] ?? Ajv)(options);
+	useMeteredKeywords(ajv);
+	// Its code is long, and few schemas need it.
+	if (!/"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schemas)))
+		ajv.opts.unevaluated = false;
+	return ajv;
+}
+
+function invalid(
+	{ schema, draft, uri }: PlanSchema,
+	ajv: Ajv,
+): string | undefined {
+	try {
+		if (!ajv.validateSchema(schema))
+			return `is not ${draft.title}: ${wordsOf(ajv)}.`;
+		ajv.addSchema(schema as object, uri);
+		return undefined;
+	} catch (error) {
+		return `can't be used: ${messageOf(error)}.`;
+	}
+}
+
+/** Only compiling finds a $ref without a target. */
+function unusable({ uri }: PlanSchema, ajv: Ajv): string | undefined {
+	try {
+		ajv.getSchema(uri);
+		return undefined;
+	} catch (error) {
+		return `can't be used: ${messageOf(error)}.`;
+	}
+}
+
+function wordsOf(ajv: Ajv): string {
+	return (ajv.errors ?? [])
+		.slice(0, 3)
+		.map(({ instancePath, keyword, params }) => {
+			const { type, allowedValues, values } = params as Record<string, unknown>;
+			const wanted = type ?? allowedValues ?? values;
+			return wanted
+				? `${instancePath} must be ${String(wanted)}`
+				: `${instancePath} violates ${keyword}`;
+		})
+		.join(", ");
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof RangeError
+		? "it is nested too deeply"
+		: (error as Error).message;
+}

@@ -1,0 +1,34 @@
+// ajv-formats: the formats that JSON Schema names, as regular expressions that take no longer than the text is long.
+import { fullFormats } from "ajv-formats/dist/formats.js";
+
+/** What promises to take linear time: `url` doesn't, and is no format of JSON Schema. */
+export const formatNames = [
+	"date",
+	"time",
+	"date-time",
+	"duration",
+	"email",
+	"hostname",
+	"ipv4",
+	"ipv6",
+	"uri",
+	"uri-reference",
+	"uri-template",
+	"uuid",
+	"json-pointer",
+	"relative-json-pointer",
+	"regex",
+] as const;
+
+export type FormatName = (typeof formatNames)[number];
+
+export const formats = Object.fromEntries(
+	formatNames.map((name) => [name, testOf(name)]),
+) as Record<FormatName, (text: string) => boolean>;
+
+function testOf(name: FormatName): (text: string) => boolean {
+	const format = fullFormats[name] as unknown;
+	if (typeof format === "function") return format as (text: string) => boolean;
+	if (format instanceof RegExp) return (text) => format.test(text);
+	return (format as { validate: (text: string) => boolean }).validate;
+}

@@ -1,0 +1,131 @@
+import {
+	_,
+	type Ajv,
+	type CodeKeywordDefinition,
+	type KeywordCxt,
+	type Name,
+} from "ajv";
+import { type FormatName, formatNames } from "./formats.ts";
+import { Fuel } from "./fuel.ts";
+import { patternFault } from "./pattern.ts";
+import { Tools } from "./tools.ts";
+
+/** Puts keywords that burn fuel in the place of ajv's whose time a schema's text doesn't show. */
+export function useMeteredKeywords(ajv: Ajv): void {
+	const unions = ["anyOf", "oneOf"].map((keyword) =>
+		union(ajv.getKeyword(keyword) as CodeKeywordDefinition),
+	);
+	for (const definition of [...definitions, ...unions]) {
+		for (const keyword of [definition.keyword].flat())
+			ajv.removeKeyword(keyword);
+		ajv.addKeyword(definition);
+	}
+}
+
+/** In ajv's options: the regular expressions of `pattern` and `patternProperties`. */
+export const regExp = Object.assign(
+	(source: string) => {
+		const fault = patternFault(source);
+		if (fault !== undefined)
+			throw new Error(
+				`the pattern ${JSON.stringify(source)} can't be used: ${fault}`,
+			);
+		return {
+			test: (text: string) => tools.pattern(source).test(text),
+			toString: () => source,
+		};
+	},
+	// Of the code that is kept; the function above is for the drafts' own schemas.
+	{ code: "((source) => tools.pattern(source))" },
+);
+
+const tools = new Tools(new Fuel());
+
+const definitions: CodeKeywordDefinition[] = [
+	{
+		keyword: ["maxLength", "minLength"],
+		type: "string",
+		schemaType: "number",
+		error: {
+			message: "",
+			params: ({ schemaCode }) => _`{limit: ${schemaCode}}`,
+		},
+		code(cxt) {
+			const { keyword, data, schema, schemaCode } = cxt;
+			const length = _`${toolsOf(cxt)}.length(${data})`;
+			// No text has more characters than units of UTF-16, nor fewer than half as many.
+			cxt.fail(
+				keyword === "maxLength"
+					? _`${data}.length > ${schemaCode} && ${length} > ${schemaCode}`
+					: _`${data}.length < ${2 * schema} && ${length} < ${schemaCode}`,
+			);
+		},
+	},
+	{
+		keyword: ["enum", "const"],
+		error: {
+			message: "",
+			params: ({ params }) => _`{values: ${params.values as Name}.values}`,
+		},
+		code(cxt) {
+			const { gen, keyword, data, schema } = cxt;
+			const given = keyword === "enum" ? schema : [schema];
+			if (!Array.isArray(given)) throw new Error("enum must be an array");
+			const values = gen.scopeValue("obj", {
+				ref: tools.oneOf(given),
+				// As text: a property named __proto__ stays one.
+				code: _`tools.oneOf(JSON.parse(${JSON.stringify(given)}))`,
+			});
+			cxt.setParams({ values });
+			cxt.pass(_`${values}.has(${data})`);
+		},
+	},
+	{
+		keyword: "uniqueItems",
+		type: "array",
+		schemaType: "boolean",
+		error: { message: "" },
+		code(cxt) {
+			if (cxt.schema)
+				cxt.fail(
+					_`${cxt.data}.length > 1 && !${toolsOf(cxt)}.unique(${cxt.data})`,
+				);
+		},
+	},
+	{
+		keyword: "format",
+		type: "string",
+		schemaType: "string",
+		error: {
+			message: "",
+			params: ({ schemaCode }) => _`{format: ${schemaCode}}`,
+		},
+		code(cxt) {
+			const { gen, data, schema } = cxt;
+			// Unknown formats are annotations (Validation §7.2.3).
+			if (!formatNames.includes(schema as FormatName)) return;
+			const matches = gen.scopeValue("formats", {
+				key: schema,
+				ref: tools.format(schema as FormatName),
+				code: _`tools.format(${schema})`,
+			});
+			cxt.pass(_`${matches}(${data})`);
+		},
+	},
+];
+
+/** Says how many of the errors before its own are those of its branches. */
+function union(definition: CodeKeywordDefinition): CodeKeywordDefinition {
+	return {
+		...definition,
+		error: {
+			message: "",
+			params: ({ errsCount, params, schema }) =>
+				_`{branches: errors - ${errsCount!}, of: ${(schema as unknown[]).length}, passing: ${(params.passing as Name | undefined) ?? null}}`,
+		},
+	};
+}
+
+function toolsOf({ gen }: KeywordCxt): Name {
+	return gen.scopeValue("func", { key: "tools", ref: tools, code: _`tools` });
+}

@@ -1,0 +1,137 @@
+import { type FormatName, formats } from "./formats.ts";
+import type { Fuel } from "./fuel.ts";
+import { Pattern } from "./pattern.ts";
+
+/** What the generated code calls instead of what would take longer than its text shows. All of it burns fuel. */
+export class Tools {
+	readonly #fuel: Fuel;
+	readonly #patterns = new Map<string, Pattern>();
+
+	constructor(fuel: Fuel) {
+		this.#fuel = fuel;
+	}
+
+	/** Code points, as JSON Schema counts them. */
+	length(text: string): number {
+		this.#fuel.burn(text.length >> 6);
+		let length = text.length;
+		for (let i = 0; i < text.length - 1; i++) {
+			const code = text.charCodeAt(i);
+			if (code < 0xd800 || code > 0xdbff) continue;
+			const next = text.charCodeAt(i + 1);
+			if (next < 0xdc00 || next > 0xdfff) continue;
+			length--;
+			i++;
+		}
+		return length;
+	}
+
+	keys(object: object): string[] {
+		const keys = Object.keys(object);
+		this.#fuel.burn(keys.length >> 2);
+		return keys;
+	}
+
+	assign(to: object, from: object | undefined): object {
+		if (from) this.keys(from);
+		return Object.assign(to, from);
+	}
+
+	join<T>(errors: T[], more: T[]): T[] {
+		this.#fuel.burn(more.length);
+		for (const error of more) errors.push(error);
+		return errors;
+	}
+
+	escape(key: string): string {
+		this.#fuel.burn(key.length >> 6);
+		return escapeToken(key);
+	}
+
+	pattern(source: string): Pattern {
+		let pattern = this.#patterns.get(source);
+		if (!pattern) {
+			pattern = new Pattern(source, this.#fuel, this.#patterns);
+			this.#patterns.set(source, pattern);
+		}
+		return pattern;
+	}
+
+	format(name: FormatName): (text: string) => boolean {
+		const matches = formats[name];
+		return (text) => {
+			this.#fuel.burn(1 + (text.length >> 4));
+			return text.length <= maxFormatLength && matches(text);
+		};
+	}
+
+	/** For `enum` and `const`: whether a value is one of these. */
+	oneOf(values: unknown[]): {
+		values: unknown[];
+		has(value: unknown): boolean;
+	} {
+		const simple = new Set(values.filter((value) => !isObject(value)));
+		const objects = new Set(
+			values.filter(isObject).map((value) => this.#canonical(value)),
+		);
+		const fuel = this.#fuel;
+		return {
+			values,
+			has: (value) => {
+				if (isObject(value))
+					return objects.size > 0 && objects.has(this.#canonical(value));
+				if (typeof value === "string") fuel.burn(value.length >> 6);
+				return simple.has(value);
+			},
+		};
+	}
+
+	unique(items: unknown[]): boolean {
+		const seen = new Set<unknown>();
+		for (const item of items) {
+			this.#fuel.burn(1);
+			// No value that isn't an object equals a symbol-like text: simple values keep their own type.
+			const key = isObject(item) ? `${this.#canonical(item)}` : simpleKey(item);
+			if (seen.has(key)) return false;
+			seen.add(key);
+		}
+		return true;
+	}
+
+	/** The same text for equal values only: properties in order, numbers by value. */
+	#canonical(value: unknown): string {
+		this.#fuel.burn(1);
+		if (Array.isArray(value))
+			return `[${value.map((item) => this.#canonical(item)).join()}]`;
+		if (isObject(value)) {
+			const entries = this.keys(value)
+				.sort()
+				.map((key) => {
+					this.#fuel.burn(1 + (key.length >> 6));
+					return `${JSON.stringify(key)}:${this.#canonical((value as Record<string, unknown>)[key])}`;
+				});
+			return `{${entries.join()}}`;
+		}
+		if (typeof value === "string") this.#fuel.burn(value.length >> 4);
+		return JSON.stringify(value);
+	}
+}
+
+/** A longer string doesn't match any format. */
+const maxFormatLength = 8_192;
+
+/** A reference token of a JSON Pointer (RFC 6901 §3). */
+export function escapeToken(key: string): string {
+	return key.includes("~") || key.includes("/")
+		? key.replaceAll("~", "~0").replaceAll("/", "~1")
+		: key;
+}
+
+function isObject(value: unknown): value is object {
+	return typeof value === "object" && value !== null;
+}
+
+/** Never the canonical text of an object, which begins with a brace or a bracket. */
+function simpleKey(value: unknown): unknown {
+	return typeof value === "string" ? `"${value}` : value;
+}
