@@ -47,6 +47,8 @@ export const bucket = {
 	 * `next-stream.<shard>` → the name of a stream that is yet to be created.
 	 */
 	objectsDone: "tidemill-objects-done",
+	/** Created and written by archive, watched by receive: {@link file://./archive-announcement.ts}, by process. */
+	archives: "tidemill-archives",
 	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
 	ledger: "tidemill-ledger",
 	/** Created by archive, written by receive and archive: {@link file://../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */

@@ -41,7 +41,7 @@ class BucketDouble {
 
 	async watch() {
 		const entries = this.entries.map(([key, value], index) => ({
-			...{ key, operation: "PUT", string: () => value },
+			...{ key, operation: "PUT", string: () => value, created: new Date() },
 			...{ revision: index + 1, isUpdate: index === this.entries.length - 1 },
 		}));
 		const ended = new Promise<void>((resolve) => this.#ends.push(resolve));

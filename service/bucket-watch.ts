@@ -9,8 +9,17 @@ import { isStreamNotFound } from "./nats.ts";
 export interface BucketReader {
 	/** A reading of the whole bucket begins. What was read before stays valid until {@link complete}. */
 	begin(): void;
-	/** @param value undefined when the key was deleted. Throws if the entry is unreadable. */
-	set(key: string, value: string | undefined, revision: number): void;
+	/**
+	 * @param value undefined when the key was deleted.
+	 * @param writtenAtMs when, on the server's clock: milliseconds since the epoch.
+	 * Throws if the entry is unreadable.
+	 */
+	set(
+		key: string,
+		value: string | undefined,
+		revision: number,
+		writtenAtMs: number,
+	): void;
 	/** Every key that the bucket held when the reading began has been set. Called again for later changes. */
 	complete(): void;
 	/** Nothing was written that hasn't been set. */
@@ -97,7 +106,8 @@ export class BucketWatch {
 	#apply(entry: KvWatchEntry): void {
 		const value = entry.operation === "PUT" ? entry.string() : undefined;
 		try {
-			this.#reader.set(entry.key, value, entry.revision);
+			const { key, revision, created } = entry;
+			this.#reader.set(key, value, revision, created.getTime());
 		} catch (error) {
 			this.#log.error(
 				{ err: error, key: entry.key },

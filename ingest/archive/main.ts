@@ -8,6 +8,7 @@ import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
+import { whileAnnounced } from "./announcement.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
 import { DeletionResponder } from "./deletion/responder.ts";
@@ -127,12 +128,15 @@ export async function main(): Promise<number> {
 		metrics,
 		log,
 	});
-	const work = Promise.all([
-		...shards.map((shard) => shard.run(signal)),
-		retention.run(signal),
-		new DeletionSweep(deletion).run(signal),
-		compactor.run(signal),
-	]);
+	const announcement = { connection, replicas, shards: archive.shards, log };
+	const work = whileAnnounced(announcement, signal, () =>
+		Promise.all([
+			...shards.map((shard) => shard.run(signal)),
+			retention.run(signal),
+			new DeletionSweep(deletion).run(signal),
+			compactor.run(signal),
+		]),
+	);
 
 	const stopped = stop.aborted ? Promise.resolve() : once(stop, "abort");
 	const end = await Promise.race([

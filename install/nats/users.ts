@@ -33,6 +33,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"tidemill.frames.*",
 				...read(bucket.routes),
 				...read(bucket.objectsDone),
+				...read(bucket.archives),
 				...read(bucket.idempotency),
 				`$KV.${bucket.idempotency}.>`,
 			],
@@ -53,6 +54,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"$JS.ACK.>",
 				`$KV.${bucket.objectsDone}.>`,
 				`$KV.${bucket.ledger}.>`,
+				`$KV.${bucket.archives}.>`,
 				`$KV.${bucket.idempotency}.>`,
 			],
 			deny: [

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import {
 	bucket,
 	deletionSubject,
@@ -13,11 +13,14 @@ import {
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
+import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
+import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
 import { claimed } from "../../ingest/wire/idempotency-entry.ts";
 import { type NatsRole, natsRoles } from "../../install/nats/users.ts";
 import { ensurePki } from "../../local/cluster/pki.ts";
+import { BucketWatch } from "../../service/bucket-watch.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
@@ -27,6 +30,8 @@ import { temporaryDirectory } from "../support/servers/test-server.ts";
 const frames = streamName(0, "0123456789abcdef");
 const refused = /Permissions Violation/i;
 const patient = { timeout: 120_000 };
+const untilSeen = { ...patient, interval: 20 };
+const log = createLog("test");
 
 let server: TestNats;
 const as = {} as Record<NatsRole, NatsConnection>;
@@ -47,6 +52,7 @@ beforeAll(async () => {
 	await new Kvm(as.operator).create(bucket.sourceKeys);
 	await new Kvm(as.archive).create(bucket.ledger);
 	await new Kvm(as.archive).create(bucket.objectsDone);
+	await new Kvm(as.archive).create(bucket.archives);
 	const streams = (await jetstreamManager(as.archive)).streams;
 	await streams.add({ name: frames, subjects: [framesSubject(0)] });
 });
@@ -140,6 +146,45 @@ test.each(["receive", "archive"] as const)(
 	},
 );
 
+test("an archive announces what it reads before it works, and until it has stopped; receive hears of it at once", async () => {
+	const archives = new LivingArchives();
+	const watching = new AbortController();
+	const kvm = new Kvm(as.receive);
+	const watched = new BucketWatch(
+		() => kvm.open(bucket.archives),
+		archives,
+		log,
+	).run(watching.signal);
+	onTestFinished(async () => {
+		watching.abort();
+		await watched;
+	});
+	const reads = () => [archives.read(0, 3), archives.read(4, 3)];
+	const archive = { connection: as.archive, replicas: 1, shards: [0, 4], log };
+	const { streams } = await jetstreamManager(as.archive, { checkAPI: false });
+	const working = Promise.withResolvers<void>();
+	const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+	const announced = whileAnnounced(
+		archive,
+		new AbortController().signal,
+		async () => {
+			const { state } = await streams.info(`KV_${bucket.archives}`);
+			expect(state.messages).toBe(1);
+			working.resolve();
+			await stopped;
+		},
+	);
+	await Promise.race([working.promise, announced]);
+	await vi.waitFor(() => expect(reads()).toEqual([true, true]), untilSeen);
+	const archivesBucket = await new Kvm(as.archive).open(bucket.archives);
+	const old = { frameVersion: 2, shards: [4] };
+	await archivesBucket.put("old", JSON.stringify(old));
+	await vi.waitFor(() => expect(reads()).toEqual([true, false]), untilSeen);
+	stop();
+	await announced;
+	await vi.waitFor(() => expect(reads()).toEqual([false, false]), untilSeen);
+});
+
 test("api keeps requests and counts them", async () => {
 	const requests = await new Kvm(as.api).create(bucket.requests);
 	await requests.put("x", "a request");
@@ -162,6 +207,8 @@ test("api keeps requests and counts them", async () => {
 const forbidden: [string, () => Promise<unknown>][] = [
 	["receive writes a route", () => put("receive", bucket.routes)],
 	["archive writes a route", () => put("archive", bucket.routes)],
+	["receive announces an archive", () => put("receive", bucket.archives)],
+	["operator announces an archive", () => put("operator", bucket.archives)],
 	["receive writes objects-done", () => put("receive", bucket.objectsDone)],
 	["operator reads senders' keys", () => get("operator", bucket.idempotency)],
 	["archive takes a source key", () => put("archive", bucket.sourceKeys)],
