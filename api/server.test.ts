@@ -104,7 +104,7 @@ test.each([
 		},
 		payload: `{"common":{"default":${nested}}}`,
 	});
-	expect([answer.statusCode, answer.json().error.message]).toEqual([
+	expect([answer.statusCode, answer.json().detail]).toEqual([
 		400,
 		"The body is nested too deeply. At most 500 levels are allowed.",
 	]);
@@ -112,7 +112,7 @@ test.each([
 
 test("a wait for a run survives a broken watch", async () => {
 	const answer = await get("valid", "/v1/runs/orders-1?wait=60s");
-	expect(answer.json()).toMatchObject({ status: "succeeded" });
+	expect(answer.json()).toMatchObject({ status: "Succeeded" });
 	expect(watches).toBe(2);
 });
 

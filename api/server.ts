@@ -23,7 +23,8 @@ import {
 	usualLimits,
 } from "./http/connections.ts";
 import { accepts, parseJsonBodies } from "./http/content-type.ts";
-import { RequestError, requestErrorOf } from "./http/errors.ts";
+import { requestErrorOf } from "./http/error-translation.ts";
+import { problemType, RequestError } from "./http/errors.ts";
 import {
 	type ApiRequest,
 	type Caller,
@@ -31,6 +32,7 @@ import {
 	isObject,
 	type Operation,
 } from "./http/operation.ts";
+import { queryOf } from "./http/query.ts";
 import {
 	type IdempotencyStore,
 	performOnce,
@@ -214,16 +216,17 @@ function closeOf({ raw }: FastifyReply): AbortSignal {
 }
 
 function apiRequest(
-	{ body: expected }: Operation,
+	operation: Operation,
 	{ params, query, body, headers }: FastifyRequest,
 	idempotency?: IdempotentRequest,
 ): ApiRequest {
+	const { body: expected } = operation;
 	const isAbsent = body === undefined && !expected?.isRequired;
 	if (expected && !isAbsent && !isObject(body))
 		throw new RequestError("InvalidRequest", "The body must be a JSON object.");
 	return {
 		params: params as Record<string, string>,
-		query: firstValues(query as Record<string, string | string[]>),
+		query: queryOf(operation, query as Record<string, string | string[]>),
 		body: isObject(body) ? body : {},
 		ifMatch: headers["if-match"],
 		idempotency,
@@ -235,14 +238,6 @@ function requireNames({ params }: FastifyRequest): void {
 	for (const name of Object.values(params as Record<string, string>))
 		if (!isDnsLabel(name))
 			throw new RequestError("NotFound", `"${name}" is not a valid name.`);
-}
-
-function firstValues(
-	query: Record<string, string | string[]>,
-): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(query).map(([name, value]) => [name, [value].flat()[0]!]),
-	);
 }
 
 function refuseOtherMethods(api: FastifyInstance, path: string): void {
@@ -277,5 +272,9 @@ function answerError(
 	const answer = requestErrorOf(error);
 	if (answer.status >= 500)
 		log.error({ request: request.id, err: error }, "failed");
-	reply.code(answer.status).headers(answer.headers).send(answer.toJSON());
+	reply
+		.code(answer.status)
+		.headers(answer.headers)
+		.type(problemType)
+		.send(JSON.stringify(answer.problem(request.id)));
 }

@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import schemas from "./generated/spec-schemas.json" with { type: "json" };
+import { patternWords } from "./pattern-words.ts";
 
 export type Kind = keyof typeof schemas;
 
@@ -86,6 +87,11 @@ function fieldError(error: ErrorObject): FieldError {
 			};
 		case "format":
 			return { path, message: `must be ${formats[error.params.format]}` };
+		case "pattern":
+			return {
+				path,
+				message: patternWords(error.params.pattern) ?? "is not valid",
+			};
 		case "uniqueItems": {
 			const { i, j } = error.params;
 			const twins = `[${Math.min(i, j)}] and [${Math.max(i, j)}]`;

@@ -17,8 +17,13 @@ ${operations
 ## Errors
 
 \`\`\`json
-{"is_success": false, "error": {"code": "InvalidRequest", "message": "…", "details": [{"path": "duckDB.path", "message": "is required"}]}}
+{"type": "/docs#InvalidRequest", "title": "The request is invalid", "status": 400, "detail": "…", "instance": "urn:uuid:…",
+ "code": "InvalidRequest", "details": [{"path": "duckDB.path", "message": "is required"}]}
 \`\`\`
+
+An error is \`application/problem+json\` (RFC 9457). \`detail\` says what is wrong with this request and what to do, \`code\` is for
+programs, \`details\` has the wrong fields, and \`instance\` is the \`X-Request-Id\`. Webhook URLs have errors of
+their own form, which senders know.
 
 | Status | Code | What to do |
 | --- | --- | --- |
@@ -47,7 +52,7 @@ RBAC decides what the caller may do:
 | --- | --- |
 | \`tidemill-viewer\` | see all resources, including webhook URLs (see below) |
 | \`tidemill-editor\` | change everything; create Secrets for Tidemill, but not read, change or delete any |
-| \`tidemill-runner\` | start, follow and cancel runs |
+| \`tidemill-runner\` | see pipelines; start, follow and cancel their runs |
 | \`tidemill-log-reader\` | read the logs and the progress of runs, beside another role. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |
 
 \`\`\`sh

@@ -19,6 +19,8 @@ export interface ObjectMeta {
 	annotations?: Record<string, string>;
 	ownerReferences?: OwnerReference[];
 	finalizers?: string[];
+	/** Who last wrote which fields, and when. Informers drop it. */
+	managedFields?: { manager: string; time?: string; fieldsV1?: unknown }[];
 }
 
 export interface OwnerReference {

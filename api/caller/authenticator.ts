@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import { requestErrorOf, unauthorized, unavailable } from "../http/errors.ts";
+import { requestErrorOf } from "../http/error-translation.ts";
+import { unauthorized, unavailable } from "../http/errors.ts";
 import { networkOf } from "./network.ts";
 import type { RateLimit, RateStatus } from "./rate-limit.ts";
 import { ReviewQueue } from "./review-queue.ts";

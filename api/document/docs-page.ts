@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
+import { errorCodes } from "../http/errors.ts";
 import type { Operation } from "../http/operation.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
@@ -19,7 +20,7 @@ export function docsPage(
 <p>${prose(info.description)}</p>
 <p>${prose(components.securitySchemes.token.description)}</p>
 <p>For machines: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
-<nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#schemas">bodies</a></nav>
+<nav>${tags.map(({ name }) => `<a href="#${name}">${text(name)}</a>`).join(" ")} <a href="#schemas">bodies</a> <a href="#errors">errors</a></nav>
 </header>
 ${tags.map(({ name }) => section(name, document, operations)).join("\n")}
 <section id="schemas"><h2>Bodies</h2>
@@ -27,6 +28,14 @@ ${Object.entries(components.schemas)
 	.map(
 		([name, schema]) =>
 			`<article id="${name}"><h3>${name}</h3>${prose(String(schema.description ?? ""))}${exampleOf(schema)}${fields(schema)}</article>`,
+	)
+	.join("\n")}
+</section>
+<section id="errors"><h2>Errors</h2>
+${Object.entries(errorCodes)
+	.map(
+		([code, { status, title, advice }]) =>
+			`<article id="${code}"><h3><code>${status}</code> ${code}</h3><p>${text(title)}. ${prose(advice)}</p></article>`,
 	)
 	.join("\n")}
 </section>

@@ -8,6 +8,7 @@ import { errorCodes, maxDetails } from "../http/errors.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
+import { shownName } from "../resources/views.ts";
 import { ruleSchema } from "./rule-schema.ts";
 
 /** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
@@ -21,9 +22,11 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 			),
 		),
 		...runSchemas(crds.get("Run")!),
-		Error: errorSchema,
+		Problem: problemSchema,
 	};
 }
+
+const time = { type: "string", format: "date-time", readOnly: true };
 
 const head = {
 	name: {
@@ -32,10 +35,21 @@ const head = {
 		maxLength: 63,
 		readOnly: true,
 	},
-	creationTimestamp: {
-		description: "Time of creation.",
+	id: {
+		description:
+			"Identifies the resource for ever: a later one of the same name has another `id`.",
 		type: "string",
-		format: "date-time",
+		readOnly: true,
+	},
+	createTime: { description: "When it was created.", ...time },
+	updateTime: {
+		description: "When anything in it last changed, its status too.",
+		...time,
+	},
+	generation: {
+		description:
+			"Increases with every change of what people set. The other fields show it once `observedGeneration` is the same.",
+		type: "integer",
 		readOnly: true,
 	},
 	managedBy: {
@@ -46,6 +60,7 @@ const head = {
 		readOnly: true,
 	},
 };
+const headOfAll = ["name", "id", "createTime", "updateTime", "generation"];
 
 function resourceSchemas(
 	resource: ApiResource,
@@ -60,7 +75,7 @@ function resourceSchemas(
 		[kind]: {
 			description: schema.description,
 			type: "object",
-			required: ["name", "creationTimestamp", ...(spec.required ?? [])],
+			required: [...headOfAll, ...(spec.required ?? [])],
 			...shown,
 		},
 		[`${kind}List`]: listSchema(kind),
@@ -90,26 +105,20 @@ function resourceSchemas(
 function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 	const { spec, status } = partsOf(schema);
 	const { pipelineRef: _, cancel, dates, full } = spec.properties;
-	const { phase: _phase, ...found } = status.properties;
-	const statuses = {
-		description:
-			"The state in one word. One of `pending`, `running`, `succeeded`, `failed`, `cancelled`; later versions may add values.",
-		type: "string",
-	};
+	const { status: state } = status.properties;
 	const rows = { type: "integer", minimum: 0 };
 	return {
 		Run: {
 			description: schema.description,
 			type: "object",
-			required: ["name", "creationTimestamp", "pipeline", "status"],
+			required: [...headOfAll, "pipeline", "status"],
 			...tolerant({
 				properties: {
 					...head,
 					pipeline: { description: "Name of the Pipeline.", type: "string" },
-					status: statuses,
 					cancel,
 					full,
-					...found,
+					...status.properties,
 				},
 			}),
 		},
@@ -130,7 +139,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 			type: "object",
 			required: ["status"],
 			properties: {
-				status: statuses,
+				status: state!,
 				daysDone: { description: "Days loaded so far.", ...rows },
 				daysTotal: { description: "Days to load.", ...rows },
 				rowsDone: { description: "Rows loaded so far.", ...rows },
@@ -140,38 +149,47 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 	};
 }
 
-const errorSchema: JsonSchema = {
-	description: "An error: what is wrong and what to do next.",
+const problemSchema: JsonSchema = {
+	description:
+		"An error: what is wrong and what to do next, as problem details (RFC 9457).",
 	type: "object",
-	required: ["is_success", "error"],
+	required: ["type", "title", "status", "detail", "code", "details"],
 	properties: {
-		is_success: { type: "boolean", const: false },
-		error: {
-			type: "object",
-			required: ["code", "message", "details"],
-			properties: {
-				code: {
-					description: "For programs. Codes never change.",
-					type: "string",
-					enum: Object.keys(errorCodes),
-				},
-				message: { description: "For people.", type: "string" },
-				details: {
-					description: `All invalid fields, if fields are invalid, ${maxDetails} at most.`,
-					type: "array",
-					maxItems: maxDetails,
-					items: {
-						type: "object",
-						required: ["path", "message"],
-						properties: {
-							path: {
-								description:
-									"A field of the body, such as `dates.start`, or a query parameter or header.",
-								type: "string",
-							},
-							message: { type: "string" },
-						},
+		type: {
+			description: "Where the error is explained.",
+			type: "string",
+			format: "uri-reference",
+		},
+		title: { description: "What is wrong, in general.", type: "string" },
+		status: { description: "The HTTP status.", type: "integer" },
+		detail: {
+			description: "What is wrong with this request and what to do next.",
+			type: "string",
+		},
+		instance: {
+			description: "The `X-Request-Id`, as a URN.",
+			type: "string",
+			format: "uri-reference",
+		},
+		code: {
+			description: "For programs. Codes never change.",
+			type: "string",
+			enum: Object.keys(errorCodes),
+		},
+		details: {
+			description: `All invalid fields, if fields are invalid, ${maxDetails} at most.`,
+			type: "array",
+			maxItems: maxDetails,
+			items: {
+				type: "object",
+				required: ["path", "message"],
+				properties: {
+					path: {
+						description:
+							"A field of the body, such as `dates.start`, or a query parameter or header.",
+						type: "string",
 					},
+					message: { type: "string" },
 				},
 			},
 		},
@@ -203,11 +221,29 @@ type ObjectSchema = JsonSchema & {
 
 function partsOf(schema: Schema): { spec: ObjectSchema; status: ObjectSchema } {
 	const { spec, status } = schema.properties!;
-	const found = withRules(status!) as ObjectSchema;
-	delete found.properties.observedGeneration;
-	// A Run's log has a path of its own.
-	delete found.properties.log;
-	return { spec: withRules(spec!) as ObjectSchema, status: found };
+	return {
+		spec: withRules(spec!) as ObjectSchema,
+		status: shownPart(withRules(status!)) as ObjectSchema,
+	};
+}
+
+/** The schema of what the view of a status has. */
+function shownPart(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, ({ properties, required, ...part }) => {
+		const shown = (names: unknown) =>
+			(names as string[]).flatMap((name) => shownName(name) ?? []);
+		return {
+			...part,
+			...(required !== undefined && { required: shown(required) }),
+			...(properties !== undefined && {
+				properties: Object.fromEntries(
+					Object.entries(properties!).flatMap(([name, field]) =>
+						shown([name]).map((name) => [name, field]),
+					),
+				),
+			}),
+		};
+	});
 }
 
 /** The CRD's schema with its rules, as far as JSON Schema can express them. */

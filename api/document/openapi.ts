@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes } from "../http/errors.ts";
+import { type ErrorCode, errorCodes, problemType } from "../http/errors.ts";
 import type { Operation } from "../http/operation.ts";
 import { defaultPageSize, maxPageSize } from "../resources/page.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
@@ -290,8 +290,8 @@ function errorResponses() {
 					...(status === 429 || status === 503 ? ["Retry-After"] : []),
 				]),
 				content: {
-					"application/json": {
-						schema: { $ref: "#/components/schemas/Error" },
+					[problemType]: {
+						schema: { $ref: "#/components/schemas/Problem" },
 					},
 				},
 			},

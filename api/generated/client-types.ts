@@ -4,18 +4,22 @@
 export type Source = {
 	/** Name of the resource. It can't change. */
 	name: string;
-	/** Time of creation. */
-	creationTimestamp: string;
+	/** Identifies the resource for ever: a later one of the same name has another `id`. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** When anything in it last changed, its status too. */
+	updateTime: string;
+	/** Increases with every change of what people set. The other fields show it once `observedGeneration` is the same. */
+	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
+	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Active`, `Suspended`, `Error`, `Deleting`; later versions may add values. */
-	phase?: string;
+	status?: string;
 	/** The URL that senders POST events to. Anyone who has it can send events. To get another URL, set the annotation `tidemill.dev/rotate-url` to a new value, such as the date. From then on the old URL answers 404. */
 	webhookURL?: string;
-	/** The first of the URL's two keys. It names the Source's data in the bucket and never changes. */
-	sourceKey?: string;
-	/** The shard that carries the Source's events to the bucket. Alarms of archive name the shard. */
-	shard?: number;
 	/** UTC date of the first event. */
 	firstEventDate?: string;
 	/** When the latest archived event was received. */
@@ -361,16 +365,22 @@ export type SourceUpdate = {
 export type Destination = {
 	/** Name of the resource. It can't change. */
 	name: string;
-	/** Time of creation. */
-	creationTimestamp: string;
+	/** Identifies the resource for ever: a later one of the same name has another `id`. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** When anything in it last changed, its status too. */
+	updateTime: string;
+	/** Increases with every change of what people set. The other fields show it once `observedGeneration` is the same. */
+	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
+	observedGeneration?: number;
 	/** The state in one word. One of `Checking`, `Ready`, `Error`; later versions may add values. */
-	phase?: string;
+	status?: string;
 	/** The latest finished verification. */
 	lastCheck?: {
-		/** Digest of the spec and of the Secrets it names. When it changes, Tidemill verifies the Destination again. */
-		hash?: string;
 		/** When it ended. */
 		time?: string;
 		/** How many verifications of this hash have failed in a row. The delay before the next one depends on it. */
@@ -775,12 +785,20 @@ export type DestinationUpdate = {
 export type Pipeline = {
 	/** Name of the resource. It can't change. */
 	name: string;
-	/** Time of creation. */
-	creationTimestamp: string;
+	/** Identifies the resource for ever: a later one of the same name has another `id`. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** When anything in it last changed, its status too. */
+	updateTime: string;
+	/** Increases with every change of what people set. The other fields show it once `observedGeneration` is the same. */
+	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
+	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Ready`, `Running`, `Suspended`, `Error`; later versions may add values. */
-	phase?: string;
+	status?: string;
 	/** `Incremental`: a Run replaces the days that it loads. `FullReload`: a Run replaces the whole table. Later versions may add values. */
 	strategy?: string;
 	/** Name of the table. */
@@ -809,7 +827,7 @@ export type Pipeline = {
 		/** Name of the Run. */
 		name: string;
 		/** How it ended. One of `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
-		phase: string;
+		status: string;
 		/** Rows loaded. */
 		rows?: number;
 		/** When it ended. */
@@ -821,37 +839,11 @@ export type Pipeline = {
 		snapshotTime: string;
 		/** The latest complete date at that instant. */
 		closedThrough: string;
-		/** What was loaded where. When it changes, the next Run loads every date. */
-		layout: {
-			/** The Source's `status.sourceKey`. */
-			sourceKey: string;
-			/** The warehouse, such as `DuckDB:analytics/events.duckdb`. */
-			destination: string;
-			/** Name of the table. */
-			table: string;
-			/** The table's columns, in order. */
-			columns: Array<string>;
-			/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
-			strategy: string;
-		};
 	};
 	/** Why the table did not fit the last Run. It stays until another Run ends. */
 	incompatibility?: {
 		/** The Run's message. */
 		message: string;
-		/** What should have been loaded where. When it changes, the Pipeline is ready again. */
-		layout: {
-			/** The Source's `status.sourceKey`. */
-			sourceKey: string;
-			/** The warehouse, such as `DuckDB:analytics/events.duckdb`. */
-			destination: string;
-			/** Name of the table. */
-			table: string;
-			/** The table's columns, in order. */
-			columns: Array<string>;
-			/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
-			strategy: string;
-		};
 	};
 	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. */
 	conditions?: Array<{
@@ -1301,10 +1293,18 @@ export type PipelineUpdate = {
 export type TrackingPlan = {
 	/** Name of the resource. It can't change. */
 	name: string;
-	/** Time of creation. */
-	creationTimestamp: string;
+	/** Identifies the resource for ever: a later one of the same name has another `id`. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** When anything in it last changed, its status too. */
+	updateTime: string;
+	/** Increases with every change of what people set. The other fields show it once `observedGeneration` is the same. */
+	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
+	observedGeneration?: number;
 	/** Number of planned event types. */
 	eventTypes?: number;
 	/** `Ready`: every schema in the plan is valid. */
@@ -1429,18 +1429,26 @@ export type TrackingPlanUpdate = {
 export type Run = {
 	/** Name of the resource. It can't change. */
 	name: string;
-	/** Time of creation. */
-	creationTimestamp: string;
+	/** Identifies the resource for ever: a later one of the same name has another `id`. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** When anything in it last changed, its status too. */
+	updateTime: string;
+	/** Increases with every change of what people set. The other fields show it once `observedGeneration` is the same. */
+	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
 	/** Name of the Pipeline. */
 	pipeline: string;
-	/** The state in one word. One of `pending`, `running`, `succeeded`, `failed`, `cancelled`; later versions may add values. */
-	status: string;
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
 	cancel?: boolean;
 	/** Load the whole window: every date of the Pipeline's `dateRange` whose events are kept, as a Pipeline's first Run does. It can't change. */
 	full?: boolean;
+	/** The metadata.generation that this status describes. */
+	observedGeneration?: number;
+	/** The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
+	status: string;
 	/** What created the Run: the schedule, the REST API, or a person with kubectl. One of `Schedule`, `API`, `Manual`; later versions may add values. */
 	trigger?: string;
 	/** Since when it waits for something that Tidemill can't change, such as a quota. The Pipeline's `spec.pendingDeadlineSeconds` counts from then. */
@@ -1470,19 +1478,6 @@ export type Run = {
 	snapshotTime?: string;
 	/** The latest complete date at that instant. */
 	closedThrough?: string;
-	/** What is loaded where, as the Pipeline said when the Run started. */
-	layout?: {
-		/** The Source's `status.sourceKey`. */
-		sourceKey: string;
-		/** The warehouse, such as `DuckDB:analytics/events.duckdb`. */
-		destination: string;
-		/** Name of the table. */
-		table: string;
-		/** The table's columns, in order. */
-		columns: Array<string>;
-		/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
-		strategy: string;
-	};
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** Why it failed. */
@@ -1533,7 +1528,7 @@ export type RunStart = {
 
 /** The progress of a run. Unknown fields are absent. */
 export type RunProgress = {
-	/** The state in one word. One of `pending`, `running`, `succeeded`, `failed`, `cancelled`; later versions may add values. */
+	/** The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
 	status: string;
 	/** Days loaded so far. */
 	daysDone?: number;
@@ -1545,21 +1540,26 @@ export type RunProgress = {
 	rowsTotal?: number;
 };
 
-/** An error: what is wrong and what to do next. */
-export type Error = {
-	is_success: false;
-	error: {
-		/** For programs. Codes never change. */
-		code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
-		/** For people. */
+/** An error: what is wrong and what to do next, as problem details (RFC 9457). */
+export type Problem = {
+	/** Where the error is explained. */
+	type: string;
+	/** What is wrong, in general. */
+	title: string;
+	/** The HTTP status. */
+	status: number;
+	/** What is wrong with this request and what to do next. */
+	detail: string;
+	/** The `X-Request-Id`, as a URN. */
+	instance?: string;
+	/** For programs. Codes never change. */
+	code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
+	/** All invalid fields, if fields are invalid, 50 at most. */
+	details: Array<{
+		/** A field of the body, such as `dates.start`, or a query parameter or header. */
+		path: string;
 		message: string;
-		/** All invalid fields, if fields are invalid, 50 at most. */
-		details: Array<{
-			/** A field of the body, such as `dates.start`, or a query parameter or header. */
-			path: string;
-			message: string;
-		}>;
-	};
+	}>;
 };
 
 /** What each operation takes and answers, by its operationId. */

@@ -63,8 +63,9 @@ test("a body that trickles in is answered 408, and its connection ends", async (
 	clearInterval(trickle);
 	expect(connection.received).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
 	expect(JSON.parse(connection.received.split("\r\n\r\n")[1]!)).toMatchObject({
-		is_success: false,
-		error: { code: "RequestTimeout", details: [] },
+		code: "RequestTimeout",
+		status: 408,
+		details: [],
 	});
 });
 

@@ -1,7 +1,7 @@
 import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyHttpOptions } from "fastify";
-import { RequestError } from "./errors.ts";
+import { problemType, RequestError } from "./errors.ts";
 
 export interface ConnectionLimits {
 	/** From the first byte of a request to the end of its head. A new connection has this long to send one. */
@@ -85,10 +85,10 @@ function errorOf(code: string | undefined): RequestError {
 }
 
 function rawAnswer(error: RequestError): string {
-	const body = JSON.stringify(error.toJSON());
+	const body = JSON.stringify(error.problem());
 	return [
 		`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
-		"content-type: application/json; charset=utf-8",
+		`content-type: ${problemType}`,
 		`content-length: ${Buffer.byteLength(body)}`,
 		"connection: close",
 		"",

@@ -6,11 +6,8 @@ import type {
 	ObjectMeta,
 	ResourceKind,
 } from "../../kube/resource.ts";
-import {
-	invalidParameter,
-	RequestError,
-	requestErrorOf,
-} from "../http/errors.ts";
+import { requestErrorOf } from "../http/error-translation.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { IdempotentRequest } from "../http/operation.ts";
 
 /** What all replicas know of requests with an `Idempotency-Key`, for 24 hours. Each method throws while NATS is away. */

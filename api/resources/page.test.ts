@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { sourceKind } from "../../crds/generated/types.ts";
-import type { KubeClient, ListOptions } from "../../kube/client/client.ts";
+import {
+	ApiError,
+	type KubeClient,
+	type ListOptions,
+} from "../../kube/client/client.ts";
 import { page } from "./page.ts";
 
 test("a page has 100 items by default, and no cursor if it is the last", async () => {
@@ -59,6 +63,20 @@ test("only two pages of more than 100 are read at once", async () => {
 	};
 	expect(await read("101")).toBe(2);
 	expect(await read("100")).toBe(5);
+});
+
+test("a cursor that isn't one is refused by name, without what it decodes to", async () => {
+	const { client } = listing(undefined, async () => {
+		throw new ApiError(400, {
+			reason: "BadRequest",
+			message: "continue key is not valid: \u00cf",
+		});
+	});
+	await expect(pageOf(client, { cursor: "x" })).rejects.toMatchObject({
+		code: "InvalidRequest",
+		message: 'cursor must be the cursor of the previous page, not "x".',
+		details: [{ path: "cursor" }],
+	});
 });
 
 async function pageOf(

@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../kube/client/client.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { invalidParameter } from "../http/errors.ts";
 import type { ApiRequest } from "../http/operation.ts";
@@ -20,12 +20,22 @@ export async function page<T extends KubeObject>(
 ) {
 	const size = pageSizeOf(limit);
 	const read = async () => {
-		const { items, metadata } = await client.list<T>(kind, {
-			namespace,
-			limit: size,
-			continue: cursor,
-			fieldSelector,
-		});
+		const { items, metadata } = await client
+			.list<T>(kind, {
+				namespace,
+				limit: size,
+				continue: cursor,
+				fieldSelector,
+			})
+			.catch((error) => {
+				throw hasReason(error, "BadRequest") && cursor !== undefined
+					? invalidParameter(
+							"cursor",
+							"must be the cursor of the previous page",
+							cursor,
+						)
+					: error;
+			});
 		return {
 			items: items.map(view),
 			...(metadata.continue && { cursor: metadata.continue }),

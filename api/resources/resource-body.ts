@@ -1,10 +1,12 @@
 import { type Kind, validateSpec } from "../../crds/spec-validator.ts";
 import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
 import { isObject, type JsonObject } from "../http/operation.ts";
-import type { ApiResource } from "./api-resource.ts";
+import type { ApiResource, Resource } from "./api-resource.ts";
 import { mergePatch } from "./merge-patch.ts";
+import { withoutReadOnly } from "./read-only-fields.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
+import { resourceView } from "./views.ts";
 
 /** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */
 export interface WantedSpec {
@@ -15,29 +17,39 @@ export interface WantedSpec {
 /** The spec of a new resource. Throws {@link RequestError} with all errors in the name and the fields. */
 export function newSpec(
 	resource: ApiResource,
-	body: JsonObject,
+	{ name: given, ...body }: JsonObject,
 	name: string,
 ): WantedSpec {
-	const { name: _, ...fields } = body;
+	const { fields, errors } = withoutReadOnly(
+		resource.kind.kind,
+		body,
+		undefined,
+	);
 	const taken = takeSecrets(resource.secretFields, fields, name);
 	return checked(resource, taken.body, taken.secrets, [
-		...nameErrors(body.name),
+		...nameErrors(given),
+		...errors,
 		...taken.errors,
 	]);
 }
 
-/** The spec after a JSON Merge Patch to the current spec. Throws as {@link newSpec}. */
+/** The spec after a JSON Merge Patch to the current resource. Throws as {@link newSpec}. */
 export function changedSpec(
 	resource: ApiResource,
-	spec: object,
-	patch: JsonObject,
-	name: string,
+	current: Resource,
+	{ name: newName, ...patch }: JsonObject,
 ): WantedSpec {
-	const { name: newName = name, ...fields } = patch;
+	const { name } = current.metadata;
+	const { fields, errors } = withoutReadOnly(
+		resource.kind.kind,
+		patch,
+		resourceView(current),
+	);
 	const taken = takeSecrets(resource.secretFields, fields, name);
-	const merged = mergePatch(spec, taken.body) as JsonObject;
+	const merged = mergePatch(current.spec, taken.body) as JsonObject;
 	return checked(resource, merged, taken.secrets, [
 		...renameErrors(newName, name),
+		...errors,
 		...taken.errors,
 		...unknownFields(resource.kind.kind, taken.body),
 	]);
@@ -49,10 +61,9 @@ export function changedSpec(
  */
 export function specPatch(
 	{ kind, noun }: ApiResource,
-	patch: JsonObject,
+	{ name: newName, ...fields }: JsonObject,
 	name: string,
 ): JsonObject {
-	const { name: newName = name, ...fields } = patch;
 	const details = [
 		...renameErrors(newName, name),
 		...patchErrors(kind.kind, fields),
@@ -98,7 +109,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 function renameErrors(newName: unknown, name: string): ErrorDetail[] {
-	return newName === name
+	return newName === undefined || newName === name
 		? []
 		: [{ path: "name", message: "can't be changed" }];
 }

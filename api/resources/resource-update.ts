@@ -5,6 +5,7 @@ import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
 import { withSecrets } from "./inline-secrets.ts";
+import { hasReadOnly } from "./read-only-fields.ts";
 import { changedSpec, specPatch, type WantedSpec } from "./resource-body.ts";
 import { notFound, requireResource, respond } from "./resource-read.ts";
 
@@ -14,13 +15,13 @@ const maxAttempts = 5;
 /** `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), to the version that `If-Match` names. */
 export function updateOf(resource: ApiResource): Handler {
 	return async (caller, { params, body: patch, ifMatch }, reply) => {
-		if (ifMatch === undefined && !touchesSecrets(resource, patch))
+		if (ifMatch === undefined && !needsRead(resource, patch))
 			return respond(reply, await merge(resource, caller, params.name!, patch));
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
 			const name = params.name!;
 			const before = await requireResource(resource, caller, name);
 			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
-			const wanted = changedSpec(resource, before.spec, patch, name);
+			const wanted = changedSpec(resource, before, patch);
 			requireMatch(ifMatch, before);
 			const after = await change(resource, caller, before, wanted);
 			if (after) return respond(reply, after);
@@ -33,11 +34,15 @@ export function updateOf(resource: ApiResource): Handler {
 	};
 }
 
-function touchesSecrets(
-	{ secretFields }: ApiResource,
+/** To make secrets, or to see whether the patch changes a read-only field. */
+function needsRead(
+	{ kind, secretFields }: ApiResource,
 	patch: Record<string, unknown>,
 ): boolean {
-	return secretFields.some(({ at: [first] }) => Object.hasOwn(patch, first!));
+	return (
+		hasReadOnly(kind.kind, patch) ||
+		secretFields.some(({ at: [first] }) => Object.hasOwn(patch, first!))
+	);
 }
 
 /** The apiserver merges the patch into the current state, so that no read is needed and no other change is lost. */

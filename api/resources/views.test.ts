@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Run, Source } from "../../crds/generated/types.ts";
+import type { Pipeline, Run, Source } from "../../crds/generated/types.ts";
 import { managedBy, resourceView, runView } from "./views.ts";
 
 const metadata = {
@@ -10,6 +10,14 @@ const metadata = {
 	generation: 3,
 	creationTimestamp: "2026-01-01T00:00:00Z",
 	labels: { a: "b" },
+};
+
+const head = {
+	name: "shop",
+	id: "1",
+	createTime: "2026-01-01T00:00:00Z",
+	updateTime: "2026-01-01T00:00:00Z",
+	generation: 3,
 };
 
 const source: Source = {
@@ -25,6 +33,14 @@ const source: Source = {
 	},
 };
 
+const layout = {
+	sourceKey: "1",
+	destination: "d",
+	table: "t",
+	columns: [],
+	strategy: "Incremental",
+};
+
 const run: Run = {
 	apiVersion: "tidemill.dev/v1alpha1",
 	kind: "Run",
@@ -32,22 +48,24 @@ const run: Run = {
 	spec: { pipelineRef: { name: "orders" } },
 };
 
-test("a source has the fields of spec and status at one level", () => {
+test("a source has the fields of spec and status at one level, without internals", () => {
 	const status: Source["status"] = {
 		observedGeneration: 3,
 		phase: "Active",
 		webhookURL: "https://hooks/1/2",
+		sourceKey: "1",
+		shard: 0,
 		counts: { archived: 329 },
 	};
 	expect(resourceView({ ...source, status })).toEqual({
-		name: "shop",
-		creationTimestamp: "2026-01-01T00:00:00Z",
+		...head,
+		observedGeneration: 3,
 		displayName: "The shop",
 		type: "Webhook",
 		webhook: { authorization: { type: "None" }, maxBodyBytes: 1_048_576 },
 		suspend: false,
 		deletionPolicy: "Retain",
-		phase: "Active",
+		status: "Active",
 		webhookURL: "https://hooks/1/2",
 		counts: { archived: 329 },
 	});
@@ -55,10 +73,9 @@ test("a source has the fields of spec and status at one level", () => {
 
 test("a run without a status is pending", () => {
 	expect(runView(run)).toEqual({
-		name: "shop",
-		creationTimestamp: "2026-01-01T00:00:00Z",
+		...head,
 		pipeline: "orders",
-		status: "pending",
+		status: "Pending",
 	});
 });
 
@@ -78,13 +95,43 @@ test("a run shows the dates that it loaded, not the requested ones", () => {
 			},
 		}),
 	).toEqual({
-		name: "shop",
-		creationTimestamp: "2026-01-01T00:00:00Z",
+		...head,
 		pipeline: "orders",
-		status: "failed",
+		status: "Failed",
 		trigger: "API",
 		dates: { start: "2026-01-01", end: "2026-01-02" },
 		error: { code: "DestinationBusy", message: "busy", retryable: true },
+	});
+});
+
+test("what the operator notes for itself is not shown, and each state is called status", () => {
+	const closedThrough = "2025-12-31";
+	const status: NonNullable<Pipeline["status"]> = {
+		phase: "Ready",
+		lastRun: { name: "a-1", phase: "Failed", rows: 0 },
+		lastSuccess: {
+			snapshotTime: "2026-01-01T00:00:00Z",
+			closedThrough,
+			layout,
+		},
+	};
+	expect(resourceView({ metadata, spec: {}, status })).toEqual({
+		...head,
+		status: "Ready",
+		lastRun: { name: "a-1", status: "Failed", rows: 0 },
+		lastSuccess: { snapshotTime: "2026-01-01T00:00:00Z", closedThrough },
+	});
+});
+
+test("the time of the last update is that of the latest writer", () => {
+	const managedFields = ["2026-01-03", "2026-01-02"].map((date) => ({
+		manager: "any",
+		time: `${date}T00:00:00Z`,
+	}));
+	const written = { ...metadata, managedFields };
+	expect(resourceView({ metadata: written, spec: {} })).toMatchObject({
+		createTime: "2026-01-01T00:00:00Z",
+		updateTime: "2026-01-03T00:00:00Z",
 	});
 });
 

@@ -1,45 +1,75 @@
 import type { Run } from "../../crds/generated/types.ts";
 import type { ObjectMeta } from "../../kube/resource.ts";
+import { isObject, type JsonObject } from "../http/operation.ts";
 import type { Resource } from "./api-resource.ts";
 
 /**
- * A resource in the API: the CRD's fields at one level, without those that only Kubernetes needs. If spec and status have
- * a field of the same name, the view has the one of the spec.
+ * A resource in the API: the CRD's fields at one level, without internals. Its phase is called `status`, where orchestrators
+ * look for it, and has the same words as in kubectl. If spec and status have a field of the same name, the view has the one
+ * of the spec.
  */
-export function resourceView({ metadata, spec, status = {} }: Resource) {
-	const { observedGeneration: _, ...found } = status;
-	return { ...head(metadata), ...found, ...spec };
+export function resourceView({
+	metadata,
+	spec,
+	status = {},
+}: Resource): JsonObject {
+	return { ...head(metadata), ...statusView(status), ...spec };
 }
 
-/**
- * A Run in the API: also at one level, with its pipeline's name, and with its phase in lower case as `status`, where
- * orchestrators look for it. Once known, the dates are those that it loads.
- */
-export function runView({ metadata, spec, status = {} }: Run) {
-	// The log has a path of its own.
-	const {
-		observedGeneration: _,
-		log: __,
-		phase = "Pending",
-		...found
-	} = status;
+/** A Run in the API: also at one level, with its pipeline's name. Once known, the dates are those that it loads. */
+export function runView({
+	metadata,
+	spec,
+	status = {},
+}: Run): JsonObject & { name: string } {
 	const { pipelineRef, ...requested } = spec;
 	return {
 		...head(metadata),
 		pipeline: pipelineRef.name,
-		status: phase.toLowerCase() as Lowercase<typeof phase>,
 		...requested,
-		...found,
+		...statusView({ phase: "Pending", ...status }),
 	};
 }
 
+/** What the parts of Tidemill tell each other by a status. A Run's log has a path of its own. */
+const internals = new Set(["shard", "sourceKey", "layout", "hash", "log"]);
+
+/** What the API calls a field of a status: undefined for one that it doesn't show. */
+export function shownName(field: string): string | undefined {
+	if (internals.has(field)) return undefined;
+	return field === "phase" ? "status" : field;
+}
+
+function statusView(status: object): JsonObject {
+	return Object.fromEntries(
+		Object.entries(status).flatMap(([field, value]) => {
+			const name = shownName(field);
+			const shown = isObject(value) ? statusView(value) : value;
+			return name === undefined ? [] : [[name, shown]];
+		}),
+	);
+}
+
 function head(metadata: Resource["metadata"]) {
+	const { name, uid, creationTimestamp, generation } = metadata;
 	const manager = managedBy(metadata);
 	return {
-		name: metadata.name,
-		creationTimestamp: metadata.creationTimestamp,
+		name,
+		id: uid,
+		createTime: creationTimestamp,
+		updateTime: updateTimeOf(metadata),
+		generation,
 		...(manager && { managedBy: manager }),
 	};
+}
+
+/** When anybody last wrote the spec or the status: the apiserver notes it for each writer. */
+function updateTimeOf({
+	creationTimestamp,
+	managedFields = [],
+}: Resource["metadata"]): string | undefined {
+	const times = managedFields.flatMap(({ time }) => (time ? [time] : []));
+	return [creationTimestamp ?? "", ...times].sort().at(-1);
 }
 
 /** The GitOps tool that undoes changes made here, because it applies the resource from a repository. */

@@ -43,7 +43,7 @@ export const getRunProgress: Handler = async (caller, { params }) => {
 	const name = params.name!;
 	const run = await requireRun(caller, name);
 	const { status, rows } = runView(run);
-	if (status === "succeeded")
+	if (status === "Succeeded")
 		return { status, rowsDone: rows, rowsTotal: rows };
 	const log = await orEnd(run, defaultLogLines, () =>
 		readRunLog(caller.client, caller.account, name, defaultLogLines),

@@ -3,7 +3,7 @@ import type { Logger } from "../../service/log.ts";
 import { backoffMs } from "../backoff.ts";
 import type { KubeClient, Scope } from "../client/client.ts";
 import { ApiError, hasReason } from "../client/errors.ts";
-import type { KubeObject, ObjectMeta, ResourceKind } from "../resource.ts";
+import type { KubeObject, ResourceKind } from "../resource.ts";
 
 /** Where a reflector puts objects, such as a {@link file://./store.ts Store}. */
 export interface Sink<T extends KubeObject> {
@@ -143,7 +143,7 @@ async function* watchFrom<T extends KubeObject>(
  * which repeats a Secret's data.
  */
 function trimmed<T extends KubeObject>(object: T): T {
-	const metadata: ObjectMeta & { managedFields?: unknown } = object.metadata;
+	const { metadata } = object;
 	delete metadata.managedFields;
 	delete metadata.annotations?.[
 		"kubectl.kubernetes.io/last-applied-configuration"

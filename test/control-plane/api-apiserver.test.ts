@@ -74,7 +74,7 @@ describe("a person with a token of an OpenID Connect issuer", () => {
 
 	test("must name the account", async () => {
 		const { status, body } = await ada("GET", "/v1/sources");
-		expect([status, body.error.code]).toEqual([400, "AccountRequired"]);
+		expect([status, body.code]).toEqual([400, "AccountRequired"]);
 	});
 
 	test("reaches no account where it has no role", async () => {
@@ -136,7 +136,7 @@ test("an apiserver that is killed in the middle of requests loses nothing that w
 	for (const { status, headers, body } of answers) {
 		if (status !== 503) continue;
 		expect(headers.get("retry-after")).toBe("2");
-		expect(body.error.code).toBe("Unavailable");
+		expect(body.code).toBe("Unavailable");
 	}
 	const stored = await controlPlane.kubectl(
 		...["get", "destinations", "-n", "shop", "-o", "name"],

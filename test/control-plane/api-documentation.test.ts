@@ -55,7 +55,7 @@ test.each(apiResources)(
 	"the example of a $noun is accepted, and the answer is as its schema says",
 	async ({ collection, example, kind }) => {
 		const { status, body } = await editor("POST", `/v1/${collection}`, example);
-		expect(body.error).toBeUndefined();
+		expect(body.code).toBeUndefined();
 		expect(status).toBe(201);
 		const validate = schemaValidators(document)(kind.kind);
 		validate(body);

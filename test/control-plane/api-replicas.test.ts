@@ -131,7 +131,7 @@ describe("a request with an Idempotency-Key", () => {
 			ask("POST", path, { name, ...duckDB }, key);
 		expect((await make(one, "/v1/destinations", "a")).status).toBe(201);
 		const other = await make(two, "/v1/destinations", "b");
-		expect([other.status, other.body.error.code]).toEqual([409, "Conflict"]);
+		expect([other.status, other.body.code]).toEqual([409, "Conflict"]);
 		const plan = { name: "a", eventType: { constant: "x" } };
 		expect((await two("POST", "/v1/tracking-plans", plan, key)).status).toBe(
 			201,
@@ -165,7 +165,7 @@ describe("a request with an Idempotency-Key", () => {
 		const keyed = await one("POST", "/v1/destinations", body, {
 			"idempotency-key": "away",
 		});
-		expect([keyed.status, keyed.body.error.code]).toEqual([503, "Unavailable"]);
+		expect([keyed.status, keyed.body.code]).toEqual([503, "Unavailable"]);
 		expect(keyed.headers.get("retry-after")).toBe("2");
 		expect((await one("POST", "/v1/destinations", body)).status).toBe(201);
 		await nats.start();
@@ -178,7 +178,7 @@ describe("a request with an Idempotency-Key", () => {
 				"idempotency-key": key,
 			});
 			expect(status).toBe(400);
-			expect(body.error.details).toMatchObject([{ path: "Idempotency-Key" }]);
+			expect(body.details).toMatchObject([{ path: "Idempotency-Key" }]);
 		},
 	);
 });
@@ -203,7 +203,7 @@ describe("the rate limit", () => {
 			expect(reset).toBeGreaterThan(0);
 			expect(reset).toBeLessThanOrEqual(3600);
 			if (status === 200) continue;
-			expect([status, body.error.code]).toEqual([429, "RateLimited"]);
+			expect([status, body.code]).toEqual([429, "RateLimited"]);
 			expect(Number(headers.get("retry-after"))).toBe(reset);
 		}
 	});
@@ -228,7 +228,7 @@ describe("the rate limit", () => {
 		// A valid token is accepted, also one that the replica sees for the first time.
 		const newcomer = apiClient(url, await tokenOf(account, "newcomer"));
 		const { status, body } = await newcomer("GET", "/v1/runs");
-		expect([status, body.error.code]).toEqual([403, "Forbidden"]);
+		expect([status, body.code]).toEqual([403, "Forbidden"]);
 	});
 
 	test("holds in each replica while NATS is away", async () => {

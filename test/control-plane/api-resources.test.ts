@@ -117,9 +117,9 @@ describe.each([
 		const taken = await editor("POST", path, { name: "kept", ...fields });
 		expect(taken.status).toBe(201);
 		const again = await editor("POST", path, { name: "kept", ...fields });
-		expect([again.status, again.body.error.code]).toEqual([409, "Conflict"]);
+		expect([again.status, again.body.code]).toEqual([409, "Conflict"]);
 		const renamed = await editor("PATCH", `${path}/kept`, { name: "other" });
-		expect(renamed.body.error.details).toEqual([
+		expect(renamed.body.details).toEqual([
 			{ path: "name", message: "can't be changed" },
 		]);
 	});
@@ -149,7 +149,7 @@ test("a new source is answered with its URL as soon as the operator has issued i
 				{ fieldManager: "test" },
 			);
 			expect((await answer).status).toBe(201);
-			const issued = { name, phase: "Active", webhookURL };
+			const issued = { name, status: "Active", webhookURL };
 			expect((await answer).body).toMatchObject(issued);
 		},
 		{ timeout: 120_000 },
@@ -162,15 +162,15 @@ describe("what is wrong", () => {
 			name: "No Name",
 			type: "DuckDb",
 			bigQuery: { credentials: { key: 1 } },
-			phase: "Ready",
+			status: "Ready",
 		});
 		expect(status).toBe(400);
-		expect(body.error.details.map(({ path }) => path).sort()).toEqual([
+		expect(body.details.map(({ path }) => path).sort()).toEqual([
 			"bigQuery.credentials.key",
 			"bigQuery.dataset",
 			"bigQuery.projectId",
 			"name",
-			"phase",
+			"status",
 			"type",
 		]);
 	});
@@ -181,7 +181,7 @@ describe("what is wrong", () => {
 			duckDB: { path: "../x" },
 		});
 		expect(status).toBe(400);
-		expect(body.error.details).toEqual(
+		expect(body.details).toEqual(
 			expect.arrayContaining([
 				{
 					path: "bigQuery",
@@ -201,11 +201,11 @@ describe("what is wrong", () => {
 		const byRule = await editor("PATCH", "/v1/destinations/whole", {
 			duckDB: null,
 		});
-		expect(byRule.body.error.details).toMatchObject([{ path: "duckDB" }]);
+		expect(byRule.body.details).toMatchObject([{ path: "duckDB" }]);
 		const bySchema = await editor("PATCH", "/v1/destinations/whole", {
 			duckDB: { path: null },
 		});
-		expect(bySchema.body.error.details).toEqual([
+		expect(bySchema.body.details).toEqual([
 			{ path: "duckDB.path", message: "is required" },
 		]);
 		expect((await viewer("GET", "/v1/destinations/whole")).body).toMatchObject(
@@ -310,6 +310,52 @@ describe("secrets", () => {
 	}
 });
 
+test("what a GET answered can be edited and sent back, and a changed read-only field is refused", async () => {
+	const path = "/v1/destinations/edited";
+	await editor("POST", "/v1/destinations", { name: "edited", ...duckDB });
+	await admin.applyStatus<Destination>(
+		destinationKind,
+		{
+			metadata: { name: "edited", namespace: account },
+			status: { phase: "Checking", lastCheck: { failures: 1 } },
+		},
+		{ fieldManager: "test" },
+	);
+	const { body, headers } = await viewer("GET", path);
+	expect(body).toMatchObject({ status: "Checking" });
+	const edited = { ...body, displayName: "Edited" };
+	const ifMatch = { "if-match": headers.get("etag")! };
+	const changed = await editor("PATCH", path, edited, ifMatch);
+	expect([changed.status, changed.body.displayName]).toEqual([200, "Edited"]);
+	expect((await editor("PATCH", path, edited)).status).toBe(200);
+	const forged = await editor("PATCH", path, {
+		status: "Ready",
+		webhookURL: "x",
+	});
+	expect(forged.status).toBe(400);
+	expect(forged.body.details).toEqual(
+		expect.arrayContaining([
+			{
+				path: "status",
+				message: "is read-only: omit it, or send it as GET answers it",
+			},
+			{ path: "webhookURL", message: "is not a known field" },
+		]),
+	);
+});
+
+test("a query parameter that an operation doesn't have is refused by name", async () => {
+	for (const path of [
+		"/v1/destinations?state=Ready",
+		"/v1/destinations/any?state=Ready",
+		"/v1/runs/any?wait=1s&wait=2s&state=Ready",
+	]) {
+		const { status, body } = await viewer("GET", path);
+		expect(status).toBe(400);
+		expect(body.details.at(-1)).toMatchObject({ path: "state" });
+	}
+});
+
 describe("changes at the same time", () => {
 	test("are refused when If-Match names another state", async () => {
 		await editor("POST", "/v1/destinations", { name: "etag", ...duckDB });
@@ -318,10 +364,7 @@ describe("changes at the same time", () => {
 			editor("PATCH", path, { displayName: etag }, { "if-match": etag });
 		expect((await patch('"1"')).status).toBe(200);
 		const late = await patch('"1"');
-		expect([late.status, late.body.error.code]).toEqual([
-			412,
-			"PreconditionFailed",
-		]);
+		expect([late.status, late.body.code]).toEqual([412, "PreconditionFailed"]);
 		const remove = (etag: string) =>
 			editor("DELETE", path, undefined, { "if-match": etag });
 		expect((await remove('"1"')).status).toBe(412);
@@ -340,7 +383,7 @@ describe("changes at the same time", () => {
 		);
 		const { headers, body } = await viewer("GET", "/v1/destinations/quiet");
 		expect(headers.get("etag")).toBe('"1"');
-		expect(body.phase).toBe("Ready");
+		expect(body.status).toBe("Ready");
 	});
 
 	test("by REST and kubectl lose nothing", async () => {
@@ -406,10 +449,9 @@ test.each([
 		await kubectlDone(["delete", ...object, inAccount]);
 		await kubectlDone(["apply", "--filename=-"], yaml);
 		const { body } = await viewer("GET", `${path}/exported`);
-		expect({ ...body, creationTimestamp: "" }).toEqual({
-			...created.body,
-			creationTimestamp: "",
-		});
+		const another = { id: "", createTime: "", updateTime: "" };
+		expect({ ...body, ...another }).toEqual({ ...created.body, ...another });
+		expect(body.id).not.toBe(created.body.id);
 	},
 );
 

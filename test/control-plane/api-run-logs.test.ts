@@ -49,7 +49,7 @@ test("a run that is loading tells its progress and its log, and is followed to i
 	await vi.waitFor(async () => {
 		const { body } = await viewer("GET", "/v1/runs/loading/progress");
 		expect(body).toEqual({
-			status: "running",
+			status: "Running",
 			...JSON.parse(progress(1, 10)),
 		});
 	}, wait);
@@ -113,7 +113,7 @@ test("who may read Runs reads the end of an ended run's log, without a permissio
 		const last = await caller("GET", "/v1/runs/ended/logs?tail=1&follow=true");
 		expect(last.body).toEqual({ text: '{"msg":"the file is in use"}\n' });
 		const { body: found } = await caller("GET", "/v1/runs/ended/progress");
-		expect(found).toMatchObject({ status: "failed", rowsDone: 10 });
+		expect(found).toMatchObject({ status: "Failed", rowsDone: 10 });
 		const { body: run } = await caller("GET", "/v1/runs/ended");
 		expect(run).not.toHaveProperty("log");
 	}
@@ -125,7 +125,7 @@ test("follow is true or false", async () => {
 		"/v1/runs/loading/logs?follow=1",
 	);
 	expect(status).toBe(400);
-	expect(body.error.details).toEqual([
+	expect(body.details).toEqual([
 		{ path: "follow", message: 'must be true or false, not "1"' },
 	]);
 });

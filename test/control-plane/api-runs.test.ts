@@ -48,7 +48,7 @@ test("runs are listed, those of one pipeline alone as well, whoever made them", 
 	expect(all.body.items.map(({ name }) => name)).toEqual([body.name, "of-a"]);
 	const ofA = await viewer("GET", "/v1/runs?pipeline=a");
 	expect(ofA.body.items).toEqual([
-		expect.objectContaining({ name: "of-a", pipeline: "a", status: "pending" }),
+		expect.objectContaining({ name: "of-a", pipeline: "a", status: "Pending" }),
 	]);
 	const first = await viewer("GET", "/v1/runs?limit=1");
 	const cursor = encodeURIComponent(first.body.cursor!);
@@ -61,7 +61,7 @@ test.each(["a,b", "A", "a b", "", "a%2Cspec.x%3Dy"])(
 	async (pipeline) => {
 		const answer = await viewer("GET", `/v1/runs?pipeline=${pipeline}`);
 		expect(answer.status).toBe(400);
-		expect(answer.body.error.details).toMatchObject([{ path: "pipeline" }]);
+		expect(answer.body.details).toMatchObject([{ path: "pipeline" }]);
 	},
 );
 
@@ -72,12 +72,12 @@ test("a run can be cancelled, also twice, but not with read permission only", as
 	for (const attempt of [1, 2]) {
 		const { status, body } = await runner("POST", path);
 		expect({ attempt, status }).toEqual({ attempt, status: 202 });
-		expect(body).toMatchObject({ status: "pending", cancel: true });
+		expect(body).toMatchObject({ status: "Pending", cancel: true });
 	}
 	const run = await admin.get<Run>(runKind, "to-cancel", account);
 	expect(run?.spec.cancel).toBe(true);
 	await setPhase("to-cancel", "Cancelled");
-	expect((await runner("POST", path)).body.status).toBe("cancelled");
+	expect((await runner("POST", path)).body.status).toBe("Cancelled");
 });
 
 test("a run that has ended can't be cancelled", async () => {
@@ -86,7 +86,7 @@ test("a run that has ended can't be cancelled", async () => {
 		completionTime: "2026-01-01T00:00:00Z",
 	});
 	const { status, body } = await runner("POST", "/v1/runs/ended/cancel");
-	expect([status, body.error.code]).toEqual([409, "Conflict"]);
+	expect([status, body.code]).toEqual([409, "Conflict"]);
 	expect((await runner("POST", "/v1/runs/none/cancel")).status).toBe(404);
 });
 
@@ -94,9 +94,9 @@ test("a run without a Pod has no log, and its progress is its status", async () 
 	await byKubectl("no-pod", "a");
 	const log = await logReader("GET", "/v1/runs/no-pod/logs");
 	expect(log.status).toBe(404);
-	expect(log.body.error.message).toContain("has no log");
+	expect(log.body.detail).toContain("has no log");
 	const progress = await logReader("GET", "/v1/runs/no-pod/progress");
-	expect(progress.body).toEqual({ status: "pending" });
+	expect(progress.body).toEqual({ status: "Pending" });
 	expect((await logReader("GET", "/v1/runs/none/logs")).status).toBe(404);
 	expect((await logReader("GET", "/v1/runs/no-pod/logs?tail=0")).status).toBe(
 		400,
@@ -114,7 +114,7 @@ test.each(["viewer", "editor", "runner"] as const)(
 				`/v1/runs/private-${role}/${part}`,
 			);
 			expect(status).toBe(403);
-			expect(body.error.message).toContain('cannot list resource "pods"');
+			expect(body.detail).toContain('lacks the right "list" on pods');
 		}
 	},
 );
@@ -123,7 +123,7 @@ test("what a run has loaded is its progress when it has ended", async () => {
 	await byKubectl("whole", "a");
 	await setPhase("whole", "Succeeded", { rows: 329 });
 	const { body } = await viewer("GET", "/v1/runs/whole/progress");
-	expect(body).toEqual({ status: "succeeded", rowsDone: 329, rowsTotal: 329 });
+	expect(body).toEqual({ status: "Succeeded", rowsDone: 329, rowsTotal: 329 });
 });
 
 function byKubectl(name: string, pipeline: string) {

@@ -56,13 +56,17 @@ describe("authentication", () => {
 			'Bearer realm="tidemill"',
 		);
 		expect(await response.json()).toEqual({
-			is_success: false,
-			error: {
-				code: "Unauthorized",
-				message: expect.stringContaining("kubectl create token"),
-				details: [],
-			},
+			type: "/docs#Unauthorized",
+			title: "The token is missing or invalid",
+			status: 401,
+			detail: expect.stringContaining("kubectl create token"),
+			instance: `urn:uuid:${response.headers.get("x-request-id")}`,
+			code: "Unauthorized",
+			details: [],
 		});
+		expect(response.headers.get("content-type")).toBe(
+			"application/problem+json",
+		);
 	});
 
 	test.each([
@@ -82,10 +86,12 @@ describe("authentication", () => {
 		);
 	});
 
-	test("a token without a role is 403, in the apiserver's words", async () => {
+	test("a token without a role is 403, which names the right and a role that has it", async () => {
 		const { status, body } = await get("/v1/sources", "nobody");
 		expect(status).toBe(403);
-		expect(body.error.message).toContain("cannot list resource");
+		expect(body.detail).toBe(
+			`Your token lacks the right "list" on sources in account "${shop}". Ask an administrator to bind a role that has it, such as tidemill-viewer.`,
+		);
 	});
 
 	test("impersonation headers are not passed on", async () => {
@@ -132,7 +138,7 @@ test("sources are those of the token's account, spec and status on one level", a
 				name: `of-${shop}`,
 				type: "Webhook",
 				suspend: false,
-				phase: "Active",
+				status: "Active",
 				webhookURL: "https://hooks.example/1/2",
 			}),
 		],
@@ -156,7 +162,14 @@ test("sources come in pages", async () => {
 		expect((await get(`/v1/sources?limit=${limit}`, "viewer")).status).toBe(
 			400,
 		);
-	expect((await get("/v1/sources?cursor=x", "viewer")).status).toBe(400);
+	const foreign = await get("/v1/sources?cursor=x", "viewer");
+	expect(foreign.status).toBe(400);
+	expect(foreign.body.details).toEqual([
+		{
+			path: "cursor",
+			message: 'must be the cursor of the previous page, not "x"',
+		},
+	]);
 });
 
 describe("starting a run", () => {
@@ -168,7 +181,7 @@ describe("starting a run", () => {
 		);
 		expect(status).toBe(202);
 		expect(headers.get("location")).toBe(`/v1/runs/${body.name}`);
-		expect(body).toMatchObject({ pipeline: "orders", status: "pending" });
+		expect(body).toMatchObject({ pipeline: "orders", status: "Pending" });
 
 		const run = await admin.get<Run>(runKind, body.name, shop);
 		expect(run?.spec).toEqual({
@@ -204,13 +217,13 @@ describe("starting a run", () => {
 	test("is 403 with read permission only", async () => {
 		const { status, body } = await post("/v1/pipelines/orders/run", "viewer");
 		expect(status).toBe(403);
-		expect(body.error.message).toContain('cannot create resource "runs"');
+		expect(body.detail).toContain('the right "create" on runs');
 	});
 
 	test("is 404 for a pipeline that is not there", async () => {
 		const { status, body } = await post("/v1/pipelines/none/run", "editor");
 		expect(status).toBe(404);
-		expect(body.error.message).toBe(
+		expect(body.detail).toBe(
 			`There is no pipeline "none" in account "${shop}".`,
 		);
 	});
@@ -222,7 +235,7 @@ describe("starting a run", () => {
 		});
 		expect(status).toBe(400);
 		expect(
-			body.error.details.map(({ path }: { path: string }) => path).sort(),
+			body.details.map(({ path }: { path: string }) => path).sort(),
 		).toEqual(["dates.end", "dates.start", "pipeline"]);
 	});
 
@@ -231,7 +244,7 @@ describe("starting a run", () => {
 			dates: { start: "2026-01-02", end: "2026-01-01" },
 		});
 		expect(status).toBe(400);
-		expect(body.error.details).toEqual([
+		expect(body.details).toEqual([
 			{
 				path: "dates.start",
 				message: expect.stringContaining("start must not be after end"),
@@ -256,7 +269,10 @@ describe("starting a run", () => {
 				body,
 			});
 			expect(response.status).toBe(status);
-			expect(await response.json()).toMatchObject({ is_success: false });
+			expect(await response.json()).toMatchObject({
+				status,
+				code: expect.any(String),
+			});
 		},
 	);
 });
@@ -272,7 +288,7 @@ describe("waiting for a run", () => {
 			rows: 329,
 		});
 		expect((await answer).body).toMatchObject({
-			status: "succeeded",
+			status: "Succeeded",
 			rows: 329,
 		});
 	});
@@ -282,7 +298,7 @@ describe("waiting for a run", () => {
 		const { status, body } = await get(`/v1/runs/${run}?wait=1s`, "runner");
 		expect({ status, phase: body.status }).toEqual({
 			status: 200,
-			phase: "pending",
+			phase: "Pending",
 		});
 	});
 
@@ -306,7 +322,7 @@ describe("waiting for a run", () => {
 		});
 		await other.isWaited;
 		other.stop.abort();
-		expect(await (await answer).json()).toMatchObject({ status: "pending" });
+		expect(await (await answer).json()).toMatchObject({ status: "Pending" });
 		await other.api.close();
 	});
 });
@@ -316,7 +332,7 @@ test("an unknown path is 404, another method 405 with those that are allowed", a
 	const { status, headers, body } = await post("/v1/runs", "viewer");
 	expect(status).toBe(405);
 	expect(headers.get("allow")).toBe("GET, HEAD");
-	expect(body.error.code).toBe("MethodNotAllowed");
+	expect(body.code).toBe("MethodNotAllowed");
 });
 
 test("an apiserver that is away is 503, saying when to come back", async () => {

@@ -36,11 +36,10 @@ const permitted: Record<string, string[]> = {
 		),
 		...lines("", "secrets", "create"),
 	],
-	"tidemill-runner": lines(
-		"tidemill.dev",
-		"runs",
-		"create get list patch watch",
-	),
+	"tidemill-runner": [
+		...lines("tidemill.dev", "runs", "create get list patch watch"),
+		...lines("tidemill.dev", "pipelines", "get list watch"),
+	],
 	"tidemill-log-reader": [
 		...lines("", "pods", "get list"),
 		...lines("", "pods/log", "get"),

@@ -65,7 +65,7 @@ describe("an apiserver that", () => {
 		for (const { status, body, headers } of await Promise.all(asking)) {
 			if (status === 200) continue;
 			expect(status).toBe(503);
-			expect(body.error.code).toBe("Unavailable");
+			expect(body.code).toBe("Unavailable");
 			expect(headers.get("retry-after")).toBe("2");
 		}
 		expect((await ask("GET", "/v1/destinations")).status).toBe(503);
@@ -81,7 +81,7 @@ describe("an apiserver that", () => {
 		);
 		proxy.stall();
 		const { status, body } = await ask("GET", "/v1/runs");
-		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
+		expect([status, body.code]).toEqual([503, "Unavailable"]);
 	});
 
 	test.each<[string, (response: ServerResponse) => unknown]>([
@@ -92,7 +92,7 @@ describe("an apiserver that", () => {
 			response.write('{"items":[', () => fail(response));
 		}, 1_000);
 		const { status, body } = await ask("GET", "/v1/sources");
-		expect([status, body.error.code]).toEqual([503, "Unavailable"]);
+		expect([status, body.code]).toEqual([503, "Unavailable"]);
 	});
 
 	test.each([
@@ -107,10 +107,9 @@ describe("an apiserver that", () => {
 			response.end('{"message":"etcdserver: something inside"}');
 		});
 		const answer = await ask("GET", "/v1/sources");
-		expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+		expect([answer.status, answer.body.code]).toEqual([status, code]);
 		expect(answer.headers.get("x-request-id")).toBeTruthy();
-		if (status >= 500)
-			expect(answer.body.error.message).not.toContain("etcdserver");
+		if (status >= 500) expect(answer.body.detail).not.toContain("etcdserver");
 	});
 
 	test("says when to come back is asked again", async () => {

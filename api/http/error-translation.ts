@@ -1,0 +1,163 @@
+import { patternWords } from "../../crds/pattern-words.ts";
+import { ApiError } from "../../kube/client/client.ts";
+import { TransportError } from "../../kube/client/errors.ts";
+import {
+	type ErrorDetail,
+	flatPath,
+	internal,
+	RequestError,
+	unauthorized,
+	unavailable,
+} from "./errors.ts";
+
+/** The response to anything thrown. Callers see details only of our own errors and the apiserver's. */
+export function requestErrorOf(error: unknown): RequestError {
+	if (error instanceof RequestError) return error;
+	if (error instanceof ApiError) return ofApiserver(error);
+	if (error instanceof TransportError) return unavailable();
+	return ofFastify(error) ?? internal();
+}
+
+function ofApiserver(error: ApiError): RequestError {
+	switch (error.status) {
+		case 400:
+		case 422:
+			return invalid(error);
+		case 401:
+			return unauthorized("invalid");
+		case 403:
+			return new RequestError("Forbidden", forbidden(error.message));
+		case 404:
+			return new RequestError("NotFound", `There is no ${objectOf(error)}.`);
+		case 409:
+			return new RequestError("Conflict", conflict(error));
+		case 410:
+			return new RequestError(
+				"CursorExpired",
+				"The cursor has expired. List again without it.",
+			);
+		case 429:
+		case 503:
+		case 504:
+			return unavailable();
+		default:
+			return internal();
+	}
+}
+
+/** Of `metav1.StatusDetails`. The API calls a namespace an account. */
+const nouns: Partial<Record<string, string>> = {
+	sources: "source",
+	destinations: "destination",
+	pipelines: "pipeline",
+	runs: "run",
+	trackingplans: "tracking plan",
+	namespaces: "account",
+	secrets: "Secret",
+	pods: "Pod",
+};
+
+function objectOf({ details }: ApiError): string {
+	const { name, kind = "" } = (details ?? {}) as {
+		name?: string;
+		kind?: string;
+	};
+	const noun = nouns[kind] ?? (kind || "such resource");
+	return name ? `${noun} "${name}"` : noun;
+}
+
+function conflict(error: ApiError): string {
+	return error.reason === "AlreadyExists"
+		? `There already is a ${objectOf(error)}. Choose another name, or change that one.`
+		: `The ${objectOf(error)} changed meanwhile. Fetch it and retry.`;
+}
+
+/** The apiserver's sentence for a missing right (k8s.io/apiserver authorization: `forbiddenMessage`). */
+const missingRight =
+	/ cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"(?: in the namespace "(?<account>[^"]+)")?/;
+
+/** Which right on what is missing, and which role has it. Other refusals, such as a quota's, are in the cluster's words. */
+function forbidden(message: string): string {
+	const found = missingRight.exec(message)?.groups;
+	if (!found) {
+		const [, reason = message] = / is forbidden: (.*)/s.exec(message) ?? [];
+		return `The cluster refuses this: ${reason}`;
+	}
+	const { verb, resource, group, account } = found;
+	const where = account ? ` in account "${account}"` : "";
+	const role = roleFor(verb!, resource!, group!);
+	return `Your token lacks the right "${verb}" on ${resource}${where}. Ask an administrator to bind a role that has it${role ? `, such as ${role}` : ""}.`;
+}
+
+function roleFor(
+	verb: string,
+	resource: string,
+	group: string,
+): string | undefined {
+	if (group === "" && resource.startsWith("pods")) return "tidemill-log-reader";
+	if (group === "" && resource === "secrets") return "tidemill-editor";
+	if (group !== "tidemill.dev") return undefined;
+	if (["get", "list", "watch"].includes(verb)) return "tidemill-viewer";
+	return resource === "runs" ? "tidemill-runner" : "tidemill-editor";
+}
+
+/** For the CRDs' CEL rules, which only the apiserver evaluates. */
+function invalid(error: ApiError): RequestError {
+	const details = causesOf(error.details);
+	return details.length === 0
+		? new RequestError("InvalidRequest", error.message)
+		: new RequestError(
+				"InvalidRequest",
+				"The request is invalid. Correct the fields in details.",
+				{ details },
+			);
+}
+
+/** A remark of the apiserver beside schema errors. It concerns no field. */
+const unchecked = "some validation rules were not checked";
+
+/** From metav1.StatusDetails. The apiserver calls the root of an object "<nil>". */
+function causesOf(details: unknown): ErrorDetail[] {
+	const { causes = [] } = (details ?? {}) as {
+		causes?: { field?: string; message?: string }[];
+	};
+	return causes
+		.filter(({ message = "" }) => !message.includes(unchecked))
+		.map(({ field = "", message = "" }) => ({
+			path: field === "<nil>" ? "" : flatPath(field),
+			message: plain(message),
+		}));
+}
+
+/** The apiserver puts the kind of error and the value before the message, and quotes patterns (k8s.io/apimachinery field.Error). */
+function plain(message: string): string {
+	const pattern = / in body should match '(.*)'$/s.exec(message)?.[1];
+	if (pattern !== undefined) return patternWords(pattern) ?? "is not valid";
+	return message
+		.replace(/^Invalid value: ("(?:[^"\\]|\\.)*": |[^\s:]+: )?/, "")
+		.replace(/^spec\S* in body /, "")
+		.replace(/^Required value.*/, "is required");
+}
+
+/** For requests that fastify refuses before they reach a handler. */
+function ofFastify(error: unknown): RequestError | undefined {
+	switch ((error as { statusCode?: number }).statusCode) {
+		case 400:
+			return new RequestError(
+				"InvalidRequest",
+				"The request can't be parsed. Its body must be a JSON object.",
+			);
+		case 413:
+			return new RequestError(
+				"TooLarge",
+				"The body is too large. At most 1 MiB is allowed.",
+			);
+		case 415:
+			return new RequestError(
+				"UnsupportedContentType",
+				"Content-Type must be application/json.",
+			);
+		default:
+			return undefined;
+	}
+}

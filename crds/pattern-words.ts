@@ -1,0 +1,37 @@
+/** What a text must be that has to match a pattern of a CRD, for people. */
+export function patternWords(pattern: string): string | undefined {
+	return words[pattern];
+}
+
+const dnsName =
+	"must have only lower-case letters, digits, '-' and '.', and start and end with a letter or digit";
+
+const words: Partial<Record<string, string>> = {
+	"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$": dnsName,
+	"^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$": dnsName,
+	"^[a-z0-9]+(-[a-z0-9]+)*$":
+		"must be the name of a header in lower case, such as x-request-id",
+	"^(/([^~/]|~[01])*)+$": "must be a JSON Pointer, such as /order/id",
+	"^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$":
+		"must be a quantity, such as 500m or 2Gi",
+	"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$":
+		"must be the name of a label, such as example.com/team",
+	"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$":
+		"must be a word of letters, digits and '_', such as WaitsForArchive",
+	"^(Today|\\d{4}-\\d{2}-\\d{2})$":
+		"must be Today or a date such as 2026-01-31",
+	"^([01]\\d|2[0-3]):[0-5]\\d$": "must be a time of day such as 06:30",
+	"^([A-Za-z_][A-Za-z0-9_]*)?$":
+		"must have only letters, digits and '_', and not start with a digit",
+	"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$":
+		"must be the ID of a Google Cloud project, such as shop-123456",
+	"^(\\d{1,2}h)?(\\d{1,4}m)?$": "must be a time such as 15m or 1h30m",
+	"^[A-Za-z0-9._/-]+$": "must have only letters, digits, '.', '_', '/' and '-'",
+	"^[A-Za-z0-9_]+$": "must have only letters, digits and '_'",
+	"^[A-Za-z][A-Za-z0-9-]*$":
+		"must have only letters, digits and '-', and start with a letter",
+	"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$":
+		"must be the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-'",
+	"^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$":
+		"must be a URL such as https://bigquery.example.com",
+};
