@@ -17,6 +17,7 @@ export const operations: Operation[] = [
 		summary: "Start a run of a pipeline",
 		tag: "runs",
 		handler: startRun,
+		query: ["queue"],
 		body: { schema: "RunStart", isRequired: false },
 		answers: { 202: { about: "The new run.", schema: "Run" } },
 		errors: [404, 409, 413, 415],

@@ -7,6 +7,17 @@ export function hasEnded({ status }: Run): boolean {
 }
 
 /**
+ * Reasons of a Pipeline's `Ready` that pause its schedule alone. A Run that a person starts is carried out all the same; with
+ * any other reason it waits.
+ */
+export const pausesScheduleOnly: ReadonlySet<string> = new Set([
+	"InvalidSchedule",
+	"InvalidTimeZone",
+	"TableIncompatible",
+	"TooManyLoadJobs",
+]);
+
+/**
  * The name of a Run that a person or a program starts.
  * @param suffix Random letters, or a text that makes a repeated request the same Run.
  */

@@ -90,6 +90,13 @@ const parameters = {
 		description: "Only the runs of this pipeline.",
 		schema: { type: "string", pattern: resourceNamePattern },
 	},
+	queue: {
+		name: "queue",
+		in: "query",
+		description:
+			"Accept the run although the pipeline can't run yet. It waits until the pipeline can, or until the pipeline's `pendingDeadlineSeconds` are over.",
+		schema: { type: "boolean", default: false },
+	},
 	wait: {
 		name: "wait",
 		in: "query",

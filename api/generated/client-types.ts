@@ -1553,7 +1553,7 @@ export type Problem = {
 	/** The `X-Request-Id`, as a URN. */
 	instance?: string;
 	/** For programs. Codes never change. */
-	code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
+	code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "PipelineNotReady" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
 	/** All invalid fields, if fields are invalid, 50 at most. */
 	details: Array<{
 		/** A field of the body, such as `dates.start`, or a query parameter or header. */
@@ -1728,7 +1728,7 @@ export interface Operations {
 	startRun: {
 		method: "POST";
 		path: "/v1/pipelines/{name}/run";
-		query: {  };
+		query: { queue?: string };
 		body: RunStart | undefined;
 		answer: Run;
 	};

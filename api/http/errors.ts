@@ -53,6 +53,12 @@ export const errorCodes = {
 		status: 409,
 		advice: "Follow the message. Fetch the current state before you retry.",
 	},
+	PipelineNotReady: {
+		title: "The pipeline can't run",
+		status: 409,
+		advice:
+			"Correct what the message names. With `?queue=true` the run is accepted and waits until the pipeline can run.",
+	},
 	CursorExpired: {
 		title: "The cursor has expired",
 		status: 410,

@@ -1,4 +1,4 @@
-import { type ErrorDetail, RequestError } from "./errors.ts";
+import { type ErrorDetail, invalidParameter, RequestError } from "./errors.ts";
 import type { Operation } from "./operation.ts";
 
 /**
@@ -19,6 +19,12 @@ export function queryOf(
 			{ details },
 		);
 	return given as Record<string, string>;
+}
+
+/** Whether a parameter is `true`. Throws a 400 for anything but `true` and `false`. */
+export function flagOf(name: string, value = "false"): boolean {
+	if (value === "true" || value === "false") return value === "true";
+	throw invalidParameter(name, "must be true or false", value);
 }
 
 function problemsOf(

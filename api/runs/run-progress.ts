@@ -3,6 +3,7 @@ import type { Run } from "../../crds/generated/types.ts";
 import { hasReason } from "../../kube/client/client.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Handler } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
 import { runView } from "../resources/views.ts";
 import { followRunLog, progressIn, readRunLog } from "./run-log.ts";
 import { requireRun } from "./runs.ts";
@@ -70,9 +71,4 @@ function lineCountOf(tail = String(defaultLogLines)): number {
 	const number = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
 	if (number >= 1 && number <= maxLogLines) return number;
 	throw invalidParameter("tail", `must be between 1 and ${maxLogLines}`, tail);
-}
-
-function flagOf(name: string, value = "false"): boolean {
-	if (value === "true" || value === "false") return value === "true";
-	throw invalidParameter(name, "must be true or false", value);
 }

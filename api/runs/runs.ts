@@ -16,6 +16,7 @@ import {
 	type IdempotentRequest,
 	writeOptions,
 } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
 import {
 	createOnce,
 	requestAnnotation,
@@ -23,21 +24,26 @@ import {
 import { page } from "../resources/page.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import { runView } from "../resources/views.ts";
+import { requireReady } from "./pipeline-readiness.ts";
 
 const maxWaitSeconds = 60;
 
-/** `POST /v1/pipelines/{name}/run`: 202 and the new Run. `dates` in the body limit it to those dates, `full` loads all. */
+/**
+ * `POST /v1/pipelines/{name}/run`: 202 and the new Run. `dates` in the body limit it to those dates, `full` loads all. With
+ * `?queue=true` it may wait for a Pipeline that can't run; otherwise the answer is 409.
+ */
 export const startRun: Handler = async (
 	caller,
-	{ params, body, idempotency },
+	{ params, query, body, idempotency },
 	reply,
 ) => {
 	const pipeline = params.name!;
+	const waits = flagOf("queue", query.queue);
 	const spec = runSpec(pipeline, body);
 	const created = idempotency?.created;
 	const run = created
 		? await requireRun(caller, created)
-		: await createRun(caller, pipeline, spec, idempotency);
+		: await createRun(caller, pipeline, waits, spec, idempotency);
 	reply.code(202).header("location", `/v1/runs/${run.metadata.name}`);
 	return runView(run);
 };
@@ -111,10 +117,12 @@ function notFound(name: string, account: string): RequestError {
 async function createRun(
 	caller: Caller,
 	pipeline: string,
+	waits: boolean,
 	spec: Run["spec"],
 	idempotency: IdempotentRequest | undefined,
 ): Promise<Run> {
-	await requirePipeline(caller, pipeline);
+	const found = await pipelineOf(caller, pipeline);
+	if (found && !waits) requireReady(found);
 	const { client, account: namespace } = caller;
 	const metadata = {
 		name: startedRunName(pipeline, idempotency?.digest.slice(0, 10)),
@@ -146,15 +154,16 @@ function runSpec(pipeline: string, body: object): Run["spec"] {
 	return spec;
 }
 
-/** Without its pipeline, the Run would only fail later. A caller who may not read pipelines skips this check. */
-async function requirePipeline(
+/** Throws a 404 if there is no such Pipeline. Undefined for a caller who may not read pipelines. */
+async function pipelineOf(
 	{ client, account }: Caller,
 	name: string,
-): Promise<void> {
+): Promise<Pipeline | undefined> {
 	try {
-		if (await client.get<Pipeline>(pipelineKind, name, account)) return;
+		const found = await client.get<Pipeline>(pipelineKind, name, account);
+		if (found) return found;
 	} catch (error) {
-		if (hasReason(error, "Forbidden")) return;
+		if (hasReason(error, "Forbidden")) return undefined;
 		throw error;
 	}
 	throw new RequestError(

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type Run, runKind } from "../../crds/generated/types.ts";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import {
@@ -43,6 +48,7 @@ afterAll(() => api.api.close());
 
 test("runs are listed, those of one pipeline alone as well, whoever made them", async () => {
 	await byKubectl("of-a", "a");
+	await pipelineNamed("b");
 	const { body } = await runner("POST", "/v1/pipelines/b/run");
 	const all = await runner("GET", "/v1/runs");
 	expect(all.body.items.map(({ name }) => name)).toEqual([body.name, "of-a"]);
@@ -64,6 +70,40 @@ test.each(["a,b", "A", "a b", "", "a%2Cspec.x%3Dy"])(
 		expect(answer.body.details).toMatchObject([{ path: "pipeline" }]);
 	},
 );
+
+test("a run of a pipeline that can't run is 409 with the pipeline's reason, and waits if it is told to", async () => {
+	const name = "blocked";
+	const namespace = account;
+	await pipelineNamed(name);
+	const message = 'There is no Destination "d" in this namespace.';
+	const ready = {
+		type: "Ready",
+		status: "False",
+		reason: "DestinationNotFound",
+		message,
+		observedGeneration: 1,
+		lastTransitionTime: "2026-01-01T00:00:00Z",
+	} as const;
+	await admin.applyStatus<Pipeline>(
+		pipelineKind,
+		{ metadata: { name, namespace }, status: { conditions: [ready] } },
+		{ fieldManager: "test" },
+	);
+	const path = "/v1/pipelines/blocked/run";
+	const refused = await runner("POST", path);
+	expect([refused.status, refused.body.code]).toEqual([
+		409,
+		"PipelineNotReady",
+	]);
+	expect(refused.body.detail).toContain(`(DestinationNotFound): ${message}`);
+	expect((await viewer("GET", "/v1/runs?pipeline=blocked")).body.items).toEqual(
+		[],
+	);
+	const queued = await runner("POST", `${path}?queue=true`);
+	expect([queued.status, queued.body.status]).toEqual([202, "Pending"]);
+	const absent = await runner("POST", "/v1/pipelines/none/run?queue=true");
+	expect(absent.status).toBe(404);
+});
 
 test("a run can be cancelled, also twice, but not with read permission only", async () => {
 	await byKubectl("to-cancel", "a");
@@ -125,6 +165,16 @@ test("what a run has loaded is its progress when it has ended", async () => {
 	const { body } = await viewer("GET", "/v1/runs/whole/progress");
 	expect(body).toEqual({ status: "Succeeded", rowsDone: 329, rowsTotal: 329 });
 });
+
+function pipelineNamed(name: string) {
+	const spec = { sourceRef: { name: "s" }, destinationRef: { name: "d" } };
+	return admin.create<Pipeline>(pipelineKind, {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Pipeline",
+		metadata: { name, namespace: account },
+		spec: spec as Pipeline["spec"],
+	});
+}
 
 function byKubectl(name: string, pipeline: string) {
 	return kubectlDone(

@@ -72,11 +72,13 @@ describe("kubectl get answers at a glance", () => {
 				trigger: "Manual",
 				rows: 329,
 				dates: { start: "2026-01-01", end: "2026-01-02" },
+				conditions: [{ ...ready, type: "Complete", reason: "Succeeded" }],
 			},
 			columns: [
 				"NAME",
 				"PIPELINE",
 				"PHASE",
+				"REASON",
 				"TRIGGER",
 				"ROWS",
 				"FROM",
@@ -84,7 +86,7 @@ describe("kubectl get answers at a glance", () => {
 				"AGE",
 			],
 			values:
-				/^glance +orders +Succeeded +Manual +329 +2026-01-01 +2026-01-02 +\d+\w+$/,
+				/^glance +orders +Succeeded +Succeeded +Manual +329 +2026-01-01 +2026-01-02 +\d+\w+$/,
 		},
 		{
 			manifest: manifestOf("TrackingPlan", "glance", {
