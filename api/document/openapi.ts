@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes, problemType } from "../http/errors.ts";
 import type { Operation } from "../http/operation.ts";
-import { defaultPageSize, maxPageSize } from "../resources/page.ts";
+import { defaultPageSize, maxPageSize } from "../lists/page.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import { defaultLogLines, maxLogLines } from "../runs/run-progress.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";

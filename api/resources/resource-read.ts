@@ -3,9 +3,9 @@ import { hasReason } from "../../kube/client/client.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
+import { page } from "../lists/page.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { etagOf } from "./etag.ts";
-import { page } from "./page.ts";
 import { resourceView } from "./views.ts";
 
 /** `GET /v1/<collection>`. */

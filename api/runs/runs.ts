@@ -21,7 +21,7 @@ import {
 	createOnce,
 	requestAnnotation,
 } from "../idempotency/idempotency-key.ts";
-import { page } from "../resources/page.ts";
+import { page } from "../lists/page.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import { runView } from "../resources/views.ts";
 import { requireReady } from "./pipeline-readiness.ts";
