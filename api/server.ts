@@ -165,10 +165,17 @@ function serve(
 				identity,
 				request.headers["tidemill-account"]?.toString(),
 			);
-			const caller = callerOf(reply, account, token, options);
+			const prefer = request.headers.prefer?.toString() ?? "";
+			const caller = callerOf(reply, account, token, {
+				...options,
+				// RFC 7240 §4.1.
+				...(/\brespond-async\b/i.test(prefer) && { settleWithinMs: 0 }),
+			});
 			requireNames(request);
 			const key = request.headers["idempotency-key"]?.toString();
-			if (method !== "POST" || key === undefined)
+			// A dry run has no effect that could be repeated.
+			const { dryRun } = request.query as Record<string, unknown>;
+			if (method !== "POST" || key === undefined || dryRun === "true")
 				return handler(caller, apiRequest(operation, request), reply);
 			return performOnce(
 				options.idempotency,

@@ -80,6 +80,8 @@ and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name
   gets 429 for new ones.
 - **Rate limit**: 120 requests a minute per user over all replicas and tokens, and per address (per /64 network for IPv6) for
   requests without a valid token. What others at your address send never counts against a valid token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.
-- **Waiting**: \`POST /v1/sources\` answers once the webhook URL is there, or after 5 seconds. \`GET /v1/runs/{name}?wait=60s\`
-  answers once the run has ended, or after that time.
+- **Waiting**: POST and PATCH answer once the operator has judged the change, or after 5 seconds: then \`observedGeneration\` is
+  less than \`generation\`. \`Prefer: respond-async\` answers at once. \`GET /v1/runs/{name}?wait=60s\` answers once the run has
+  ended, or after that time.
+- **\`?dryRun=true\`** on POST and PATCH checks the request and answers as if it took effect. Nothing is made or changed.
 `;

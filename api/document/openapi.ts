@@ -97,6 +97,12 @@ const parameters = {
 			"Accept the run although the pipeline can't run yet. It waits until the pipeline can, or until the pipeline's `pendingDeadlineSeconds` are over.",
 		schema: { type: "boolean", default: false },
 	},
+	dryRun: {
+		name: "dryRun",
+		in: "query",
+		description: "Check the request and answer as if it took effect.",
+		schema: { type: "boolean", default: false },
+	},
 	wait: {
 		name: "wait",
 		in: "query",
@@ -128,6 +134,14 @@ const parameters = {
 		description:
 			"The account (namespace) of the request. Only for tokens that do not belong to a service account.",
 		schema: { type: "string" },
+	},
+	prefer: {
+		name: "Prefer",
+		in: "header",
+		description:
+			"`respond-async` (RFC 7240): don't wait until the operator has judged the change. Otherwise an answer waits for that, for 5 seconds at most.",
+		schema: { type: "string" },
+		example: "respond-async",
 	},
 	ifMatch: {
 		name: "If-Match",
@@ -227,6 +241,7 @@ function parametersOf({ method, path, query = [] }: Operation): string[] {
 	if (path.includes("{name}"))
 		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
 	if (method === "PATCH" || method === "DELETE") names.push("ifMatch");
+	if (query.includes("dryRun") || method === "DELETE") names.push("prefer");
 	if (method === "POST") names.push("idempotencyKey");
 	return names;
 }

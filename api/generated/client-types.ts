@@ -1576,7 +1576,7 @@ export interface Operations {
 	createSource: {
 		method: "POST";
 		path: "/v1/sources";
-		query: {  };
+		query: { dryRun?: string };
 		body: SourceCreate;
 		answer: Source;
 	};
@@ -1592,7 +1592,7 @@ export interface Operations {
 	updateSource: {
 		method: "PATCH";
 		path: "/v1/sources/{name}";
-		query: {  };
+		query: { dryRun?: string };
 		body: SourceUpdate;
 		answer: Source;
 	};
@@ -1616,7 +1616,7 @@ export interface Operations {
 	createDestination: {
 		method: "POST";
 		path: "/v1/destinations";
-		query: {  };
+		query: { dryRun?: string };
 		body: DestinationCreate;
 		answer: Destination;
 	};
@@ -1632,7 +1632,7 @@ export interface Operations {
 	updateDestination: {
 		method: "PATCH";
 		path: "/v1/destinations/{name}";
-		query: {  };
+		query: { dryRun?: string };
 		body: DestinationUpdate;
 		answer: Destination;
 	};
@@ -1656,7 +1656,7 @@ export interface Operations {
 	createPipeline: {
 		method: "POST";
 		path: "/v1/pipelines";
-		query: {  };
+		query: { dryRun?: string };
 		body: PipelineCreate;
 		answer: Pipeline;
 	};
@@ -1672,7 +1672,7 @@ export interface Operations {
 	updatePipeline: {
 		method: "PATCH";
 		path: "/v1/pipelines/{name}";
-		query: {  };
+		query: { dryRun?: string };
 		body: PipelineUpdate;
 		answer: Pipeline;
 	};
@@ -1696,7 +1696,7 @@ export interface Operations {
 	createTrackingPlan: {
 		method: "POST";
 		path: "/v1/tracking-plans";
-		query: {  };
+		query: { dryRun?: string };
 		body: TrackingPlanCreate;
 		answer: TrackingPlan;
 	};
@@ -1712,7 +1712,7 @@ export interface Operations {
 	updateTrackingPlan: {
 		method: "PATCH";
 		path: "/v1/tracking-plans/{name}";
-		query: {  };
+		query: { dryRun?: string };
 		body: TrackingPlanUpdate;
 		answer: TrackingPlan;
 	};

@@ -1,3 +1,4 @@
+import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import {
 	type Destination,
 	destinationKind,
@@ -22,16 +23,12 @@ export interface ApiResource<T extends Resource = Resource> {
 	secretFields: SecretField[];
 	/** A body that creates one. */
 	example: object;
-	/** The answer to POST waits for this, but only for a few seconds. */
-	isReadyToShow(resource: T): boolean;
 }
 
 export interface Resource extends KubeObject {
 	spec: object;
 	status?: { observedGeneration?: number };
 }
-
-const atOnce = () => true;
 
 const sources: ApiResource<Source> = {
 	collection: "sources",
@@ -63,8 +60,6 @@ const sources: ApiResource<Source> = {
 				"The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them.",
 		},
 	],
-	isReadyToShow: ({ status }) =>
-		status?.webhookURL !== undefined && status.phase !== undefined,
 };
 
 const destinations: ApiResource<Destination> = {
@@ -83,9 +78,12 @@ const destinations: ApiResource<Destination> = {
 			ref: "secretRef",
 			description:
 				"The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it.",
+			problemOf: (key) =>
+				parseServiceAccountKey(key)
+					? undefined
+					: "must be the JSON key of a Google service account, as a string",
 		},
 	],
-	isReadyToShow: atOnce,
 };
 
 const pipelines: ApiResource<Pipeline> = {
@@ -103,7 +101,6 @@ const pipelines: ApiResource<Pipeline> = {
 	},
 	kind: pipelineKind,
 	secretFields: [],
-	isReadyToShow: atOnce,
 };
 
 const trackingPlans: ApiResource<TrackingPlan> = {
@@ -116,7 +113,6 @@ const trackingPlans: ApiResource<TrackingPlan> = {
 	},
 	kind: trackingPlanKind,
 	secretFields: [],
-	isReadyToShow: atOnce,
 };
 
 /** All of them. Runs are not among them: they are started and cancelled. */

@@ -4,18 +4,18 @@ import { type Caller, writeOptions } from "../http/operation.ts";
 import type { InlineSecret } from "./secret-fields.ts";
 
 /**
- * Creates the Secrets that a write refers to, then writes. `rehearse` is the write as a dry run, so that a refused write
+ * Creates the Secrets that a write refers to, then writes. It first writes as a dry run, so that a refused write
  * creates no Secrets. The caller may not change or delete Secrets, so the operator makes the resource their owner, and
  * removes those that no resource refers to.
  */
 export async function withSecrets<T>(
 	{ client, account }: Pick<Caller, "client" | "account">,
 	secrets: InlineSecret[],
-	rehearse: () => Promise<unknown>,
-	write: () => Promise<T>,
+	dryRun: boolean,
+	write: (dryRun: boolean) => Promise<T>,
 ): Promise<T> {
-	if (secrets.length === 0) return write();
-	await rehearse();
+	if (secrets.length === 0) return write(dryRun);
+	const rehearsed = await write(true);
 	for (const { name, values } of secrets)
 		await client.create(
 			kinds.secret,
@@ -28,7 +28,7 @@ export async function withSecrets<T>(
 				immutable: true,
 				stringData: values,
 			},
-			writeOptions,
+			{ ...writeOptions, dryRun },
 		);
-	return write();
+	return dryRun ? rehearsed : write(false);
 }

@@ -6,6 +6,7 @@ import { mergePatch } from "./merge-patch.ts";
 import { withoutReadOnly } from "./read-only-fields.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
+import { valueErrors } from "./spec-values.ts";
 import { resourceView } from "./views.ts";
 
 /** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */
@@ -88,23 +89,26 @@ function patchErrors(kind: Kind, patch: JsonObject): ErrorDetail[] {
 }
 
 /** Includes unknown fields set to null, which are gone once the patch is merged. */
-function unknownFields(kind: Kind, patch: unknown): ErrorDetail[] {
+function unknownFields(kind: Kind, patch: JsonObject): ErrorDetail[] {
 	return specErrors(kind, patch).filter(({ message }) => message === unknown);
 }
 
-function specErrors(kind: Kind, spec: unknown): ErrorDetail[] {
-	return validateSpec(kind, spec).map(({ path, message }) => ({
+function specErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
+	const errors = validateSpec(kind, spec).map(({ path, message }) => ({
 		path: flatPath(path),
 		message,
 	}));
+	return [...errors, ...valueErrors(kind, spec)];
 }
 
-function withoutNulls(value: unknown): unknown {
-	if (!isObject(value)) return value;
+function withoutNulls(object: JsonObject): JsonObject {
 	return Object.fromEntries(
-		Object.entries(value)
+		Object.entries(object)
 			.filter(([, field]) => field !== null)
-			.map(([name, field]) => [name, withoutNulls(field)]),
+			.map(([name, field]) => [
+				name,
+				isObject(field) ? withoutNulls(field) : field,
+			]),
 	);
 }
 

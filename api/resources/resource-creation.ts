@@ -6,6 +6,7 @@ import {
 	type IdempotentRequest,
 	writeOptions,
 } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
 import {
 	createOnce,
 	requestAnnotation,
@@ -14,25 +15,31 @@ import type { ApiResource, Resource } from "./api-resource.ts";
 import { withSecrets } from "./inline-secrets.ts";
 import { newSpec } from "./resource-body.ts";
 import { resourceName } from "./resource-name.ts";
-import { awaitResource, requireResource, respond } from "./resource-read.ts";
+import { awaitStatus, requireResource, respond } from "./resource-read.ts";
 
-/** `POST /v1/<collection>`: 201 and the new resource, once it is ready to show. */
+/** `POST /v1/<collection>`: 201 and the new resource, once the operator has judged it. With `?dryRun=true`, nothing is made. */
 export function createOf(resource: ApiResource): Handler {
-	return async (caller, { body, idempotency }, reply) => {
+	return async (caller, { query, body, idempotency }, reply) => {
+		const dryRun = flagOf("dryRun", query.dryRun);
 		const created = idempotency?.created
 			? await requireResource(resource, caller, idempotency.created)
-			: await createNamed(resource, caller, body, idempotency);
+			: await createNamed(resource, caller, body, { idempotency, dryRun });
 		reply
 			.code(201)
 			.header(
 				"location",
 				`/v1/${resource.collection}/${created.metadata.name}`,
 			);
-		const ready = await awaitResource(resource, caller, created, (seen) =>
-			resource.isReadyToShow(seen),
-		);
-		return respond(reply, ready ?? created);
+		const seen = dryRun
+			? created
+			: await awaitStatus(resource, caller, created);
+		return respond(reply, seen ?? created);
 	};
+}
+
+interface Creation {
+	idempotency: IdempotentRequest | undefined;
+	dryRun: boolean;
 }
 
 /** If the body has no name, picks one that no other resource has. */
@@ -40,21 +47,22 @@ async function createNamed(
 	resource: ApiResource,
 	caller: Caller,
 	body: Record<string, unknown>,
-	idempotency: IdempotentRequest | undefined,
+	how: Creation,
 ): Promise<Resource> {
+	const { idempotency } = how;
 	const nameWith = (suffix?: string) =>
 		resourceName(body.displayName, resource.noun.replace(" ", "-"), suffix);
 	if (body.name !== undefined || idempotency) {
 		const name = body.name ?? nameWith(idempotency?.digest.slice(0, 6));
-		return create(resource, caller, body, String(name), idempotency);
+		return create(resource, caller, body, String(name), how);
 	}
 	try {
-		return await create(resource, caller, body, nameWith());
+		return await create(resource, caller, body, nameWith(), how);
 	} catch (error) {
 		if (!hasReason(error, "AlreadyExists")) throw error;
 	}
 	const suffix = randomBytes(3).toString("hex");
-	return create(resource, caller, body, nameWith(suffix));
+	return create(resource, caller, body, nameWith(suffix), how);
 }
 
 async function create(
@@ -62,7 +70,7 @@ async function create(
 	{ client, account }: Caller,
 	body: Record<string, unknown>,
 	name: string,
-	idempotency?: IdempotentRequest,
+	{ idempotency, dryRun }: Creation,
 ): Promise<Resource> {
 	const { spec, secrets } = newSpec(resource, body, name);
 	const metadata = {
@@ -77,11 +85,6 @@ async function create(
 			{ ...writeOptions, dryRun },
 		);
 	return createOnce(client, resource.kind, metadata, idempotency, () =>
-		withSecrets(
-			{ client, account },
-			secrets,
-			() => write(true),
-			() => write(false),
-		),
+		withSecrets({ client, account }, secrets, dryRun, write),
 	);
 }

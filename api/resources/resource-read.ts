@@ -44,7 +44,7 @@ export function notFound(
 
 /**
  * Waits a few seconds at most until the resource is settled, and returns it as last seen, or undefined after a deletion. If the
- * caller may not watch, returns it at once.
+ * caller may not watch or prefers not to wait, returns it at once.
  */
 export async function awaitResource(
 	{ kind }: ApiResource,
@@ -52,6 +52,7 @@ export async function awaitResource(
 	object: Resource,
 	isSettled: (object: Resource) => boolean,
 ): Promise<Resource | undefined> {
+	if (settleWithinMs === 0) return object;
 	const signal = AbortSignal.any([
 		aborted,
 		AbortSignal.timeout(settleWithinMs),
@@ -62,6 +63,21 @@ export async function awaitResource(
 		if (hasReason(error, "Forbidden")) return object;
 		throw error;
 	}
+}
+
+/** As {@link awaitResource}, until its status describes its latest change. */
+export function awaitStatus(
+	resource: ApiResource,
+	caller: Caller,
+	object: Resource,
+): Promise<Resource | undefined> {
+	return awaitResource(
+		resource,
+		caller,
+		object,
+		({ metadata, status }) =>
+			(status?.observedGeneration ?? -1) >= metadata.generation!,
+	);
 }
 
 /** The resource as the body of a response, and its ETag. */

@@ -2,29 +2,43 @@ import { isDeepStrictEqual } from "node:util";
 import { ApiError, hasReason } from "../../kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
 import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
 import { withSecrets } from "./inline-secrets.ts";
 import { hasReadOnly } from "./read-only-fields.ts";
 import { changedSpec, specPatch, type WantedSpec } from "./resource-body.ts";
-import { notFound, requireResource, respond } from "./resource-read.ts";
+import {
+	awaitStatus,
+	notFound,
+	requireResource,
+	respond,
+} from "./resource-read.ts";
 
 /** Attempts at a change while others change the resource too. */
 const maxAttempts = 5;
 
-/** `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), to the version that `If-Match` names. */
+/**
+ * `PATCH /v1/<collection>/{name}`: a JSON Merge Patch (RFC 7396), to the version that `If-Match` names. It answers once the
+ * operator has judged the change. With `?dryRun=true`, nothing is changed.
+ */
 export function updateOf(resource: ApiResource): Handler {
-	return async (caller, { params, body: patch, ifMatch }, reply) => {
+	return async (caller, { params, query, body: patch, ifMatch }, reply) => {
+		const dryRun = flagOf("dryRun", query.dryRun);
+		const name = params.name!;
+		const answer = async (after: Resource) => {
+			const seen = dryRun ? after : await awaitStatus(resource, caller, after);
+			return respond(reply, seen ?? after);
+		};
 		if (ifMatch === undefined && !needsRead(resource, patch))
-			return respond(reply, await merge(resource, caller, params.name!, patch));
+			return answer(await merge(resource, caller, name, patch, dryRun));
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-			const name = params.name!;
 			const before = await requireResource(resource, caller, name);
 			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
 			const wanted = changedSpec(resource, before, patch);
 			requireMatch(ifMatch, before);
-			const after = await change(resource, caller, before, wanted);
-			if (after) return respond(reply, after);
+			const after = await change(resource, caller, before, wanted, dryRun);
+			if (after) return answer(after);
 		}
 		throw new RequestError(
 			"Conflict",
@@ -51,6 +65,7 @@ async function merge(
 	{ client, account }: Caller,
 	name: string,
 	patch: Record<string, unknown>,
+	dryRun: boolean,
 ): Promise<Resource> {
 	const body = { spec: specPatch(resource, patch, name) };
 	try {
@@ -60,7 +75,7 @@ async function merge(
 			account,
 			body,
 			"merge",
-			writeOptions,
+			{ ...writeOptions, dryRun },
 		);
 	} catch (error) {
 		throw hasReason(error, "NotFound")
@@ -75,6 +90,7 @@ async function change(
 	{ client, account }: Caller,
 	before: Resource,
 	{ spec, secrets }: WantedSpec,
+	dryRun: boolean,
 ): Promise<Resource | undefined> {
 	const { name, uid, generation } = before.metadata;
 	if (isDeepStrictEqual(spec, before.spec)) return before;
@@ -92,12 +108,7 @@ async function change(
 			{ ...writeOptions, dryRun },
 		);
 	try {
-		return await withSecrets(
-			{ client, account },
-			secrets,
-			() => write(true),
-			() => write(false),
-		);
+		return await withSecrets({ client, account }, secrets, dryRun, write);
 	} catch (error) {
 		if (isOutdated(error)) return undefined;
 		throw error;

@@ -11,6 +11,8 @@ export interface SecretField {
 	/** The field in the CRD: a reference or a list of references. */
 	ref: "secretRef" | "secretRefs";
 	description: string;
+	/** What a secret must be; undefined if this one is. */
+	problemOf?(secret: string): string | undefined;
 }
 
 /** A Secret to create: its name, and its values by key. */
@@ -84,7 +86,7 @@ function problemOf(
 			? undefined
 			: `must be a list of 1 to 5 strings of 1 to ${maxSecretLength} characters`;
 	return isSecret(given)
-		? undefined
+		? field.problemOf?.(given as string)
 		: `must be a string of 1 to ${maxSecretLength} characters`;
 }
 

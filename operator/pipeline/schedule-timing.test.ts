@@ -3,9 +3,10 @@ import type {
 	PipelineSpec,
 	PipelineStatus,
 } from "../../crds/generated/types.ts";
+import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
-import { decideTiming, parseSchedule } from "./schedule.ts";
+import { decideTiming } from "./timing.ts";
 
 const hourly: Partial<PipelineSpec> = {
 	schedule: { type: "Interval", interval: "1h", timeZone: "UTC" },

@@ -20,8 +20,7 @@ let nobody: ApiClient;
 let misfits: Awaited<ReturnType<typeof answerValidator>>;
 
 beforeAll(async () => {
-	// No operator gives a Source its URL here.
-	api = await startApi(undefined, { settleWithinMs: 100 });
+	api = await startApi();
 	const { account, tokens } = await newAccount();
 	const all = ["tidemill-editor", "tidemill-log-reader"];
 	editor = apiClient(api.url, await tokenOf(account, "everything", ...all));

@@ -16,8 +16,7 @@ let editor: ApiClient;
 let document: OpenApiDocument;
 
 beforeAll(async () => {
-	// No operator gives a Source its URL here.
-	api = await startApi(undefined, { settleWithinMs: 100 });
+	api = await startApi();
 	const { tokens } = await newAccount();
 	editor = apiClient(api.url, tokens.editor);
 	const { body } = await editor("GET", "/v1/openapi.json");

@@ -32,23 +32,23 @@ let api: TestApi;
 let account: string;
 let editor: ApiClient;
 let viewer: ApiClient;
-/** The editor, where no operator does its part and none is waited for. */
-let hasty: ApiClient;
-let hastyApi: TestApi;
+/** The editor, whose answers wait for the operator. */
+let patient: ApiClient;
+let patientApi: TestApi;
 
 beforeAll(async () => {
 	api = await startApi();
-	hastyApi = await startApi(undefined, { settleWithinMs: 100 });
+	patientApi = await startApi(undefined, { settleWithinMs: 120_000 });
 	const made = await newAccount();
 	account = made.account;
 	editor = apiClient(api.url, made.tokens.editor);
 	viewer = apiClient(api.url, made.tokens.viewer);
-	hasty = apiClient(hastyApi.url, made.tokens.editor);
+	patient = apiClient(patientApi.url, made.tokens.editor);
 });
 
 afterAll(async () => {
 	await api.api.close();
-	await hastyApi.api.close();
+	await patientApi.api.close();
 });
 
 describe.each([
@@ -125,35 +125,134 @@ describe.each([
 	});
 });
 
-test("a new source is answered with its URL as soon as the operator has issued it", async () => {
-	let attempts = 0;
-	// The API waits five seconds; on a busy machine the operator may need longer.
-	await vi.waitFor(
-		async () => {
-			const name = `the-shop-${++attempts}`;
-			const displayName = `The shop ${attempts}`;
-			const body = { displayName, type: "Webhook" };
-			const answer = editor("POST", "/v1/sources", body);
-			await vi.waitFor(
-				async () =>
-					expect(await admin.get(sourceKind, name, account)).toBeDefined(),
-				{ timeout: 120_000 },
-			);
-			const webhookURL = "https://hooks.example/1/2";
-			await admin.applyStatus<Source>(
-				sourceKind,
-				{
-					metadata: { name, namespace: account },
-					status: { phase: "Active", webhookURL },
-				},
-				{ fieldManager: "test" },
-			);
-			expect((await answer).status).toBe(201);
-			const issued = { name, status: "Active", webhookURL };
-			expect((await answer).body).toMatchObject(issued);
+test("new and changed resources are answered with the status that the operator gives them", async () => {
+	const name = "the-shop";
+	const judge = async (generation: number, status: Source["status"]) => {
+		await vi.waitFor(
+			async () => {
+				const seen = await admin.get<Source>(sourceKind, name, account);
+				expect(seen?.metadata.generation).toBe(generation);
+			},
+			{ timeout: 120_000 },
+		);
+		await admin.applyStatus<Source>(
+			sourceKind,
+			{
+				metadata: { name, namespace: account },
+				status: { observedGeneration: generation, ...status },
+			},
+			{ fieldManager: "test" },
+		);
+	};
+	const body = { displayName: "The shop", type: "Webhook" };
+	const created = patient("POST", "/v1/sources", body);
+	const webhookURL = "https://hooks.example/1/2";
+	await judge(1, { phase: "Active", webhookURL });
+	expect((await created).status).toBe(201);
+	expect((await created).body).toMatchObject({
+		...{ name, status: "Active", webhookURL },
+		...{ generation: 1, observedGeneration: 1 },
+	});
+
+	const path = `/v1/sources/${name}`;
+	const changed = patient("PATCH", path, { suspend: true });
+	await judge(2, { phase: "Suspended", webhookURL });
+	expect((await changed).body).toMatchObject({
+		...{ status: "Suspended", suspend: true },
+		...{ generation: 2, observedGeneration: 2 },
+	});
+	// Nobody judges the next change.
+	const prefer = { prefer: "respond-async" };
+	const asked = await patient("PATCH", path, { suspend: false }, prefer);
+	expect(asked.body).toMatchObject({
+		...{ status: "Suspended", suspend: false },
+		...{ generation: 3, observedGeneration: 2 },
+	});
+});
+
+describe("a dry run", () => {
+	const dry = "dryRun=true";
+
+	test("makes and changes nothing, and answers as if it did", async () => {
+		const path = "/v1/destinations";
+		const key = { "idempotency-key": "dry" };
+		const body = {
+			name: "dry",
+			type: "BigQuery",
+			bigQuery: {
+				projectId: "project-1",
+				dataset: "events",
+				credentials: { key: keyWith("dry") },
+			},
+		};
+		const before = await admin.list(kinds.secret, { namespace: account });
+		const tried = await patient("POST", `${path}?${dry}`, body, key);
+		expect([tried.status, tried.body.name]).toEqual([201, "dry"]);
+		expect((await viewer("GET", `${path}/dry`)).status).toBe(404);
+		const after = await admin.list(kinds.secret, { namespace: account });
+		expect(after.items).toHaveLength(before.items.length);
+
+		await editor("POST", path, { name: "dry", ...duckDB });
+		const change = { displayName: "Other" };
+		for (const patch of [change, { ...change, duckDB: { path: "x.duckdb" } }]) {
+			const changed = await patient("PATCH", `${path}/dry?${dry}`, patch);
+			expect([changed.status, changed.body.displayName]).toEqual([
+				200,
+				"Other",
+			]);
+		}
+		const { body: kept } = await viewer("GET", `${path}/dry`);
+		expect(kept).toMatchObject(duckDB);
+		expect(kept.displayName).toBeUndefined();
+	});
+
+	test("names what is wrong", async () => {
+		const path = `/v1/destinations?${dry}`;
+		const wrong = { name: "wrong", type: "BigQuery", ...duckDB.duckDB };
+		expect((await editor("POST", path, wrong)).status).toBe(400);
+		const { status } = await editor(
+			"POST",
+			path.replace("true", "yes"),
+			duckDB,
+		);
+		expect(status).toBe(400);
+	});
+});
+
+test("what only the operator could judge before is refused at once", async () => {
+	const pipeline = { sourceRef: { name: "s" }, destinationRef: { name: "d" } };
+	const made = await editor("POST", "/v1/pipelines", {
+		name: "judged",
+		...pipeline,
+	});
+	expect(made.status).toBe(201);
+	const schedule = {
+		type: "Cron",
+		cron: "61 * * * *",
+		timeZone: "Mars/Phobos",
+	};
+	const expected = ["schedule.cron", "schedule.timeZone"];
+	for (const { status, body } of [
+		await editor("POST", "/v1/pipelines", { ...pipeline, schedule }),
+		await editor("PATCH", "/v1/pipelines/judged", { schedule }),
+	]) {
+		expect(status).toBe(400);
+		expect(body.details.map(({ path }) => path).sort()).toEqual(expected);
+	}
+	const key = await editor("POST", "/v1/destinations", {
+		type: "BigQuery",
+		bigQuery: {
+			projectId: "project-1",
+			dataset: "events",
+			credentials: { key: "no JSON" },
 		},
-		{ timeout: 120_000 },
-	);
+	});
+	expect(key.body.details).toEqual([
+		{
+			path: "bigQuery.credentials.key",
+			message: "must be the JSON key of a Google service account, as a string",
+		},
+	]);
 });
 
 describe("what is wrong", () => {
@@ -232,7 +331,7 @@ describe("secrets", () => {
 			bigQuery: {
 				projectId: "project-1",
 				dataset: "events",
-				credentials: { key: token },
+				credentials: { key: keyWith(token) },
 			},
 		});
 		expect(created.status).toBe(201);
@@ -242,7 +341,7 @@ describe("secrets", () => {
 			"app.kubernetes.io/managed-by": "tidemill-api",
 			"tidemill.dev/use": "true",
 		});
-		expect(atob(secret!.data![key]!)).toBe(token);
+		expect(atob(secret!.data![key]!)).toBe(keyWith(token));
 		for (const answer of [
 			created,
 			await viewer("GET", "/v1/destinations/with-key"),
@@ -251,12 +350,12 @@ describe("secrets", () => {
 			expect(JSON.stringify(answer.body)).not.toContain(token);
 
 		const changed = await editor("PATCH", "/v1/destinations/with-key", {
-			bigQuery: { credentials: { key: "other" } },
+			bigQuery: { credentials: { key: keyWith("other") } },
 		});
 		const next = refOf(changed.body);
 		expect(next.name).not.toBe(name);
 		const rotated = await admin.get(kinds.secret, next.name, account);
-		expect(atob(rotated!.data![next.key]!)).toBe("other");
+		expect(atob(rotated!.data![next.key]!)).toBe(keyWith("other"));
 	});
 
 	test("are not left behind by a request that is refused", async () => {
@@ -267,7 +366,7 @@ describe("secrets", () => {
 			bigQuery: {
 				projectId: "project-1",
 				dataset: "events",
-				credentials: { key: token },
+				credentials: { key: keyWith(token) },
 			},
 		});
 		expect(status).toBe(400);
@@ -441,7 +540,7 @@ test.each([
 	"of %s, what was made by REST, exported, deleted and applied again is shown the same",
 	async (collection, fields) => {
 		const path = `/v1/${collection}`;
-		const created = await hasty("POST", path, { name: "exported", ...fields });
+		const created = await editor("POST", path, { name: "exported", ...fields });
 		expect(created.status).toBe(201);
 		const object = [collection.replace("-", ""), "exported"];
 		const inAccount = `--namespace=${account}`;
@@ -477,7 +576,7 @@ test("a deletion that the operator holds up is 202 and shows what is left", asyn
 	await editor("POST", "/v1/destinations", { name: "held", ...duckDB });
 	const path = "/v1/destinations/held";
 	await finalizers(["tidemill.dev/cleanup"]);
-	expect((await hasty("DELETE", path)).status).toBe(202);
+	expect((await editor("DELETE", path)).status).toBe(202);
 	await finalizers([]);
 	expect((await editor("GET", path)).status).toBe(404);
 
@@ -486,3 +585,11 @@ test("a deletion that the operator holds up is 202 and shows what is left", asyn
 		return admin.patch(destinationKind, "held", account, { metadata }, "merge");
 	}
 });
+
+function keyWith(id: string): string {
+	return JSON.stringify({
+		type: "service_account",
+		client_email: "loader@project-1.iam.gserviceaccount.com",
+		private_key: id,
+	});
+}

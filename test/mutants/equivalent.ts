@@ -15,7 +15,8 @@ const buildsOnce =
 const claims = "ingest/receive/commit/claims.ts";
 const noClaims = "an account with 0 claims counts like one that isn't there";
 
-const schedule = "operator/pipeline/schedule.ts";
+const schedule = "crds/schedule/schedule.ts";
+const timing = "operator/pipeline/timing.ts";
 const sparesSearch =
 	"spares a search; while no Run can start, a slot without a deadline is neither due nor missed";
 const interval = "/^(?:(\\d+)h)?(?:(\\d+)m)?$/";
@@ -71,13 +72,13 @@ export const equivalents: Equivalent[] = [
 		reason: "no two Runs are equal, since both texts hold the Run's name",
 	},
 	{
-		file: schedule,
+		file: timing,
 		original: "canStart || patienceMs < Infinity",
 		replacement: "true",
 		reason: sparesSearch,
 	},
 	{
-		file: schedule,
+		file: timing,
 		original: "patienceMs < Infinity",
 		replacement: "patienceMs <= Infinity",
 		reason: sparesSearch,

@@ -5,16 +5,22 @@ import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
 import { NatsIdempotencyStore } from "../../api/idempotency/nats-store.ts";
 import { createApi } from "../../api/server.ts";
 import {
+	type Destination,
+	destinationKind,
+	type Pipeline,
+	pipelineKind,
 	type Run,
 	runKind,
 	type Source,
 	sourceKind,
+	type TrackingPlan,
+	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadCluster } from "../../kube/client/cluster.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { tokenClients } from "../../kube/client/token-clients.ts";
-import type { ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { Informer } from "../../kube/watch/informer.ts";
 import { createLog } from "../../service/log.ts";
 import { pythonEnvironment } from "../support/servers/python.ts";
@@ -84,24 +90,26 @@ async function serve(): Promise<{ url: string; token: string }> {
 	return { url, token: token.trim() };
 }
 
-/** In the operator's place: answers wait for a new source's URL, and for the end of a run. */
+/** In the operator's place: answers wait for its verdict, for a new source's URL, and for the end of a run. */
 function actForOperator(admin: KubeClient): void {
-	const follow = <T extends Source | Run>(
+	const follow = <T extends Judged>(
 		kind: ResourceKind<T>,
-		status: T["status"],
+		facts: T["status"],
 	) => {
 		const informer = new Informer<T>(admin, kind, {
 			namespaces: [account],
 			log,
 		});
 		informer.onChange(({ metadata, status: known }) => {
-			if (known?.phase) return;
+			const observedGeneration = metadata.generation!;
+			if (known?.observedGeneration === observedGeneration) return;
+			const { name } = metadata;
 			void admin
 				.applyStatus<T>(
 					kind,
 					{
-						metadata: { name: metadata.name, namespace: account },
-						status,
+						metadata: { name, namespace: account },
+						status: { ...facts, observedGeneration },
 					},
 					{ fieldManager: "fuzz" },
 				)
@@ -114,8 +122,13 @@ function actForOperator(admin: KubeClient): void {
 		phase: "Active",
 		webhookURL: "https://hooks.example/1/2",
 	});
+	follow<Destination>(destinationKind, { phase: "Ready" });
+	follow<Pipeline>(pipelineKind, { phase: "Ready" });
+	follow<TrackingPlan>(trackingPlanKind, {});
 	follow<Run>(runKind, { phase: "Succeeded", rows: 329 });
 }
+
+type Judged = KubeObject & { status?: { observedGeneration?: number } };
 
 async function fuzz({ url, token }: { url: string; token: string }) {
 	return done(program, [

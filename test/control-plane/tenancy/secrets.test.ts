@@ -221,9 +221,17 @@ const withKey = (name: string, key: string) => ({
 	bigQuery: {
 		projectId: "project-1",
 		dataset: "events",
-		credentials: { key },
+		credentials: { key: keyWith(key) },
 	},
 });
+
+function keyWith(id: string): string {
+	return JSON.stringify({
+		type: "service_account",
+		client_email: "loader@project-1.iam.gserviceaccount.com",
+		private_key: id,
+	});
+}
 
 function secretOf(body: unknown): string {
 	return (body as Destination["spec"]).bigQuery!.credentials!.secretRef.name;
@@ -264,7 +272,7 @@ test("a rotated Secret of REST is removed; the new one stays", async () => {
 		expect(secret?.metadata.ownerReferences).toHaveLength(1);
 	}, soon);
 	const { body } = await rest("PATCH", "/v1/destinations/rotated", {
-		bigQuery: { credentials: { key: "two" } },
+		bigQuery: { credentials: { key: keyWith("two") } },
 	});
 	await isGone(before);
 	expect(await admin.get(kinds.secret, secretOf(body), account)).toBeDefined();

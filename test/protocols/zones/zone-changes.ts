@@ -1,4 +1,4 @@
-import { parseSchedule } from "../../../operator/pipeline/schedule.ts";
+import { parseSchedule } from "../../../crds/schedule/schedule.ts";
 
 /*
  * A scan of all minutes around a clock change, which reads only the wall clock, gives the expected slots: a wall time that

@@ -1,13 +1,6 @@
-import { createHash } from "node:crypto";
 // cron-parser: parses cron expressions. Used in UTC only, to avoid its daylight-saving bugs (issues 378 and 404).
 import { CronExpressionParser } from "cron-parser";
-import type {
-	Pipeline,
-	PipelineSchedule,
-	PipelineStatusSchedule,
-} from "../../crds/generated/types.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import type { PipelineSchedule } from "../generated/types.ts";
 import {
 	goesBackMs,
 	instantsOfWallTime,
@@ -23,7 +16,10 @@ export interface Schedule {
 	next(afterMs: number): number;
 }
 
-export type ScheduleProblem = { reason: Reason<"Pipeline">; message: string };
+export interface ScheduleProblem {
+	reason: "InvalidTimeZone" | "InvalidSchedule";
+	message: string;
+}
 
 /** The schedule of a spec, undefined for `Manual`; or what is wrong with it that the CRD can't judge. */
 export function parseSchedule(
@@ -37,7 +33,7 @@ export function parseSchedule(
 		return {
 			problem: {
 				reason: "InvalidTimeZone",
-				message: `spec.schedule.timeZone is "${timeZone}". It must be an IANA time zone, such as Europe/Berlin.`,
+				message: `spec.schedule.timeZone is "${timeZone}". It ${zoneForm}.`,
 			},
 		};
 	const cron =
@@ -48,7 +44,7 @@ export function parseSchedule(
 		: {
 				problem: {
 					reason: "InvalidSchedule",
-					message: `spec.schedule.cron is "${cron}": ${fault}. It must have five fields (minute, hour, day of month, month, day of week), such as "30 6 * * 1-5".`,
+					message: `spec.schedule.cron is "${cron}": ${fault}. It ${cronForm}.`,
 				},
 			};
 }
@@ -86,84 +82,6 @@ export function runsPerDay(spec: PipelineSchedule): number {
 			return minute.values.length * hour.values.length;
 		}
 	}
-}
-
-/** What a schedule means for a Pipeline at one moment. */
-export interface Timing {
-	/** The active schedule, for the status; undefined if it is manual, invalid or suspended. */
-	schedule: PipelineStatusSchedule | undefined;
-	/** The slot whose Run is created now. */
-	dueMs: number | undefined;
-	/** The slot that is skipped now: it waited longer than startingDeadlineSeconds. */
-	missedMs: number | undefined;
-	/** The latest start of the slot that waits; undefined if no slot waits or it may wait for ever. */
-	deadlineMs: number | undefined;
-	/** The latest slot whose Run was created, now or before. */
-	lastMs: number | undefined;
-	/** The next slot. */
-	nextMs: number | undefined;
-}
-
-/**
- * A slot waits while no Run can start. Of several missed slots only the latest runs, within startingDeadlineSeconds. A new,
- * edited or resumed schedule catches up on nothing.
- * @param canStart Whether a Run could start now: there is no problem, and no other Run is active.
- */
-export function decideTiming(
-	{ spec, status }: Pipeline,
-	schedule: Schedule | undefined,
-	canStart: boolean,
-	now: number,
-): Timing {
-	const recorded = instant(status?.lastScheduleTime);
-	if (!schedule || spec.suspend)
-		return {
-			schedule: undefined,
-			dueMs: undefined,
-			missedMs: undefined,
-			deadlineMs: undefined,
-			lastMs: recorded,
-			nextMs: undefined,
-		};
-	// Of the rule, not of the spec: a CRD that gains a field or a default must not make a Pipeline forget a missed slot.
-	const hash = createHash("sha256")
-		.update(`1 ${schedule.rule}`)
-		.digest("hex")
-		.slice(0, 16);
-	const known = status?.schedule;
-	const sinceMs = instant(known?.since);
-	// If the clock went back a little, the next slot may have run already. A recorded slot beyond that comes from a clock
-	// that was far ahead: waiting for it could take years.
-	const wasAhead =
-		(sinceMs ?? now) > now || (recorded ?? now) > schedule.next(now);
-	const goesOn = known?.hash === hash && sinceMs !== undefined && !wasAhead;
-	const lastMs = wasAhead ? undefined : recorded;
-	const afterMs = Math.max(goesOn ? sinceMs : now, lastMs ?? 0);
-	const patienceMs = (spec.startingDeadlineSeconds ?? Infinity) * 1000;
-	const slotMs =
-		canStart || patienceMs < Infinity
-			? latestSlot(schedule, afterMs, now)
-			: undefined;
-	const deadlineMs = slotMs === undefined ? Infinity : slotMs + patienceMs;
-	const isMissed = now > deadlineMs;
-	const dueMs = canStart && !isMissed ? slotMs : undefined;
-	return {
-		schedule: isMissed
-			? { hash, since: rfc3339(slotMs!) }
-			: goesOn
-				? known
-				: { hash, since: rfc3339(now) },
-		dueMs,
-		missedMs: isMissed ? slotMs : undefined,
-		deadlineMs:
-			canStart || isMissed || deadlineMs === Infinity ? undefined : deadlineMs,
-		lastMs: dueMs ?? lastMs,
-		nextMs: schedule.next(Math.max(now, afterMs)),
-	};
-}
-
-function instant(text: string | undefined): number | undefined {
-	return text === undefined ? undefined : Date.parse(text);
 }
 
 const minuteMs = 60_000;
@@ -228,8 +146,12 @@ function wallSlots(cron: string, afterWallMs: number) {
 	});
 }
 
+export const zoneForm = "must be an IANA time zone, such as Europe/Berlin";
+export const cronForm =
+	'must have five fields (minute, hour, day of month, month, day of week), such as "30 6 * * 1-5"';
+
 /** Why this is not a cron expression of five fields, or never matches; undefined if it is fine. */
-function cronFault(cron: string): string | undefined {
+export function cronFault(cron: string): string | undefined {
 	const fields = cron.split(/\s+/);
 	if (fields.length !== 5)
 		return `it has ${fields.length} field${fields.length === 1 ? "" : "s"}`;
