@@ -8,14 +8,22 @@ type Stage = Record<string, Pick<LaneOptions, "projects" | "folders">>;
 
 /*
  * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
- * other. A lane waits about a third of its time, so three keep two cores busy. What measures time, or starves a server on
+ * other. A lane waits about half of its time, so four keep two cores busy. What measures time, or starves a server on
  * purpose, has the machine to itself.
  */
 const suites: Record<string, Stage[]> = {
 	test: [
 		{ check: { projects: ["unit", "slow"] } },
 		{
-			control: { projects: ["control-plane"] },
+			control: {
+				projects: ["control-plane"],
+				folders: ["test/control-plane/"],
+			},
+			// With a control plane of its own, which costs less than what the lane would wait longer without.
+			outages: {
+				projects: ["control-plane"],
+				folders: ["test/faults/control-plane/"],
+			},
 			data: { projects: ["data-plane"], folders: ["test/data-plane/"] },
 			// The promises are few, so they have the data plane's faults beside them.
 			promises: {

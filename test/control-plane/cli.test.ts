@@ -31,6 +31,8 @@ import {
 	startApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
 import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
+import { project } from "../support/servers/role-server.ts";
+import { programOf } from "../support/servers/tidemill-process.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const bin = join(import.meta.dirname, "../../bin");
@@ -230,7 +232,8 @@ function setStatus(name: string, status: Run["status"]) {
 }
 
 function tidemill(...args: string[]) {
-	return run(join(bin, "tidemill"), [...args, "--namespace", account]);
+	const program = [programOf(project), ...args, "--namespace", account];
+	return run(process.execPath, program);
 }
 
 async function run(

@@ -7,8 +7,8 @@ import {
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds, type Pod } from "../../kube/kinds.ts";
 import { terminated } from "../support/doubles/terminated-pod.ts";
+import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
-	applyYaml,
 	eventReasons,
 	type OperatorFixture,
 	refuseJobs,

@@ -1,4 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import {
+	afterAll,
+	beforeAll,
+	beforeEach,
+	describe,
+	expect,
+	test,
+	vi,
+} from "vitest";
 import { ApiError, KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { type ConfigMap, kinds } from "../../kube/kinds.ts";
@@ -32,10 +40,11 @@ afterAll(async () => {
 
 let namespace = "";
 let count = 0;
-beforeEach(async () => {
+const newNamespace = async () => {
 	namespace = `informer-${++count}`;
 	await admin.create(kinds.namespace, { metadata: { name: namespace } });
-});
+};
+beforeEach(newNamespace);
 
 function configMap(name: string, value = ""): ConfigMap {
 	return { metadata: { name, namespace }, data: { value } };
@@ -52,7 +61,13 @@ function shakyClient(): KubeClient {
 
 /** An informer of the namespace's ConfigMaps (less the one that Kubernetes puts there), and what it told. */
 async function follow(client: KubeClient) {
-	const list = vi.spyOn(client, "list");
+	// Not a spy, which forgets its calls before each test.
+	const list = client.list.bind(client);
+	let lists = 0;
+	client.list = ((...args: Parameters<typeof list>) => {
+		lists++;
+		return list(...args);
+	}) as typeof client.list;
 	const seen: string[] = [];
 	const stop = new AbortController();
 	const informer = new Informer(client, kinds.configMap, {
@@ -69,7 +84,7 @@ async function follow(client: KubeClient) {
 	return {
 		informer,
 		seen,
-		lists: () => list.mock.calls.length,
+		lists: () => lists,
 		stop: async () => {
 			stop.abort();
 			await running;
@@ -106,25 +121,6 @@ test("a broken connection is taken up where it stopped, without listing again", 
 	await stop();
 });
 
-test("when the apiserver has forgotten the version, a new list tells what was missed", async () => {
-	for (const name of ["kept", "gone", "reborn"])
-		await admin.create(kinds.configMap, configMap(name, "old"));
-	const { seen, lists, stop } = await follow(shakyClient());
-	seen.length = 0;
-	await proxy.close();
-	await admin.delete(kinds.configMap, "gone", namespace);
-	await admin.delete(kinds.configMap, "reborn", namespace);
-	await admin.create(kinds.configMap, configMap("reborn", "new"));
-	// Its watch cache begins where it starts, so older versions are 410 Expired.
-	await controlPlane.kill();
-	await controlPlane.start();
-	await proxy.open();
-	await vi.waitFor(() => expect(seen).toHaveLength(3), wait);
-	expect(seen).toEqual(["-gone=old", "-reborn=old", "+reborn=new"]);
-	expect(lists()).toBeGreaterThan(1);
-	await stop();
-});
-
 test("a list starts again when etcd has compacted its version halfway", async () => {
 	const names = Array.from({ length: 501 }, (_, i) => `many-${i}`);
 	await Promise.all(
@@ -157,42 +153,75 @@ test("a list starts again when etcd has compacted its version halfway", async ()
 	await between.close();
 });
 
-test("an apiserver that was killed is followed again when it is back", async () => {
-	const { seen, stop } = await follow(admin);
-	await controlPlane.kill();
-	await controlPlane.start();
-	await admin.create(kinds.configMap, configMap("after", "1"));
-	await vi.waitFor(() => expect(seen).toEqual(["+after=1"]), wait);
-	await stop();
-});
+describe("an apiserver that was killed and is back", () => {
+	let direct: Awaited<ReturnType<typeof follow>>;
+	let cutOff: typeof direct;
+	let awaited: ConfigMap;
+	let itsNamespace: string;
 
-test("a wait for an object that last changed before the apiserver started hears of its next change, and asks once more", async () => {
-	await admin.create(kinds.configMap, configMap("awaited", "old"));
-	const before = await admin.get(kinds.configMap, "awaited", namespace);
-	await admin.create(kinds.configMap, configMap("later"));
-	await controlPlane.kill();
-	await controlPlane.start();
-	const { seen, stop } = await follow(admin);
-	// Watches are served from here on.
-	await admin.create(kinds.configMap, configMap("seen"));
-	await vi.waitFor(() => expect(seen).toContain("+seen="), wait);
-	await stop();
+	beforeAll(async () => {
+		await newNamespace();
+		itsNamespace = namespace;
+		for (const name of ["kept", "gone", "reborn"])
+			await admin.create(kinds.configMap, configMap(name, "old"));
+		[direct, cutOff] = [await follow(admin), await follow(shakyClient())];
+		awaited = (await admin.get(kinds.configMap, "kept", namespace))!;
+		await proxy.close();
+		await admin.delete(kinds.configMap, "gone", namespace);
+		await admin.delete(kinds.configMap, "reborn", namespace);
+		await admin.create(kinds.configMap, configMap("reborn", "new"));
+		await vi.waitFor(() => expect(direct.seen).toHaveLength(6), wait);
+		for (const { seen } of [direct, cutOff]) seen.length = 0;
+		// Its watch cache begins where it starts, so older versions are 410 Expired.
+		await controlPlane.kill();
+		await controlPlane.start();
+		await proxy.open();
+	});
 
-	const watch = vi.spyOn(admin, "watch");
-	const waiting = awaitObject(
-		admin,
-		kinds.configMap,
-		before!,
-		({ data }) => data?.value === "new",
-		AbortSignal.timeout(120_000),
-	);
-	await vi.waitUntil(() => watch.mock.calls.length >= 2, wait);
-	// Time for as many questions as it has.
-	for (let time = 0; time < 100; time++)
-		await admin.get(kinds.configMap, "seen", namespace);
-	expect(watch.mock.calls.length).toBeLessThan(5);
-	await admin.replace(kinds.configMap, configMap("awaited", "new"));
-	expect((await waiting)?.data).toEqual({ value: "new" });
+	afterAll(async () => {
+		await direct.stop();
+		await cutOff.stop();
+	});
+
+	beforeEach(() => {
+		namespace = itsNamespace;
+	});
+
+	test("is followed again", async () => {
+		await admin.create(kinds.configMap, configMap("after", "1"));
+		await vi.waitFor(() => expect(direct.seen).toEqual(["+after=1"]), wait);
+	});
+
+	test("has forgotten the version, so a new list tells what was missed", async () => {
+		const { seen, lists } = cutOff;
+		await vi.waitFor(() => expect(seen).toHaveLength(4), wait);
+		expect(seen.toSorted()).toEqual(
+			["-gone=old", "-reborn=old", "+reborn=new", "+after=1"].toSorted(),
+		);
+		expect(seen.indexOf("-reborn=old")).toBeLessThan(
+			seen.indexOf("+reborn=new"),
+		);
+		expect(lists()).toBeGreaterThan(1);
+	});
+
+	test("lets a wait for an object that last changed before hear of its next change, and be asked once more", async () => {
+		await direct.stop();
+		const watch = vi.spyOn(admin, "watch");
+		const waiting = awaitObject(
+			admin,
+			kinds.configMap,
+			awaited,
+			({ data }) => data?.value === "new",
+			AbortSignal.timeout(120_000),
+		);
+		await vi.waitUntil(() => watch.mock.calls.length >= 2, wait);
+		// Time for as many questions as it has.
+		for (let time = 0; time < 100; time++)
+			await admin.get(kinds.configMap, "kept", namespace);
+		expect(watch.mock.calls.length).toBeLessThan(5);
+		await admin.replace(kinds.configMap, configMap("kept", "new"));
+		expect((await waiting)?.data).toEqual({ value: "new" });
+	});
 });
 
 test("a watch on which nothing is heard is given up", async () => {

@@ -6,7 +6,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
-import { applyYaml } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	client,
 	container,

@@ -10,8 +10,8 @@ import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { SealKey } from "../../service/seal-key.ts";
+import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
-	applyYaml,
 	eventReasons,
 	type OperatorFixture,
 	routesIn,

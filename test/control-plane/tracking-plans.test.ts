@@ -3,8 +3,8 @@ import {
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
+import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
-	applyYaml,
 	eventReasons,
 	type OperatorFixture,
 	startOperatorFixture,

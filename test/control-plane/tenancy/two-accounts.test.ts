@@ -19,7 +19,7 @@ import {
 	type TestApi,
 	tokenOf,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
-import { applyYaml } from "../../support/fixtures/control-plane/operator-fixture.ts";
+import { applyYaml } from "../../support/fixtures/control-plane/apply-yaml.ts";
 
 /* The people of one account, with the roles that we ship, try to see or change what belongs to another account. */
 

@@ -27,11 +27,13 @@ import {
 	startApi,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
 import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
+import { project } from "../../support/servers/role-server.ts";
 import { startNats } from "../../support/servers/servers.ts";
 import {
 	startServer,
 	temporaryDirectory,
 } from "../../support/servers/test-server.ts";
+import { programOf } from "../../support/servers/tidemill-process.ts";
 
 const kubeConfig = loadKubeConfig(inject("kubeconfig"));
 const admin = KubeClient.fromConfig(kubeConfig);
@@ -233,10 +235,7 @@ async function startReplica(natsUrl: string) {
 	const program = {
 		name: "api",
 		command: process.execPath,
-		args: [
-			new URL("../../../bin/tidemill.ts", import.meta.url).pathname,
-			"api",
-		],
+		args: [programOf(project), "api"],
 		env: {
 			KUBECONFIG: inject("kubeconfig"),
 			NATS_URL: natsUrl,

@@ -56,6 +56,7 @@ async function comeBack(made: EverMade): Promise<void> {
 	const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
 	world.proxy.onRequest = () => isSeen;
 	await controlPlane.start();
+	world.nodeLooksAgain();
 	await made.lookAgain();
 	goOn();
 	world.proxy.onRequest = () => undefined;

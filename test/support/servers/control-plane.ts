@@ -11,6 +11,7 @@ import { kubeconfig } from "../../../local/cluster/kubeconfig.ts";
 import { ensurePki, type Pki } from "../../../local/cluster/pki.ts";
 import { crdFiles } from "../../../local/cluster/resources.ts";
 import { freePort } from "../../../local/ports.ts";
+import type { Program } from "../../../local/process/program.ts";
 import { etcd } from "../../../local/servers/etcd.ts";
 import { kubeApiserver } from "../../../local/servers/kube-apiserver.ts";
 import { kubeControllerManager } from "../../../local/servers/kube-controller-manager.ts";
@@ -56,24 +57,28 @@ export async function startControlPlane({
 		await freePort(),
 	];
 	const storage = await startServer(
-		etcd({
-			command: commands.etcd,
-			dataDirectory: join(directory, "etcd", "data"),
-			clientPort,
-			peerPort,
-			pki,
-			fsync: false,
-		}),
+		eager(
+			etcd({
+				command: commands.etcd,
+				dataDirectory: join(directory, "etcd", "data"),
+				clientPort,
+				peerPort,
+				pki,
+				fsync: false,
+			}),
+		),
 		join(directory, "etcd"),
 	);
 	const apiserver = await startServer(
-		kubeApiserver({
-			command: commands["kube-apiserver"],
-			port,
-			etcdPort: clientPort,
-			pki,
-			flags: apiserverFlags,
-		}),
+		eager(
+			kubeApiserver({
+				command: commands["kube-apiserver"],
+				port,
+				etcdPort: clientPort,
+				pki,
+				flags: apiserverFlags,
+			}),
+		),
 		join(directory, "apiserver"),
 	);
 	const server = `https://127.0.0.1:${port}`;
@@ -103,12 +108,14 @@ export async function startControlPlane({
 	};
 	const [controllers] = await Promise.all([
 		startServer(
-			kubeControllerManager({
-				command: commands["kube-controller-manager"],
-				kubeconfigFile: await kubeconfigOf("controllerManager"),
-				apiserverPort: port,
-				pki,
-			}),
+			eager(
+				kubeControllerManager({
+					command: commands["kube-controller-manager"],
+					kubeconfigFile: await kubeconfigOf("controllerManager"),
+					apiserverPort: port,
+					pki,
+				}),
+			),
 			join(directory, "controller-manager"),
 		),
 		installCRDs(kubectl),
@@ -125,10 +132,17 @@ export async function startControlPlane({
 		start: () => apiserver.start(),
 		compact: () => compactEtcd(`https://127.0.0.1:${clientPort}`, pki),
 		stop: async () => {
-			for (const part of [controllers, apiserver, storage]) await part.stop();
+			const parts = [controllers, apiserver, storage];
+			// Nothing is worth a goodbye of seconds.
+			await Promise.all(parts.map((part) => part.kill()));
 			await rm(directory, { recursive: true, force: true });
 		},
 	};
+}
+
+/** Memory for CPU time: a tenth of what these servers burn is garbage collection (https://go.dev/doc/gc-guide#GOGC). */
+function eager(program: Program): Program {
+	return { ...program, env: { ...program.env, GOGC: "400" } };
 }
 
 /** By etcd's JSON gateway, whose numbers are text. */

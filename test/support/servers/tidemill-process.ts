@@ -25,11 +25,10 @@ export function startTidemill(
 	env: Record<string, string> = {},
 	root: string = project,
 ): TidemillProcess {
-	const child = spawn(
-		process.execPath,
-		[join(root, "bin/tidemill.ts"), ...args],
-		{ stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
-	);
+	const child = spawn(process.execPath, [programOf(root), ...args], {
+		stdio: ["ignore", "pipe", "pipe"],
+		env: { ...process.env, ...env },
+	});
 	let [stdout, stderr] = ["", ""];
 	child.stdout.setEncoding("utf8").on("data", (text) => {
 		stdout += text;
@@ -50,4 +49,10 @@ export function startTidemill(
 		started.onLine(line),
 	);
 	return started;
+}
+
+/** What Node runs as `tidemill`: the bundle of this repository if TEST_PROGRAM names it, else the sources below the root. */
+export function programOf(root: string): string {
+	const { TEST_PROGRAM: bundled } = process.env;
+	return root === project && bundled ? bundled : join(root, "bin/tidemill.ts");
 }
