@@ -196,7 +196,7 @@ test.each<[string, Scenario, Partial<Protocol>, RegExp]>([
 		"a source is deleted without a tombstone",
 		deleted,
 		{ hasTombstones: false },
-		/D of the deleted source is in the bucket/,
+		/event [BDQ]+ of the deleted source is in the bucket/,
 	],
 	[
 		"a source is deleted without a flush",
