@@ -25,12 +25,20 @@ describe("kubectl get answers at a glance", () => {
 			manifest: manifestOf("Source", "glance", { type: "Webhook" }),
 			status: {
 				phase: "Active",
-				counts: { archived: 329 },
+				counts: { archived: 329, quarantined: 12 },
 				lastEventTime: anHourAgo,
 				conditions: [ready],
 			},
-			columns: ["NAME", "PHASE", "READY", "EVENTS", "LAST EVENT", "AGE"],
-			values: /^glance +Active +True +329 +\d+m +\d+\w+$/,
+			columns: [
+				"NAME",
+				"PHASE",
+				"READY",
+				"EVENTS",
+				"QUARANTINED",
+				"LAST EVENT",
+				"AGE",
+			],
+			values: /^glance +Active +True +329 +12 +\d+m +\d+\w+$/,
 		},
 		{
 			manifest: manifestOf("Destination", "glance", {
