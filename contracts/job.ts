@@ -79,9 +79,22 @@ export interface TableColumn {
 		| "Timestamp"
 		| "Body"
 		| "Date"
+		/** What the tracking plan found, as JSON text (contracts/tracking-plan.ts); NULL for an event that is as planned. */
+		| "Violations"
 		/** A captured header, lower-case. */
-		| { header: string };
+		| { header: string }
+		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
+		| { bodyPointer: string; type: BodyColumnType };
 }
+
+export type BodyColumnType =
+	| "String"
+	| "Integer"
+	| "Number"
+	| "Boolean"
+	| "Timestamp"
+	| "Date"
+	| "JSON";
 
 export interface CheckInput {
 	version: 1;
@@ -101,12 +114,23 @@ export type JobResult = (
 			bytes: number;
 			objects: number;
 			dates?: { start: UtcDate; end: UtcDate };
+			/** Columns from the body whose values didn't all fit, at most {@link maxUnfitColumns}, those with most first. */
+			unfitValues?: UnfitValues[];
 	  }
 	| { version: 1; outcome: "Failed"; error: JobError }
 ) & {
 	/** The last lines of the process's log, as far as there is room for them. */
 	log?: string;
 };
+
+/** Values that are NULL in a column because they don't fit its type. */
+export interface UnfitValues {
+	column: string;
+	rows: number;
+}
+
+/** A column's name has at most 63 characters, so these take half of a result. */
+export const maxUnfitColumns = 20;
 
 /** As much of a log as a result has: it must leave room for the rest. */
 export const maxLogEndBytes = 2_000;

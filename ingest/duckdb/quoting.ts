@@ -8,7 +8,10 @@ export function quoteText(text: string): string {
 	return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The rows of Parquet files, as a table to select from. */
-export function parquetRows(files: string[]): string {
-	return `read_parquet([${files.map(quoteText).join(", ")}])`;
+/** The rows of Parquet files, as a table to select from; with `filename`, each with a column that has its file. */
+export function parquetRows(
+	files: string[],
+	{ filename = false } = {},
+): string {
+	return `read_parquet([${files.map(quoteText).join(", ")}]${filename ? ", filename = true" : ""})`;
 }

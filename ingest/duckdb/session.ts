@@ -1,4 +1,8 @@
-import type { DuckDBInstance } from "@duckdb/node-api";
+import {
+	type DuckDBInstance,
+	DuckDBScalarFunction,
+	VARCHAR,
+} from "@duckdb/node-api";
 import { openDatabase } from "./database.ts";
 
 const progressMs = 1_000;
@@ -32,6 +36,7 @@ export class Session {
 	readonly #instance: DuckDBInstance;
 	readonly #connection: Awaited<ReturnType<DuckDBInstance["connect"]>>;
 	readonly #signal: AbortSignal;
+	readonly #functions = new Set<string>();
 	readonly #interrupt = () => this.#connection.interrupt();
 
 	private constructor(
@@ -76,6 +81,33 @@ export class Session {
 		return (await this.#connection.run(sql)).getRowObjectsJS() as Promise<
 			Row[]
 		>;
+	}
+
+	/** Lets SQL call a function of two texts by this name. A NULL argument gives NULL. */
+	define(name: string, call: (one: string, other: string) => string): void {
+		if (this.#functions.has(name)) return;
+		this.#functions.add(name);
+		this.#connection.registerScalarFunction(
+			DuckDBScalarFunction.create({
+				name,
+				parameterTypes: [VARCHAR, VARCHAR],
+				returnType: VARCHAR,
+				mainFunction: (_, input, output) => {
+					const [one, other] = [
+						input.getColumnVector(0),
+						input.getColumnVector(1),
+					];
+					for (let row = 0; row < input.rowCount; row++) {
+						const [a, b] = [one.getItem(row), other.getItem(row)];
+						output.setItem(
+							row,
+							a === null || b === null ? null : call(String(a), String(b)),
+						);
+					}
+					output.flush();
+				},
+			}),
+		);
 	}
 
 	/** Runs `work` in one transaction: after an error, signal or crash, none of it has happened. */

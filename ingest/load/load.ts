@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput } from "../../contracts/job.ts";
+import type { LoadInput, TableColumn } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
+import { leaveOutOmitted } from "./body/omitted-properties.ts";
+import { UnfitCount } from "./body/unfit-count.ts";
 import { openDestination } from "./destination-by-type.ts";
 import { downloadObjects } from "./fetch/download.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
@@ -44,10 +46,12 @@ export async function load(
 			{ days: days.length, rows, bytes, objects },
 			"downloading the objects",
 		);
-		await downloadAndCheck(days, directory, context);
+		const { columns } = input.table;
+		const unfit = await downloadAndCheck(days, columns, directory, context);
 		const destination = await openDestination(input.destination, context);
 		await destination.load(input, manifest, days);
-		return result;
+		const unfitValues = unfit.list();
+		return { ...result, ...(unfitValues.length > 0 && { unfitValues }) };
 	} finally {
 		await rm(directory, { recursive: true, force: true });
 	}
@@ -66,16 +70,26 @@ function resultOf({ dates }: Manifest): JobSuccess {
 	};
 }
 
-/** Checks every object before the destination is touched. */
+/**
+ * Checks every object before the destination is touched, and leaves out what tracking plans omit. Returns how many values
+ * don't fit their columns.
+ */
 async function downloadAndCheck(
 	days: LoadDay[],
+	columns: TableColumn[],
 	directory: string,
 	{ log, signal }: JobContext,
-): Promise<void> {
+): Promise<UnfitCount> {
 	const session = await Session.inMemory(boundedMemory(directory), signal);
+	const unfit = new UnfitCount(columns);
 	try {
-		const check = (day: LoadDay) => checkObjects(day, session);
+		const check = async (day: LoadDay) => {
+			await checkObjects(day, session);
+			await leaveOutOmitted(day, session);
+			await unfit.add(day, session);
+		};
 		await downloadObjects(days, check, log, signal);
+		return unfit;
 	} finally {
 		session.close();
 	}

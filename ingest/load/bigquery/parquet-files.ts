@@ -2,9 +2,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TableColumn } from "../../../contracts/job.ts";
 import { boundedMemory } from "../../duckdb/memory.ts";
-import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
+import { quoteName, quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
+import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";
 import type { PlannedLoad } from "./plan.ts";
 
@@ -63,11 +64,14 @@ export class ParquetFiles {
 		columns: TableColumn[],
 		file: string,
 	): Promise<void> {
-		const selected = columns
-			.map(columnSql)
-			.map(({ name, expression }) => `${expression} AS ${quoteName(name)}`);
+		const selected = columns.map((column) => {
+			const { name, type, expression } = columnSql(column, columns);
+			// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
+			const value = type === "JSON" ? `(${expression})::VARCHAR` : expression;
+			return `${value} AS ${quoteName(name)}`;
+		});
 		const written = await this.#session.run(
-			`COPY (SELECT ${selected.join(", ")} FROM ${parquetRows(files)})` +
+			`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
 				` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
 		);
 		if (written !== rows)

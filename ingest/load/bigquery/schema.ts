@@ -6,11 +6,18 @@ import type {
 } from "../destination/incompatibility.ts";
 import type { Field, Table } from "./api.ts";
 
-/** DuckDB's type → BigQuery's, as Parquet carries it over. Body is a STRING: BigQuery loads no JSON from Parquet. */
+/**
+ * DuckDB's type → BigQuery's, by the names that tables.get has (cloud.google.com/bigquery/docs/reference/rest/v2/tables), as
+ * Parquet carries it over. JSON is a STRING: BigQuery loads no JSON from Parquet.
+ */
 const types: Record<string, string> = {
 	VARCHAR: "STRING",
 	"TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
 	DATE: "DATE",
+	BIGINT: "INTEGER",
+	DOUBLE: "FLOAT",
+	BOOLEAN: "BOOLEAN",
+	JSON: "STRING",
 };
 
 export function wantedColumns(columns: TableColumn[]): WantedColumn[] {

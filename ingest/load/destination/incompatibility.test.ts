@@ -9,6 +9,16 @@ const header: WantedColumn = {
 	from: { header: "x" },
 	type: "TEXT",
 };
+const violations: WantedColumn = {
+	name: "violations",
+	from: "Violations",
+	type: "TEXT",
+};
+const fromBody: WantedColumn = {
+	name: "total",
+	from: { bodyPointer: "/total", type: "Number" },
+	type: "DOUBLE",
+};
 const other = { name: "mine", type: "INTEGER" };
 
 test.each<[string, Strategy, { name: string; type: string }[], WantedColumn[]]>(
@@ -28,6 +38,8 @@ test.each<[string, Strategy, { name: string; type: string }[], WantedColumn[]]>(
 			[id],
 		],
 		["no column of a header", "Incremental", [id, date], [id, date, header]],
+		["no column of violations", "Incremental", [id], [id, violations]],
+		["no column from the body", "Incremental", [id], [id, fromBody]],
 		["one more column", "Incremental", [id, other], [id]],
 		["one column less", "FullReload", [id], [id, header]],
 		["no event ids", "FullReload", [header], [id, header]],
@@ -65,6 +77,13 @@ test.each<
 		[{ ...id, type: "UUID" }],
 		[id],
 		'its column "event_id" has type UUID, but the load needs TEXT',
+	],
+	[
+		"a column from the body of another type",
+		"Incremental",
+		[id, { ...fromBody, type: "TEXT" }],
+		[id, fromBody],
+		'its column "total" has type TEXT, but the load needs DOUBLE',
 	],
 	[
 		"no event ids",

@@ -15,7 +15,8 @@ export type WantedColumn = TableColumn & { type: string };
  *
  * - a column that both have must have our type;
  * - FullReload replaces the table, so the table may hold only columns that the load fills;
- * - Incremental keeps other days, so it adds only columns of captured headers, which older events truly lack.
+ * - Incremental keeps other days, so it adds only columns without which events are whole: those of captured headers, of
+ *   values in the body and of violations. They are NULL for the days before those that it loads.
  */
 export function incompatibility(
 	existing: ExistingColumn[],
@@ -30,17 +31,17 @@ export function incompatibility(
 		const present = types.get(name.toLowerCase());
 		if (present !== undefined && present !== type)
 			return `its column "${name}" has type ${present}, but the load needs ${type}`;
-		if (
-			present === undefined &&
-			strategy === "Incremental" &&
-			typeof column.from === "string"
-		)
+		if (present === undefined && strategy === "Incremental" && !isExtra(column))
 			return `it has no column "${name}"`;
 	}
 	if (strategy === "Incremental") return undefined;
 	const wanted = new Set(columns.map(({ name }) => name.toLowerCase()));
 	const other = existing.find(({ name }) => !wanted.has(name.toLowerCase()));
 	return other && `a full reload would drop its column "${other.name}"`;
+}
+
+function isExtra({ from }: WantedColumn): boolean {
+	return typeof from === "object" || from === "Violations";
 }
 
 /** The columns that an existing table doesn't have yet. */

@@ -1,5 +1,6 @@
 import type { TableColumn } from "../../../contracts/job.ts";
-import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
+import { quoteName, quoteText } from "../../duckdb/quoting.ts";
+import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";
 import type { LoadStep } from "./plan.ts";
 
@@ -23,11 +24,13 @@ export function statements(
 		case "DeleteDay":
 			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
 		case "Insert": {
-			const columns = step.columns.map(columnSql);
+			const columns = step.columns.map((column) =>
+				columnSql(column, step.columns),
+			);
 			return [
 				`INSERT INTO ${name} (${columns.map((column) => quoteName(column.name)).join(", ")})` +
 					` SELECT ${columns.map(({ expression }) => expression).join(", ")}` +
-					` FROM ${parquetRows(step.files)}`,
+					` FROM ${eventRows(step.files, step.columns)}`,
 			];
 		}
 	}

@@ -14,6 +14,8 @@ export interface ObjectEvent {
 	timestampMs: number;
 	body: string;
 	headers?: Record<string, string>;
+	/** What a tracking plan found, as JSON. */
+	violations?: string;
 }
 
 /** The bytes of one object, in the format that archive writes. */
@@ -29,7 +31,7 @@ export async function parquetObject(
 			"CREATE TABLE e (event_id VARCHAR, timestamp TIMESTAMPTZ, date DATE, body VARCHAR, kind VARCHAR, headers VARCHAR, violations VARCHAR)",
 		);
 		const appender = await connection.createAppender("e");
-		for (const { event_id, timestampMs, body, headers } of events) {
+		for (const { event_id, timestampMs, body, headers, violations } of events) {
 			appender.appendVarchar(event_id);
 			appender.appendTimestampTZ(
 				new DuckDBTimestampTZValue(BigInt(timestampMs) * 1000n),
@@ -38,7 +40,8 @@ export async function parquetObject(
 			appender.appendVarchar(body);
 			appender.appendVarchar("json");
 			appender.appendVarchar(headers ? JSON.stringify(headers) : "");
-			appender.appendVarchar("");
+			if (violations === undefined) appender.appendNull();
+			else appender.appendVarchar(violations);
 			appender.endRow();
 		}
 		appender.closeSync();

@@ -1,0 +1,234 @@
+import { expect, test } from "vitest";
+import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
+import type { Judgement } from "../../contracts/tracking-plan.ts";
+import { startOfDate } from "../../contracts/utc-date.ts";
+import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import {
+	eventsOf,
+	loadFixture,
+} from "../support/fixtures/data-plane/load-fixture.ts";
+
+/* What tracking plans and bodies make of a table: violations, omitted properties, columns from the body. */
+
+const destinations = [
+	{ destination: "DuckDB", table: "orders", fixtureOf: loadFixture },
+	{ destination: "BigQuery", table: "shop.orders", fixtureOf: bigQueryFixture },
+];
+
+const date = "2026-03-01";
+
+function eventOf(id: number, body: string, judgement?: Partial<Judgement>) {
+	return {
+		event_id: `e${id}`,
+		timestampMs: startOfDate(date) + id,
+		body,
+		...(judgement && {
+			violations: JSON.stringify({ plan: "p", version: "v", ...judgement }),
+		}),
+	};
+}
+
+function column(
+	name: string,
+	bodyPointer: string,
+	type: BodyColumnType,
+): TableColumn {
+	return { name, from: { bodyPointer, type } };
+}
+
+const plain: TableColumn[] = [
+	{ name: "event_id", from: "EventID" },
+	{ name: "date", from: "Date" },
+];
+
+function inputOf(...more: TableColumn[]) {
+	const columns = [...plain, ...more];
+	return { table: { name: "orders", description: "", columns } };
+}
+
+const violations: Judgement["violations"] = [
+	{ kind: "TypeMismatch", path: "/id", message: '"violations":' },
+];
+
+test.each(destinations)(
+	"$destination: violations are a column, and what a plan omits is left out of bodies and of columns from them",
+	async ({ table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const spaced = '{ "id" : 1.0,\t"secret":"kept" }';
+		const { exitCode, log } = await load(
+			await manifest({
+				[date]: [
+					[
+						eventOf(0, spaced),
+						eventOf(1, "{}", { type: '"violations":' }),
+						eventOf(2, "[]", { type: "t", violations }),
+						eventOf(
+							3,
+							'{"id":2, "secret":{"a":1}, "n":{"secret":3,"b":[4]} }',
+							{
+								violations: [
+									{ kind: "UnplannedProperty", path: "", message: "" },
+								],
+								omit: ["/secret", "/n/secret", "/absent"],
+							},
+						),
+					],
+					// Another object of the day, with nothing to omit.
+					[eventOf(4, spaced, { type: "t", violations })],
+				],
+			}),
+			{
+				input: inputOf(
+					{ name: "body", from: "Body" },
+					{ name: "violations", from: "Violations" },
+					column("secret", "/secret", "JSON"),
+					column("n", "/n", "JSON"),
+				),
+			},
+		);
+		expect(exitCode, log).toBe(0);
+		const found = JSON.stringify({
+			plan: "p",
+			version: "v",
+			type: "t",
+			violations,
+		});
+		const kept = '"kept"';
+		expect(
+			await rows(
+				`select body, violations, secret::varchar, n::varchar from ${table} order by event_id`,
+			),
+		).toEqual([
+			[spaced, null, kept, null],
+			["{}", null, null, null],
+			["[]", found, null, null],
+			[
+				'{"id":2, "n":{"b":[4]} }',
+				expect.stringContaining('"omit":["/secret"'),
+				null,
+				'{"b":[4]}',
+			],
+			[spaced, found, kept, null],
+		]);
+	},
+);
+
+test.each(destinations)(
+	"$destination: values of the body are columns of their types; those that don't fit are NULL and counted",
+	async ({ destination, table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const end = await load(
+			await manifest({
+				[date]: [
+					[
+						eventOf(
+							0,
+							'{"s":"ü","i":9007199254740993,"f":1.25,"b":true,"t":"2026-03-01T12:00:00.5+02:00","d":"2026-02-28","j":{"a":[1]}}',
+						),
+						// As a form is stored.
+						eventOf(
+							1,
+							'{"s":"","i":"12","f":"0.5","b":"false","t":"2026-03-01T12:00:00Z","d":"2026-02-28","j":"x"}',
+						),
+						eventOf(
+							2,
+							'{"s":[],"i":"x","f":"x","b":0,"t":"2026-03-01","d":"2026-02-30","j":null}',
+						),
+						eventOf(3, '{"i":1.5,"half a pair":"\\ud800"}'),
+						eventOf(4, "7"),
+					],
+				],
+			}),
+			{
+				input: inputOf(
+					column("s", "/s", "String"),
+					column("i", "/i", "Integer"),
+					column("f", "/f", "Number"),
+					column("b", "/b", "Boolean"),
+					column("t", "/t", "Timestamp"),
+					column("d", "/d", "Date"),
+					column("j", "/j", "JSON"),
+				),
+			},
+		);
+		expect(end.exitCode, end.log).toBe(0);
+		expect(end.result).toMatchObject({
+			rows: 5,
+			unfitValues: expect.arrayContaining([
+				...["s", "i", "f", "b", "t", "d"].map((each) => ({
+					column: each,
+					rows: 2,
+				})),
+				{ column: "j", rows: 1 },
+			]),
+		});
+		expect(
+			await rows(
+				`select s, i::text, f, b, epoch_ms(t)::text, d::text, j::varchar from ${table} order by event_id`,
+			),
+		).toEqual([
+			[
+				"ü",
+				"9007199254740993",
+				1.25,
+				true,
+				String(Date.UTC(2026, 2, 1, 10, 0, 0, 500)),
+				"2026-02-28",
+				'{"a":[1]}',
+			],
+			[
+				"",
+				"12",
+				0.5,
+				false,
+				String(Date.UTC(2026, 2, 1, 12)),
+				"2026-02-28",
+				'"x"',
+			],
+			...Array(3).fill(Array(7).fill(null)),
+		]);
+		const types = await rows(
+			`select column_type from (describe ${table}) where length(column_name) = 1 order by column_name`,
+		);
+		expect(types.flat()).toEqual([
+			"BOOLEAN",
+			"DATE",
+			"DOUBLE",
+			"BIGINT",
+			destination === "DuckDB" ? "JSON" : "VARCHAR",
+			"VARCHAR",
+			"TIMESTAMP WITH TIME ZONE",
+		]);
+	},
+);
+
+test.each(destinations)(
+	"$destination: a column from the body that comes later is NULL for older days, and one of another type needs a rebuild",
+	async ({ table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const day = (date: string) => ({ [date]: [eventsOf(date, 1, "a")] });
+		await load(await manifest(day("2026-02-01")), { input: inputOf() });
+		const index = (type: BodyColumnType) =>
+			inputOf(column("index", "/index", type));
+		const march = await manifest(day(date));
+		const added = await load(march, { input: index("Integer") });
+		expect(added.exitCode, added.log).toBe(0);
+		const all = `select "index"::text from ${table} order by date`;
+		expect(await rows(all)).toEqual([[null], ["0"]]);
+
+		const other = await load(march, { input: index("String") });
+		expect(other.result).toMatchObject({
+			error: {
+				code: "TableIncompatible",
+				message: expect.stringMatching(
+					/column "index" has type (BIGINT|INTEGER)/,
+				),
+			},
+		});
+		const rebuilt = await load(march, {
+			input: { ...index("String"), rebuild: true },
+		});
+		expect(rebuilt.exitCode, rebuilt.log).toBe(0);
+		expect(await rows(all)).toEqual([["0"]]);
+	},
+);
