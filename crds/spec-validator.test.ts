@@ -31,7 +31,7 @@ test("every wrong field is named, with what would be right", () => {
 			},
 			{
 				path: "spec.table.columns[1]",
-				message: "must be one of EventID, Timestamp, Body, Date",
+				message: "must be one of EventID, Timestamp, Body, Date, Violations",
 			},
 			{ path: "spec.overwritePeriodDays", message: "must be <= 30" },
 		]),

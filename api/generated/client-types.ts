@@ -876,8 +876,17 @@ export type Pipeline = {
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 		name?: string;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body` and `date`; captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. */
-		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date">;
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
+		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
+		bodyColumns?: Array<{
+			/** The column's name, such as `order_id`. */
+			name: string;
+			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
+			bodyPointer: string;
+			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+		}>;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
@@ -1017,8 +1026,17 @@ export type PipelineCreate = {
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 		name?: string;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body` and `date`; captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. */
-		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date">;
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
+		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
+		bodyColumns?: Array<{
+			/** The column's name, such as `order_id`. */
+			name: string;
+			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
+			bodyPointer: string;
+			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+		}>;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
@@ -1162,8 +1180,17 @@ export type PipelineUpdate = {
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 		name?: string | null;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body` and `date`; captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. */
-		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date"> | null;
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations"> | null;
+		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
+		bodyColumns?: Array<{
+			/** The column's name, such as `order_id`. */
+			name: string;
+			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
+			bodyPointer: string;
+			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+		}> | null;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
 	} | null;
@@ -1474,6 +1501,13 @@ export type Run = {
 	bytes?: number;
 	/** Objects read from the bucket. */
 	objects?: number;
+	/** Values that are NULL in the table because they don't fit their column of `table.bodyColumns`, for the 20 columns with most of them. */
+	unfitValues?: Array<{
+		/** The column's name. */
+		column: string;
+		/** Loaded rows with such a value. */
+		rows: number;
+	}>;
 	/** When the Run has succeeded, the table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime?: string;
 	/** The latest complete date at that instant. */

@@ -285,12 +285,23 @@ export interface DestinationStatus {
 	conditions?: Condition[];
 }
 
+export interface PipelineBodyColumn {
+	/** The column's name, such as `order_id`. */
+	name: string;
+	/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
+	bodyPointer: string;
+	/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
+	type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
+}
+
 /** The table. */
 export interface PipelineTable {
 	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 	name?: string;
-	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body` and `date`; captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. */
-	columns: ("EventID" | "Timestamp" | "Body" | "Date")[];
+	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations")[];
+	/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
+	bodyColumns?: PipelineBodyColumn[];
 	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
 }
@@ -487,7 +498,7 @@ export interface Layout {
 	destination: string;
 	/** Name of the table. */
 	table: string;
-	/** The table's columns, in order. */
+	/** The table's columns, in order; those from the body with their type and pointer. */
 	columns: string[];
 	/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
 	strategy: string;
@@ -559,6 +570,13 @@ export interface RunSpec {
 	cancel?: boolean;
 }
 
+export interface RunUnfitValue {
+	/** The column's name. */
+	column: string;
+	/** Loaded rows with such a value. */
+	rows: number;
+}
+
 /** Why it failed. */
 export interface RunError {
 	/** The error's code, from the table in docs/reference/errors.md. */
@@ -595,6 +613,8 @@ export interface RunStatus {
 	bytes?: number;
 	/** Objects read from the bucket. */
 	objects?: number;
+	/** Values that are NULL in the table because they don't fit their column of `table.bodyColumns`, for the 20 columns with most of them. */
+	unfitValues?: RunUnfitValue[];
 	/** When the Run has succeeded, the table holds every event accepted before this instant, on the loaded dates. */
 	snapshotTime?: string;
 	/** The latest complete date at that instant. */

@@ -21,6 +21,7 @@ function problemOf(
 		source: sourceOf(),
 		destination,
 		credentials: undefined,
+		trackingPlan: undefined,
 		holder: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,

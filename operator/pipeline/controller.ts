@@ -1,6 +1,7 @@
 import type { Destination, Pipeline } from "../../crds/generated/types.ts";
 import {
 	ControllerLoop,
+	specChanged,
 	specMatters,
 } from "../../kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey, textOf } from "../../kube/resource.ts";
@@ -53,8 +54,24 @@ export function createPipelineController(
 	loop.watch(informers.sources, ({ metadata }) =>
 		informers.pipelines.ofSource(metadata.namespace!, metadata.name).map(keyOf),
 	);
+	loop.watch(
+		informers.trackingPlans,
+		({ metadata: { namespace, name } }) =>
+			informers.sources
+				.ofTrackingPlan(namespace!, name)
+				.flatMap((source) =>
+					informers.pipelines.ofSource(namespace!, source.metadata.name),
+				)
+				.filter(hasUntypedColumn)
+				.map(keyOf),
+		specChanged,
+	);
 	loop.watch(informers.runs, ({ metadata, spec }) => [
 		{ namespace: metadata.namespace!, name: spec.pipelineRef.name },
 	]);
 	return loop;
+}
+
+function hasUntypedColumn({ spec: { table } }: Pipeline): boolean {
+	return table.bodyColumns?.some(({ type }) => type === undefined) ?? false;
 }

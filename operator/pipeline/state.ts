@@ -4,6 +4,7 @@ import {
 	type Run,
 	runKind,
 	type Source,
+	type TrackingPlan,
 } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
@@ -26,6 +27,8 @@ export interface References {
 	destination: Destination | undefined;
 	/** The Secret that the Destination's credentials name, if it exists and has the label. */
 	credentials: Secret | undefined;
+	/** The Source's. */
+	trackingPlan: TrackingPlan | undefined;
 	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
 	holder: TableHolder | undefined;
 	/** Local mode's directory for DuckDB files. */
@@ -61,17 +64,23 @@ export function referencesOf(
 	const destination = present(
 		informers.destinations.get(namespace, pipeline.spec.destinationRef.name),
 	);
+	const source = present(
+		informers.sources.get(namespace, pipeline.spec.sourceRef.name),
+	);
+	const plan = source?.spec.webhook?.trackingPlanRef?.name;
 	const secret = destination?.spec.bigQuery?.credentials?.secretRef.name;
 	return {
 		pipeline,
-		source: present(
-			informers.sources.get(namespace, pipeline.spec.sourceRef.name),
-		),
+		source,
 		destination,
 		credentials:
 			secret === undefined
 				? undefined
 				: informers.secrets.get(namespace, secret),
+		trackingPlan:
+			plan === undefined
+				? undefined
+				: present(informers.trackingPlans.get(namespace, plan)),
 		holder: holders.of(pipeline),
 		localWarehouse,
 		podPolicy,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import {
@@ -16,6 +17,7 @@ const settled: References = {
 	source: sourceOf(),
 	destination: destinationOf(),
 	credentials: undefined,
+	trackingPlan: undefined,
 	holder: undefined,
 	podPolicy: { annotations: [], priorityClasses: [] },
 	localWarehouse: undefined,
@@ -39,6 +41,103 @@ test("a resolved Pipeline has a table, columns and a destination", () => {
 		},
 	});
 });
+
+const schema = { properties: { total: { type: "number" } } };
+const plan: TrackingPlan = {
+	apiVersion: "tidemill.dev/v1alpha1",
+	kind: "TrackingPlan",
+	metadata: { name: "orders-plan", namespace: "shop" },
+	spec: {
+		eventType: { constant: "order" },
+		events: [{ type: "order", schema }],
+		onUnplannedEvent: "Annotate",
+		onViolation: "Annotate",
+		onUnplannedProperty: "Annotate",
+	},
+};
+
+function withBodyColumns(
+	bodyColumns: { name: string; bodyPointer: string; type?: "String" }[],
+	trackingPlanRef?: { name: string },
+): Partial<References> {
+	const pipeline = pipelineOf();
+	pipeline.spec.table = { ...pipeline.spec.table, bodyColumns };
+	pipeline.spec.table.columns = ["EventID", "Violations", "Date"];
+	const source = sourceOf();
+	source.spec.webhook = {
+		...source.spec.webhook!,
+		capturedHeaders: ["x-event"],
+		...(trackingPlanRef && { trackingPlanRef }),
+	};
+	return { pipeline, source };
+}
+
+const total = { name: "total", bodyPointer: "/total" };
+
+test("columns from the body follow the others, each of its own type or of the one that the plan says", () => {
+	const text = { name: "id", bodyPointer: "/id", type: "String" } as const;
+	const resolved = resolveTarget({
+		...settled,
+		...withBodyColumns([text, total], { name: "orders-plan" }),
+		trackingPlan: plan,
+	});
+	if ("problem" in resolved) throw new Error(resolved.problem.message);
+	const { columns, layout } = resolved.target;
+	expect(columns).toEqual([
+		{ name: "event_id", from: "EventID" },
+		{ name: "violations", from: "Violations" },
+		{ name: "date", from: "Date" },
+		{ name: "id", from: { bodyPointer: "/id", type: "String" } },
+		{ name: "total", from: { bodyPointer: "/total", type: "Number" } },
+		{ name: "header_x_event", from: { header: "x-event" } },
+	]);
+	// Another type is another layout, so that a mended column is tried again.
+	expect(layout.columns).toEqual([
+		"event_id",
+		"violations",
+		"date",
+		"id String /id",
+		"total Number /total",
+		"header_x_event",
+	]);
+});
+
+test.each<[string, Partial<References>, string, string | undefined]>([
+	[
+		"without a plan",
+		withBodyColumns([total]),
+		"the Source has no TrackingPlan that could say it",
+		undefined,
+	],
+	[
+		"while the plan doesn't exist yet",
+		withBodyColumns([total], { name: "orders-plan" }),
+		'there is no TrackingPlan "orders-plan"',
+		"missing",
+	],
+	[
+		"that the plan doesn't know",
+		{
+			...withBodyColumns([{ ...total, bodyPointer: "/sum" }], {
+				name: "orders-plan",
+			}),
+			trackingPlan: plan,
+		},
+		`TrackingPlan "orders-plan" doesn't say what /sum is`,
+		undefined,
+	],
+])(
+	"a column without a type %s is a problem that names it",
+	(_, changes, why, because) => {
+		expect(resolveTarget({ ...settled, ...changes })).toEqual({
+			problem: {
+				reason: "ColumnTypeUnknown",
+				message: `Column "total" of spec.table.bodyColumns has no type, and ${why}. Set its type.`,
+				...(because && { because }),
+			},
+		});
+	},
+);
 
 test("each captured header is a column, and a Source may capture none", () => {
 	const columnsWith = (capturedHeaders?: string[]) => {

@@ -12,6 +12,7 @@ import { type Access, accessTo } from "../destination/access.ts";
 import { checkHash } from "../destination/check.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
+import { columnsOf, layoutNameOf } from "./columns.ts";
 import type { References } from "./state.ts";
 import { warehouseNameOf } from "./warehouse-name.ts";
 
@@ -82,7 +83,14 @@ export function resolveTarget(
 	if (refusal) return { problem: refusal };
 
 	const strategy = strategyOf(pipeline);
-	const columns = columnsOf(pipeline, source);
+	const resolved = columnsOf(references);
+	if ("problem" in resolved)
+		return problem(
+			"ColumnTypeUnknown",
+			resolved.problem,
+			resolved.isPlanMissing ? "missing" : undefined,
+		);
+	const { columns } = resolved;
 	return {
 		target: {
 			strategy,
@@ -93,7 +101,7 @@ export function resolveTarget(
 				sourceKey,
 				destination: warehouseNameOf(pipeline, destination),
 				table: tableName,
-				columns: columns.map(({ name }) => name),
+				columns: columns.map(layoutNameOf),
 				strategy,
 			},
 		},
@@ -103,23 +111,6 @@ export function resolveTarget(
 /** With a date column, a Run can replace its days alone. */
 export function strategyOf({ spec }: Pipeline): Strategy {
 	return spec.table.columns.includes("Date") ? "Incremental" : "FullReload";
-}
-
-const columnNames = {
-	EventID: "event_id",
-	Timestamp: "timestamp",
-	Body: "body",
-	Date: "date",
-} as const;
-
-function columnsOf({ spec }: Pipeline, source: Source): TableColumn[] {
-	return [
-		...spec.table.columns.map((from) => ({ name: columnNames[from], from })),
-		...(source.spec.webhook?.capturedHeaders ?? []).map((header) => ({
-			name: `header_${header.replaceAll("-", "_")}`,
-			from: { header },
-		})),
-	];
 }
 
 /** Whether the check succeeded with this very spec and key: the key may change before its controller notices. */

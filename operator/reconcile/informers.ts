@@ -69,6 +69,10 @@ function withSourceLookups(sources: Informer<Source>) {
 		withKey: byName(sources, ({ status }) =>
 			status?.sourceKey === undefined ? [] : [status.sourceKey],
 		),
+		ofTrackingPlan: byName(sources, ({ spec }) => {
+			const name = spec.webhook?.trackingPlanRef?.name;
+			return name === undefined ? [] : [name];
+		}),
 	});
 }
 

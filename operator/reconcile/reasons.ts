@@ -95,6 +95,8 @@ export const reasons = {
 				"The Destination is not verified; the message has its reason. `Ready` is Unknown while the check runs.",
 			TableConflict:
 				"An older Pipeline loads into the same table of the same warehouse.",
+			ColumnTypeUnknown:
+				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
 			TableIncompatible:
 				"The last Run found a table that does not fit the columns. Scheduled Runs pause; a Run that a person creates tries again.",
 			InvalidSchedule:

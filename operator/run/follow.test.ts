@@ -409,9 +409,11 @@ test("a Run whose Job is complete and whose Pod is gone asks archive what it loa
 			},
 		},
 	]);
-	const stored = { ok: true, result: JSON.stringify(loaded) } as const;
+	const unfitValues = [{ column: "total", rows: 2 }];
+	const result = JSON.stringify({ ...loaded, unfitValues });
+	const stored = { ok: true, result } as const;
 	const status = statusOf(decide(stateOf({ ...gone, stored }), now));
-	expect(status).toMatchObject({ phase: "Succeeded", rows: 5 });
+	expect(status).toMatchObject({ phase: "Succeeded", rows: 5, unfitValues });
 });
 
 test("while archive is away, the Run waits for its result, and says so", () => {

@@ -143,8 +143,9 @@ function record(
 		const error = withLastWait(run, result.error);
 		return transition.fail(run, "LoadFailed", error, facts, now);
 	}
-	const { rows, bytes, objects } = result;
-	return transition.succeed(run, { ...facts, rows, bytes, objects }, now);
+	const { rows, bytes, objects, unfitValues } = result;
+	const loaded = { rows, bytes, objects, ...(unfitValues && { unfitValues }) };
+	return transition.succeed(run, { ...facts, ...loaded }, now);
 }
 
 /** The Pods of a Job that ran out of time are gone. The status has what they waited for. */

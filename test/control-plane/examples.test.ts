@@ -10,6 +10,13 @@ beforeAll(async () => {
 	await kubectlDone(["create", "namespace", namespace]);
 });
 
+test("the example of columns from the body can be applied", async () => {
+	const folder = join(import.meta.dirname, "../../examples/columns");
+	expect(
+		await kubectlDone([...inNamespace, "apply", `--filename=${folder}`]),
+	).toBe("pipeline.tidemill.dev/orders-by-column created\n");
+});
+
 test("the quick start's manifests can be applied as a folder, and its run created", async () => {
 	const folder = join(import.meta.dirname, "../../examples/quickstart");
 	const applied = await kubectlDone([

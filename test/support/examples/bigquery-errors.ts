@@ -135,6 +135,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			source: sourceOf(),
 			destination: bigQueryOf(),
 			credentials: undefined,
+			trackingPlan: undefined,
 			holder: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,

@@ -23,6 +23,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		source: sourceOf(),
 		destination: destinationOf(),
 		credentials: undefined,
+		trackingPlan: undefined,
 		holder: undefined,
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,

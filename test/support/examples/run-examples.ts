@@ -34,6 +34,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			source: sourceOf(),
 			destination: destinationOf(),
 			credentials: undefined,
+			trackingPlan: undefined,
 			holder: undefined,
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,

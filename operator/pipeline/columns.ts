@@ -1,0 +1,66 @@
+import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
+import type { TrackingPlan } from "../../crds/generated/types.ts";
+import { plannedType } from "./planned-type.ts";
+import type { References } from "./state.ts";
+
+const columnNames = {
+	EventID: "event_id",
+	Timestamp: "timestamp",
+	Body: "body",
+	Date: "date",
+	Violations: "violations",
+} as const;
+
+/** The table's columns in order, or why the type of one is unknown and what to do about it. */
+export function columnsOf({
+	pipeline,
+	source,
+	trackingPlan,
+}: Pick<References, "pipeline" | "source" | "trackingPlan">):
+	| { columns: TableColumn[] }
+	| { problem: string; isPlanMissing: boolean } {
+	const { columns, bodyColumns = [] } = pipeline.spec.table;
+	const plan = source?.spec.webhook?.trackingPlanRef?.name;
+	const fromBody: TableColumn[] = [];
+	for (const { name, bodyPointer, type } of bodyColumns) {
+		const found = type ?? typeBy(bodyPointer, plan, trackingPlan);
+		if (typeof found === "object")
+			return {
+				problem: `Column "${name}" of spec.table.bodyColumns has no type, and ${found.problem}. Set its type.`,
+				isPlanMissing: plan !== undefined && !trackingPlan,
+			};
+		fromBody.push({ name, from: { bodyPointer, type: found } });
+	}
+	return {
+		columns: [
+			...columns.map((from) => ({ name: columnNames[from], from })),
+			...fromBody,
+			...(source?.spec.webhook?.capturedHeaders ?? []).map((header) => ({
+				name: `header_${header.replaceAll("-", "_")}`,
+				from: { header },
+			})),
+		],
+	};
+}
+
+function typeBy(
+	pointer: string,
+	plan: string | undefined,
+	trackingPlan: TrackingPlan | undefined,
+): BodyColumnType | { problem: string } {
+	if (plan === undefined)
+		return { problem: "the Source has no TrackingPlan that could say it" };
+	if (!trackingPlan) return { problem: `there is no TrackingPlan "${plan}"` };
+	const { common, events = [] } = trackingPlan.spec;
+	const type = plannedType(pointer, { ...(common && { common }), events });
+	return typeof type === "string"
+		? type
+		: { problem: `TrackingPlan "${plan}" ${type.problem}` };
+}
+
+/** How a layout names a column. Another type or place in the body is another layout. */
+export function layoutNameOf({ name, from }: TableColumn): string {
+	return typeof from === "object" && "bodyPointer" in from
+		? `${name} ${from.type} ${from.bodyPointer}`
+		: name;
+}
