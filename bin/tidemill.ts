@@ -24,6 +24,15 @@ const groups: Record<string, Record<string, Command>> = {
 			about: "send an event: tidemill events send <source> --data '{…}'",
 			load: () => import("../cli/events.ts"),
 		},
+		"tracking-plans": {
+			about:
+				"try a plan on stored events, or draft one: tidemill tracking-plans dry-run <source> --plan <name>",
+			load: () => import("../cli/tracking-plans.ts"),
+		},
+		operations: {
+			about: "list and cancel operations: tidemill operations list",
+			load: () => import("../cli/operations.ts"),
+		},
 		tokens: {
 			about:
 				"create a token for the REST API: tidemill tokens create <name> --role viewer",
@@ -63,8 +72,12 @@ const groups: Record<string, Record<string, Command>> = {
 			about: "verify that a Destination is writable",
 			load: () => import("../ingest/check/main.ts"),
 		},
+		operation: {
+			about: "perform one Operation: read a Source's stored events",
+			load: () => import("../ingest/operation/main.ts"),
+		},
 		operator: {
-			about: "reconcile Sources, Destinations, Pipelines and Runs",
+			about: "reconcile Sources, Destinations, Pipelines, Runs and Operations",
 			load: () => import("../operator/main.ts"),
 		},
 		api: {

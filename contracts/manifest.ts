@@ -44,6 +44,11 @@ export interface Manifest {
 	 * gives one.
 	 */
 	result?: { url: string; headers: Record<string, string> };
+	/**
+	 * Where an Operation's Job puts its report: a presigned PUT of exactly `maxReportBytes` of contracts/operation.ts. Only if
+	 * operator asked for it. A secret.
+	 */
+	report?: { url: string; headers: Record<string, string> };
 	/** One entry for every date of the range, ascending, even without events. */
 	dates: ManifestDate[];
 }
@@ -53,6 +58,8 @@ export interface ManifestDate {
 	/** The sum of the objects' rows. */
 	rows: number;
 	objects: ManifestObject[];
+	/** Those in quarantine, which no table gets; only for an Operation, and absent if there are none. */
+	quarantine?: { rows: number; objects: ManifestObject[] };
 }
 
 export interface ManifestObject {
@@ -73,6 +80,11 @@ export interface ManifestRequest extends AskedDates {
 	linkSeconds?: number;
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
+	/**
+	 * It is for an Operation, whose uid takes the Run's place, and whose Job leaves a report. The manifest also names what is
+	 * in quarantine.
+	 */
+	report?: boolean;
 }
 
 export type ManifestAnswer =
@@ -104,5 +116,7 @@ export type ResultAnswer =
 			ok: true;
 			/** What the Job of the Run's newest manifest left: a JobResult as JSON. Absent if it left nothing. */
 			result?: string;
+			/** The report of an Operation's Job: an OperationReport as JSON. Absent if it left none. */
+			report?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };

@@ -10,6 +10,7 @@ export const label = {
 	/** On Jobs, Pods and Secrets: what they belong to. */
 	pipeline: "tidemill.dev/pipeline",
 	run: "tidemill.dev/run",
+	operation: "tidemill.dev/operation",
 	destination: "tidemill.dev/destination",
 	/** On a Run's Job and Pods: a digest of the warehouse that they write to, so that only one does at a time. */
 	warehouse: "tidemill.dev/warehouse",

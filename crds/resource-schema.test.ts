@@ -73,14 +73,35 @@ function pathsOf(
 	];
 }
 
-test("a check's Pods have the same settings as a Run's", () => {
-	const [run, check] = ["runTemplate", "checkTemplate"].map((field) => {
+test("the Pods of a check and of an Operation have the same settings as a Run's", () => {
+	const settings = (field: string) => {
 		const schemas = readResourceSchemas().map(
 			({ schema }) => schema.properties!.spec!.properties![field],
 		);
 		const { activeDeadlineSeconds, retries, ...rest } =
 			schemas.find(Boolean)!.properties!;
 		return rest;
-	});
-	expect(check).toEqual(run);
+	};
+	const run = settings("runTemplate");
+	expect(settings("checkTemplate")).toEqual(run);
+	expect(withoutWords(settings("jobTemplate"))).toEqual(withoutWords(run));
 });
+
+test("an inline plan has the fields of a TrackingPlan", () => {
+	const specOf = (wanted: string) =>
+		readResourceSchemas().find(({ kind }) => kind === wanted)!.schema
+			.properties!.spec!.properties!;
+	const { displayName, ...plan } = specOf("TrackingPlan");
+	expect(specOf("Operation").plan!.properties!.inline!.properties).toEqual(
+		plan,
+	);
+});
+
+/** Without descriptions, which say whose settings they are. */
+function withoutWords(schema: object): object {
+	return JSON.parse(
+		JSON.stringify(schema, (key, value) =>
+			key === "description" ? undefined : value,
+		),
+	);
+}

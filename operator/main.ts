@@ -24,6 +24,7 @@ import {
 	reasonNotReady,
 } from "./health.ts";
 import { JobSlots } from "./job/slots.ts";
+import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
@@ -142,6 +143,7 @@ export async function main(): Promise<number> {
 				createDestinationController({ ...context, bigQueryEndpoints, slots }),
 				createPipelineController(context),
 				createRunController({ ...context, nats, slots }),
+				createOperationController({ ...context, nats, slots }),
 				createTrackingPlanController(context),
 				createApiSecretController(context),
 			];

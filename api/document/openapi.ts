@@ -248,7 +248,10 @@ function parametersOf({ method, path, query = [] }: Operation): string[] {
 
 function headersOf({ id }: Operation, schema: string | undefined) {
 	const names = [...commonHeaders];
-	if (schema && /^(Source|Destination|Pipeline|TrackingPlan)$/.test(schema))
+	if (
+		schema &&
+		/^(Source|Destination|Pipeline|TrackingPlan|Operation)$/.test(schema)
+	)
 		names.push("ETag");
 	if (id === "startRun" || id.startsWith("create")) names.push("Location");
 	return headerRefs(names);

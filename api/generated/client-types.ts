@@ -1452,6 +1452,568 @@ export type TrackingPlanUpdate = {
 	onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject" | null;
 };
 
+/** A one-off piece of work on a Source's stored events, as a Kubernetes Job. */
+export type Operation = {
+	/** Name of the resource. It can't change. */
+	name: string;
+	/** Identifies the resource for ever: a later one of the same name has another `id`. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** When anything in it last changed, its status too. */
+	updateTime: string;
+	/** Increases with every change of what people set. The other fields show it once `observedGeneration` is the same. */
+	generation: number;
+	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
+	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** The metadata.generation that this status describes. */
+	observedGeneration?: number;
+	/** The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
+	status?: string;
+	/** When its Job was created. */
+	startTime?: string;
+	/** When it ended. */
+	completionTime?: string;
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	dates?: {
+		/** The first date. */
+		start: string;
+		/** The last date. */
+		end: string;
+	};
+	/** It reads every event of its dates that was accepted before this instant. */
+	snapshotTime?: string;
+	/** Version of the plan that a DryRun judges by. */
+	planVersion?: string;
+	/** The result in one sentence. */
+	summary?: string;
+	/** The result of a DryRun. */
+	dryRun?: {
+		/** How many events the plan judged. */
+		events: number;
+		/** Events that are as planned, or that the plan allows. */
+		planned: number;
+		/** Events that would have been stored and loaded with a note. */
+		annotated: number;
+		/** Events that would have been quarantined. */
+		quarantined: number;
+		/** Events that would have been rejected. */
+		rejected: number;
+		/** What differs from the plan, the most frequent first. */
+		findings?: Array<{
+			/** The events' type; absent if they have none. */
+			type?: string;
+			/** What differs, such as `UnplannedEvent`, `RequiredMissing` or `TypeMismatch`. */
+			kind: string;
+			/** Where in the body, as a JSON Pointer (RFC 6901). A `*` stands for every item of an array. */
+			path: string;
+			/** What the plan expects there. */
+			message?: string;
+			/** How many events differ in this way. */
+			events: number;
+			/** Event ID of one of them. */
+			example: string;
+		}>;
+		/** How many findings there are beside `findings`. */
+		otherFindings?: number;
+	};
+	/** The result of a Draft. */
+	draft?: {
+		/** From how many events the plan is inferred. */
+		events: number;
+		/** How many event types the plan has. */
+		eventTypes: number;
+		/** A manifest of kind TrackingPlan, for `kubectl apply`. */
+		trackingPlan: string;
+	};
+	/** How many Pods have tried so far. */
+	attempts?: number;
+	/** Why it failed. */
+	error?: {
+		/** The error's code, from the table in docs/reference/errors.md. */
+		code: string;
+		/** What happened, to what, and what to do. */
+		message: string;
+		/** Whether another Operation may succeed without any change. */
+		retryable: boolean;
+	};
+	/** As in a Job. `Complete`: the Operation has succeeded. `Failed`: the Operation has failed or was cancelled. */
+	conditions?: Array<{
+		/** Type of the condition. */
+		type: string;
+		/** Whether the condition holds. */
+		status: "True" | "False" | "Unknown";
+		/** The metadata.generation that this condition describes. */
+		observedGeneration?: number;
+		/** When `status` last changed. */
+		lastTransitionTime: string;
+		/** The reason as one word, for programs. */
+		reason: string;
+		/** The reason and what to do, for people. */
+		message: string;
+	}>;
+	/** Name to display. */
+	displayName?: string;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
+	type: "DryRun" | "Draft";
+	/** The Source whose stored events are read. */
+	sourceRef: {
+		/** Name of the Source, in the Operation's namespace. */
+		name: string;
+	};
+	/** The plan of a DryRun. Set exactly one field. */
+	plan?: {
+		/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
+		name?: string;
+		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+		inline?: {
+			/** Where to find an event's type. Set exactly one field. */
+			eventType: {
+				/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+				bodyPointer?: string;
+				/** Request header, in lower case, such as `x-github-event`. */
+				header?: string;
+				/** Every event is of this type. */
+				constant?: string;
+			};
+			/** JSON Schema for every event of any type. */
+			common?: Record<string, unknown>;
+			/** The planned event types. */
+			events?: Array<{
+				/** The type's name. */
+				type: string;
+				/** What the event means. */
+				description?: string;
+				/** JSON Schema for the body. */
+				schema?: Record<string, unknown>;
+			}>;
+			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
+			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+			onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject";
+			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+			onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject";
+		};
+	};
+	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
+	eventType?: {
+		/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+		bodyPointer?: string;
+		/** Request header, in lower case, such as `x-github-event`. */
+		header?: string;
+		/** Every event is of this type. */
+		constant?: string;
+	};
+	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
+	failIfBlocked?: boolean;
+	/** Stop the Operation. You can't undo this. */
+	cancel?: boolean;
+	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. */
+	ttlSecondsAfterFinished?: number;
+	/** Settings for the Job. It can change until the Job starts. */
+	jobTemplate?: {
+		/** Compute resources of the container, as in a Pod. */
+		resources?: {
+			/** What the container is guaranteed to get. */
+			requests?: Record<string, number | string>;
+			/** What the container can use at most. */
+			limits?: Record<string, number | string>;
+		};
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string>;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}>;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}>;
+				};
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}>;
+			};
+		};
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string>;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string>;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}>;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}>;
+		/** How long the Operation may take in seconds, including all attempts. */
+		activeDeadlineSeconds?: number;
+		/** How often the Operation is retried after a temporary error. */
+		retries?: number;
+	};
+};
+
+/** A page of a list. */
+export type OperationList = {
+	items: Array<Operation>;
+	/** Pass it to get the next page. Absent on the last page. */
+	cursor?: string;
+};
+
+/** A new Operation. If name is absent, it is derived from displayName. */
+export type OperationCreate = {
+	/** Name of the resource. It can't change. */
+	name?: string;
+	/** Name to display. */
+	displayName?: string;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
+	type: "DryRun" | "Draft";
+	/** The Source whose stored events are read. */
+	sourceRef: {
+		/** Name of the Source, in the Operation's namespace. */
+		name: string;
+	};
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	dates?: {
+		/** The first date. */
+		start: string;
+		/** The last date. */
+		end: string;
+	};
+	/** The plan of a DryRun. Set exactly one field. */
+	plan?: {
+		/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
+		name?: string;
+		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+		inline?: {
+			/** Where to find an event's type. Set exactly one field. */
+			eventType: {
+				/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+				bodyPointer?: string;
+				/** Request header, in lower case, such as `x-github-event`. */
+				header?: string;
+				/** Every event is of this type. */
+				constant?: string;
+			};
+			/** JSON Schema for every event of any type. */
+			common?: Record<string, unknown>;
+			/** The planned event types. */
+			events?: Array<{
+				/** The type's name. */
+				type: string;
+				/** What the event means. */
+				description?: string;
+				/** JSON Schema for the body. */
+				schema?: Record<string, unknown>;
+			}>;
+			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
+			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+			onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject";
+			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+			onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject";
+		};
+	};
+	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
+	eventType?: {
+		/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+		bodyPointer?: string;
+		/** Request header, in lower case, such as `x-github-event`. */
+		header?: string;
+		/** Every event is of this type. */
+		constant?: string;
+	};
+	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
+	failIfBlocked?: boolean;
+	/** Stop the Operation. You can't undo this. */
+	cancel?: boolean;
+	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. */
+	ttlSecondsAfterFinished?: number;
+	/** Settings for the Job. It can change until the Job starts. */
+	jobTemplate?: {
+		/** Compute resources of the container, as in a Pod. */
+		resources?: {
+			/** What the container is guaranteed to get. */
+			requests?: Record<string, number | string>;
+			/** What the container can use at most. */
+			limits?: Record<string, number | string>;
+		};
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string>;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}>;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}>;
+				};
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}>;
+			};
+		};
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string>;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string>;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}>;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}>;
+		/** How long the Operation may take in seconds, including all attempts. */
+		activeDeadlineSeconds?: number;
+		/** How often the Operation is retried after a temporary error. */
+		retries?: number;
+	};
+};
+
+/** A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list. */
+export type OperationUpdate = {
+	/** Name to display. */
+	displayName?: string | null;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
+	type?: "DryRun" | "Draft" | null;
+	/** The Source whose stored events are read. */
+	sourceRef?: {
+		/** Name of the Source, in the Operation's namespace. */
+		name?: string | null;
+	} | null;
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	dates?: {
+		/** The first date. */
+		start?: string | null;
+		/** The last date. */
+		end?: string | null;
+	} | null;
+	/** The plan of a DryRun. Set exactly one field. */
+	plan?: {
+		/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
+		name?: string | null;
+		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+		inline?: {
+			/** Where to find an event's type. Set exactly one field. */
+			eventType?: {
+				/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+				bodyPointer?: string | null;
+				/** Request header, in lower case, such as `x-github-event`. */
+				header?: string | null;
+				/** Every event is of this type. */
+				constant?: string | null;
+			} | null;
+			/** JSON Schema for every event of any type. */
+			common?: Record<string, unknown> | null;
+			/** The planned event types. */
+			events?: Array<{
+				/** The type's name. */
+				type: string;
+				/** What the event means. */
+				description?: string;
+				/** JSON Schema for the body. */
+				schema?: Record<string, unknown>;
+			}> | null;
+			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
+			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+			onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
+			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+			onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject" | null;
+		} | null;
+	} | null;
+	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
+	eventType?: {
+		/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+		bodyPointer?: string | null;
+		/** Request header, in lower case, such as `x-github-event`. */
+		header?: string | null;
+		/** Every event is of this type. */
+		constant?: string | null;
+	} | null;
+	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
+	failIfBlocked?: boolean | null;
+	/** Stop the Operation. You can't undo this. */
+	cancel?: boolean | null;
+	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. */
+	ttlSecondsAfterFinished?: number | null;
+	/** Settings for the Job. It can change until the Job starts. */
+	jobTemplate?: {
+		/** Compute resources of the container, as in a Pod. */
+		resources?: {
+			/** What the container is guaranteed to get. */
+			requests?: Record<string, number | string> | null;
+			/** What the container can use at most. */
+			limits?: Record<string, number | string> | null;
+		} | null;
+		/** Labels that the Pod's node must have. */
+		nodeSelector?: Record<string, string> | null;
+		/** Taints that the Pod's node may have, as in a Pod. */
+		tolerations?: Array<{
+			/** The taint's key. Without it, every key, with operator `Exists`. */
+			key?: string;
+			/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+			operator?: "Equal" | "Exists";
+			/** The taint's value. */
+			value?: string;
+			/** The taint's effect. Without it, every effect. */
+			effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+			/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+			tolerationSeconds?: number;
+		}> | null;
+		/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+		affinity?: {
+			/** Which nodes the Pod needs or prefers. */
+			nodeAffinity?: {
+				/** The node must match one of the terms. */
+				requiredDuringSchedulingIgnoredDuringExecution?: {
+					/** A node matches a term if it meets all its requirements. */
+					nodeSelectorTerms?: Array<{
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					}> | null;
+				} | null;
+				/** The scheduler prefers nodes that match terms with a high sum of weights. */
+				preferredDuringSchedulingIgnoredDuringExecution?: Array<{
+					/** Weight of the term. */
+					weight: number;
+					/** A node matches if it meets all requirements. */
+					preference: {
+						/** Requirements on the node's labels. */
+						matchExpressions?: Array<{
+							/** Key of the label. */
+							key: string;
+							/** How the label's value is compared with `values`. */
+							operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+							/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+							values?: Array<string>;
+						}>;
+					};
+				}> | null;
+			} | null;
+		} | null;
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		labels?: Record<string, string> | null;
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		annotations?: Record<string, string> | null;
+		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+		imagePullSecrets?: Array<{
+			/** Name of the Secret. */
+			name: string;
+		}> | null;
+		/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+		priorityClassName?: string | null;
+		/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+		env?: Array<{
+			/** Name of the variable. */
+			name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+			/** Value of the variable, such as `http://proxy.example:3128`. */
+			value: string;
+		}> | null;
+		/** How long the Operation may take in seconds, including all attempts. */
+		activeDeadlineSeconds?: number | null;
+		/** How often the Operation is retried after a temporary error. */
+		retries?: number | null;
+	} | null;
+};
+
 /** One execution of a Pipeline, as a Kubernetes Job. */
 export type Run = {
 	/** Name of the resource. It can't change. */
@@ -1757,6 +2319,46 @@ export interface Operations {
 		query: {  };
 		body: undefined;
 		answer: TrackingPlan | void;
+	};
+	/** List operations. */
+	listOperations: {
+		method: "GET";
+		path: "/v1/operations";
+		query: { limit?: string; cursor?: string };
+		body: undefined;
+		answer: OperationList;
+	};
+	/** Create a operation. */
+	createOperation: {
+		method: "POST";
+		path: "/v1/operations";
+		query: { dryRun?: string };
+		body: OperationCreate;
+		answer: Operation;
+	};
+	/** Show a operation. */
+	getOperation: {
+		method: "GET";
+		path: "/v1/operations/{name}";
+		query: {  };
+		body: undefined;
+		answer: Operation;
+	};
+	/** Change a operation. */
+	updateOperation: {
+		method: "PATCH";
+		path: "/v1/operations/{name}";
+		query: { dryRun?: string };
+		body: OperationUpdate;
+		answer: Operation;
+	};
+	/** Delete a operation. */
+	deleteOperation: {
+		method: "DELETE";
+		path: "/v1/operations/{name}";
+		query: {  };
+		body: undefined;
+		answer: Operation | void;
 	};
 	/** Start a run of a pipeline. */
 	startRun: {

@@ -2,6 +2,8 @@ import { parseServiceAccountKey } from "../../contracts/service-account-key.ts";
 import {
 	type Destination,
 	destinationKind,
+	type Operation,
+	operationKind,
 	type Pipeline,
 	pipelineKind,
 	type Source,
@@ -115,10 +117,24 @@ const trackingPlans: ApiResource<TrackingPlan> = {
 	secretFields: [],
 };
 
+const operations: ApiResource<Operation> = {
+	collection: "operations",
+	noun: "operation",
+	example: {
+		displayName: "Before the new plan",
+		type: "DryRun",
+		sourceRef: { name: "the-shop" },
+		plan: { name: "shop-events" },
+	},
+	kind: operationKind,
+	secretFields: [],
+};
+
 /** All of them. Runs are not among them: they are started and cancelled. */
 export const apiResources: ApiResource[] = [
 	sources,
 	destinations,
 	pipelines,
 	trackingPlans,
+	operations,
 ];

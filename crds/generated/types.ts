@@ -22,6 +22,25 @@ export const destinationKind = {
 	namespaced: true,
 } as const;
 
+/** A one-off piece of work on a Source's stored events, as a Kubernetes Job. */
+export interface Operation {
+	apiVersion: "tidemill.dev/v1alpha1";
+	kind: "Operation";
+	metadata: ObjectMeta;
+	spec: OperationSpec;
+	/** Absent until the operator has seen the resource. */
+	status?: OperationStatus;
+}
+
+/** Where the apiserver serves {@link Operation}. */
+export const operationKind = {
+	group: "tidemill.dev",
+	version: "v1alpha1",
+	kind: "Operation",
+	plural: "operations",
+	namespaced: true,
+} as const;
+
 /** Loads one Source into one table of one Destination, on a schedule. */
 export interface Pipeline {
 	apiVersion: "tidemill.dev/v1alpha1";
@@ -282,6 +301,274 @@ export interface DestinationStatus {
 	/** The latest finished verification. */
 	lastCheck?: DestinationLastCheck;
 	/** `Ready`: the last verification wrote to the warehouse. If it failed, the message quotes the warehouse's error. */
+	conditions?: Condition[];
+}
+
+/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+export interface OperationDates {
+	/** The first date. */
+	start: string;
+	/** The last date. */
+	end: string;
+}
+
+/** Where to find an event's type. Set exactly one field. */
+export interface OperationEventType {
+	/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
+	bodyPointer?: string;
+	/** Request header, in lower case, such as `x-github-event`. */
+	header?: string;
+	/** Every event is of this type. */
+	constant?: string;
+}
+
+export interface OperationEvent {
+	/** The type's name. */
+	type: string;
+	/** What the event means. */
+	description?: string;
+	/** JSON Schema for the body. */
+	schema?: Record<string, unknown>;
+}
+
+/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+export interface OperationInline {
+	/** Where to find an event's type. Set exactly one field. */
+	eventType: OperationEventType;
+	/** JSON Schema for every event of any type. */
+	common?: Record<string, unknown>;
+	/** The planned event types. */
+	events?: OperationEvent[];
+	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+	onUnplannedEvent: "Allow" | "Annotate" | "Quarantine" | "Reject";
+	/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+	onViolation: "Allow" | "Annotate" | "Quarantine" | "Reject";
+	/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+	onUnplannedProperty: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject";
+}
+
+/** The plan of a DryRun. Set exactly one field. */
+export interface OperationPlan {
+	/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
+	name?: string;
+	/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+	inline?: OperationInline;
+}
+
+/** Compute resources of the container, as in a Pod. */
+export interface OperationResources {
+	/** What the container is guaranteed to get. */
+	requests?: Record<string, number | string>;
+	/** What the container can use at most. */
+	limits?: Record<string, number | string>;
+}
+
+export interface OperationToleration {
+	/** The taint's key. Without it, every key, with operator `Exists`. */
+	key?: string;
+	/** `Equal` compares the value, `Exists` doesn't. Without this field, `Equal`. */
+	operator?: "Equal" | "Exists";
+	/** The taint's value. */
+	value?: string;
+	/** The taint's effect. Without it, every effect. */
+	effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+	/** How long the Pod stays on a node that gets the taint, with effect `NoExecute`. */
+	tolerationSeconds?: number;
+}
+
+export interface OperationMatchExpression {
+	/** Key of the label. */
+	key: string;
+	/** How the label's value is compared with `values`. */
+	operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+	/** Values for the operators `In`, `NotIn`, `Gt` and `Lt`. */
+	values?: string[];
+}
+
+export interface OperationNodeSelectorTerm {
+	/** Requirements on the node's labels. */
+	matchExpressions?: OperationMatchExpression[];
+}
+
+/** The node must match one of the terms. */
+export interface OperationRequiredDuringSchedulingIgnoredDuringExecution {
+	/** A node matches a term if it meets all its requirements. */
+	nodeSelectorTerms: OperationNodeSelectorTerm[];
+}
+
+/** A node matches if it meets all requirements. */
+export interface OperationPreference {
+	/** Requirements on the node's labels. */
+	matchExpressions?: OperationMatchExpression[];
+}
+
+export interface OperationPreferredDuringSchedulingIgnoredDuringExecution {
+	/** Weight of the term. */
+	weight: number;
+	/** A node matches if it meets all requirements. */
+	preference: OperationPreference;
+}
+
+/** Which nodes the Pod needs or prefers. */
+export interface OperationNodeAffinity {
+	/** The node must match one of the terms. */
+	requiredDuringSchedulingIgnoredDuringExecution?: OperationRequiredDuringSchedulingIgnoredDuringExecution;
+	/** The scheduler prefers nodes that match terms with a high sum of weights. */
+	preferredDuringSchedulingIgnoredDuringExecution?: OperationPreferredDuringSchedulingIgnoredDuringExecution[];
+}
+
+/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+export interface OperationAffinity {
+	/** Which nodes the Pod needs or prefers. */
+	nodeAffinity?: OperationNodeAffinity;
+}
+
+export interface OperationImagePullSecret {
+	/** Name of the Secret. */
+	name: string;
+}
+
+export interface OperationEnv {
+	/** Name of the variable. */
+	name: "HTTP_PROXY" | "HTTPS_PROXY" | "NO_PROXY" | "http_proxy" | "https_proxy" | "no_proxy";
+	/** Value of the variable, such as `http://proxy.example:3128`. */
+	value: string;
+}
+
+/** Settings for the Job. It can change until the Job starts. */
+export interface OperationJobTemplate {
+	/** Compute resources of the container, as in a Pod. */
+	resources?: OperationResources;
+	/** Labels that the Pod's node must have. */
+	nodeSelector?: Record<string, string>;
+	/** Taints that the Pod's node may have, as in a Pod. */
+	tolerations?: OperationToleration[];
+	/** Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node. */
+	affinity?: OperationAffinity;
+	/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+	labels?: Record<string, string>;
+	/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+	annotations?: Record<string, string>;
+	/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
+	imagePullSecrets?: OperationImagePullSecret[];
+	/** PriorityClass of the Pod. The operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES` must allow it, because a high priority can evict Pods of other namespaces. */
+	priorityClassName?: string;
+	/** Proxies of the container's HTTP requests. There are no other variables and no references to Secrets, because they could make the process give away its links to events. */
+	env?: OperationEnv[];
+	/** How long the Operation may take in seconds, including all attempts. */
+	activeDeadlineSeconds: number;
+	/** How often the Operation is retried after a temporary error. */
+	retries: number;
+}
+
+/** What to do. Only `displayName`, `cancel`, `ttlSecondsAfterFinished` and `jobTemplate` can change. */
+export interface OperationSpec {
+	/** Name to display. */
+	displayName?: string;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
+	type: "DryRun" | "Draft";
+	/** The Source whose stored events are read. */
+	sourceRef: { name: string };
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	dates?: OperationDates;
+	/** The plan of a DryRun. Set exactly one field. */
+	plan?: OperationPlan;
+	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
+	eventType?: OperationEventType;
+	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
+	failIfBlocked?: boolean;
+	/** Stop the Operation. You can't undo this. */
+	cancel?: boolean;
+	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. */
+	ttlSecondsAfterFinished: number;
+	/** Settings for the Job. It can change until the Job starts. */
+	jobTemplate: OperationJobTemplate;
+}
+
+export interface OperationFinding {
+	/** The events' type; absent if they have none. */
+	type?: string;
+	/** What differs, such as `UnplannedEvent`, `RequiredMissing` or `TypeMismatch`. */
+	kind: string;
+	/** Where in the body, as a JSON Pointer (RFC 6901). A `*` stands for every item of an array. */
+	path: string;
+	/** What the plan expects there. */
+	message?: string;
+	/** How many events differ in this way. */
+	events: number;
+	/** Event ID of one of them. */
+	example: string;
+}
+
+/** The result of a DryRun. */
+export interface OperationDryRun {
+	/** How many events the plan judged. */
+	events: number;
+	/** Events that are as planned, or that the plan allows. */
+	planned: number;
+	/** Events that would have been stored and loaded with a note. */
+	annotated: number;
+	/** Events that would have been quarantined. */
+	quarantined: number;
+	/** Events that would have been rejected. */
+	rejected: number;
+	/** What differs from the plan, the most frequent first. */
+	findings?: OperationFinding[];
+	/** How many findings there are beside `findings`. */
+	otherFindings?: number;
+}
+
+/** The result of a Draft. */
+export interface OperationDraft {
+	/** From how many events the plan is inferred. */
+	events: number;
+	/** How many event types the plan has. */
+	eventTypes: number;
+	/** A manifest of kind TrackingPlan, for `kubectl apply`. */
+	trackingPlan: string;
+}
+
+/** Why it failed. */
+export interface OperationError {
+	/** The error's code, from the table in docs/reference/errors.md. */
+	code: string;
+	/** What happened, to what, and what to do. */
+	message: string;
+	/** Whether another Operation may succeed without any change. */
+	retryable: boolean;
+}
+
+/** What the operator has observed. Only the operator writes it. */
+export interface OperationStatus {
+	/** The metadata.generation that this status describes. */
+	observedGeneration?: number;
+	/** The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
+	phase?: string;
+	/** When its Job was created. */
+	startTime?: string;
+	/** When it ended. */
+	completionTime?: string;
+	/** The UTC dates whose events it reads, both included. */
+	dates?: OperationDates;
+	/** The Source's `status.sourceKey` when the Job started. */
+	sourceKey?: string;
+	/** It reads every event of its dates that was accepted before this instant. */
+	snapshotTime?: string;
+	/** Version of the plan that a DryRun judges by. */
+	planVersion?: string;
+	/** The result in one sentence. */
+	summary?: string;
+	/** The result of a DryRun. */
+	dryRun?: OperationDryRun;
+	/** The result of a Draft. */
+	draft?: OperationDraft;
+	/** How many Pods have tried so far. */
+	attempts?: number;
+	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. */
+	log?: string;
+	/** Why it failed. */
+	error?: OperationError;
+	/** As in a Job. `Complete`: the Operation has succeeded. `Failed`: the Operation has failed or was cancelled. */
 	conditions?: Condition[];
 }
 

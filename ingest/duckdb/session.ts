@@ -1,4 +1,5 @@
 import {
+	type DuckDBDataChunk,
 	type DuckDBInstance,
 	DuckDBScalarFunction,
 	VARCHAR,
@@ -108,6 +109,17 @@ export class Session {
 				},
 			}),
 		);
+	}
+
+	/** Runs a query and yields its rows in chunks of at most 2,048, as DuckDB makes them. Throws as {@link run} does. */
+	async *chunks(sql: string): AsyncGenerator<DuckDBDataChunk> {
+		this.#signal.throwIfAborted();
+		const result = await this.#connection.stream(sql);
+		for (;;) {
+			const chunk = await result.fetchChunk();
+			if (!chunk || chunk.rowCount === 0) return;
+			yield chunk;
+		}
 	}
 
 	/** Runs `work` in one transaction: after an error, signal or crash, none of it has happened. */

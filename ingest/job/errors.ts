@@ -1,8 +1,8 @@
 import { type JobError, jobExitCode } from "../../contracts/job.ts";
 
 /**
- * Every failure of `tidemill load` and `tidemill check`: whether another attempt can help, and what a person should do.
- * The code and the message appear in the status of the Run or Destination.
+ * Every failure of `tidemill load`, `check` and `operation`: whether another attempt can help, and what a person should do.
+ * The code and the message appear in the status of the Run, Destination or Operation.
  */
 export const jobErrors = {
 	InputInvalid: {
@@ -144,6 +144,19 @@ export const jobErrors = {
 		retryable: false,
 		advice:
 			"Start a new Run, which replaces the day again. If it keeps failing, report it with the Job's log.",
+	},
+	PlanInvalid: {
+		retryable: false,
+		advice: "Correct the plan, then create another Operation.",
+	},
+	EventTypeUnknown: {
+		retryable: false,
+		advice:
+			"Add the header to the Source's spec.webhook.capturedHeaders. Then the events that come from now on can be read.",
+	},
+	ReportNotStored: {
+		retryable: true,
+		advice: "Check that the Job's network can reach the S3 endpoint.",
 	},
 	Superseded: {
 		retryable: false,

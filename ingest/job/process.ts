@@ -9,6 +9,9 @@ import { JobFailure } from "./errors.ts";
 import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";
 
+/** The processes that Jobs run. */
+type Role = "load" | "check" | "operation";
+
 export interface JobContext {
 	log: Logger;
 	/** Fires when the Pod must stop. */
@@ -30,7 +33,7 @@ export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
  * {@link jobEnv.result} names, and returns the exit code (contracts/job.ts). Never throws.
  */
 export async function runJob<Input>(
-	role: "load" | "check",
+	role: Role,
 	args: string[],
 	parse: (text: string) => Input,
 	work: (input: Input, context: JobContext) => Promise<JobSuccess>,
@@ -59,7 +62,7 @@ export async function runJob<Input>(
 
 /** Does a Job's work, logs how it ended and has the result stored. Returns the exit code. */
 export async function perform(
-	role: "load" | "check",
+	role: Role,
 	{
 		log,
 		logEnd,

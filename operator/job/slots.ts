@@ -1,6 +1,6 @@
 import type { ObjectKey } from "../../kube/resource.ts";
 
-/** How many Jobs of Runs and of Destinations' checks there may be at once. */
+/** How many Jobs of Runs, Operations and Destinations' checks there may be at once. */
 export interface JobLimits {
 	overall: number;
 	perNamespace: number;
@@ -15,9 +15,9 @@ export interface Place {
 	held: number;
 }
 
-/** What wants a Job: a Run, or a Destination that is checked. */
+/** What wants a Job: a Run, an Operation, or a Destination that is checked. */
 export interface JobOwner extends ObjectKey {
-	kind: "Run" | "Destination";
+	kind: "Run" | "Operation" | "Destination";
 }
 
 /**

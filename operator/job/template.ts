@@ -5,6 +5,7 @@ import {
 	jobPaths,
 	type LoadInput,
 } from "../../contracts/job.ts";
+import type { OperationInput } from "../../contracts/operation.ts";
 import type { PipelineResources } from "../../crds/generated/types.ts";
 import type { Job, Secret } from "../../kube/kinds.ts";
 import {
@@ -24,9 +25,9 @@ export interface JobWithInput {
 	secret: Secret;
 }
 
-/** What differs between a Run's Job (`tidemill load`) and a Destination's (`tidemill check`). */
+/** What differs between the Jobs of a Run (`tidemill load`), a Destination (`tidemill check`) and an Operation. */
 export interface JobTemplate {
-	command: "load" | "check";
+	command: "load" | "check" | "operation";
 	image: string;
 	/** The volume with the DuckDB file; absent for BigQuery. */
 	warehouse?: Warehouse;
@@ -57,7 +58,7 @@ export function jobWithInput<T extends KubeObject>(
 		secretName: string;
 		labels: Record<string, string>;
 	},
-	input: LoadInput | CheckInput,
+	input: LoadInput | CheckInput | OperationInput,
 	template: JobTemplate,
 ): JobWithInput {
 	const { kind, owner, jobName, secretName } = of;

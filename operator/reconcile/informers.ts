@@ -1,6 +1,8 @@
 import {
 	type Destination,
 	destinationKind,
+	type Operation,
+	operationKind,
 	type Pipeline,
 	pipelineKind,
 	type Run,
@@ -39,6 +41,7 @@ export function createInformers(
 		destinations: withDestinationLookups(follow<Destination>(destinationKind)),
 		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
 		runs: withRunLookups(follow<Run>(runKind)),
+		operations: withOperationLookups(follow<Operation>(operationKind)),
 		trackingPlans: follow<TrackingPlan>(trackingPlanKind),
 		/** The Secrets that the operator may read. */
 		secrets: follow(kinds.secret, { labelSelector: `${label.use}=true` }),
@@ -109,6 +112,15 @@ function withRunLookups(runs: Informer<Run>) {
 		ofPipeline: byName(runs, ({ spec }) => [spec.pipelineRef.name]),
 		/** The Runs of a namespace that haven't ended. */
 		open: runs.index((run) => (hasEnded(run) ? [] : [run.metadata.namespace!])),
+	});
+}
+
+function withOperationLookups(operations: Informer<Operation>) {
+	return Object.assign(operations, {
+		ofSource: byName(operations, ({ spec }) => [spec.sourceRef.name]),
+		ofPlan: byName(operations, ({ spec }) =>
+			spec.plan?.name === undefined ? [] : [spec.plan.name],
+		),
 	});
 }
 

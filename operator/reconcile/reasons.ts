@@ -156,6 +156,47 @@ export const reasons = {
 			Cancelled: "`spec.cancel` was set.",
 		},
 	},
+	Operation: {
+		Complete: {
+			Succeeded: "The Operation has succeeded: the status has its result.",
+			Failed: "The Operation failed: see the condition Failed.",
+			Cancelled: "The Operation was cancelled.",
+			SourceNotFound:
+				"There is no Source of that name in the Operation's namespace. The Operation waits for it.",
+			SourceNotReady:
+				"The Source has no source key of its own yet. The Operation waits.",
+			PlanNotFound:
+				"There is no TrackingPlan of that name in the Operation's namespace. The Operation waits for it.",
+			AnnotationNotAllowed:
+				"`spec.jobTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
+			PriorityClassNotAllowed:
+				"`spec.jobTemplate.priorityClassName` is not in the operator's setting `TIDEMILL_JOB_PRIORITY_CLASSES`.",
+			Queued:
+				"The operator's limit of concurrent Jobs is reached; the message says how many Jobs come first.",
+			Preparing: "Archive is listing the objects to read.",
+			ManifestUnavailable:
+				"Archive could not list the objects to read. Tidemill retries.",
+			JobNotStarted:
+				"Kubernetes refused the Job or its input; the message has its error. Tidemill retries.",
+			PodWaiting:
+				"The Job's Pod can't start; the message says what it waits for.",
+			Working: "The Job is running.",
+		},
+		Failed: {
+			OperationFailed:
+				"The Job ended with an error: `status.error` has the error and what to do.",
+			EventsBlocked:
+				"`spec.failIfBlocked` is set, and the plan would have quarantined or rejected events: `status.dryRun` says why.",
+			ManifestRefused:
+				"Archive refused to list the objects to read: `status.error` says why.",
+			PendingDeadlineExceeded:
+				"The Operation could not start within an hour: `status.error` says what it waited for.",
+			DatesNotReadable:
+				"No events are kept for `spec.dates`: `status.error` says for which days they are.",
+			PlanNotUsable: "The plan is too large: `status.error` says how large.",
+			Cancelled: "`spec.cancel` was set.",
+		},
+	},
 } as const satisfies Record<string, Record<string, Record<string, string>>>;
 
 /**
@@ -189,6 +230,14 @@ export const kubeEventReasons = {
 		WholeWindow:
 			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
 		RunCancelled: "The Run was cancelled by `spec.cancel`.",
+	},
+	Operation: {
+		OperationStarted: "The Job was created; the note says which days it reads.",
+		JobNotStarted: "Kubernetes refused the Job; the note has its error.",
+		OperationSucceeded: "The status has the result.",
+		OperationFailed:
+			"The Operation failed; the note has the error's code and message.",
+		OperationCancelled: "The Operation was cancelled by `spec.cancel`.",
 	},
 } as const satisfies Record<keyof typeof reasons, Record<string, string>>;
 

@@ -4,7 +4,7 @@ import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { type Job, kinds, type Pod } from "../../kube/kinds.ts";
 import { isControlledBy, type ObjectKey } from "../../kube/resource.ts";
-import { isOver } from "../job/outcome.ts";
+import { podsOfJob } from "../job/pods.ts";
 import { type References, referencesOf } from "../pipeline/state.ts";
 import { TableHolders } from "../pipeline/table-holders.ts";
 import { resolveTarget } from "../pipeline/target.ts";
@@ -84,7 +84,9 @@ export async function readRun(
 				: references?.pipeline.spec.sourceRef.name,
 		),
 		job,
-		pods: job ? await podsOf(context, job) : [],
+		pods: job
+			? await podsOfJob(client, informers.pods, job, `${label.run}=${name}`)
+			: [],
 		rivals: rivalsOf(context, run),
 		writers: writersIn(context, namespace, job),
 		image,
@@ -110,20 +112,6 @@ function shardOf(
 	const secret = informers.secrets.get(namespace, keysSecretName(source));
 	const keys = keysIn(secret, source);
 	return typeof keys === "object" ? keys.shard : undefined;
-}
-
-async function podsOf(
-	{ client, informers }: OperatorContext,
-	job: Job,
-): Promise<Pod[]> {
-	const { name, namespace, uid } = job.metadata;
-	if (!isOver(job)) return informers.pods.ofJob(uid!);
-	// The Pods have the result, and memory may know the end of the Job before theirs.
-	const { items } = await client.list(kinds.pod, {
-		namespace,
-		labelSelector: `${label.run}=${name}`,
-	});
-	return items.filter((pod) => isControlledBy(pod, uid));
 }
 
 /** Undefined if the Run's Pipeline doesn't exist or is being deleted. */

@@ -59,6 +59,15 @@ describe.each([
 		{ schedule: { type: "Interval", interval: "15m" } },
 	],
 	[
+		"operations",
+		{
+			type: "Draft",
+			sourceRef: { name: "s" },
+			eventType: { constant: "order" },
+		},
+		{ cancel: true },
+	],
+	[
 		"tracking-plans",
 		{
 			eventType: { constant: "order" },

@@ -97,6 +97,16 @@ describe("kubectl get answers at a glance", () => {
 				/^glance +orders +Succeeded +Succeeded +Manual +329 +2026-01-01 +2026-01-02 +\d+\w+$/,
 		},
 		{
+			manifest: manifestOf("Operation", "glance", {
+				type: "DryRun",
+				sourceRef: { name: "shop" },
+				plan: { name: "orders" },
+			}),
+			status: { phase: "Succeeded", summary: "3 events: 3 planned" },
+			columns: ["NAME", "TYPE", "SOURCE", "PHASE", "SUMMARY", "AGE"],
+			values: /^glance +DryRun +shop +Succeeded +3 events: 3 planned +\d+\w+$/,
+		},
+		{
 			manifest: manifestOf("TrackingPlan", "glance", {
 				eventType: { constant: "order" },
 			}),
@@ -137,6 +147,7 @@ describe("kubectl get answers at a glance", () => {
 			.map((line) => line.split(/ +/).slice(0, 2));
 		expect(found).toEqual([
 			["destinations", "wdst"],
+			["operations", "wop"],
 			["pipelines", "wpl"],
 			["runs", "wrun"],
 			["sources", "wsrc"],

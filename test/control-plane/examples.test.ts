@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { kubectlDone } from "../support/servers/kubectl.ts";
 
 const namespace = `examples-${randomUUID().slice(0, 8)}`;
@@ -10,15 +11,41 @@ beforeAll(async () => {
 	await kubectlDone(["create", "namespace", namespace]);
 });
 
+const examples = join(import.meta.dirname, "../../examples");
+
 test("the example of columns from the body can be applied", async () => {
-	const folder = join(import.meta.dirname, "../../examples/columns");
+	const folder = join(examples, "columns");
 	expect(
 		await kubectlDone([...inNamespace, "apply", `--filename=${folder}`]),
 	).toBe("pipeline.tidemill.dev/orders-by-column created\n");
 });
 
+test.each(["dry-run", "draft"])(
+	"the example of a %s can be created",
+	async (name) => {
+		const file = `--filename=${join(examples, `operations/${name}.yaml`)}`;
+		expect(await kubectlDone([...inNamespace, "create", file])).toMatch(
+			new RegExp(`^operation.tidemill.dev/shop-${name}-\\w{5} created$`, "m"),
+		);
+	},
+);
+
+test("the hook before a sync gets the plan that the sync applies", async () => {
+	const built = await kubectlDone(["kustomize", join(examples, "presync")]);
+	const objects = parseAllDocuments(built).map((each) => each.toJS());
+	const plan = objects.find(({ kind }) => kind === "TrackingPlan");
+	const hook = objects.find(({ kind }) => kind === "Operation");
+	expect(plan.spec.events).toHaveLength(1);
+	expect(hook.spec.plan).toEqual({ inline: plan.spec });
+	expect(hook.metadata.annotations).toMatchObject({
+		"argocd.argoproj.io/hook": "PreSync",
+	});
+	// The apiserver takes both.
+	await kubectlDone([...inNamespace, "create", "--filename=-"], built);
+});
+
 test("the quick start's manifests can be applied as a folder, and its run created", async () => {
-	const folder = join(import.meta.dirname, "../../examples/quickstart");
+	const folder = join(examples, "quickstart");
 	const applied = await kubectlDone([
 		...inNamespace,
 		"apply",

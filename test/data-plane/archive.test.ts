@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Manifest } from "../../contracts/manifest.ts";
 import { maxFrameBytes } from "../../contracts/nats.ts";
+import { maxReportBytes } from "../../contracts/operation.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
 import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
 import {
@@ -135,6 +137,40 @@ test("events in quarantine get objects apart, which no manifest names, and are c
 			{ date, rows: 1, objects: [{ key: expect.stringMatching("/events/") }] },
 		],
 	});
+});
+
+test("an Operation's manifest names what is in quarantine, too, and takes its report", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const kept = newEvent("1", { sourceKey, quarantined: true });
+	await archive.publish([kept, newEvent("2", { sourceKey })]);
+	await archive.start({ maxAgeMs: 600_000 });
+	const run = randomUUID();
+	const question = { run, account: "shop", sourceKey, report: true };
+	let report: Manifest["report"];
+	// Also with new links.
+	for (const renew of [false, true]) {
+		const answer = await archive.ask({ ...question, renew });
+		const response = await fetch(answer.ok ? answer.url : "");
+		const manifest = (await response.json()) as Manifest;
+		const [{ rows, quarantine } = { rows: 0 }] = manifest.dates;
+		expect([rows, quarantine?.rows]).toEqual([1, 1]);
+		const [object] = quarantine!.objects;
+		expect(object).toMatchObject({
+			key: expect.stringMatching("/quarantine/"),
+		});
+		expect((await fetch(object!.url)).status).toBe(200);
+		report = manifest.report!;
+	}
+	const put = (body: string) =>
+		fetch(report!.url, { method: "PUT", headers: report!.headers, body });
+	expect((await put("{}".padEnd(maxReportBytes + 1))).ok).toBe(false);
+	expect((await put('{"version":1}'.padEnd(maxReportBytes))).status).toBe(200);
+	const asked = { run, account: "shop", sourceKey };
+	const left = await archive.askResult(asked);
+	expect(left.ok && left.report?.trim()).toBe('{"version":1}');
+	const other = await archive.askResult({ ...asked, account: "bank" });
+	expect(other).toMatchObject({ ok: false, error: { code: "ManifestTaken" } });
 });
 
 test("what is archived is purged from the stream, and only that", async () => {

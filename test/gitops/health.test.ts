@@ -63,8 +63,9 @@ test.each([
 	["Pipeline", "edited", "InProgress"],
 	["TrackingPlan", "healthy", "Current"],
 	["TrackingPlan", "degraded", "InProgress"],
-	// It has no condition that kstatus knows: nobody waits for a Run's end by it.
+	// It has no condition that kstatus knows: nobody waits for the end of a Run or an Operation by it.
 	["Run", "failed", "Current"],
+	["Operation", "failed", "Current"],
 ])("Flux's wait sees a %s that is %s as %s", (kind, file, expected) => {
 	const object = objectIn(`tidemill.dev/${kind}/testdata/${file}.yaml`);
 	expect(kstatusOf(object)).toBe(expected);

@@ -147,3 +147,35 @@ test("spec.cancel ends a Run under way, its Job and its process; the next Run lo
 	await condition(await createRun(), "Complete");
 	expect(await orders()).toHaveLength(3);
 });
+
+/** The output of `bin/tidemill …` and its exit code, with `input` on standard input. */
+function tidemill(input: string, ...args: string[]): Promise<string> {
+	const script = 'printf "%s" "$0" | bin/tidemill "$@" 2>&1; echo "exit $?"';
+	return local.run("sh", "-c", script, input, ...args);
+}
+
+test("a plan is drafted from the stored events, and a dry run tells CI that a stricter one would reject them", async () => {
+	const at = ["tracking-plans", "dry-run", "shop", "--file", "-"];
+	const pointer = ["--constant", "order"];
+	const drafted = await tidemill(
+		"",
+		"tracking-plans",
+		"draft",
+		"shop",
+		...pointer,
+	);
+	expect(drafted).toMatch(/\n1 event type from \d+ events?\n/);
+	const plan = /apiVersion: [\s\S]*(?=exit 0\n$)/.exec(drafted)![0];
+	const strict = plan
+		.replace("type: integer", "type: string")
+		.replace("  eventType:", "  onViolation: Reject\n  eventType:");
+	const blocked = await tidemill(strict, ...at);
+	expect(blocked).toMatch(
+		/(\d+) events?: 0 planned, .* 0 quarantined, \1 rejected/,
+	);
+	expect(blocked).toMatch(/^\d+ +order +TypeMismatch +\/order /m);
+	expect(blocked).toMatch(/exit 3\n$/);
+	expect(await tidemill("", "operations", "list")).toMatch(
+		/^shop-\S+ +DryRun +shop +Succeeded +\d+ events?: 0 planned/m,
+	);
+});

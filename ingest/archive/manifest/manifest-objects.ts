@@ -1,14 +1,14 @@
 import type { ManifestDate } from "../../../contracts/manifest.ts";
 import { CompactionStore } from "../compaction/compaction-store.ts";
 import {
-	type SourceDate,
+	type CompactionRecord,
 	sameEvents,
 	visibleObjects,
 } from "../compaction/record.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { DateObjects, IndexedObject } from "../ledger/date-objects.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { DateFolder, ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
 /** Finds the objects of a date that a manifest names: each event is in exactly one of them. */
@@ -28,7 +28,7 @@ export class ManifestObjects {
 	 * LedgerMismatch if the objects hold another number of rows than the ledger says.
 	 */
 	async ofDate(
-		group: SourceDate,
+		group: DateFolder,
 		objectsOf: () => DateObjects | undefined,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
@@ -37,7 +37,7 @@ export class ManifestObjects {
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#keys.events(group, stream, first).slice(folder.length);
 		// The record is read before the objects: what it replaces is among them. The list is copied because cuts go on.
-		const record = await this.#compactions.of(group);
+		const record = await this.#recordOf(group);
 		const objects = [...(objectsOf() ?? [])];
 		const rows = sumOf(objects);
 		const bytesOf = new Map<string, number>();
@@ -81,13 +81,13 @@ export class ManifestObjects {
 	 * a compaction has merged them with later events.
 	 */
 	async renew(
-		group: SourceDate,
+		group: DateFolder,
 		date: ManifestDate,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
 		const folder = this.#keys.eventsOfDate(group);
 		const record =
-			date.objects.length > 0 ? await this.#compactions.of(group) : undefined;
+			date.objects.length > 0 ? await this.#recordOf(group) : undefined;
 		const same = sameEvents(
 			date.objects,
 			({ key }) => key.slice(folder.length),
@@ -113,6 +113,11 @@ export class ManifestObjects {
 				url: await this.#store.presign(object.key, linkSeconds),
 			})),
 		};
+	}
+
+	/** Quarantine isn't compacted. */
+	async #recordOf(group: DateFolder): Promise<CompactionRecord | undefined> {
+		return group.quarantined ? undefined : this.#compactions.of(group);
 	}
 }
 

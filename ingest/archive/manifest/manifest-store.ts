@@ -1,12 +1,16 @@
 import { maxResultBytes } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
+import { maxReportBytes } from "../../../contracts/operation.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
-/** Without the link for the result, which each signing has its own of. */
-export type Unsigned = Omit<Manifest, "result">;
+/** Without the links for what the Job leaves, which each signing has its own of. */
+export type Unsigned = Omit<Manifest, "result" | "report"> & {
+	/** Whether the Job leaves a report. */
+	report?: unknown;
+};
 
 /** A manifest in the bucket. */
 export interface SignedManifest {
@@ -54,31 +58,47 @@ export class ManifestStore {
 	): Promise<SignedManifest> {
 		const seconds = Math.floor((expiresAtMs - Date.now()) / 1000);
 		const { account, sourceKey } = manifest;
-		const dates = await mapConcurrently(manifest.dates, 8, (date) =>
-			this.#objects.renew(
-				{ account, sourceKey, date: date.date },
-				date,
+		const dates = await mapConcurrently(manifest.dates, 8, async (day) => {
+			const folder = { account, sourceKey, date: day.date };
+			const renewed = await this.#objects.renew(folder, day, seconds);
+			if (!day.quarantine) return renewed;
+			const apart = { ...folder, quarantined: true } as const;
+			const { rows, objects } = await this.#objects.renew(
+				apart,
+				{ date: day.date, ...day.quarantine },
 				seconds,
-			),
-		);
+			);
+			return { ...renewed, quarantine: { rows, objects } };
+		});
 		const expiresAt = new Date(expiresAtMs).toISOString();
 		return this.#write({ ...manifest, expiresAt, dates }, signing + 1);
 	}
 
 	/** What the Job of a manifest has left; undefined if it hasn't. */
-	async result({ manifest, signing }: SignedManifest) {
-		return this.#store.get(this.#keys.runResult(manifest.run, signing));
+	async left({ manifest, signing }: SignedManifest) {
+		const { run, report: link } = manifest;
+		const result = await this.#store.get(this.#keys.runResult(run, signing));
+		const report =
+			link && (await this.#store.get(this.#keys.report(run, signing)));
+		return {
+			...(result !== undefined && { result }),
+			...(report !== undefined && { report }),
+		};
 	}
 
 	async #write(unsigned: Unsigned, signing: number): Promise<SignedManifest> {
-		const { run, expiresAt } = unsigned;
+		const { report, ...common } = unsigned;
+		const { run, expiresAt } = common;
 		const leftMs = Date.parse(expiresAt) - Date.now();
-		const result = await this.#store.presignPut(
-			this.#keys.runResult(run, signing),
-			maxResultBytes,
-			Math.floor(leftMs / 1000),
-		);
-		const manifest: Manifest = { ...unsigned, result };
+		const sign = (key: string, bytes: number) =>
+			this.#store.presignPut(key, bytes, Math.floor(leftMs / 1000));
+		const manifest: Manifest = {
+			...common,
+			result: await sign(this.#keys.runResult(run, signing), maxResultBytes),
+			...(report !== undefined && {
+				report: await sign(this.#keys.report(run, signing), maxReportBytes),
+			}),
+		};
 		const key = this.#keys.run(run, signing);
 		const text = JSON.stringify(manifest);
 		const written = await this.#store.putNew(key, text, "application/json");

@@ -70,8 +70,7 @@ export class ManifestResponder {
 		const request = readResultRequest(text);
 		const newest = await this.#manifests.newest(request.run);
 		if (newest) requireOwner(newest, request);
-		const result = newest && (await this.#manifests.result(newest));
-		return { ok: true, ...(result !== undefined && { result }) };
+		return { ok: true, ...(newest && (await this.#manifests.left(newest))) };
 	}
 
 	async #respond(text: string, task: Task): Promise<ManifestAnswer> {
@@ -157,13 +156,22 @@ export class ManifestResponder {
 				...(start !== undefined && { start }),
 				...(end !== undefined && { end }),
 			},
-			dates: await mapConcurrently(dates, datesAtOnce, (date) =>
-				this.#objects.ofDate(
-					{ account, sourceKey, date },
+			...(request.report && { report: true }),
+			dates: await mapConcurrently(dates, datesAtOnce, async (date) => {
+				const folder = { account, sourceKey, date };
+				const day = await this.#objects.ofDate(
+					folder,
 					() => source?.objects.get(date),
 					linkSeconds,
-				),
-			),
+				);
+				if (!request.report) return day;
+				const { rows, objects } = await this.#objects.ofDate(
+					{ ...folder, quarantined: true },
+					() => source?.quarantined.get(date),
+					linkSeconds,
+				);
+				return rows > 0 ? { ...day, quarantine: { rows, objects } } : day;
+			}),
 		};
 		return this.#manifests.create(manifest, former);
 	}

@@ -26,6 +26,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 			linkSeconds: request.seconds("linkSeconds"),
 		}),
 		...(request.isTrue("renew") && { renew: true }),
+		...(request.isTrue("report") && { report: true }),
 	};
 }
 

@@ -111,6 +111,11 @@ export class ObjectKeys {
 		return `${this.allRuns()}${uid}-${signing}-result.json`;
 	}
 
+	/** What an Operation's Job found; see {@link run}. */
+	report(uid: string, signing: number): string {
+		return `${this.allRuns()}${uid}-${signing}-report.json`;
+	}
+
 	days(): string {
 		return `${this.#prefix}days/`;
 	}

@@ -38,18 +38,35 @@ export function parseManifest(text: string, run: string): Manifest {
 		if (!isDate(date) || date <= before)
 			throw invalid(`${at}.date`, date, "YYYY-MM-DD, in ascending order");
 		before = date;
-		if (!Array.isArray(objects))
-			throw invalid(`${at}.objects`, objects, "a list");
-		for (const [index, object] of objects.entries())
-			checkObject(object, `${at}.objects[${index}]`);
-		const sum = objects.reduce((total, object) => total + object.rows, 0);
-		if (sum !== rows)
-			throw new JobFailure(
-				"ObjectMismatch",
-				`The objects of ${date} hold ${sum} rows, but the ledger says ${quote(rows)}`,
+		checkObjects(objects, rows, at, date);
+		const { quarantine } = day;
+		if (quarantine)
+			checkObjects(
+				quarantine.objects,
+				quarantine.rows,
+				`${at}.quarantine`,
+				date,
 			);
 	}
 	return manifest;
+}
+
+function checkObjects(
+	objects: ManifestObject[],
+	rows: number,
+	at: string,
+	date: UtcDate,
+): void {
+	if (!Array.isArray(objects))
+		throw invalid(`${at}.objects`, objects, "a list");
+	for (const [index, object] of objects.entries())
+		checkObject(object, `${at}.objects[${index}]`);
+	const sum = objects.reduce((total, object) => total + object.rows, 0);
+	if (sum !== rows)
+		throw new JobFailure(
+			"ObjectMismatch",
+			`The objects of ${date} hold ${sum} rows, but the ledger says ${quote(rows)}`,
+		);
 }
 
 const extents: readonly Extent[] = ["Whole", "Rest", "Chosen"];

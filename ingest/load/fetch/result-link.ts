@@ -1,6 +1,9 @@
 import { type JobResult, maxResultBytes } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
+import { maxReportBytes } from "../../../contracts/operation.ts";
 import type { Logger } from "../../../service/log.ts";
+import { JobFailure } from "../../job/errors.ts";
+import type { JobContext } from "../../job/process.ts";
 import { encodeResult } from "../../job/result.ts";
 import { retry } from "../../job/retry.ts";
 import { reasonOf } from "./link-reader.ts";
@@ -8,44 +11,83 @@ import { reasonOf } from "./link-reader.ts";
 /** Short: the Pod is about to end, and its termination message has the result already. */
 const deadlineMs = 10_000;
 
+type PutLink = NonNullable<Manifest["result"]>;
+
 /** Puts a Job's result into the bucket, where it outlives the Pod. Never throws. */
 export async function storeResult(
-	{ url, headers }: NonNullable<Manifest["result"]>,
+	link: PutLink,
 	result: JobResult,
 	log: Logger,
 ): Promise<void> {
-	const text = encodeResult(result);
-	// The link is for this length alone, so that it gives away no room in the bucket. JSON may end in spaces (RFC 8259 §2).
-	const padding = " ".repeat(maxResultBytes - Buffer.byteLength(text));
 	const signal = AbortSignal.timeout(deadlineMs);
 	try {
-		await retry(
-			{
-				attempts: 4,
-				signal,
-				isTransient: () => true,
-				onRetry: (error, attempt) =>
-					log.warn(
-						{ attempt, reason: reasonOf(error) },
-						"putting the result into the bucket failed; trying again",
-					),
-			},
-			async () => {
-				const response = await fetch(url, {
-					method: "PUT",
-					headers,
-					body: text + padding,
-					redirect: "error",
-					signal,
-				});
-				await response.body?.cancel();
-				if (!response.ok) throw new Error(`HTTP status ${response.status}`);
-			},
-		);
+		await put(link, encodeResult(result), maxResultBytes, {
+			what: "the result",
+			attempts: 4,
+			signal,
+			log,
+		});
 	} catch (error) {
 		log.warn(
 			{ reason: reasonOf(error) },
 			"the result is not in the bucket, only in the Pod's status",
 		);
 	}
+}
+
+/** Puts an Operation's report into the bucket. Throws {@link JobFailure} ReportNotStored, or the signal's reason. */
+export async function storeReport(
+	link: PutLink,
+	report: string,
+	{ log, signal }: Pick<JobContext, "log" | "signal">,
+): Promise<void> {
+	try {
+		await put(link, report, maxReportBytes, {
+			what: "the report",
+			attempts: 8,
+			signal,
+			log,
+		});
+	} catch (error) {
+		signal.throwIfAborted();
+		throw new JobFailure(
+			"ReportNotStored",
+			`Putting the report into the bucket failed: ${reasonOf(error)}`,
+		);
+	}
+}
+
+/** @param bytes The length that the link is for. */
+async function put(
+	{ url, headers }: PutLink,
+	json: string,
+	bytes: number,
+	options: { what: string; attempts: number; signal: AbortSignal; log: Logger },
+): Promise<void> {
+	const { what, attempts, signal, log } = options;
+	// The link is for this length alone, so that it gives away no room in the bucket. JSON may end in spaces (RFC 8259 §2).
+	const padding = " ".repeat(bytes - Buffer.byteLength(json));
+	await retry(
+		{
+			attempts,
+			signal,
+			isTransient: () => true,
+			onRetry: (error, attempt) =>
+				log.warn(
+					{ attempt, reason: reasonOf(error) },
+					`putting ${what} into the bucket failed; trying again`,
+				),
+		},
+		async () => {
+			const response = await fetch(url, {
+				method: "PUT",
+				headers,
+				body: json + padding,
+				redirect: "error",
+				signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
+			});
+			await response.body?.cancel();
+			if (!response.ok) throw new Error(`HTTP status ${response.status}`);
+		},
+	);
 }

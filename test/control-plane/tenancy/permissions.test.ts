@@ -24,7 +24,7 @@ beforeAll(async () => {
 	everybody = await permissionsOf(made.tokens.nobody);
 });
 
-const kindsOf = "destinations pipelines runs sources trackingplans";
+const kindsOf = "destinations operations pipelines runs sources trackingplans";
 
 const permitted: Record<string, string[]> = {
 	"tidemill-viewer": lines("tidemill.dev", kindsOf, "get list watch"),
@@ -55,6 +55,7 @@ const permitted: Record<string, string[]> = {
 			"runs",
 			"create delete get list patch update watch",
 		),
+		...lines("tidemill.dev", "operations", "delete get list watch"),
 		...lines(
 			"tidemill.dev",
 			kindsOf.replaceAll(/\w+/g, "$&/status"),
@@ -62,7 +63,7 @@ const permitted: Record<string, string[]> = {
 		),
 		...lines(
 			"tidemill.dev",
-			"destinations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
+			"destinations/finalizers operations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
 			"update",
 		),
 		...lines("", "namespaces", "get"),

@@ -1,0 +1,59 @@
+import type { PlanDocument, ViolationKind } from "./tracking-plan.ts";
+
+/**
+ * What operator hands to an Operation's Job beside the manifest, and what the Job leaves in the bucket for it: the report, by
+ * the manifest's link `report`. The termination message says only how the Job ended, as any other Job's.
+ */
+
+export interface OperationInput {
+	version: 1;
+	operation: { name: string; uid: string; account: string; source: string };
+	work:
+		| { type: "DryRun"; plan: PlanDocument }
+		| { type: "Draft"; eventType: PlanDocument["eventType"] };
+	/** Presigned GET of the {@link file://./manifest.ts Manifest}, whose `run` is the Operation's uid. A secret. */
+	manifestURL: string;
+	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
+	authorities?: string;
+}
+
+/** The report has exactly this length: JSON, followed by spaces. */
+export const maxReportBytes = 256 * 1024;
+
+export type OperationReport =
+	| ({ version: 1; type: "DryRun" } & DryRunResult)
+	| ({ version: 1; type: "Draft" } & DraftResult);
+
+/** Each event counts once: the strictest of what its violations bring about. */
+export interface DryRunResult {
+	events: number;
+	planned: number;
+	annotated: number;
+	quarantined: number;
+	rejected: number;
+	/** The most frequent first, at most {@link maxFindings}. */
+	findings: Finding[];
+	/** Findings beside these. */
+	otherFindings: number;
+}
+
+export interface Finding {
+	/** Absent if the events have none. */
+	type?: string;
+	kind: ViolationKind;
+	/** As a {@link Violation}'s, with `*` for every index of an array. */
+	path: string;
+	message: string;
+	events: number;
+	/** Event ID of one of them. */
+	example: string;
+}
+
+export const maxFindings = 20;
+
+export interface DraftResult {
+	events: number;
+	eventTypes: number;
+	/** Manifest of a TrackingPlan, YAML. */
+	trackingPlan: string;
+}

@@ -1,0 +1,101 @@
+// yaml: writes the manifest as people write theirs.
+import { stringify } from "yaml";
+import {
+	type DraftResult,
+	maxReportBytes,
+} from "../../../contracts/operation.ts";
+import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
+import { eventTypeOf } from "../../../plan/event-type.ts";
+import type { StoredEvent } from "../events/stored-events.ts";
+import { TypeHeader } from "../events/type-header.ts";
+import { schemaOf } from "./schema-of.ts";
+import { newShape, observe, type Room, type Shape } from "./shape.ts";
+
+/** As many as a TrackingPlan may have. */
+const maxTypes = 500;
+const maxTypeLength = 200;
+/** Some 100 MB of memory. */
+const maxShapes = 200_000;
+const deepest = 10;
+
+/** Infers a tracking plan from stored events. */
+export class Draft {
+	readonly #name: string;
+	readonly #eventType: PlanDocument["eventType"];
+	readonly #header: TypeHeader;
+	readonly #shapes = new Map<string, Shape>();
+	readonly #room: Room = { shapes: maxShapes };
+	#events = 0;
+
+	/** @param name of the TrackingPlan. */
+	constructor(name: string, eventType: PlanDocument["eventType"]) {
+		this.#name = name;
+		this.#eventType = eventType;
+		this.#header = new TypeHeader(eventType);
+	}
+
+	take(event: StoredEvent): void {
+		this.#events++;
+		const body: unknown = JSON.parse(event.body);
+		const header = this.#header.of(event);
+		const type = eventTypeOf(this.#eventType, body, header);
+		if (type === undefined || type === "" || type.length > maxTypeLength)
+			return;
+		const shape = this.#shapeOf(type);
+		if (shape) observe(shape, body, this.#room);
+	}
+
+	/** Throws JobFailure EventTypeUnknown. */
+	get result(): DraftResult {
+		this.#header.requireFound();
+		return {
+			events: this.#events,
+			eventTypes: this.#shapes.size,
+			trackingPlan: this.#manifest(),
+		};
+	}
+
+	#shapeOf(type: string): Shape | undefined {
+		const known = this.#shapes.get(type);
+		if (known || this.#shapes.size >= maxTypes) return known;
+		const made = newShape();
+		this.#shapes.set(type, made);
+		return made;
+	}
+
+	/** As deep as there is room for. */
+	#manifest(): string {
+		for (let depth = deepest; ; depth--) {
+			const events = this.#eventsWith(depth);
+			// As YAML it is hardly shorter, and takes much longer to write.
+			if (depth > 0 && JSON.stringify(events).length > maxReportBytes) continue;
+			const text = this.#manifestWith(events);
+			if (depth === 0 || fits(text)) return text;
+		}
+	}
+
+	#eventsWith(depth: number): PlanDocument["events"] {
+		return [...this.#shapes]
+			.sort(([a], [b]) => (a < b ? -1 : 1))
+			.map(([type, shape]) => ({ type, schema: schemaOf(shape, depth) }));
+	}
+
+	#manifestWith(events: PlanDocument["events"]): string {
+		const manifest = {
+			apiVersion: "tidemill.dev/v1alpha1",
+			kind: "TrackingPlan",
+			metadata: { name: this.#name },
+			spec: { eventType: this.#eventType, events },
+		};
+		// Values that are the same object would become anchors, which people don't expect.
+		return stringify(manifest, { aliasDuplicateObjects: false, lineWidth: 0 });
+	}
+}
+
+/** The report is JSON and has other fields. */
+function fits(text: string): boolean {
+	return (
+		text.length < maxReportBytes &&
+		Buffer.byteLength(JSON.stringify(text)) < maxReportBytes - 1_024
+	);
+}

@@ -1,0 +1,94 @@
+import {
+	type DryRunResult,
+	type Finding,
+	maxFindings,
+} from "../../contracts/operation.ts";
+import type { PlanDocument, Violation } from "../../contracts/tracking-plan.ts";
+import { compilePlan } from "../../plan/compile.ts";
+import { PlanJudge } from "../../plan/judge.ts";
+import { JobFailure } from "../job/errors.ts";
+import type { StoredEvent } from "./events/stored-events.ts";
+import { TypeHeader } from "./events/type-header.ts";
+
+/** Senders choose types and paths, so there may be any number of different findings. */
+const maxCounted = 10_000;
+
+/** Judges stored events by a plan, and counts what the plan would have done with them. */
+export class DryRun {
+	readonly #judge: PlanJudge;
+	readonly #header: TypeHeader;
+	readonly #counts = { planned: 0, annotated: 0, quarantined: 0, rejected: 0 };
+	readonly #findings = new Map<string, Finding>();
+	/** Kinds and paths that were met after there were {@link maxCounted}. Some may be the same. */
+	#uncounted = 0;
+
+	/** Throws {@link JobFailure} PlanInvalid. */
+	constructor(plan: PlanDocument) {
+		const compiled = compilePlan(plan);
+		if ("fault" in compiled)
+			throw new JobFailure("PlanInvalid", compiled.fault);
+		this.#judge = new PlanJudge(plan, compiled.code);
+		this.#header = new TypeHeader(plan.eventType);
+	}
+
+	take(event: StoredEvent): void {
+		const { outcome, judgement } = this.#judge.judge(
+			JSON.parse(event.body),
+			this.#header.of(event),
+		);
+		const { type, violations = [] } = judgement;
+		const counts = this.#counts;
+		if (outcome === "Reject") counts.rejected++;
+		else if (outcome === "Quarantine") counts.quarantined++;
+		else if (violations.length > 0) counts.annotated++;
+		else counts.planned++;
+		const seen = new Set<string>();
+		for (const violation of violations)
+			this.#count(event.id, type, violation, seen);
+	}
+
+	/** Throws {@link JobFailure} EventTypeUnknown. */
+	get result(): DryRunResult {
+		this.#header.requireFound();
+		const { planned, annotated, quarantined, rejected } = this.#counts;
+		const findings = [...this.#findings.values()].sort(
+			(a, b) => b.events - a.events,
+		);
+		return {
+			events: planned + annotated + quarantined + rejected,
+			...this.#counts,
+			findings: findings.slice(0, maxFindings),
+			otherFindings:
+				Math.max(0, findings.length - maxFindings) + this.#uncounted,
+		};
+	}
+
+	#count(
+		example: string,
+		type: string | undefined,
+		{ kind, path: place, message }: Violation,
+		seen: Set<string>,
+	): void {
+		const path = withoutIndices(place);
+		const key = JSON.stringify([type, kind, path]);
+		if (seen.has(key)) return;
+		seen.add(key);
+		const known = this.#findings.get(key);
+		if (known) known.events++;
+		else if (this.#findings.size >= maxCounted) this.#uncounted++;
+		else
+			this.#findings.set(key, {
+				...(type !== undefined && { type }),
+				kind,
+				path,
+				message,
+				events: 1,
+				example,
+			});
+	}
+}
+
+/** Each item of an array would be a finding of its own. A property whose name is a number looks the same, which hurts little. */
+function withoutIndices(path: string): string {
+	return path.replaceAll(/\/\d+(?=\/|$)/g, "/*");
+}

@@ -1,0 +1,8 @@
+import { runJob } from "../job/process.ts";
+import { parseOperationInput } from "./input.ts";
+import { performOperation } from "./operation.ts";
+
+/** `tidemill operation --input <file>`: carries out one Operation (contracts/operation.ts says what goes in and out). */
+export async function main(args: string[]): Promise<number> {
+	return runJob("operation", args, parseOperationInput, performOperation);
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { ManifestDate } from "../../contracts/manifest.ts";
+import type {
+	OperationInput,
+	OperationReport,
+} from "../../contracts/operation.ts";
+import { trustAuthorities } from "../../service/trusted-authorities.ts";
+import { boundedMemory } from "../duckdb/memory.ts";
+import { Session } from "../duckdb/session.ts";
+import { JobFailure } from "../job/errors.ts";
+import type { JobContext, JobSuccess } from "../job/process.ts";
+import { progressOf } from "../job/progress.ts";
+import { downloadObjects } from "../load/fetch/download.ts";
+import { LinkReader } from "../load/fetch/link-reader.ts";
+import { type LoadDay, planDays } from "../load/fetch/load-days.ts";
+import { parseManifest } from "../load/fetch/manifest.ts";
+import { checkObjects } from "../load/fetch/object-check.ts";
+import { storeReport, storeResult } from "../load/fetch/result-link.ts";
+import { Draft } from "./draft/draft.ts";
+import { DryRun } from "./dry-run.ts";
+import { type StoredEvent, storedEvents } from "./events/stored-events.ts";
+
+const progressMs = 1_000;
+
+/**
+ * Carries out one Operation: manifest → objects → checks → events → report. It changes nothing but the report, so another
+ * attempt begins anew. Throws {@link JobFailure}.
+ */
+export async function performOperation(
+	{ operation, work, manifestURL, authorities }: OperationInput,
+	context: JobContext,
+): Promise<JobSuccess> {
+	const { log, signal } = context;
+	if (authorities !== undefined) trustAuthorities(authorities);
+	const manifest = parseManifest(
+		await new LinkReader(log, signal).text({
+			name: "the Operation's manifest",
+			url: manifestURL,
+			unavailable: "ManifestUnavailable",
+		}),
+		operation.uid,
+	);
+	const { result: link, report: reportLink } = manifest;
+	if (link) context.onResult((result) => storeResult(link, result, log));
+	if (!reportLink)
+		throw new JobFailure("ManifestInvalid", "The manifest has no report link");
+	const reader =
+		work.type === "DryRun"
+			? new DryRun(work.plan)
+			: new Draft(operation.source, work.eventType);
+	const directory = await mkdtemp(join(context.scratch, "operation-"));
+	try {
+		const dates = manifest.dates.map(withQuarantine);
+		const days = planDays({ ...manifest, dates }, directory);
+		await readEvents(days, directory, reader, context);
+		const report = {
+			version: 1,
+			type: work.type,
+			...reader.result,
+		} as OperationReport;
+		await storeReport(reportLink, JSON.stringify(report), context);
+		const objects = days.flatMap((day) => day.objects);
+		return {
+			version: 1,
+			outcome: "Succeeded",
+			rows: days.reduce((sum, { rows }) => sum + rows, 0),
+			bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
+			objects: objects.length,
+		};
+	} finally {
+		await rm(directory, { recursive: true, force: true });
+	}
+}
+
+/** A plan would have judged those events, too. */
+function withQuarantine({ date, ...day }: ManifestDate): ManifestDate {
+	const { rows, objects } = day.quarantine ?? { rows: 0, objects: [] };
+	return {
+		date,
+		rows: day.rows + rows,
+		objects: [...day.objects, ...objects],
+	};
+}
+
+async function readEvents(
+	days: LoadDay[],
+	directory: string,
+	reader: { take(event: StoredEvent): void },
+	{ log, signal }: JobContext,
+): Promise<void> {
+	const session = await Session.inMemory(boundedMemory(directory), signal);
+	let rowsDone = 0;
+	let saidMs = performance.now();
+	const say = () => {
+		saidMs = performance.now();
+		log.info(progressOf(days, rowsDone), "reading events");
+	};
+	const readDay = async (day: LoadDay) => {
+		await checkObjects(day, session);
+		const files = day.objects.map(({ file }) => file);
+		for await (const events of storedEvents(session, files)) {
+			for (const event of events) {
+				reader.take(event);
+				rowsDone++;
+			}
+			if (performance.now() - saidMs > progressMs) say();
+			// A signal comes in between.
+			await yieldToOthers();
+			signal.throwIfAborted();
+		}
+		for (const file of files) await rm(file, { force: true });
+	};
+	try {
+		await downloadObjects(days, readDay, log, signal);
+		say();
+	} finally {
+		session.close();
+	}
+}

@@ -1,0 +1,122 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
+import { manifestSubject, resultSubject } from "../../contracts/nats.ts";
+import { type Operation, operationKind } from "../../crds/generated/types.ts";
+import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
+import type { Result } from "../../kube/reconcile/controller.ts";
+import { ageOf, keyOf } from "../../kube/resource.ts";
+import { askArchive } from "../archive/ask.ts";
+import type { FairLimit } from "../archive/fair-limit.ts";
+import { removeJob, startJob } from "../job/apply.ts";
+import type { JobOwner, JobSlots } from "../job/slots.ts";
+import { report } from "../reconcile/actions.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
+import { operationInputName } from "./job.ts";
+import type { OperationState } from "./state.ts";
+import type { OperationAction } from "./transition.ts";
+
+/** What Operations work with, beyond {@link OperatorContext}. */
+export interface OperationMeans {
+	nats: NatsConnection;
+	/** The questions to archive, which may flush for long before it answers. */
+	asks: BackgroundWork<ManifestAnswer>;
+	/** The questions for results of Jobs. */
+	results: BackgroundWork<ResultAnswer>;
+	/** By account and shard, so that no account keeps archive from the others. */
+	questions: FairLimit;
+	slots: JobSlots;
+}
+
+const aboutOperation = { kind: operationKind, verb: "Operate" };
+
+/** Does what was decided. The answers of archive and Kubernetes lead to further decisions. */
+export async function applyOperation(
+	context: OperatorContext & OperationMeans,
+	state: OperationState,
+	actions: OperationAction[],
+): Promise<Result | undefined> {
+	const { asks, client, nats, questions, results, slots } = context;
+	let { operation } = state;
+	let result: Result | undefined;
+	const goOn = (next: (state: OperationState) => OperationAction[]) => {
+		const answered = { ...state, operation };
+		return applyOperation(context, answered, next(answered));
+	};
+	for (const action of actions)
+		switch (action.type) {
+			case "askManifest": {
+				const { question, shard } = action;
+				const subject = manifestSubject(shard);
+				const about = subject + JSON.stringify(question);
+				const answer = asks.outcomeOf(keyOf(operation), about, (signal, say) =>
+					questions.run(`${question.account} ${shard}`, () =>
+						askArchive<ManifestAnswer>(
+							nats,
+							{ subject, shard },
+							question,
+							"ManifestUnavailable",
+							signal,
+							say,
+						),
+					),
+				);
+				// The Operation comes back when the answer is there.
+				if (!answer) break;
+				// Only now, so that no Operation holds a slot while archive is slow. The answer stays until its turn.
+				const place = answer.ok
+					? slots.take(ownerOf(operation), ageOf(operation))
+					: undefined;
+				if (place)
+					return goOn(({ operation }) =>
+						decideQueued(operation, place, Date.now()),
+					);
+				asks.drop(keyOf(operation));
+				return goOn((answered) => decideStart(answered, answer, Date.now()));
+			}
+			case "askResult": {
+				const { question, shard } = action;
+				const subject = resultSubject(shard);
+				const about = subject + JSON.stringify(question);
+				const stored = results.outcomeOf(keyOf(operation), about, (signal) =>
+					askArchive<ResultAnswer>(
+						nats,
+						{ subject, shard },
+						question,
+						"ResultUnavailable",
+						signal,
+					),
+				);
+				if (!stored) break;
+				results.drop(keyOf(operation));
+				return goOn((answered) => decide({ ...answered, stored }, Date.now()));
+			}
+			case "startJob": {
+				const refusal = await startJob(client, action.job);
+				if (refusal === undefined) break;
+				slots.release(ownerOf(operation));
+				return goOn((refused) => decideRefused(refused, refusal, Date.now()));
+			}
+			case "removeJob":
+				await removeJob(client, operation, {
+					job: state.job,
+					secretName: operationInputName(operation.metadata.name),
+				});
+				break;
+			case "delete": {
+				const { name, namespace, uid } = action.operation.metadata;
+				await client.delete(operationKind, name, namespace, { uid: uid! });
+				break;
+			}
+			case "lookAgain":
+				result = { requeueAfterMs: action.afterMs };
+				break;
+			default:
+				operation = await report(context, aboutOperation, operation, action);
+		}
+	return result;
+}
+
+function ownerOf(operation: Operation): JobOwner {
+	return { kind: "Operation", ...keyOf(operation) };
+}

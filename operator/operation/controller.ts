@@ -1,0 +1,94 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
+import type { Source } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import { hasEnded } from "../../crds/operation.ts";
+import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
+import {
+	ControllerLoop,
+	specChanged,
+	specMatters,
+} from "../../kube/reconcile/controller.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { FairLimit } from "../archive/fair-limit.ts";
+import { isOver } from "../job/outcome.ts";
+import type { JobSlots } from "../job/slots.ts";
+import type { OperatorContext } from "../reconcile/context.ts";
+import { applyOperation } from "./apply.ts";
+import { decide } from "./decide.ts";
+import { readOperation } from "./state.ts";
+
+/** Of one account to one shard. */
+const questionsAtOnce = 4;
+
+/** Carries out Operations: asks archive what to read, starts the Job, and records its report. The loop doesn't run yet. */
+export function createOperationController(
+	context: OperatorContext & { nats: NatsConnection; slots: JobSlots },
+): ControllerLoop {
+	const { informers, log, slots } = context;
+	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
+	const results = new BackgroundWork<ResultAnswer>((key) => loop.enqueue(key));
+	const questions = new FairLimit(questionsAtOnce);
+	const means = { ...context, asks, questions, results };
+	const loop: ControllerLoop = new ControllerLoop(
+		{
+			name: "operation",
+			reconcile: async (key) => {
+				const state = await readOperation(context, key, asks.progressOf(key));
+				const actions = state ? decide(state, Date.now()) : [];
+				const isAsking = actions.some(({ type }) => type === "askManifest");
+				if (!isAsking) asks.drop(key);
+				if (!actions.some(({ type }) => type === "askResult"))
+					results.drop(key);
+				if (!isAsking && !state?.job)
+					slots.release({ kind: "Operation", ...key });
+				return state && applyOperation(means, state, actions);
+			},
+		},
+		{ log },
+	);
+	slots.onFree("Operation", (key) => loop.enqueue(key));
+	const ofChild = ({ metadata }: KubeObject): ObjectKey[] => {
+		const { namespace = "", labels = {} } = metadata;
+		const name = labels[label.operation];
+		return name ? [{ namespace, name }] : [];
+	};
+	// Those of an earlier process hold a slot before any Operation gets one.
+	informers.jobs.onChange((job, previous) => {
+		if (previous || isOver(job)) return;
+		for (const key of ofChild(job)) slots.hold({ kind: "Operation", ...key });
+	});
+	// Not on every change of its status, or one that waits for archive would ask again at once.
+	loop.watch(
+		informers.operations,
+		undefined,
+		(operation, before) =>
+			specChanged(operation, before) ||
+			hasEnded(operation) !== hasEnded(before),
+	);
+	loop.watch(informers.jobs, ofChild);
+	loop.watch(informers.pods, ofChild);
+	// An Operation waits for its Source and its plan.
+	const openOf = (namespace: string, source: string): ObjectKey[] =>
+		informers.operations
+			.ofSource(namespace, source)
+			.filter((operation) => !hasEnded(operation))
+			.map(keyOf);
+	loop.watchGroups<Source>(informers.sources, {
+		groupsOf: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`],
+		membersOf: (group) => openOf(...(group.split("/") as [string, string])),
+		matters: (source, before, deleted) =>
+			specMatters(source, before, deleted) ||
+			source.status?.sourceKey !== before?.status?.sourceKey,
+	});
+	loop.watch(
+		informers.trackingPlans,
+		({ metadata }) =>
+			informers.operations
+				.ofPlan(metadata.namespace!, metadata.name)
+				.filter((operation) => !hasEnded(operation))
+				.map(keyOf),
+		specChanged,
+	);
+	return loop;
+}

@@ -1,0 +1,324 @@
+import { expect, test } from "vitest";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { OperationReport } from "../../contracts/operation.ts";
+import type { OperationStatus } from "../../crds/generated/types.ts";
+import {
+	operationOf,
+	reasonOf,
+	stateOf,
+	statusOf,
+	types,
+} from "../../test/support/examples/operation-examples.ts";
+import { sourceOf } from "../../test/support/examples/resource-examples.ts";
+import {
+	jobWith,
+	loaded,
+	podWith,
+} from "../../test/support/examples/run-examples.ts";
+import { decide, decideRefused, decideStart } from "./decide.ts";
+
+const now = Date.parse("2026-03-31T12:00:10Z");
+const hour = 3_600_000;
+const answer: ManifestAnswer = {
+	ok: true,
+	url: "http://s3/manifest?signature=secret",
+	snapshotTime: "2026-03-31T12:00:09Z",
+	closedThrough: "2026-03-30",
+	extent: "Chosen",
+	dates: { start: "2026-03-25", end: "2026-03-31" },
+	expiresAt: "2026-03-31T14:00:00Z",
+};
+const begun: OperationStatus = {
+	phase: "Running",
+	startTime: "2026-03-31T12:00:10Z",
+	sourceKey: "5".repeat(32),
+	attempts: 1,
+};
+const report: OperationReport = {
+	version: 1,
+	type: "DryRun",
+	events: 5,
+	planned: 2,
+	annotated: 1,
+	quarantined: 1,
+	rejected: 1,
+	findings: [
+		{
+			type: "order",
+			kind: "TypeMismatch",
+			path: "/id",
+			message: "must be a number",
+			events: 3,
+			example: "e1",
+		},
+	],
+	otherFindings: 0,
+};
+const done = {
+	job: jobWith("Complete"),
+	pods: [podWith(loaded, 0)],
+	stored: { ok: true as const, report: JSON.stringify(report) },
+};
+
+test("archive is asked for the last seven days, in the Operation's own name", () => {
+	const actions = decide(stateOf(), now);
+	expect(reasonOf(actions)).toBe("Preparing");
+	expect(actions.at(-1)).toEqual({
+		type: "askManifest",
+		shard: 3,
+		question: {
+			run: "uid-try",
+			account: "shop",
+			sourceKey: "5".repeat(32),
+			extent: "Chosen",
+			start: "2026-03-25",
+			end: "2026-03-31",
+			report: true,
+			linkSeconds: 3600 + 600,
+		},
+	});
+});
+
+test("dates are as the spec says, and must be among the kept days", () => {
+	const dates = { start: "2026-03-01", end: "2026-03-02" };
+	const operation = operationOf(undefined, { dates });
+	const asked = decide(stateOf({ operation }), now).at(-1);
+	expect(asked).toMatchObject({ question: dates });
+	for (const dates of [
+		{ start: "2026-02-01", end: "2026-02-28" },
+		{ start: "2026-04-01", end: "2026-04-02" },
+	]) {
+		const operation = operationOf(undefined, { dates });
+		const status = statusOf(decide(stateOf({ operation }), now));
+		expect(status.error?.code).toBe("OperationDatesNotKept");
+		expect(status.error?.message).toContain(
+			"Choose dates from 2026-03-01 to 2026-03-31.",
+		);
+	}
+});
+
+test.each([
+	["SourceNotFound", { source: undefined }],
+	["SourceNotReady", { source: sourceOf("orders", {}) }],
+	[
+		"PlanNotFound",
+		{ operation: operationOf(undefined, { plan: { name: "p" } }) },
+	],
+	[
+		"AnnotationNotAllowed",
+		{
+			operation: operationOf(undefined, {
+				jobTemplate: {
+					activeDeadlineSeconds: 60,
+					retries: 0,
+					annotations: { "inject.example/image": "theirs" },
+				},
+			}),
+		},
+	],
+])("an Operation waits for an hour: %s", (reason, changes) => {
+	const state = stateOf(changes);
+	const actions = decide(state, now);
+	expect(reasonOf(actions)).toBe(reason);
+	expect(statusOf(actions).phase).toBe("Pending");
+	expect(actions.at(-1)).toEqual({ type: "lookAgain", afterMs: hour - 10_000 });
+	const late = decide(state, now + hour);
+	expect(reasonOf(late, "Failed")).toBe("PendingDeadlineExceeded");
+	// Nor does it start when archive has answered meanwhile.
+	expect(types(decideStart(state, answer, now))).not.toContain("startJob");
+});
+
+test("the Job gets the plan and the manifest's link, which no status shows", () => {
+	const actions = decideStart(stateOf(), answer, now);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"startJob",
+		"recordKubeEvent",
+	]);
+	const status = statusOf(actions);
+	expect(status).toMatchObject({
+		phase: "Running",
+		dates: { start: "2026-03-25", end: "2026-03-31" },
+		snapshotTime: answer.ok && answer.snapshotTime,
+		sourceKey: "5".repeat(32),
+		planVersion: expect.stringMatching(/^[0-9a-f]{16}$/),
+	});
+	expect(JSON.stringify(status)).not.toContain("signature");
+	const start = actions[1]!;
+	if (start.type !== "startJob") throw new Error();
+	const { job, secret } = start.job;
+	expect(job.metadata).toMatchObject({
+		name: "try-operation",
+		labels: { "tidemill.dev/operation": "try" },
+	});
+	expect(job.spec).toMatchObject({
+		activeDeadlineSeconds: 3600,
+		backoffLimit: 3,
+	});
+	const text = Buffer.from(secret.data!["input.json"]!, "base64").toString();
+	expect(JSON.parse(text)).toMatchObject({
+		operation: {
+			name: "try",
+			uid: "uid-try",
+			account: "shop",
+			source: "orders",
+		},
+		work: {
+			type: "DryRun",
+			plan: { account: "shop", plan: "try", eventType: { constant: "order" } },
+		},
+		manifestURL: answer.ok && answer.url,
+	});
+});
+
+test("a plan that no Job's input can hold fails the Operation before archive is asked", () => {
+	const operation = operationOf();
+	operation.spec.plan!.inline!.common = { description: "x".repeat(1_000_000) };
+	const actions = decide(stateOf({ operation }), now);
+	expect(statusOf(actions).error?.code).toBe("PlanTooLarge");
+	expect(types(actions)).not.toContain("askManifest");
+});
+
+test("archive's refusal is final or tried again, as archive says", () => {
+	const refusal = (retryable: boolean): ManifestAnswer => ({
+		ok: false,
+		error: { code: "SourceDeleted", message: "Gone.", retryable },
+	});
+	expect(statusOf(decideStart(stateOf(), refusal(false), now)).phase).toBe(
+		"Failed",
+	);
+	const again = decideStart(stateOf(), refusal(true), now);
+	expect(reasonOf(again)).toBe("ManifestUnavailable");
+	expect(types(again)).toContain("lookAgain");
+});
+
+test("an Operation whose Job Kubernetes refuses waits without a start time", () => {
+	const operation = operationOf({ startTime: "2026-03-31T12:00:10Z" });
+	const actions = decideRefused(stateOf({ operation }), "No quota.", now);
+	expect(reasonOf(actions)).toBe("JobNotStarted");
+	expect(statusOf(actions).startTime).toBeUndefined();
+});
+
+test("a Job that has succeeded is recorded once archive has told its report", () => {
+	const operation = operationOf(begun);
+	const { stored, ...ended } = done;
+	const asking = decide(stateOf({ operation, ...ended }), now);
+	expect(asking).toEqual([
+		{
+			type: "askResult",
+			shard: 3,
+			question: { run: "uid-try", account: "shop", sourceKey: "5".repeat(32) },
+		},
+	]);
+	const actions = decide(stateOf({ operation, ...ended, stored }), now);
+	expect(types(actions)).toEqual([
+		"writeStatus",
+		"recordKubeEvent",
+		"removeJob",
+	]);
+	const { version, type, otherFindings, ...dryRun } = report as Extract<
+		OperationReport,
+		{ type: "DryRun" }
+	>;
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Succeeded",
+		summary: "5 events: 2 planned, 1 annotated, 1 quarantined, 1 rejected",
+		dryRun,
+		completionTime: "2026-03-31T11:59:00Z",
+	});
+});
+
+test("failIfBlocked fails a dry run that would have quarantined or rejected, and keeps its result", () => {
+	const operation = operationOf(begun, { failIfBlocked: true });
+	const blocked = decide(stateOf({ operation, ...done }), now);
+	expect(reasonOf(blocked, "Failed")).toBe("EventsBlocked");
+	expect(statusOf(blocked)).toMatchObject({
+		phase: "Failed",
+		error: { code: "EventsBlocked" },
+		dryRun: { quarantined: 1, rejected: 1 },
+	});
+	const fine = { ...report, quarantined: 0, rejected: 0 };
+	const stored = { ok: true as const, report: JSON.stringify(fine) };
+	const actions = decide(stateOf({ operation, ...done, stored }), now);
+	expect(statusOf(actions).phase).toBe("Succeeded");
+});
+
+test("while archive is silent the report is waited for, and at last the Operation fails", () => {
+	const operation = operationOf(begun);
+	const error = { code: "ResultUnavailable", message: "?", retryable: true };
+	const state = stateOf({ operation, ...done, stored: { ok: false, error } });
+	expect(reasonOf(decide(state, now))).toBe("Working");
+	const late = decide(state, now + hour);
+	expect(statusOf(late).error?.code).toBe("ResultMissing");
+});
+
+test("a Job that failed is recorded with its error, and one without a Pod is looked up", () => {
+	const operation = operationOf(begun);
+	const error = { code: "PlanInvalid", message: "No.", retryable: false };
+	const failed = podWith({ version: 1, outcome: "Failed", error }, 65);
+	const actions = decide(
+		stateOf({ operation, job: jobWith("Failed"), pods: [failed] }),
+		now,
+	);
+	expect(statusOf(actions)).toMatchObject({ phase: "Failed", error });
+	const gone = stateOf({ operation, job: jobWith("Failed") });
+	expect(types(decide(gone, now))).toEqual(["askResult"]);
+});
+
+test("expired links start the Operation over, while it has time", () => {
+	const operation = operationOf(begun);
+	const error = { code: "ManifestExpired", message: "Old.", retryable: false };
+	const failed = podWith({ version: 1, outcome: "Failed", error }, 65);
+	const state = stateOf({ operation, job: jobWith("Failed"), pods: [failed] });
+	const actions = decide(state, now);
+	expect(types(actions)).toEqual(["writeStatus", "removeJob"]);
+	const again = decide(
+		stateOf({ operation: operationOf(statusOf(actions)) }),
+		now,
+	);
+	expect(again.at(-1)).toMatchObject({ question: { renew: true } });
+	expect(statusOf(decide(state, now + hour)).phase).toBe("Failed");
+});
+
+test("spec.cancel ends an Operation with and without a Job", () => {
+	for (const job of [undefined, jobWith()]) {
+		const operation = operationOf(job && begun, { cancel: true });
+		const actions = decide(stateOf({ operation, job }), now);
+		expect(statusOf(actions).phase).toBe("Cancelled");
+		expect(types(actions)).toContain("removeJob");
+	}
+});
+
+test("an Operation whose Job somebody deleted fails", () => {
+	const actions = decide(stateOf({ operation: operationOf(begun) }), now);
+	expect(statusOf(actions).error?.code).toBe("JobDeleted");
+});
+
+test("an ended Operation goes after its time, and the oldest beyond twenty at once", () => {
+	const endedAt = (time: string, name?: string) =>
+		operationOf({ completionTime: `2026-03-31T${time}Z` }, {}, name);
+	const operation = endedAt("11:30:00");
+	const one = stateOf({ operation, ended: [operation] });
+	expect(decide(one, now)).toEqual([
+		{ type: "lookAgain", afterMs: hour / 2 - 10_000 },
+	]);
+	expect(decide(one, now + hour)).toEqual([{ type: "delete", operation }]);
+	const others = Array.from({ length: 20 }, (_, index) =>
+		endedAt(`11:${10 + index}:30`, `other-${index}`),
+	);
+	const many = stateOf({ operation, ended: [...others, operation] });
+	expect(decide(many, now)).toEqual([
+		{ type: "delete", operation: others[0] },
+		{ type: "lookAgain", afterMs: hour / 2 - 10_000 },
+	]);
+	// Also of itself, and whatever it left.
+	const oldest = stateOf({
+		operation: others[0]!,
+		ended: [...others, operation],
+		job: jobWith("Complete"),
+	});
+	expect(decide(oldest, now)).toEqual([
+		{ type: "removeJob" },
+		{ type: "delete", operation: others[0] },
+	]);
+});

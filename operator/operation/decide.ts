@@ -1,0 +1,300 @@
+import { retainedDays } from "../../contracts/ledger.ts";
+import type { ManifestAnswer } from "../../contracts/manifest.ts";
+import type { OperationInput } from "../../contracts/operation.ts";
+import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
+import type { Operation } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/operation.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
+import { endedAs } from "../job/endings.ts";
+import { podTemplateProblem } from "../job/pod-template.ts";
+import { nextLookMs, type Place, placeText } from "../job/slots.ts";
+import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
+import type { OperationErrorCode } from "./errors.ts";
+import { follow } from "./follow.ts";
+import { decideHistory } from "./history.ts";
+import { operationJob } from "./job.ts";
+import { limitPending } from "./pending.ts";
+import type { OperationState } from "./state.ts";
+import {
+	deadlineMs,
+	type OperationAction,
+	tell,
+	transition,
+	type WaitReason,
+	without,
+} from "./transition.ts";
+import { type PlannedWork, workOf } from "./work.ts";
+
+/** Without `spec.dates`. */
+const defaultDays = 7;
+/** The Job starts a little later, and its attempts end a little late. */
+const linkSlackSeconds = 600;
+/** A Secret holds 1 MiB. */
+const maxInputBytes = 1_000_000;
+
+/** In the order in which they are applied. */
+export function decide(state: OperationState, now: number): OperationAction[] {
+	const { operation, job, ended } = state;
+	if (operation.metadata.deletionTimestamp) return [];
+	if (hasEnded(operation))
+		return [
+			...(job ? [{ type: "removeJob" } as const] : []),
+			...decideHistory(operation, ended, now),
+		];
+	const actions = job ? follow(state, job, now) : decideWithoutJob(state, now);
+	return job ? actions : limitPending(operation, actions, now);
+}
+
+function decideWithoutJob(
+	state: OperationState,
+	now: number,
+): OperationAction[] {
+	const { operation } = state;
+	if (operation.spec.cancel) return transition.cancel(operation, {}, now);
+	// The status counts attempts as soon as a Job is seen.
+	if (operation.status?.attempts === undefined) return prepare(state, now);
+	const error = endedAs("JobDeleted", "The Operation's Job is gone");
+	return transition.fail(operation, "OperationFailed", error, {}, now);
+}
+
+/** The Operation has had no Job yet: wait for what is missing, or for archive's answer. */
+function prepare(state: OperationState, now: number): OperationAction[] {
+	const { operation, progress } = state;
+	const { metadata, spec, status } = operation;
+	const wait = (reason: WaitReason, message: string) =>
+		transition.progress(operation, reason, message, { phase: "Pending" }, now);
+	const needs = needsOf(state);
+	if ("missing" in needs) return wait(...needs.missing);
+	const dates = spec.dates ?? lastDays(now);
+	const earliest = addDays(utcDate(now), -retainedDays);
+	if (dates.end < earliest || dates.start > utcDate(now))
+		return fail(
+			operation,
+			"DatesNotReadable",
+			"OperationDatesNotKept",
+			`spec.dates is ${dates.start} to ${dates.end}, and no events are kept for these days. Choose dates from ${earliest} to ${utcDate(now)}.`,
+			now,
+		);
+	const bytes = Buffer.byteLength(JSON.stringify(needs.work));
+	if (bytes > maxInputBytes)
+		return fail(
+			operation,
+			"PlanNotUsable",
+			"PlanTooLarge",
+			`The plan has ${bytes} bytes. A Job's input takes ${maxInputBytes} at most.`,
+			now,
+		);
+	const before = findCondition(status?.conditions, "Complete")?.reason;
+	const isTold = before !== undefined && toldUntilNews.has(before);
+	const doing = "Archive is listing the objects to read";
+	return [
+		...(progress !== undefined
+			? wait("Preparing", `${doing}: ${progress}`)
+			: isTold
+				? []
+				: wait("Preparing", `${doing}.`)),
+		{
+			type: "askManifest",
+			shard: needs.stored.shard,
+			question: {
+				run: metadata.uid!,
+				account: metadata.namespace!,
+				sourceKey: needs.stored.sourceKey,
+				extent: "Chosen",
+				...dates,
+				report: true,
+				linkSeconds: secondsLeft(operation, now) + linkSlackSeconds,
+				// An earlier Job of this Operation found its links expired.
+				...(status?.startTime && { renew: true }),
+			},
+		},
+	];
+}
+
+/** The last answer of archive or Kubernetes, and the place in the queue, stay until there is something newer. */
+const toldUntilNews: ReadonlySet<string> = new Set<WaitReason>([
+	"ManifestUnavailable",
+	"Queued",
+	"JobNotStarted",
+]);
+
+interface Needs {
+	stored: StoredUnder;
+	work: PlannedWork;
+}
+
+/** What the Operation works with, or what it waits for. */
+function needsOf({
+	operation,
+	source,
+	plan,
+	podPolicy,
+}: OperationState): Needs | { missing: [WaitReason, string] } {
+	const { spec } = operation;
+	const missing = (...missing: [WaitReason, string]) => ({ missing });
+	const { name } = spec.sourceRef;
+	if (!source)
+		return missing(
+			"SourceNotFound",
+			`There is no Source "${name}" in this namespace. Create it, or delete this Operation.`,
+		);
+	const stored = storedUnder(source);
+	if (!stored)
+		return missing(
+			"SourceNotReady",
+			`Source "${name}" has no source key yet. See its conditions.`,
+		);
+	const work = workOf(operation, plan);
+	if (!work)
+		return missing(
+			"PlanNotFound",
+			`There is no TrackingPlan "${spec.plan?.name}" in this namespace. Create it, or delete this Operation.`,
+		);
+	const problem = podTemplateProblem(
+		spec.jobTemplate,
+		podPolicy,
+		"spec.jobTemplate",
+	);
+	if (problem) return missing(problem.reason, problem.message);
+	return { stored, work };
+}
+
+function lastDays(now: number): { start: UtcDate; end: UtcDate } {
+	const today = utcDate(now);
+	return { start: addDays(today, 1 - defaultDays), end: today };
+}
+
+/** Archive has answered. @param state As it was decided on after the answer came. */
+export function decideStart(
+	state: OperationState,
+	answer: ManifestAnswer,
+	now: number,
+): OperationAction[] {
+	const { operation, image } = state;
+	if (!answer.ok) {
+		const { error } = answer;
+		if (!error.retryable)
+			return transition.fail(operation, "ManifestRefused", error, {}, now);
+		return [
+			...transition.progress(
+				operation,
+				"ManifestUnavailable",
+				error.message,
+				{ phase: "Pending" },
+				now,
+			),
+			{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
+		];
+	}
+	const needs = needsOf(state);
+	if ("missing" in needs)
+		return transition.progress(
+			operation,
+			...needs.missing,
+			{ phase: "Pending" },
+			now,
+		);
+	const { metadata, spec } = operation;
+	const { dates, snapshotTime, url, authorities } = answer;
+	const { work, stored } = needs;
+	const startTime = operation.status?.startTime ?? rfc3339(now);
+	const message = dates
+		? `Reading the events of ${dates.start} to ${dates.end}.`
+		: "Reading no events: the Source has none in the Operation's dates.";
+	const input: OperationInput = {
+		version: 1,
+		operation: {
+			name: metadata.name,
+			uid: metadata.uid!,
+			account: metadata.namespace!,
+			source: spec.sourceRef.name,
+		},
+		work: work.work,
+		manifestURL: url,
+		...(authorities !== undefined && { authorities }),
+	};
+	const activeDeadlineSeconds = Math.max(1, secondsLeft(operation, now));
+	return [
+		...transition.progress(
+			operation,
+			"Working",
+			message,
+			{
+				phase: "Running",
+				startTime,
+				...(dates && { dates }),
+				snapshotTime,
+				sourceKey: stored.sourceKey,
+				...(work.version !== undefined && { planVersion: work.version }),
+			},
+			now,
+		),
+		{
+			type: "startJob",
+			job: operationJob(operation, input, { image, activeDeadlineSeconds }),
+		},
+		tell("Normal", "OperationStarted", message),
+	];
+}
+
+/** Archive has answered, and there are as many Jobs as there may be. */
+export function decideQueued(
+	operation: Operation,
+	place: Place,
+	now: number,
+): OperationAction[] {
+	return [
+		...transition.progress(
+			operation,
+			"Queued",
+			`The Operation waits for its turn: ${placeText(place)}`,
+			{ phase: "Pending" },
+			now,
+		),
+		{ type: "lookAgain", afterMs: nextLookMs(place) },
+	];
+}
+
+/** @param message Why Kubernetes refused the Job or its input. */
+export function decideRefused(
+	{ operation }: OperationState,
+	message: string,
+	now: number,
+): OperationAction[] {
+	// The Operation's time begins when its Job starts.
+	const waiting = without(operation, "startTime");
+	const facts = { phase: "Pending" } as const;
+	return limitPending(
+		operation,
+		[
+			...transition.progress(waiting, "JobNotStarted", message, facts, now),
+			tell("Warning", "JobNotStarted", message),
+			{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
+		],
+		now,
+	);
+}
+
+function secondsLeft(operation: Operation, now: number): number {
+	const startTime = operation.status?.startTime ?? rfc3339(now);
+	const leftMs = deadlineMs(operation, startTime) - now;
+	return Math.ceil(Math.max(0, leftMs) / 1000);
+}
+
+function fail(
+	operation: Operation,
+	reason: "DatesNotReadable" | "PlanNotUsable",
+	code: OperationErrorCode,
+	message: string,
+	now: number,
+): OperationAction[] {
+	const error = { code, message, retryable: false };
+	return transition.fail(operation, reason, error, {}, now);
+}
+
+/** A quarter of the Operation's age, from 1 s to 1 min: backoff without memory. */
+function retryWaitMs({ metadata }: Operation, now: number): number {
+	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
+	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);
+}

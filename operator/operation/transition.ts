@@ -1,0 +1,162 @@
+import type {
+	ManifestRequest,
+	ResultRequest,
+} from "../../contracts/manifest.ts";
+import type {
+	Operation,
+	OperationError,
+	OperationStatus,
+} from "../../crds/generated/types.ts";
+import { type Condition, setCondition } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
+import type { JobWithInput } from "../job/template.ts";
+import type { CommonAction } from "../reconcile/actions.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+
+/** What is done about an Operation. */
+export type OperationAction =
+	/** `decideStart` goes on with the answer. */
+	| { type: "askManifest"; question: ManifestRequest; shard: number }
+	/** What the Job left in the bucket. The decision is then made again. */
+	| { type: "askResult"; question: ResultRequest; shard: number }
+	| { type: "startJob"; job: JobWithInput }
+	/** The Job with its Pods, and its input. */
+	| { type: "removeJob" }
+	/** An Operation that has ended: this one or another one of its Source. */
+	| { type: "delete"; operation: Operation }
+	| CommonAction<Operation, KubeEventReason<"Operation">>;
+
+export type WaitReason = Reason<"Operation", "Complete">;
+
+/** How an Operation's status changes. The status is written before the Job with its result goes. */
+export const transition = {
+	/** The Operation waits or works: `facts` has the phase. */
+	progress(
+		operation: Operation,
+		reason: WaitReason,
+		message: string,
+		facts: OperationStatus,
+		now: number,
+	): OperationAction[] {
+		const finding = { type: "Complete", status: "False", reason, message };
+		return [writeStatus(operation, facts, [finding as Finding], now)];
+	},
+
+	succeed(
+		operation: Operation,
+		facts: OperationStatus & { summary: string },
+		now: number,
+	): OperationAction[] {
+		const reason = "Succeeded" satisfies WaitReason;
+		const message = facts.summary;
+		return [
+			writeStatus(
+				operation,
+				{ phase: "Succeeded", ...facts },
+				[{ type: "Complete", status: "True", reason, message }],
+				now,
+			),
+			tell("Normal", "OperationSucceeded", message),
+			{ type: "removeJob" },
+		];
+	},
+
+	fail(
+		operation: Operation,
+		reason: Reason<"Operation", "Failed">,
+		error: OperationError,
+		facts: OperationStatus,
+		now: number,
+	): OperationAction[] {
+		const { code, message } = error;
+		return [
+			writeStatus(
+				operation,
+				{ phase: "Failed", completionTime: rfc3339(now), error, ...facts },
+				ended("Failed", reason, message),
+				now,
+			),
+			tell("Warning", "OperationFailed", `${code}: ${message}`),
+			{ type: "removeJob" },
+		];
+	},
+
+	cancel(
+		operation: Operation,
+		facts: OperationStatus,
+		now: number,
+	): OperationAction[] {
+		const message = "The Operation was cancelled by spec.cancel.";
+		return [
+			writeStatus(
+				operation,
+				{ phase: "Cancelled", completionTime: rfc3339(now), ...facts },
+				ended("Cancelled", "Cancelled", message),
+				now,
+			),
+			tell("Normal", "OperationCancelled", message),
+			{ type: "removeJob" },
+		];
+	},
+};
+
+export function tell(
+	severity: "Normal" | "Warning",
+	reason: KubeEventReason<"Operation">,
+	message: string,
+): OperationAction {
+	return { type: "recordKubeEvent", severity, reason, message };
+}
+
+/** When the time of an Operation is over, all attempts together. */
+export function deadlineMs({ spec }: Operation, startTime: string): number {
+	const { activeDeadlineSeconds } = spec.jobTemplate;
+	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
+}
+
+/** The Operation without a field of its status. */
+export function without(
+	operation: Operation,
+	field: "attempts" | "startTime",
+): Operation {
+	const { [field]: _, ...status } = operation.status ?? {};
+	return { ...operation, status };
+}
+
+type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** As with a Job, `Failed` is a condition of its own beside `Complete`. */
+function ended(
+	complete: WaitReason,
+	failed: Reason<"Operation", "Failed">,
+	message: string,
+): Finding[] {
+	return [
+		{ type: "Complete", status: "False", reason: complete, message },
+		{ type: "Failed", status: "True", reason: failed, message },
+	];
+}
+
+/** The whole status with these facts and findings. */
+function writeStatus(
+	operation: Operation,
+	facts: OperationStatus,
+	findings: Finding[],
+	now: number,
+): OperationAction {
+	const observedGeneration = operation.metadata.generation ?? 0;
+	const before = operation.status;
+	return {
+		type: "writeStatus",
+		status: {
+			...before,
+			observedGeneration,
+			...facts,
+			conditions: findings.reduce(
+				(conditions, finding) =>
+					setCondition(conditions, { ...finding, observedGeneration }, now),
+				before?.conditions ?? [],
+			),
+		},
+	};
+}

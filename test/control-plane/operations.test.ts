@@ -1,0 +1,196 @@
+import { expect, test, vi } from "vitest";
+import type {
+	OperationInput,
+	OperationReport,
+} from "../../contracts/operation.ts";
+import {
+	type Operation,
+	operationKind,
+	trackingPlanKind,
+} from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { kinds } from "../../kube/kinds.ts";
+import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import {
+	client,
+	RunScene,
+	sourceKey,
+	succeeded,
+	wait,
+} from "../support/fixtures/control-plane/run-scene.ts";
+
+const scene = RunScene.use({ maxJobs: 1 });
+
+const inline = {
+	eventType: { constant: "order" },
+	events: [{ type: "order", schema: { type: "object" } }],
+};
+const dryRun = { type: "DryRun", plan: { inline } };
+const report: OperationReport = {
+	version: 1,
+	type: "DryRun",
+	events: 3,
+	planned: 2,
+	annotated: 0,
+	quarantined: 1,
+	rejected: 0,
+	findings: [
+		{
+			type: "order",
+			kind: "TypeMismatch",
+			path: "",
+			message: "must be an object",
+			events: 1,
+			example: "e1",
+		},
+	],
+	otherFindings: 0,
+};
+
+const statusOf = async (name: string) =>
+	(await client.get<Operation>(operationKind, name, scene.namespace))?.status ??
+	{};
+
+const becomes = (name: string, phase: string) =>
+	vi.waitFor(
+		async () => expect((await statusOf(name)).phase).toBe(phase),
+		wait,
+	);
+
+async function inputOf(name: string): Promise<OperationInput> {
+	const secret = await vi.waitFor(async () => {
+		const secretName = `${name}-operation-input`;
+		const found = await client.get(kinds.secret, secretName, scene.namespace);
+		expect(found).toBeDefined();
+		return found!;
+	}, wait);
+	const text = Buffer.from(secret.data!["input.json"]!, "base64").toString();
+	return JSON.parse(text);
+}
+
+test("an Operation becomes a Job, and what the Job left in the bucket its result", async () => {
+	await scene.createOperation("try", dryRun);
+	await becomes("try", "Running");
+	const input = await inputOf("try");
+	expect(input).toMatchObject({
+		operation: { name: "try", account: scene.namespace, source: "orders" },
+		work: {
+			type: "DryRun",
+			// With the defaults of a TrackingPlan.
+			plan: { ...inline, plan: "try", onViolation: "Annotate" },
+		},
+		manifestURL: expect.stringContaining(input.operation.uid),
+	});
+	expect(scene.questions).toMatchObject([
+		{
+			run: input.operation.uid,
+			account: scene.namespace,
+			sourceKey,
+			report: true,
+		},
+	]);
+	scene.stored = { ok: true, report: JSON.stringify(report) };
+	await scene.endPod("try", 0, succeeded, "operation");
+	await becomes("try", "Succeeded");
+	const status = await statusOf("try");
+	const { version, type, otherFindings, ...result } = report as Extract<
+		OperationReport,
+		{ type: "DryRun" }
+	>;
+	expect(status).toMatchObject({
+		summary: "3 events: 2 planned, 0 annotated, 1 quarantined, 0 rejected",
+		dryRun: result,
+		attempts: 1,
+		planVersion: expect.stringMatching(/^[0-9a-f]{16}$/),
+	});
+	expect(findCondition(status.conditions, "Complete")?.status).toBe("True");
+	expect(JSON.stringify(status)).not.toContain("signature");
+	await vi.waitFor(async () => {
+		const { namespace } = scene;
+		const job = await client.get(kinds.job, "try-operation", namespace);
+		expect(job).toBeUndefined();
+		const told = await eventReasons(client, operationKind, namespace, "try");
+		expect(told.sort()).toEqual(["OperationStarted", "OperationSucceeded"]);
+	}, wait);
+});
+
+test("a plan by name is waited for, and a second Job waits for the first one's slot", async () => {
+	await scene.createOperation("first", { type: "DryRun", plan: { name: "p" } });
+	await becomes("first", "Pending");
+	const plan = {
+		metadata: { name: "p", namespace: scene.namespace },
+		spec: inline,
+	};
+	await client.apply(trackingPlanKind, plan, { fieldManager: "test" });
+	await becomes("first", "Running");
+	expect(await inputOf("first")).toMatchObject({
+		work: { plan: { ...inline, plan: "p" } },
+	});
+	await scene.createOperation("second", {
+		type: "Draft",
+		eventType: { bodyPointer: "/type" },
+	});
+	await vi.waitFor(async () => {
+		const { conditions } = await statusOf("second");
+		expect(findCondition(conditions, "Complete")?.reason).toBe("Queued");
+	}, wait);
+	await scene.createOperation("first", {
+		type: "DryRun",
+		plan: { name: "p" },
+		cancel: true,
+	});
+	await becomes("first", "Cancelled");
+	await becomes("second", "Running");
+});
+
+test("failIfBlocked fails it with its result, and it goes when its time is over", async () => {
+	scene.stored = { ok: true, report: JSON.stringify(report) };
+	const spec = { ...dryRun, failIfBlocked: true };
+	await scene.createOperation("gate", spec);
+	await scene.endPod("gate", 0, succeeded, "operation");
+	await becomes("gate", "Failed");
+	expect(await statusOf("gate")).toMatchObject({
+		error: { code: "EventsBlocked" },
+		dryRun: { quarantined: 1 },
+	});
+	await scene.createOperation("gate", { ...spec, ttlSecondsAfterFinished: 0 });
+	await vi.waitFor(async () => {
+		const left = await client.get(operationKind, "gate", scene.namespace);
+		expect(left).toBeUndefined();
+	}, wait);
+});
+
+test.each([
+	["type", { type: "Draft", eventType: { constant: "a" } }],
+	["dates", { ...dryRun, dates: { start: "2026-01-01", end: "2026-01-02" } }],
+	["plan", { ...dryRun, plan: { name: "other" } }],
+	["failIfBlocked", { ...dryRun, failIfBlocked: true }],
+])("%s can't change", async (field, spec) => {
+	await scene.createOperation("fixed", dryRun);
+	await expect(scene.createOperation("fixed", spec)).rejects.toThrow(
+		`${field} can't change; create another Operation`,
+	);
+});
+
+test.each([
+	[{ type: "DryRun" }, "plan is required for DryRun and not allowed otherwise"],
+	[{ ...dryRun, plan: {} }, "set exactly one of name and inline"],
+	[
+		{ ...dryRun, plan: { name: "p", inline } },
+		"set exactly one of name and inline",
+	],
+	[
+		{ type: "Draft" },
+		"eventType is required for Draft and not allowed otherwise",
+	],
+	[
+		{ type: "Draft", eventType: { constant: "a" }, failIfBlocked: true },
+		"failIfBlocked is only allowed for DryRun",
+	],
+	[
+		{ ...dryRun, dates: { start: "2026-01-02", end: "2026-01-01" } },
+		"start must not be after end",
+	],
+])("the apiserver refuses %j", async (spec, message) => {
+	await expect(scene.createOperation("wrong", spec)).rejects.toThrow(message);
+});

@@ -1,0 +1,79 @@
+import type {
+	Operation,
+	OperationSpec,
+	OperationStatus,
+} from "../../../crds/generated/types.ts";
+import { findCondition } from "../../../kube/conditions.ts";
+import type { OperationState } from "../../../operator/operation/state.ts";
+import type { OperationAction } from "../../../operator/operation/transition.ts";
+import { sourceOf } from "./resource-examples.ts";
+
+/** Inputs and results of decisions about an Operation, for tables of decisions. */
+
+const sourceKey = "5".repeat(32);
+
+/** A dry run of an inline plan, created at noon of 31 March 2026. */
+export function operationOf(
+	status?: OperationStatus,
+	spec: Partial<OperationSpec> = {},
+	name = "try",
+): Operation {
+	return {
+		apiVersion: "tidemill.dev/v1alpha1",
+		kind: "Operation",
+		metadata: {
+			name,
+			namespace: "shop",
+			uid: `uid-${name}`,
+			generation: 1,
+			creationTimestamp: "2026-03-31T12:00:00Z",
+		},
+		spec: {
+			type: "DryRun",
+			sourceRef: { name: "orders" },
+			plan: {
+				inline: {
+					eventType: { constant: "order" },
+					onUnplannedEvent: "Annotate",
+					onViolation: "Annotate",
+					onUnplannedProperty: "Annotate",
+				},
+			},
+			ttlSecondsAfterFinished: 3600,
+			jobTemplate: { activeDeadlineSeconds: 3600, retries: 3 },
+			...spec,
+		},
+		...(status && { status }),
+	};
+}
+
+export function stateOf(changes: Partial<OperationState> = {}): OperationState {
+	return {
+		operation: operationOf(),
+		source: sourceOf("orders", { sourceKey, shard: 3 }),
+		plan: undefined,
+		job: undefined,
+		pods: [],
+		ended: [],
+		podPolicy: { annotations: [], priorityClasses: [] },
+		image: "tidemill:1",
+		progress: undefined,
+		...changes,
+	};
+}
+
+export function types(actions: OperationAction[]): string[] {
+	return actions.map(({ type }) => type);
+}
+
+export function statusOf(actions: OperationAction[]): OperationStatus {
+	const written = actions.find(({ type }) => type === "writeStatus");
+	return written?.type === "writeStatus" ? written.status : {};
+}
+
+export function reasonOf(
+	actions: OperationAction[],
+	type = "Complete",
+): string | undefined {
+	return findCondition(statusOf(actions).conditions, type)?.reason;
+}
