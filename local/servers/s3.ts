@@ -29,6 +29,7 @@ export function s3(settings: S3Settings): Program {
 			"--region",
 			s3Region,
 			"--quiet",
+			"--keep-alive",
 			...(virtualDomain ? ["--virtual-domain", virtualDomain] : []),
 			"posix",
 			settings.directory,
