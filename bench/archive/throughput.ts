@@ -1,11 +1,10 @@
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { ParquetWriter } from "../../ingest/archive/write/parquet.ts";
+import { eventFile } from "../../ingest/archive/write/parquet/event-file.ts";
 import type { TestNats, TestS3 } from "../../test/support/servers/servers.ts";
-import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import { type Bench, compared, figure } from "../measure/measurement.ts";
 import { cpuMs, memory } from "../measure/process-cost.ts";
 import { startArchive } from "./archive-process.ts";
@@ -66,17 +65,13 @@ interface Cost {
 
 /** The Parquet writer, on files as large as archive's cuts. */
 async function writeAlone(): Promise<Cost> {
-	const scratch = await temporaryDirectory("bench");
-	const writer = await ParquetWriter.open(scratch);
 	const events = newEvents(eventsOfFile);
-	await writer.write(events);
+	await eventFile(events);
 	const startMs = performance.now();
 	const start = process.cpuUsage();
-	for (let file = 0; file < filesAlone; file++) await writer.write(events);
+	for (let file = 0; file < filesAlone; file++) await eventFile(events);
 	const { user, system } = process.cpuUsage(start);
 	const seconds = (performance.now() - startMs) / 1000;
-	writer.close();
-	await rm(scratch, { recursive: true, force: true });
 	const written = filesAlone * events.length;
 	return {
 		eventsPerSecond: written / seconds,

@@ -25,7 +25,6 @@ import { Shard } from "./shard.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
-import { ParquetWriter } from "./write/parquet.ts";
 import { Tombstones } from "./write/tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM. Returns the exit code. */
@@ -71,9 +70,8 @@ export async function main(): Promise<number> {
 	const signal = AbortSignal.any([stop, ending.signal]);
 	const store = new S3ObjectStore(archive.store, signal);
 	const keys = new ObjectKeys(archive.prefix);
-	const parquet = await ParquetWriter.open(archive.scratch);
 	const tombstones = new Tombstones(store, keys);
-	const writer = new CutWriter({ store, keys, parquet, tombstones, metrics });
+	const writer = new CutWriter({ store, keys, tombstones, metrics });
 	for (const number of archive.shards)
 		shards.push(
 			new Shard({

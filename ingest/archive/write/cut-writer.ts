@@ -3,28 +3,26 @@ import type { CutRecord, GroupEvents } from "../decide/cut.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import type { ParquetWriter } from "./parquet.ts";
+import { eventFile } from "./parquet/event-file.ts";
 import type { Tombstones } from "./tombstones.ts";
 
-const objectsAtOnce = 4;
+/** A PUT to S3 takes 20 to 50 ms, so a cut of many sources would wait for most of its time. */
+const objectsAtOnce = 32;
 
 export class CutWriter {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
-	readonly #parquet: ParquetWriter;
 	readonly #tombstones: Tombstones;
 	readonly #metrics: ArchiveMetrics;
 
 	constructor(options: {
 		store: ObjectStore;
 		keys: ObjectKeys;
-		parquet: ParquetWriter;
 		tombstones: Tombstones;
 		metrics: ArchiveMetrics;
 	}) {
 		this.#store = options.store;
 		this.#keys = options.keys;
-		this.#parquet = options.parquet;
 		this.#tombstones = options.tombstones;
 		this.#metrics = options.metrics;
 	}
@@ -37,7 +35,7 @@ export class CutWriter {
 	): Promise<void> {
 		await mapConcurrently(groups, objectsAtOnce, async ({ group, events }) => {
 			if (this.#tombstones.has(group)) return;
-			const body = await this.#parquet.write(events);
+			const body = await eventFile(events);
 			const key = this.#keys.events(group, cut.stream, cut.first);
 			// "exists" is success, too: its writer had the same cut and the same frames.
 			const written = await this.#store.putNew(

@@ -1,0 +1,148 @@
+import { promisify } from "node:util";
+import { zstdCompress, zstdCompressSync } from "node:zlib";
+import { ThriftStruct, varint } from "./thrift.ts";
+
+/** Names and numbers of github.com/apache/parquet-format, src/main/thrift/parquet.thrift. */
+export const physicalType = { INT32: 1, INT64: 2, BYTE_ARRAY: 6 };
+const encoding = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };
+const codec = { UNCOMPRESSED: 0, ZSTD: 6 };
+const pageType = { DATA_PAGE: 0, DICTIONARY_PAGE: 2 };
+
+/** What a row group holds of a column. */
+export interface Column {
+	name: string;
+	type: keyof typeof physicalType;
+	/** In the encoding PLAIN: those of all rows that have one or, if there are `indexes`, each different value once. */
+	values: Uint8Array;
+	rows: number;
+	/** Whether each row has a value; absent if all have. */
+	present?: readonly boolean[];
+	/** Each row's place among two different values. */
+	indexes?: readonly (0 | 1)[];
+	/** The least and the greatest value, in the encoding PLAIN. */
+	bounds?: readonly [min: Uint8Array, max: Uint8Array];
+}
+
+/** A column's pages, which follow each other in the file, and what the file's footer says about them. */
+export interface ColumnChunk {
+	pages: Uint8Array[];
+	bytes: number;
+	uncompressedBytes: number;
+	/** @param offset of the pages in the file. */
+	metadata(offset: number): ThriftStruct;
+}
+
+/** Makes a dictionary page, if there are indexes, and a data page of all rows. */
+export async function columnChunk(column: Column): Promise<ColumnChunk> {
+	const { name, type, values, rows, present, indexes, bounds } = column;
+	const levels = runs(present ?? [true], present ? 1 : rows);
+	const length = Buffer.alloc(4);
+	length.writeUInt32LE(levels.length);
+	const dictionary = indexes && [
+		header(
+			pageType.DICTIONARY_PAGE,
+			values.length,
+			values.length,
+			7,
+			new ThriftStruct().i32(1, dictionarySize(indexes)).i32(2, encoding.PLAIN),
+		),
+		values,
+	];
+	// A bit for each index.
+	const content = indexes ? [Buffer.of(1), runs(indexes)] : [values];
+	const page = Buffer.concat([length, levels, ...content]);
+	const packed = indexes ? page : await compressed(page);
+	const isPacked = packed.length < page.length;
+	const dataHeader = header(
+		pageType.DATA_PAGE,
+		page.length,
+		isPacked ? packed.length : page.length,
+		5,
+		new ThriftStruct()
+			.i32(1, rows)
+			.i32(2, indexes ? encoding.RLE_DICTIONARY : encoding.PLAIN)
+			.i32(3, encoding.RLE)
+			.i32(4, encoding.RLE),
+	);
+	const pages = [...(dictionary ?? []), dataHeader, isPacked ? packed : page];
+	const bytes = total(pages);
+	const dictionaryBytes = total(dictionary ?? []);
+	const uncompressedBytes = dictionaryBytes + dataHeader.length + page.length;
+	return {
+		pages,
+		bytes,
+		uncompressedBytes,
+		metadata: (offset) => {
+			const chunk = new ThriftStruct()
+				.i32(1, physicalType[type])
+				.i32s(2, [
+					encoding.PLAIN,
+					encoding.RLE,
+					...(indexes ? [encoding.RLE_DICTIONARY] : []),
+				])
+				.texts(3, [name])
+				.i32(4, isPacked ? codec.ZSTD : codec.UNCOMPRESSED)
+				.i64(5, rows)
+				.i64(6, uncompressedBytes)
+				.i64(7, bytes)
+				.i64(9, offset + dictionaryBytes);
+			if (dictionary) chunk.i64(11, offset);
+			if (bounds)
+				chunk.struct(
+					12,
+					new ThriftStruct()
+						.i64(3, 0)
+						.binary(5, bounds[1])
+						.binary(6, bounds[0]),
+				);
+			return new ThriftStruct().i64(2, offset).struct(3, chunk);
+		},
+	};
+}
+
+function header(
+	type: number,
+	bytes: number,
+	packedBytes: number,
+	field: number,
+	details: ThriftStruct,
+): Uint8Array {
+	const page = new ThriftStruct()
+		.i32(1, type)
+		.i32(2, bytes)
+		.i32(3, packedBytes);
+	return Uint8Array.from(page.struct(field, details).end());
+}
+
+function dictionarySize(indexes: readonly (0 | 1)[]): number {
+	return indexes.includes(1) ? 2 : 1;
+}
+
+function total(parts: readonly Uint8Array[]): number {
+	return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Numbers of one bit as runs of equal ones (Encodings.md, "Run Length Encoding / Bit-Packing Hybrid"). */
+function runs(bits: readonly (boolean | 0 | 1)[], times = 1): Uint8Array {
+	const bytes: number[] = [];
+	let start = 0;
+	for (let end = 1; end <= bits.length; end++) {
+		if (end < bits.length && bits[end] === bits[start]) continue;
+		varint(bytes, 2 * (end - start) * times);
+		bytes.push(Number(bits[start]));
+		start = end;
+	}
+	return Uint8Array.from(bytes);
+}
+
+/** Below, the way to another thread takes longer than to compress. */
+const fewBytes = 64 * 1024;
+const compressElsewhere = promisify(zstdCompress);
+
+async function compressed(page: Buffer): Promise<Uint8Array> {
+	// The header of a zstd frame takes more than such a page can lose.
+	if (page.length < 32) return page;
+	if (page.length < fewBytes) return zstdCompressSync(page);
+	// Each chunk of output is a way to the other thread and back.
+	return compressElsewhere(page, { chunkSize: page.length >> 1 });
+}

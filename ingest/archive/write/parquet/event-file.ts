@@ -1,0 +1,251 @@
+import { dayMs } from "../../../../contracts/utc-date.ts";
+import type { FrameEvent } from "../../../wire/frame.ts";
+import {
+	type Column,
+	type ColumnChunk,
+	columnChunk,
+	physicalType,
+} from "./column.ts";
+import { ThriftStruct } from "./thrift.ts";
+
+/*
+ * Parquet made here (github.com/apache/parquet-format): DuckDB takes 3 ms for a file, however small, and hyparquet-writer
+ * twice as long as this (bench/README.md, many-sources).
+ */
+
+/** A reader holds one row group. */
+const mostRows = 8_192;
+const mostBytes = 4 * 1024 ** 2;
+
+const magic = Buffer.from("PAR1");
+
+/** A Parquet file of these events, all of one date, sorted by timestamp and id. */
+export async function eventFile(
+	events: readonly FrameEvent[],
+): Promise<Uint8Array> {
+	const parts: Uint8Array[] = [magic];
+	let offset = magic.length;
+	const rowGroups: ThriftStruct[] = [];
+	for (const rows of rowGroupsOf(events.toSorted(byTimeAndId))) {
+		const chunks: ColumnChunk[] = [];
+		const metadata: ThriftStruct[] = [];
+		const start = offset;
+		for (const column of columnsOf(rows)) {
+			const chunk = await columnChunk(column);
+			chunks.push(chunk);
+			parts.push(...chunk.pages);
+			metadata.push(chunk.metadata(offset));
+			offset += chunk.bytes;
+		}
+		const bytes = chunks.reduce((sum, each) => sum + each.uncompressedBytes, 0);
+		rowGroups.push(
+			new ThriftStruct()
+				.structs(1, metadata)
+				.i64(2, bytes)
+				.i64(3, rows.length)
+				.i64(6, offset - start),
+		);
+	}
+	const footer = Uint8Array.from(
+		new ThriftStruct()
+			.i32(1, 1)
+			.structs(2, schema())
+			.i64(3, events.length)
+			.structs(4, rowGroups)
+			.binary(6, "tidemill")
+			// Bounds are in the order of the column's type.
+			.structs(
+				7,
+				columns.map(() => new ThriftStruct().struct(1, new ThriftStruct())),
+			)
+			.end(),
+	);
+	const footerBytes = Buffer.alloc(4);
+	footerBytes.writeUInt32LE(footer.length);
+	return Buffer.concat([...parts, footer, footerBytes, magic]);
+}
+
+/**
+ * Types that every Parquet reader and warehouse knows: UTF-8 text, DATE, and TIMESTAMP in UTC with microseconds.
+ * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as received, or null. The
+ * date is that of the timestamp in UTC. All columns are optional, as DuckDB makes them when it merges files.
+ */
+const columns = [
+	["event_id", "text"],
+	["timestamp", "timestamp"],
+	["date", "date"],
+	["body", "text"],
+	["kind", "text"],
+	["headers", "text"],
+	["violations", "text"],
+] as const;
+
+/** ConvertedType and LogicalType of a column. */
+const types = {
+	text: {
+		physical: "BYTE_ARRAY",
+		converted: 0,
+		logical: () => new ThriftStruct().struct(1, new ThriftStruct()),
+	},
+	date: {
+		physical: "INT32",
+		converted: 6,
+		logical: () => new ThriftStruct().struct(6, new ThriftStruct()),
+	},
+	timestamp: {
+		physical: "INT64",
+		converted: 10,
+		logical: () =>
+			new ThriftStruct().struct(
+				8,
+				new ThriftStruct()
+					.true(1)
+					.struct(2, new ThriftStruct().struct(2, new ThriftStruct())),
+			),
+	},
+} as const;
+
+const optional = 1;
+
+function schema(): ThriftStruct[] {
+	const elements = columns.map(([name, type]) => {
+		const { physical, converted, logical } = types[type];
+		return new ThriftStruct()
+			.i32(1, physicalType[physical])
+			.i32(3, optional)
+			.binary(4, name)
+			.i32(6, converted)
+			.struct(10, logical());
+	});
+	const root = new ThriftStruct().binary(4, "root").i32(5, columns.length);
+	return [root, ...elements];
+}
+
+/** Events arrive almost in this order. */
+function byTimeAndId(a: FrameEvent, b: FrameEvent): number {
+	return a.receivedAtMs - b.receivedAtMs || Buffer.compare(a.id, b.id);
+}
+
+function* rowGroupsOf(
+	events: readonly FrameEvent[],
+): Generator<readonly FrameEvent[]> {
+	let first = 0;
+	let bytes = 0;
+	for (const [index, { body }] of events.entries()) {
+		const isFull =
+			index - first === mostRows || bytes + body.length > mostBytes;
+		if (isFull && index > first) {
+			yield events.slice(first, index);
+			first = index;
+			bytes = 0;
+		}
+		bytes += body.length;
+	}
+	yield events.slice(first);
+}
+
+/** Ids and bodies stay bytes: making, copying and collecting a string of each took more time than all the rest. */
+function columnsOf(events: readonly FrameEvent[]): Column[] {
+	const rows = events.length;
+	const times = new BigInt64Array(rows);
+	for (const [row, { receivedAtMs }] of events.entries())
+		times[row] = BigInt(receivedAtMs) * 1000n;
+	const date = Math.floor(events[0]!.receivedAtMs / dayMs);
+	return [
+		{ name: "event_id", type: "BYTE_ARRAY", values: uuidTexts(events), rows },
+		{
+			name: "timestamp",
+			type: "INT64",
+			values: bytesOf(times),
+			bounds: [bytesOf(times.subarray(0, 1)), bytesOf(times.subarray(-1))],
+			rows,
+		},
+		{
+			name: "date",
+			type: "INT32",
+			values: bytesOf(Int32Array.of(date)),
+			indexes: Array(rows).fill(0),
+			rows,
+		},
+		{
+			name: "body",
+			type: "BYTE_ARRAY",
+			values: byteArrays(events.map(({ body }) => body)),
+			rows,
+		},
+		kinds(events),
+		texts(
+			"headers",
+			events.map(({ headers }) => headers),
+		),
+		texts(
+			"violations",
+			events.map(({ violations }) => violations),
+		),
+	];
+}
+
+/** Little-endian, as all processors are that Node runs on. */
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView) {
+	return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+function kinds(events: readonly FrameEvent[]): Column {
+	const first = events[0]!.kind;
+	const indexes = events.map(({ kind }) => (kind === first ? 0 : 1));
+	const other = events[indexes.indexOf(1)];
+	const values = other ? [first, other.kind] : [first];
+	return {
+		name: "kind",
+		type: "BYTE_ARRAY",
+		values: byteArrays(values.map((kind) => Buffer.from(kind))),
+		indexes,
+		rows: events.length,
+	};
+}
+
+/** Empty text is null. */
+function texts(name: string, all: readonly string[]): Column {
+	const some = all.filter((text) => text !== "");
+	return {
+		name,
+		type: "BYTE_ARRAY",
+		values: byteArrays(some.map((text) => Buffer.from(text))),
+		present: all.map((text) => text !== ""),
+		rows: all.length,
+	};
+}
+
+/** Each with its length before it. */
+function byteArrays(values: readonly Uint8Array[]): Uint8Array {
+	const bytes = values.reduce((sum, { length }) => sum + 4 + length, 0);
+	const all = Buffer.allocUnsafe(bytes);
+	let at = 0;
+	for (const value of values) {
+		at = all.writeUInt32LE(value.length, at);
+		all.set(value, at);
+		at += value.length;
+	}
+	return all;
+}
+
+const uuidBytes = 36;
+const hyphen = "-".charCodeAt(0);
+const hexDigits = Buffer.from("0123456789abcdef");
+
+/** RFC 9562 §4: 8-4-4-4-12 digits. */
+function uuidTexts(events: readonly FrameEvent[]): Uint8Array {
+	const all = Buffer.allocUnsafe(events.length * (4 + uuidBytes));
+	let at = 0;
+	for (const { id } of events) {
+		at = all.writeUInt32LE(uuidBytes, at);
+		for (let index = 0; index < id.length; index++) {
+			if (index === 4 || index === 6 || index === 8 || index === 10)
+				all[at++] = hyphen;
+			const byte = id[index]!;
+			all[at++] = hexDigits[byte >> 4]!;
+			all[at++] = hexDigits[byte & 15]!;
+		}
+	}
+	return all;
+}
