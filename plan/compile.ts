@@ -7,7 +7,12 @@ import type { PlanDocument } from "../contracts/tracking-plan.ts";
 import { regExp, useMeteredKeywords } from "./metered/keywords.ts";
 import { meter } from "./metered/meter.ts";
 import { schemaFault } from "./schema/schema-fault.ts";
-import { drafts, type PlanSchema, schemasOf } from "./schema/schemas.ts";
+import {
+	drafts,
+	type PlanSchema,
+	quickName,
+	schemasOf,
+} from "./schema/schemas.ts";
 
 /**
  * The plan's schemas as the text of a program, which PlanJudge runs; or what is wrong with the first invalid one, for people.
@@ -19,7 +24,7 @@ export function compilePlan(
 	const schemas = schemasOf(document);
 	const byDraft = Map.groupBy(schemas, ({ draft }) => draft.uri);
 	const compilers = new Map(
-		[...byDraft].map(([uri, own]) => [uri, compilerOf(uri, own)]),
+		[...byDraft].map(([uri, own]) => [uri, compilerOf(uri, own, options)]),
 	);
 	for (const schema of schemas) {
 		const fault =
@@ -30,13 +35,28 @@ export function compilePlan(
 		const fault = unusable(schema, compilers.get(schema.draft.uri)!);
 		if (fault !== undefined) return { fault: `${schema.place} ${fault}` };
 	}
-	const codes = [...byDraft].map(([uri, own]) => {
-		const names = Object.fromEntries(
-			own.map(({ name, uri: id }) => [name, id]),
-		);
-		return `{${meter(standaloneCode.default(compilers.get(uri)!, names))}}`;
+	const codes = [...byDraft].flatMap(([uri, own]) => {
+		const quick = compilerOf(uri, own, { ...options, allErrors: false });
+		for (const { schema, uri: id } of own)
+			quick.addSchema(schema as object, id);
+		return [
+			codeOf(compilers.get(uri)!, own, (name) => name),
+			codeOf(quick, own, quickName),
+		];
 	});
 	return { code: `"use strict";${codes.join("")}` };
+}
+
+/** @param nameOf the name in the plan's code of a schema with this name. */
+function codeOf(
+	ajv: Ajv,
+	schemas: PlanSchema[],
+	nameOf: (name: string) => string,
+): string {
+	const names = Object.fromEntries(
+		schemas.map(({ name, uri }) => [nameOf(name), uri]),
+	);
+	return `{${meter(standaloneCode.default(ajv, names))}}`;
 }
 
 const options: Options = {
@@ -60,7 +80,7 @@ const makers: Record<string, new (options: Options) => Ajv> = {
 };
 
 /** New for each plan, since an instance keeps every schema that it has compiled. */
-function compilerOf(uri: string, schemas: PlanSchema[]): Ajv {
+function compilerOf(uri: string, schemas: PlanSchema[], options: Options): Ajv {
 	const ajv = new (makers[uri] ?? Ajv)(options);
 	useMeteredKeywords(ajv);
 	// Its code is long, and few schemas need it.

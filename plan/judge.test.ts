@@ -184,3 +184,34 @@ test("unplanned properties are named, to be left out", () => {
 		judgement: { omit: ["/a~1b"] },
 	});
 });
+
+test.each([
+	["empty arrays", `[${"[],".repeat(300_000)}0]`],
+	["numbers", `[${"1,".repeat(300_000)}1]`],
+	["objects in each other", '{"":'.repeat(300_000) + 1 + "}".repeat(300_000)],
+])("an event of 300,000 %s is too complex, and isn't parsed", (_, text) => {
+	const policies = {
+		onViolation: "Annotate",
+		onUnplannedEvent: "Reject",
+	} as const;
+	const judged = judgeOf(policies).judgeText(Buffer.from(text), undefined);
+	expect(judged.outcome).toBe("Reject");
+	expect(judged.judgement).toMatchObject({
+		type: "order",
+		violations: [
+			{ kind: "TooComplex", path: "", message: "has too many values to judge" },
+		],
+	});
+});
+
+test("a text of many bytes and few values is judged, whatever its strings hold", () => {
+	const schema = { minLength: 1_000_000, maxLength: 1_000_000 };
+	const judge = judgeOf({ events: [{ type: "order", schema }] });
+	for (const text of ["[,{", 'a\\"', "\\\\,", "é,[{"]) {
+		const body = text.repeat(1_000_000).slice(0, 1_000_000);
+		const json = Buffer.from(JSON.stringify(body));
+		expect(
+			judge.judgeText(json, undefined).judgement.violations,
+		).toBeUndefined();
+	}
+});

@@ -5,11 +5,12 @@ import {
 	type PlanPolicy,
 	type Violation,
 } from "../contracts/tracking-plan.ts";
+import { parseBody } from "./event-body.ts";
 import { eventTypeOf } from "./event-type.ts";
 import { Fuel, OutOfFuel } from "./metered/fuel.ts";
 import { Tools } from "./metered/tools.ts";
 import { PropertyWalk } from "./properties/walk.ts";
-import { eventName, schemasOf } from "./schema/schemas.ts";
+import { eventName, quickName, schemasOf } from "./schema/schemas.ts";
 import { planVersion } from "./version.ts";
 import {
 	cut,
@@ -21,6 +22,11 @@ import {
 } from "./violations.ts";
 
 export type Outcome = "Accept" | "Quarantine" | "Reject";
+
+export interface Judged {
+	outcome: Outcome;
+	judgement: Judgement;
+}
 
 /** Judges events by one version of a plan. It runs the plan's code, so it belongs in a thread of its own. */
 export class PlanJudge {
@@ -47,11 +53,26 @@ export class PlanJudge {
 		this.#walk = new PropertyWalk(schemasOf(document), tools, this.#fuel);
 	}
 
+	/** Judges a JSON text, which must be valid. One of more values than an event may have is too complex, and isn't parsed. */
+	judgeText(json: Uint8Array, header: string | undefined): Judged {
+		const body = parseBody(json);
+		if (body) return this.judge(body.value, header);
+		const { eventType, onUnplannedEvent } = this.#document;
+		const type =
+			"bodyPointer" in eventType
+				? undefined
+				: eventTypeOf(eventType, undefined, header);
+		const found = new Findings();
+		found.add(
+			strictest(this.#whenTooComplex(), onUnplannedEvent),
+			{ kind: "TooComplex", path: "" },
+			() => "has too many values to judge",
+		);
+		return this.#judged(type, found);
+	}
+
 	/** @param header Value of the header that eventType names. */
-	judge(
-		body: unknown,
-		header: string | undefined,
-	): { outcome: Outcome; judgement: Judgement } {
+	judge(body: unknown, header: string | undefined): Judged {
 		const { eventType, onViolation, onUnplannedEvent } = this.#document;
 		const type = eventTypeOf(eventType, body, header);
 		const name = type === undefined ? undefined : this.#types.get(type);
@@ -79,6 +100,10 @@ export class PlanJudge {
 				() => "takes too many steps to judge",
 			);
 		}
+		return this.#judged(type, found);
+	}
+
+	#judged(type: string | undefined, found: Findings): Judged {
 		return {
 			outcome: found.outcome,
 			judgement: {
@@ -91,11 +116,11 @@ export class PlanJudge {
 	}
 
 	#validate(body: unknown, name: string | undefined, found: Findings): void {
-		for (const validate of [
-			this.#validators.common,
-			name === undefined ? undefined : this.#validators[name],
-		]) {
-			if (!validate || validate(body)) continue;
+		for (const each of ["common", name]) {
+			if (each === undefined) continue;
+			const isValid = this.#validators[quickName(each)];
+			const validate = this.#validators[each];
+			if (!isValid || !validate || isValid(body) || validate(body)) continue;
 			for (const error of meaningfulErrors(validate.errors ?? [])) {
 				const place = placeOf(error);
 				this.#fuel.burn(1 + (place.path.length >> 4));
