@@ -50,6 +50,10 @@ export function planKey(account: string, { name, version }: RoutePlan): string {
 	return `plan.${account}.${name}.${version}`;
 }
 
+export function isPlanKey(key: string): boolean {
+	return key.startsWith("plan.");
+}
+
 /**
  * What a plan said about an event, as JSON in the event's frame, and in the column `violations` of its object. Every event
  * that a plan judged has one, so that it is known which version did.

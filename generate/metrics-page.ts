@@ -1,12 +1,19 @@
 import { Registry } from "prom-client";
 import { ArchiveMetrics } from "../ingest/archive/metrics/archive-metrics.ts";
 import { ReceiveMetrics } from "../ingest/receive/metrics.ts";
+import { observePlans } from "../ingest/receive/plan/plan-metrics.ts";
 import { registerKubeMetrics } from "../kube/metrics.ts";
 
 /** The text of docs/reference/metrics.md. */
 export function metricsPage(): string {
 	const receive = new Registry();
 	new ReceiveMetrics(receive, { requests: 0, bytes: 0 }, { ageMs: () => 0 });
+	observePlans(receive, {
+		outcomes: new Map(),
+		kinds: new Map(),
+		restarts: 0,
+		table: { counts: { compiled: 0, failed: 0 } },
+	});
 	const archive = new Registry();
 	new ArchiveMetrics(
 		archive,

@@ -17,6 +17,8 @@ export async function bundle(folder: string, node: string): Promise<void> {
 		input: {
 			tidemill: "bin/tidemill.ts",
 			"schema-worker": "operator/tracking-plan/schema-worker.ts",
+			"compile-worker": "ingest/receive/plan/compile-worker.ts",
+			"judge-worker": "ingest/receive/plan/judge-worker.ts",
 		},
 		// Logs are pretty on a developer's terminal only.
 		external: [/^@duckdb\//, "pino-pretty"],

@@ -49,6 +49,7 @@ async function listen(deadlines: Partial<Deadlines>): Promise<void> {
 			shards: [{ add: (event) => pending.push(event), hasRoomFor: () => true }],
 			limits,
 			metrics: new ReceiveMetrics(registry, budget, routes),
+			plans: { judge: () => undefined },
 		},
 		{ headMs: 60_000, requestMs: 60_000, checkEveryMs: 50, ...deadlines },
 	);

@@ -18,10 +18,13 @@ import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";
 import { Claims } from "./commit/claims.ts";
+import { LivingArchives } from "./commit/living-archives.ts";
 import { readShardProgress } from "./commit/shard-progress.ts";
 import { ShardWriter } from "./commit/shard-writer.ts";
 import { HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
+import { observePlans } from "./plan/plan-metrics.ts";
+import { TrackingPlans } from "./plan/tracking-plans.ts";
 import { RouteTable } from "./url/route-table.ts";
 import type { Receiver } from "./webhook-request.ts";
 
@@ -60,7 +63,10 @@ export async function main(): Promise<number> {
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
 	const budget = new Budget(maxRequestsInFlight, maxBytesInFlight);
-	const routes = new RouteTable(readSealKey(settings));
+	const archives = new LivingArchives();
+	const plans = new TrackingPlans({ archives, log });
+	observePlans(registry, plans);
+	const routes = new RouteTable(readSealKey(settings), plans.table);
 	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: ShardWriter[] = [];
 
@@ -68,11 +74,12 @@ export async function main(): Promise<number> {
 		port: port("HEALTH_PORT", 0),
 		host: settings.text("HEALTH_HOST", "127.0.0.1"),
 		live: () => undefined,
-		ready: () => (stop.aborted ? "stopping" : reasonNotReady(shards, routes)),
+		ready: () =>
+			stop.aborted ? "stopping" : reasonNotReady(shards, routes, plans),
 		registry,
 	});
 	const limits = new Limits(budget);
-	const receiver: Receiver = { routes, shards, limits, metrics };
+	const receiver: Receiver = { routes, shards, limits, metrics, plans };
 	const server = new HttpServer(receiver);
 	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
@@ -116,21 +123,22 @@ export async function main(): Promise<number> {
 	});
 	metrics.observeKeys(claims);
 	receiver.claims = claims;
-	const watch = new BucketWatch(
-		() => new Kvm(connection).open(bucket.routes),
-		routes,
-		log,
-	);
+	const kvm = new Kvm(connection);
+	const watches = [
+		new BucketWatch(() => kvm.open(bucket.routes), routes, log),
+		new BucketWatch(() => kvm.open(bucket.archives), archives, log),
+	];
 	const background = new AbortController();
 	const tick = () => {
 		limits.tick(performance.now());
+		plans.tick();
 		for (const { committer } of shards) committer.tick();
 	};
 	// Read waiting input first: an acknowledgement that came while this process got no CPU is not late.
 	const ticking = setInterval(() => setImmediate(tick), tickMs);
-	void watch.run(background.signal);
+	for (const watch of watches) void watch.run(background.signal);
 	void inspectShards(shards, background.signal);
-	void followConnection(connection, shards, watch);
+	void followConnection(connection, shards, watches);
 
 	const end = await Promise.race([
 		stop.aborted || once(stop, "abort"),
@@ -144,6 +152,7 @@ export async function main(): Promise<number> {
 	await server.close();
 	background.abort();
 	clearInterval(ticking);
+	await plans.stop();
 	// Archive settles the claims that are left.
 	await Promise.race([
 		claims.settled(),
@@ -168,12 +177,22 @@ function explained(error: NodeJS.ErrnoException): Error {
 function reasonNotReady(
 	shards: readonly ShardWriter[],
 	routes: RouteTable,
+	plans: TrackingPlans,
 ): string | undefined {
 	if (shards.length === 0) return "NATS hasn't been reached yet";
 	return (
 		shards.map((shard) => shard.unavailable).find(Boolean) ??
-		(routes.isSynced ? undefined : "operator hasn't synced the routes yet")
+		reasonNotRouted(routes, plans)
 	);
+}
+
+function reasonNotRouted(
+	routes: RouteTable,
+	plans: TrackingPlans,
+): string | undefined {
+	if (!routes.isSynced) return "operator hasn't synced the routes yet";
+	// A rolling restart would otherwise answer 503 for every Source with a plan.
+	return plans.isStarted ? undefined : "the tracking plans are being compiled";
 }
 
 /** Inspects every stream again and again, more often while one is closed. */
@@ -199,13 +218,13 @@ async function inspectShards(
 async function followConnection(
 	connection: NatsConnection,
 	shards: readonly ShardWriter[],
-	watch: BucketWatch,
+	watches: readonly BucketWatch[],
 ): Promise<void> {
 	for await (const status of connection.status()) {
 		if (status.type === "disconnect")
 			for (const shard of shards) shard.connectionLost();
 		if (status.type === "reconnect") {
-			watch.readAgain();
+			for (const watch of watches) watch.readAgain();
 			for (const shard of shards) void shard.inspect();
 		}
 	}

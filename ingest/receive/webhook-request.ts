@@ -11,7 +11,11 @@ import { BodyParts } from "./accept/body-parts.ts";
 import { newEvent } from "./accept/event.ts";
 import { eventIdText } from "./accept/event-id.ts";
 import { type AcceptedHead, judgeHead } from "./accept/request-head.ts";
-import { type BodyOutcome, SentBody } from "./accept/sent-body.ts";
+import {
+	type AcceptedBody,
+	type BodyOutcome,
+	SentBody,
+} from "./accept/sent-body.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Limits } from "./admission/limits.ts";
 import { type Refusal, refusals } from "./answer/refusal.ts";
@@ -27,6 +31,7 @@ import type { OutgoingFrame } from "./commit/frame-builder.ts";
 import type { PublishOutcome } from "./commit/frame-publisher.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
+import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
 
@@ -37,6 +42,7 @@ export interface Receiver {
 	shards: readonly Pick<ShardWriter, "add" | "hasRoomFor">[];
 	limits: Limits;
 	metrics: ReceiveMetrics;
+	plans: Pick<TrackingPlans, "judge">;
 	/** Undefined until NATS is reached. */
 	claims?: Pick<Claims, "claim" | "settle">;
 }
@@ -45,8 +51,8 @@ const nothing: readonly Uint8Array[] = [];
 
 /**
  * One webhook request. Its steps run once, from the top of this class to the bottom: find the Source and judge the head,
- * take a share of memory and wait for a turn, read the body, judge it ({@link SentBody}), make the event, claim the sender's
- * key, commit, answer. Each step goes on to the next, or answers and ends the request.
+ * take a share of memory and wait for a turn, read the body, judge it ({@link SentBody}), have its Source's tracking plan judge
+ * it, make the event, claim the sender's key, commit, answer. Each step goes on to the next, or answers and ends the request.
  */
 export class WebhookRequest implements PendingEvent {
 	encoded = nothing;
@@ -159,15 +165,30 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(refusals.StorageUnavailable);
 		else {
 			this.encoded = outcome.text.parts;
-			const event = newEvent(
-				this.#head!,
-				outcome.text.kind,
-				Date.now(),
-				outcome.key,
-			);
-			if (event.key === undefined) this.#commit(event);
-			else void this.#claimKey(event.key, event);
+			if (this.#route!.plan) this.#judgeByPlan(outcome);
+			else this.#makeEvent(outcome);
 		}
+	}
+
+	#judgeByPlan(body: AcceptedBody): void {
+		const { bytes, waitingSinceMs } = this.#admission!;
+		const event = {
+			route: this.#route!,
+			headers: this.#request.headers,
+			parts: body.text.parts,
+			bytes,
+			waitingSinceMs,
+		};
+		this.#receiver.plans.judge(event, (outcome) => {
+			if ("status" in outcome) this.#refuse(outcome);
+			else this.#makeEvent(body, outcome);
+		});
+	}
+
+	#makeEvent({ text, key }: AcceptedBody, planned?: PlanOutcome): void {
+		const event = newEvent(this.#head!, text.kind, Date.now(), key, planned);
+		if (key === undefined) this.#commit(event);
+		else void this.#claimKey(key, event);
 	}
 
 	async #claimKey(key: string, event: EventHead): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ContentKind, EventHead } from "../../wire/frame.ts";
+import type { PlanOutcome } from "../plan/tracking-plans.ts";
 import { newEventId } from "./event-id.ts";
 import type { AcceptedHead } from "./request-head.ts";
 
@@ -7,12 +8,14 @@ import type { AcceptedHead } from "./request-head.ts";
  *
  * @param kind of its body.
  * @param key digest of its idempotency key.
+ * @param planned what its Source's plan says about it; undefined without a plan.
  */
 export function newEvent(
 	{ route, headers }: AcceptedHead,
 	kind: ContentKind,
 	nowMs: number,
 	key: string | undefined,
+	planned?: PlanOutcome,
 ): EventHead {
 	return {
 		id: newEventId(nowMs),
@@ -21,7 +24,8 @@ export function newEvent(
 		account: route.account,
 		kind,
 		headers,
-		violations: "",
+		violations: planned?.violations ?? "",
+		...(planned?.isQuarantined && { quarantined: true }),
 		key,
 	};
 }

@@ -6,6 +6,8 @@ export interface Refusal {
 	message: string;
 	/** Response headers beyond those of every answer. */
 	headers: readonly string[];
+	/** What exactly is wrong, as a JSON array; absent for nothing more. */
+	details?: string;
 }
 
 /**
@@ -42,6 +44,11 @@ export const refusals = {
 		400,
 		"InvalidJSON",
 		"The body is not one JSON value (RFC 8259, without a byte order mark). Send valid JSON, or a form with Content-Type: application/x-www-form-urlencoded.",
+	),
+	TrackingPlanViolation: refusal(
+		400,
+		"TrackingPlanViolation",
+		"The event is not as this source's tracking plan says, and the plan rejects it. The details name each violation.",
 	),
 	Unauthorized: refusal(
 		401,
@@ -137,6 +144,18 @@ export const refusals = {
 		"This receiver can't check the source's tokens or signatures. Give operator and receive the same TIDEMILL_SEAL_KEY, then send the event again.",
 		["retry-after", "2"],
 	),
+	TrackingPlanUnavailable: refusal(
+		503,
+		"TrackingPlanUnavailable",
+		"This source's tracking plan can't judge the event now: it isn't compiled yet, or was never valid. Send the event again. If this goes on, the status of the TrackingPlan says why.",
+		["retry-after", "2"],
+	),
+	QuarantineUnavailable: refusal(
+		503,
+		"QuarantineUnavailable",
+		"This source's tracking plan keeps the event apart, and an archive of an earlier release is running, which can't read such events. Upgrade every archive, then send the event again.",
+		["retry-after", "10"],
+	),
 	NotReady: refusal(
 		503,
 		"NotReady",
@@ -155,6 +174,11 @@ export function methodNotAllowed(allowed: string): Refusal {
 		byAllowed.set(allowed, refusal);
 	}
 	return refusal;
+}
+
+/** @param violations as a JSON array. */
+export function violationOf(violations: string): Refusal {
+	return { ...refusals.TrackingPlanViolation, details: violations };
 }
 
 function refusal(

@@ -93,11 +93,9 @@ const prepared = new WeakMap<Refusal, Prepared>();
 function prepare(refusal: Refusal): Prepared {
 	const known = prepared.get(refusal);
 	if (known) return known;
-	const { status, code, message, headers } = refusal;
-	const body = JSON.stringify({
-		is_success: false,
-		error: { code, message, details: [] },
-	});
+	const { status, code, message, headers, details = "[]" } = refusal;
+	const error = JSON.stringify({ code, message });
+	const body = `{"is_success":false,"error":${error.slice(0, -1)},"details":${details}}}`;
 	const length = String(Buffer.byteLength(body));
 	const head = [...type, "content-length", length, ...headers];
 	const made = { status, head, body };

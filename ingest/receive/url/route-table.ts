@@ -1,4 +1,5 @@
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
+import { isPlanKey } from "../../../contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../service/bucket-watch.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import {
@@ -21,6 +22,14 @@ export interface FoundSource {
 	address: Address;
 }
 
+/** What keeps the plans that routes name. */
+export interface PlanDocuments {
+	/** @param document as JSON; undefined when it was removed. */
+	set(key: string, document: string | undefined): void;
+	/** Takes all documents, by their keys. */
+	replace(documents: ReadonlyMap<string, string>): void;
+}
+
 /** More URLs than get events at the same time. They take some megabytes. */
 const maxRemembered = 10_000;
 
@@ -31,15 +40,20 @@ const maxRemembered = 10_000;
  */
 export class RouteTable implements BucketReader {
 	readonly #sealKey: SealKey | undefined;
+	readonly #plans: PlanDocuments | undefined;
 	#served = new Reading();
 	#incoming: Reading | undefined;
 	#seenCurrentAtMs = performance.now();
 	/** By request target. */
 	readonly #remembered = new Map<string, FoundSource>();
 
-	/** @param sealKey without it, receive answers 503 for Sources with tokens or signatures. */
-	constructor(sealKey?: SealKey) {
+	/**
+	 * @param sealKey without it, receive answers 503 for Sources with tokens or signatures.
+	 * @param plans gets the plan documents of the bucket.
+	 */
+	constructor(sealKey?: SealKey, plans?: PlanDocuments) {
 		this.#sealKey = sealKey;
+		this.#plans = plans;
 	}
 
 	/** Operator has marked the bucket complete, so an unknown URL doesn't exist. */
@@ -86,6 +100,10 @@ export class RouteTable implements BucketReader {
 	 */
 	set(key: string, value: string | undefined): void {
 		const reading = this.#incoming ?? this.#served;
+		if (isPlanKey(key)) {
+			this.#setPlan(reading, key, value);
+			return;
+		}
 		this.#remembered.clear();
 		if (key === syncedKey) reading.isSynced = value !== undefined;
 		else if (value === undefined) reading.routes.delete(key);
@@ -96,6 +114,12 @@ export class RouteTable implements BucketReader {
 			this.#prepareCheck(route);
 		}
 		this.#replaceIfBetter();
+	}
+
+	#setPlan(reading: Reading, key: string, document: string | undefined): void {
+		if (document === undefined) reading.plans.delete(key);
+		else reading.plans.set(key, document);
+		if (reading === this.#served) this.#plans?.set(key, document);
 	}
 
 	#prepareCheck(route: ServedRoute): void {
@@ -125,12 +149,15 @@ export class RouteTable implements BucketReader {
 		this.#served = incoming;
 		this.#remembered.clear();
 		this.#incoming = undefined;
+		this.#plans?.replace(incoming.plans);
 		this.seenCurrent();
 	}
 }
 
 class Reading {
 	readonly routes = new Map<string, ServedRoute>();
+	/** Plan documents as JSON, by their keys. */
+	readonly plans = new Map<string, string>();
 	isSynced = false;
 	isComplete = false;
 }

@@ -1,0 +1,9 @@
+/** What the compile thread makes of a plan document, or what is wrong with the document. */
+export type CompileAnswer = Compilation | { fault: string };
+
+export interface Compilation {
+	/** JavaScript, in memory that the threads share. */
+	code: Uint8Array<SharedArrayBuffer>;
+	/** The header whose value is the event's type, in lower case; undefined if the type is elsewhere. */
+	typeHeader: string | undefined;
+}

@@ -1,0 +1,26 @@
+import { parentPort } from "node:worker_threads";
+import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
+import { compilePlan } from "../../../plan/compile.ts";
+import type { CompileAnswer } from "./compilation.ts";
+import { yieldToOthers } from "./thread-priority.ts";
+
+// The thread that compiles plans: a plan document comes in, its code goes out.
+yieldToOthers();
+parentPort!.on("message", (document: string) =>
+	parentPort!.postMessage(compile(JSON.parse(document))),
+);
+
+function compile(document: PlanDocument): CompileAnswer {
+	if (document.version !== 1)
+		return {
+			fault: `the plan document has version ${document.version}, but this receive reads version 1: upgrade receive before operator`,
+		};
+	const compiled = compilePlan(document);
+	if ("fault" in compiled) return compiled;
+	const text = Buffer.from(compiled.code);
+	const code = new Uint8Array(new SharedArrayBuffer(text.length));
+	code.set(text);
+	const { eventType } = document;
+	const typeHeader = "header" in eventType ? eventType.header : undefined;
+	return { code, typeHeader };
+}

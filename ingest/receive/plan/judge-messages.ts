@@ -1,0 +1,51 @@
+import type { ViolationKind } from "../../../contracts/tracking-plan.ts";
+
+/** A plan as the judge thread gets it. */
+export interface JudgePlan {
+	/** Numbers the compiled plans of this process. */
+	id: number;
+	account: string;
+	/** metadata.name of the TrackingPlan. */
+	plan: string;
+	/** The plan document as JSON. */
+	document: string;
+	/** JavaScript, in memory that the threads share. */
+	code: Uint8Array<SharedArrayBuffer>;
+}
+
+/** What the judge thread is told. It answers each batch, in order. */
+export type JudgeOrder =
+	| { type: "learn"; plan: JudgePlan }
+	| { type: "forget"; id: number }
+	| { type: "judge"; batch: Batch };
+
+/** Events to judge. The fields have one entry for each. */
+export interface Batch {
+	/** Ids of plans that the thread has learned. */
+	plans: number[];
+	/** The value of the header that the plan names as the event's type. */
+	headers: (string | undefined)[];
+	/** Where the event's body ends in `bytes`; it begins where the one before ends. */
+	ends: number[];
+	/** Bodies as JSON text. The thread gives the memory back with its answer. */
+	bytes: ArrayBuffer;
+}
+
+/** The verdicts on a batch's first events. The others have to wait for another turn. */
+export interface BatchAnswer {
+	verdicts: Verdict[];
+	/** How long each took. */
+	tookMs: number[];
+	bytes: ArrayBuffer;
+}
+
+export interface Verdict {
+	/** Failed: the plan couldn't judge it, which is a fault of Tidemill's. */
+	outcome: "Accept" | "Quarantine" | "Reject" | "Failed";
+	/** The judgement as JSON; what went wrong, for Failed. */
+	judgement: string;
+	/** The violations as JSON; absent unless the event is rejected. */
+	details?: string;
+	/** Each kind of its violations once. */
+	kinds: ViolationKind[];
+}

@@ -1,0 +1,310 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type {
+	Judgement,
+	PlanDocument,
+	PlanPolicy,
+	RoutePlan,
+	ViolationKind,
+} from "../../contracts/tracking-plan.ts";
+import type { FrameEvent } from "../../ingest/wire/frame.ts";
+import {
+	announceArchive,
+	metric,
+	type ReceiveFixture,
+	readFrames,
+	reasonNotReady,
+	startReceiveFixture,
+	untilReady,
+} from "../support/fixtures/data-plane/receiver.ts";
+import { type HttpAnswer, sendJSON } from "../support/senders/http-client.ts";
+
+const wait = { timeout: 120_000, interval: 20 };
+let fixture: ReceiveFixture;
+
+beforeAll(async () => {
+	fixture = await startReceiveFixture();
+	await announceArchive(fixture.admin, 3);
+});
+afterAll(() => fixture?.stop());
+
+function orders(change: Partial<PlanDocument> = {}): PlanDocument {
+	return {
+		version: 1,
+		account: "shop",
+		plan: `orders-${randomBytes(4).toString("hex")}`,
+		eventType: { bodyPointer: "/type" },
+		common: { required: ["type"] },
+		events: [
+			{
+				type: "order",
+				schema: {
+					properties: {
+						type: {},
+						id: { type: "integer", maximum: 1_000 },
+						state: { enum: ["new", "paid"] },
+						email: { format: "email" },
+						lines: { uniqueItems: true },
+					},
+					required: ["id"],
+				},
+			},
+		],
+		onUnplannedEvent: "Annotate",
+		onViolation: "Annotate",
+		onUnplannedProperty: "Annotate",
+		...change,
+	};
+}
+
+const post = (path: string, body: unknown, headers = {}) =>
+	sendJSON(fixture.receiver.url + path, JSON.stringify(body), { headers });
+
+/** A Source with this plan, whose plan judges. */
+async function sourceWith(plan: PlanDocument): Promise<string> {
+	const named = await fixture.routes.putPlan(plan);
+	return (await add(named)).path;
+}
+
+async function add(plan: RoutePlan, change = {}) {
+	const added = await fixture.routes.add({ plan, ...change });
+	if (plan.version !== undefined)
+		await vi.waitFor(async () => {
+			const { json } = await post(added.path, { type: "order", id: 1 });
+			expect(json.error?.code ?? "").not.toMatch(/Unavailable|UnknownURL/);
+		}, wait);
+	return added;
+}
+
+/** The stored event with this id. */
+async function storedAs(
+	eventId: string,
+): Promise<{ event: FrameEvent; judgement: Judgement; body: string }> {
+	const frames = await readFrames(fixture.admin, fixture.stream);
+	const event = frames
+		.flatMap(({ events }) => events)
+		.find(
+			({ id }) =>
+				Buffer.from(id).toString("hex") === eventId.replaceAll("-", ""),
+		)!;
+	const body = Buffer.from(event.body).toString();
+	return { event, judgement: JSON.parse(event.violations), body };
+}
+
+const deviations: [ViolationKind, unknown, PlanPolicyField][] = [
+	["UnplannedEvent", { type: "refund" }, "onUnplannedEvent"],
+	["UnplannedProperty", { type: "order", id: 1, x: 2 }, "onUnplannedProperty"],
+	["RequiredMissing", { type: "order" }, "onViolation"],
+	["TypeMismatch", { type: "order", id: "1" }, "onViolation"],
+	["ValueMismatch", { type: "order", id: 1, state: "gone" }, "onViolation"],
+	["FormatMismatch", { type: "order", id: 1, email: "@" }, "onViolation"],
+	["OutOfRange", { type: "order", id: 1_001 }, "onViolation"],
+	["SchemaMismatch", { type: "order", id: 1, lines: [1, 1] }, "onViolation"],
+	["TooComplex", { type: "order", id: 1, deep: deep(300) }, "onViolation"],
+];
+
+type PlanPolicyField =
+	| "onUnplannedEvent"
+	| "onUnplannedProperty"
+	| "onViolation";
+
+function deep(levels: number): unknown {
+	return levels === 0 ? 1 : { a: deep(levels - 1) };
+}
+
+const counted = (name: string, label: string) =>
+	metric(fixture.receiver, `tidemill_receive_${name}{${label}}`).then(
+		(value) => value || 0,
+	);
+
+test.each<PlanPolicy>(["Allow", "Annotate", "Quarantine", "Reject"])(
+	"%s: each kind of deviation has its answer, its frame and its count",
+	async (policy) => {
+		const path = await sourceWith(
+			orders({
+				onUnplannedEvent: policy,
+				onViolation: policy,
+				onUnplannedProperty: policy,
+			}),
+		);
+		const outcome =
+			policy === "Reject" || policy === "Quarantine" ? policy : "Accept";
+		for (const [kind, body] of deviations) {
+			const counts = async () => [
+				await counted("judged_events_total", `outcome="${outcome}"`),
+				await counted("deviating_events_total", `kind="${kind}"`),
+			];
+			const before = await counts();
+			const answer = await post(path, body);
+			const after = await counts();
+			const isTold = policy !== "Allow";
+			expect([kind, after]).toEqual([
+				kind,
+				[before[0]! + 1, before[1]! + (isTold ? 1 : 0)],
+			]);
+			if (policy === "Reject") {
+				expect(answer).toMatchObject({
+					status: 400,
+					json: {
+						is_success: false,
+						error: {
+							code: "TrackingPlanViolation",
+							details: [{ kind, path: expect.any(String) }],
+						},
+					},
+				});
+				continue;
+			}
+			expect([kind, answer.status]).toEqual([kind, 200]);
+			const stored = await storedAs(answer.json.event_id);
+			expect(stored.body).toBe(JSON.stringify(body));
+			expect(stored.event.quarantined).toBe(
+				policy === "Quarantine" ? true : undefined,
+			);
+			const kinds = stored.judgement.violations?.map(({ kind }) => kind);
+			expect(kinds).toEqual(isTold ? [kind] : undefined);
+		}
+	},
+);
+
+test("an event that is as planned records which version of the plan judged it", async () => {
+	const plan = orders();
+	const named = await fixture.routes.putPlan(plan);
+	const { path } = await add(named);
+	const answer = await post(path, { type: "order", id: 1 });
+	const { judgement, event } = await storedAs(answer.json.event_id);
+	expect(judgement).toEqual({
+		plan: plan.plan,
+		version: named.version,
+		type: "order",
+	});
+	expect(event.quarantined).toBeUndefined();
+});
+
+test("the type is read from a header; a form is judged as the JSON that is stored of it", async () => {
+	const path = await sourceWith(
+		orders({
+			eventType: { header: "x-event" },
+			common: true,
+			events: [{ type: "order", schema: { required: ["id"] } }],
+			onUnplannedEvent: "Reject",
+			onViolation: "Reject",
+			onUnplannedProperty: "Allow",
+		}),
+	);
+	const send = async (body: string, headers: Record<string, string>) =>
+		(await sendJSON(fixture.receiver.url + path, body, { headers })).status;
+	expect(await send('{"id":1}', { "x-event": "order" })).toBe(200);
+	expect(await send('{"id":1}', { "x-event": "other" })).toBe(400);
+	expect(await send('{"id":1}', {})).toBe(400);
+	const form = { "content-type": "application/x-www-form-urlencoded" };
+	expect(await send("id=1", { ...form, "x-event": "order" })).toBe(200);
+	expect(await send("ip=1", { ...form, "x-event": "order" })).toBe(400);
+});
+
+test("properties that are omitted stay in the stored bytes; the event names them", async () => {
+	const path = await sourceWith(orders({ onUnplannedProperty: "Omit" }));
+	const body = { type: "order", id: 1, secret: 2 };
+	const answer = await post(path, body);
+	const stored = await storedAs(answer.json.event_id);
+	expect(stored.body).toBe(JSON.stringify(body));
+	expect(stored.judgement.omit).toEqual(["/secret"]);
+});
+
+test("the violations of one event are bounded, in the answer and in the frame", async () => {
+	const lines = Array.from({ length: 1_000 }, (_, n) => ({
+		["x".repeat(n)]: n,
+	}));
+	const change = {
+		common: { properties: { lines: { items: { type: "string" } } } },
+		onUnplannedProperty: "Allow",
+	} as const;
+	for (const onViolation of ["Reject", "Quarantine"] as const) {
+		const path = await sourceWith(orders({ ...change, onViolation }));
+		const answer = await post(path, { type: "order", id: 1, lines });
+		expect(JSON.stringify(answer.json).length).toBeLessThan(20_000);
+		if (onViolation === "Reject")
+			expect(answer.json.error.details).toHaveLength(20);
+		else {
+			const { event } = await storedAs(answer.json.event_id);
+			expect(event.violations.length).toBeLessThan(16_384);
+		}
+	}
+});
+
+test("a rejected event takes no idempotency key: corrected, it is stored under the same one", async () => {
+	const plan = await fixture.routes.putPlan(orders({ onViolation: "Reject" }));
+	const { path } = await add(plan, {
+		idempotency: { key: { header: "x-key" }, windowSeconds: 60 },
+	});
+	const key = { "x-key": "1" };
+	expect((await post(path, { type: "order" }, key)).status).toBe(400);
+	// There is no archive, so no bucket of keys: an event that asks for one isn't stored.
+	const asks: HttpAnswer = await post(path, { type: "order", id: 1 }, key);
+	expect(asks.json.error.code).toBe("StorageUnavailable");
+});
+
+test("a Source whose plan was never compiled is 503, and others are served", async () => {
+	const { path } = await add({ name: "never" });
+	const other = (await fixture.routes.add()).path;
+	await vi.waitFor(async () => {
+		expect((await post(other, {})).status).toBe(200);
+		expect(await post(path, {})).toMatchObject({
+			status: 503,
+			headers: { "retry-after": expect.stringMatching(/^\d+$/) },
+			json: { error: { code: "TrackingPlanUnavailable" } },
+		});
+	}, wait);
+});
+
+test("a new version judges in place of the old one, with no event refused in between, and after a restart", async () => {
+	const plan = orders({ onUnplannedProperty: "Reject" });
+	const old = await fixture.routes.putPlan(plan);
+	const { path, route } = await add(old);
+	const body = { type: "order", id: 1, note: "x" };
+	expect((await post(path, body)).status).toBe(400);
+	const edited = {
+		...plan,
+		events: [
+			{ type: "order", schema: { properties: { type: {}, id: {}, note: {} } } },
+		],
+	};
+	const version = await fixture.routes.putPlan(edited);
+	await fixture.routes.put({ ...route, plan: version });
+	await fixture.routes.removePlan("shop", old);
+	const seen = new Set<number>();
+	await vi.waitFor(async () => {
+		const { status } = await post(path, body);
+		seen.add(status);
+		expect(status).toBe(200);
+	}, wait);
+	expect([...seen]).toEqual([400, 200].filter((each) => seen.has(each)));
+
+	await fixture.receiver.kill("SIGTERM");
+	await fixture.receiver.start();
+	await untilReady(fixture.receiver);
+	// Ready means that the plans are compiled.
+	expect((await post(path, body)).status).toBe(200);
+	expect(await reasonNotReady(fixture.receiver)).toBeUndefined();
+});
+
+test("while an archive can't read frames of quarantined events, they are refused, and all others are stored", async () => {
+	const path = await sourceWith(orders({ onViolation: "Quarantine" }));
+	const quarantined = () => post(path, { type: "order" });
+	expect((await quarantined()).status).toBe(200);
+	await announceArchive(fixture.admin, 2);
+	await vi.waitFor(
+		async () =>
+			expect(await quarantined()).toMatchObject({
+				status: 503,
+				json: { error: { code: "QuarantineUnavailable" } },
+			}),
+		wait,
+	);
+	expect((await post(path, { type: "order", id: 1 })).status).toBe(200);
+	await announceArchive(fixture.admin, 3);
+	await vi.waitFor(
+		async () => expect((await quarantined()).status).toBe(200),
+		wait,
+	);
+});
