@@ -1,11 +1,20 @@
 import type { Operation } from "./http/operation.ts";
+import { labelSelector } from "./lists/filters.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
 import { createOf } from "./resources/resource-creation.ts";
 import { deleteOf } from "./resources/resource-deletion.ts";
 import { getOf, listOf } from "./resources/resource-read.ts";
-import { updateOf } from "./resources/resource-update.ts";
+import { replaceOf, updateOf } from "./resources/resource-update.ts";
 import { getRunLogs, getRunProgress } from "./runs/run-progress.ts";
-import { cancelRun, getRun, listRuns, startRun } from "./runs/runs.ts";
+import {
+	cancelRun,
+	getRun,
+	listRuns,
+	runFilters,
+	startRun,
+} from "./runs/runs.ts";
+
+const listParameters = [labelSelector, "limit", "cursor"];
 
 /** Every operation of the API. */
 export const operations: Operation[] = [
@@ -29,7 +38,7 @@ export const operations: Operation[] = [
 		summary: "List runs",
 		tag: "runs",
 		handler: listRuns,
-		query: ["pipeline", "limit", "cursor"],
+		query: [...Object.keys(runFilters), ...listParameters],
 		answers: { 200: { about: "A page of runs.", schema: "RunList" } },
 		errors: [410],
 	},
@@ -94,7 +103,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			path,
 			summary: `List ${many}`,
 			handler: listOf(resource),
-			query: ["limit", "cursor"],
+			query: [...Object.keys(resource.filters), ...listParameters],
 			answers: {
 				200: { about: `A page of ${many}.`, schema: `${kind.kind}List` },
 			},
@@ -124,6 +133,18 @@ function operationsOf(resource: ApiResource): Operation[] {
 		},
 		{
 			...shared,
+			id: `replace${kind.kind}`,
+			method: "PUT",
+			path: `${path}/{name}`,
+			summary: `Replace a ${noun}`,
+			handler: replaceOf(resource),
+			query: ["dryRun"],
+			body: { schema: `${kind.kind}Create`, isRequired: true },
+			answers: { 200: answer(`The ${noun} after the change.`) },
+			errors: [404, 409, 412, 413, 415],
+		},
+		{
+			...shared,
 			id: `update${kind.kind}`,
 			method: "PATCH",
 			path: `${path}/{name}`,
@@ -141,6 +162,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			path: `${path}/{name}`,
 			summary: `Delete a ${noun}`,
 			handler: deleteOf(resource),
+			query: ["force"],
 			answers: {
 				204: { about: "The deletion is complete." },
 				202: answer("The deletion has begun and completes after a cleanup."),

@@ -64,8 +64,9 @@ A webhook URL is a credential: whoever has the URL of a Source without authoriza
 
 ## Resources
 
-A resource has the fields of its CRD's \`spec\` and \`status\` at one level ([fields](resources.md)), \`name\`, \`creationTimestamp\`
-and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name\`, the API derives one from \`displayName\`.
+A resource has the fields of its CRD's \`spec\` and \`status\` at one level ([fields](resources.md)), \`name\`, \`id\`, \`createTime\`,
+\`updateTime\`, \`generation\` and, if a GitOps tool manages it, \`managedBy\`. The state in one word is \`status\` everywhere; it has the
+words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derives one from \`displayName\`.
 
 - **Secrets** can be part of a request (\`webhook.authorization.customToken.token\`, \`webhook.authorization.signature.secrets\`,
   \`bigQuery.credentials.key\`). The API keeps them in a Secret whose name begins with the resource's, and never returns them.
@@ -73,8 +74,13 @@ and, if a GitOps tool manages it, \`managedBy\`. If a new resource has no \`name
   to it.
 - **Changes** are JSON Merge Patches (RFC 7396). With \`If-Match: "<ETag>"\`, the answer is 412 if the resource has changed
   since. The ETag changes with the spec, not with the status.
+- **PUT** replaces all that people set, as a POST would have it. What GET answers can be edited and sent back by PATCH and PUT:
+  fields that only Tidemill sets are ignored if they are unchanged.
 - **Lists** have pages: \`?limit=\` sets the size (100 by default, at most 1000), and \`?cursor=\` takes the \`cursor\` of the previous
-  page.
+  page. They can be limited by \`status\`, \`type\`, \`pipeline\`, \`source\`, \`destination\` and \`labelSelector\`, as the table of operations says.
+  Runs come newest first if there are at most 1,000; if there are more, limit the list to one pipeline, or they come by name.
+  Other resources come by name. \`total\` is there where counting is cheap.
+- **Deletion** of a resource that others refer to is 409 and names them. \`?force=true\` deletes it all the same.
 - **\`Idempotency-Key\`** on a POST: repeating a key within 24 hours returns the existing resource in its current state. With a
   different body, the answer is 409. A refused request (4xx) leaves its key free. An account that holds as many keys as are free
   gets 429 for new ones.

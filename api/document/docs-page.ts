@@ -65,9 +65,8 @@ ${own.map((operation) => article(operation, document)).join("\n")}
 function article(operation: Operation, document: OpenApiDocument): string {
 	const { id, method, path, summary, body, query = [], answers } = operation;
 	const parameters = query.map((name) => {
-		const { description = "" } = document.components.parameters[
-			name as "limit"
-		] as { description?: string };
+		const { description = `Only those of this ${name}.` } = (document.components
+			.parameters[name as "limit"] ?? {}) as { description?: string };
 		return `<li><code>?${name}=</code> ${prose(description)}</li>`;
 	});
 	const outcomes = Object.entries(answers).map(

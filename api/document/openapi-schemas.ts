@@ -210,6 +210,11 @@ function listSchema(kind: string): JsonSchema {
 				description: "Pass it to get the next page. Absent on the last page.",
 				type: "string",
 			},
+			total: {
+				description:
+					"How many there are on all pages. Absent where counting them would cost more.",
+				type: "integer",
+			},
 		},
 	};
 }

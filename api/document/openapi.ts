@@ -1,8 +1,11 @@
 import { type ErrorCode, errorCodes, problemType } from "../http/errors.ts";
 import type { Operation } from "../http/operation.ts";
+import { labelSelector } from "../lists/filters.ts";
 import { defaultPageSize, maxPageSize } from "../lists/page.ts";
+import { apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import { defaultLogLines, maxLogLines } from "../runs/run-progress.ts";
+import { runFilters } from "../runs/runs.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
@@ -84,11 +87,30 @@ const parameters = {
 			"The `cursor` of the previous page. Omit it for the first page.",
 		schema: { type: "string" },
 	},
-	pipeline: {
-		name: "pipeline",
+	...Object.fromEntries(
+		["pipeline", "source", "destination"].map((name) => [
+			name,
+			{
+				name,
+				in: "query",
+				description: `Only those of this ${name}.`,
+				schema: { type: "string", pattern: resourceNamePattern },
+			},
+		]),
+	),
+	labelSelector: {
+		name: labelSelector,
 		in: "query",
-		description: "Only the runs of this pipeline.",
-		schema: { type: "string", pattern: resourceNamePattern },
+		description:
+			"Only those with these labels, as in `kubectl get --selector`.",
+		schema: { type: "string" },
+		example: "team=shop",
+	},
+	force: {
+		name: "force",
+		in: "query",
+		description: "Delete it although other resources use it.",
+		schema: { type: "boolean", default: false },
 	},
 	queue: {
 		name: "queue",
@@ -197,9 +219,12 @@ function describe(operations: Operation[], operation: Operation) {
 		operationId: id,
 		summary,
 		tags: [tag],
-		parameters: parametersOf(operation).map((name) => ({
-			$ref: `#/components/parameters/${name}`,
-		})),
+		parameters: [
+			...parametersOf(operation).map((name) => ({
+				$ref: `#/components/parameters/${name}`,
+			})),
+			...filterParameters(operation),
+		],
 		...(body && {
 			requestBody: {
 				required: body.isRequired,
@@ -236,11 +261,33 @@ function describe(operations: Operation[], operation: Operation) {
 	};
 }
 
+/** A filter has the values of its own kind. */
+function filterParameters({ tag, query = [] }: Operation) {
+	const filters =
+		tag === "runs"
+			? runFilters
+			: (apiResources.find(({ collection }) => collection === tag)?.filters ??
+				{});
+	return Object.entries(filters).flatMap(([name, { values }]) =>
+		values && query.includes(name)
+			? [
+					{
+						name,
+						in: "query",
+						description: `Only those of this ${name}.`,
+						schema: { type: "string", enum: values },
+					},
+				]
+			: [],
+	);
+}
+
 function parametersOf({ method, path, query = [] }: Operation): string[] {
-	const names = ["account", ...query];
+	const shared = query.filter((name) => name in parameters);
+	const names = ["account", ...shared];
 	if (path.includes("{name}"))
 		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
-	if (method === "PATCH" || method === "DELETE") names.push("ifMatch");
+	if (["PUT", "PATCH", "DELETE"].includes(method)) names.push("ifMatch");
 	if (query.includes("dryRun") || method === "DELETE") names.push("prefer");
 	if (method === "POST") names.push("idempotencyKey");
 	return names;

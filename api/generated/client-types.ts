@@ -171,6 +171,8 @@ export type SourceList = {
 	items: Array<Source>;
 	/** Pass it to get the next page. Absent on the last page. */
 	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** A new Source. If name is absent, it is derived from displayName. */
@@ -527,6 +529,8 @@ export type DestinationList = {
 	items: Array<Destination>;
 	/** Pass it to get the next page. Absent on the last page. */
 	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** A new Destination. If name is absent, it is derived from displayName. */
@@ -1004,6 +1008,8 @@ export type PipelineList = {
 	items: Array<Pipeline>;
 	/** Pass it to get the next page. Absent on the last page. */
 	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** A new Pipeline. If name is absent, it is derived from displayName. */
@@ -1384,6 +1390,8 @@ export type TrackingPlanList = {
 	items: Array<TrackingPlan>;
 	/** Pass it to get the next page. Absent on the last page. */
 	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** A new TrackingPlan. If name is absent, it is derived from displayName. */
@@ -2107,6 +2115,8 @@ export type RunList = {
 	items: Array<Run>;
 	/** Pass it to get the next page. Absent on the last page. */
 	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** The days to load. If empty, the pipeline's rules decide. */
@@ -2149,7 +2159,7 @@ export type Problem = {
 	/** The `X-Request-Id`, as a URN. */
 	instance?: string;
 	/** For programs. Codes never change. */
-	code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "PipelineNotReady" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
+	code: "InvalidRequest" | "AccountRequired" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable" | "RequestTimeout" | "Conflict" | "InUse" | "PipelineNotReady" | "CursorExpired" | "PreconditionFailed" | "TooLarge" | "UnsupportedContentType" | "RateLimited" | "HeadersTooLarge" | "Internal" | "Unavailable";
 	/** All invalid fields, if fields are invalid, 50 at most. */
 	details: Array<{
 		/** A field of the body, such as `dates.start`, or a query parameter or header. */
@@ -2164,7 +2174,7 @@ export interface Operations {
 	listSources: {
 		method: "GET";
 		path: "/v1/sources";
-		query: { limit?: string; cursor?: string };
+		query: { type?: string; status?: string; labelSelector?: string; limit?: string; cursor?: string };
 		body: undefined;
 		answer: SourceList;
 	};
@@ -2184,6 +2194,14 @@ export interface Operations {
 		body: undefined;
 		answer: Source;
 	};
+	/** Replace a source. */
+	replaceSource: {
+		method: "PUT";
+		path: "/v1/sources/{name}";
+		query: { dryRun?: string };
+		body: SourceCreate;
+		answer: Source;
+	};
 	/** Change a source. */
 	updateSource: {
 		method: "PATCH";
@@ -2196,7 +2214,7 @@ export interface Operations {
 	deleteSource: {
 		method: "DELETE";
 		path: "/v1/sources/{name}";
-		query: {  };
+		query: { force?: string };
 		body: undefined;
 		answer: Source | void;
 	};
@@ -2204,7 +2222,7 @@ export interface Operations {
 	listDestinations: {
 		method: "GET";
 		path: "/v1/destinations";
-		query: { limit?: string; cursor?: string };
+		query: { type?: string; status?: string; labelSelector?: string; limit?: string; cursor?: string };
 		body: undefined;
 		answer: DestinationList;
 	};
@@ -2224,6 +2242,14 @@ export interface Operations {
 		body: undefined;
 		answer: Destination;
 	};
+	/** Replace a destination. */
+	replaceDestination: {
+		method: "PUT";
+		path: "/v1/destinations/{name}";
+		query: { dryRun?: string };
+		body: DestinationCreate;
+		answer: Destination;
+	};
 	/** Change a destination. */
 	updateDestination: {
 		method: "PATCH";
@@ -2236,7 +2262,7 @@ export interface Operations {
 	deleteDestination: {
 		method: "DELETE";
 		path: "/v1/destinations/{name}";
-		query: {  };
+		query: { force?: string };
 		body: undefined;
 		answer: Destination | void;
 	};
@@ -2244,7 +2270,7 @@ export interface Operations {
 	listPipelines: {
 		method: "GET";
 		path: "/v1/pipelines";
-		query: { limit?: string; cursor?: string };
+		query: { source?: string; destination?: string; status?: string; labelSelector?: string; limit?: string; cursor?: string };
 		body: undefined;
 		answer: PipelineList;
 	};
@@ -2264,6 +2290,14 @@ export interface Operations {
 		body: undefined;
 		answer: Pipeline;
 	};
+	/** Replace a pipeline. */
+	replacePipeline: {
+		method: "PUT";
+		path: "/v1/pipelines/{name}";
+		query: { dryRun?: string };
+		body: PipelineCreate;
+		answer: Pipeline;
+	};
 	/** Change a pipeline. */
 	updatePipeline: {
 		method: "PATCH";
@@ -2276,7 +2310,7 @@ export interface Operations {
 	deletePipeline: {
 		method: "DELETE";
 		path: "/v1/pipelines/{name}";
-		query: {  };
+		query: { force?: string };
 		body: undefined;
 		answer: Pipeline | void;
 	};
@@ -2284,7 +2318,7 @@ export interface Operations {
 	listTrackingPlans: {
 		method: "GET";
 		path: "/v1/tracking-plans";
-		query: { limit?: string; cursor?: string };
+		query: { labelSelector?: string; limit?: string; cursor?: string };
 		body: undefined;
 		answer: TrackingPlanList;
 	};
@@ -2304,6 +2338,14 @@ export interface Operations {
 		body: undefined;
 		answer: TrackingPlan;
 	};
+	/** Replace a tracking plan. */
+	replaceTrackingPlan: {
+		method: "PUT";
+		path: "/v1/tracking-plans/{name}";
+		query: { dryRun?: string };
+		body: TrackingPlanCreate;
+		answer: TrackingPlan;
+	};
 	/** Change a tracking plan. */
 	updateTrackingPlan: {
 		method: "PATCH";
@@ -2316,7 +2358,7 @@ export interface Operations {
 	deleteTrackingPlan: {
 		method: "DELETE";
 		path: "/v1/tracking-plans/{name}";
-		query: {  };
+		query: { force?: string };
 		body: undefined;
 		answer: TrackingPlan | void;
 	};
@@ -2372,7 +2414,7 @@ export interface Operations {
 	listRuns: {
 		method: "GET";
 		path: "/v1/runs";
-		query: { pipeline?: string; limit?: string; cursor?: string };
+		query: { pipeline?: string; status?: string; labelSelector?: string; limit?: string; cursor?: string };
 		body: undefined;
 		answer: RunList;
 	};

@@ -53,6 +53,12 @@ export const errorCodes = {
 		status: 409,
 		advice: "Follow the message. Fetch the current state before you retry.",
 	},
+	InUse: {
+		title: "The resource is used by others",
+		status: 409,
+		advice:
+			"Delete or change the resources that the message names, or repeat the request with `?force=true`.",
+	},
 	PipelineNotReady: {
 		title: "The pipeline can't run",
 		status: 409,

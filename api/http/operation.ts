@@ -5,7 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 export interface Operation {
 	/** `operationId` in the OpenAPI document. */
 	id: string;
-	method: "GET" | "POST" | "PATCH" | "DELETE";
+	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 	/** In OpenAPI's notation: `/v1/runs/{name}`. */
 	path: string;
 	summary: string;

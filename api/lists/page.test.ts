@@ -5,19 +5,38 @@ import {
 	type KubeClient,
 	type ListOptions,
 } from "../../kube/client/client.ts";
+import type { ObjectMeta } from "../../kube/resource.ts";
 import { page } from "./page.ts";
 
 test("a page has 100 items by default, and no cursor if it is the last", async () => {
 	const { client, lists } = listing();
-	expect(await pageOf(client, {})).toEqual({ items: ["a", "b"] });
+	expect(await pageOf(client, {})).toEqual({ items: ["a", "b"], total: 2 });
 	expect(lists).toEqual([
-		{
-			namespace: "shop",
-			limit: 100,
-			continue: undefined,
-			fieldSelector: undefined,
-		},
+		{ namespace: "shop", limit: 100, continue: undefined },
 	]);
+});
+
+test("the first page has the total where the apiserver counts what is left", async () => {
+	expect((await pageOf(listing("next", undefined, 5).client, {})).total).toBe(
+		7,
+	);
+	expect((await pageOf(listing("next").client, {})).total).toBeUndefined();
+	const later = await pageOf(listing("next", undefined, 5).client, {
+		cursor: "a",
+	});
+	expect(later.total).toBeUndefined();
+});
+
+test("a label selector that isn't one is refused by name", async () => {
+	const { client } = listing(undefined, async () => {
+		throw new ApiError(400, {
+			reason: "BadRequest",
+			message: "unable to parse",
+		});
+	});
+	await expect(
+		pageOf(client, {}, { labelSelector: "a b" }),
+	).rejects.toMatchObject({ details: [{ path: "labelSelector" }] });
 });
 
 test("the cursor of a page leads to the next one", async () => {
@@ -82,18 +101,23 @@ test("a cursor that isn't one is refused by name, without what it decodes to", a
 async function pageOf(
 	client: KubeClient,
 	query: { limit?: string; cursor?: string },
+	selectors = {},
 ) {
-	return page(
-		client,
-		sourceKind,
-		"shop",
+	const listed = { client, kind: sourceKind, namespace: "shop", selectors };
+	const { items, ...rest } = await page(
+		listed,
 		query,
-		({ metadata }) => metadata.name,
+		({ metadata }) => metadata,
 	);
+	return { ...rest, items: items.map((item) => (item as ObjectMeta).name) };
 }
 
 /** A client that lists two objects and records what it is asked. */
-function listing(next?: string, wait = async () => {}) {
+function listing(
+	next?: string,
+	wait = async () => {},
+	remainingItemCount?: number,
+) {
 	const lists: ListOptions[] = [];
 	const client = {
 		list: async (_kind: unknown, options: ListOptions) => {
@@ -101,7 +125,7 @@ function listing(next?: string, wait = async () => {}) {
 			await wait();
 			return {
 				items: [{ metadata: { name: "a" } }, { metadata: { name: "b" } }],
-				metadata: { ...(next && { continue: next }) },
+				metadata: { ...(next && { continue: next, remainingItemCount }) },
 			};
 		},
 	} as unknown as KubeClient;

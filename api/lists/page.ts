@@ -3,48 +3,93 @@ import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { invalidParameter } from "../http/errors.ts";
 import type { ApiRequest } from "../http/operation.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { labelSelector, type Selectors } from "./filters.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
 /** A page of 1,000 needs about 10 MB while it is read. This bounds the memory. */
 const largePages = new ConcurrencyLimit(2);
 
-/** One page of a list: at most `?limit=` objects, from `?cursor=` on. Unless it is the last, it has the next `cursor`. */
+/** Which objects of an account. */
+export interface Listed<T extends KubeObject> {
+	client: KubeClient;
+	kind: ResourceKind<T>;
+	namespace: string;
+	selectors?: Selectors;
+}
+
+/** A page of objects. Unless it is the last, it has the next `cursor`. `total` is there where it costs nothing. */
+export interface Page<T> {
+	items: T[];
+	cursor?: string;
+	total?: number;
+}
+
+/** One page of a list in the order of names: at most `?limit=` objects, from `?cursor=` on. */
 export async function page<T extends KubeObject>(
-	client: KubeClient,
-	kind: ResourceKind<T>,
-	namespace: string,
+	listed: Listed<T>,
 	{ limit, cursor }: ApiRequest["query"],
-	view: (object: T) => unknown,
-	fieldSelector?: string,
-) {
-	const size = pageSizeOf(limit);
+	view: (object: T) => object,
+): Promise<Page<object>> {
+	const { items, ...rest } = await readPage(listed, sizeOf(limit), cursor);
+	return { ...rest, items: items.map(view) };
+}
+
+/** One page of objects as the apiserver has them. */
+export async function readPage<T extends KubeObject>(
+	{ client, kind, namespace, selectors }: Listed<T>,
+	size: number,
+	cursor?: string,
+): Promise<Page<T>> {
 	const read = async () => {
 		const { items, metadata } = await client
 			.list<T>(kind, {
 				namespace,
 				limit: size,
 				continue: cursor,
-				fieldSelector,
+				...selectors,
 			})
 			.catch((error) => {
-				throw hasReason(error, "BadRequest") && cursor !== undefined
-					? invalidParameter(
-							"cursor",
-							"must be the cursor of the previous page",
-							cursor,
-						)
-					: error;
+				if (hasReason(error, "BadRequest"))
+					throw refusedBy(error, cursor, selectors);
+				throw error;
 			});
+		const { continue: next, remainingItemCount } = metadata;
+		// The apiserver counts what is left only if nothing is selected.
+		const left = next ? remainingItemCount : 0;
 		return {
-			items: items.map(view),
-			...(metadata.continue && { cursor: metadata.continue }),
+			items,
+			...(next && { cursor: next }),
+			...(cursor === undefined &&
+				left !== undefined && { total: items.length + left }),
 		};
 	};
 	return size > defaultPageSize ? largePages.run(read) : read();
 }
 
-function pageSizeOf(limit = String(defaultPageSize)): number {
+/** The apiserver's message quotes what the cursor decodes to. */
+function refusedBy(
+	error: unknown,
+	cursor: string | undefined,
+	selectors: Selectors = {},
+): unknown {
+	if (cursor !== undefined)
+		return invalidParameter(
+			"cursor",
+			"must be the cursor of the previous page",
+			cursor,
+		);
+	const labels = selectors.labelSelector;
+	return labels === undefined
+		? error
+		: invalidParameter(
+				labelSelector,
+				"must be a label selector, such as team=shop,stage!=test",
+				labels,
+			);
+}
+
+export function sizeOf(limit = String(defaultPageSize)): number {
 	const number = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
 	if (number >= 1 && number <= maxPageSize) return number;
 	throw invalidParameter(

@@ -13,6 +13,7 @@ import {
 } from "../../crds/generated/types.ts";
 import type { Kind } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { Filter } from "../lists/filters.ts";
 import type { SecretField } from "./secret-fields.ts";
 
 /** A custom resource that the API can create, change and delete. */
@@ -25,6 +26,10 @@ export interface ApiResource<T extends Resource = Resource> {
 	secretFields: SecretField[];
 	/** A body that creates one. */
 	example: object;
+	/** How a list can be limited. */
+	filters: Record<string, Filter>;
+	/** What refers to such a resource, and where: its deletion would break them. */
+	users: { kind: ResourceKind<KubeObject>; nouns: string; field: string }[];
 }
 
 export interface Resource extends KubeObject {
@@ -46,6 +51,20 @@ const sources: ApiResource<Source> = {
 		},
 	},
 	kind: sourceKind,
+	filters: {
+		type: { field: "spec.type", values: ["Webhook"] },
+		status: {
+			field: "status.phase",
+			values: ["Pending", "Active", "Suspended", "Error", "Deleting"],
+		},
+	},
+	users: [
+		{
+			kind: pipelineKind,
+			nouns: "pipelines",
+			field: "spec.sourceRef.name",
+		},
+	],
 	secretFields: [
 		{
 			at: ["webhook", "authorization", "customToken"],
@@ -73,6 +92,20 @@ const destinations: ApiResource<Destination> = {
 		duckDB: { path: "analytics/events.duckdb", volumeClaimName: "warehouse" },
 	},
 	kind: destinationKind,
+	filters: {
+		type: { field: "spec.type", values: ["BigQuery", "DuckDB"] },
+		status: {
+			field: "status.phase",
+			values: ["Checking", "Ready", "Error"],
+		},
+	},
+	users: [
+		{
+			kind: pipelineKind,
+			nouns: "pipelines",
+			field: "spec.destinationRef.name",
+		},
+	],
 	secretFields: [
 		{
 			at: ["bigQuery", "credentials"],
@@ -102,6 +135,15 @@ const pipelines: ApiResource<Pipeline> = {
 		},
 	},
 	kind: pipelineKind,
+	filters: {
+		source: { field: "spec.sourceRef.name" },
+		destination: { field: "spec.destinationRef.name" },
+		status: {
+			field: "status.phase",
+			values: ["Pending", "Ready", "Running", "Suspended", "Error"],
+		},
+	},
+	users: [],
 	secretFields: [],
 };
 
@@ -114,6 +156,14 @@ const trackingPlans: ApiResource<TrackingPlan> = {
 		events: [{ type: "order.paid", schema: { required: ["order"] } }],
 	},
 	kind: trackingPlanKind,
+	filters: {},
+	users: [
+		{
+			kind: sourceKind,
+			nouns: "sources",
+			field: "spec.webhook.trackingPlanRef.name",
+		},
+	],
 	secretFields: [],
 };
 

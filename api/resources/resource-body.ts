@@ -34,12 +34,39 @@ export function newSpec(
 	]);
 }
 
-/** The spec after a JSON Merge Patch to the current resource. Throws as {@link newSpec}. */
-export function changedSpec(
+/** What the body of a change makes of the current resource. Throws as {@link newSpec}. */
+export type SpecChange = (
 	resource: ApiResource,
 	current: Resource,
-	{ name: newName, ...patch }: JsonObject,
-): WantedSpec {
+	body: JsonObject,
+) => WantedSpec;
+
+/** The body replaces the spec. */
+export const replacedSpec: SpecChange = (
+	resource,
+	current,
+	{ name: newName, ...body },
+) => {
+	const { name } = current.metadata;
+	const { fields, errors } = withoutReadOnly(
+		resource.kind.kind,
+		body,
+		resourceView(current),
+	);
+	const taken = takeSecrets(resource.secretFields, fields, name);
+	return checked(resource, taken.body, taken.secrets, [
+		...renameErrors(newName, name),
+		...errors,
+		...taken.errors,
+	]);
+};
+
+/** The body is a JSON Merge Patch to the spec. */
+export const changedSpec: SpecChange = (
+	resource,
+	current,
+	{ name: newName, ...patch },
+) => {
 	const { name } = current.metadata;
 	const { fields, errors } = withoutReadOnly(
 		resource.kind.kind,
@@ -54,7 +81,7 @@ export function changedSpec(
 		...taken.errors,
 		...unknownFields(resource.kind.kind, taken.body),
 	]);
-}
+};
 
 /**
  * A JSON Merge Patch for the apiserver to merge, after a check of each field. Only the apiserver can check the merged

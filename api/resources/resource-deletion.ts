@@ -1,13 +1,18 @@
 import { hasReason } from "../../kube/client/client.ts";
+import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
+import { readPage } from "../lists/page.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
 import { awaitResource, requireResource, respond } from "./resource-read.ts";
 
-/** `DELETE /v1/<collection>/{name}`: 204 after the deletion, or 202 if the operator still has to clean up. */
+/** `DELETE /v1/<collection>/{name}`: 204 after the deletion, or 202 if the operator still has to clean up. 409 if it is used. */
 export function deleteOf(resource: ApiResource): Handler {
-	return async (caller, { params, ifMatch }, reply) => {
+	return async (caller, { params, query, ifMatch }, reply) => {
 		const { client, account } = caller;
+		if (!flagOf("force", query.force))
+			await requireUnused(resource, caller, params.name!);
 		const object = await deleteMatching(
 			resource,
 			caller,
@@ -26,6 +31,34 @@ export function deleteOf(resource: ApiResource): Handler {
 		reply.code(204);
 		return undefined;
 	};
+}
+
+/** How many users a message names. */
+const namedUsers = 5;
+
+/** Throws a 409 while other resources refer to this one. Those that the caller may not list don't count. */
+async function requireUnused(
+	{ noun, users }: ApiResource,
+	{ client, account: namespace }: Caller,
+	name: string,
+): Promise<void> {
+	for (const { kind, nouns, field } of users) {
+		const selectors = { fieldSelector: `${field}=${name}` };
+		const found = await readPage(
+			{ client, kind, namespace, selectors },
+			namedUsers + 1,
+		).catch((error) => {
+			if (hasReason(error, "Forbidden")) return { items: [] };
+			throw error;
+		});
+		const names = found.items.map(({ metadata }) => `"${metadata.name}"`);
+		if (names.length === 0) continue;
+		const more = names.length > namedUsers ? " and others" : "";
+		throw new RequestError(
+			"InUse",
+			`The ${noun} "${name}" is used by the ${nouns} ${names.slice(0, namedUsers).join(", ")}${more}. Delete or change them first, or repeat the request with ?force=true.`,
+		);
+	}
 }
 
 async function deleteMatching(

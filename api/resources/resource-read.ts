@@ -3,6 +3,7 @@ import { hasReason } from "../../kube/client/client.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
+import { selectorsOf } from "../lists/filters.ts";
 import { page } from "../lists/page.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import { etagOf } from "./etag.ts";
@@ -10,8 +11,11 @@ import { resourceView } from "./views.ts";
 
 /** `GET /v1/<collection>`. */
 export function listOf(resource: ApiResource): Handler {
-	return ({ client, account }, { query }) =>
-		page(client, resource.kind, account, query, resourceView);
+	const { kind, filters } = resource;
+	return ({ client, account: namespace }, { query }) => {
+		const selectors = selectorsOf(filters, query);
+		return page({ client, kind, namespace, selectors }, query, resourceView);
+	};
 }
 
 /** `GET /v1/<collection>/{name}`. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { FastifyReply } from "fastify";
 import { ApiError, hasReason } from "../../kube/client/client.ts";
 import { RequestError } from "../http/errors.ts";
 import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
@@ -7,7 +8,13 @@ import type { ApiResource, Resource } from "./api-resource.ts";
 import { requireMatch } from "./etag.ts";
 import { withSecrets } from "./inline-secrets.ts";
 import { hasReadOnly } from "./read-only-fields.ts";
-import { changedSpec, specPatch, type WantedSpec } from "./resource-body.ts";
+import {
+	changedSpec,
+	replacedSpec,
+	type SpecChange,
+	specPatch,
+	type WantedSpec,
+} from "./resource-body.ts";
 import {
 	awaitStatus,
 	notFound,
@@ -23,22 +30,32 @@ const maxAttempts = 5;
  * operator has judged the change. With `?dryRun=true`, nothing is changed.
  */
 export function updateOf(resource: ApiResource): Handler {
-	return async (caller, { params, query, body: patch, ifMatch }, reply) => {
+	const rewrite = rewriteOf(resource, changedSpec);
+	return async (caller, request, reply) => {
+		const { params, query, body, ifMatch } = request;
+		if (ifMatch !== undefined || needsRead(resource, body))
+			return rewrite(caller, request, reply);
 		const dryRun = flagOf("dryRun", query.dryRun);
-		const name = params.name!;
-		const answer = async (after: Resource) => {
-			const seen = dryRun ? after : await awaitStatus(resource, caller, after);
-			return respond(reply, seen ?? after);
-		};
-		if (ifMatch === undefined && !needsRead(resource, patch))
-			return answer(await merge(resource, caller, name, patch, dryRun));
+		const after = await merge(resource, caller, params.name!, body, dryRun);
+		return answer(resource, caller, after, dryRun, reply);
+	};
+}
+
+/** `PUT /v1/<collection>/{name}`: the body replaces all that people set. Otherwise as {@link updateOf}. */
+export function replaceOf(resource: ApiResource): Handler {
+	return rewriteOf(resource, replacedSpec);
+}
+
+function rewriteOf(resource: ApiResource, specAfter: SpecChange): Handler {
+	return async (caller, { params, query, body, ifMatch }, reply) => {
+		const dryRun = flagOf("dryRun", query.dryRun);
 		for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-			const before = await requireResource(resource, caller, name);
+			const before = await requireResource(resource, caller, params.name!);
 			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
-			const wanted = changedSpec(resource, before, patch);
+			const wanted = specAfter(resource, before, body);
 			requireMatch(ifMatch, before);
 			const after = await change(resource, caller, before, wanted, dryRun);
-			if (after) return answer(after);
+			if (after) return answer(resource, caller, after, dryRun, reply);
 		}
 		throw new RequestError(
 			"Conflict",
@@ -46,6 +63,17 @@ export function updateOf(resource: ApiResource): Handler {
 			{ headers: { "retry-after": "1" } },
 		);
 	};
+}
+
+async function answer(
+	resource: ApiResource,
+	caller: Caller,
+	after: Resource,
+	dryRun: boolean,
+	reply: FastifyReply,
+) {
+	const seen = dryRun ? after : await awaitStatus(resource, caller, after);
+	return respond(reply, seen ?? after);
 }
 
 /** To make secrets, or to see whether the patch changes a read-only field. */

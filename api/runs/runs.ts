@@ -21,8 +21,8 @@ import {
 	createOnce,
 	requestAnnotation,
 } from "../idempotency/idempotency-key.ts";
-import { page } from "../lists/page.ts";
-import { resourceNamePattern } from "../resources/resource-name.ts";
+import { type Filter, selectorsOf } from "../lists/filters.ts";
+import { newestFirst } from "../lists/newest-first.ts";
 import { runView } from "../resources/views.ts";
 import { requireReady } from "./pipeline-readiness.ts";
 
@@ -60,18 +60,23 @@ export const getRun: Handler = async (caller, { params, query }) => {
 	return runView(last);
 };
 
-/** `GET /v1/runs`. With `?pipeline=`, only those of one pipeline. */
-export const listRuns: Handler = ({ client, account }, { query }) => {
-	const { pipeline } = query;
-	// The name becomes part of a selector, so nothing else may pass.
-	if (pipeline !== undefined && !new RegExp(resourceNamePattern).test(pipeline))
-		throw invalidParameter(
-			"pipeline",
-			"must be the name of a pipeline",
-			pipeline,
-		);
-	const selector = pipeline && `spec.pipelineRef.name=${pipeline}`;
-	return page<Run>(client, runKind, account, query, runView, selector);
+/** How a list of Runs can be limited. */
+export const runFilters: Record<string, Filter> = {
+	pipeline: { field: "spec.pipelineRef.name" },
+	status: {
+		field: "status.phase",
+		values: ["Pending", "Running", "Succeeded", "Failed", "Cancelled"],
+	},
+};
+
+/** `GET /v1/runs`, newest first. With `?pipeline=`, only those of one pipeline. */
+export const listRuns: Handler = (
+	{ client, account: namespace },
+	{ query },
+) => {
+	const selectors = selectorsOf(runFilters, query);
+	const runs = { client, kind: runKind, namespace, selectors };
+	return newestFirst<Run>(runs, query, runView);
 };
 
 /** `POST /v1/runs/{name}/cancel`: 202 and the Run, which stops soon. 409 if it has ended in another way. */

@@ -11,7 +11,12 @@ export interface KubeClientOptions {
 }
 
 export interface KubeList<T extends KubeObject> {
-	metadata: { resourceVersion?: string; continue?: string };
+	metadata: {
+		resourceVersion?: string;
+		continue?: string;
+		/** Of a page: how many come after it. Absent if something is selected. */
+		remainingItemCount?: number;
+	};
 	items: T[];
 }
 

@@ -96,7 +96,8 @@ async function prepare({ id, path }: Operation): Promise<string> {
 
 function bodyOf({ id, method, path }: Operation): unknown {
 	if (method === "PATCH") return { displayName: "Changed" };
-	if (!id.startsWith("create")) return undefined;
-	return apiResources.find(({ collection }) => path === `/v1/${collection}`)!
-		.example;
+	if (!/^(create|replace)/.test(id)) return undefined;
+	return apiResources.find(({ collection }) =>
+		path.startsWith(`/v1/${collection}`),
+	)!.example;
 }

@@ -464,6 +464,100 @@ test("a query parameter that an operation doesn't have is refused by name", asyn
 	}
 });
 
+test("lists are limited to a type, a status, what is referred to, and labels", async () => {
+	const names = async (path: string) => {
+		const { status, body } = await viewer("GET", path);
+		return status === 200 ? body.items.map(({ name }) => name) : body.details;
+	};
+	await editor("POST", "/v1/destinations", { name: "filtered", ...duckDB });
+	await admin.applyStatus<Destination>(
+		destinationKind,
+		{
+			metadata: { name: "filtered", namespace: account },
+			status: { phase: "Error" },
+		},
+		{ fieldManager: "test" },
+	);
+	await kubectlDone([
+		...["label", "destination", "filtered", "team=filters"],
+		`--namespace=${account}`,
+	]);
+	const refs = {
+		sourceRef: { name: "filters" },
+		destinationRef: { name: "filtered" },
+	};
+	await editor("POST", "/v1/pipelines", { name: "filtered", ...refs });
+	expect(await names("/v1/destinations?status=Error")).toEqual(["filtered"]);
+	expect(await names("/v1/destinations?status=Error&type=BigQuery")).toEqual(
+		[],
+	);
+	expect(await names("/v1/destinations?labelSelector=team%3Dfilters")).toEqual([
+		"filtered",
+	]);
+	expect(await names("/v1/destinations?labelSelector=a%20b")).toMatchObject([
+		{ path: "labelSelector" },
+	]);
+	expect(await names("/v1/pipelines?source=filters")).toEqual(["filtered"]);
+	expect(await names("/v1/pipelines?destination=filtered")).toEqual([
+		"filtered",
+	]);
+	expect(await names("/v1/sources?type=Kafka")).toMatchObject([
+		{ path: "type", message: 'must be one of Webhook, not "Kafka"' },
+	]);
+});
+
+test("a resource that others use is deleted only by force", async () => {
+	await editor("POST", "/v1/destinations", { name: "used", ...duckDB });
+	for (const name of ["user-a", "user-b"])
+		await editor("POST", "/v1/pipelines", {
+			name,
+			sourceRef: { name: "any" },
+			destinationRef: { name: "used" },
+		});
+	const refused = await editor("DELETE", "/v1/destinations/used");
+	expect([refused.status, refused.body.code]).toEqual([409, "InUse"]);
+	expect(refused.body.detail).toContain(
+		'The destination "used" is used by the pipelines "user-a", "user-b".',
+	);
+	const forced = await editor("DELETE", "/v1/destinations/used?force=true");
+	expect(forced.status).toBe(204);
+
+	const webhook = { trackingPlanRef: { name: "used" } };
+	await editor("POST", "/v1/tracking-plans", {
+		name: "used",
+		eventType: { constant: "x" },
+	});
+	await editor("POST", "/v1/sources", {
+		name: "user",
+		type: "Webhook",
+		webhook,
+	});
+	const plan = await editor("DELETE", "/v1/tracking-plans/used");
+	expect(plan.body.detail).toContain('is used by the sources "user"');
+});
+
+test("PUT replaces all that people set", async () => {
+	const path = "/v1/destinations/replaced";
+	const body = { name: "replaced", displayName: "Old", ...duckDB };
+	await editor("POST", "/v1/destinations", body);
+	const { body: before, headers } = await viewer("GET", path);
+	const duckDBAfter = { path: "b.duckdb" };
+	const { displayName: _, ...rest } = before;
+	const wanted = { ...rest, duckDB: duckDBAfter };
+	const ifMatch = { "if-match": headers.get("etag")! };
+	const replaced = await editor("PUT", path, wanted, ifMatch);
+	expect(replaced.status).toBe(200);
+	const { body: after } = await viewer("GET", path);
+	expect(after).toMatchObject({ type: "DuckDB", duckDB: duckDBAfter });
+	expect(after.displayName).toBeUndefined();
+	expect((await editor("PUT", path, wanted, ifMatch)).status).toBe(412);
+	const incomplete = await editor("PUT", path, { displayName: "New" });
+	expect(incomplete.body.details).toMatchObject([{ path: "type" }]);
+	const absent = await editor("PUT", "/v1/destinations/absent", duckDB);
+	expect(absent.status).toBe(404);
+	expect((await viewer("PUT", path, duckDB)).status).toBe(403);
+});
+
 describe("changes at the same time", () => {
 	test("are refused when If-Match names another state", async () => {
 		await editor("POST", "/v1/destinations", { name: "etag", ...duckDB });

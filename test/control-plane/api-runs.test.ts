@@ -46,12 +46,21 @@ beforeAll(async () => {
 
 afterAll(() => api.api.close());
 
-test("runs are listed, those of one pipeline alone as well, whoever made them", async () => {
+test("runs are listed newest first, whoever made them, and those of a pipeline or a status alone", async () => {
 	await byKubectl("of-a", "a");
 	await pipelineNamed("b");
 	const { body } = await runner("POST", "/v1/pipelines/b/run");
+	const times = new Map<string, string>();
+	for (const name of ["of-a", body.name]) {
+		const run = await admin.get<Run>(runKind, name, account);
+		times.set(name, `${run!.metadata.creationTimestamp} ${name}`);
+	}
+	const [older, newer] = [...times]
+		.sort(([, one], [, other]) => (one < other ? -1 : 1))
+		.map(([name]) => name);
 	const all = await runner("GET", "/v1/runs");
-	expect(all.body.items.map(({ name }) => name)).toEqual([body.name, "of-a"]);
+	expect(all.body.items.map(({ name }) => name)).toEqual([newer, older]);
+	expect(all.body.total).toBe(2);
 	const ofA = await viewer("GET", "/v1/runs?pipeline=a");
 	expect(ofA.body.items).toEqual([
 		expect.objectContaining({ name: "of-a", pipeline: "a", status: "Pending" }),
@@ -59,7 +68,15 @@ test("runs are listed, those of one pipeline alone as well, whoever made them", 
 	const first = await viewer("GET", "/v1/runs?limit=1");
 	const cursor = encodeURIComponent(first.body.cursor!);
 	const second = await viewer("GET", `/v1/runs?limit=1&cursor=${cursor}`);
-	expect(second.body.items.map(({ name }) => name)).toEqual(["of-a"]);
+	expect(second.body.items.map(({ name }) => name)).toEqual([older]);
+
+	await setPhase("of-a", "Failed");
+	const failed = await viewer("GET", "/v1/runs?status=Failed");
+	expect(failed.body.items.map(({ name }) => name)).toEqual(["of-a"]);
+	const both = await viewer("GET", "/v1/runs?status=Failed&pipeline=b");
+	expect(both.body.items).toEqual([]);
+	const wrong = await viewer("GET", "/v1/runs?status=failed");
+	expect(wrong.body.details).toMatchObject([{ path: "status" }]);
 });
 
 test.each(["a,b", "A", "a b", "", "a%2Cspec.x%3Dy"])(

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { type Run, runKind } from "../../crds/generated/types.ts";
+import type { KubeClient, ListOptions } from "../../kube/client/client.ts";
+import { newestFirst } from "./newest-first.ts";
+
+/** Runs by name: run-000 is the newest. */
+function runs(count: number) {
+	const items = Array.from({ length: count }, (_, index) => ({
+		metadata: {
+			name: `run-${String(index).padStart(4, "0")}`,
+			creationTimestamp: new Date(1e12 - index * 60_000).toISOString(),
+		},
+	})).toSorted(() => -1);
+	const limits: (number | undefined)[] = [];
+	const client = {
+		list: async (_kind: unknown, { limit, continue: from }: ListOptions) => {
+			limits.push(limit);
+			const start = Number(from ?? 0);
+			const end = start + limit!;
+			return {
+				items: items.slice(start, end),
+				metadata: end < count ? { continue: String(end) } : {},
+			};
+		},
+	} as unknown as KubeClient;
+	const list = async (query: { limit?: string; cursor?: string }) => {
+		const listed = { client, kind: runKind, namespace: "shop" };
+		const { items, ...rest } = await newestFirst<Run>(
+			listed,
+			query,
+			({ metadata }) => metadata,
+		);
+		return {
+			...rest,
+			names: items.map((item) => (item as { name: string }).name),
+		};
+	};
+	return { items, list, limits };
+}
+
+test("a list is newest first, over all of its pages", async () => {
+	const { items, list } = runs(7);
+	const names: string[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const found = await list({ limit: "3", ...(cursor && { cursor }) });
+		expect(found.total).toBe(7);
+		names.push(...found.names);
+		({ cursor } = found);
+		if (cursor === undefined) break;
+	}
+	expect(names).toEqual(items.map(({ metadata }) => metadata.name).sort());
+});
+
+test("what is created meanwhile moves nothing between pages", async () => {
+	const { items, list } = runs(4);
+	const first = await list({ limit: "2" });
+	items.push({
+		metadata: { name: "later", creationTimestamp: "2099-01-01T00:00:00Z" },
+	});
+	const second = await list({ limit: "5", cursor: first.cursor! });
+	expect([...first.names, ...second.names]).toEqual([
+		...["run-0000", "run-0001", "run-0002", "run-0003"],
+	]);
+});
+
+test("a short list costs one small page, and a longer one is read once more", async () => {
+	const short = runs(100);
+	await short.list({ limit: "2" });
+	expect(short.limits).toEqual([100]);
+	const long = runs(1_000);
+	expect((await long.list({ limit: "2" })).names).toEqual([
+		"run-0000",
+		"run-0001",
+	]);
+	expect(long.limits).toEqual([100, 1_000]);
+});
+
+test("beyond 1,000 the list has the order of the apiserver, whose cursors go on", async () => {
+	const { items, list } = runs(1_001);
+	const first = await list({ limit: "2" });
+	expect(first).toEqual({
+		names: items.slice(0, 2).map(({ metadata }) => metadata.name),
+		cursor: "2",
+	});
+	const { names } = await list({ limit: "2", cursor: "2" });
+	expect(names).toEqual(items.slice(2, 4).map(({ metadata }) => metadata.name));
+});
+
+test("a list that has grown beyond 1,000 between two pages begins again", async () => {
+	const { list } = runs(1_001);
+	await expect(list({ cursor: "newest:MjA" })).rejects.toMatchObject({
+		code: "CursorExpired",
+	});
+});
