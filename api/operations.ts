@@ -1,3 +1,5 @@
+import { checkDestination } from "./actions/destination-check.ts";
+import { rotateURL } from "./actions/source-url.ts";
 import type { Operation } from "./http/operation.ts";
 import { labelSelector } from "./lists/filters.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
@@ -19,6 +21,42 @@ const listParameters = [labelSelector, "limit", "cursor"];
 /** Every operation of the API. */
 export const operations: Operation[] = [
 	...apiResources.flatMap(operationsOf),
+	{
+		id: "rotateSourceURL",
+		method: "POST",
+		path: "/v1/sources/{name}/rotate-url",
+		summary: "Give a source another URL, and end the old one",
+		tag: "sources",
+		handler: rotateURL,
+		answers: {
+			200: { about: "The source with its new URL.", schema: "Source" },
+			202: {
+				about: "The source, which gets its new URL soon.",
+				schema: "Source",
+			},
+		},
+		errors: [404, 409, 413, 415],
+	},
+	{
+		id: "checkDestination",
+		method: "POST",
+		path: "/v1/destinations/{name}/check",
+		summary: "Check again whether a destination can be written to",
+		tag: "destinations",
+		handler: checkDestination,
+		answers: {
+			200: {
+				about: "The destination after the check.",
+				schema: "Destination",
+			},
+			202: {
+				about:
+					"The destination. The check runs until `lastCheck.time` changes.",
+				schema: "Destination",
+			},
+		},
+		errors: [404, 409, 413, 415],
+	},
 	{
 		id: "startRun",
 		method: "POST",
@@ -91,6 +129,7 @@ export const operations: Operation[] = [
 
 function operationsOf(resource: ApiResource): Operation[] {
 	const { collection, kind, noun } = resource;
+	const aNoun = `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 	const many = collection.replace("-", " ");
 	const path = `/v1/${collection}`;
 	const shared = { tag: collection };
@@ -114,7 +153,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `create${kind.kind}`,
 			method: "POST",
 			path,
-			summary: `Create a ${noun}`,
+			summary: `Create ${aNoun}`,
 			handler: createOf(resource),
 			query: ["dryRun"],
 			body: { schema: `${kind.kind}Create`, isRequired: true },
@@ -126,7 +165,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `get${kind.kind}`,
 			method: "GET",
 			path: `${path}/{name}`,
-			summary: `Show a ${noun}`,
+			summary: `Show ${aNoun}`,
 			handler: getOf(resource),
 			answers: { 200: answer(`The ${noun}.`) },
 			errors: [404],
@@ -136,7 +175,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `replace${kind.kind}`,
 			method: "PUT",
 			path: `${path}/{name}`,
-			summary: `Replace a ${noun}`,
+			summary: `Replace ${aNoun}`,
 			handler: replaceOf(resource),
 			query: ["dryRun"],
 			body: { schema: `${kind.kind}Create`, isRequired: true },
@@ -148,7 +187,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `update${kind.kind}`,
 			method: "PATCH",
 			path: `${path}/{name}`,
-			summary: `Change a ${noun}`,
+			summary: `Change ${aNoun}`,
 			handler: updateOf(resource),
 			query: ["dryRun"],
 			body: { schema: `${kind.kind}Update`, isRequired: true },
@@ -160,7 +199,7 @@ function operationsOf(resource: ApiResource): Operation[] {
 			id: `delete${kind.kind}`,
 			method: "DELETE",
 			path: `${path}/{name}`,
-			summary: `Delete a ${noun}`,
+			summary: `Delete ${aNoun}`,
 			handler: deleteOf(resource),
 			query: ["force"],
 			answers: {

@@ -40,6 +40,8 @@ export const annotation = {
 	 * made for.
 	 */
 	rotateURL: "tidemill.dev/rotate-url",
+	/** On a Destination: each new value asks for one more check. */
+	check: "tidemill.dev/check",
 	/** On a resource that the REST API created for a request with an Idempotency-Key: the request. */
 	request: "tidemill.dev/request",
 } as const;

@@ -28,6 +28,8 @@ const words: Partial<Record<string, string>> = {
 	"^(\\d{1,2}h)?(\\d{1,4}m)?$": "must be a time such as 15m or 1h30m",
 	"^[A-Za-z0-9._/-]+$": "must have only letters, digits, '.', '_', '/' and '-'",
 	"^[A-Za-z0-9_]+$": "must have only letters, digits and '_'",
+	"^[a-z][a-z0-9_]*$":
+		"must have only lower-case letters, digits and '_', and start with a letter",
 	"^[A-Za-z][A-Za-z0-9-]*$":
 		"must have only letters, digits and '-', and start with a letter",
 	"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$":

@@ -89,5 +89,8 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
 - **Waiting**: POST and PATCH answer once the operator has judged the change, or after 5 seconds: then \`observedGeneration\` is
   less than \`generation\`. \`Prefer: respond-async\` answers at once. \`GET /v1/runs/{name}?wait=60s\` answers once the run has
   ended, or after that time.
+- **On request** the operator gives a Source another URL (\`POST /v1/sources/{name}/rotate-url\`) and checks a Destination again
+  (\`POST /v1/destinations/{name}/check\`), as it does for a new value of the annotations \`tidemill.dev/rotate-url\` and
+  \`tidemill.dev/check\`. The answer is 202 if that takes longer than 5 seconds.
 - **\`?dryRun=true\`** on POST and PATCH checks the request and answers as if it took effect. Nothing is made or changed.
 `;

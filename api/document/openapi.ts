@@ -288,7 +288,7 @@ function parametersOf({ method, path, query = [] }: Operation): string[] {
 	if (path.includes("{name}"))
 		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
 	if (["PUT", "PATCH", "DELETE"].includes(method)) names.push("ifMatch");
-	if (query.includes("dryRun") || method === "DELETE") names.push("prefer");
+	if (method !== "GET" && !path.startsWith("/v1/runs")) names.push("prefer");
 	if (method === "POST") names.push("idempotencyKey");
 	return names;
 }

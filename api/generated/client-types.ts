@@ -1710,6 +1710,8 @@ export type OperationList = {
 	items: Array<Operation>;
 	/** Pass it to get the next page. Absent on the last page. */
 	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** A new Operation. If name is absent, it is derived from displayName. */
@@ -2366,11 +2368,11 @@ export interface Operations {
 	listOperations: {
 		method: "GET";
 		path: "/v1/operations";
-		query: { limit?: string; cursor?: string };
+		query: { source?: string; type?: string; status?: string; labelSelector?: string; limit?: string; cursor?: string };
 		body: undefined;
 		answer: OperationList;
 	};
-	/** Create a operation. */
+	/** Create an operation. */
 	createOperation: {
 		method: "POST";
 		path: "/v1/operations";
@@ -2378,7 +2380,7 @@ export interface Operations {
 		body: OperationCreate;
 		answer: Operation;
 	};
-	/** Show a operation. */
+	/** Show an operation. */
 	getOperation: {
 		method: "GET";
 		path: "/v1/operations/{name}";
@@ -2386,7 +2388,15 @@ export interface Operations {
 		body: undefined;
 		answer: Operation;
 	};
-	/** Change a operation. */
+	/** Replace an operation. */
+	replaceOperation: {
+		method: "PUT";
+		path: "/v1/operations/{name}";
+		query: { dryRun?: string };
+		body: OperationCreate;
+		answer: Operation;
+	};
+	/** Change an operation. */
 	updateOperation: {
 		method: "PATCH";
 		path: "/v1/operations/{name}";
@@ -2394,13 +2404,29 @@ export interface Operations {
 		body: OperationUpdate;
 		answer: Operation;
 	};
-	/** Delete a operation. */
+	/** Delete an operation. */
 	deleteOperation: {
 		method: "DELETE";
 		path: "/v1/operations/{name}";
-		query: {  };
+		query: { force?: string };
 		body: undefined;
 		answer: Operation | void;
+	};
+	/** Give a source another URL, and end the old one. */
+	rotateSourceURL: {
+		method: "POST";
+		path: "/v1/sources/{name}/rotate-url";
+		query: {  };
+		body: undefined;
+		answer: Source | Source;
+	};
+	/** Check again whether a destination can be written to. */
+	checkDestination: {
+		method: "POST";
+		path: "/v1/destinations/{name}/check";
+		query: {  };
+		body: undefined;
+		answer: Destination | Destination;
 	};
 	/** Start a run of a pipeline. */
 	startRun: {

@@ -37,7 +37,7 @@ export interface Resource extends KubeObject {
 	status?: { observedGeneration?: number };
 }
 
-const sources: ApiResource<Source> = {
+export const sources: ApiResource<Source> = {
 	collection: "sources",
 	noun: "source",
 	example: {
@@ -83,7 +83,7 @@ const sources: ApiResource<Source> = {
 	],
 };
 
-const destinations: ApiResource<Destination> = {
+export const destinations: ApiResource<Destination> = {
 	collection: "destinations",
 	noun: "destination",
 	example: {
@@ -177,6 +177,18 @@ const operations: ApiResource<Operation> = {
 		plan: { name: "shop-events" },
 	},
 	kind: operationKind,
+	filters: {
+		source: { field: "spec.sourceRef.name" },
+		type: {
+			field: "spec.type",
+			values: ["DryRun", "Draft"],
+		},
+		status: {
+			field: "status.phase",
+			values: ["Pending", "Running", "Succeeded", "Failed", "Cancelled"],
+		},
+	},
+	users: [],
 	secretFields: [],
 };
 

@@ -32,7 +32,10 @@ export function runView({
 }
 
 /** What the parts of Tidemill tell each other by a status. A Run's log has a path of its own. */
-const internals = new Set(["shard", "sourceKey", "layout", "hash", "log"]);
+const internals = new Set([
+	...["shard", "sourceKey", "layout"],
+	...["hash", "request", "log"],
+]);
 
 /** What the API calls a field of a status: undefined for one that it doesn't show. */
 export function shownName(field: string): string | undefined {

@@ -273,6 +273,8 @@ export interface DestinationLastCheck {
 	hash?: string;
 	/** When it ended. */
 	time?: string;
+	/** The value of the annotation `tidemill.dev/check` that it answers. Each new value asks for one more verification. */
+	request?: string;
 	/** How many verifications of this hash have failed in a row. The delay before the next one depends on it. */
 	failures?: number;
 }

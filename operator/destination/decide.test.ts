@@ -43,6 +43,44 @@ test("a new Destination is checked by a Job whose name has the spec's digest", (
 	});
 });
 
+test("each new value of the annotation asks for one more check, and what is verified stays so meanwhile", () => {
+	const before = "2026-02-01T12:00:00Z";
+	const done = { jobs: [jobThat("Complete")], pods: [podWith(succeeded)] };
+	const verified = statusIn(decide(stateWith(done), now))!;
+	const asking = (asked: string, request?: string) => {
+		const destination = destinationWith({
+			...verified,
+			lastCheck: {
+				...verified.lastCheck!,
+				time: before,
+				...(request && { request }),
+			},
+		});
+		destination.metadata.annotations = { "tidemill.dev/check": asked };
+		return destination;
+	};
+	for (const destination of [asking("1"), asking("2", "1")]) {
+		const [first, ...others] = decide(stateWith({ destination }), now);
+		expect([first?.type, others]).toEqual(["startCheck", []]);
+	}
+	expect(decide(stateWith({ destination: asking("2", "2") }), now)).toEqual([]);
+
+	const destination = asking("2", "1");
+	const running = decide(stateWith({ destination, jobs: [jobThat()] }), now);
+	expect(statusIn(running)).toBeUndefined();
+	for (const [result, status, failures] of [
+		[succeeded, "True", 0],
+		[busy, "False", 1],
+	] as const) {
+		const pods = [podWith(result)];
+		const ended = decide(stateWith({ ...done, destination, pods }), now);
+		expect(statusIn(ended)).toMatchObject({
+			lastCheck: { hash, time: at, failures, request: "2" },
+			conditions: [{ status }],
+		});
+	}
+});
+
 test("a check that succeeds makes the Destination Ready, and is removed after that is recorded", () => {
 	const actions = decide(
 		stateWith({ jobs: [jobThat("Complete")], pods: [podWith(succeeded)] }),

@@ -4,6 +4,7 @@ import type {
 	DestinationLastCheck,
 	DestinationStatus,
 } from "../../crds/generated/types.ts";
+import { annotation } from "../../crds/labels.ts";
 import {
 	type ConditionStatus,
 	findCondition,
@@ -174,7 +175,12 @@ function followCheck(
 	// Removed only after memory has the recorded result. Otherwise the next look could find neither, and check again.
 	if (last?.time === at) return [removalOf(job)];
 	if (result.outcome === "Succeeded") {
-		const lastCheck = { hash, time: at, failures: 0 };
+		const lastCheck = {
+			...requestOf(destination),
+			hash,
+			time: at,
+			failures: 0,
+		};
 		return finding(destination, { ...verified, lastCheck }, now);
 	}
 
@@ -203,6 +209,8 @@ function considerCheck(
 			...finding(destination, place ? queued(place) : checking(), now),
 			start(ageOf(destination)),
 		];
+	// What is verified stays so while a check is repeated on request.
+	if (isAsked(destination, last)) return [start(ageOf(destination))];
 	if (!last.failures) return finding(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
@@ -224,7 +232,23 @@ function lastCheckOf(
 
 function afterFailure(destination: Destination, hash: string, time: string) {
 	const failures = (lastCheckOf(destination, hash)?.failures ?? 0) + 1;
-	return { hash, time, failures };
+	return { ...requestOf(destination), hash, time, failures };
+}
+
+/** Whether a person has asked for a check since the last one. */
+function isAsked(
+	{ metadata }: Destination,
+	{ request }: DestinationLastCheck,
+): boolean {
+	const asked = metadata.annotations?.[annotation.check];
+	return asked !== undefined && asked !== request;
+}
+
+function requestOf({
+	metadata,
+}: Destination): Pick<DestinationLastCheck, "request"> {
+	const request = metadata.annotations?.[annotation.check];
+	return request === undefined ? {} : { request };
 }
 
 /** The Pods of a Job that ran out of time are gone. The status has what they waited for. */

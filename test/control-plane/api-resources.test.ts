@@ -16,6 +16,7 @@ import {
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { kinds } from "../../kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import {
 	type ApiClient,
 	apiClient,
@@ -176,6 +177,66 @@ test("new and changed resources are answered with the status that the operator g
 	expect(asked.body).toMatchObject({
 		...{ status: "Suspended", suspend: false },
 		...{ generation: 3, observedGeneration: 2 },
+	});
+});
+
+describe("what the operator does on request", () => {
+	const annotations = async (kind: ResourceKind<KubeObject>) =>
+		(await admin.get(kind, "asked", account))?.metadata.annotations ?? {};
+
+	test("another URL of a source, which the answer has, and not for readers", async () => {
+		await editor("POST", "/v1/sources", { name: "asked", type: "Webhook" });
+		const path = "/v1/sources/asked/rotate-url";
+		expect((await viewer("POST", path)).status).toBe(403);
+		const asked = patient("POST", path);
+		const webhookURL = "https://hooks.example/1/new";
+		await vi.waitFor(
+			async () =>
+				expect(await annotations(sourceKind)).toHaveProperty(
+					"tidemill.dev/rotate-url",
+				),
+			{ timeout: 120_000 },
+		);
+		await admin.applyStatus<Source>(
+			sourceKind,
+			{
+				metadata: { name: "asked", namespace: account },
+				status: { phase: "Active", webhookURL },
+			},
+			{ fieldManager: "test" },
+		);
+		const { status, body } = await asked;
+		expect([status, body.webhookURL]).toEqual([200, webhookURL]);
+		const before = await annotations(sourceKind);
+		expect((await editor("POST", path)).status).toBe(202);
+		expect(await annotations(sourceKind)).not.toEqual(before);
+	});
+
+	test("another check of a destination", async () => {
+		await editor("POST", "/v1/destinations", { name: "asked", ...duckDB });
+		const asked = patient("POST", "/v1/destinations/asked/check");
+		const request = await vi.waitFor(
+			async () => {
+				const { "tidemill.dev/check": value } =
+					await annotations(destinationKind);
+				expect(value).toBeDefined();
+				return value!;
+			},
+			{ timeout: 120_000 },
+		);
+		await admin.applyStatus<Destination>(
+			destinationKind,
+			{
+				metadata: { name: "asked", namespace: account },
+				status: { phase: "Ready", lastCheck: { request, failures: 0 } },
+			},
+			{ fieldManager: "test" },
+		);
+		const answer = await asked;
+		expect([answer.status, answer.body.lastCheck]).toEqual([
+			200,
+			{ failures: 0 },
+		]);
 	});
 });
 

@@ -142,6 +142,7 @@ test("sources are those of the token's account, spec and status on one level", a
 				webhookURL: "https://hooks.example/1/2",
 			}),
 		],
+		total: 1,
 	});
 });
 
