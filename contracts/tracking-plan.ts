@@ -47,12 +47,14 @@ export interface RoutePlan {
 
 /** The plan document's key in the routes bucket. Names have no dots. */
 export function planKey(account: string, { name, version }: RoutePlan): string {
-	return `plan.${account}.${name}.${version}`;
+	return `${planPrefix}${account}.${name}.${version}`;
 }
 
 export function isPlanKey(key: string): boolean {
-	return key.startsWith("plan.");
+	return key.startsWith(planPrefix);
 }
+
+const planPrefix = "plan.";
 
 /**
  * What a plan said about an event, as JSON in the event's frame, and in the column `violations` of its object. Every event

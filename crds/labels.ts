@@ -1,7 +1,7 @@
 /** Labels that Tidemill reads or writes. */
 export const label = {
 	/**
-	 * `"true"` on a Secret, PersistentVolumeClaim or ServiceAccount: Tidemill may use it for resources of its namespace. People
+	 * `"true"` on a Secret, ConfigMap, PersistentVolumeClaim or ServiceAccount: Tidemill may use it for resources of its namespace. People
 	 * set it, and the operator does on Secrets that it issues.
 	 */
 	use: "tidemill.dev/use",
@@ -30,6 +30,9 @@ export const fieldManager = "tidemill-operator";
 
 /** Delays a deletion until the operator has removed what no owner reference removes. */
 export const finalizer = "tidemill.dev/cleanup";
+
+/** Delays the deletion of what other resources name, as Kubernetes' own delays that of a volume claim that a Pod uses. */
+export const inUseFinalizer = "tidemill.dev/in-use";
 
 /** Annotations that Tidemill reads or writes. */
 export const annotation = {

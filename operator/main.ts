@@ -35,6 +35,7 @@ import { createSourceDeletionController } from "./source/deletion/controller.ts"
 import { createRouteController } from "./source/routes/controller.ts";
 import { RouteTable } from "./source/routes/table.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
+import { PlanVersions } from "./tracking-plan/plan-versions.ts";
 
 /** Less than a Pod's 30 s: the next leader waits for a lease that was not released. */
 const stopTimeoutMs = 20_000;
@@ -123,17 +124,26 @@ export async function main(): Promise<number> {
 				replicas: settings.bucketReplicas,
 				log,
 			});
+			const plans = new PlanVersions();
 			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
 				settings;
 			const { sourceStatusIntervalMs: statusIntervalMs } = settings;
 			const slots = new JobSlots(jobLimits);
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
 			loops = [
-				createRouteController({ ...context, routes, ledgers, nats, sealKey }),
+				createRouteController({
+					...context,
+					routes,
+					ledgers,
+					nats,
+					sealKey,
+					plans,
+				}),
 				createSourceController({
 					...context,
 					routes,
 					ledgers,
+					plans,
 					sealKey,
 					receiveURL,
 					shards,
@@ -144,7 +154,7 @@ export async function main(): Promise<number> {
 				createPipelineController(context),
 				createRunController({ ...context, nats, slots }),
 				createOperationController({ ...context, nats, slots }),
-				createTrackingPlanController(context),
+				createTrackingPlanController({ ...context, plans, routes }),
 				createApiSecretController(context),
 			];
 			health.loops = loops;

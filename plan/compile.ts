@@ -73,15 +73,13 @@ const options: Options = {
 	code: { source: true, regExp },
 };
 
-const makers: Record<string, new (options: Options) => Ajv> = {
-	[drafts[0]!.uri]: Ajv2020,
-	[drafts[1]!.uri]: Ajv2019,
-	[drafts[2]!.uri]: Ajv,
-};
+/** In the order of the drafts. */
+const makers: (new (options: Options) => Ajv)[] = [Ajv2020, Ajv2019, Ajv];
 
 /** New for each plan, since an instance keeps every schema that it has compiled. */
 function compilerOf(uri: string, schemas: PlanSchema[], options: Options): Ajv {
-	const ajv = new (makers[uri] ?? Ajv)(options);
+	const index = drafts.findIndex((draft) => draft.uri === uri);
+	const ajv = new (makers[index] ?? Ajv)(options);
 	useMeteredKeywords(ajv);
 	// Its code is long, and few schemas need it.
 	if (!/"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schemas)))

@@ -1340,7 +1340,11 @@ export type TrackingPlan = {
 	observedGeneration?: number;
 	/** Number of planned event types. */
 	eventTypes?: number;
-	/** `Ready`: every schema in the plan is valid. */
+	/** The version of the plan that judges events; each event records it. An edit that makes the plan invalid leaves the last good version here. */
+	version?: string;
+	/** Number of Sources that name the plan. */
+	usedBy?: number;
+	/** `Ready`: every schema in the plan is valid. `InUse`: a Source names the plan, so it can't be deleted yet. */
 	conditions?: Array<{
 		/** Type of the condition. */
 		type: string;
@@ -1368,6 +1372,16 @@ export type TrackingPlan = {
 	};
 	/** JSON Schema for every event of any type. */
 	common?: Record<string, unknown>;
+	/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+	commonFrom?: {
+		/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+		configMapKeyRef: {
+			/** Name of the ConfigMap. */
+			name: string;
+			/** Key in the ConfigMap's `data`, such as a file's name. */
+			key: string;
+		};
+	};
 	/** The planned event types. */
 	events?: Array<{
 		/** The type's name. */
@@ -1376,6 +1390,16 @@ export type TrackingPlan = {
 		description?: string;
 		/** JSON Schema for the body. */
 		schema?: Record<string, unknown>;
+		/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+		schemaFrom?: {
+			/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+			configMapKeyRef: {
+				/** Name of the ConfigMap. */
+				name: string;
+				/** Key in the ConfigMap's `data`, such as a file's name. */
+				key: string;
+			};
+		};
 	}>;
 	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
 	onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
@@ -1411,6 +1435,16 @@ export type TrackingPlanCreate = {
 	};
 	/** JSON Schema for every event of any type. */
 	common?: Record<string, unknown>;
+	/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+	commonFrom?: {
+		/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+		configMapKeyRef: {
+			/** Name of the ConfigMap. */
+			name: string;
+			/** Key in the ConfigMap's `data`, such as a file's name. */
+			key: string;
+		};
+	};
 	/** The planned event types. */
 	events?: Array<{
 		/** The type's name. */
@@ -1419,6 +1453,16 @@ export type TrackingPlanCreate = {
 		description?: string;
 		/** JSON Schema for the body. */
 		schema?: Record<string, unknown>;
+		/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+		schemaFrom?: {
+			/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+			configMapKeyRef: {
+				/** Name of the ConfigMap. */
+				name: string;
+				/** Key in the ConfigMap's `data`, such as a file's name. */
+				key: string;
+			};
+		};
 	}>;
 	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
 	onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
@@ -1443,6 +1487,16 @@ export type TrackingPlanUpdate = {
 	} | null;
 	/** JSON Schema for every event of any type. */
 	common?: Record<string, unknown> | null;
+	/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+	commonFrom?: {
+		/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+		configMapKeyRef?: {
+			/** Name of the ConfigMap. */
+			name?: string | null;
+			/** Key in the ConfigMap's `data`, such as a file's name. */
+			key?: string | null;
+		} | null;
+	} | null;
 	/** The planned event types. */
 	events?: Array<{
 		/** The type's name. */
@@ -1451,6 +1505,16 @@ export type TrackingPlanUpdate = {
 		description?: string;
 		/** JSON Schema for the body. */
 		schema?: Record<string, unknown>;
+		/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+		schemaFrom?: {
+			/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+			configMapKeyRef: {
+				/** Name of the ConfigMap. */
+				name: string;
+				/** Key in the ConfigMap's `data`, such as a file's name. */
+				key: string;
+			};
+		};
 	}> | null;
 	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
 	onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;

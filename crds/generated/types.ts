@@ -1101,6 +1101,18 @@ export interface TrackingPlanEventType {
 	constant?: string;
 }
 
+/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+export interface TrackingPlanCommonFrom {
+	/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+	configMapKeyRef: { name: string; key: string };
+}
+
+/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+export interface TrackingPlanSchemaFrom {
+	/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+	configMapKeyRef: { name: string; key: string };
+}
+
 export interface TrackingPlanEvent {
 	/** The type's name. */
 	type: string;
@@ -1108,6 +1120,8 @@ export interface TrackingPlanEvent {
 	description?: string;
 	/** JSON Schema for the body. */
 	schema?: Record<string, unknown>;
+	/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+	schemaFrom?: TrackingPlanSchemaFrom;
 }
 
 /** The plan. Schemas are JSON Schema 2020-12, 2019-09 or draft-07, as `$schema` says; without it, 2020-12. */
@@ -1118,6 +1132,8 @@ export interface TrackingPlanSpec {
 	eventType: TrackingPlanEventType;
 	/** JSON Schema for every event of any type. */
 	common?: Record<string, unknown>;
+	/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+	commonFrom?: TrackingPlanCommonFrom;
 	/** The planned event types. */
 	events?: TrackingPlanEvent[];
 	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
@@ -1134,6 +1150,10 @@ export interface TrackingPlanStatus {
 	observedGeneration?: number;
 	/** Number of planned event types. */
 	eventTypes?: number;
-	/** `Ready`: every schema in the plan is valid. */
+	/** The version of the plan that judges events; each event records it. An edit that makes the plan invalid leaves the last good version here. */
+	version?: string;
+	/** Number of Sources that name the plan. */
+	usedBy?: number;
+	/** `Ready`: every schema in the plan is valid. `InUse`: a Source names the plan, so it can't be deleted yet. */
 	conditions?: Condition[];
 }

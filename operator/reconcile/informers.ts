@@ -42,7 +42,9 @@ export function createInformers(
 		pipelines: withPipelineLookups(follow<Pipeline>(pipelineKind)),
 		runs: withRunLookups(follow<Run>(runKind)),
 		operations: withOperationLookups(follow<Operation>(operationKind)),
-		trackingPlans: follow<TrackingPlan>(trackingPlanKind),
+		trackingPlans: withTrackingPlanLookups(
+			follow<TrackingPlan>(trackingPlanKind),
+		),
 		/** The Secrets that the operator may read. */
 		secrets: follow(kinds.secret, { labelSelector: `${label.use}=true` }),
 		/** The metadata of the other Secrets, to tell a person who forgot the label. */
@@ -50,6 +52,8 @@ export function createInformers(
 			labelSelector: `${label.use}!=true`,
 			metadataOnly: true,
 		}),
+		/** The ConfigMaps that the operator may read. */
+		configMaps: follow(kinds.configMap, { labelSelector: `${label.use}=true` }),
 		/** The metadata of all: their labels say which of them Destinations may use. */
 		volumeClaims: follow(kinds.persistentVolumeClaim, { metadataOnly: true }),
 		serviceAccounts: follow(kinds.serviceAccount, { metadataOnly: true }),
@@ -72,10 +76,27 @@ function withSourceLookups(sources: Informer<Source>) {
 		withKey: byName(sources, ({ status }) =>
 			status?.sourceKey === undefined ? [] : [status.sourceKey],
 		),
-		ofTrackingPlan: byName(sources, ({ spec }) => {
-			const name = spec.webhook?.trackingPlanRef?.name;
-			return name === undefined ? [] : [name];
-		}),
+		ofTrackingPlan: byName(sources, planNamesOf),
+	});
+}
+
+/** The name of the TrackingPlan that a Source names. */
+export function planNamesOf({ spec }: Source): string[] {
+	const name = spec.webhook?.trackingPlanRef?.name;
+	return name === undefined ? [] : [name];
+}
+
+/** The names of the ConfigMaps that hold a plan's schemas. */
+export function configMapNamesOf({ spec }: TrackingPlan): string[] {
+	const events = spec.events ?? [];
+	const all = [spec.commonFrom, ...events.map(({ schemaFrom }) => schemaFrom)];
+	const names = all.flatMap((from) => from?.configMapKeyRef.name ?? []);
+	return [...new Set(names)];
+}
+
+function withTrackingPlanLookups(trackingPlans: Informer<TrackingPlan>) {
+	return Object.assign(trackingPlans, {
+		ofConfigMap: byName(trackingPlans, configMapNamesOf),
 	});
 }
 

@@ -18,8 +18,8 @@ export const reasons = {
 				"A signing secret is empty or does not have its scheme's format. Senders get 401.",
 			SealKeyMissing:
 				"The operator has no TIDEMILL_SEAL_KEY, so it can't pass tokens and signing secrets to the receivers. Senders get 401.",
-			UnsupportedTrackingPlan:
-				"This version does not apply tracking plans. Senders get 401, so that no event is stored unchecked.",
+			TrackingPlanUnavailable:
+				"The TrackingPlan that `spec.webhook.trackingPlanRef` names does not exist, or no version of it was ever valid. Senders get 503, so that no event is stored unjudged. `Ready` is Unknown while the plan is new.",
 			KeyTaken:
 				"The source key belongs to another namespace or to an older Source in this one.",
 			KeyDeleted:
@@ -36,6 +36,16 @@ export const reasons = {
 				"The Source is being deleted. Its events stay until the Run that loads them ends.",
 			DeletionWaitsForArchive:
 				"The Source is being deleted. Archive or its bucket is unreachable, or the shard has stopped; the message has archive's error. Tidemill retries. With `spec.deletionPolicy: Retain` the Source goes without waiting.",
+		},
+		PlanCurrent: {
+			Current: "The TrackingPlan, as it is now, judges the Source's events.",
+			PlanPending: "The TrackingPlan has changed and is being compiled.",
+			PlanNotFound:
+				"There is no TrackingPlan of that name. Its last good version goes on judging, if there is one.",
+			PlanInvalid:
+				"The TrackingPlan is invalid: see its condition `Ready`. Its last good version goes on judging, if there is one.",
+			PlanDeleting:
+				"The TrackingPlan is being deleted, and goes once no Source names it. It goes on judging.",
 		},
 		EventsLost: {
 			FramesLost:
@@ -120,6 +130,17 @@ export const reasons = {
 			Valid: "Every schema of the plan is valid.",
 			InvalidSchema:
 				"A schema of the plan is not a JSON Schema, or can't be used; the message says which and why.",
+			ConfigMapNotFound:
+				"A ConfigMap that the plan names does not exist in its namespace.",
+			ConfigMapNotLabelled:
+				'A ConfigMap that the plan names lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
+			ConfigMapKeyNotFound: "The ConfigMap has no such key.",
+			PlanTooLarge:
+				"The plan, or all plans of the namespace together, are larger than Tidemill allows.",
+		},
+		InUse: {
+			NamedBySources:
+				"The plan is being deleted, and Sources name it; the message says which. It goes once none does.",
 		},
 	},
 	Run: {
@@ -221,7 +242,10 @@ export const kubeEventReasons = {
 		RunNameTaken:
 			"A scheduled time is skipped: a Run of another Pipeline has the name of its Run.",
 	},
-	TrackingPlan: {},
+	TrackingPlan: {
+		DeletionWaitsForSources:
+			"Somebody deletes the plan, and Sources name it; the note says which. It goes once none does.",
+	},
 	Run: {
 		RunStarted: "The Job was created; the note says which days it loads.",
 		JobNotStarted: "Kubernetes refused the Job; the note has its error.",

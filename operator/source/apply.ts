@@ -4,10 +4,10 @@ import { kinds } from "../../kube/kinds.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { fetchSecret } from "../reconcile/secret-ref.ts";
 import type { SourceAction } from "./decide.ts";
-import { setFinalizers } from "./deletion/finalizers.ts";
 import {
 	keysSecret,
 	keysSecretName,
@@ -33,7 +33,12 @@ export async function applySource(
 	for (const action of actions)
 		switch (action.type) {
 			case "setFinalizers":
-				source = await setFinalizers(context.client, source, action.finalizers);
+				source = await setFinalizers(
+					context.client,
+					sourceKind,
+					source,
+					action.finalizers,
+				);
 				break;
 			case "issueKeys":
 				await issueKeys(context, source, action);

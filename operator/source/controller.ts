@@ -2,6 +2,7 @@ import { hasReason } from "../../kube/client/client.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { planNamesOf } from "../reconcile/informers.ts";
 import { applySource } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readSource, type SourceMeans } from "./state.ts";
@@ -52,10 +53,17 @@ export function createSourceController(
 			textOf({ ...keyOf(source), name }),
 		),
 	);
+	const sourcesOfPlan = informers.sources.index((source) =>
+		planNamesOf(source).map((name) => textOf({ ...keyOf(source), name })),
+	);
 	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
 		loop.watch(secrets, (secret) =>
 			sourcesOfSecret(textOf(keyOf(secret))).map(keyOf),
 		);
+	loop.watchGroups(informers.trackingPlans, {
+		groupsOf: (plan) => [textOf(keyOf(plan))],
+		membersOf: (group) => sourcesOfPlan(group).map(keyOf),
+	});
 	const ofRoute = (route: { account: string; source: string }) =>
 		loop.enqueue({ namespace: route.account, name: route.source });
 	routes.onChange(ofRoute);

@@ -75,6 +75,8 @@ function stateWith(part: Partial<SourceState> = {}): SourceState {
 		published: routeOf(source, keys, { type: "None" }),
 		keyOwner: "shop",
 		publishTrouble: undefined,
+		plan: undefined,
+		trackingPlan: undefined,
 		ledger: undefined,
 		shard: undefined,
 		retention: undefined,
@@ -379,15 +381,13 @@ test.each<[string, Partial<SourceState>]>([
 		},
 	],
 	[
-		"UnsupportedTrackingPlan",
+		"TrackingPlanUnavailable",
 		{
-			source: sourceWith({
-				webhook: {
-					authorization: { type: "None" },
-					maxBodyBytes: 1,
-					trackingPlanRef: { name: "plan" },
-				},
-			}),
+			plan: { name: "plan" },
+			published: {
+				...routeOf(sourceWith(), keys, { type: "None" }),
+				plan: { name: "plan" },
+			},
 		},
 	],
 	["KeyTaken", { keyOwner: "other", published: undefined }],

@@ -12,6 +12,7 @@ import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import { withLosses } from "./losses.ts";
+import { planConditionOf, withPlan } from "./plan-condition.ts";
 import { buried } from "./routes/table.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
@@ -52,9 +53,9 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	if (rotation && state.keys !== "invalid" && rotation !== state.keys.rotation)
 		return [...actions, { type: "rotateURL", rotation }];
 
-	const judged = judge(state, state.keys);
+	const judged = judge(state, state.keys, now);
 	if (!judged) return actions;
-	const verdict = { ...judged, readiness: readinessOf(source, judged, now) };
+	const verdict = { ...judged, readiness: readinessOf(state, judged, now) };
 	const status = statusOf(state, verdict, now);
 	if (isDeepStrictEqual(status, source.status ?? {}))
 		return [...actions, ...lookAgainFor(source, verdict, now)];
@@ -89,6 +90,7 @@ interface Verdict extends Judgement {
 function judge(
 	state: SourceState,
 	keys: SourceKeys | "invalid",
+	now: number,
 ): Judgement | undefined {
 	const { source, published, keyOwner } = state;
 	const { name, namespace } = source.metadata;
@@ -116,7 +118,8 @@ function judge(
 		sourceKey: keys.sourceKey,
 	});
 	if (problem) return { ...problem, keys };
-	if (!isDeepStrictEqual(published, routeOf(source, keys, authorization)))
+	const { plan } = state;
+	if (!isDeepStrictEqual(published, routeOf(source, keys, authorization, plan)))
 		return state.publishTrouble === undefined
 			? undefined
 			: {
@@ -124,6 +127,12 @@ function judge(
 					message: `The receivers don't have this Source's current route: ${state.publishTrouble}. Tidemill retries.`,
 					keys,
 				};
+	if (plan && plan.version === undefined)
+		return {
+			reason: "TrackingPlanUnavailable",
+			message: `No version of TrackingPlan "${plan.name}" was ever valid, so senders get 503. ${planConditionOf(state, now).message}`,
+			keys,
+		};
 	return source.spec.suspend
 		? {
 				reason: "Suspended",
@@ -139,11 +148,14 @@ function judge(
 
 /** Unknown while a missing Secret may still arrive. A Source that is suspended on purpose is as it should be (kstatus). */
 function readinessOf(
-	source: Source,
+	state: SourceState,
 	{ reason }: Judgement,
 	now: number,
 ): ConditionStatus {
+	const { source } = state;
 	if (reason === "Active" || reason === "Suspended") return "True";
+	if (reason === "TrackingPlanUnavailable")
+		return planConditionOf(state, now).status;
 	return reason === "SecretNotFound" && remainingGraceMs(source, now) > 0
 		? "Unknown"
 		: "False";
@@ -176,15 +188,19 @@ function statusOf(
 			},
 		}),
 		conditions: withLosses(
-			setCondition(
-				source.status?.conditions,
-				{
-					type: "Ready",
-					status: readiness,
-					reason,
-					message,
-					observedGeneration,
-				},
+			withPlan(
+				state,
+				setCondition(
+					source.status?.conditions,
+					{
+						type: "Ready",
+						status: readiness,
+						reason,
+						message,
+						observedGeneration,
+					},
+					now,
+				),
 				now,
 			),
 			shard,
@@ -299,8 +315,9 @@ function lookAgainFor(
 	{ reason }: Verdict,
 	now: number,
 ): SourceAction[] {
-	const afterMs =
-		reason === "SecretNotFound" ? remainingGraceMs(source, now) : 0;
+	const isWaiting =
+		reason === "SecretNotFound" || reason === "TrackingPlanUnavailable";
+	const afterMs = isWaiting ? remainingGraceMs(source, now) : 0;
 	return afterMs > 0 ? [{ type: "lookAgain", afterMs }] : [];
 }
 

@@ -4,15 +4,19 @@ import type {
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
-import type { Source } from "../../crds/generated/types.ts";
+import type { RoutePlan } from "../../contracts/tracking-plan.ts";
+import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { SealKey } from "../../service/seal-key.ts";
 import type { LedgerView } from "../archive/ledger.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { planNamesOf } from "../reconcile/informers.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
+import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
 import { buried, type RouteTable } from "./routes/table.ts";
 import { secretNames } from "./webhook/authorization.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "./webhook/keys.ts";
+import { sourcePlan } from "./webhook/plan.ts";
 
 /** All that a decision about one Source rests on. */
 export interface SourceState {
@@ -31,6 +35,10 @@ export interface SourceState {
 	keyOwner: string | undefined;
 	/** Why routes can't be published at the moment. */
 	publishTrouble: string | undefined;
+	/** The plan that judges the events, as the route should have it; undefined if the Source names none. */
+	plan: RoutePlan | undefined;
+	/** The TrackingPlan of that name. */
+	trackingPlan: TrackingPlan | undefined;
 	ledger: SourceLedger | undefined;
 	/** Of the shard that holds the Source's events. */
 	shard: ShardState | undefined;
@@ -47,6 +55,7 @@ export interface SourceState {
 export interface SourceMeans {
 	routes: RouteTable;
 	ledgers: LedgerView;
+	plans: PlanVersions;
 	sealKey: SealKey | undefined;
 	receiveURL: string;
 	/** New Sources are spread over this many shards. */
@@ -69,9 +78,14 @@ export async function readSource(
 		const secret = await readSecret(context, namespace!, name);
 		if (secret) secrets.set(name, secret);
 	}
+	const [planName] = planNamesOf(source);
 	return {
 		source,
 		keys,
+		plan: sourcePlan(source, sourceKey ?? "", context),
+		trackingPlan: planName
+			? context.informers.trackingPlans.get(namespace!, planName)
+			: undefined,
 		keysAdopted:
 			issued !== undefined &&
 			issued.metadata.creationTimestamp! < creationTimestamp!,

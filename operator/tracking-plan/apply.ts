@@ -4,6 +4,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { TrackingPlanAction } from "./decide.ts";
 
 const aboutPlan = { kind: trackingPlanKind, verb: "Validate" };
@@ -16,5 +17,12 @@ export async function applyTrackingPlan(
 ): Promise<void> {
 	let plan = read;
 	for (const action of actions)
-		plan = await report(context, aboutPlan, plan, action);
+		if (action.type === "setFinalizers")
+			plan = await setFinalizers<TrackingPlan>(
+				context.client,
+				trackingPlanKind,
+				plan,
+				action.finalizers,
+			);
+		else plan = await report(context, aboutPlan, plan, action);
 }

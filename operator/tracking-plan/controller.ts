@@ -1,33 +1,66 @@
+import { hasReason } from "../../kube/client/client.ts";
 import {
 	ControllerLoop,
 	specChanged,
 } from "../../kube/reconcile/controller.ts";
+import { keyOf, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { planNamesOf } from "../reconcile/informers.ts";
 import { applyTrackingPlan } from "./apply.ts";
 import { decide } from "./decide.ts";
+import type { PlanVersions, PublishedPlans } from "./plan-versions.ts";
 import { SchemaCheck } from "./schema-check.ts";
+import { readTrackingPlan, type TrackingPlanMeans } from "./state.ts";
 
-/** Says whether a TrackingPlan's schemas are valid, which admission can't judge. The loop doesn't run yet. */
+/**
+ * Compiles TrackingPlans, keeps the last good version of each for the routes of the Sources that name it, and says what is
+ * wrong. The loop doesn't run yet.
+ */
 export function createTrackingPlanController(
-	context: OperatorContext,
+	context: OperatorContext & { plans: PlanVersions; routes: PublishedPlans },
 ): ControllerLoop {
-	const { informers, log } = context;
-	const check = new SchemaCheck();
+	const { informers, plans, log } = context;
+	const means: OperatorContext & TrackingPlanMeans = {
+		...context,
+		check: new SchemaCheck(),
+		compiled: new Map(),
+	};
 	const loop = new ControllerLoop(
 		{
 			name: "tracking-plan",
-			reconcile: async ({ namespace, name }) => {
+			reconcile: async (key) => {
+				const { namespace, name } = key;
 				const plan = informers.trackingPlans.get(namespace, name);
-				if (!plan) return undefined;
-				const fault = await check.faultOf(plan.spec);
-				const actions = decide(plan, fault, Date.now());
-				await applyTrackingPlan(context, plan, actions);
+				if (!plan) {
+					means.compiled.delete(textOf(key));
+					// Its last good version goes on judging for those that name it.
+					if (informers.sources.ofTrackingPlan(namespace, name).length === 0)
+						plans.set(key, undefined);
+					return undefined;
+				}
+				const state = await readTrackingPlan(means, plan);
+				try {
+					await applyTrackingPlan(context, plan, decide(state, Date.now()));
+				} catch (error) {
+					if (!hasReason(error, "NotFound")) throw error;
+					// Somebody deleted it meanwhile.
+				}
 				return undefined;
 			},
 		},
 		{ log },
 	);
-	// Not on status changes: compiling hundreds of schemas takes a while.
+	// Not on status changes: a plan may be large. A deletion raises the generation.
 	loop.watch(informers.trackingPlans, undefined, specChanged);
+	loop.watch(informers.configMaps, ({ metadata }) =>
+		informers.trackingPlans
+			.ofConfigMap(metadata.namespace!, metadata.name)
+			.map(keyOf),
+	);
+	loop.watch(
+		informers.sources,
+		(source) => planNamesOf(source).map((name) => ({ ...keyOf(source), name })),
+		specChanged,
+	);
 	return loop;
 }

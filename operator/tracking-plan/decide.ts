@@ -1,47 +1,143 @@
 import { isDeepStrictEqual } from "node:util";
-import type { TrackingPlan } from "../../crds/generated/types.ts";
-import { findCondition, setCondition } from "../../kube/conditions.ts";
+import type {
+	TrackingPlan,
+	TrackingPlanStatus,
+} from "../../crds/generated/types.ts";
+import { inUseFinalizer } from "../../crds/labels.ts";
+import {
+	type Condition,
+	findCondition,
+	setCondition,
+} from "../../kube/conditions.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import type { TrackingPlanState } from "./state.ts";
 
-export type TrackingPlanAction = ReportAction<
-	TrackingPlan,
-	KubeEventReason<"TrackingPlan">
->;
+export type TrackingPlanAction =
+	| { type: "setFinalizers"; finalizers: string[] }
+	| ReportAction<TrackingPlan, KubeEventReason<"TrackingPlan">>;
 
-/** @param fault What is wrong with one of the schemas; undefined if all are valid. */
 export function decide(
-	plan: TrackingPlan,
-	fault: string | undefined,
+	state: TrackingPlanState,
 	now: number,
 ): TrackingPlanAction[] {
+	const { plan, sources } = state;
+	const finalizers = decideFinalizer(state);
+	// Without the finalizer it is gone.
+	if (plan.metadata.deletionTimestamp && sources.length === 0)
+		return finalizers;
+	const status = statusOf(state, now);
+	if (isDeepStrictEqual(status, plan.status)) return finalizers;
+	return [
+		...finalizers,
+		{ type: "writeStatus", status },
+		...newsOf(plan.status?.conditions, status.conditions!),
+	];
+}
+
+/** While a Source names the plan, it can't go: the Source would lose what judges its events. */
+function decideFinalizer({
+	plan: { metadata },
+	sources,
+}: TrackingPlanState): TrackingPlanAction[] {
+	const finalizers = metadata.finalizers ?? [];
+	const wanted = sources.length > 0;
+	if (finalizers.includes(inUseFinalizer) === wanted) return [];
+	// Nobody can add one to what is being deleted (metadata.finalizers, API reference).
+	if (wanted && metadata.deletionTimestamp) return [];
+	const others = finalizers.filter((name) => name !== inUseFinalizer);
+	return [
+		{
+			type: "setFinalizers",
+			finalizers: wanted ? [...others, inUseFinalizer] : others,
+		},
+	];
+}
+
+function statusOf(
+	{ plan, fault, version, sources }: TrackingPlanState,
+	now: number,
+): TrackingPlanStatus {
 	const { metadata, spec, status: before } = plan;
-	if (metadata.deletionTimestamp) return [];
 	const observedGeneration = metadata.generation ?? 0;
-	const eventTypes = spec.events?.length ?? 0;
-	const reason: Reason<"TrackingPlan"> =
-		fault === undefined ? "Valid" : "InvalidSchema";
-	const message = fault ?? "Every schema of the plan is valid.";
-	const conditions = setCondition(
-		before?.conditions,
+	const reason: Reason<"TrackingPlan"> = fault?.reason ?? "Valid";
+	const ready = setCondition(
+		before?.conditions?.filter(({ type }) => type !== "InUse"),
 		{
 			type: "Ready",
-			status: fault === undefined ? "True" : "False",
+			status: fault ? "False" : "True",
 			reason,
-			message,
+			message: fault
+				? `${fault.message}${consequence(version, sources)}`
+				: "Every schema of the plan is valid.",
 			observedGeneration,
 		},
 		now,
 	);
-	const status = { observedGeneration, eventTypes, conditions };
-	if (isDeepStrictEqual(status, before)) return [];
-	const ready = findCondition(before?.conditions, "Ready");
-	const isNews = ready?.reason !== reason || ready.message !== message;
-	const severity = fault === undefined ? "Normal" : "Warning";
-	return [
-		{ type: "writeStatus", status },
-		...(isNews
-			? [{ type: "recordKubeEvent", severity, reason, message } as const]
-			: []),
-	];
+	return {
+		observedGeneration,
+		eventTypes: spec.events?.length ?? 0,
+		...(version !== undefined && { version }),
+		usedBy: sources.length,
+		conditions: metadata.deletionTimestamp
+			? [...ready, inUse(before?.conditions, sources, observedGeneration, now)]
+			: ready,
+	};
+}
+
+function consequence(version: string | undefined, sources: string[]): string {
+	if (sources.length === 0) return "";
+	return version === undefined
+		? " Until the plan is valid, senders to its Sources get 503."
+		: ` The last good version, ${version}, goes on judging.`;
+}
+
+function inUse(
+	before: Condition[] | undefined,
+	sources: string[],
+	observedGeneration: number,
+	now: number,
+): Condition {
+	const reason: Reason<"TrackingPlan", "InUse"> = "NamedBySources";
+	const [condition] = setCondition(
+		before?.filter(({ type }) => type === "InUse"),
+		{
+			type: "InUse",
+			status: "True",
+			reason,
+			message: `The plan is deleted once no Source names it in spec.webhook.trackingPlanRef. Now ${listed(sources)}.`,
+			observedGeneration,
+		},
+		now,
+	);
+	return condition!;
+}
+
+function listed(sources: string[]): string {
+	const shown = sources.slice(0, 10).map((name) => `"${name}"`);
+	const more = sources.length - shown.length;
+	const names = more > 0 ? [...shown, `${more} more`] : shown;
+	return sources.length === 1
+		? `Source ${names} does`
+		: `these Sources do: ${names.join(", ")}`;
+}
+
+function newsOf(
+	before: Condition[] | undefined,
+	after: Condition[],
+): TrackingPlanAction[] {
+	return after
+		.filter(({ type, reason, message }) => {
+			const known = findCondition(before, type);
+			return known?.reason !== reason || known.message !== message;
+		})
+		.map(({ type, status, reason, message }) => ({
+			type: "recordKubeEvent",
+			severity: type === "Ready" && status === "True" ? "Normal" : "Warning",
+			reason:
+				type === "InUse"
+					? "DeletionWaitsForSources"
+					: (reason as Reason<"TrackingPlan">),
+			message,
+		}));
 }

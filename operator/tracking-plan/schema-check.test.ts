@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
-import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
+import type { PlanDocument } from "../../contracts/tracking-plan.ts";
 import { SchemaCheck } from "./schema-check.ts";
 
-function planWith(schema: Record<string, unknown>): TrackingPlanSpec {
+function planWith(schema: Record<string, unknown>): PlanDocument {
 	return {
+		version: 1,
+		account: "shop",
+		plan: "orders",
 		eventType: { constant: "order" },
 		events: [{ type: "order", schema }],
 		onUnplannedEvent: "Annotate",

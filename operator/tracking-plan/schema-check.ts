@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
+import type { PlanDocument } from "../../contracts/tracking-plan.ts";
 import {
 	BeyondLimits,
 	LimitedThread,
@@ -12,7 +12,7 @@ import {
  * nothing.
  */
 export class SchemaCheck {
-	readonly #thread: LimitedThread<TrackingPlanSpec, string | undefined>;
+	readonly #thread: LimitedThread<PlanDocument, string | undefined>;
 
 	constructor(limits: ThreadLimits = { cpuMs: 10_000, maxMegabytes: 256 }) {
 		// The image has JavaScript in place of TypeScript.
@@ -21,9 +21,9 @@ export class SchemaCheck {
 	}
 
 	/** What is wrong with the first invalid schema of a plan, for people; undefined if all are valid. */
-	async faultOf(spec: TrackingPlanSpec): Promise<string | undefined> {
+	async faultOf(document: PlanDocument): Promise<string | undefined> {
 		try {
-			return await this.#thread.ask(spec);
+			return await this.#thread.ask(document);
 		} catch (error) {
 			if (error instanceof BeyondLimits)
 				return `The plan's schemas take ${error.message} to compile. Make them smaller, or use fewer references.`;

@@ -1,8 +1,9 @@
 import { parentPort } from "node:worker_threads";
-import type { TrackingPlanSpec } from "../../crds/generated/types.ts";
-import { schemaFault } from "./schema-fault.ts";
+import type { PlanDocument } from "../../contracts/tracking-plan.ts";
+import { compilePlan } from "../../plan/compile.ts";
 
 // A thread of SchemaCheck: a plan comes in, its fault goes out; undefined for none.
-parentPort!.on("message", (spec: TrackingPlanSpec) =>
-	parentPort!.postMessage(schemaFault(spec)),
-);
+parentPort!.on("message", (document: PlanDocument) => {
+	const compiled = compilePlan(document);
+	parentPort!.postMessage("fault" in compiled ? compiled.fault : undefined);
+});

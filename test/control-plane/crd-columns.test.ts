@@ -110,9 +110,17 @@ describe("kubectl get answers at a glance", () => {
 			manifest: manifestOf("TrackingPlan", "glance", {
 				eventType: { constant: "order" },
 			}),
-			status: { eventTypes: 3, conditions: [ready] },
-			columns: ["NAME", "READY", "REASON", "EVENT TYPES", "AGE"],
-			values: /^glance +True +Verified +3 +\d+\w+$/,
+			status: {
+				eventTypes: 3,
+				version: "0123456789abcdef",
+				usedBy: 2,
+				conditions: [ready],
+			},
+			columns: [
+				...["NAME", "READY", "REASON", "EVENT TYPES"],
+				...["VERSION", "USED BY", "AGE"],
+			],
+			values: /^glance +True +Verified +3 +0123456789abcdef +2 +\d+\w+$/,
 		},
 	])("$manifest.kind", async ({ manifest, status, columns, values }) => {
 		await kubectlDone(

@@ -1,12 +1,18 @@
+import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { bucket } from "../../contracts/nats.ts";
 import {
+	type Source,
+	sourceKind,
 	type TrackingPlan,
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,
 	type OperatorFixture,
+	routesIn,
 	startOperatorFixture,
 } from "../support/fixtures/control-plane/operator-fixture.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
@@ -85,4 +91,164 @@ test("a fault that is longer than a condition's message is told in part", async 
 		},
 		{ timeout: 30_000 },
 	);
+});
+
+const sourceYaml = (
+	name: string,
+	plan: string,
+) => `apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: ${name} }
+spec:
+  type: Webhook
+  webhook: { trackingPlanRef: { name: ${plan} } }
+`;
+
+const namedPlan = (name: string, schema: string) =>
+	planYaml(schema).replace("name: orders", `name: ${name}`);
+
+async function routePlanOf(source: string, namespace: string) {
+	const { routes } = await routesIn(fixture.connection);
+	const route = routes[source];
+	return route?.account === namespace ? route.plan : undefined;
+}
+
+async function documentKeys(): Promise<string[]> {
+	const kv = await new Kvm(fixture.connection).open(bucket.routes);
+	const keys: string[] = [];
+	for await (const key of await kv.keys("plan.>")) keys.push(key);
+	return keys;
+}
+
+async function conditionOf(source: string, type: string) {
+	const [namespace] = fixture.namespaces;
+	const found = await fixture.client.get<Source>(sourceKind, source, namespace);
+	return findCondition(found?.status?.conditions, type);
+}
+
+const soon = { timeout: 60_000, interval: 50 };
+
+/** Waits until a Source's condition has the reason, and returns its route's plan. */
+async function planAt(source: string, type: string, reason: string) {
+	await vi.waitFor(
+		async () => expect((await conditionOf(source, type))?.reason).toBe(reason),
+		soon,
+	);
+	return (await routePlanOf(source, fixture.namespaces[0]))?.version;
+}
+
+test("the last good version judges through broken edits and restarts, and a plan in use isn't deleted", async () => {
+	const [namespace, other] = fixture.namespaces;
+	const { client } = fixture;
+	await applyYaml(namespace, sourceYaml("judged", "checkout"));
+	await applyYaml(other, sourceYaml("thief", "checkout"));
+	await vi.waitFor(
+		async () =>
+			expect(await routePlanOf("judged", namespace)).toEqual({
+				name: "checkout",
+			}),
+		soon,
+	);
+
+	await applyYaml(namespace, namedPlan("checkout", "{ type: object }"));
+	const first = await planAt("judged", "PlanCurrent", "Current");
+	expect(await planAt("judged", "Ready", "Active")).toBe(first);
+	expect(first).toMatch(/^[0-9a-f]{16}$/);
+	expect(await documentKeys()).toEqual([`plan.${namespace}.checkout.${first}`]);
+
+	await applyYaml(namespace, namedPlan("checkout", "{ type: objekt }"));
+	expect(await planAt("judged", "PlanCurrent", "PlanInvalid")).toBe(first);
+	await fixture.killOperator();
+	fixture.startOperator();
+	await applyYaml(namespace, sourceYaml("judged-as-well", "checkout"));
+	expect(await planAt("judged-as-well", "PlanCurrent", "PlanInvalid")).toBe(
+		first,
+	);
+	expect((await conditionOf("judged", "Ready"))?.status).toBe("True");
+	await vi.waitFor(
+		async () =>
+			expect(
+				await client.get(trackingPlanKind, "checkout", namespace),
+			).toMatchObject({ status: { version: first, usedBy: 2 } }),
+		soon,
+	);
+
+	await applyYaml(namespace, namedPlan("checkout", "{ required: [id] }"));
+	const second = await planAt("judged", "PlanCurrent", "Current");
+	expect(second).not.toBe(first);
+	await vi.waitFor(
+		async () =>
+			expect(await documentKeys()).toEqual([
+				`plan.${namespace}.checkout.${second}`,
+			]),
+		soon,
+	);
+	// The same name in another account is another plan.
+	expect(await routePlanOf("thief", other)).toEqual({ name: "checkout" });
+
+	await client.delete(trackingPlanKind, "checkout", namespace);
+	expect(await planAt("judged", "PlanCurrent", "PlanDeleting")).toBe(second);
+	await vi.waitFor(async () => {
+		expect(
+			await client.get(trackingPlanKind, "checkout", namespace),
+		).toMatchObject({
+			status: {
+				conditions: [
+					{ type: "Ready" },
+					{
+						type: "InUse",
+						message: expect.stringContaining('"judged", "judged-as-well"'),
+					},
+				],
+			},
+		});
+		expect(
+			await eventReasons(client, trackingPlanKind, namespace, "checkout"),
+		).toContain("DeletionWaitsForSources");
+	}, soon);
+	for (const name of ["judged", "judged-as-well"])
+		await client.delete(sourceKind, name, namespace);
+	await vi.waitFor(async () => {
+		expect(
+			await client.get(trackingPlanKind, "checkout", namespace),
+		).toBeUndefined();
+		expect(await documentKeys()).toEqual([]);
+	}, soon);
+});
+
+test("a plan's schema stands in a ConfigMap with the label, and an edit of it is a new version", async () => {
+	const [namespace] = fixture.namespaces;
+	const configMap = (schema: string, label: string) => `apiVersion: v1
+kind: ConfigMap
+metadata: { name: schemas, labels: { tidemill.dev/use: "${label}" } }
+data: { order.json: '${schema}' }
+`;
+	const plan = namedPlan("large", "{}").replace(
+		"schema: {}",
+		"schemaFrom: { configMapKeyRef: { name: schemas, key: order.json } }",
+	);
+	await applyYaml(namespace, configMap('{"type":"object"}', "false"));
+	await applyYaml(namespace, plan);
+	await applyYaml(namespace, sourceYaml("large", "large"));
+	expect(
+		await planAt("large", "Ready", "TrackingPlanUnavailable"),
+	).toBeUndefined();
+	await vi.waitFor(
+		async () =>
+			expect(
+				await fixture.client.get(trackingPlanKind, "large", namespace),
+			).toMatchObject({
+				status: { conditions: [{ reason: "ConfigMapNotLabelled" }] },
+			}),
+		soon,
+	);
+	await applyYaml(namespace, configMap('{"type":"object"}', "true"));
+	await planAt("large", "Ready", "Active");
+	const first = await planAt("large", "PlanCurrent", "Current");
+	await applyYaml(namespace, configMap('{"type":"array"}', "true"));
+	await vi.waitFor(async () => {
+		const plan = await routePlanOf("large", namespace);
+		expect(plan?.version).toMatch(/^[0-9a-f]{16}$/);
+		expect(plan?.version).not.toBe(first);
+	}, soon);
 });

@@ -9,6 +9,7 @@ import { keyOf } from "../../../kube/resource.ts";
 import { askArchive } from "../../archive/ask.ts";
 import { report } from "../../reconcile/actions.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
+import { setFinalizers } from "../../reconcile/finalizers.ts";
 import { unlessNamespaceEnds } from "../../reconcile/namespace-end.ts";
 import type { RouteTable } from "../routes/table.ts";
 import { keysSecretName, type StoredUnder } from "../webhook/keys.ts";
@@ -18,7 +19,6 @@ import {
 	decideAnswered,
 	decideBuried,
 } from "./decide.ts";
-import { setFinalizers } from "./finalizers.ts";
 import type { DeletionState } from "./state.ts";
 
 const aboutDeletion = { kind: sourceKind, verb: "Delete" };
@@ -90,7 +90,12 @@ export async function applyDeletion(
 				);
 				break;
 			case "setFinalizers":
-				source = await setFinalizers(client, source, action.finalizers);
+				source = await setFinalizers(
+					client,
+					sourceKind,
+					source,
+					action.finalizers,
+				);
 				break;
 			case "lookAgain":
 				result = { requeueAfterMs: action.afterMs };

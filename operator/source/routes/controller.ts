@@ -4,6 +4,8 @@ import { onReconnect } from "../../../service/nats.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
+import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
+import { sourcePlan } from "../webhook/plan.ts";
 import { desiredRoutes } from "./desired.ts";
 import type { RouteTable } from "./table.ts";
 
@@ -17,12 +19,14 @@ export function createRouteController({
 	ledgers,
 	nats,
 	sealKey,
+	plans,
 	log,
 }: OperatorContext & {
 	routes: RouteTable;
 	ledgers: LedgerView;
 	nats: NatsConnection;
 	sealKey: SealKey | undefined;
+	plans: PlanVersions;
 }): ControllerLoop {
 	const loop = new ControllerLoop(
 		{
@@ -34,9 +38,11 @@ export function createRouteController({
 						isUnknown: (namespace) => secrets.isUnknown(namespace),
 						published: (sourceKey) => routes.published(sourceKey),
 						sealKey,
+						planOf: (source, sourceKey) =>
+							sourcePlan(source, sourceKey, { plans, routes }),
 					}).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
 				try {
-					await routes.publish(desiredNow);
+					await routes.publish(desiredNow, (key) => plans.textOf(key));
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
 					// A constant delay, since NATS often needs a moment after it is back, however long it was away.
@@ -58,6 +64,7 @@ export function createRouteController({
 	ledgers.onChange((sourceKey) => {
 		if (sourceKey && ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
 	});
+	plans.onChange(() => loop.enqueue(whole));
 	// Somebody changed the bucket, or a write of a former leader arrived late.
 	routes.onDrift(() => loop.enqueue(whole));
 	void onReconnect(nats, () => {

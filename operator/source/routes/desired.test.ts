@@ -48,6 +48,7 @@ const nothingElse: RouteFacts = {
 	isUnknown: () => false,
 	published: () => undefined,
 	sealKey: undefined,
+	planOf: () => undefined,
 };
 
 test("the oldest Source comes first, and a Source without keys or in deletion has no route", () => {

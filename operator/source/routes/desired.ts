@@ -1,4 +1,5 @@
 import type { Route } from "../../../contracts/route.ts";
+import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
@@ -15,6 +16,8 @@ export interface RouteFacts {
 	/** The route in the bucket, by source key. */
 	published: (sourceKey: string) => Route | undefined;
 	sealKey: SealKey | undefined;
+	/** The plan that judges a Source's events; undefined if it names none. */
+	planOf: (source: Source, sourceKey: string) => RoutePlan | undefined;
 }
 
 /**
@@ -24,7 +27,7 @@ export interface RouteFacts {
  */
 export function desiredRoutes(
 	sources: Source[],
-	{ secretOf, isUnknown, published, sealKey }: RouteFacts,
+	{ secretOf, isUnknown, published, sealKey, planOf }: RouteFacts,
 ): Route[] {
 	return sources
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
@@ -44,7 +47,8 @@ export function desiredRoutes(
 				sealKey,
 				sourceKey: keys.sourceKey,
 			});
-			return [routeOf(source, keys, authorization)];
+			const plan = planOf(source, keys.sourceKey);
+			return [routeOf(source, keys, authorization, plan)];
 		});
 }
 

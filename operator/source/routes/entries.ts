@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Route, syncedKey } from "../../../contracts/route.ts";
+import { isPlanKey } from "../../../contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../service/bucket-watch.ts";
 
 /** An entry of the bucket. */
@@ -16,7 +17,7 @@ interface Entry {
  * the bucket is a drift.
  */
 export class RouteEntries implements BucketReader {
-	#current: Reading = { entries: new Map(), isSynced: false };
+	#current: Reading = newReading();
 	#incoming: Reading | undefined;
 	/** Routes under way to the bucket; undefined for a removal. */
 	readonly #sending = new Map<string, Route | undefined>();
@@ -43,6 +44,17 @@ export class RouteEntries implements BucketReader {
 		for (const [key, { route, isRemoved }] of this.#current.entries)
 			if (!isRemoved) routes.set(key, route);
 		return routes;
+	}
+
+	/** The plans' documents: key → revision. */
+	documents(): ReadonlyMap<string, number> {
+		return this.#current.documents;
+	}
+
+	/** @param revision undefined: it is removed. */
+	wroteDocument(key: string, revision: number | undefined): void {
+		for (const reading of [this.#current, this.#incoming])
+			if (reading) setDocument(reading, key, revision);
 	}
 
 	/** Undefined if the bucket has no such entry. */
@@ -95,7 +107,7 @@ export class RouteEntries implements BucketReader {
 	}
 
 	begin(): void {
-		this.#incoming = { entries: new Map(), isSynced: false };
+		this.#incoming = newReading();
 	}
 
 	set(key: string, value: string | undefined, revision: number): void {
@@ -103,6 +115,15 @@ export class RouteEntries implements BucketReader {
 		if (key === syncedKey) {
 			reading.isSynced = value !== undefined;
 			if (!this.#incoming && !reading.isSynced) this.#onDrift();
+			return;
+		}
+		if (isPlanKey(key)) {
+			const known = reading.documents.get(key) ?? 0;
+			// What the watch delivers late must not replace what was written since.
+			if (revision < known) return;
+			setDocument(reading, key, value === undefined ? undefined : revision);
+			// Its version names what it says, so only its absence matters.
+			if (!this.#incoming && known > 0 && value === undefined) this.#onDrift();
 			return;
 		}
 		const known = reading.entries.get(key);
@@ -134,7 +155,21 @@ export class RouteEntries implements BucketReader {
 
 interface Reading {
 	entries: Map<string, Entry>;
+	documents: Map<string, number>;
 	isSynced: boolean;
+}
+
+function newReading(): Reading {
+	return { entries: new Map(), documents: new Map(), isSynced: false };
+}
+
+function setDocument(
+	{ documents }: Reading,
+	key: string,
+	revision: number | undefined,
+): void {
+	if (revision === undefined) documents.delete(key);
+	else documents.set(key, revision);
 }
 
 /** What the watch delivers late must not replace what was written since. */

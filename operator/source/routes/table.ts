@@ -3,6 +3,7 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
+import { planKey, type RoutePlan } from "../../../contracts/tracking-plan.ts";
 import { BucketWatch } from "../../../service/bucket-watch.ts";
 import type { Logger } from "../../../service/log.ts";
 import { isConflict } from "../../../service/nats.ts";
@@ -57,6 +58,17 @@ export class RouteTable {
 		return this.#entries.get(routeKey(sourceKey));
 	}
 
+	/** The plans of an account's routes. */
+	*plansOf(account: string): Generator<RoutePlan> {
+		for (const route of this.#entries.routes().values())
+			if (route?.account === account && route.plan) yield route.plan;
+	}
+
+	/** Whether the bucket holds a plan's document, by its key. */
+	hasDocument(key: string): boolean {
+		return this.#entries.documents().has(key);
+	}
+
 	/** The account that has this source key for ever, or {@link buried}; undefined if nobody has taken it. */
 	keyOwner(sourceKey: string): string | undefined {
 		return this.#owners.get(sourceKey);
@@ -88,10 +100,16 @@ export class RouteTable {
 	 * buckets again, since it is unknown what arrived.
 	 * @param desiredNow is asked when the buckets have been read. Oldest Source first: of two that want one source key, the
 	 * older one has it.
+	 * @param documentOf gives the document of a plan that a route names, by its key, unless the bucket has it.
 	 */
-	async publish(desiredNow: () => Route[]): Promise<void> {
+	async publish(
+		desiredNow: () => Route[],
+		documentOf: (key: string) => string | undefined = () => undefined,
+	): Promise<void> {
 		try {
-			const changed = await this.#inTurn(() => this.#publish(desiredNow));
+			const changed = await this.#inTurn(() =>
+				this.#publish(desiredNow, documentOf),
+			);
 			const news = this.#trouble === undefined ? changed : desiredNow();
 			this.#trouble = undefined;
 			this.#tell(news);
@@ -137,7 +155,10 @@ export class RouteTable {
 	}
 
 	/** Returns the routes that were put, taken or removed. */
-	async #publish(desiredNow: () => Route[]): Promise<Set<Route>> {
+	async #publish(
+		desiredNow: () => Route[],
+		documentOf: (key: string) => string | undefined,
+	): Promise<Set<Route>> {
 		const { routes, owners } = await this.#open();
 		const desired = desiredNow();
 		const plan = () => decide(desired, this.#owners, this.#entries.routes());
@@ -147,12 +168,38 @@ export class RouteTable {
 			this.#owners.set(sourceKey, await take(owners, sourceKey, account));
 		});
 		const { put, remove } = plan();
+		await this.#putDocuments(routes, desired, documentOf);
 		await inBatches(put, (route) => this.#put(routes, route));
 		const removed = remove.flatMap((key) => this.#entries.get(key) ?? []);
 		await inBatches(remove, (key) => this.#remove(routes, key));
+		await this.#removeDocuments(routes);
 		if (!this.#entries.isSynced)
 			await routes.put(syncedKey, new Date().toISOString());
 		return new Set([...free, ...put, ...removed]);
+	}
+
+	/** Before the routes that name them. One after the other, since each may be large. */
+	async #putDocuments(
+		routes: KV,
+		desired: Route[],
+		documentOf: (key: string) => string | undefined,
+	): Promise<void> {
+		for (const key of planKeysOf(desired)) {
+			if (this.hasDocument(key)) continue;
+			const text = documentOf(key);
+			if (text === undefined) continue;
+			this.#entries.wroteDocument(key, await routes.put(key, text));
+		}
+	}
+
+	/** Those that no route names any more. */
+	async #removeDocuments(routes: KV): Promise<void> {
+		const named = planKeysOf(this.#entries.routes().values());
+		for (const [key, previousSeq] of [...this.#entries.documents()]) {
+			if (named.has(key)) continue;
+			this.#entries.wroteDocument(key, undefined);
+			await routes.purge(key, { previousSeq });
+		}
 	}
 
 	#put(routes: KV, route: Route): Promise<void> {
@@ -199,6 +246,14 @@ export class RouteTable {
 			throw error;
 		}
 	}
+}
+
+function planKeysOf(routes: Iterable<Route | undefined>): Set<string> {
+	const keys = new Set<string>();
+	for (const route of routes)
+		if (route?.plan?.version !== undefined)
+			keys.add(planKey(route.account, route.plan));
+	return keys;
 }
 
 /** Waits for a promise, but not for ever: the connection may break. */

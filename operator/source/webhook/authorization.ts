@@ -63,12 +63,7 @@ function resolve(
 	source: Source,
 	means: AuthorizationMeans,
 ): Route["authorization"] {
-	const { authorization, trackingPlanRef } = webhookOf(source);
-	if (trackingPlanRef)
-		throw new Unresolved(
-			"UnsupportedTrackingPlan",
-			"This version of Tidemill does not apply tracking plans. Remove spec.webhook.trackingPlanRef to accept events unchecked.",
-		);
+	const { authorization } = webhookOf(source);
 	switch (authorization.type) {
 		case "None":
 			return { type: "None" };

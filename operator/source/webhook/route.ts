@@ -1,4 +1,5 @@
 import type { Route } from "../../../contracts/route.ts";
+import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import { digest, type SourceKeys } from "./keys.ts";
 import { webhookOf } from "./settings.ts";
@@ -8,6 +9,7 @@ export function routeOf(
 	source: Source,
 	keys: SourceKeys,
 	authorization: Route["authorization"],
+	plan?: RoutePlan,
 ): Route {
 	const { suspend } = source.spec;
 	const webhook = webhookOf(source);
@@ -35,6 +37,7 @@ export function routeOf(
 			},
 		}),
 		capturedHeaders: webhook.capturedHeaders ?? [],
+		...(plan && { plan }),
 	};
 }
 

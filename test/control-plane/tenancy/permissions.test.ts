@@ -72,6 +72,7 @@ const permitted: Record<string, string[]> = {
 		...lines("batch", "jobs", "create delete get list patch watch"),
 		...lines("", "pods", "get list watch"),
 		...lines("", "secrets", "create delete get list patch update watch"),
+		...lines("", "configmaps", "get list watch"),
 		...lines("", "persistentvolumeclaims serviceaccounts", "get list watch"),
 		...lines("events.k8s.io", "events", "create patch update"),
 	],

@@ -1,0 +1,122 @@
+import type {
+	JsonSchema,
+	PlanDocument,
+} from "../../contracts/tracking-plan.ts";
+import type {
+	TrackingPlan,
+	TrackingPlanSchemaFrom,
+} from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import type { ConfigMap } from "../../kube/kinds.ts";
+import type { Reason } from "../reconcile/reasons.ts";
+
+/** Why a plan can't judge. Becomes its Ready condition. */
+export interface PlanFault {
+	reason: Exclude<Reason<"TrackingPlan">, "Valid">;
+	message: string;
+}
+
+/**
+ * What receivers get of a plan, unless a schema can't be read.
+ * @param configMapOf A ConfigMap of the plan's namespace, with or without the label; undefined if it doesn't exist.
+ */
+export function documentOf(
+	{ metadata, spec }: TrackingPlan,
+	configMapOf: (name: string) => ConfigMap | undefined,
+): { document: PlanDocument } | { fault: PlanFault } {
+	const namespace = metadata.namespace!;
+	const read = (
+		field: string,
+		inline: Record<string, unknown> | undefined,
+		from: TrackingPlanSchemaFrom | undefined,
+	): JsonSchema | undefined =>
+		from
+			? schemaIn(
+					configMapOf(from.configMapKeyRef.name),
+					from.configMapKeyRef,
+					`${field}.configMapKeyRef`,
+					namespace,
+				)
+			: inline;
+	try {
+		const common = read("spec.commonFrom", spec.common, spec.commonFrom);
+		const events = (spec.events ?? []).map((event, index) => {
+			const field = `spec.events[${index}].schemaFrom`;
+			const schema = read(field, event.schema, event.schemaFrom);
+			return { type: event.type, ...(schema !== undefined && { schema }) };
+		});
+		const { onUnplannedEvent, onViolation, onUnplannedProperty } = spec;
+		return {
+			document: {
+				version: 1,
+				account: namespace,
+				plan: metadata.name,
+				// The CRD makes sure that exactly one field is set.
+				eventType: spec.eventType as PlanDocument["eventType"],
+				...(common !== undefined && { common }),
+				events,
+				onUnplannedEvent,
+				onViolation,
+				onUnplannedProperty,
+			},
+		};
+	} catch (error) {
+		if (!(error instanceof Unreadable)) throw error;
+		return { fault: error.fault };
+	}
+}
+
+class Unreadable extends Error {
+	readonly fault: PlanFault;
+
+	constructor(reason: PlanFault["reason"], message: string) {
+		super(message);
+		this.fault = { reason, message };
+	}
+}
+
+function schemaIn(
+	configMap: ConfigMap | undefined,
+	{ name, key }: { name: string; key: string },
+	field: string,
+	namespace: string,
+): JsonSchema {
+	if (!configMap)
+		throw new Unreadable(
+			"ConfigMapNotFound",
+			`There is no ConfigMap "${name}" in namespace "${namespace}", which ${field} names. Create it with the label ${label.use}: "true".`,
+		);
+	if (configMap.metadata.labels?.[label.use] !== "true")
+		throw new Unreadable(
+			"ConfigMapNotLabelled",
+			`ConfigMap "${name}" lacks the label ${label.use}: "true", so Tidemill does not read it. Run: kubectl label configmap ${name} ${label.use}=true -n ${namespace}`,
+		);
+	const text = configMap.data?.[key];
+	if (text === undefined)
+		throw new Unreadable(
+			"ConfigMapKeyNotFound",
+			`ConfigMap "${name}" has no key "${key}" in its data. Add the key, or correct ${field}.key.`,
+		);
+	const place = `Key "${key}" of ConfigMap "${name}"`;
+	const schema = parse(text, place);
+	if (
+		typeof schema !== "boolean" &&
+		(typeof schema !== "object" || schema === null || Array.isArray(schema))
+	)
+		throw new Unreadable(
+			"InvalidSchema",
+			`${place} is not a JSON Schema. It must be a JSON object.`,
+		);
+	return schema as JsonSchema;
+}
+
+function parse(text: string, place: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch (error) {
+		throw new Unreadable(
+			"InvalidSchema",
+			`${place} is not JSON: ${(error as Error).message}.`,
+		);
+	}
+}
