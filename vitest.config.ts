@@ -13,7 +13,7 @@ const waiting = [
 	"bin/tidemill.test.ts",
 	"deploy/kind/up.test.ts",
 	"ingest/receive/http-server.test.ts",
-	"ingest/receive/plan/judge-thread.test.ts",
+	"ingest/receive/plan/{judge-thread,plan-memory}.test.ts",
 	"kube/watch/object-wait.test.ts",
 	"local/{binaries/resolve,process/lock}.test.ts",
 	"operator/tracking-plan/schema-{check,fault}.test.ts",

@@ -9,6 +9,9 @@ export interface ThreadLimits {
 	maxMegabytes: number;
 }
 
+/** What libraries keep of each piece of work would otherwise count against the ones after it. */
+const maxPieces = 100;
+
 /** A piece of work took more than it may. */
 export class BeyondLimits extends Error {
 	override name = "BeyondLimits";
@@ -22,6 +25,8 @@ export class LimitedThread<Question, Answer> {
 	readonly #file: URL;
 	readonly #limits: ThreadLimits;
 	#thread: Worker | undefined;
+	/** That the thread has done. */
+	#pieces = 0;
 	#last: Promise<unknown> = Promise.resolve();
 
 	/** @param file answers each message with one message. */
@@ -39,7 +44,9 @@ export class LimitedThread<Question, Answer> {
 
 	async #ask(question: Question): Promise<Answer> {
 		const { cpuMs, maxMegabytes } = this.#limits;
+		if (this.#pieces === maxPieces) await this.#end();
 		const thread = this.#thread ?? (await this.#start());
+		this.#pieces++;
 		const answered = new AbortController();
 		const { signal } = answered;
 		try {
@@ -51,8 +58,7 @@ export class LimitedThread<Question, Answer> {
 				outOfTime(thread, cpuMs, signal),
 			]);
 		} catch (error) {
-			this.#thread = undefined;
-			await thread.terminate();
+			await this.#end();
 			const { code } = error as NodeJS.ErrnoException;
 			if (code === "ERR_WORKER_OUT_OF_MEMORY")
 				throw new BeyondLimits(`more than ${maxMegabytes} MB`);
@@ -60,6 +66,13 @@ export class LimitedThread<Question, Answer> {
 		} finally {
 			answered.abort();
 		}
+	}
+
+	async #end(): Promise<void> {
+		const thread = this.#thread;
+		this.#thread = undefined;
+		this.#pieces = 0;
+		await thread?.terminate();
 	}
 
 	async #start(): Promise<Worker> {

@@ -138,7 +138,8 @@ export class PlanTable {
 		const { account, plan, version: name } = waiting;
 		const versions = this.#plans.get(`${account}.${plan}`);
 		const version = versions?.get(name);
-		if (!version || version.isRemoved) return;
+		// It may have been removed meanwhile.
+		if (!version) return;
 		try {
 			const answer = await this.#options.compile(version.document);
 			if ("fault" in answer) throw new Error(answer.fault);

@@ -1,0 +1,93 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import pino from "pino";
+import { expect, test } from "vitest";
+import {
+	type PlanDocument,
+	planKey,
+} from "../../../contracts/tracking-plan.ts";
+import { compilePlan } from "../../../plan/compile.ts";
+import { JudgeLoop } from "./judge-loop.ts";
+import { PlanTable } from "./plan-table.ts";
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
+
+function heapMegabytes(): number {
+	collect();
+	return process.memoryUsage().heapUsed / 1024 ** 2;
+}
+
+/** A plan that differs from any other, with a document of some kilobytes. */
+function orders(update: number): PlanDocument {
+	const properties = Object.fromEntries(
+		Array.from({ length: 40 }, (_, n) => [
+			`property-${n}`,
+			{ type: "integer", maximum: update + n },
+		]),
+	);
+	return {
+		version: 1,
+		account: "shop",
+		plan: "orders",
+		eventType: { constant: "order" },
+		events: [{ type: "order", schema: { properties } }],
+		onUnplannedEvent: "Annotate",
+		onViolation: "Annotate",
+		onUnplannedProperty: "Annotate",
+	};
+}
+
+function compile(document: PlanDocument) {
+	const compiled = compilePlan(document);
+	if ("fault" in compiled) throw new Error(compiled.fault);
+	const text = Buffer.from(compiled.code);
+	const code = new Uint8Array(new SharedArrayBuffer(text.length));
+	code.set(text);
+	return { code, typeHeader: undefined };
+}
+
+const judges = new JudgeLoop(new Int32Array(new SharedArrayBuffer(4)));
+const body = Buffer.from('{"property-1":1,"property-2":"x"}');
+
+/** Updates a plan again and again, as operator does it, and has an event judged by each version. */
+async function update(table: PlanTable, from: number, to: number) {
+	for (let n = from; n < to; n++) {
+		const version = `v${n}`;
+		const key = (version: string) =>
+			planKey("shop", { name: "orders", version });
+		table.set(key(version), JSON.stringify(orders(n)));
+		table.set(key(`v${n - 1}`), undefined);
+		await new Promise((resolve) => setImmediate(resolve));
+		const { id } = table.find("shop", { name: "orders", version })!;
+		const bytes = new ArrayBuffer(body.length);
+		new Uint8Array(bytes).set(body);
+		const { verdicts } = judges.judge({
+			plans: [id],
+			headers: [undefined],
+			ends: [body.length],
+			bytes,
+		});
+		expect(verdicts[0]!.kinds).toEqual(["TypeMismatch"]);
+	}
+}
+
+function tableWith(compilation: (document: string) => object) {
+	return new PlanTable({
+		compile: async (document) => compilation(document) as never,
+		judges,
+		after: () => undefined,
+		log: pino({ level: "silent" }),
+	});
+}
+
+test("2,000 updates of a plan, each of which judges, leave no memory behind", async () => {
+	const compiled = compile(orders(0));
+	const table = tableWith(() => ({ ...compiled, code: compiled.code.slice() }));
+	await update(table, 0, 200);
+	const before = heapMegabytes();
+	await update(table, 200, 2_200);
+	// Each version has a document of two kilobytes, and several kilobytes of code.
+	expect(heapMegabytes() - before).toBeLessThan(4);
+	expect(table.counts).toEqual({ compiled: 1, failed: 0 });
+});
