@@ -42,7 +42,11 @@ function column(
 /** The value that a column has for a body, as text, and whether the body has another one there. */
 async function columnOf(body: string, type: BodyColumnType, pointer = "/a") {
 	const file = await fileOf(body);
-	const { type: sqlType, value, isUnfit } = bodyValueSql(type, 0);
+	const {
+		type: sqlType,
+		value,
+		isUnfit,
+	} = bodyValueSql({ type, bodyPointer: pointer }, 0);
 	const [found] = await session.rows<Record<string, string | boolean | null>>(
 		`SELECT typeof(${value}) AS type, (${value})::VARCHAR AS value, ${isUnfit} AS is_unfit` +
 			` FROM ${eventRows([file], [column(type, pointer)])}`,
@@ -57,6 +61,8 @@ test.each<[BodyColumnType, string, string]>([
 	["String", "12345678901234567890123", "12345678901234567890123"],
 	["String", "true", "true"],
 	["String", "[]", "unfit"],
+	["String", '"{"', "{"],
+	["String", '"[1"', "[1"],
 	["String", '{"x":1}', "unfit"],
 	["Integer", "-7", "-7"],
 	["Integer", "9223372036854775807", "9223372036854775807"],

@@ -21,7 +21,7 @@ export class UnfitCount {
 		const columns = bodyColumnsOf(this.#columns);
 		if (columns.length === 0 || objects.length === 0) return;
 		const counts = columns.map(({ name, from }, number) => {
-			const { isUnfit } = bodyValueSql(from.type, number);
+			const { isUnfit } = bodyValueSql(from, number);
 			return `count(*) FILTER (${isUnfit}) AS ${quoteName(name)}`;
 		});
 		const files = objects.map(({ file }) => file);

@@ -148,10 +148,13 @@ class Cutter {
 }
 
 function endOfString(json: string, from: number): number {
-	for (let at = from + 1; ; at++) {
-		const character = json[at];
-		if (character === "\\") at++;
-		else if (character === '"' || character === undefined) return at + 1;
+	for (let at = from + 1; ; ) {
+		const quote = json.indexOf('"', at);
+		if (quote < 0) return json.length;
+		let backslashes = 0;
+		while (json[quote - 1 - backslashes] === "\\") backslashes++;
+		if (backslashes % 2 === 0) return quote + 1;
+		at = quote + 1;
 	}
 }
 

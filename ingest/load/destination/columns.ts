@@ -46,7 +46,7 @@ export function columnSql(
 		default: {
 			if ("bodyPointer" in from) {
 				const number = bodyColumnsOf(columns).indexOf(column as never);
-				const { type, value } = bodyValueSql(from.type, number);
+				const { type, value } = bodyValueSql(from, number);
 				return { name, type, expression: value };
 			}
 			return {
