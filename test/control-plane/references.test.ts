@@ -4,6 +4,7 @@ import {
 	type Pipeline,
 	pipelineKind,
 	sourceKind,
+	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
@@ -68,6 +69,34 @@ test.each([
 		await isReady("p", "True", "Resolved", "Ready");
 	},
 );
+
+test("a column without a type has the one that the Source's TrackingPlan says, as soon as it says it", async () => {
+	const named = <T extends object>(name: string, rest: T) => ({
+		metadata: { namespace: scene.namespace, name },
+		...rest,
+	});
+	const by = { fieldManager: "test" };
+	const plan = (total: object) => {
+		const eventType = { constant: "order" };
+		const spec = { eventType, common: { properties: { total } } };
+		return client.apply(trackingPlanKind, named("planned", { spec }), by);
+	};
+	const webhook = {
+		capturedHeaders: ["x-event"],
+		trackingPlanRef: { name: "planned" },
+	};
+	const spec = { type: "Webhook", webhook };
+	await client.apply(sourceKind, named("orders", { spec }), by);
+	const table = { bodyColumns: [{ name: "total", bodyPointer: "/total" }] };
+	await scene.createPipeline("p", { table } as Partial<Pipeline["spec"]>);
+	await isReady("p", "Unknown", "ColumnTypeUnknown", "Pending");
+	await plan({});
+	await isReady("p", "False", "ColumnTypeUnknown", "Error");
+	await plan({ type: "number" });
+	await isReady("p", "True", "Resolved", "Ready");
+	await plan({ type: ["number", "string"] });
+	await isReady("p", "False", "ColumnTypeUnknown", "Error");
+});
 
 test("of two Pipelines into one table the younger waits, until the older is gone", async () => {
 	const table = {
