@@ -61,6 +61,13 @@ export interface LoadInput {
 		/** Set as the table's description when the destination creates it. */
 		description: string;
 	};
+	/** A second table, for the events of the same days that are in quarantine; absent for none. */
+	quarantineTable?: {
+		name: string;
+		/** Those of `table`, and `violations`. */
+		columns: TableColumn[];
+		description: string;
+	};
 	strategy: Strategy;
 	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
 	rebuild: boolean;
@@ -113,6 +120,8 @@ export type JobResult = (
 			rows: number;
 			bytes: number;
 			objects: number;
+			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
+			quarantinedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };
 			/** Columns from the body whose values didn't all fit, at most {@link maxUnfitColumns}, those with most first. */
 			unfitValues?: UnfitValues[];

@@ -58,7 +58,7 @@ export interface ManifestDate {
 	/** The sum of the objects' rows. */
 	rows: number;
 	objects: ManifestObject[];
-	/** Those in quarantine, which no table gets; only for an Operation, and absent if there are none. */
+	/** Those in quarantine; only for who asked for them, and absent if there are none. */
 	quarantine?: { rows: number; objects: ManifestObject[] };
 }
 
@@ -85,6 +85,8 @@ export interface ManifestRequest extends AskedDates {
 	 * in quarantine.
 	 */
 	report?: boolean;
+	/** The manifest also names what is in quarantine. */
+	quarantine?: boolean;
 }
 
 export type ManifestAnswer =

@@ -891,6 +891,8 @@ export type Pipeline = {
 			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
 			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
 		}>;
+		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+		quarantine?: boolean;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
@@ -1043,6 +1045,8 @@ export type PipelineCreate = {
 			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
 			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
 		}>;
+		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+		quarantine?: boolean;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
@@ -1197,6 +1201,8 @@ export type PipelineUpdate = {
 			/** The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says. */
 			type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
 		}> | null;
+		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+		quarantine?: boolean | null;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
 	} | null;
@@ -2133,6 +2139,8 @@ export type Run = {
 	extent?: string;
 	/** Rows loaded. */
 	rows?: number;
+	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
+	quarantinedRows?: number;
 	/** Bytes read from the bucket. */
 	bytes?: number;
 	/** Objects read from the bucket. */

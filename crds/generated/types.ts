@@ -591,6 +591,8 @@ export interface PipelineTable {
 	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations")[];
 	/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 	bodyColumns?: PipelineBodyColumn[];
+	/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
+	quarantine?: boolean;
 	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
 }
@@ -791,6 +793,8 @@ export interface Layout {
 	columns: string[];
 	/** How the table is loaded. One of `Incremental`, `FullReload`; later versions may add values. */
 	strategy: string;
+	/** Whether events in quarantine are loaded into a table of their own. */
+	quarantine?: boolean;
 }
 
 /** What the table has held since the latest successful Run. The days of the next Run follow from it. */
@@ -898,6 +902,8 @@ export interface RunStatus {
 	extent?: string;
 	/** Rows loaded. */
 	rows?: number;
+	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
+	quarantinedRows?: number;
 	/** Bytes read from the bucket. */
 	bytes?: number;
 	/** Objects read from the bucket. */

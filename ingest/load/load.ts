@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput, TableColumn } from "../../contracts/job.ts";
+import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
@@ -11,7 +11,7 @@ import { UnfitCount } from "./body/unfit-count.ts";
 import { openDestination } from "./destination-by-type.ts";
 import { downloadObjects } from "./fetch/download.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
-import { type LoadDay, planDays } from "./fetch/load-days.ts";
+import { type LoadDay, planDays, planQuarantine } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { checkObjects } from "./fetch/object-check.ts";
 import { storeResult } from "./fetch/result-link.ts";
@@ -39,17 +39,32 @@ export async function load(
 	if (link) context.onResult((result) => storeResult(link, result, log));
 	const directory = await mkdtemp(join(context.scratch, "load-"));
 	try {
+		const { table, quarantineTable } = input;
 		const days = planDays(manifest, directory);
-		const result = resultOf(manifest);
+		const apart = quarantineTable && planQuarantine(manifest, directory);
+		const result = resultOf(manifest, apart);
 		const { rows, bytes, objects } = result;
 		log.info(
 			{ days: days.length, rows, bytes, objects },
 			"downloading the objects",
 		);
-		const { columns } = input.table;
-		const unfit = await downloadAndCheck(days, columns, directory, context);
+		const unfit = new UnfitCount(table.columns);
+		await downloadAndCheck(
+			[...days, ...(apart ?? [])],
+			async (day, session) => {
+				if (days.includes(day)) await unfit.add(day, session);
+			},
+			directory,
+			context,
+		);
 		const destination = await openDestination(input.destination, context);
 		await destination.load(input, manifest, days);
+		if (apart)
+			await destination.load(
+				{ ...input, table: quarantineTable },
+				manifest,
+				apart,
+			);
 		const unfitValues = unfit.list();
 		return { ...result, ...(unfitValues.length > 0 && { unfitValues }) };
 	} finally {
@@ -57,7 +72,7 @@ export async function load(
 	}
 }
 
-function resultOf({ dates }: Manifest): JobSuccess {
+function resultOf({ dates }: Manifest, apart?: LoadDay[]): JobSuccess {
 	const objects = dates.flatMap((day) => day.objects);
 	const [first, last] = [dates.at(0), dates.at(-1)];
 	return {
@@ -66,30 +81,31 @@ function resultOf({ dates }: Manifest): JobSuccess {
 		rows: objects.reduce((sum, { rows }) => sum + rows, 0),
 		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
 		objects: objects.length,
+		...(apart && {
+			quarantinedRows: apart.reduce((sum, { rows }) => sum + rows, 0),
+		}),
 		...(first && last && { dates: { start: first.date, end: last.date } }),
 	};
 }
 
 /**
- * Checks every object before the destination is touched, and leaves out what tracking plans omit. Returns how many values
- * don't fit their columns.
+ * Checks every object before the destination is touched, and leaves out what tracking plans omit. `look` gets each day
+ * after that.
  */
 async function downloadAndCheck(
 	days: LoadDay[],
-	columns: TableColumn[],
+	look: (day: LoadDay, session: Session) => Promise<void>,
 	directory: string,
 	{ log, signal }: JobContext,
-): Promise<UnfitCount> {
+): Promise<void> {
 	const session = await Session.inMemory(boundedMemory(directory), signal);
-	const unfit = new UnfitCount(columns);
 	try {
 		const check = async (day: LoadDay) => {
 			await checkObjects(day, session);
 			await leaveOutOmitted(day, session);
-			await unfit.add(day, session);
+			await look(day, session);
 		};
 		await downloadObjects(days, check, log, signal);
-		return unfit;
 	} finally {
 		session.close();
 	}

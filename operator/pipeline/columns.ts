@@ -58,6 +58,13 @@ function typeBy(
 		: { problem: `TrackingPlan "${plan}" ${type.problem}` };
 }
 
+/** The columns of a table of events in quarantine: why they are there is what people look for in it. */
+export function withViolations(columns: TableColumn[]): TableColumn[] {
+	return columns.some(({ from }) => from === "Violations")
+		? columns
+		: [...columns, { name: columnNames.Violations, from: "Violations" }];
+}
+
 /** How a layout names a column. Another type or place in the body is another layout. */
 export function layoutNameOf({ name, from }: TableColumn): string {
 	return typeof from === "object" && "bodyPointer" in from

@@ -102,6 +102,30 @@ test("columns from the body follow the others, each of its own type or of the on
 	]);
 });
 
+test("a table of events in quarantine has the same columns and says why they are there", () => {
+	const pipeline = pipelineOf();
+	pipeline.spec.table = { ...pipeline.spec.table, quarantine: true };
+	const quarantineOf = (columns: ("Body" | "Violations")[]) => {
+		pipeline.spec.table.columns = columns;
+		const resolved = resolveTarget({ ...settled, pipeline });
+		if ("problem" in resolved) throw new Error(resolved.problem.message);
+		expect(resolved.target.layout.quarantine).toBe(true);
+		const { tableName, columns: all } = resolved.target.quarantine!;
+		return [tableName, ...all.map(({ name }) => name)];
+	};
+	expect(quarantineOf(["Body"])).toEqual([
+		"load_orders_quarantine",
+		"body",
+		"header_x_event",
+		"violations",
+	]);
+	expect(quarantineOf(["Violations"])).toEqual([
+		"load_orders_quarantine",
+		"violations",
+		"header_x_event",
+	]);
+});
+
 test.each<[string, Partial<References>, string, string | undefined]>([
 	[
 		"without a plan",

@@ -12,7 +12,7 @@ import { type Access, accessTo } from "../destination/access.ts";
 import { checkHash } from "../destination/check.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
-import { columnsOf, layoutNameOf } from "./columns.ts";
+import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
 import type { References } from "./state.ts";
 import { warehouseNameOf } from "./warehouse-name.ts";
 
@@ -21,6 +21,8 @@ export interface Target {
 	strategy: Strategy;
 	tableName: string;
 	columns: TableColumn[];
+	/** The table of events in quarantine, if there shall be one. */
+	quarantine?: { tableName: string; columns: TableColumn[] };
 	access: Access;
 	/** Changes if what is loaded, or where to, changes. */
 	layout: Layout;
@@ -96,6 +98,12 @@ export function resolveTarget(
 			strategy,
 			tableName,
 			columns,
+			...(table.quarantine && {
+				quarantine: {
+					tableName: `${tableName}${quarantineSuffix}`,
+					columns: withViolations(columns),
+				},
+			}),
 			access,
 			layout: {
 				sourceKey,
@@ -103,10 +111,14 @@ export function resolveTarget(
 				table: tableName,
 				columns: columns.map(layoutNameOf),
 				strategy,
+				...(table.quarantine && { quarantine: true }),
 			},
 		},
 	};
 }
+
+/** No table of a Pipeline ends so: crds/pipelines.yaml. */
+const quarantineSuffix = "_quarantine";
 
 /** With a date column, a Run can replace its days alone. */
 export function strategyOf({ spec }: Pipeline): Strategy {

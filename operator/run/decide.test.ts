@@ -208,6 +208,34 @@ test("the Job trusts the authorities that archive names, beside the public ones"
 	expect(inputOf(answer)).not.toHaveProperty("authorities");
 });
 
+test("a Pipeline with a table for the quarantine asks archive for that, too, and its Job gets the table's name and columns", () => {
+	const { references } = stateOf();
+	const pipeline = structuredClone(references!.pipeline);
+	pipeline.spec.table.quarantine = true;
+	const state = stateOf({ references: { ...references!, pipeline } });
+	const asked = decide(state, now).at(-1)!;
+	if (asked.type !== "askManifest") throw new Error(asked.type);
+	expect(asked.question.quarantine).toBe(true);
+	const job = decideStart(state, asked.target, answer, now).find(
+		(action) => action.type === "startJob",
+	)!;
+	const { data } = job.runJob.secret;
+	expect(
+		JSON.parse(Buffer.from(data!["input.json"]!, "base64").toString()),
+	).toMatchObject({
+		table: { name: "load_orders" },
+		quarantineTable: {
+			name: "load_orders_quarantine",
+			columns: expect.arrayContaining([
+				{ name: "violations", from: "Violations" },
+			]),
+		},
+	});
+	expect(decide(stateOf(), now).at(-1)).not.toHaveProperty(
+		"question.quarantine",
+	);
+});
+
 test("an archive that can't answer yet is asked again, and one that refuses ends the Run", () => {
 	const error = { code: "X", message: "No S3.", retryable: true };
 	const later = start({ ok: false, error });

@@ -125,6 +125,7 @@ function prepare(state: RunState, now: number): RunAction[] {
 				sourceKey: target.layout.sourceKey,
 				...plan,
 				linkSeconds: linkSecondsOf(run, pipeline, now),
+				...(target.quarantine && { quarantine: true }),
 				// An earlier Job of this Run found its links expired.
 				...(run.status?.startTime && { renew: true }),
 			},

@@ -410,10 +410,11 @@ test("a Run whose Job is complete and whose Pod is gone asks archive what it loa
 		},
 	]);
 	const unfitValues = [{ column: "total", rows: 2 }];
-	const result = JSON.stringify({ ...loaded, unfitValues });
+	const more = { unfitValues, quarantinedRows: 3 };
+	const result = JSON.stringify({ ...loaded, ...more });
 	const stored = { ok: true, result } as const;
 	const status = statusOf(decide(stateOf({ ...gone, stored }), now));
-	expect(status).toMatchObject({ phase: "Succeeded", rows: 5, unfitValues });
+	expect(status).toMatchObject({ phase: "Succeeded", rows: 5, ...more });
 });
 
 test("while archive is away, the Run waits for its result, and says so", () => {

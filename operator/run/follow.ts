@@ -143,8 +143,14 @@ function record(
 		const error = withLastWait(run, result.error);
 		return transition.fail(run, "LoadFailed", error, facts, now);
 	}
-	const { rows, bytes, objects, unfitValues } = result;
-	const loaded = { rows, bytes, objects, ...(unfitValues && { unfitValues }) };
+	const { rows, bytes, objects, quarantinedRows, unfitValues } = result;
+	const loaded = {
+		rows,
+		bytes,
+		objects,
+		...(quarantinedRows !== undefined && { quarantinedRows }),
+		...(unfitValues && { unfitValues }),
+	};
 	return transition.succeed(run, { ...facts, ...loaded }, now);
 }
 

@@ -79,6 +79,8 @@ function loadInput(
 ): LoadInput {
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
+	const { quarantine } = target;
+	const words = `Source ${account}/${sourceRef.name}, loaded by Tidemill's Pipeline ${account}/${pipeline.metadata.name}`;
 	return {
 		version: 1,
 		run: {
@@ -91,8 +93,15 @@ function loadInput(
 		table: {
 			name: target.tableName,
 			columns: target.columns,
-			description: `Events of Source ${account}/${sourceRef.name}, loaded by Tidemill's Pipeline ${account}/${pipeline.metadata.name}`,
+			description: `Events of ${words}`,
 		},
+		...(quarantine && {
+			quarantineTable: {
+				name: quarantine.tableName,
+				columns: quarantine.columns,
+				description: `Events in quarantine of ${words}`,
+			},
+		}),
 		strategy: target.strategy,
 		rebuild: table.onIncompatible === "Rebuild",
 		manifestURL,

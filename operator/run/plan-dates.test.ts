@@ -92,6 +92,11 @@ test.each<[string, Inputs, [string, string], Extent?]>([
 		["2026-03-01", today],
 	],
 	[
+		"a table for the quarantine that is new fills from the start",
+		{ layout: { ...layout, quarantine: true } },
+		["2026-03-01", today],
+	],
+	[
 		"a full reload always loads all retained days",
 		{ layout: fullReload, lastSuccess: { ...success, layout: fullReload } },
 		["2026-03-01", today],

@@ -87,6 +87,7 @@ function isSameLayout(a: Layout, b: Layout): boolean {
 		a.sourceKey === b.sourceKey &&
 		a.destination === b.destination &&
 		a.table === b.table &&
+		a.quarantine === b.quarantine &&
 		a.columns.toSorted().join() === b.columns.toSorted().join()
 	);
 }

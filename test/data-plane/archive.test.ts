@@ -132,9 +132,24 @@ test("events in quarantine get objects apart, which no manifest names, and are c
 	const run = randomUUID();
 	const answer = await archive.ask({ run, account: "shop", sourceKey });
 	const manifest = await fetch(answer.ok ? answer.url : "");
-	expect(await manifest.json()).toMatchObject({
+	const named = await manifest.json();
+	expect(JSON.stringify(named)).not.toContain("quarantine");
+	expect(named).toMatchObject({
 		dates: [
 			{ date, rows: 1, objects: [{ key: expect.stringMatching("/events/") }] },
+		],
+	});
+	const asked = { run: randomUUID(), account: "shop", sourceKey };
+	const both = await archive.ask({ ...asked, quarantine: true });
+	expect(await (await fetch(both.ok ? both.url : "")).json()).toMatchObject({
+		dates: [
+			{
+				rows: 1,
+				quarantine: {
+					rows: 2,
+					objects: [{ key: expect.stringMatching("/quarantine/") }],
+				},
+			},
 		],
 	});
 });

@@ -282,7 +282,9 @@ test("a transient error is retried, and a job that failed by one gets a successo
 	expect(
 		double.jobs.all().map(({ jobReference }) => jobReference.jobId),
 	).toEqual(
-		[1, 2].map((attempt) => `tidemill_${days.run}_whole_20260301_${attempt}`),
+		[1, 2].map(
+			(attempt) => `tidemill_${days.run}_whole_orders_20260301_${attempt}`,
+		),
 	);
 });
 

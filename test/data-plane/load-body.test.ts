@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
 import type { Judgement } from "../../contracts/tracking-plan.ts";
 import { startOfDate } from "../../contracts/utc-date.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
@@ -230,5 +231,89 @@ test.each(destinations)(
 		});
 		expect(rebuilt.exitCode, rebuilt.log).toBe(0);
 		expect(await rows(all)).toEqual([["0"]]);
+	},
+);
+
+test.each(destinations)(
+	"$destination: events in quarantine get into a table of their own, day by day and as a whole",
+	async ({ table, fixtureOf }) => {
+		const { manifest, load, rows } = await fixtureOf();
+		const input = {
+			...inputOf(),
+			quarantineTable: {
+				name: "orders_quarantine",
+				columns: [
+					...plain,
+					{ name: "violations", from: "Violations" as const },
+				],
+				description: "",
+			},
+		};
+		/** The manifest of some days, each with as many events and as many in quarantine. */
+		const daysOf = async (
+			counts: Record<string, [events: number, apart: number]>,
+		): Promise<Manifest> => {
+			const event = (date: string, n: number) => ({
+				...eventOf(n, "{}", { type: "t", violations }),
+				event_id: `${date}-${n}`,
+				timestampMs: startOfDate(date) + n,
+			});
+			const stored = (which: 0 | 1) =>
+				manifest(
+					Object.fromEntries(
+						Object.entries(counts).map(([date, of]) => [
+							date,
+							of[which] === 0
+								? []
+								: [
+										Array.from({ length: of[which] }, (_, n) =>
+											event(date, which * 100 + n),
+										),
+									],
+						]),
+					),
+				);
+			const [all, apart] = [await stored(0), await stored(1)];
+			return {
+				...all,
+				dates: all.dates.map((day, index) => {
+					const { rows, objects } = apart.dates[index]!;
+					return { ...day, ...(rows > 0 && { quarantine: { rows, objects } }) };
+				}),
+			};
+		};
+		const found = async () => [
+			await rows(
+				`select date::text, count(*)::int from ${table} group by all order by all`,
+			),
+			await rows(
+				`select date::text, count(violations)::int from ${table}_quarantine group by all order by all`,
+			),
+		];
+		const first = await load(
+			await daysOf({ "2026-02-28": [2, 1], [date]: [1, 3] }),
+			{ input },
+		);
+		expect(first.exitCode, first.log).toBe(0);
+		expect(first.result).toMatchObject({ rows: 3, quarantinedRows: 4 });
+		expect(await found()).toEqual([
+			[
+				["2026-02-28", 2],
+				[date, 1],
+			],
+			[
+				["2026-02-28", 1],
+				[date, 3],
+			],
+		]);
+		const second = await load(await daysOf({ [date]: [3, 0] }), { input });
+		expect(second.exitCode, second.log).toBe(0);
+		expect(await found()).toEqual([
+			[
+				["2026-02-28", 2],
+				[date, 3],
+			],
+			[["2026-02-28", 1]],
+		]);
 	},
 );

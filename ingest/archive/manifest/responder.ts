@@ -164,7 +164,7 @@ export class ManifestResponder {
 					() => source?.objects.get(date),
 					linkSeconds,
 				);
-				if (!request.report) return day;
+				if (!request.report && !request.quarantine) return day;
 				const { rows, objects } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
 					() => source?.quarantined.get(date),

@@ -27,6 +27,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 		}),
 		...(request.isTrue("renew") && { renew: true }),
 		...(request.isTrue("report") && { report: true }),
+		...(request.isTrue("quarantine") && { quarantine: true }),
 	};
 }
 

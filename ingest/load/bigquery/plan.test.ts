@@ -161,8 +161,8 @@ test("a full reload never undoes partitioning", () => {
 });
 
 test("the same work always has the same job id", () => {
-	expect(jobIdOf(manifestOf({ run: "u-1" }), "20260301", 2)).toBe(
-		"tidemill_u-1_whole_20260301_2",
+	expect(jobIdOf(manifestOf({ run: "u-1" }), "orders", "20260301", 2)).toBe(
+		"tidemill_u-1_whole_orders_20260301_2",
 	);
 });
 

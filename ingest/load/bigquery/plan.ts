@@ -12,7 +12,7 @@ import { markOf } from "./table-labels.ts";
 
 /** The data of one load job. A repeated Run finds the job by its name. */
 export interface PlannedLoad {
-	/** Unique in the Run: a date's digits, or `staging`. */
+	/** Unique for the table in the Run: a date's digits, or `staging`. */
 	name: string;
 	/** A day's partition, or the staging table. */
 	table: string;
@@ -93,11 +93,12 @@ export function planBigQuery(
 /** Deterministic, so that a repeated Run finds its jobs. BigQuery never accepts a job id twice. */
 export function jobIdOf(
 	{ run, asked }: Manifest,
+	table: string,
 	name: string,
 	attempt: number,
 ): string {
 	// A Run that has begun with a part and goes on with the whole window loads other rows.
-	return `tidemill_${run}_${asked.extent.toLowerCase()}_${name}_${attempt}`;
+	return `tidemill_${run}_${asked.extent.toLowerCase()}_${table}_${name}_${attempt}`;
 }
 
 /** Without a mark, since the days that the table holds lack the values of a new column. */

@@ -248,9 +248,10 @@ export class TableLoad {
 		tableCreatedMs: number,
 		start: (jobId: string) => Promise<Job>,
 	): Promise<Job> {
+		const { name: table } = this.#input.table;
 		return completeJob(
 			{ find: (jobId) => this.#dataset.findJob(jobId), start },
-			(attempt) => jobIdOf(this.#manifest, name, attempt),
+			(attempt) => jobIdOf(this.#manifest, table, name, attempt),
 			tableCreatedMs,
 			this.#context.signal,
 		);

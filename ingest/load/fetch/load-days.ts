@@ -15,12 +15,30 @@ export interface DayObject extends ManifestObject {
 }
 
 /** The manifest's days, ascending, with a file in `directory` for each object. */
-export function planDays(manifest: Manifest, directory: string): LoadDay[] {
-	return manifest.dates.map((day) => ({
+export function planDays({ dates }: Manifest, directory: string): LoadDay[] {
+	return dates.map((day) => ({
 		...day,
-		objects: day.objects.map((object, index) => ({
-			...object,
-			file: `${directory}/${day.date}-${index}.parquet`,
-		})),
+		objects: filesFor(day.objects, `${directory}/${day.date}`),
+	}));
+}
+
+/** The same days with what is in quarantine. */
+export function planQuarantine(
+	{ dates }: Manifest,
+	directory: string,
+): LoadDay[] {
+	return dates.map(({ date, quarantine: { rows, objects } = none }) => ({
+		date,
+		rows,
+		objects: filesFor(objects, `${directory}/${date}-quarantine`),
+	}));
+}
+
+const none = { rows: 0, objects: [] };
+
+function filesFor(objects: ManifestObject[], prefix: string): DayObject[] {
+	return objects.map((object, index) => ({
+		...object,
+		file: `${prefix}-${index}.parquet`,
 	}));
 }
