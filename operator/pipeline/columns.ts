@@ -1,5 +1,4 @@
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
-import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { plannedType } from "./planned-type.ts";
 import type { References } from "./state.ts";
 
@@ -26,7 +25,7 @@ export function columnsOf({
 		const found = type ?? typeBy(bodyPointer, plan, trackingPlan);
 		if (typeof found === "object")
 			return {
-				problem: `Column "${name}" of spec.table.bodyColumns has no type, and ${found.problem}. Set its type.`,
+				problem: `Column "${name}" of spec.table.bodyColumns has no type, and ${found.problem.replace(/\.$/, "")}. Set its type.`,
 				isPlanMissing: plan !== undefined && !trackingPlan,
 			};
 		fromBody.push({ name, from: { bodyPointer, type: found } });
@@ -46,13 +45,16 @@ export function columnsOf({
 function typeBy(
 	pointer: string,
 	plan: string | undefined,
-	trackingPlan: TrackingPlan | undefined,
+	trackingPlan: References["trackingPlan"],
 ): BodyColumnType | { problem: string } {
 	if (plan === undefined)
 		return { problem: "the Source has no TrackingPlan that could say it" };
 	if (!trackingPlan) return { problem: `there is no TrackingPlan "${plan}"` };
-	const { common, events = [] } = trackingPlan.spec;
-	const type = plannedType(pointer, { ...(common && { common }), events });
+	if ("fault" in trackingPlan)
+		return {
+			problem: `TrackingPlan "${plan}" can't be read: ${trackingPlan.fault}`,
+		};
+	const type = plannedType(pointer, trackingPlan);
 	return typeof type === "string"
 		? type
 		: { problem: `TrackingPlan "${plan}" ${type.problem}` };

@@ -1,4 +1,8 @@
-import type { Destination, Pipeline } from "../../crds/generated/types.ts";
+import type {
+	Destination,
+	Pipeline,
+	TrackingPlan,
+} from "../../crds/generated/types.ts";
 import {
 	ControllerLoop,
 	specChanged,
@@ -7,7 +11,7 @@ import {
 import { keyOf, type ObjectKey, textOf } from "../../kube/resource.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyPipeline } from "./apply.ts";
-import { readPipeline } from "./state.ts";
+import { hasUntypedColumn, readPipeline } from "./state.ts";
 
 /** Creates a Pipeline's scheduled Runs, keeps its status, and prunes its ended Runs. The loop doesn't run yet. */
 export function createPipelineController(
@@ -54,24 +58,22 @@ export function createPipelineController(
 	loop.watch(informers.sources, ({ metadata }) =>
 		informers.pipelines.ofSource(metadata.namespace!, metadata.name).map(keyOf),
 	);
-	loop.watch(
-		informers.trackingPlans,
-		({ metadata: { namespace, name } }) =>
-			informers.sources
-				.ofTrackingPlan(namespace!, name)
-				.flatMap((source) =>
-					informers.pipelines.ofSource(namespace!, source.metadata.name),
-				)
-				.filter(hasUntypedColumn)
-				.map(keyOf),
-		specChanged,
+	const typedBy = ({ metadata }: TrackingPlan) =>
+		informers.sources
+			.ofTrackingPlan(metadata.namespace!, metadata.name)
+			.flatMap((source) =>
+				informers.pipelines.ofSource(metadata.namespace!, source.metadata.name),
+			)
+			.filter(hasUntypedColumn)
+			.map(keyOf);
+	loop.watch(informers.trackingPlans, typedBy, specChanged);
+	loop.watch(informers.configMaps, ({ metadata }) =>
+		informers.trackingPlans
+			.ofConfigMap(metadata.namespace!, metadata.name)
+			.flatMap(typedBy),
 	);
 	loop.watch(informers.runs, ({ metadata, spec }) => [
 		{ namespace: metadata.namespace!, name: spec.pipelineRef.name },
 	]);
 	return loop;
-}
-
-function hasUntypedColumn({ spec: { table } }: Pipeline): boolean {
-	return table.bodyColumns?.some(({ type }) => type === undefined) ?? false;
 }

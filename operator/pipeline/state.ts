@@ -4,12 +4,15 @@ import {
 	type Run,
 	runKind,
 	type Source,
-	type TrackingPlan,
 } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import {
+	type PlannedEvents,
+	plannedEvents,
+} from "../tracking-plan/planned-events.ts";
 import { type TableHolder, TableHolders } from "./table-holders.ts";
 
 /** All that a decision about one Pipeline rests on. */
@@ -27,8 +30,8 @@ export interface References {
 	destination: Destination | undefined;
 	/** The Secret that the Destination's credentials name, if it exists and has the label. */
 	credentials: Secret | undefined;
-	/** The Source's. */
-	trackingPlan: TrackingPlan | undefined;
+	/** The Source's, if the type of a column depends on it. */
+	trackingPlan: PlannedEvents | undefined;
 	/** The oldest Pipeline into the same table: it has the table. Undefined without a Destination. */
 	holder: TableHolder | undefined;
 	/** Local mode's directory for DuckDB files. */
@@ -78,13 +81,18 @@ export function referencesOf(
 				? undefined
 				: informers.secrets.get(namespace, secret),
 		trackingPlan:
-			plan === undefined
-				? undefined
-				: present(informers.trackingPlans.get(namespace, plan)),
+			plan !== undefined && hasUntypedColumn(pipeline)
+				? plannedEvents(informers, { namespace, name: plan })
+				: undefined,
 		holder: holders.of(pipeline),
 		localWarehouse,
 		podPolicy,
 	};
+}
+
+/** Whether the Pipeline's table depends on what a TrackingPlan says. */
+export function hasUntypedColumn({ spec: { table } }: Pipeline): boolean {
+	return table.bodyColumns?.some(({ type }) => type === undefined) ?? false;
 }
 
 function present<T extends KubeObject>(object: T | undefined): T | undefined {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import {
@@ -43,18 +42,7 @@ test("a resolved Pipeline has a table, columns and a destination", () => {
 });
 
 const schema = { properties: { total: { type: "number" } } };
-const plan: TrackingPlan = {
-	apiVersion: "tidemill.dev/v1alpha1",
-	kind: "TrackingPlan",
-	metadata: { name: "orders-plan", namespace: "shop" },
-	spec: {
-		eventType: { constant: "order" },
-		events: [{ type: "order", schema }],
-		onUnplannedEvent: "Annotate",
-		onViolation: "Annotate",
-		onUnplannedProperty: "Annotate",
-	},
-};
+const plan = { events: [{ type: "order", schema }] };
 
 function withBodyColumns(
 	bodyColumns: { name: string; bodyPointer: string; type?: "String" }[],
@@ -148,6 +136,15 @@ test.each<[string, Partial<References>, string, string | undefined]>([
 			trackingPlan: plan,
 		},
 		`TrackingPlan "orders-plan" doesn't say what /sum is`,
+		undefined,
+	],
+	[
+		"while the plan can't be read",
+		{
+			...withBodyColumns([total], { name: "orders-plan" }),
+			trackingPlan: { fault: "It is in no ConfigMap." },
+		},
+		`TrackingPlan "orders-plan" can't be read: It is in no ConfigMap`,
 		undefined,
 	],
 ])(
