@@ -27,6 +27,7 @@ import type {
 	ObjectStore,
 } from "./object-store.ts";
 import { PutSigner } from "./put-signer.ts";
+import { QuickPut } from "./quick-put.ts";
 import {
 	encryptionOf,
 	newS3Client,
@@ -40,6 +41,7 @@ const removedAtOnce = 1_000;
 export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	readonly #client: S3Client;
 	readonly #putSigner: PutSigner;
+	readonly #quickPut: QuickPut;
 	readonly #settings: ObjectStoreSettings;
 	readonly #abortSignal: AbortSignal;
 	/** Larger files are sent in parts; see {@link sendWhole}. */
@@ -52,6 +54,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		this.#client = newS3Client(settings);
 		const { credentials } = this.#client.config;
 		this.#putSigner = new PutSigner(settings, credentials);
+		this.#quickPut = new QuickPut(this.#client, settings, abortSignal);
 	}
 
 	/** Finds credentials, or throws which ones are missing. */
@@ -88,9 +91,12 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 
 	async putNew(
 		key: string,
-		body: Uint8Array | string,
+		content: Uint8Array | string,
 		contentType: string,
 	): Promise<"created" | "exists"> {
+		const body = typeof content === "string" ? Buffer.from(content) : content;
+		const quick = await this.#quickPut.put({ key, body, contentType });
+		if (quick === "created" || quick === "exists") return quick;
 		const put = new PutObjectCommand({
 			Bucket: this.#settings.bucket,
 			Key: key,
@@ -106,8 +112,9 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 				const existing = await this.#read(key, (object) =>
 					object.transformToByteArray(),
 				);
-				return existing !== undefined && Buffer.from(body).equals(existing);
+				return existing !== undefined && Buffer.from(existing).equals(body);
 			},
+			quick === "unknown",
 		);
 	}
 
@@ -143,8 +150,10 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		key: string,
 		write: () => Promise<unknown>,
 		isOurs: () => Promise<boolean>,
+		isRepeat = false,
 	): Promise<"created" | "exists"> {
-		return writeOnce(write, isOurs, this.#abortSignal).catch((error) => {
+		const attempted = writeOnce(write, isOurs, this.#abortSignal, isRepeat);
+		return attempted.catch((error) => {
 			throw this.#named(error, `write ${key}`);
 		});
 	}

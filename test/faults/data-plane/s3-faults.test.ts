@@ -101,14 +101,23 @@ test("a repeated write that finds another's object says so", async () => {
 	expect(await store.get(key)).toBe("theirs");
 });
 
-test("every write carries a checksum, and one that arrives changed is refused", async () => {
+test("every write carries a checksum; one that arrives changed is refused, and sent again once", async () => {
 	const { proxy, store, key } = await storeBehindProxy();
-	disturb(proxy, isPut, "request corrupted");
-	await expect(store.putNew(key, "x".repeat(99), "text/plain")).rejects.toThrow(
+	const content = "x".repeat(99);
+	proxy.disturb = (request) =>
+		isPut(request) ? "request corrupted" : undefined;
+	await expect(store.putNew(key, content, "text/plain")).rejects.toThrow(
 		`could not write ${key}`,
 	);
 	expect(await store.get(key)).toBeUndefined();
-	expect(proxy.of("PUT")[0]!.headers).toHaveProperty("x-amz-checksum-crc32");
+	const again = await storeBehindProxy();
+	disturb(again.proxy, isPut, "request corrupted");
+	expect(await again.store.putNew(again.key, content, "text/plain")).toBe(
+		"created",
+	);
+	expect(await again.store.get(again.key)).toBe(content);
+	for (const { headers } of [...proxy.of("PUT"), ...again.proxy.of("PUT")])
+		expect(headers).toHaveProperty("x-amz-checksum-crc32");
 });
 
 test.each<Disturbance>(["answer corrupted", "answer cut short"])(

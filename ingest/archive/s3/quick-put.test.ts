@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { crc32 } from "node:zlib";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { S3ObjectStore } from "./s3-object-store.ts";
+
+interface Seen extends Pick<IncomingMessage, "method" | "url" | "headers"> {
+	body: Buffer;
+}
+
+/**
+ * A store of one object. It answers what `answer` says, or else as S3 does: a conditional PUT of a key that exists is 412
+ * (docs.aws.amazon.com, "Add preconditions to S3 operations with conditional requests").
+ */
+async function startStore(
+	answer: (
+		request: Seen,
+		count: number,
+	) => { status: number; code: string } | "loses the answer" | undefined,
+) {
+	const seen: Seen[] = [];
+	const kept: { object?: Buffer } = {};
+	const server = createServer(async (request, response) => {
+		const body = await buffer(request);
+		const { method, url, headers } = request;
+		seen.push({ method, url, headers, body });
+		const told = answer(seen.at(-1)!, seen.length);
+		const refuse = (status: number, code: string) =>
+			response
+				.writeHead(status, { "content-type": "application/xml" })
+				.end(`<Error><Code>${code}</Code><Message>no</Message></Error>`);
+		if (typeof told === "object") return refuse(told.status, told.code);
+		if (method === "GET") return response.end(kept.object);
+		if (kept.object) return refuse(412, "PreconditionFailed");
+		kept.object = body;
+		if (told === undefined) return response.end();
+		return request.socket.destroy();
+	});
+	await once(server.listen(0, "127.0.0.1"), "listening");
+	const { port } = server.address() as AddressInfo;
+	vi.stubEnv("AWS_ACCESS_KEY_ID", "id");
+	vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+	const store = new S3ObjectStore(
+		{
+			bucket: "b",
+			region: "us-east-1",
+			endpoint: `http://127.0.0.1:${port}`,
+			forcePathStyle: true,
+			encryption: { algorithm: "aws:kms", kmsKeyId: "k" },
+		},
+		new AbortController().signal,
+	);
+	onTestFinished(() => {
+		store.close();
+		server.close();
+		vi.unstubAllEnvs();
+	});
+	const put = (content = "ours") => store.putNew("a/x=1", content, "text/x");
+	return { put, seen, kept };
+}
+
+test("a new object takes one request, with its condition, checksum and encryption", async () => {
+	const { put, seen } = await startStore(() => undefined);
+	expect(await put()).toBe("created");
+	const checksum = Buffer.alloc(4);
+	checksum.writeUInt32BE(crc32("ours"));
+	expect(seen).toMatchObject([
+		{
+			method: "PUT",
+			url: "/b/a/x%3D1",
+			headers: {
+				"if-none-match": "*",
+				"content-type": "text/x",
+				"x-amz-checksum-crc32": checksum.toString("base64"),
+				"x-amz-server-side-encryption": "aws:kms",
+				"x-amz-server-side-encryption-aws-kms-key-id": "k",
+				authorization: expect.stringContaining("if-none-match"),
+			},
+		},
+	]);
+	expect(await put("other")).toBe("exists");
+	expect(seen).toHaveLength(2);
+});
+
+test("an object whose answer is lost is ours if the store has it with our bytes, and else another's", async () => {
+	const lost = await startStore((_, count) =>
+		count === 1 ? "loses the answer" : undefined,
+	);
+	expect(await lost.put()).toBe("created");
+	const another = await startStore((_, count) =>
+		count === 1 ? { status: 500, code: "InternalError" } : undefined,
+	);
+	another.kept.object = Buffer.from("another's");
+	expect(await another.put()).toBe("exists");
+});
+
+test("what is wrong is told by the SDK's attempt, which then is the only one", async () => {
+	const { put, seen } = await startStore(() => ({
+		status: 403,
+		code: "AccessDenied",
+	}));
+	await expect(put()).rejects.toThrow(/AccessDenied: no\. Allow archive's/);
+	expect(seen).toHaveLength(2);
+	await expect(put()).rejects.toThrow(/AccessDenied/);
+	expect(seen).toHaveLength(3);
+});
