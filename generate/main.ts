@@ -11,6 +11,7 @@ import { conditionsPage } from "./conditions-page.ts";
 import { crdTypesText } from "./crd-types.ts";
 import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
+import { jsonSchemaPage } from "./json-schema-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { resourcesPage } from "./resources-page.ts";
 
@@ -31,6 +32,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["docs/reference/conditions.md", conditionsPage()],
 		["docs/reference/errors.md", errorsPage()],
 		["docs/reference/events.md", eventsPage()],
+		["docs/reference/json-schema.md", jsonSchemaPage()],
 		["docs/reference/metrics.md", metricsPage()],
 		["docs/reference/resources.md", resourcesPage(resources)],
 		...chartFiles(),

@@ -27,8 +27,19 @@ export const formats = Object.fromEntries(
 ) as Record<FormatName, (text: string) => boolean>;
 
 function testOf(name: FormatName): (text: string) => boolean {
+	if (name === "regex") return isRegularExpression;
 	const format = fullFormats[name] as unknown;
 	if (typeof format === "function") return format as (text: string) => boolean;
 	if (format instanceof RegExp) return (text) => format.test(text);
 	return (format as { validate: (text: string) => boolean }).validate;
+}
+
+/** ECMA-262's, with the flag `u` as the drafts recommend. */
+function isRegularExpression(text: string): boolean {
+	try {
+		new RegExp(text, "u");
+		return true;
+	} catch {
+		return false;
+	}
 }

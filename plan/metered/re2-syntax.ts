@@ -104,6 +104,8 @@ function escaped(text: string, inClass: boolean): string {
 			`it has the back-reference ${text}, which can take exponential time`,
 		);
 	if ("dDwWBnrtf".includes(letter)) return text;
+	if (/[A-Za-z]/.test(letter))
+		throw new Error(`${text} is not an escape sequence`);
 	// Any other character stands for itself.
 	return codePoint(text.codePointAt(1)!);
 }
