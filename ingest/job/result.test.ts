@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { type JobResult, maxResultBytes } from "../../contracts/job.ts";
+import {
+	type JobResult,
+	maxResultBytes,
+	maxUnfitColumns,
+} from "../../contracts/job.ts";
 import { encodeResult } from "./result.ts";
 
 function failed(message: string): JobResult {
@@ -27,6 +31,30 @@ test("a log's last lines are part of a result as far as there is room", () => {
 	expect(JSON.parse(text).log).toBe(lines.slice(-4).join(""));
 	const full = failed("a".repeat(room));
 	expect(JSON.parse(encodeResult({ ...full, log }))).toEqual(full);
+});
+
+test("a success with all columns whose values don't fit has room for a log", () => {
+	const unfitValues = Array.from({ length: maxUnfitColumns }, (_, n) => ({
+		column: `${n}`.padStart(63, "c"),
+		rows: Number.MAX_SAFE_INTEGER,
+	}));
+	const counts = {
+		rows: 1e15,
+		bytes: 1e15,
+		objects: 1e9,
+		quarantinedRows: 1e15,
+	};
+	const result: JobResult = {
+		version: 1,
+		outcome: "Succeeded",
+		...counts,
+		dates: { start: "2026-03-01", end: "2026-03-31" },
+		unfitValues,
+	};
+	const log = `${"x".repeat(1_000)}\n`;
+	const text = encodeResult({ ...result, log });
+	expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxResultBytes);
+	expect(JSON.parse(text)).toEqual({ ...result, log });
 });
 
 test("a result of exactly the limit is not cut, and one byte more is", () => {

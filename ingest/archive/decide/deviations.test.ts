@@ -28,8 +28,8 @@ test("an event counts once for each of its kinds, with a note or in quarantine, 
 	const twice = { type: "a", ...of("TypeMismatch", "TypeMismatch") };
 	const both = { type: "a", ...of("TypeMismatch", "RequiredMissing") };
 	const events = [
-		event(twice, { receivedAtMs: noon - 1 }),
 		event(both, { quarantined: true }),
+		event(twice, { receivedAtMs: noon - 1 }),
 		event(of("TypeMismatch"), { receivedAtMs: noon - 1 }),
 	];
 	expect(deviationsOf(events)).toEqual({

@@ -12,24 +12,50 @@ import type { FrameEvent } from "../../wire/frame.ts";
 export function deviationsOf(
 	events: readonly FrameEvent[],
 ): Deviations | undefined {
-	const found = new Tally();
+	const counts = new Map<string, Count>();
+	// Events of one type often deviate alike, and parsing takes most of the time.
+	const byText = new Map<string, Count[]>();
 	for (const { violations, quarantined, receivedAtMs } of events) {
 		// Most events are as planned. In a text of JSON each quotation mark has a backslash, so this is the field's name.
 		if (!violations.includes('"violations":')) continue;
-		const { type, violations: all = [] } = judgementOf(violations);
-		const count: DeviationCount = {
-			annotated: quarantined ? 0 : 1,
-			quarantined: quarantined ? 1 : 0,
-			lastEventTime: new Date(receivedAtMs).toISOString(),
-		};
-		for (const kind of new Set(all.map(({ kind }) => kind)))
-			found.add({
-				...(type !== undefined && { type: type.slice(0, maxDeviationType) }),
-				kind,
-				...count,
-			});
+		let found = byText.get(violations);
+		if (!found) {
+			found = countsFor(violations, counts);
+			byText.set(violations, found);
+		}
+		for (const count of found) {
+			if (quarantined) count.quarantined++;
+			else count.annotated++;
+			count.lastMs = Math.max(count.lastMs, receivedAtMs);
+		}
 	}
-	return found.deviations();
+	const sum = new Tally();
+	for (const { lastMs, ...rest } of counts.values())
+		sum.add({ ...rest, lastEventTime: new Date(lastMs).toISOString() });
+	return sum.deviations();
+}
+
+type Count = Omit<Deviation, "lastEventTime"> & { lastMs: number };
+
+/** Those of one event, which are among `counts`: one for each kind. */
+function countsFor(violations: string, counts: Map<string, Count>): Count[] {
+	const { type, violations: all = [] } = judgementOf(violations);
+	const short = type?.slice(0, maxDeviationType);
+	return [...new Set(all.map(({ kind }) => kind))].map((kind) => {
+		const key = keyOf({ type: short, kind });
+		let count = counts.get(key);
+		if (!count) {
+			count = {
+				...(short !== undefined && { type: short }),
+				kind,
+				annotated: 0,
+				quarantined: 0,
+				lastMs: 0,
+			};
+			counts.set(key, count);
+		}
+		return count;
+	});
 }
 
 /** What was counted in several places, as one; undefined for nothing. */
@@ -53,12 +79,16 @@ function judgementOf(text: string): Partial<Judgement> {
 	}
 }
 
+function keyOf({ type, kind }: { type?: string | undefined; kind: string }) {
+	return JSON.stringify([type, kind]);
+}
+
 class Tally {
 	readonly #entries = new Map<string, Deviation>();
 	#others: DeviationCount | undefined;
 
 	add(entry: Deviation): void {
-		const key = JSON.stringify([entry.type, entry.kind]);
+		const key = keyOf(entry);
 		const before = this.#entries.get(key);
 		this.#entries.set(
 			key,
