@@ -28,7 +28,7 @@ const introduction = `# Conditions
 what is wrong and what to do. \`lastTransitionTime\` changes only when \`status\` changes (KEP-1623).
 
     kubectl wait --for=condition=Ready source/orders destination/lake pipeline/orders trackingplan/orders
-    kubectl wait --for=condition=Complete run/orders-29381760
+    kubectl wait --for=jsonpath='{.status.completionTime}' run/orders-29381760   # however it ends; condition=Complete waits for success
     kubectl describe source orders        # conditions, and the Kubernetes events that led to them
 
 A reason never changes its name. New versions may add reasons.

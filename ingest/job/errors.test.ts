@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JobFailure } from "./errors.ts";
+import { checkAdvice, type JobErrorCode, JobFailure, jobErrors } from "./errors.ts";
 
 test("a failure says what happened and what to do, with the exit code of its kind", () => {
 	const busy = new JobFailure("DestinationBusy", "w.duckdb is in use");
@@ -15,4 +15,18 @@ test("a failure says what happened and what to do, with the exit code of its kin
 
 test.each(["x", "x.", "x. \n"])("%j ends in one full stop", (what) => {
 	expect(new JobFailure("Unexpected", what).message).toMatch(/^x\. [A-Z]/);
+});
+
+/** Only a load or an Operation reads objects and writes tables. */
+const notOfChecks =
+	/^(Links|Manifest|Object|Table|Rows|Plan|Event|Report|Superseded|JobCancelled)/;
+
+test.each(
+	(Object.keys(jobErrors) as JobErrorCode[]).filter(
+		(code) => !notOfChecks.test(code),
+	),
+)("of a check, the advice of %s speaks of no Run", (code) => {
+	const { message } = new JobFailure(code, "x").toJobError("check");
+	expect(message).not.toMatch(/\b(new|next|later) Runs?\b|Pipeline|\b[Dd]ays?\b/);
+	expect(message).toContain(checkAdvice[code] ?? jobErrors[code].advice);
 });

@@ -143,7 +143,7 @@ export const jobErrors = {
 	RowsDiffer: {
 		retryable: false,
 		advice:
-			"Start a new Run, which replaces the day again. If it keeps failing, report it with the Job's log.",
+			"Start a new Run, which replaces the day again. If it keeps failing, report it with the end of the log, which the status has.",
 	},
 	PlanInvalid: {
 		retryable: false,
@@ -170,20 +170,43 @@ export const jobErrors = {
 	},
 	Unexpected: {
 		retryable: true,
-		advice: "If it keeps failing, report it with the Job's log.",
+		advice: "If it keeps failing, report it with the end of the log, which the status has.",
 	},
 } as const satisfies Record<string, { retryable: boolean; advice: string }>;
 
 export type JobErrorCode = keyof typeof jobErrors;
+
+/** The processes that Jobs run. */
+export type Role = "load" | "check" | "operation";
+
+/** Where the advice is about Runs, what it is for a check. Tidemill repeats a check that failed. */
+export const checkAdvice: Partial<Record<JobErrorCode, string>> = {
+	DestinationBusy: "Close the program that has the file open.",
+	DestinationFull: "Grow the volume or free space on it.",
+	OutOfMemory:
+		"Raise the memory in the Destination's spec.checkTemplate.resources.",
+	ScratchFull:
+		"Raise ephemeral-storage in the Destination's spec.checkTemplate.resources, or free space on the node.",
+	QuotaExceeded: "Wait until the quota resets, or request a higher one.",
+	RateLimited: "Slow down other programs that use this project.",
+	BigQueryUnavailable:
+		"If it keeps failing, see Google Cloud's status page.",
+	BigQueryRefused: "Correct what BigQuery's message names.",
+	Stopped: "The next attempt checks it.",
+};
 
 /** A failure of a Job. `what` says what happened to what, and must hold no secret. */
 export class JobFailure extends Error {
 	override name = "JobFailure";
 	readonly code: JobErrorCode;
 
+	readonly #what: string;
+
 	constructor(code: JobErrorCode, what: string, options?: ErrorOptions) {
-		super(`${what.replace(/[.\s]*$/, ".")} ${jobErrors[code].advice}`, options);
+		const sentence = what.replace(/[.\s]*$/, ".");
+		super(`${sentence} ${jobErrors[code].advice}`, options);
 		this.code = code;
+		this.#what = sentence;
 	}
 
 	get retryable(): boolean {
@@ -194,11 +217,13 @@ export class JobFailure extends Error {
 		return this.retryable ? jobExitCode.retryable : jobExitCode.permanent;
 	}
 
-	toJobError(): JobError {
+	toJobError(role?: Role): JobError {
+		const { code, message, retryable } = this;
+		const advice = role === "check" ? checkAdvice[code] : undefined;
 		return {
-			code: this.code,
-			message: this.message,
-			retryable: this.retryable,
+			code,
+			message: advice === undefined ? message : `${this.#what} ${advice}`,
+			retryable,
 		};
 	}
 }

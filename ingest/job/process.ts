@@ -5,12 +5,9 @@ import { type JobResult, jobEnv, jobExitCode } from "../../contracts/job.ts";
 import { createLog, type Logger } from "../../service/log.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
-import { JobFailure } from "./errors.ts";
+import { JobFailure, type Role } from "./errors.ts";
 import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";
-
-/** The processes that Jobs run. */
-type Role = "load" | "check" | "operation";
 
 export interface JobContext {
 	log: Logger;
@@ -79,7 +76,7 @@ export async function perform(
 	} catch (error) {
 		const failure = toFailure(error, signal);
 		exitCode = failure.exitCode;
-		result = { version: 1, outcome: "Failed", error: failure.toJobError() };
+		result = { version: 1, outcome: "Failed", error: failure.toJobError(role) };
 		log.error({ ...result.error, err: failure.cause }, `${role} failed`);
 	}
 	result = { ...result, log: logEnd.text };

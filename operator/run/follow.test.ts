@@ -209,6 +209,22 @@ test("the end of the last attempt's log stays with the Run, whether it succeeded
 	}
 });
 
+test.each([
+	[
+		{ start: "2026-03-01", end: "2026-03-02" },
+		"Loaded 0 rows: the Source has no events of 2026-03-01 to 2026-03-02.",
+	],
+	[undefined, "Loaded 0 rows: the Source has no events."],
+])("a Run that loads nothing says why: %j", (dates, message) => {
+	const run = loading(dates && { dates });
+	if (!dates) delete run.status!.dates;
+	const pods = [podWith({ ...loaded, rows: 0 } as JobResult, 0)];
+	const state = { run, job: jobWith("Complete"), pods };
+	const actions = decide(stateOf(state), now);
+	const { conditions } = statusOf(actions);
+	expect(findCondition(conditions, "Complete")?.message).toBe(message);
+});
+
 test("a message says row or rows, as it should be", () => {
 	const one = { ...loaded, rows: 1 } as JobResult;
 	const state = { job: jobWith("Complete"), pods: [podWith(one, 0)] };

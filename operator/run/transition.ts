@@ -58,7 +58,7 @@ export const transition = {
 
 	succeed(run: Run, facts: RunStatus, now: number): RunAction[] {
 		const reason = "Succeeded" satisfies Reason<"Run", "Complete">;
-		const message = `Loaded ${rowsText(facts.rows)}.`;
+		const message = loadedMessage({ ...run.status, ...facts });
 		return [
 			writeStatus(
 				run,
@@ -177,4 +177,13 @@ function writeStatus(
 function triggerOf({ metadata }: Run): NonNullable<RunStatus["trigger"]> {
 	const trigger = metadata.annotations?.[annotation.trigger];
 	return trigger === "Schedule" || trigger === "API" ? trigger : "Manual";
+}
+
+/** A Run that finds nothing succeeds, and people then look for their events. */
+function loadedMessage({ rows = 0, dates }: RunStatus): string {
+	const loaded = `Loaded ${rowsText(rows)}`;
+	if (rows > 0) return `${loaded}.`;
+	return dates
+		? `${loaded}: the Source has no events of ${dates.start} to ${dates.end}.`
+		: `${loaded}: the Source has no events.`;
 }

@@ -7,6 +7,8 @@ import { createApi } from "../../api/server.ts";
 import {
 	type Destination,
 	destinationKind,
+	type Operation,
+	operationKind,
 	type Pipeline,
 	pipelineKind,
 	type Run,
@@ -124,6 +126,7 @@ function actForOperator(admin: KubeClient): void {
 	});
 	follow<Destination>(destinationKind, { phase: "Ready" });
 	follow<Pipeline>(pipelineKind, { phase: "Ready" });
+	follow<Operation>(operationKind, { phase: "Succeeded" });
 	follow<TrackingPlan>(trackingPlanKind, {});
 	follow<Run>(runKind, { phase: "Succeeded", rows: 329 });
 }

@@ -46,6 +46,18 @@ test.each([
 	expect(destinationFailure(error, "a", "/s")).toMatchObject({ code });
 });
 
+test("a path below a file is named", () => {
+	const error = Object.assign(new Error("EEXIST: file already exists, mkdir"), {
+		code: "EEXIST",
+	});
+	expect(destinationFailure(error, "a.duckdb/b.duckdb", "/s")).toMatchObject({
+		code: "DestinationNotWritable",
+		message: expect.stringContaining(
+			"DuckDB file a.duckdb/b.duckdb: its directory is a file. ",
+		),
+	});
+});
+
 test("an error of another cause stays unchanged", () => {
 	const error = new TypeError("x is not a function");
 	expect(destinationFailure(error, "a", "/s")).toBe(error);

@@ -34,6 +34,12 @@ export function destinationFailure(
 		return new JobFailure("DestinationBusy", error.message);
 	if (error instanceof PathOutside)
 		return new JobFailure("PathOutsideVolume", error.message);
+	if ((error as NodeJS.ErrnoException).code === "EEXIST")
+		return new JobFailure(
+			"DestinationNotWritable",
+			`DuckDB file ${file}: its directory is a file`,
+			{ cause: error },
+		);
 	// The lines after the first are advice for people at DuckDB's prompt.
 	const words = error.message.split("\n", 1)[0] ?? "";
 	const code = patterns.find(([pattern]) => pattern.test(words))?.[1];
