@@ -67,7 +67,9 @@ function resourceSchemas(
 	{ kind, schema }: ResourceSchema,
 ): Record<string, JsonSchema> {
 	const { spec, status } = partsOf(schema);
-	const wanted = resource.secretFields.reduce(withInlineSecret, spec);
+	const wanted = requestSchema(
+		resource.secretFields.reduce(withInlineSecret, spec),
+	) as ObjectSchema;
 	const shown = tolerant({
 		properties: { ...head, ...status.properties, ...spec.properties },
 	});
@@ -328,6 +330,22 @@ function patchSchema(schema: JsonSchema): JsonSchema {
 			...(Array.isArray(rest.enum) && { enum: [...rest.enum, null] }),
 		};
 	});
+}
+
+/**
+ * For a request. Generators of clients take a field with a default for one that is always there, as it is in answers
+ * (openapi-typescript's `defaultNonNullable`), so the default becomes words.
+ */
+function requestSchema(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, ({ default: value, ...part }) =>
+		value === undefined
+			? part
+			: {
+					...part,
+					description:
+						`${part.description ?? ""} Default: \`${JSON.stringify(value)}\`.`.trim(),
+				},
+	);
 }
 
 function mapSchema(

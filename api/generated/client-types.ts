@@ -185,7 +185,7 @@ export type SourceCreate = {
 	type: "Webhook";
 	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 	webhook?: {
-		/** What a sender must present in addition to the URL. */
+		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
 			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
 			type: "None" | "CustomToken" | "Signature";
@@ -212,7 +212,7 @@ export type SourceCreate = {
 					/** Key in the Secret's data. */
 					key: string;
 				}>;
-				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
+				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number;
 				/** A signature that none of the other schemes covers. */
 				custom?: {
@@ -224,7 +224,7 @@ export type SourceCreate = {
 					algorithm: "SHA1" | "SHA256" | "SHA512";
 					/** How the signature is encoded. */
 					encoding: "Hex" | "Base64";
-					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. */
+					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. Default: `"{body}"`. */
 					signedString?: string;
 					/** Header that holds the time of signing in Unix seconds, in lower case. */
 					timestampHeader?: string;
@@ -235,7 +235,7 @@ export type SourceCreate = {
 		};
 		/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 		verification?: {
-			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
+			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`. */
 			allowGet?: boolean;
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
@@ -251,10 +251,10 @@ export type SourceCreate = {
 				/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 				bodyPointer?: string;
 			};
-			/** How long Tidemill keeps a key after its first request, in seconds. At most 7 days. */
+			/** How long Tidemill keeps a key after its first request, in seconds. At most 7 days. Default: `86400`. */
 			windowSeconds?: number;
 		};
-		/** Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. */
+		/** Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. Default: `1048576`. */
 		maxBodyBytes?: number;
 		/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string>;
@@ -264,9 +264,9 @@ export type SourceCreate = {
 			name: string;
 		};
 	};
-	/** Refuse events with 403 until this is false again. */
+	/** Refuse events with 403 until this is false again. Default: `false`. */
 	suspend?: boolean;
-	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
 	deletionPolicy?: "Retain" | "Delete";
 };
 
@@ -278,7 +278,7 @@ export type SourceUpdate = {
 	type?: "Webhook" | null;
 	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 	webhook?: {
-		/** What a sender must present in addition to the URL. */
+		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
 			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
 			type?: "None" | "CustomToken" | "Signature" | null;
@@ -305,7 +305,7 @@ export type SourceUpdate = {
 					/** Key in the Secret's data. */
 					key: string;
 				}> | null;
-				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
+				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number | null;
 				/** A signature that none of the other schemes covers. */
 				custom?: {
@@ -317,7 +317,7 @@ export type SourceUpdate = {
 					algorithm?: "SHA1" | "SHA256" | "SHA512" | null;
 					/** How the signature is encoded. */
 					encoding?: "Hex" | "Base64" | null;
-					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. */
+					/** The text that is signed. `{body}` is the raw body and `{timestamp}` the value of `timestampHeader`. Default: `"{body}"`. */
 					signedString?: string | null;
 					/** Header that holds the time of signing in Unix seconds, in lower case. */
 					timestampHeader?: string | null;
@@ -328,7 +328,7 @@ export type SourceUpdate = {
 		} | null;
 		/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 		verification?: {
-			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
+			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`. */
 			allowGet?: boolean | null;
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid"> | null;
@@ -344,10 +344,10 @@ export type SourceUpdate = {
 				/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 				bodyPointer?: string | null;
 			} | null;
-			/** How long Tidemill keeps a key after its first request, in seconds. At most 7 days. */
+			/** How long Tidemill keeps a key after its first request, in seconds. At most 7 days. Default: `86400`. */
 			windowSeconds?: number | null;
 		} | null;
-		/** Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. */
+		/** Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. Default: `1048576`. */
 		maxBodyBytes?: number | null;
 		/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string> | null;
@@ -357,9 +357,9 @@ export type SourceUpdate = {
 			name?: string | null;
 		} | null;
 	} | null;
-	/** Refuse events with 403 until this is false again. */
+	/** Refuse events with 403 until this is false again. Default: `false`. */
 	suspend?: boolean | null;
-	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
 	deletionPolicy?: "Retain" | "Delete" | null;
 };
 
@@ -632,7 +632,7 @@ export type DestinationCreate = {
 		dataset: string;
 		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. Without this field, `EU`. */
 		location?: string;
-		/** Create the dataset if it does not exist. */
+		/** Create the dataset if it does not exist. Default: `false`. */
 		createDataset?: boolean;
 		/** The key of a Google service account, where workload identity is not available. */
 		credentials?: {
@@ -757,7 +757,7 @@ export type DestinationUpdate = {
 		dataset?: string | null;
 		/** Where the dataset is, such as `EU`, `US` or `europe-west1`. Without this field, `EU`. */
 		location?: string | null;
-		/** Create the dataset if it does not exist. */
+		/** Create the dataset if it does not exist. Default: `false`. */
 		createDataset?: boolean | null;
 		/** The key of a Google service account, where workload identity is not available. */
 		credentials?: {
@@ -1030,11 +1030,11 @@ export type PipelineCreate = {
 		/** Name of the Destination, in the Pipeline's namespace. */
 		name: string;
 	};
-	/** The table. */
+	/** The table. Default: `{}`. */
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 		name?: string;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
@@ -1047,19 +1047,19 @@ export type PipelineCreate = {
 		}>;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
-		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
+		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
+	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
-		/** The last date, or `Today` for no end. */
+		/** The last date, or `Today` for no end. Default: `"Today"`. */
 		end?: string;
 	};
-	/** How many days before the first incomplete day each Run loads again. */
+	/** How many days before the first incomplete day each Run loads again. Default: `1`. */
 	overwritePeriodDays?: number;
-	/** When the Pipeline runs. */
+	/** When the Pipeline runs. Default: `{"type":"Manual"}`. */
 	schedule?: {
 		/** `Manual`: only when somebody creates a Run. `Daily`, `Interval` and `Cron`: also on a schedule. */
 		type: "Manual" | "Daily" | "Interval" | "Cron";
@@ -1072,20 +1072,20 @@ export type PipelineCreate = {
 		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string;
 	};
-	/** Stop the schedule until this is false again. You can still create Runs. */
+	/** Stop the schedule until this is false again. You can still create Runs. Default: `false`. */
 	suspend?: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number;
-	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
+	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. Default: `3600`. */
 	pendingDeadlineSeconds?: number;
-	/** How many ended Runs to keep. */
+	/** How many ended Runs to keep. Default: `{}`. */
 	runHistory?: {
-		/** Runs that succeeded. */
+		/** Runs that succeeded. Default: `3`. */
 		succeeded?: number;
-		/** Runs that failed or were cancelled. */
+		/** Runs that failed or were cancelled. Default: `1`. */
 		failed?: number;
 	};
-	/** Settings for the Jobs of Runs. */
+	/** Settings for the Jobs of Runs. Default: `{}`. */
 	runTemplate?: {
 		/** Compute resources of the container, as in a Pod. */
 		resources?: {
@@ -1165,9 +1165,9 @@ export type PipelineCreate = {
 			/** Value of the variable, such as `http://proxy.example:3128`. */
 			value: string;
 		}>;
-		/** How long a Run may take in seconds, including all attempts. */
+		/** How long a Run may take in seconds, including all attempts. Default: `21600`. */
 		activeDeadlineSeconds?: number;
-		/** How often a Run is retried after a temporary error. */
+		/** How often a Run is retried after a temporary error. Default: `3`. */
 		retries?: number;
 	};
 };
@@ -1186,11 +1186,11 @@ export type PipelineUpdate = {
 		/** Name of the Destination, in the Pipeline's namespace. */
 		name?: string | null;
 	} | null;
-	/** The table. */
+	/** The table. Default: `{}`. */
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 		name?: string | null;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations"> | null;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
@@ -1203,19 +1203,19 @@ export type PipelineUpdate = {
 		}> | null;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean | null;
-		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
+		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
 	} | null;
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
+	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string | null;
-		/** The last date, or `Today` for no end. */
+		/** The last date, or `Today` for no end. Default: `"Today"`. */
 		end?: string | null;
 	} | null;
-	/** How many days before the first incomplete day each Run loads again. */
+	/** How many days before the first incomplete day each Run loads again. Default: `1`. */
 	overwritePeriodDays?: number | null;
-	/** When the Pipeline runs. */
+	/** When the Pipeline runs. Default: `{"type":"Manual"}`. */
 	schedule?: {
 		/** `Manual`: only when somebody creates a Run. `Daily`, `Interval` and `Cron`: also on a schedule. */
 		type?: "Manual" | "Daily" | "Interval" | "Cron" | null;
@@ -1228,20 +1228,20 @@ export type PipelineUpdate = {
 		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string | null;
 	} | null;
-	/** Stop the schedule until this is false again. You can still create Runs. */
+	/** Stop the schedule until this is false again. You can still create Runs. Default: `false`. */
 	suspend?: boolean | null;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
 	startingDeadlineSeconds?: number | null;
-	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
+	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. Default: `3600`. */
 	pendingDeadlineSeconds?: number | null;
-	/** How many ended Runs to keep. */
+	/** How many ended Runs to keep. Default: `{}`. */
 	runHistory?: {
-		/** Runs that succeeded. */
+		/** Runs that succeeded. Default: `3`. */
 		succeeded?: number | null;
-		/** Runs that failed or were cancelled. */
+		/** Runs that failed or were cancelled. Default: `1`. */
 		failed?: number | null;
 	} | null;
-	/** Settings for the Jobs of Runs. */
+	/** Settings for the Jobs of Runs. Default: `{}`. */
 	runTemplate?: {
 		/** Compute resources of the container, as in a Pod. */
 		resources?: {
@@ -1321,9 +1321,9 @@ export type PipelineUpdate = {
 			/** Value of the variable, such as `http://proxy.example:3128`. */
 			value: string;
 		}> | null;
-		/** How long a Run may take in seconds, including all attempts. */
+		/** How long a Run may take in seconds, including all attempts. Default: `21600`. */
 		activeDeadlineSeconds?: number | null;
-		/** How often a Run is retried after a temporary error. */
+		/** How often a Run is retried after a temporary error. Default: `3`. */
 		retries?: number | null;
 	} | null;
 };
@@ -1470,11 +1470,11 @@ export type TrackingPlanCreate = {
 			};
 		};
 	}>;
-	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. Default: `"Annotate"`. */
 	onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
-	/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+	/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. Default: `"Annotate"`. */
 	onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject";
-	/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+	/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. Default: `"Annotate"`. */
 	onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject";
 };
 
@@ -1522,11 +1522,11 @@ export type TrackingPlanUpdate = {
 			};
 		};
 	}> | null;
-	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. Default: `"Annotate"`. */
 	onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
-	/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+	/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. Default: `"Annotate"`. */
 	onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
-	/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+	/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. Default: `"Annotate"`. */
 	onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject" | null;
 };
 
@@ -1830,11 +1830,11 @@ export type OperationCreate = {
 				/** JSON Schema for the body. */
 				schema?: Record<string, unknown>;
 			}>;
-			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. Default: `"Annotate"`. */
 			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
-			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. Default: `"Annotate"`. */
 			onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject";
-			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. Default: `"Annotate"`. */
 			onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject";
 		};
 	};
@@ -1851,9 +1851,9 @@ export type OperationCreate = {
 	failIfBlocked?: boolean;
 	/** Stop the Operation. You can't undo this. */
 	cancel?: boolean;
-	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. */
+	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. Default: `604800`. */
 	ttlSecondsAfterFinished?: number;
-	/** Settings for the Job. It can change until the Job starts. */
+	/** Settings for the Job. It can change until the Job starts. Default: `{}`. */
 	jobTemplate?: {
 		/** Compute resources of the container, as in a Pod. */
 		resources?: {
@@ -1933,9 +1933,9 @@ export type OperationCreate = {
 			/** Value of the variable, such as `http://proxy.example:3128`. */
 			value: string;
 		}>;
-		/** How long the Operation may take in seconds, including all attempts. */
+		/** How long the Operation may take in seconds, including all attempts. Default: `21600`. */
 		activeDeadlineSeconds?: number;
-		/** How often the Operation is retried after a temporary error. */
+		/** How often the Operation is retried after a temporary error. Default: `3`. */
 		retries?: number;
 	};
 };
@@ -1984,11 +1984,11 @@ export type OperationUpdate = {
 				/** JSON Schema for the body. */
 				schema?: Record<string, unknown>;
 			}> | null;
-			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
+			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. Default: `"Annotate"`. */
 			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
-			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. */
+			/** What happens to an event that violates its schema. Values as in `onUnplannedEvent`. Default: `"Annotate"`. */
 			onViolation?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
-			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. */
+			/** What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. Default: `"Annotate"`. */
 			onUnplannedProperty?: "Allow" | "Annotate" | "Omit" | "Quarantine" | "Reject" | null;
 		} | null;
 	} | null;
@@ -2005,9 +2005,9 @@ export type OperationUpdate = {
 	failIfBlocked?: boolean | null;
 	/** Stop the Operation. You can't undo this. */
 	cancel?: boolean | null;
-	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. */
+	/** How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. Default: `604800`. */
 	ttlSecondsAfterFinished?: number | null;
-	/** Settings for the Job. It can change until the Job starts. */
+	/** Settings for the Job. It can change until the Job starts. Default: `{}`. */
 	jobTemplate?: {
 		/** Compute resources of the container, as in a Pod. */
 		resources?: {
@@ -2087,9 +2087,9 @@ export type OperationUpdate = {
 			/** Value of the variable, such as `http://proxy.example:3128`. */
 			value: string;
 		}> | null;
-		/** How long the Operation may take in seconds, including all attempts. */
+		/** How long the Operation may take in seconds, including all attempts. Default: `21600`. */
 		activeDeadlineSeconds?: number | null;
-		/** How often the Operation is retried after a temporary error. */
+		/** How often the Operation is retried after a temporary error. Default: `3`. */
 		retries?: number | null;
 	} | null;
 };

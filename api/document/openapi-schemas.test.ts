@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
+import { openApiSchemas } from "./openapi-schemas.ts";
+
+const schemas = openApiSchemas();
+const bodies = [
+	...new Set(operations.flatMap(({ body }) => (body ? [body.schema] : []))),
+];
+
+test.each(bodies)(
+	"a client generated for %s may leave out what has a default",
+	(name) => {
+		expect(JSON.stringify(schemas[name])).not.toContain('"default":');
+	},
+);
+
+test("a default is said in words, and answers have it as it is", () => {
+	const at = (name: string, field: string) =>
+		(schemas[name]!.properties as Record<string, object>)[field];
+	expect(at("PipelineCreate", "overwritePeriodDays")).toMatchObject({
+		description: expect.stringContaining("Default: `1`."),
+	});
+	expect(at("Pipeline", "overwritePeriodDays")).toMatchObject({ default: 1 });
+});
