@@ -2,6 +2,7 @@ import { checkDestination } from "./actions/destination-check.ts";
 import { rotateURL } from "./actions/source-url.ts";
 import type { Operation } from "./http/operation.ts";
 import { labelSelector } from "./lists/filters.ts";
+import { previewPipeline } from "./pipelines/preview.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
 import { createOf } from "./resources/resource-creation.ts";
 import { deleteOf } from "./resources/resource-deletion.ts";
@@ -56,6 +57,18 @@ export const operations: Operation[] = [
 			},
 		},
 		errors: [404, 409, 413, 415],
+	},
+	{
+		id: "previewPipeline",
+		method: "GET",
+		path: "/v1/pipelines/{name}/preview",
+		summary: "Show when a pipeline runs next, and what it loads",
+		tag: "pipelines",
+		handler: previewPipeline,
+		answers: {
+			200: { about: "The next runs.", schema: "PipelinePreview" },
+		},
+		errors: [404],
 	},
 	{
 		id: "startRun",

@@ -92,5 +92,6 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
 - **On request** the operator gives a Source another URL (\`POST /v1/sources/{name}/rotate-url\`) and checks a Destination again
   (\`POST /v1/destinations/{name}/check\`), as it does for a new value of the annotations \`tidemill.dev/rotate-url\` and
   \`tidemill.dev/check\`. The answer is 202 if that takes longer than 5 seconds.
+- **\`GET /v1/pipelines/{name}/preview\`** shows the next five times of the schedule, the table, and the dates that a run loads now.
 - **\`?dryRun=true\`** on POST and PATCH checks the request and answers as if it took effect. Nothing is made or changed.
 `;

@@ -9,6 +9,7 @@ import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import type { SecretField } from "../resources/secret-fields.ts";
 import { shownName } from "../resources/views.ts";
+import { previewSchema } from "./preview-schema.ts";
 import { ruleSchema } from "./rule-schema.ts";
 
 /** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
@@ -22,6 +23,7 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 			),
 		),
 		...runSchemas(crds.get("Run")!),
+		PipelinePreview: previewSchema,
 		Problem: problemSchema,
 	};
 }

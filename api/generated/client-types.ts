@@ -2220,6 +2220,23 @@ export type RunProgress = {
 	rowsTotal?: number;
 };
 
+/** When a pipeline runs next, and what a run that starts now loads. If the table, the columns or the source have changed since the last run, it loads all dates of the pipeline instead. */
+export type PipelinePreview = {
+	/** Name of the pipeline. */
+	name: string;
+	/** The next five times of the schedule. None if it is manual or suspended. */
+	nextRuns: Array<string>;
+	/** Name of the table. */
+	table: string;
+	/** `Incremental`: a run replaces the days that it loads. `FullReload`: it replaces the whole table. */
+	strategy: string;
+	/** The UTC dates, both included. Those before the source's first event have nothing. Absent if there is none. */
+	dates?: {
+		start: string;
+		end: string;
+	};
+};
+
 /** An error: what is wrong and what to do next, as problem details (RFC 9457). */
 export type Problem = {
 	/** Where the error is explained. */
@@ -2499,6 +2516,14 @@ export interface Operations {
 		query: {  };
 		body: undefined;
 		answer: Destination | Destination;
+	};
+	/** Show when a pipeline runs next, and what it loads. */
+	previewPipeline: {
+		method: "GET";
+		path: "/v1/pipelines/{name}/preview";
+		query: {  };
+		body: undefined;
+		answer: PipelinePreview;
 	};
 	/** Start a run of a pipeline. */
 	startRun: {

@@ -121,7 +121,7 @@ export const destinations: ApiResource<Destination> = {
 	],
 };
 
-const pipelines: ApiResource<Pipeline> = {
+export const pipelines: ApiResource<Pipeline> = {
 	collection: "pipelines",
 	noun: "pipeline",
 	example: {
