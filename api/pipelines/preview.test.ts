@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pipeline } from "../../crds/generated/types.ts";
-import { planDates } from "../../operator/run/plan-dates.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
+import { plannedDates } from "../../test/support/plans/planned-dates.ts";
 import { previewOf } from "./preview.ts";
 
 const now = Date.parse("2026-03-28T12:34:56Z");
@@ -63,23 +63,17 @@ test.each([
 	"the dates of %s are those that the operator plans",
 	(_, spec, status) => {
 		const given = pipeline(spec as Partial<Pipeline["spec"]>, status);
-		const plan = planDates(
-			given.spec,
-			layout,
-			given.status?.lastSuccess,
-			{},
-			"2026-03-28",
-		);
-		if ("problem" in plan) throw new Error(plan.problem.message);
-		const { start, end } = plan;
 		expect(previewOf(given, now).dates).toEqual(
-			start <= end ? { start, end } : undefined,
+			plannedDates(given, layout, "2026-03-28"),
 		);
 	},
 );
 
 test("without a date column, all dates are loaded again", () => {
-	const table = { ...pipelineOf({}, { name: "orders" }).spec.table, columns: ["Body"] };
+	const table = {
+		...pipelineOf({}, { name: "orders" }).spec.table,
+		columns: ["Body"],
+	};
 	const given = pipeline({ table } as Partial<Pipeline["spec"]>, {
 		lastSuccess,
 	});

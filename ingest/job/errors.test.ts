@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { checkAdvice, type JobErrorCode, JobFailure, jobErrors } from "./errors.ts";
+import {
+	checkAdvice,
+	type JobErrorCode,
+	JobFailure,
+	jobErrors,
+} from "./errors.ts";
 
 test("a failure says what happened and what to do, with the exit code of its kind", () => {
 	const busy = new JobFailure("DestinationBusy", "w.duckdb is in use");
@@ -27,6 +32,8 @@ test.each(
 	),
 )("of a check, the advice of %s speaks of no Run", (code) => {
 	const { message } = new JobFailure(code, "x").toJobError("check");
-	expect(message).not.toMatch(/\b(new|next|later) Runs?\b|Pipeline|\b[Dd]ays?\b/);
+	expect(message).not.toMatch(
+		/\b(new|next|later) Runs?\b|Pipeline|\b[Dd]ays?\b/,
+	);
 	expect(message).toContain(checkAdvice[code] ?? jobErrors[code].advice);
 });

@@ -170,7 +170,8 @@ export const jobErrors = {
 	},
 	Unexpected: {
 		retryable: true,
-		advice: "If it keeps failing, report it with the end of the log, which the status has.",
+		advice:
+			"If it keeps failing, report it with the end of the log, which the status has.",
 	},
 } as const satisfies Record<string, { retryable: boolean; advice: string }>;
 
@@ -189,8 +190,7 @@ export const checkAdvice: Partial<Record<JobErrorCode, string>> = {
 		"Raise ephemeral-storage in the Destination's spec.checkTemplate.resources, or free space on the node.",
 	QuotaExceeded: "Wait until the quota resets, or request a higher one.",
 	RateLimited: "Slow down other programs that use this project.",
-	BigQueryUnavailable:
-		"If it keeps failing, see Google Cloud's status page.",
+	BigQueryUnavailable: "If it keeps failing, see Google Cloud's status page.",
 	BigQueryRefused: "Correct what BigQuery's message names.",
 	Stopped: "The next attempt checks it.",
 };

@@ -1,0 +1,14 @@
+import type { Layout, Pipeline } from "../../../crds/generated/types.ts";
+import { planDates } from "../../../operator/run/plan-dates.ts";
+
+/** The dates that the operator plans for the next Run into an unchanged table; undefined if there are none. */
+export function plannedDates(
+	{ spec, status }: Pipeline,
+	layout: Layout,
+	today: string,
+) {
+	const plan = planDates(spec, layout, status?.lastSuccess, {}, today);
+	if ("problem" in plan) throw new Error(plan.problem.message);
+	const { start, end } = plan;
+	return start <= end ? { start, end } : undefined;
+}
