@@ -9,6 +9,7 @@ import { parseBody } from "./event-body.ts";
 import { eventTypeOf } from "./event-type.ts";
 import { Fuel, OutOfFuel } from "./metered/fuel.ts";
 import { Tools } from "./metered/tools.ts";
+import { programOf } from "./program.ts";
 import { PropertyWalk } from "./properties/walk.ts";
 import { eventName, quickName, schemasOf } from "./schema/schemas.ts";
 import { planVersion } from "./version.ts";
@@ -37,19 +38,18 @@ export class PlanJudge {
 	readonly #types: Map<string, string>;
 	readonly #walk: PropertyWalk;
 
-	/** @param code What compilePlan made of the document. */
-	constructor(document: PlanDocument, code: string) {
+	/**
+	 * @param code What compilePlan made of the document.
+	 * @param cache Of the code, if there is one.
+	 */
+	constructor(document: PlanDocument, code: string, cache?: Uint8Array) {
 		this.#document = document;
 		this.#version = planVersion(document);
 		this.#types = new Map(
 			document.events.map(({ type }, index) => [type, eventName(index)]),
 		);
 		const tools = new Tools(this.#fuel);
-		new Function("exports", "tools", "fuel", code)(
-			this.#validators,
-			tools,
-			this.#fuel,
-		);
+		programOf(code, cache)(this.#validators, tools, this.#fuel);
 		this.#walk = new PropertyWalk(schemasOf(document), tools, this.#fuel);
 	}
 

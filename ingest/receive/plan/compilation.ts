@@ -4,6 +4,8 @@ export type CompileAnswer = Compilation | { fault: string };
 export interface Compilation {
 	/** JavaScript, in memory that the threads share. */
 	code: Uint8Array<SharedArrayBuffer>;
+	/** With it another thread needn't read the code again. */
+	cache: Uint8Array<SharedArrayBuffer>;
 	/** The header whose value is the event's type, in lower case; undefined if the type is elsewhere. */
 	typeHeader: string | undefined;
 }

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
 import { compilePlan } from "../../../plan/compile.ts";
+import { cacheOf } from "../../../plan/program.ts";
 import type { CompileAnswer } from "./compilation.ts";
 import { yieldToOthers } from "./thread-priority.ts";
 
@@ -17,10 +18,16 @@ function compile(document: PlanDocument): CompileAnswer {
 		};
 	const compiled = compilePlan(document);
 	if ("fault" in compiled) return compiled;
-	const text = Buffer.from(compiled.code);
-	const code = new Uint8Array(new SharedArrayBuffer(text.length));
-	code.set(text);
 	const { eventType } = document;
-	const typeHeader = "header" in eventType ? eventType.header : undefined;
-	return { code, typeHeader };
+	return {
+		code: shared(Buffer.from(compiled.code)),
+		cache: shared(cacheOf(compiled.code)),
+		typeHeader: "header" in eventType ? eventType.header : undefined,
+	};
+}
+
+function shared(bytes: Uint8Array): Uint8Array<SharedArrayBuffer> {
+	const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+	copy.set(bytes);
+	return copy;
 }

@@ -72,11 +72,12 @@ export class JudgeLoop {
 		let judge = this.#ready.get(id);
 		if (judge) this.#ready.delete(id);
 		else {
-			const { document, code } = this.#plans.get(id)!;
+			const { document, code, cache } = this.#plans.get(id)!;
 			const text = Buffer.from(code.buffer, code.byteOffset, code.length);
 			judge = new PlanJudge(
 				JSON.parse(document) as PlanDocument,
 				text.toString(),
+				cache,
 			);
 			this.#readyBytes += code.length;
 		}

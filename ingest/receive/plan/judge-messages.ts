@@ -11,6 +11,8 @@ export interface JudgePlan {
 	document: string;
 	/** JavaScript, in memory that the threads share. */
 	code: Uint8Array<SharedArrayBuffer>;
+	/** With it the thread needn't read the code again. */
+	cache?: Uint8Array<SharedArrayBuffer>;
 }
 
 /** What the judge thread is told. It answers each batch, in order. */

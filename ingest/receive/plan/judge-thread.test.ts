@@ -44,7 +44,7 @@ function learn(id: number, validator: string): void {
 		onUnplannedProperty: "Allow",
 	};
 	const text = Buffer.from(
-		`exports["event-0"] = function validate(body) { ${validator} };`,
+		`exports["quick-event-0"] = exports["event-0"] = function validate(body) { ${validator} };`,
 	);
 	const code = new Uint8Array(new SharedArrayBuffer(text.length));
 	code.set(text);

@@ -7,6 +7,7 @@ import {
 	planKey,
 } from "../../../contracts/tracking-plan.ts";
 import { compilePlan } from "../../../plan/compile.ts";
+import { cacheOf } from "../../../plan/program.ts";
 import { JudgeLoop } from "./judge-loop.ts";
 import { PlanTable } from "./plan-table.ts";
 
@@ -41,10 +42,17 @@ function orders(update: number): PlanDocument {
 function compile(document: PlanDocument) {
 	const compiled = compilePlan(document);
 	if ("fault" in compiled) throw new Error(compiled.fault);
-	const text = Buffer.from(compiled.code);
-	const code = new Uint8Array(new SharedArrayBuffer(text.length));
-	code.set(text);
-	return { code, typeHeader: undefined };
+	return {
+		code: shared(Buffer.from(compiled.code)),
+		cache: shared(cacheOf(compiled.code)),
+		typeHeader: undefined,
+	};
+}
+
+function shared(bytes: Uint8Array) {
+	const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+	copy.set(bytes);
+	return copy;
 }
 
 const judges = new JudgeLoop(new Int32Array(new SharedArrayBuffer(4)));

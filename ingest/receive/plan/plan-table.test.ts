@@ -51,6 +51,7 @@ beforeEach(() => {
 const code = (bytes = 4) => new Uint8Array(new SharedArrayBuffer(bytes));
 const compiled = (bytes?: number): CompileAnswer => ({
 	code: code(bytes),
+	cache: code(),
 	typeHeader: undefined,
 });
 const key = (version: string, account = "shop", name = "orders") =>

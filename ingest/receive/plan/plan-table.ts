@@ -164,6 +164,7 @@ export class PlanTable {
 		plan,
 		version,
 		code,
+		cache,
 		typeHeader,
 	}: Compilation & {
 		account: string;
@@ -172,7 +173,7 @@ export class PlanTable {
 	}): void {
 		const { document } = version;
 		const share = this.#budget.enter(account, "plans");
-		const bytes = document.length + code.length;
+		const bytes = document.length + code.length + cache.length;
 		if (!share?.take(bytes)) {
 			share?.leave();
 			throw new Error(
@@ -181,7 +182,7 @@ export class PlanTable {
 		}
 		const id = ++this.#lastId;
 		version.compiled = { id, typeHeader, share, bytes };
-		this.#options.judges.learn({ id, account, plan, document, code });
+		this.#options.judges.learn({ id, account, plan, document, code, cache });
 	}
 
 	/** Forgets the removed versions, except the one that judges until another one is compiled. */
