@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { stringify } from "uuid";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type {
+	JsonSchema,
 	Judgement,
 	PlanDocument,
 	PlanPolicy,
@@ -83,10 +86,7 @@ async function storedAs(
 	const frames = await readFrames(fixture.admin, fixture.stream);
 	const event = frames
 		.flatMap(({ events }) => events)
-		.find(
-			({ id }) =>
-				Buffer.from(id).toString("hex") === eventId.replaceAll("-", ""),
-		)!;
+		.find(({ id }) => stringify(id) === eventId)!;
 	const body = Buffer.from(event.body).toString();
 	return { event, judgement: JSON.parse(event.violations), body };
 }
@@ -308,3 +308,53 @@ test("while an archive can't read frames of quarantined events, they are refused
 		wait,
 	);
 });
+
+interface Group {
+	schema: JsonSchema & object;
+	tests: { data: unknown; valid: boolean }[];
+}
+
+const keywords = "type required enum oneOf ref items properties pattern";
+
+test.each(["draft2020-12", "draft2019-09", "draft7"])(
+	"cases of the official suite of %s are judged as it says: post, answer and frame",
+	async (draft) => {
+		const path = `../support/corpus/json-schema/${draft}.json`;
+		const suite = JSON.parse(
+			readFileSync(new URL(path, import.meta.url), "utf8"),
+		) as Record<string, Group[]>;
+		const groups = keywords.split(" ").map((keyword) => suite[keyword]![0]!);
+		const $schema =
+			draft === "draft7"
+				? "http://json-schema.org/draft-07/schema#"
+				: `https://json-schema.org/draft/${draft.slice("draft".length)}/schema`;
+		const plan = orders({
+			eventType: { header: "x-group" },
+			common: true,
+			events: groups.map(({ schema }, index) => ({
+				type: `${index}`,
+				schema: { $schema, ...schema },
+			})),
+			onUnplannedEvent: "Reject",
+			onViolation: "Quarantine",
+			onUnplannedProperty: "Allow",
+		});
+		const source = await sourceWith(plan);
+		const ids: [id: string, valid: boolean][] = [];
+		for (const [index, { tests }] of groups.entries())
+			for (const { data, valid } of tests) {
+				const answer = await post(source, data, { "x-group": `${index}` });
+				ids.push([answer.json.event_id, valid]);
+			}
+		expect(ids.length).toBeGreaterThan(25);
+		const frames = await readFrames(fixture.admin, fixture.stream);
+		const quarantined = new Map(
+			frames
+				.flatMap(({ events }) => events)
+				.map(({ id, quarantined = false }) => [stringify(id), quarantined]),
+		);
+		expect(ids.map(([id]) => quarantined.get(id))).toEqual(
+			ids.map(([, valid]) => !valid),
+		);
+	},
+);
