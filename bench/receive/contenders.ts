@@ -72,7 +72,8 @@ export async function startContenders(sources: number): Promise<Contenders> {
 	};
 }
 
-async function startScript(
+/** Starts a server of this folder on a free port. */
+export async function startScript(
 	name: string,
 	env: Record<string, string> = {},
 ): Promise<{ contender: Contender; stop(): Promise<void> }> {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 
 /** The result of one leg of load. */
@@ -16,11 +17,19 @@ export interface LoadOrder {
 	paths: string[];
 	/** Size of the JSON body. */
 	bodyBytes: number;
+	/** A JSON file with {@link CorpusEvent}s, which take turns in place of that body. */
+	corpus?: string;
 	connections: number;
 	/** Open model: the arrival rate, whether earlier requests are answered or not. Absent for a closed loop. */
 	requestsPerSecond?: number;
 	warmUpMs: number;
 	measureMs: number;
+}
+
+export interface CorpusEvent {
+	/** The value of the header `x-github-event`. */
+	type: string;
+	body: string;
 }
 
 /**
@@ -114,14 +123,13 @@ class LoadGenerator {
 		socket: Socket,
 		index: number,
 	): (bytes: number, answer: Buffer) => void {
-		const { paths, bodyBytes, connections, requestsPerSecond } = this.#order;
-		const body = bodyOf(bodyBytes);
+		const { paths, connections, requestsPerSecond } = this.#order;
 		let dueMs = 0;
 		let received = 0;
 		// All answers have the same length.
 		let answerLength = 0;
 		let turn = index;
-		const texts = paths.map((path) => requestOf(path, body));
+		const texts = paths.flatMap((path) => requestsTo(path, this.#order));
 		const send = (nowMs: number) => {
 			received = 0;
 			dueMs = nowMs;
@@ -160,19 +168,28 @@ function bodyOf(bytes: number): string {
 	return JSON.stringify(event);
 }
 
-const requests = new Map<string, Buffer>();
+const requests = new Map<string, Buffer[]>();
 
-/** The bytes of a request, shared by all connections. */
-function requestOf(path: string, body: string): Buffer {
-	let request = requests.get(path);
-	if (!request) {
-		request = Buffer.from(
-			`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
-				`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-		);
-		requests.set(path, request);
+/** The bytes of the requests, shared by all connections. */
+function requestsTo(path: string, order: LoadOrder): Buffer[] {
+	let all = requests.get(path);
+	if (!all) {
+		all = order.corpus
+			? (JSON.parse(readFileSync(order.corpus, "utf8")) as CorpusEvent[]).map(
+					({ type, body }) =>
+						requestOf(path, body, `X-GitHub-Event: ${type}\r\n`),
+				)
+			: [requestOf(path, bodyOf(order.bodyBytes))];
+		requests.set(path, all);
 	}
-	return request;
+	return all;
+}
+
+function requestOf(path: string, body: string, header = ""): Buffer {
+	return Buffer.from(
+		`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n${header}` +
+			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+	);
 }
 
 /** Longer than any answer. */

@@ -1,0 +1,134 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { processEnvironment } from "../../install/process-environment.ts";
+import { compilePlan } from "../../plan/compile.ts";
+import { PlanJudge } from "../../plan/judge.ts";
+import {
+	announceArchive,
+	startReceiveFixture,
+} from "../../test/support/fixtures/data-plane/receiver.ts";
+import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
+import {
+	type Bench,
+	compared,
+	figure,
+	type Measurement,
+} from "../measure/measurement.ts";
+import { memory } from "../measure/process-cost.ts";
+import { startScript } from "./contenders.ts";
+import { githubEvents, githubPlan } from "./github-plan.ts";
+import { load, middle, perSecond } from "./leg.ts";
+import type { CorpusEvent, LoadReport } from "./load-generator.ts";
+
+const connectionCounts = [128, 512];
+const rounds = Number(process.env.BENCH_ROUNDS || 5);
+
+/** Receive whose Source has the plan of all of GitHub's webhooks, against fastify that validates by the same schemas. */
+export const bench: Bench = {
+	about:
+		"GitHub's real webhooks, judged by the plan of their schemas and stored; baseline: fastify that validates them with ajv by the same schemas, nothing stored",
+	async run(say) {
+		const corpus = join(await temporaryDirectory("corpus"), "events.json");
+		const events = plannedEvents();
+		await writeFile(corpus, JSON.stringify(events));
+		const { admin, stream, receiver, routes, stop } = await startReceiveFixture(
+			{ max_bytes: 8 * 1024 ** 3 },
+		);
+		const fastify = await startScript(
+			"validating-fastify",
+			processEnvironment.receive,
+		);
+		try {
+			await announceArchive(admin, 3);
+			const plan = await routes.putPlan(githubPlan);
+			const planned = (await routes.add({ plan })).path;
+			const unplanned = (await routes.add()).path;
+			const { hostname, port } = new URL(receiver.url);
+			const contender = (path: string) => ({
+				host: hostname,
+				port: Number(port),
+				paths: [path],
+			});
+			await untilJudged(receiver.url + planned, say);
+			// V8 compiles a function when it is first called.
+			for (const { type, body } of events)
+				await fetch(receiver.url + planned, {
+					method: "POST",
+					headers: { "x-github-event": type },
+					body,
+				});
+			const { streams } = await jetstreamManager(admin);
+			const measurements: Measurement[] = [];
+			for (const connections of connectionCounts) {
+				const legs: Record<string, LoadReport[]> = {
+					plain: [],
+					judged: [],
+					unjudged: [],
+				};
+				for (let round = 1; round <= rounds; round++) {
+					const order = { connections, corpus };
+					legs.plain!.push(await load(fastify.contender, order));
+					legs.judged!.push(await load(contender(planned), order));
+					await streams.purge(stream);
+					legs.unjudged!.push(await load(contender(unplanned), order));
+					await streams.purge(stream);
+					const [plain, judged, unjudged] = Object.values(legs).map((all) =>
+						perSecond(all.at(-1)!),
+					);
+					say(
+						`${connections} connections, round ${round} of ${rounds}: fastify ${plain}, receive ${judged}, without the plan ${unjudged}`,
+					);
+				}
+				const against = (whom: string, metric: string) =>
+					compared(
+						`${metric} at ${connections} connections${whom}`,
+						"events/s",
+						middle(legs.judged!, "requestsPerSecond"),
+						middle(whom ? legs.unjudged! : legs.plain!, "requestsPerSecond"),
+					);
+				measurements.push(
+					against("", "throughput"),
+					against(", against receive without the plan", "throughput"),
+					compared(
+						`99th percentile latency at ${connections} connections`,
+						"ms",
+						middle(legs.judged!, "p99Ms"),
+						middle(legs.plain!, "p99Ms"),
+					),
+				);
+			}
+			const { residentBytes } = await memory(receiver.pid);
+			return [
+				...measurements,
+				figure("resident memory", Math.round(residentBytes / 1e5) / 10, "MB"),
+			];
+		} finally {
+			await fastify.stop();
+			await stop();
+		}
+	},
+};
+
+/** Those that deviate would be 400 from fastify. */
+function plannedEvents(): CorpusEvent[] {
+	const compiled = compilePlan(githubPlan);
+	if ("fault" in compiled) throw new Error(compiled.fault);
+	const judge = new PlanJudge(githubPlan, compiled.code);
+	return githubEvents().filter(
+		({ type, body }) =>
+			judge.judge(JSON.parse(body), type).judgement.violations === undefined,
+	);
+}
+
+async function untilJudged(
+	url: string,
+	say: (progress: string) => void,
+): Promise<void> {
+	const startMs = performance.now();
+	for (let status = 0; status !== 200; ) {
+		await new Promise((resolve) => setTimeout(resolve, 100));
+		status = (await fetch(url, { method: "POST", body: "{}" })).status;
+	}
+	say(`the plan judges after ${Math.round(performance.now() - startMs)} ms`);
+}
