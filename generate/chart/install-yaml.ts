@@ -1,25 +1,18 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { resolveBinaries } from "../../local/binaries/resolve.ts";
+import { helm } from "./helm.ts";
 
 const namespace = "tidemill-system";
 const chart = join(import.meta.dirname, "../../charts/tidemill");
 
 /** The chart with the values to try it out, for `kubectl apply`: a release carries it as install.yaml. */
 export async function installYaml(): Promise<string> {
-	const { helm } = await resolveBinaries(["helm"]);
-	const { stdout } = await promisify(execFile)(
-		helm,
-		[
-			...["template", "tidemill", chart, `--namespace=${namespace}`],
-			`--values=${join(chart, "examples/try-out.yaml")}`,
-			"--skip-tests",
-		],
-		{ maxBuffer: 64 * 1024 * 1024 },
+	const manifests = await helm(
+		...["template", "tidemill", chart, `--namespace=${namespace}`],
+		`--values=${join(chart, "examples/try-out.yaml")}`,
+		"--skip-tests",
 	);
-	return `${introduction}${stdout}`;
+	return `${introduction}${manifests}`;
 }
 
 const introduction = `# Tidemill to try out: one NATS server and a bundled object store. For events that matter, install the Helm chart.

@@ -2,6 +2,11 @@ import { beforeAll, expect, test } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { stringify } from "yaml";
 import { installYaml } from "../../generate/chart/install-yaml.ts";
+import {
+	operatorRights,
+	rights,
+	rightsOf,
+} from "../support/chart/operator-rights.ts";
 import { examples, type Rendered, render } from "../support/chart/render.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
@@ -55,38 +60,22 @@ test("the apiserver accepts install.yaml, which holds its namespace and nothing 
 	expect(answer).not.toContain("pod/");
 });
 
-const kinds = "destinations pipelines runs sources trackingplans";
-const ownKinds = [
-	...lines(
-		"tidemill.dev",
-		"destinations pipelines sources trackingplans",
-		"get list patch update watch",
-	),
-	...lines("tidemill.dev", "runs", "create delete get list patch update watch"),
-	...lines(
-		"tidemill.dev",
-		kinds.replaceAll(/\w+/g, "$&/status"),
-		"get patch update",
-	),
-	...lines(
-		"tidemill.dev",
-		"destinations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
-		"update",
-	),
-	...lines("", "namespaces", "get"),
-];
-const lease = lines(
-	"coordination.k8s.io",
-	"leases",
-	"create get list patch update watch",
-);
-const inNamespace = [
-	...lines("batch", "jobs", "create delete get list patch watch"),
-	...lines("", "pods", "get list watch"),
-	...lines("", "secrets", "create delete get list patch update watch"),
-	...lines("", "persistentvolumeclaims serviceaccounts", "get list watch"),
-	...lines("events.k8s.io", "events", "create patch update"),
-];
+test("manifests of another image are applied over a setup that still runs, and the same ones change nothing", async () => {
+	const jobs = async (tag: string) =>
+		(
+			await render(
+				`--values=${examples.get("try-out")}`,
+				`--set=image.tag=${tag}`,
+			)
+		).filter(({ kind }) => kind === "Job");
+	for (const tag of ["1.0.0", "1.0.1", "1.0.1"]) await apply(await jobs(tag));
+	const names = await kubectlDone([
+		...["get", "jobs", `--namespace=${release}`, "--output=name"],
+		"--selector=app.kubernetes.io/component=setup",
+	]);
+	expect(names.trim().split("\n")).toHaveLength(2);
+});
+
 const named = (verb: string) => `/secrets: ${verb} by name`;
 
 test.each<[string, string, string[]]>([
@@ -97,13 +86,21 @@ test.each<[string, string, string[]]>([
 	["receive", "shop", []],
 	["archive", "shop", []],
 	["api", "shop", []],
-	["operator", release, [...ownKinds, ...lease]],
-	["operator", "shop", [...ownKinds, ...inNamespace]],
-	["operator", "default", ownKinds],
+	[
+		"operator",
+		release,
+		[...operatorRights.everywhere, ...operatorRights.lease],
+	],
+	[
+		"operator",
+		"shop",
+		[...operatorRights.everywhere, ...operatorRights.inNamespace],
+	],
+	["operator", "default", operatorRights.everywhere],
 	[
 		"setup",
 		release,
-		[...lines("", "secrets", "create"), named("get"), named("patch")],
+		[...rights("", "secrets", "create"), named("get"), named("patch")],
 	],
 	["setup", "shop", []],
 ])(
@@ -128,21 +125,6 @@ async function apply(objects: Rendered[], ...flags: string[]): Promise<string> {
 	return stdout + stderr;
 }
 
-function lines(group: string, resources: string, verbs: string): string[] {
-	return resources
-		.split(" ")
-		.flatMap((resource) =>
-			verbs.split(" ").map((verb) => `${group}/${resource}: ${verb}`),
-		);
-}
-
-interface Rule {
-	apiGroups: string[];
-	resources: string[];
-	verbs: string[];
-	resourceNames?: string[];
-}
-
 /** What `kubectl auth can-i --list` lists for a ServiceAccount of the release, one permission a line. */
 async function permissions(
 	serviceAccount: string,
@@ -164,14 +146,5 @@ async function permissions(
 		],
 		JSON.stringify(review),
 	);
-	const rules: Rule[] = JSON.parse(answer).status.resourceRules;
-	const found = rules.flatMap(
-		({ apiGroups, resources, verbs, resourceNames }) =>
-			apiGroups.flatMap((group) =>
-				lines(group, resources.join(" "), verbs.join(" ")).map((line) =>
-					resourceNames ? `${line} by name` : line,
-				),
-			),
-	);
-	return [...new Set(found)].sort();
+	return rightsOf(JSON.parse(answer).status.resourceRules);
 }

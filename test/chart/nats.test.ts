@@ -20,7 +20,7 @@ test("three servers with the chart's configuration and setup's Secrets form a cl
 	);
 	const setup = objects.find(
 		({ kind, metadata }) =>
-			kind === "Job" && metadata.name === "tidemill-setup",
+			kind === "Job" && metadata.name.startsWith("tidemill-setup-"),
 	)!;
 	const hosts = setup.spec.template.spec.containers[0].args
 		.find((arg: string) => arg.startsWith("--nats-hosts="))

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import { helm } from "../../generate/chart/helm.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import {
 	kindName,
@@ -15,7 +16,6 @@ import {
 import {
 	chart,
 	examples,
-	helm,
 	type Rendered,
 	render,
 	renderText,
@@ -119,7 +119,7 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 		expect(
 			withToken
 				.filter(podOf)
-				.map(({ metadata }) => metadata.name.replace(/^.*-/, ""))
+				.map(({ metadata }) => metadata.labels!["app.kubernetes.io/component"]!)
 				.filter((name) => !["operator", "setup"].includes(name)),
 		).toEqual([]);
 	});

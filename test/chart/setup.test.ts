@@ -20,8 +20,8 @@ beforeAll(async () => {
 		`--values=${examples.get("try-out")}`,
 		`--namespace=${namespace}`,
 	);
-	const setup = objects.filter(
-		({ metadata }) => metadata.name === "tidemill-setup",
+	const setup = objects.filter(({ metadata }) =>
+		metadata.name.startsWith("tidemill-setup"),
 	);
 	await kubectlDone(
 		["apply", "--filename=-"],

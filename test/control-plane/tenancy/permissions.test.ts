@@ -3,6 +3,11 @@ import { beforeAll, expect, inject, test, vi } from "vitest";
 import { loadCluster } from "../../../kube/client/cluster.ts";
 import { tokenClients } from "../../../kube/client/token-clients.ts";
 import {
+	operatorRights,
+	rights,
+	rightsOf,
+} from "../../support/chart/operator-rights.ts";
+import {
 	newAccount,
 	tokenOf,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
@@ -27,60 +32,26 @@ beforeAll(async () => {
 const kindsOf = "destinations operations pipelines runs sources trackingplans";
 
 const permitted: Record<string, string[]> = {
-	"tidemill-viewer": lines("tidemill.dev", kindsOf, "get list watch"),
+	"tidemill-viewer": rights("tidemill.dev", kindsOf, "get list watch"),
 	"tidemill-editor": [
-		...lines(
+		...rights(
 			"tidemill.dev",
 			kindsOf,
 			"create delete get list patch update watch",
 		),
-		...lines("", "secrets", "create"),
+		...rights("", "secrets", "create"),
 	],
 	"tidemill-runner": [
-		...lines("tidemill.dev", "runs", "create get list patch watch"),
-		...lines("tidemill.dev", "pipelines", "get list watch"),
+		...rights("tidemill.dev", "runs", "create get list patch watch"),
+		...rights("tidemill.dev", "pipelines", "get list watch"),
 	],
 	"tidemill-log-reader": [
-		...lines("", "pods", "get list"),
-		...lines("", "pods/log", "get"),
+		...rights("", "pods", "get list"),
+		...rights("", "pods/log", "get"),
 	],
-	"tidemill-operator": [
-		...lines(
-			"tidemill.dev",
-			"destinations pipelines sources trackingplans",
-			"get list patch update watch",
-		),
-		...lines(
-			"tidemill.dev",
-			"runs",
-			"create delete get list patch update watch",
-		),
-		...lines("tidemill.dev", "operations", "delete get list watch"),
-		...lines(
-			"tidemill.dev",
-			kindsOf.replaceAll(/\w+/g, "$&/status"),
-			"get patch update",
-		),
-		...lines(
-			"tidemill.dev",
-			"destinations/finalizers operations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
-			"update",
-		),
-		...lines("", "namespaces", "get"),
-	],
-	"tidemill-operator-in-namespace": [
-		...lines("batch", "jobs", "create delete get list patch watch"),
-		...lines("", "pods", "get list watch"),
-		...lines("", "secrets", "create delete get list patch update watch"),
-		...lines("", "configmaps", "get list watch"),
-		...lines("", "persistentvolumeclaims serviceaccounts", "get list watch"),
-		...lines("events.k8s.io", "events", "create patch update"),
-	],
-	"tidemill-operator-lease": lines(
-		"coordination.k8s.io",
-		"leases",
-		"create get list patch update watch",
-	),
+	"tidemill-operator": operatorRights.everywhere,
+	"tidemill-operator-in-namespace": operatorRights.inNamespace,
+	"tidemill-operator-lease": operatorRights.lease,
 };
 
 test.each(Object.entries(permitted))(
@@ -118,14 +89,6 @@ test("none of our roles is part of the built-in role view", async () => {
 	).toEqual([]);
 });
 
-function lines(group: string, resources: string, verbs: string): string[] {
-	return resources
-		.split(" ")
-		.flatMap((resource) =>
-			verbs.split(" ").map((verb) => `${group}/${resource}: ${verb}`),
-		);
-}
-
 /** What `kubectl auth can-i --list` lists, one permission a line. */
 async function permissionsOf(token: string): Promise<string[]> {
 	const { status } = (await clientOf(token).raw(
@@ -138,16 +101,6 @@ async function permissionsOf(token: string): Promise<string[]> {
 				spec: { namespace: account },
 			},
 		},
-	)) as {
-		status: {
-			resourceRules: Record<"apiGroups" | "resources" | "verbs", string[]>[];
-		};
-	};
-	const found = status.resourceRules.flatMap(
-		({ apiGroups, resources, verbs }) =>
-			apiGroups.flatMap((group) =>
-				lines(group, resources.join(" "), verbs.join(" ")),
-			),
-	);
-	return [...new Set(found)].sort();
+	)) as { status: { resourceRules: Parameters<typeof rightsOf>[0] } };
+	return rightsOf(status.resourceRules);
 }

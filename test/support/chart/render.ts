@@ -1,11 +1,9 @@
-import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
 // yaml: reads YAML 1.2 to the letter.
 import { parseAllDocuments } from "yaml";
+import { helm } from "../../../generate/chart/helm.ts";
 import type { KubeObject } from "../../../kube/resource.ts";
-import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 
 const root = join(import.meta.dirname, "../../..");
 export const chart = join(root, "charts/tidemill");
@@ -28,15 +26,6 @@ export type Rendered = KubeObject & {
 	// biome-ignore lint/suspicious/noExplicitAny: of any kind
 	[field: string]: any;
 };
-
-/** Runs helm. Rejects with what it said. */
-export async function helm(...args: string[]): Promise<string> {
-	const { helm: command } = await resolveBinaries(["helm"]);
-	const { stdout } = await promisify(execFile)(command, args, {
-		maxBuffer: 64 * 1024 * 1024,
-	});
-	return stdout;
-}
 
 /** The chart's manifests as text, hooks and tests included. */
 export function renderText(...args: string[]): Promise<string> {
