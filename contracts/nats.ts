@@ -37,6 +37,10 @@ export function deletionSubject(shard: number): string {
  */
 export const serverStateSubject = "$SYS.REQ.SERVER.PING.JSZ";
 
+/** There a server reads its configuration and certificates anew; `*` for all, in a permission. Exported as the one above. */
+export const reloadSubject = (serverId: string) =>
+	`$SYS.REQ.SERVER.${serverId}.RELOAD`;
+
 export const bucket = {
 	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
 	routes: "tidemill-routes",

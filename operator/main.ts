@@ -24,6 +24,7 @@ import {
 	reasonNotReady,
 } from "./health.ts";
 import { JobSlots } from "./job/slots.ts";
+import { reloadNats } from "./nats/reload.ts";
 import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
@@ -179,7 +180,12 @@ export async function main(): Promise<number> {
 					// Another process may lead by now, so this one must write nothing more.
 					if (!stepDown.signal.aborted) process.exit(1);
 				});
-				await Promise.all(loops.map((loop) => loop.run(signal)));
+				const { natsReloadIntervalMs } = settings;
+				await Promise.all([
+					...loops.map((loop) => loop.run(signal)),
+					natsReloadIntervalMs &&
+						reloadNats(nats, natsReloadIntervalMs, log, signal),
+				]);
 			});
 			return {
 				stop: async () => {

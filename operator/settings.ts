@@ -28,6 +28,8 @@ export interface OperatorSettings {
 	podPolicy: PodPolicy;
 	/** How many Jobs of Runs and checks there may be at once. */
 	jobLimits: JobLimits;
+	/** How often NATS's servers read their certificates anew; undefined for never. */
+	natsReloadIntervalMs: number | undefined;
 	/** Replicas of the operator's buckets: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;
 }
@@ -39,7 +41,13 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 		throw new SettingError(
 			`TIDEMILL_LOCAL_WAREHOUSE is "${localWarehouse}". It must be an absolute path.`,
 		);
+	const natsReloadSeconds = settings.integer("NATS_RELOAD_SECONDS", {
+		min: 0,
+		max: 86_400,
+		fallback: 0,
+	});
 	return {
+		natsReloadIntervalMs: natsReloadSeconds * 1000 || undefined,
 		receiveURL: settings.url("TIDEMILL_RECEIVE_URL"),
 		sourceStatusIntervalMs:
 			1000 *

@@ -1,4 +1,8 @@
-import { maxFrameBytes, serverStateSubject } from "../../contracts/nats.ts";
+import {
+	maxFrameBytes,
+	reloadSubject,
+	serverStateSubject,
+} from "../../contracts/nats.ts";
 import {
 	type NatsRole,
 	type NatsUser,
@@ -29,12 +33,16 @@ export function natsConfig(settings: {
 		system_account: "system",
 		accounts: {
 			system: {
-				exports: [{ service: serverStateSubject, response: "stream" }],
+				exports: [
+					{ service: serverStateSubject, response: "stream" },
+					{ service: reloadSubject("*") },
+				],
 			},
 			tidemill: {
 				jetstream: "enabled",
 				imports: [
 					{ service: { account: "system", subject: serverStateSubject } },
+					{ service: { account: "system", subject: reloadSubject("*") } },
 				],
 				users: [
 					{ user: "admin", password: settings.password("admin") },

@@ -1,4 +1,9 @@
-import { bucket, rates, serverStateSubject } from "../../contracts/nats.ts";
+import {
+	bucket,
+	rates,
+	reloadSubject,
+	serverStateSubject,
+} from "../../contracts/nats.ts";
 
 /** The NATS users of Tidemill's roles. People use `admin`. */
 export const natsRoles = ["receive", "archive", "operator", "api"] as const;
@@ -76,6 +81,8 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 		publish: {
 			allow: [
 				...lookUp,
+				serverStateSubject,
+				reloadSubject("*"),
 				"tidemill.archive.*.manifest",
 				"tidemill.archive.*.delete",
 				"tidemill.archive.*.result",

@@ -1,5 +1,9 @@
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
+import { createConnection } from "node:net";
 import { join } from "node:path";
+import { connect as tlsConnect } from "node:tls";
 import { connect } from "@nats-io/transport-node";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -9,10 +13,11 @@ import {
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
+import { reloadServers } from "../../operator/nats/reload.ts";
 import { examples, render } from "../support/chart/render.ts";
 import { startServer, storeDirectory } from "../support/servers/test-server.ts";
 
-test("three servers with the chart's configuration and setup's Secrets form a cluster that syncs every write", async () => {
+test("three servers with the chart's configuration and setup's Secrets form a cluster that syncs every write, and read a renewed certificate when the operator asks", async () => {
 	const directory = await storeDirectory("chart-nats");
 	const objects = await render(
 		`--values=${examples.get("try-out")}`,
@@ -90,37 +95,67 @@ test("three servers with the chart's configuration and setup's Secrets form a cl
 			onTestFinished(() => server.stop());
 		}),
 	);
-	const connection = await connect({
-		servers: `127.0.0.1:${ports[0]!.client}`,
-		user: "receive",
-		pass: passwords.receive!,
-		inboxPrefix: "_INBOX_receive",
-		tls: {
-			ca: secrets.get("tls")!["ca.crt"]!,
-			// @ts-expect-error Node's option, which the client passes on.
-			servername: "tidemill-nats",
-		},
-	});
-	onTestFinished(() => connection.close());
-	const answers: unknown[] = [];
-	for await (const answer of await connection.requestMany(
-		"$SYS.REQ.SERVER.PING.JSZ",
-		undefined,
-		{ strategy: "count", maxMessages: 3, maxWait: 10_000 },
-	))
-		answers.push(answer.json<{ data: { config: unknown } }>().data.config);
-	expect(answers).toEqual(
-		Array(3).fill(
-			expect.objectContaining({
-				sync_always: true,
-				max_storage: 12_884_901_888,
-			}),
-		),
+	const connectAs = async (user: "receive" | "operator") => {
+		const connection = await connect({
+			servers: `127.0.0.1:${ports[0]!.client}`,
+			user,
+			pass: passwords[user]!,
+			inboxPrefix: `_INBOX_${user}`,
+			tls: {
+				ca: secrets.get("tls")!["ca.crt"]!,
+				// @ts-expect-error Node's option, which the client passes on.
+				servername: "tidemill-nats",
+			},
+		});
+		onTestFinished(() => connection.close());
+		return connection;
+	};
+	const connection = await connectAs("receive");
+	const configs = async () => {
+		const answers: unknown[] = [];
+		for await (const answer of await connection.requestMany(
+			"$SYS.REQ.SERVER.PING.JSZ",
+			undefined,
+			{ strategy: "count", maxMessages: 3, maxWait: 10_000 },
+		))
+			answers.push(answer.json<{ data: { config: unknown } }>().data.config);
+		return answers;
+	};
+	const inSync = Array(3).fill(
+		expect.objectContaining({
+			sync_always: true,
+			max_storage: 12_884_901_888,
+		}),
 	);
+	expect(await configs()).toEqual(inSync);
+
+	// One more name, so setup issues another certificate of the same authority.
+	const renewed = (
+		await secretsOf([...hosts, "localhost", "more"], secrets)
+	).get("tls")!;
+	for (const key of ["tls.crt", "tls.key"])
+		await writeFile(join(directory, key), renewed[key]!);
+	const { fingerprint256 } = new X509Certificate(renewed["tls.crt"]!);
+	const served = () =>
+		Promise.all(ports.map(({ client }) => servedCertificate(client)));
+	expect(await served()).not.toContain(fingerprint256);
+	const reloaded = await reloadServers(await connectAs("operator"));
+	expect(reloaded.toSorted((a, b) => (a.server < b.server ? -1 : 1))).toEqual(
+		names.map((server) => ({ server, error: undefined })),
+	);
+	expect(await served()).toEqual(Array(3).fill(fingerprint256));
+	expect(connection.isClosed()).toBe(false);
+	expect(await configs()).toEqual(inSync);
+	await writeFile(join(directory, "tls.crt"), "none");
+	for (const { error } of await reloadServers(await connectAs("operator")))
+		expect(error).toMatch(/tls/i);
+	expect(await served()).toEqual(Array(3).fill(fingerprint256));
 });
 
+/** @param existing of which the certificate is renewed. */
 async function secretsOf(
 	natsHosts: string[],
+	existing = new Map<string, SecretData>(),
 ): Promise<Map<string, SecretData>> {
 	const changes = await secretChanges(
 		{
@@ -130,8 +165,22 @@ async function secretsOf(
 			sealKey: undefined,
 			s3Keys: undefined,
 		},
-		new Map(),
+		existing,
 		Date.now(),
 	);
-	return new Map(changes.map(({ name, data }) => [name, data]));
+	return new Map([
+		...existing,
+		...changes.map(({ name, data }) => [name, data] as const),
+	]);
+}
+
+/** As the server shows it to who connects: NATS says a line first, and then waits for the handshake. */
+async function servedCertificate(port: number): Promise<string> {
+	const plain = createConnection({ port, host: "127.0.0.1" });
+	await once(plain, "data");
+	const socket = tlsConnect({ socket: plain, rejectUnauthorized: false });
+	await once(socket, "secureConnect");
+	const { raw } = socket.getPeerX509Certificate()!;
+	socket.destroy();
+	return new X509Certificate(raw).fingerprint256;
 }

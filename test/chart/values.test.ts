@@ -92,6 +92,20 @@ test("the processes get the options that keep them small, and a value of one's o
 	);
 });
 
+test("the operator lets the bundled NATS read its certificates anew, and asks no other NATS to", async () => {
+	const interval = async (...args: string[]) =>
+		variable(
+			containerOf(await render(...args), "tidemill-operator"),
+			"NATS_RELOAD_SECONDS",
+		);
+	expect(await interval(tryOut)).toBe("3600");
+	expect(await interval(tryOut, ...set("nats.tls.enabled=false"))).toBe(
+		undefined,
+	);
+	const own = `--values=${examples.get("own-nats-and-store")}`;
+	expect(await interval(own)).toBe(undefined);
+});
+
 test("each shard belongs to one Deployment of archive", async () => {
 	const objects = await render(
 		`--values=${examples.get("gateway-and-shards")}`,

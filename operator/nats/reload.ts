@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { reloadSubject, serverStateSubject } from "../../contracts/nats.ts";
+import type { Logger } from "../../service/log.ts";
+
+/**
+ * Lets NATS's servers read their certificates anew from time to time: they do so at their start only, and cert-manager replaces
+ * the files when it likes. Connections stay. A file that can't be read leaves a server as it is.
+ */
+export async function reloadNats(
+	nats: NatsConnection,
+	intervalMs: number,
+	log: Logger,
+	signal: AbortSignal,
+): Promise<void> {
+	for (;;) {
+		await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+		if (signal.aborted) return;
+		try {
+			for (const { server, error } of await reloadServers(nats))
+				if (error)
+					log.warn(
+						{ server, reason: error },
+						"a NATS server could not read its configuration anew, and goes on with what it has. Check its certificate's Secret",
+					);
+		} catch (err) {
+			log.warn({ err }, "NATS could not be asked to read its certificates");
+		}
+	}
+}
+
+/** Each server's name, and why it could not; undefined if it could. */
+export async function reloadServers(
+	nats: NatsConnection,
+): Promise<{ server: string; error: string | undefined }[]> {
+	const answers = await nats.requestMany(serverStateSubject, "", {
+		strategy: "stall",
+		maxWait: 5_000,
+		stall: 1_000,
+	});
+	const servers: { id: string; name: string }[] = [];
+	for await (const answer of answers)
+		servers.push(answer.json<{ server: (typeof servers)[number] }>().server);
+	return Promise.all(
+		servers.map(async ({ id, name }) => {
+			const answer = await nats.request(reloadSubject(id), "", {
+				timeout: 30_000,
+			});
+			const { error } = answer.json<{ error?: { description: string } }>();
+			return { server: name, error: error?.description };
+		}),
+	);
+}
