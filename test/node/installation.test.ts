@@ -18,9 +18,6 @@ import {
 	sendPersistently,
 } from "../support/senders/persistent-sender.ts";
 import type { Quickstart } from "../support/senders/quickstart.ts";
-import { tagImage } from "./cluster/node.ts";
-import { locateNodeHome } from "./cluster/node-home.ts";
-import { images } from "./images/images.ts";
 import { clusterTest, get } from "./support/cluster.ts";
 import {
 	deletePods,
@@ -32,6 +29,7 @@ import {
 import {
 	installChart,
 	podsOf,
+	removeInstallation,
 	rolledOut,
 	systemNamespace,
 	testChart,
@@ -43,6 +41,7 @@ import {
 	endOf,
 	makeShop,
 	namespace,
+	removeShop,
 	setSchedule,
 } from "./support/shop.ts";
 import { startTraffic, type Traffic } from "./support/traffic.ts";
@@ -56,7 +55,10 @@ const sent = newSent();
 let quickstart: Quickstart;
 
 beforeAll(async () => {
-	await uninstallChart();
+	if (isOwn) {
+		await removeShop();
+		await removeInstallation();
+	} else await uninstallChart();
 	await makeShop();
 });
 
@@ -139,22 +141,6 @@ describe("while events come in", () => {
 			await traffic.during("receive scaled 2, 1, 4, 1, 2", async () => {
 				for (const replicas of [1, 4, 1, 2]) await scale("receive", replicas);
 			}),
-		).toBe(0);
-	});
-
-	clusterTest("a new version is rolled out, and no request fails", async () => {
-		const version = "e2e-next";
-		if (isOwn)
-			await tagImage(
-				locateNodeHome(),
-				images.tidemill,
-				images.tidemill.replace(/:.*/, `:${version}`),
-			);
-		const settings = isOwn ? { "image.tag": version } : {};
-		expect(
-			await traffic.during("a new version rolled out", () =>
-				installChart({ ...settings, "receive.podLabels.version": version }),
-			),
 		).toBe(0);
 	});
 

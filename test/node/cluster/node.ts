@@ -95,15 +95,6 @@ export async function importImage(
 	await containerdClient(home, "images", "import", archive);
 }
 
-/** Gives an image a second name. */
-export async function tagImage(
-	home: NodeHome,
-	name: string,
-	newName: string,
-): Promise<void> {
-	await containerdClient(home, "images", "tag", "--force", name, newName);
-}
-
 /** Kills a program of the node; its supervisor starts it again. */
 export async function killProgram(
 	home: NodeHome,

@@ -1,8 +1,5 @@
-import { execFile, spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
-import { promisify } from "node:util";
 import { inject, test, vi } from "vitest";
-import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+import { kubectlDone } from "../../support/servers/kubectl.ts";
 
 const { kubeconfig } = inject("cluster");
 
@@ -10,14 +7,13 @@ const { kubeconfig } = inject("cluster");
 export const clusterTest = test.skipIf(kubeconfig === undefined);
 
 /** Runs kubectl as the cluster's administrator and returns what it prints. Throws what it complains about. */
-export async function kubectl(...args: string[]): Promise<string> {
-	const { kubectl: command } = await resolveBinaries(["kubectl"]);
-	const { stdout } = await promisify(execFile)(
-		command,
-		[`--kubeconfig=${kubeconfig}`, ...args],
-		{ maxBuffer: 256 * 1024 * 1024 },
-	);
-	return stdout;
+export function kubectl(...args: string[]): Promise<string> {
+	return kubectlWith("", ...args);
+}
+
+/** As {@link kubectl}, with something to read. */
+export function kubectlWith(input: string, ...args: string[]): Promise<string> {
+	return kubectlDone([...args, `--kubeconfig=${kubeconfig}`], input);
 }
 
 /** `kubectl get … -o json`, read. */
@@ -29,23 +25,6 @@ export async function get<T>(...args: string[]): Promise<T> {
 export async function apply(...resources: object[]): Promise<void> {
 	const list = { apiVersion: "v1", kind: "List", items: resources };
 	await kubectlWith(JSON.stringify(list), "apply", "--filename=-");
-}
-
-/** As {@link kubectl}, with something to read. */
-export async function kubectlWith(
-	input: string,
-	...args: string[]
-): Promise<void> {
-	const { kubectl: command } = await resolveBinaries(["kubectl"]);
-	const child = spawn(command, [`--kubeconfig=${kubeconfig}`, ...args], {
-		stdio: ["pipe", "ignore", "pipe"],
-	});
-	child.stdin.end(input);
-	const [words, code] = await Promise.all([
-		text(child.stderr),
-		new Promise((resolve) => child.once("close", resolve)),
-	]);
-	if (code !== 0) throw new Error(`kubectl ${args[0]}: ${words}`);
 }
 
 /** Makes a namespace that enforces the restricted Pod Security Standard. */

@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { inject } from "vitest";
-import { resolveBinaries } from "../../../local/binaries/resolve.ts";
+import { helm } from "../../../generate/chart/helm.ts";
 import { projectDirectory } from "../../../local/home/home.ts";
 import { images } from "../images/images.ts";
 import { kubectl } from "./cluster.ts";
@@ -10,20 +8,27 @@ import { kubectl } from "./cluster.ts";
 export const systemNamespace = "tidemill-system";
 const release = "tidemill";
 
-/** Installs the chart, or upgrades what is installed; settles when all Pods are ready. `settings` are helm's `--set`. */
-export async function installChart(
-	settings: Record<string, string | number> = {},
-): Promise<void> {
-	const tag = images.tidemill.split(":").at(-1)!;
-	const all = { "image.tag": tag, ...settings };
-	await helm(
+/** What is installed: by default what this repository holds. */
+const thisVersion = {
+	tag: images.tidemill.split(":").at(-1)!,
+	chart: join(projectDirectory, "charts/tidemill"),
+	values: join(projectDirectory, "test/node/values.yaml"),
+};
+
+/** Installs the chart, or upgrades what is installed; settles when all Pods are ready. */
+export async function installChart({
+	tag,
+	chart,
+	values,
+} = thisVersion): Promise<void> {
+	await onCluster(
 		"upgrade",
 		release,
-		join(projectDirectory, "charts/tidemill"),
+		chart,
 		"--install",
 		"--create-namespace",
-		`--values=${join(projectDirectory, "test/node/values.yaml")}`,
-		...Object.entries(all).map(([name, value]) => `--set=${name}=${value}`),
+		`--values=${values}`,
+		`--set=image.tag=${tag}`,
 		"--wait",
 		"--timeout=4m",
 	);
@@ -31,12 +36,21 @@ export async function installChart(
 
 /** Removes the release. The CRDs and the volumes stay. */
 export function uninstallChart(): Promise<void> {
-	return helm("uninstall", release, "--wait", "--ignore-not-found");
+	return onCluster("uninstall", release, "--wait", "--ignore-not-found");
+}
+
+/** Removes the release with all that it keeps: CRDs, with all resources, Secrets and volumes. */
+export async function removeInstallation(): Promise<void> {
+	await uninstallChart();
+	const gone = ["--ignore-not-found", "--timeout=120s"];
+	await kubectl("delete", "namespace", systemNamespace, ...gone);
+	const crds = `${join(projectDirectory, "crds")}/`;
+	await kubectl("delete", `--filename=${crds}`, ...gone);
 }
 
 /** Runs the chart's own tests. */
 export function testChart(): Promise<void> {
-	return helm("test", release, "--timeout=2m");
+	return onCluster("test", release, "--timeout=2m");
 }
 
 /** Settles when a Deployment or StatefulSet of the release has all its Pods, none of them old. */
@@ -64,17 +78,15 @@ export async function podsOf(component: string): Promise<string[]> {
 		.map(({ metadata }) => metadata.name);
 }
 
-async function helm(...args: string[]): Promise<void> {
-	const { helm: command } = await resolveBinaries(["helm"]);
+async function onCluster(...args: string[]): Promise<void> {
 	try {
-		await promisify(execFile)(command, [
+		await helm(
+			...args,
 			`--kubeconfig=${inject("cluster").kubeconfig}`,
 			`--namespace=${systemNamespace}`,
-			...args,
-		]);
+		);
 	} catch (error) {
-		const { stdout, stderr } = error as { stdout: string; stderr: string };
 		const pods = await inSystem("get", "pods", "--output=wide");
-		throw new Error(`helm ${args[0]}: ${stdout}${stderr}\n${pods}`);
+		throw new Error(`${(error as Error).message}\n${pods}`);
 	}
 }

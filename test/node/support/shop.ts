@@ -37,6 +37,17 @@ export async function makeShop(): Promise<void> {
 	});
 }
 
+/** While Tidemill is installed, which has to let go of each Source. */
+export async function removeShop(): Promise<void> {
+	await kubectl(
+		"delete",
+		"namespace",
+		namespace,
+		"--ignore-not-found",
+		"--timeout=120s",
+	);
+}
+
 /** Applies the quick start's resources; settles when receive knows the Source. */
 export async function applyExamples(): Promise<Quickstart> {
 	const [source, destination, pipeline] = await Promise.all(

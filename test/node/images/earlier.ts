@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectDirectory } from "../../../local/home/home.ts";
+import { LocalError } from "../../../local/terminal/errors.ts";
+import { cacheDirectory } from "../../../service/cache.ts";
+
+/** The version that an upgrade begins with; the newest release once there is one. */
+const commit = "8b660bfc77ad425f30c98f3839a64327271f04d1";
+
+/** A version of Tidemill that is no longer the repository's. */
+export interface EarlierVersion {
+	commit: string;
+	/** Of its image, which is named as the chart names it. */
+	tag: string;
+	/** Its image, as a file that `ctr images import` takes. */
+	archive: string;
+	/** Folder of its chart. */
+	chart: string;
+	/** File of the values with which it was tried on a node. */
+	values: string;
+}
+
+/** Builds the image of an earlier commit, which takes a minute; the result stays in the cache. */
+export async function earlierVersion(): Promise<EarlierVersion> {
+	const tag = `e2e-${commit.slice(0, 7)}`;
+	const folder = join(cacheDirectory(process.env), "versions", commit);
+	if (!existsSync(folder)) await build(folder, tag);
+	return {
+		commit,
+		tag,
+		archive: join(folder, "tidemill.tar"),
+		chart: join(folder, "chart"),
+		values: join(folder, "values.yaml"),
+	};
+}
+
+async function build(folder: string, tag: string): Promise<void> {
+	await mkdir(join(folder, ".."), { recursive: true });
+	const partial = await mkdtemp(`${folder}-`);
+	const sources = join(partial, "sources");
+	try {
+		await run("git", ["clone", "--quiet", projectDirectory, sources]);
+		const git = ["-C", sources];
+		await run("git", [...git, "checkout", "--quiet", "--detach", commit]);
+		await run("npm", ["install", "--no-save", "--loglevel=error"], {
+			cwd: sources,
+		});
+		await run("node_modules/.bin/node", ["image/build.ts"], {
+			cwd: sources,
+			env: {
+				...process.env,
+				IMAGE: `ghcr.io/tidemill/tidemill:${tag}`,
+				BUILDER: "here",
+				ARCHIVE: join(partial, "tidemill.tar"),
+			},
+		});
+		const keep = (path: string, name: string) =>
+			cp(join(sources, path), join(partial, name), { recursive: true });
+		await keep("charts/tidemill", "chart");
+		await keep("test/node/values.yaml", "values.yaml");
+		await rm(sources, { recursive: true });
+		await rename(partial, folder);
+	} catch (error) {
+		await rm(partial, { recursive: true, force: true });
+		throw error;
+	}
+}
+
+async function run(
+	command: string,
+	args: string[],
+	options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<void> {
+	try {
+		await promisify(execFile)(command, args, {
+			...options,
+			maxBuffer: 64 * 1024 * 1024,
+		});
+	} catch (error) {
+		const { stdout, stderr } = error as { stdout: string; stderr: string };
+		throw new LocalError(
+			`Tidemill of commit ${commit} can't be built: ${command} ${args[0]} failed. A clone needs that commit: git fetch origin ${commit}\n${stdout}\n${stderr}`,
+		);
+	}
+}

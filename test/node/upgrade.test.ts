@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import {
+	brokenPromises,
+	type PlainRow,
+} from "../support/senders/persistent-sender.ts";
+import type { Quickstart } from "../support/senders/quickstart.ts";
+import { importImage } from "./cluster/node.ts";
+import { locateNodeHome } from "./cluster/node-home.ts";
+import { type EarlierVersion, earlierVersion } from "./images/earlier.ts";
+import {
+	inSystem,
+	installChart,
+	removeInstallation,
+	rolledOut,
+} from "./support/installation.ts";
+import { applyExamples, makeShop, removeShop } from "./support/shop.ts";
+import { startTraffic, type Traffic } from "./support/traffic.ts";
+
+/* From an earlier commit's chart and image to this one's. Only a node of our own has that image. */
+
+const { isOwn } = inject("cluster");
+let earlier: EarlierVersion;
+let quickstart: Quickstart;
+let traffic: Traffic;
+
+beforeAll(async () => {
+	if (!isOwn) return;
+	earlier = await earlierVersion();
+	await importImage(locateNodeHome(), earlier.archive);
+	await removeShop();
+	await removeInstallation();
+	await makeShop();
+	await installChart(earlier);
+	quickstart = await applyExamples();
+	traffic = startTraffic(quickstart);
+});
+
+afterAll(() => traffic?.stop());
+
+test.skipIf(!isOwn)(
+	"an upgrade from an earlier version under load keeps the URL, and fails requests only while the one NATS server restarts",
+	async () => {
+		const before = await natsPods();
+		const failed = await traffic.during(
+			`upgraded from ${earlier.commit.slice(0, 7)}`,
+			async () => {
+				expect(await quickstart.runPipeline()).toBeGreaterThan(0);
+				await installChart();
+			},
+		);
+		if ((await natsPods()) === before) expect(failed).toBe(0);
+		const { webhookURL } = await applyExamples();
+		expect(webhookURL).toBe(quickstart.webhookURL);
+	},
+);
+
+test.skipIf(!isOwn)("a rollout of receive fails no request", async () => {
+	const failed = await traffic.during("receive rolled out", async () => {
+		const receive = "deployment/tidemill-receive";
+		await inSystem("rollout", "restart", receive);
+		await rolledOut(receive);
+	});
+	expect(failed).toBe(0);
+});
+
+test.skipIf(!isOwn)(
+	"then each event that either version acknowledged is in the table once",
+	async () => {
+		await traffic.stop();
+		await quickstart.runPipeline();
+		const rows = await quickstart.query<PlainRow>(
+			"select event_id, md5(body) as digest from $table",
+		);
+		const { acknowledged, unknown } = traffic.sent;
+		console.log(
+			`${acknowledged.size} events acknowledged, ${unknown.size} unknown, ${rows.length} rows`,
+		);
+		expect(brokenPromises(rows, traffic.sent)).toEqual([]);
+	},
+);
+
+/** Their uids: a Pod of a StatefulSet that is replaced keeps its name. */
+function natsPods(): Promise<string> {
+	return inSystem(
+		"get",
+		"pods",
+		"--selector=app.kubernetes.io/component=nats",
+		"--output=jsonpath={.items[*].metadata.uid}",
+	);
+}
