@@ -152,9 +152,9 @@ test("the custom resource definitions stay when the release goes, unless told ot
 		(await render(tryOut, ...args))
 			.filter(({ kind }) => kind === "CustomResourceDefinition")
 			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-	expect(await policies()).toEqual(Array(5).fill("keep"));
+	expect(await policies()).toEqual(Array(6).fill("keep"));
 	expect(await policies(...set("crds.keep=false"))).toEqual(
-		Array(5).fill(undefined),
+		Array(6).fill(undefined),
 	);
 	expect(await policies(...set("crds.enabled=false"))).toEqual([]);
 });
