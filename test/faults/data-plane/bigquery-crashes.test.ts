@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import { bigQueryFixture } from "../../support/fixtures/data-plane/bigquery-fixture.ts";
 import {
 	columns,
@@ -19,21 +20,24 @@ async function replacement(name: keyof typeof strategies) {
 		strategy,
 		table: { name: "orders", description: "", columns },
 	};
-	// Processes, whose connections end with them: the double waits for all that may still arrive.
-	const asProcess = { input, env: {} };
-	const old = await fixture.load(
+	/** In this process, which is sooner. */
+	const load = async (manifest: Manifest) => {
+		const { exitCode, log } = await fixture.load(manifest, { input });
+		expect(exitCode, log).toBe(0);
+		// The double waits for all that may still arrive of a killed process.
+		fixture.double.closeIdle();
+	};
+	await load(
 		await fixture.manifest({
 			"2026-03-01": [eventsOf("2026-03-01", 3, "old")],
 			"2026-03-02": [eventsOf("2026-03-02", 3, "old")],
 		}),
-		asProcess,
 	);
-	expect(old.exitCode, old.log).toBe(0);
 	const next = await fixture.manifest({
 		"2026-03-01": [eventsOf("2026-03-01", 5, "new")],
 		"2026-03-02": [],
 	});
-	return { ...fixture, asProcess, next };
+	return { ...fixture, input, load, next };
 }
 
 /** Rows of the old table or of the new one, for each day. */
@@ -56,13 +60,13 @@ const days =
 test.each(["Incremental", "FullReload"] as const)(
 	"%s: killed after each of its requests, and tried again, a load gives the same table",
 	async (strategy) => {
-		const { double, asProcess, next, start, load, rows } =
+		const { double, input, next, start, load, rows } =
 			await replacement(strategy);
 		const before = await rows(table);
 		let points = 0;
 		for (let point = 1; ; point++) {
 			const manifest = { ...next, run: `${next.run}-${point}` };
-			const { process, finish } = await start(manifest, asProcess);
+			const { process, finish } = await start(manifest, { input });
 			let asked = 0;
 			double.onRequest = () => {
 				if (++asked !== point) return undefined;
@@ -75,8 +79,7 @@ test.each(["Incremental", "FullReload"] as const)(
 			if (exitCode === 0) break;
 			points++;
 			expect(wholeDays).toContainEqual(await rows(days));
-			const again = await load(manifest, asProcess);
-			expect(again.exitCode, again.log).toBe(0);
+			await load(manifest);
 			expect(await rows(days)).toEqual(wholeDays[3]);
 			expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
 			await rows("delete from shop.orders");

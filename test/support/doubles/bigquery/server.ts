@@ -41,6 +41,8 @@ export interface BigQueryDouble {
 	sql(text: string): Promise<Json[][]>;
 	/** Settles when all requests have ended and their work is done. */
 	settled(): Promise<void>;
+	/** Closes connections without a request, as a process that ends does. */
+	closeIdle(): void;
 	close(): Promise<void>;
 }
 
@@ -109,6 +111,7 @@ export async function startBigQueryDouble(
 			await Promise.all(underWay);
 			await jobs.settled();
 		},
+		closeIdle: () => server.closeIdleConnections(),
 		close: async () => {
 			await new Promise((resolve) => {
 				server.close(resolve);
