@@ -17,7 +17,7 @@ const waiting = [
 	"kube/watch/object-wait.test.ts",
 	"local/{binaries/resolve,process/lock}.test.ts",
 	"operator/tracking-plan/schema-check.test.ts",
-	"plan/{github,vectors}.test.ts",
+	"plan/{fuel,github,vectors}.test.ts",
 	"test/transport/nats-tls.test.ts",
 ];
 const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];

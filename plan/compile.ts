@@ -21,6 +21,19 @@ import {
 export function compilePlan(
 	document: PlanDocument,
 ): { code: string } | { fault: string } {
+	try {
+		return compile(document);
+	} catch (error) {
+		// A call for each part of a schema: what ajv writes has no limit but the stack.
+		if (!(error instanceof RangeError)) throw error;
+		return {
+			fault:
+				"The plan's schemas are nested too deeply, or too many stand in one list. Split them with $ref.",
+		};
+	}
+}
+
+function compile(document: PlanDocument): { code: string } | { fault: string } {
 	const schemas = schemasOf(document);
 	const byDraft = Map.groupBy(schemas, ({ draft }) => draft.uri);
 	const compilers = new Map(

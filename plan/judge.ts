@@ -183,7 +183,12 @@ class Findings {
 		}
 		if (this.#violations.length < maxViolations)
 			this.#violations.push({ kind, path: cut(path), message: cut(words()) });
-		else this.#more++;
+		else if (kind === "TooComplex") {
+			// It says that there may be more than anybody has found.
+			this.#violations.pop();
+			this.#violations.unshift({ kind, path, message: words() });
+			this.#more++;
+		} else this.#more++;
 	}
 
 	/** @throws OutOfFuel if the frame has no room for it. */
