@@ -32,8 +32,8 @@ export class DryRun {
 	}
 
 	take(event: StoredEvent): void {
-		const { outcome, judgement } = this.#judge.judge(
-			JSON.parse(event.body),
+		const { outcome, judgement } = this.#judge.judgeText(
+			Buffer.from(event.body),
 			this.#header.of(event),
 		);
 		const { type, violations = [] } = judgement;
