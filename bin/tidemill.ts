@@ -29,6 +29,11 @@ const groups: Record<string, Record<string, Command>> = {
 				"try a plan on stored events, or draft one: tidemill tracking-plans dry-run <source> --plan <name>",
 			load: () => import("../cli/tracking-plans.ts"),
 		},
+		quarantine: {
+			about:
+				"list what is in quarantine, and release it: tidemill quarantine release <source>",
+			load: () => import("../cli/quarantine.ts"),
+		},
 		operations: {
 			about: "list and cancel operations: tidemill operations list",
 			load: () => import("../cli/operations.ts"),

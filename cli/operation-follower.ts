@@ -1,16 +1,43 @@
-import { type Operation, operationKind } from "../crds/generated/types.ts";
-import { hasEnded } from "../crds/operation.ts";
+import {
+	type Operation,
+	type OperationSpec,
+	operationKind,
+} from "../crds/generated/types.ts";
+import { hasEnded, operationName } from "../crds/operation.ts";
 import { TransportError } from "../kube/client/errors.ts";
 import { findCondition } from "../kube/conditions.ts";
 import { awaitObject } from "../kube/watch/object-wait.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError } from "./command.ts";
 
+/** Creates an Operation, and returns it once it has succeeded. Throws {@link CommandError} if it ends otherwise. */
+export async function performOperation(
+	cluster: Cluster,
+	spec: Partial<OperationSpec> & Pick<OperationSpec, "type" | "sourceRef">,
+): Promise<Operation> {
+	const { client, namespace } = cluster;
+	const name = operationName(spec.sourceRef.name, spec.type);
+	const created = await client.create<Operation>(
+		operationKind,
+		{ metadata: { name, namespace }, spec } as Operation,
+		{ fieldManager: "tidemill" },
+	);
+	process.stderr.write(`Operation ${name}\n`);
+	const ended = await followOperation(cluster, created);
+	const { phase, error } = ended.status ?? {};
+	if (phase === "Succeeded") return ended;
+	throw new CommandError(
+		error
+			? `${name} failed: ${error.message} (${error.code})`
+			: `${name} was cancelled.`,
+	);
+}
+
 /**
  * Says on standard error what an Operation waits for or does until it ends, and returns it. Throws {@link CommandError} if it
  * is deleted before that.
  */
-export async function followOperation(
+async function followOperation(
 	{ client, namespace }: Cluster,
 	operation: Operation,
 ): Promise<Operation> {

@@ -2,29 +2,24 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 // yaml: reads the manifests that people write.
 import { parse } from "yaml";
-import { addDays, utcDate } from "../contracts/utc-date.ts";
-import {
-	type Operation,
-	type OperationDryRun,
-	type OperationSpec,
-	operationKind,
+import type {
+	OperationDryRun,
+	OperationSpec,
 } from "../crds/generated/types.ts";
-import { operationName } from "../crds/operation.ts";
-import { type Cluster, chooseCluster } from "./cluster.ts";
+import { chooseCluster } from "./cluster.ts";
 import { CommandError, command } from "./command.ts";
-import { readArguments, UsageError } from "./command-line.ts";
-import { followOperation } from "./operation-follower.ts";
+import {
+	datesOf,
+	dayOptions,
+	daysUsage,
+	readArguments,
+	UsageError,
+} from "./command-line.ts";
+import { performOperation } from "./operation-follower.ts";
 import { table } from "./table.ts";
 
 /** The plan would have quarantined or rejected events. */
 const blockedExitCode = 3;
-
-const days = {
-	from: { type: "string" },
-	to: { type: "string" },
-	days: { type: "string" },
-} as const;
-const daysUsage = "[--days <n> | --from <date> --to <date>]";
 
 /** `tidemill tracking-plans`. */
 export const main = command("tracking-plans", {
@@ -49,7 +44,7 @@ export const main = command("tracking-plans", {
 
 async function dryRun(args: string[]): Promise<number> {
 	const { values, positionals } = readArguments(args, ["<source>"], {
-		...days,
+		...dayOptions,
 		plan: { type: "string" },
 		file: { type: "string", short: "f" },
 	});
@@ -57,7 +52,7 @@ async function dryRun(args: string[]): Promise<number> {
 	if ((name === undefined) === (file === undefined))
 		throw new UsageError("pass the plan with either --plan or --file");
 	const plan = file === undefined ? { name } : { inline: await planIn(file) };
-	const { status } = await perform(await chooseCluster(values), {
+	const { status } = await performOperation(await chooseCluster(values), {
 		type: "DryRun",
 		sourceRef: { name: positionals[0]! },
 		plan: plan as NonNullable<OperationSpec["plan"]>,
@@ -70,7 +65,7 @@ async function dryRun(args: string[]): Promise<number> {
 
 async function draft(args: string[]): Promise<number> {
 	const { values, positionals } = readArguments(args, ["<source>"], {
-		...days,
+		...dayOptions,
 		"body-pointer": { type: "string" },
 		header: { type: "string" },
 		constant: { type: "string" },
@@ -83,7 +78,7 @@ async function draft(args: string[]): Promise<number> {
 		throw new UsageError(
 			"use exactly one of --body-pointer, --header and --constant",
 		);
-	const { status } = await perform(await chooseCluster(values), {
+	const { status } = await performOperation(await chooseCluster(values), {
 		type: "Draft",
 		sourceRef: { name: positionals[0]! },
 		eventType: Object.fromEntries(given),
@@ -92,29 +87,6 @@ async function draft(args: string[]): Promise<number> {
 	process.stderr.write(`${status!.summary}\n`);
 	process.stdout.write(status!.draft!.trackingPlan);
 	return 0;
-}
-
-/** Creates the Operation, and returns it once it has succeeded. */
-async function perform(
-	cluster: Cluster,
-	spec: Partial<OperationSpec> & Pick<OperationSpec, "type" | "sourceRef">,
-): Promise<Operation> {
-	const { client, namespace } = cluster;
-	const name = operationName(spec.sourceRef.name, spec.type);
-	const created = await client.create<Operation>(
-		operationKind,
-		{ metadata: { name, namespace }, spec } as Operation,
-		{ fieldManager: "tidemill" },
-	);
-	process.stderr.write(`Operation ${name}\n`);
-	const ended = await followOperation(cluster, created);
-	const { phase, error } = ended.status ?? {};
-	if (phase === "Succeeded") return ended;
-	throw new CommandError(
-		error
-			? `${name} failed: ${error.message} (${error.code})`
-			: `${name} was cancelled.`,
-	);
 }
 
 async function planIn(file: string): Promise<object> {
@@ -132,28 +104,6 @@ async function planIn(file: string): Promise<object> {
 		);
 	const { displayName: _, ...plan } = manifest.spec;
 	return plan;
-}
-
-function datesOf({
-	from,
-	to,
-	days,
-}: Partial<Record<"from" | "to" | "days", string>>): Pick<
-	OperationSpec,
-	"dates"
-> {
-	if ((from === undefined) !== (to === undefined))
-		throw new UsageError("--from and --to must be used together");
-	if (from !== undefined && days !== undefined)
-		throw new UsageError("--days can't be used with --from and --to");
-	if (days !== undefined) {
-		const count = /^\d{1,4}$/.test(days) ? Number(days) : 0;
-		if (count === 0)
-			throw new UsageError(`--days is "${days}", but must be a number from 1`);
-		const today = utcDate(Date.now());
-		return { dates: { start: addDays(today, 1 - count), end: today } };
-	}
-	return from === undefined ? {} : { dates: { start: from, end: to! } };
 }
 
 function findingsText({

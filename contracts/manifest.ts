@@ -78,6 +78,11 @@ export interface ManifestRequest extends AskedDates {
 	sourceKey: string;
 	/** How long the Run may still take: its links work so long, and at most a day. Absent for a day. */
 	linkSeconds?: number;
+	/**
+	 * The table holds the dates before `start`, from `earliest` on, as of `since` (RFC 3339): begin at the first of them of
+	 * which events were released from quarantine later.
+	 */
+	releases?: { earliest: UtcDate; since: string };
 	/** The links of the Run's manifest have expired: write one with new links, if there is a manifest. */
 	renew?: boolean;
 	/**

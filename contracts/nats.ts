@@ -26,6 +26,11 @@ export function resultSubject(shard: number): string {
 	return `tidemill.archive.${shard}.result`;
 }
 
+/** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
+export function releaseSubject(shard: number): string {
+	return `tidemill.archive.${shard}.release`;
+}
+
 /** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */
 export function deletionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.delete`;

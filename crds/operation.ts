@@ -18,6 +18,6 @@ export function operationName(
 	type: OperationSpec["type"],
 	suffix: string = randomBytes(4).toString("hex"),
 ): string {
-	const short = { DryRun: "dr", Draft: "d" }[type];
+	const short = { DryRun: "dr", Draft: "d", Release: "r" }[type];
 	return `${source}-${short}${suffix}`;
 }

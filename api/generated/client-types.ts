@@ -1552,7 +1552,7 @@ export type Operation = {
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -1604,6 +1604,18 @@ export type Operation = {
 		/** A manifest of kind TrackingPlan, for `kubectl apply`. */
 		trackingPlan: string;
 	};
+	/** The result of a Release. */
+	release?: {
+		/** How many events are rows now. */
+		events: number;
+		/** On which dates. */
+		dates: Array<{
+			/** The date. */
+			date: string;
+			/** How many of its events. */
+			events: number;
+		}>;
+	};
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** Why it failed. */
@@ -1632,8 +1644,8 @@ export type Operation = {
 	}>;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
-	type: "DryRun" | "Draft";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Release";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
@@ -1656,6 +1668,16 @@ export type Operation = {
 			};
 			/** JSON Schema for every event of any type. */
 			common?: Record<string, unknown>;
+			/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+			commonFrom?: {
+				/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+				configMapKeyRef: {
+					/** Name of the ConfigMap. */
+					name: string;
+					/** Key in the ConfigMap's `data`, such as a file's name. */
+					key: string;
+				};
+			};
 			/** The planned event types. */
 			events?: Array<{
 				/** The type's name. */
@@ -1664,6 +1686,16 @@ export type Operation = {
 				description?: string;
 				/** JSON Schema for the body. */
 				schema?: Record<string, unknown>;
+				/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+				schemaFrom?: {
+					/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+					configMapKeyRef: {
+						/** Name of the ConfigMap. */
+						name: string;
+						/** Key in the ConfigMap's `data`, such as a file's name. */
+						key: string;
+					};
+				};
 			}>;
 			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
 			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
@@ -1681,6 +1713,15 @@ export type Operation = {
 		header?: string;
 		/** Every event is of this type. */
 		constant?: string;
+	};
+	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	filter?: {
+		/** Types of events. */
+		types?: Array<string>;
+		/** Kinds of deviations, such as `TypeMismatch`. An event must have at least one of them. */
+		kinds?: Array<string>;
+		/** IDs of events. */
+		eventIDs?: Array<string>;
 	};
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean;
@@ -1790,14 +1831,14 @@ export type OperationCreate = {
 	name?: string;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
-	type: "DryRun" | "Draft";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Release";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
 		name: string;
 	};
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -1821,6 +1862,16 @@ export type OperationCreate = {
 			};
 			/** JSON Schema for every event of any type. */
 			common?: Record<string, unknown>;
+			/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+			commonFrom?: {
+				/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+				configMapKeyRef: {
+					/** Name of the ConfigMap. */
+					name: string;
+					/** Key in the ConfigMap's `data`, such as a file's name. */
+					key: string;
+				};
+			};
 			/** The planned event types. */
 			events?: Array<{
 				/** The type's name. */
@@ -1829,6 +1880,16 @@ export type OperationCreate = {
 				description?: string;
 				/** JSON Schema for the body. */
 				schema?: Record<string, unknown>;
+				/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+				schemaFrom?: {
+					/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+					configMapKeyRef: {
+						/** Name of the ConfigMap. */
+						name: string;
+						/** Key in the ConfigMap's `data`, such as a file's name. */
+						key: string;
+					};
+				};
 			}>;
 			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. Default: `"Annotate"`. */
 			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject";
@@ -1846,6 +1907,15 @@ export type OperationCreate = {
 		header?: string;
 		/** Every event is of this type. */
 		constant?: string;
+	};
+	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	filter?: {
+		/** Types of events. */
+		types?: Array<string>;
+		/** Kinds of deviations, such as `TypeMismatch`. An event must have at least one of them. */
+		kinds?: Array<string>;
+		/** IDs of events. */
+		eventIDs?: Array<string>;
 	};
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean;
@@ -1944,14 +2014,14 @@ export type OperationCreate = {
 export type OperationUpdate = {
 	/** Name to display. */
 	displayName?: string | null;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
-	type?: "DryRun" | "Draft" | null;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type?: "DryRun" | "Draft" | "Release" | null;
 	/** The Source whose stored events are read. */
 	sourceRef?: {
 		/** Name of the Source, in the Operation's namespace. */
 		name?: string | null;
 	} | null;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
 	dates?: {
 		/** The first date. */
 		start?: string | null;
@@ -1975,6 +2045,16 @@ export type OperationUpdate = {
 			} | null;
 			/** JSON Schema for every event of any type. */
 			common?: Record<string, unknown> | null;
+			/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+			commonFrom?: {
+				/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+				configMapKeyRef?: {
+					/** Name of the ConfigMap. */
+					name?: string | null;
+					/** Key in the ConfigMap's `data`, such as a file's name. */
+					key?: string | null;
+				} | null;
+			} | null;
 			/** The planned event types. */
 			events?: Array<{
 				/** The type's name. */
@@ -1983,6 +2063,16 @@ export type OperationUpdate = {
 				description?: string;
 				/** JSON Schema for the body. */
 				schema?: Record<string, unknown>;
+				/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+				schemaFrom?: {
+					/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+					configMapKeyRef: {
+						/** Name of the ConfigMap. */
+						name: string;
+						/** Key in the ConfigMap's `data`, such as a file's name. */
+						key: string;
+					};
+				};
 			}> | null;
 			/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. Default: `"Annotate"`. */
 			onUnplannedEvent?: "Allow" | "Annotate" | "Quarantine" | "Reject" | null;
@@ -2000,6 +2090,15 @@ export type OperationUpdate = {
 		header?: string | null;
 		/** Every event is of this type. */
 		constant?: string | null;
+	} | null;
+	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	filter?: {
+		/** Types of events. */
+		types?: Array<string> | null;
+		/** Kinds of deviations, such as `TypeMismatch`. An event must have at least one of them. */
+		kinds?: Array<string> | null;
+		/** IDs of events. */
+		eventIDs?: Array<string> | null;
 	} | null;
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean | null;

@@ -181,7 +181,7 @@ const operations: ApiResource<Operation> = {
 		source: { field: "spec.sourceRef.name" },
 		type: {
 			field: "spec.type",
-			values: ["DryRun", "Draft"],
+			values: ["DryRun", "Draft", "Release"],
 		},
 		status: {
 			field: "status.phase",

@@ -306,7 +306,7 @@ export interface DestinationStatus {
 	conditions?: Condition[];
 }
 
-/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
 export interface OperationDates {
 	/** The first date. */
 	start: string;
@@ -324,6 +324,18 @@ export interface OperationEventType {
 	constant?: string;
 }
 
+/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+export interface OperationCommonFrom {
+	/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+	configMapKeyRef: { name: string; key: string };
+}
+
+/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+export interface OperationSchemaFrom {
+	/** A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: "true"`. */
+	configMapKeyRef: { name: string; key: string };
+}
+
 export interface OperationEvent {
 	/** The type's name. */
 	type: string;
@@ -331,6 +343,8 @@ export interface OperationEvent {
 	description?: string;
 	/** JSON Schema for the body. */
 	schema?: Record<string, unknown>;
+	/** Where `schema` stands, if it is too large for this resource. Not together with `schema`. */
+	schemaFrom?: OperationSchemaFrom;
 }
 
 /** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
@@ -339,6 +353,8 @@ export interface OperationInline {
 	eventType: OperationEventType;
 	/** JSON Schema for every event of any type. */
 	common?: Record<string, unknown>;
+	/** Where `common` stands, if it is too large for this resource. Not together with `common`. */
+	commonFrom?: OperationCommonFrom;
 	/** The planned event types. */
 	events?: OperationEvent[];
 	/** What happens to an event of an unplanned type. `Allow`: nothing. `Annotate`: it is stored with a note. `Quarantine`: it is stored apart and loaded into no table. `Reject`: it is answered with 400 and not stored. */
@@ -355,6 +371,16 @@ export interface OperationPlan {
 	name?: string;
 	/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
 	inline?: OperationInline;
+}
+
+/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+export interface OperationFilter {
+	/** Types of events. */
+	types?: string[];
+	/** Kinds of deviations, such as `TypeMismatch`. An event must have at least one of them. */
+	kinds?: string[];
+	/** IDs of events. */
+	eventIDs?: string[];
 }
 
 /** Compute resources of the container, as in a Pod. */
@@ -467,16 +493,18 @@ export interface OperationJobTemplate {
 export interface OperationSpec {
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. */
-	type: "DryRun" | "Draft";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Release";
 	/** The Source whose stored events are read. */
 	sourceRef: { name: string };
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
 	dates?: OperationDates;
 	/** The plan of a DryRun. Set exactly one field. */
 	plan?: OperationPlan;
 	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
 	eventType?: OperationEventType;
+	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	filter?: OperationFilter;
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean;
 	/** Stop the Operation. You can't undo this. */
@@ -530,6 +558,21 @@ export interface OperationDraft {
 	trackingPlan: string;
 }
 
+export interface OperationDate {
+	/** The date. */
+	date: string;
+	/** How many of its events. */
+	events: number;
+}
+
+/** The result of a Release. */
+export interface OperationRelease {
+	/** How many events are rows now. */
+	events: number;
+	/** On which dates. */
+	dates: OperationDate[];
+}
+
 /** Why it failed. */
 export interface OperationError {
 	/** The error's code, from the table in docs/reference/errors.md. */
@@ -564,6 +607,8 @@ export interface OperationStatus {
 	dryRun?: OperationDryRun;
 	/** The result of a Draft. */
 	draft?: OperationDraft;
+	/** The result of a Release. */
+	release?: OperationRelease;
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. */

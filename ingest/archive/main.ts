@@ -16,6 +16,7 @@ import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import { readBacklogs } from "./metrics/stream-backlog.ts";
+import { ReleaseResponder } from "./release/responder.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
 import { S3ObjectStore } from "./s3/s3-object-store.ts";
@@ -103,6 +104,15 @@ export async function main(): Promise<number> {
 			log,
 		}),
 		new DeletionResponder({ ...deletion, shard }),
+		new ReleaseResponder({
+			connection,
+			shard,
+			store,
+			keys,
+			scratch: archive.scratch,
+			tombstones,
+			log,
+		}),
 	]);
 	const retention = new RetentionKeeper({
 		store,

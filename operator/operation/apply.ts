@@ -1,6 +1,11 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import { manifestSubject, resultSubject } from "../../contracts/nats.ts";
+import {
+	manifestSubject,
+	releaseSubject,
+	resultSubject,
+} from "../../contracts/nats.ts";
+import type { ReleaseAnswer } from "../../contracts/release.ts";
 import { type Operation, operationKind } from "../../crds/generated/types.ts";
 import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
@@ -11,7 +16,13 @@ import { removeJob, startJob } from "../job/apply.ts";
 import type { JobOwner, JobSlots } from "../job/slots.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
+import {
+	decide,
+	decideQueued,
+	decideRefused,
+	decideReleased,
+	decideStart,
+} from "./decide.ts";
 import { operationInputName } from "./job.ts";
 import type { OperationState } from "./state.ts";
 import type { OperationAction } from "./transition.ts";
@@ -23,6 +34,8 @@ export interface OperationMeans {
 	asks: BackgroundWork<ManifestAnswer>;
 	/** The questions for results of Jobs. */
 	results: BackgroundWork<ResultAnswer>;
+	/** The requests to release events. */
+	releases: BackgroundWork<ReleaseAnswer>;
 	/** By account and shard, so that no account keeps archive from the others. */
 	questions: FairLimit;
 	slots: JobSlots;
@@ -36,7 +49,7 @@ export async function applyOperation(
 	state: OperationState,
 	actions: OperationAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats, questions, results, slots } = context;
+	const { asks, client, nats, questions, releases, results, slots } = context;
 	let { operation } = state;
 	let result: Result | undefined;
 	const goOn = (next: (state: OperationState) => OperationAction[]) => {
@@ -90,6 +103,31 @@ export async function applyOperation(
 				if (!stored) break;
 				results.drop(keyOf(operation));
 				return goOn((answered) => decide({ ...answered, stored }, Date.now()));
+			}
+			case "askRelease": {
+				const { question, shard } = action;
+				const subject = releaseSubject(shard);
+				// The days that are kept move on; the first request counts.
+				const answer = releases.outcomeOf(
+					keyOf(operation),
+					subject,
+					(signal, say) =>
+						questions.run(`${question.account} ${shard}`, () =>
+							askArchive<ReleaseAnswer>(
+								nats,
+								{ subject, shard },
+								question,
+								"ReleaseUnavailable",
+								signal,
+								say,
+							),
+						),
+				);
+				if (!answer) break;
+				releases.drop(keyOf(operation));
+				return goOn(({ operation }) =>
+					decideReleased(operation, answer, Date.now()),
+				);
 			}
 			case "startJob": {
 				const refusal = await startJob(client, action.job);

@@ -1,5 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
+import type { ReleaseAnswer } from "../../contracts/release.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
@@ -28,16 +29,22 @@ export function createOperationController(
 	const { informers, log, slots } = context;
 	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));
 	const results = new BackgroundWork<ResultAnswer>((key) => loop.enqueue(key));
+	const releases = new BackgroundWork<ReleaseAnswer>((key) =>
+		loop.enqueue(key),
+	);
 	const questions = new FairLimit(questionsAtOnce);
-	const means = { ...context, asks, questions, results };
+	const means = { ...context, asks, questions, releases, results };
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "operation",
 			reconcile: async (key) => {
-				const state = await readOperation(context, key, asks.progressOf(key));
+				const progress = asks.progressOf(key) ?? releases.progressOf(key);
+				const state = await readOperation(context, key, progress);
 				const actions = state ? decide(state, Date.now()) : [];
 				const isAsking = actions.some(({ type }) => type === "askManifest");
 				if (!isAsking) asks.drop(key);
+				if (!actions.some(({ type }) => type === "askRelease"))
+					releases.drop(key);
 				if (!actions.some(({ type }) => type === "askResult"))
 					results.drop(key);
 				if (!isAsking && !state?.job)
@@ -89,6 +96,13 @@ export function createOperationController(
 				.filter((operation) => !hasEnded(operation))
 				.map(keyOf),
 		specChanged,
+	);
+	// Or for a ConfigMap that its plan names: few, and rarely changed.
+	loop.watch(informers.configMaps, ({ metadata }) =>
+		informers.operations
+			.open(metadata.namespace!)
+			.filter(({ status }) => status?.phase === "Pending")
+			.map(keyOf),
 	);
 	return loop;
 }

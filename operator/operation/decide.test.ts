@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { OperationReport } from "../../contracts/operation.ts";
-import type { OperationStatus } from "../../crds/generated/types.ts";
+import type {
+	OperationSpec,
+	OperationStatus,
+} from "../../crds/generated/types.ts";
 import {
 	operationOf,
 	reasonOf,
@@ -15,7 +18,12 @@ import {
 	loaded,
 	podWith,
 } from "../../test/support/examples/run-examples.ts";
-import { decide, decideRefused, decideStart } from "./decide.ts";
+import {
+	decide,
+	decideRefused,
+	decideReleased,
+	decideStart,
+} from "./decide.ts";
 
 const now = Date.parse("2026-03-31T12:00:10Z");
 const hour = 3_600_000;
@@ -103,6 +111,14 @@ test.each([
 	[
 		"PlanNotFound",
 		{ operation: operationOf(undefined, { plan: { name: "p" } }) },
+	],
+	[
+		"PlanNotReady",
+		{
+			work: {
+				fault: { reason: "ConfigMapNotFound" as const, message: "None." },
+			},
+		},
 	],
 	[
 		"AnnotationNotAllowed",
@@ -321,4 +337,55 @@ test("an ended Operation goes after its time, and the oldest beyond twenty at on
 		{ type: "removeJob" },
 		{ type: "delete", operation: others[0] },
 	]);
+});
+
+const { plan: _, ...unplanned } = operationOf().spec;
+const releaseOf = (spec: Partial<OperationSpec> = {}) => {
+	const operation = operationOf();
+	operation.spec = { ...unplanned, type: "Release", ...spec };
+	return operation;
+};
+
+test("archive is asked to release what the filter names of all kept days, without a Job", () => {
+	const filter = { types: ["paid"], kinds: ["TypeMismatch"] };
+	const operation = releaseOf({ filter });
+	const actions = decide(stateOf({ operation }), now);
+	expect(types(actions)).toEqual(["writeStatus", "askRelease"]);
+	expect(statusOf(actions).phase).toBe("Running");
+	expect(actions[1]).toMatchObject({
+		shard: 3,
+		question: {
+			operation: "uid-try",
+			account: "shop",
+			sourceKey: "5".repeat(32),
+			start: "2026-03-01",
+			end: "2026-03-31",
+			filter,
+		},
+	});
+	const dates = { start: "2026-03-07", end: "2026-03-08" };
+	const some = stateOf({ operation: releaseOf({ dates }) });
+	expect(decide(some, now)[1]).toMatchObject({ question: dates });
+});
+
+test("a Release ends with what archive says: done, refused, or tried again", () => {
+	const operation = releaseOf();
+	const dates = [
+		{ date: "2026-03-07", events: 1 },
+		{ date: "2026-03-08", events: 2 },
+	];
+	const done = decideReleased(operation, { ok: true, dates }, now);
+	expect(statusOf(done)).toMatchObject({
+		phase: "Succeeded",
+		summary: "3 events of 2 dates released",
+		release: { events: 3, dates },
+		completionTime: "2026-03-31T12:00:10Z",
+	});
+	const error = { code: "ReleasesTooMany", message: "No.", retryable: false };
+	const refused = decideReleased(operation, { ok: false, error }, now);
+	expect(reasonOf(refused, "Failed")).toBe("ReleaseRefused");
+	const busy = { ok: false as const, error: { ...error, retryable: true } };
+	const again = decideReleased(operation, busy, now);
+	expect(reasonOf(again)).toBe("ReleaseUnavailable");
+	expect(types(again)).toContain("lookAgain");
 });

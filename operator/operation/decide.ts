@@ -1,6 +1,8 @@
 import { retainedDays } from "../../contracts/ledger.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { OperationInput } from "../../contracts/operation.ts";
+import type { ReleaseAnswer } from "../../contracts/release.ts";
+import type { ViolationKind } from "../../contracts/tracking-plan.ts";
 import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/operation.ts";
@@ -24,7 +26,7 @@ import {
 	type WaitReason,
 	without,
 } from "./transition.ts";
-import { type PlannedWork, workOf } from "./work.ts";
+import type { PlannedWork } from "./work.ts";
 
 /** Without `spec.dates`. */
 const defaultDays = 7;
@@ -66,6 +68,7 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 		transition.progress(operation, reason, message, { phase: "Pending" }, now);
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
+	if (spec.type === "Release") return decideRelease(state, needs.stored, now);
 	const dates = spec.dates ?? lastDays(now);
 	const earliest = addDays(utcDate(now), -retainedDays);
 	if (dates.end < earliest || dates.start > utcDate(now))
@@ -76,7 +79,7 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 			`spec.dates is ${dates.start} to ${dates.end}, and no events are kept for these days. Choose dates from ${earliest} to ${utcDate(now)}.`,
 			now,
 		);
-	const bytes = Buffer.byteLength(JSON.stringify(needs.work));
+	const bytes = Buffer.byteLength(JSON.stringify(needs.work.work));
 	if (bytes > maxInputBytes)
 		return fail(
 			operation,
@@ -128,7 +131,7 @@ interface Needs {
 function needsOf({
 	operation,
 	source,
-	plan,
+	work,
 	podPolicy,
 }: OperationState): Needs | { missing: [WaitReason, string] } {
 	const { spec } = operation;
@@ -145,7 +148,8 @@ function needsOf({
 			"SourceNotReady",
 			`Source "${name}" has no source key yet. See its conditions.`,
 		);
-	const work = workOf(operation, plan);
+	if (work && "fault" in work)
+		return missing("PlanNotReady", work.fault.message);
 	if (!work)
 		return missing(
 			"PlanNotFound",
@@ -158,6 +162,78 @@ function needsOf({
 	);
 	if (problem) return missing(problem.reason, problem.message);
 	return { stored, work };
+}
+
+/** Archive releases what matches, date by date, and each event once, however often it is asked. */
+function decideRelease(
+	{ operation, progress }: OperationState,
+	{ shard, sourceKey }: StoredUnder,
+	now: number,
+): OperationAction[] {
+	const { metadata, spec, status } = operation;
+	const { types, kinds, eventIDs } = spec.filter ?? {};
+	const said = progress === undefined ? "" : `: ${progress}`;
+	return [
+		...transition.progress(
+			operation,
+			"Working",
+			`Archive is releasing events${said}.`,
+			{ phase: "Running", startTime: status?.startTime ?? rfc3339(now) },
+			now,
+		),
+		{
+			type: "askRelease",
+			shard,
+			question: {
+				operation: metadata.uid!,
+				account: metadata.namespace!,
+				sourceKey,
+				...(spec.dates ?? {
+					start: addDays(utcDate(now), -retainedDays),
+					end: utcDate(now),
+				}),
+				filter: {
+					...(types && { types }),
+					...(kinds && { kinds: kinds as ViolationKind[] }),
+					...(eventIDs && { eventIDs }),
+				},
+			},
+		},
+	];
+}
+
+/** Archive has answered about a Release. */
+export function decideReleased(
+	operation: Operation,
+	answer: ReleaseAnswer,
+	now: number,
+): OperationAction[] {
+	if (answer.ok) {
+		const events = answer.dates.reduce((sum, each) => sum + each.events, 0);
+		const of = answer.dates.length === 1 ? "date" : "dates";
+		return transition.succeed(
+			operation,
+			{
+				completionTime: rfc3339(now),
+				release: { events, dates: answer.dates },
+				summary: `${events} ${events === 1 ? "event" : "events"} of ${answer.dates.length} ${of} released`,
+			},
+			now,
+		);
+	}
+	const { error } = answer;
+	if (!error.retryable)
+		return transition.fail(operation, "ReleaseRefused", error, {}, now);
+	return [
+		...transition.progress(
+			operation,
+			"ReleaseUnavailable",
+			error.message,
+			{ phase: "Running" },
+			now,
+		),
+		{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
+	];
 }
 
 function lastDays(now: number): { start: UtcDate; end: UtcDate } {
@@ -210,7 +286,7 @@ export function decideStart(
 			account: metadata.namespace!,
 			source: spec.sourceRef.name,
 		},
-		work: work.work,
+		work: work.work!,
 		manifestURL: url,
 		...(authorities !== undefined && { authorities }),
 	};

@@ -12,6 +12,7 @@ const limited: ReadonlySet<string> = new Set<WaitReason>([
 	"SourceNotFound",
 	"SourceNotReady",
 	"PlanNotFound",
+	"PlanNotReady",
 	"AnnotationNotAllowed",
 	"PriorityClassNotAllowed",
 	"JobNotStarted",

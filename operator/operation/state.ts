@@ -3,7 +3,6 @@ import {
 	type Operation,
 	operationKind,
 	type Source,
-	type TrackingPlan,
 } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
@@ -13,14 +12,15 @@ import type { PodPolicy } from "../job/pod-template.ts";
 import { podsOfJob } from "../job/pods.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { operationJobName } from "./job.ts";
+import { workOf } from "./work.ts";
 
 /** All that a decision about one Operation rests on. */
 export interface OperationState {
 	operation: Operation;
 	/** Undefined if there is none, or it is being deleted. */
 	source: Source | undefined;
-	/** The TrackingPlan that `spec.plan.name` names; undefined if there is none. */
-	plan: TrackingPlan | undefined;
+	/** See {@link workOf}. */
+	work: ReturnType<typeof workOf>;
 	/** The Operation's own Job, unless it is being deleted. */
 	job: Job | undefined;
 	/** That Job's Pods. */
@@ -63,10 +63,13 @@ export async function readOperation(
 	return {
 		operation,
 		source: source?.metadata.deletionTimestamp ? undefined : source,
-		plan:
+		work: workOf(
+			operation,
 			planName === undefined
 				? undefined
 				: informers.trackingPlans.get(namespace, planName),
+			(name) => informers.configMaps.get(namespace, name),
+		),
 		job,
 		pods: job
 			? await podsOfJob(

@@ -2,6 +2,7 @@ import type {
 	ManifestRequest,
 	ResultRequest,
 } from "../../contracts/manifest.ts";
+import type { ReleaseRequest } from "../../contracts/release.ts";
 import type {
 	Operation,
 	OperationError,
@@ -19,6 +20,8 @@ export type OperationAction =
 	| { type: "askManifest"; question: ManifestRequest; shard: number }
 	/** What the Job left in the bucket. The decision is then made again. */
 	| { type: "askResult"; question: ResultRequest; shard: number }
+	/** Archive does the work of a Release. `decideReleased` goes on with the answer. */
+	| { type: "askRelease"; question: ReleaseRequest; shard: number }
 	| { type: "startJob"; job: JobWithInput }
 	/** The Job with its Pods, and its input. */
 	| { type: "removeJob" }

@@ -1,55 +1,39 @@
 import type { OperationInput } from "../../contracts/operation.ts";
 import type { PlanDocument } from "../../contracts/tracking-plan.ts";
-import type {
-	Operation,
-	OperationInline,
-	TrackingPlan,
-} from "../../crds/generated/types.ts";
+import type { Operation, TrackingPlan } from "../../crds/generated/types.ts";
+import type { ConfigMap } from "../../kube/kinds.ts";
 import { planVersion } from "../../plan/version.ts";
+import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
 
+/** What the Job does. Archive does the work of a Release. */
 export interface PlannedWork {
-	work: OperationInput["work"];
+	work: OperationInput["work"] | undefined;
 	/** Of the plan of a DryRun. */
 	version?: string;
 }
 
-/** What the Job does; undefined if the TrackingPlan that the Operation names is missing. */
+/**
+ * Undefined if the TrackingPlan that the Operation names is missing.
+ * @param configMapOf A labelled ConfigMap of the namespace.
+ */
 export function workOf(
 	{ metadata, spec }: Operation,
 	plan: TrackingPlan | undefined,
-): PlannedWork | undefined {
+	configMapOf: (name: string) => ConfigMap | undefined,
+): PlannedWork | { fault: PlanFault } | undefined {
+	if (spec.type === "Release") return { work: undefined };
 	if (spec.type === "Draft") {
 		const eventType = spec.eventType as PlanDocument["eventType"];
 		return { work: { type: "Draft", eventType } };
 	}
-	const { name = metadata.name, inline } = spec.plan!;
-	const planSpec = inline ?? plan?.spec;
-	if (!planSpec) return undefined;
-	const document = documentOf(metadata.namespace!, name, planSpec);
+	const { inline } = spec.plan!;
+	const tried = inline ? ({ metadata, spec: inline } as TrackingPlan) : plan;
+	if (!tried) return undefined;
+	const read = documentOf(tried, configMapOf);
+	if ("fault" in read) return read;
+	const { document } = read;
 	return {
 		work: { type: "DryRun", plan: document },
 		version: planVersion(document),
-	};
-}
-
-function documentOf(
-	account: string,
-	plan: string,
-	{ eventType, common, events = [], ...policies }: OperationInline,
-): PlanDocument {
-	const { onUnplannedEvent, onViolation, onUnplannedProperty } = policies;
-	return {
-		version: 1,
-		account,
-		plan,
-		eventType: eventType as PlanDocument["eventType"],
-		...(common && { common }),
-		events: events.map(({ type, schema }) => ({
-			type,
-			...(schema && { schema }),
-		})),
-		onUnplannedEvent,
-		onViolation,
-		onUnplannedProperty,
 	};
 }

@@ -13,6 +13,7 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
+import { hasEnded as isEndedOperation } from "../../crds/operation.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { KubeClient, Scope } from "../../kube/client/client.ts";
@@ -138,6 +139,10 @@ function withRunLookups(runs: Informer<Run>) {
 
 function withOperationLookups(operations: Informer<Operation>) {
 	return Object.assign(operations, {
+		/** The Operations of a namespace that haven't ended. */
+		open: operations.index((operation) =>
+			isEndedOperation(operation) ? [] : [operation.metadata.namespace!],
+		),
 		ofSource: byName(operations, ({ spec }) => [spec.sourceRef.name]),
 		ofPlan: byName(operations, ({ spec }) =>
 			spec.plan?.name === undefined ? [] : [spec.plan.name],

@@ -188,6 +188,8 @@ export const reasons = {
 				"The Source has no source key of its own yet. The Operation waits.",
 			PlanNotFound:
 				"There is no TrackingPlan of that name in the Operation's namespace. The Operation waits for it.",
+			PlanNotReady:
+				"A ConfigMap that the plan names can't be read; the message says why. The Operation waits.",
 			AnnotationNotAllowed:
 				"`spec.jobTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:
@@ -201,7 +203,9 @@ export const reasons = {
 				"Kubernetes refused the Job or its input; the message has its error. Tidemill retries.",
 			PodWaiting:
 				"The Job's Pod can't start; the message says what it waits for.",
-			Working: "The Job is running.",
+			ReleaseUnavailable:
+				"Archive could not release events, or not all; the message has its error. Tidemill retries.",
+			Working: "The Job is running, or archive is releasing events.",
 		},
 		Failed: {
 			OperationFailed:
@@ -210,6 +214,8 @@ export const reasons = {
 				"`spec.failIfBlocked` is set, and the plan would have quarantined or rejected events: `status.dryRun` says why.",
 			ManifestRefused:
 				"Archive refused to list the objects to read: `status.error` says why.",
+			ReleaseRefused:
+				"Archive refused to release events: `status.error` says why.",
 			PendingDeadlineExceeded:
 				"The Operation could not start within an hour: `status.error` says what it waited for.",
 			DatesNotReadable:

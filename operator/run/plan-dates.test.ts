@@ -11,7 +11,7 @@ import {
 	runOf,
 } from "../../test/support/examples/resource-examples.ts";
 import { runHistory } from "../pipeline/run-history.ts";
-import { planDates } from "./plan-dates.ts";
+import { planDates as planWithReleases } from "./plan-dates.ts";
 
 const today = "2026-03-31";
 const success = {
@@ -258,3 +258,29 @@ test("days count from the last Run that succeeded, not from a failed Run after i
 		end: today,
 	});
 });
+
+test("a Run that continues has archive look for dates of its window with releases since the last snapshot", () => {
+	const { spec } = pipelineOf({
+		overwritePeriodDays: 0,
+		dateRange: { start: "2026-03-20", end: "Today" },
+	});
+	const [snapshotTime, closedThrough] = ["2026-03-30T10:00:00Z", "2026-03-29"];
+	const last = { snapshotTime, closedThrough, layout };
+	expect(planWithReleases(spec, layout, last, {}, today)).toMatchObject({
+		extent: "Rest",
+		releases: { earliest: "2026-03-20", since: snapshotTime },
+	});
+	for (const plan of [
+		planWithReleases(spec, layout, last, { full: true }, today),
+		planWithReleases(spec, layout, undefined, {}, today),
+	])
+		expect(plan).not.toHaveProperty("releases");
+});
+
+/** The dates alone. */
+function planDates(...args: Parameters<typeof planWithReleases>) {
+	const plan = planWithReleases(...args);
+	if ("problem" in plan) return plan;
+	const { releases, ...dates } = plan;
+	return dates;
+}

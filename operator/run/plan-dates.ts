@@ -1,5 +1,5 @@
 import { retainedDays } from "../../contracts/ledger.ts";
-import type { AskedDates } from "../../contracts/manifest.ts";
+import type { AskedDates, ManifestRequest } from "../../contracts/manifest.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
 import type {
 	Layout,
@@ -11,7 +11,7 @@ import type {
 import type { RunErrorCode } from "./errors.ts";
 
 /** The dates to ask archive for; archive begins at the first event's date. None if start is after end. */
-export type DatePlan = Required<AskedDates>;
+export type DatePlan = Required<AskedDates> & Pick<ManifestRequest, "releases">;
 
 export type DateProblem = { code: RunErrorCode; message: string };
 
@@ -50,7 +50,10 @@ export function planDates(
 		isSameLayout(lastSuccess.layout, layout);
 	if (!canContinue) return whole;
 	const start = addDays(lastSuccess.closedThrough, 1 - overwritePeriodDays);
-	return start > whole.start ? { ...whole, extent: "Rest", start } : whole;
+	if (start <= whole.start) return whole;
+	const { snapshotTime: since } = lastSuccess;
+	const releases = { earliest: whole.start, since };
+	return { ...whole, extent: "Rest", start, releases };
 }
 
 function planChosen(

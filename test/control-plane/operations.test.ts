@@ -16,6 +16,7 @@ import {
 	RunScene,
 	sourceKey,
 	succeeded,
+	today,
 	wait,
 } from "../support/fixtures/control-plane/run-scene.ts";
 
@@ -160,6 +161,25 @@ test("failIfBlocked fails it with its result, and it goes when its time is over"
 	}, wait);
 });
 
+test("a Release is archive's work: it has no Job, and its result is in the status", async () => {
+	const filter = { types: ["order"] };
+	await scene.createOperation("release", { type: "Release", filter });
+	await becomes("release", "Succeeded");
+	expect(scene.releases).toMatchObject([
+		{ account: scene.namespace, sourceKey, filter, end: today },
+	]);
+	expect(await statusOf("release")).toMatchObject({
+		summary: "2 events of 1 date released",
+		release: { events: 2, dates: [{ date: today, events: 2 }] },
+	});
+	const { namespace } = scene;
+	expect((await client.list(kinds.job, { namespace })).items).toEqual([]);
+	// It can't take more by an edit.
+	await expect(
+		scene.createOperation("release", { type: "Release" }),
+	).rejects.toThrow("filter can't change; create another Operation");
+});
+
 test.each([
 	["type", { type: "Draft", eventType: { constant: "a" } }],
 	["dates", { ...dryRun, dates: { start: "2026-01-01", end: "2026-01-02" } }],
@@ -187,6 +207,7 @@ test.each([
 		{ type: "Draft", eventType: { constant: "a" }, failIfBlocked: true },
 		"failIfBlocked is only allowed for DryRun",
 	],
+	[{ ...dryRun, filter: {} }, "filter is only allowed for Release"],
 	[
 		{ ...dryRun, dates: { start: "2026-01-02", end: "2026-01-01" } },
 		"start must not be after end",

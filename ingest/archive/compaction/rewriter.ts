@@ -13,6 +13,9 @@ const databaseSettings = {
 	preserve_insertion_order: "true",
 };
 
+/** DuckDB's vectors have 2,048 rows; bodies may be long. */
+const rowsOfReleaseGroup = 8_192;
+
 const folderPrefix = "compaction-";
 const abandonedMs = 60 * 60_000;
 
@@ -84,10 +87,14 @@ export class Rewriter {
 
 	/** Writes the rows of the files into a new file, sorted by timestamp and id. Throws {@link OutOfMemory}. */
 	async merge(files: readonly string[], rowGroupSize: number): Promise<string> {
+		return this.#copy(`FROM ${rowsOf(files)}`, rowGroupSize);
+	}
+
+	async #copy(query: string, rowGroupSize: number): Promise<string> {
 		const output = this.newFile();
 		try {
 			await this.#session.run(
-				`COPY (FROM ${rowsOf(files)} ORDER BY timestamp, event_id)` +
+				`COPY (${query} ORDER BY timestamp, event_id)` +
 					` TO ${quoteText(output)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
 			);
 			return output;
@@ -97,6 +104,25 @@ export class Rewriter {
 				throw new OutOfMemory(error.message, { cause: error });
 			throw error;
 		}
+	}
+
+	/**
+	 * Writes those rows of the files that meet the condition and whose ids are in none of the `others`, as {@link merge} does.
+	 * Throws {@link OutOfMemory}.
+	 */
+	async select(
+		files: readonly string[],
+		condition: string,
+		others: readonly string[],
+	): Promise<string> {
+		const without =
+			others.length === 0
+				? ""
+				: ` AND event_id NOT IN (SELECT event_id FROM ${rowsOf(others)})`;
+		return this.#copy(
+			`SELECT * FROM ${rowsOf(files)} WHERE ${condition}${without}`,
+			rowsOfReleaseGroup,
+		);
 	}
 
 	async close(): Promise<void> {

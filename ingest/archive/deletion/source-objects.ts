@@ -19,6 +19,7 @@ export async function deleteSourceObjects(
 		const pages = [
 			await firstPage(store, keys.eventsOfSource(source)),
 			await firstPage(store, keys.quarantineOfSource(source)),
+			await firstPage(store, keys.releasesOfSource(source)),
 		];
 		const page = pages
 			.flat()

@@ -7,6 +7,7 @@ import {
 } from "../compaction/record.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { DateObjects, IndexedObject } from "../ledger/date-objects.ts";
+import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { DateFolder, ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
@@ -16,11 +17,13 @@ export class ManifestObjects {
 	readonly #store: ObjectStore;
 	readonly #keys: ObjectKeys;
 	readonly #compactions: CompactionStore;
+	readonly #releases: ReleaseStore;
 
 	constructor(store: ObjectStore, keys: ObjectKeys) {
 		this.#store = store;
 		this.#keys = keys;
 		this.#compactions = new CompactionStore(store, keys);
+		this.#releases = new ReleaseStore(store, keys);
 	}
 
 	/**
@@ -112,6 +115,33 @@ export class ManifestObjects {
 				...object,
 				url: await this.#store.presign(object.key, linkSeconds),
 			})),
+		};
+	}
+
+	/** The day with the rows that were released from its quarantine. Throws {@link RequestFailure} ObjectMissing. */
+	async withReleased(
+		day: ManifestDate,
+		releases: DateReleases | undefined,
+		linkSeconds: number,
+	): Promise<ManifestDate> {
+		if (!releases || releases.records.length === 0) return day;
+		const records = await this.#releases.read(releases);
+		return {
+			...day,
+			rows: day.rows + sumOf(records),
+			objects: [
+				...day.objects,
+				...(await mapConcurrently(records, 1, async ({ key, rows }) => {
+					const bytes = releases.bytesOf.get(key);
+					if (bytes === undefined)
+						throw new RequestFailure(
+							"ObjectMissing",
+							`The object ${key} with ${rows} released events is not in the bucket`,
+						);
+					const url = await this.#store.presign(key, linkSeconds);
+					return { key, url, rows, bytes };
+				})),
+			],
 		};
 	}
 

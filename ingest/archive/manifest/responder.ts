@@ -11,6 +11,7 @@ import type { Logger } from "../../../service/log.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
+import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
@@ -25,6 +26,7 @@ import {
 	type SignedManifest,
 	type Unsigned,
 } from "./manifest-store.ts";
+import { startWithReleases } from "./released-dates.ts";
 
 /**
  * The longest life of links, whatever a Run may still take: compaction keeps what they lead to for an hour more. A Run gets
@@ -38,12 +40,14 @@ export class ManifestResponder {
 	readonly #options: ManifestResponderOptions;
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
+	readonly #releases: ReleaseStore;
 	readonly #responders: Responder[];
 
 	constructor(options: ManifestResponderOptions) {
 		this.#options = options;
 		const { store, keys } = options;
 		this.#objects = new ManifestObjects(store, keys);
+		this.#releases = new ReleaseStore(store, keys);
 		this.#manifests = new ManifestStore(store, keys, this.#objects);
 		const { connection, shard, log } = options;
 		this.#responders = [
@@ -132,11 +136,20 @@ export class ManifestResponder {
 		task: Task,
 	): Promise<SignedManifest> {
 		const { connection, shard } = this.#options;
-		const { run, account, sourceKey, extent, start, end } = request;
+		const { run, account, sourceKey, extent, end } = request;
 		const snapshotTime = await flushSource(connection, shard, sourceKey, task);
 		const source = shard.index.source(account, sourceKey);
+		// An Operation reads those events in quarantine.
+		const released = request.report
+			? new Map<string, DateReleases>()
+			: await this.#releases.ofSource(request);
+		const { releases } = request;
+		const start =
+			request.start === undefined || !releases
+				? request.start
+				: startWithReleases({ ...releases, start: request.start }, released);
 		const dates = manifestDates(
-			request,
+			{ ...request, ...(start !== undefined && { start }) },
 			source?.firstEventDate,
 			utcDate(Date.parse(snapshotTime)),
 		);
@@ -164,13 +177,20 @@ export class ManifestResponder {
 					() => source?.objects.get(date),
 					linkSeconds,
 				);
-				if (!request.report && !request.quarantine) return day;
+				const whole = request.report
+					? day
+					: await this.#objects.withReleased(
+							day,
+							released.get(date),
+							linkSeconds,
+						);
+				if (!request.report && !request.quarantine) return whole;
 				const { rows, objects } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
 					() => source?.quarantined.get(date),
 					linkSeconds,
 				);
-				return rows > 0 ? { ...day, quarantine: { rows, objects } } : day;
+				return rows > 0 ? { ...whole, quarantine: { rows, objects } } : whole;
 			}),
 		};
 		return this.#manifests.create(manifest, former);

@@ -29,6 +29,11 @@ export const requestErrors = {
 		retryable: false,
 		advice: "Start a new Run.",
 	},
+	ReleasesTooMany: {
+		retryable: false,
+		advice:
+			"A date takes 100 releases. What is left of it stays in quarantine.",
+	},
 	LedgerMismatch: {
 		retryable: true,
 		advice:

@@ -4,6 +4,7 @@ import type {
 	ManifestRequest,
 	ResultRequest,
 } from "../../../contracts/manifest.ts";
+import type { ReleaseRequest } from "../../../contracts/release.ts";
 import { accountForm } from "../../wire/frame.ts";
 import { RequestFailure } from "./errors.ts";
 
@@ -25,6 +26,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 		...(request.has("linkSeconds") && {
 			linkSeconds: request.seconds("linkSeconds"),
 		}),
+		...(request.has("releases") && { releases: releasesIn(request) }),
 		...(request.isTrue("renew") && { renew: true }),
 		...(request.isTrue("report") && { report: true }),
 		...(request.isTrue("quarantine") && { quarantine: true }),
@@ -35,6 +37,36 @@ export function readResultRequest(text: string): ResultRequest {
 	const request = parse("result", text);
 	return { run: runIn(request), ...sourceIn(request) };
 }
+
+/** Bounds of a filter's lists, as the CRD has them. */
+const maxFilterTexts = 1_000;
+const maxFilterTextLength = 200;
+
+export function readReleaseRequest(text: string): ReleaseRequest {
+	const request = parse("release", text);
+	const filter = request.inside("filter");
+	const texts = (name: string) =>
+		filter.has(name)
+			? { [name]: filter.texts(name, maxFilterTexts, maxFilterTextLength) }
+			: {};
+	return {
+		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
+		...sourceIn(request),
+		start: request.field("start", dateForm),
+		end: request.field("end", dateForm),
+		filter: { ...texts("types"), ...texts("kinds"), ...texts("eventIDs") },
+	};
+}
+
+function releasesIn(request: Fields) {
+	const releases = request.inside("releases");
+	return {
+		earliest: releases.field("earliest", dateForm),
+		since: releases.field("since", /^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+	};
+}
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 export function readDeletionRequest(text: string): DeletionRequest {
 	return sourceIn(parse("deletion", text));
@@ -57,6 +89,10 @@ interface Fields {
 	field(name: string, form: RegExp): string;
 	/** A positive whole number. */
 	seconds(name: string): number;
+	/** A list of texts that are not empty. */
+	texts(name: string, most: number, longest: number): string[];
+	/** An object. */
+	inside(name: string): Fields;
 }
 
 function parse(noun: string, text: string): Fields {
@@ -70,6 +106,13 @@ function parse(noun: string, text: string): Fields {
 			{ cause: error },
 		);
 	}
+	return fieldsOf(noun, request);
+}
+
+function fieldsOf(
+	noun: string,
+	request: Record<string, unknown> | null,
+): Fields {
 	const invalid = (name: string) =>
 		new RequestFailure(
 			"QuestionInvalid",
@@ -88,6 +131,23 @@ function parse(noun: string, text: string): Fields {
 			if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
 				throw invalid(name);
 			return value;
+		},
+		texts: (name, most, longest) => {
+			const value = request?.[name];
+			const isText = (text: unknown) =>
+				typeof text === "string" && text !== "" && text.length <= longest;
+			if (!Array.isArray(value) || value.length === 0 || value.length > most)
+				throw invalid(name);
+			if (!value.every(isText)) throw invalid(name);
+			return value;
+		},
+		inside: (name) => {
+			const value = request?.[name];
+			if (typeof value !== "object" || value === null) throw invalid(name);
+			return fieldsOf(
+				`${noun} request's ${name}`,
+				value as Record<string, unknown>,
+			);
 		},
 	};
 }

@@ -83,7 +83,7 @@ export class RetentionKeeper {
 	/** What holds events. */
 	get #expiring(): string[] {
 		const { keys } = this.#options;
-		return [keys.allEvents(), keys.allQuarantined()];
+		return [keys.allEvents(), keys.allQuarantined(), keys.allReleases()];
 	}
 
 	/** False if the store has no lifecycle rules, or archive may not change them. */

@@ -30,6 +30,32 @@ export class ObjectKeys {
 		return `${this.#prefix}quarantine/`;
 	}
 
+	/** Rows that were released from quarantine, beside their records; see release/release-store.ts. */
+	allReleases(): string {
+		return `${this.#prefix}releases/`;
+	}
+
+	releasesOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allReleases()}account=${account}/source=${sourceKey}/`;
+	}
+
+	releasesOfDate(folder: DateFolder): string {
+		return `${this.releasesOfSource(folder)}date=${folder.date}/`;
+	}
+
+	/** The record with this number. */
+	release(folder: DateFolder, number: number): string {
+		return `${this.releasesOfDate(folder)}${String(number).padStart(6, "0")}.json`;
+	}
+
+	/** @param attempt tells objects apart of which only one gets the record. */
+	released(folder: DateFolder, number: number, attempt: string): string {
+		return this.release(folder, number).replace(
+			/\.json$/,
+			`-${attempt}.parquet`,
+		);
+	}
+
 	allCuts(): string {
 		return `${this.#prefix}cuts/`;
 	}

@@ -6,6 +6,7 @@ import type {
 import { findCondition } from "../../../kube/conditions.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
 import type { OperationAction } from "../../../operator/operation/transition.ts";
+import { workOf } from "../../../operator/operation/work.ts";
 import { sourceOf } from "./resource-examples.ts";
 
 /** Inputs and results of decisions about an Operation, for tables of decisions. */
@@ -48,10 +49,11 @@ export function operationOf(
 }
 
 export function stateOf(changes: Partial<OperationState> = {}): OperationState {
+	const { operation = operationOf() } = changes;
 	return {
-		operation: operationOf(),
+		operation,
 		source: sourceOf("orders", { sourceKey, shard: 3 }),
-		plan: undefined,
+		work: workOf(operation, undefined, () => undefined),
 		job: undefined,
 		pods: [],
 		ended: [],

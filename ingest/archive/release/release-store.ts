@@ -1,0 +1,86 @@
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { DateFolder, ObjectKeys, SourceName } from "../s3/object-keys.ts";
+import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
+
+/**
+ * The decision that an object's rows, which are in quarantine, are rows of their date, too. The records of a source and date
+ * are numbered from 1; each is written with `If-None-Match: *` after its object, and none of its rows is in an earlier one.
+ */
+export interface ReleaseRecord extends SourceName {
+	version: 1;
+	date: UtcDate;
+	/** Uid of the Operation. It has at most one record of a date. */
+	operation: string;
+	/** Key of the object. */
+	key: string;
+	rows: number;
+	bytes: number;
+}
+
+/** The records of a date, as a listing has them. */
+export interface DateReleases {
+	/** In the order of their numbers. */
+	records: ListedObject[];
+	/** The objects beside them. Those that no record names don't count. */
+	bytesOf: Map<string, number>;
+}
+
+export class ReleaseStore {
+	readonly #store: ObjectStore;
+	readonly #keys: ObjectKeys;
+
+	constructor(store: ObjectStore, keys: ObjectKeys) {
+		this.#store = store;
+		this.#keys = keys;
+	}
+
+	/** Of the dates that have any, ascending: one request for most sources. */
+	ofSource(source: SourceName): Promise<Map<UtcDate, DateReleases>> {
+		return this.#list(this.#keys.releasesOfSource(source));
+	}
+
+	/** The records of one date, in the order of their numbers. */
+	async ofDate(folder: DateFolder): Promise<ReleaseRecord[]> {
+		const found = await this.#list(this.#keys.releasesOfDate(folder));
+		const releases = found.get(folder.date);
+		return releases ? this.read(releases) : [];
+	}
+
+	async read({ records }: DateReleases): Promise<ReleaseRecord[]> {
+		const read: ReleaseRecord[] = [];
+		for (const { key } of records) {
+			const record = JSON.parse((await this.#store.get(key)) ?? "null");
+			if (record?.version !== 1)
+				throw new Error(
+					`The release record ${key} has version ${record?.version}; this archive knows version 1. Upgrade archive.`,
+				);
+			read.push(record as ReleaseRecord);
+		}
+		return read;
+	}
+
+	/** Returns false, and writes nothing, if another release has taken the number. */
+	async decide(number: number, record: ReleaseRecord): Promise<boolean> {
+		const written = await this.#store.putNew(
+			this.#keys.release(record, number),
+			JSON.stringify(record),
+			"application/json",
+		);
+		return written === "created";
+	}
+
+	async #list(prefix: string): Promise<Map<UtcDate, DateReleases>> {
+		const found = new Map<UtcDate, DateReleases>();
+		for await (const object of this.#store.list(prefix)) {
+			const date = /\/date=([\d-]+)\//.exec(object.key)?.[1] ?? "";
+			const releases: DateReleases = found.get(date) ?? {
+				records: [],
+				bytesOf: new Map(),
+			};
+			found.set(date, releases);
+			if (object.key.endsWith(".json")) releases.records.push(object);
+			else releases.bytesOf.set(object.key, object.bytes);
+		}
+		return found;
+	}
+}

@@ -1,0 +1,95 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { releaseSubject } from "../../../contracts/nats.ts";
+import type {
+	ReleaseAnswer,
+	ReleaseRequest,
+} from "../../../contracts/release.ts";
+import type { Logger } from "../../../service/log.ts";
+import type { LedgerIndex } from "../ledger/ledger-index.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { type FlushableShard, flushSource } from "../request/flush-source.ts";
+import { readReleaseRequest } from "../request/request.ts";
+import { Responder, type Task } from "../request/responder.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { FileStore, ObjectStore } from "../s3/object-store.ts";
+import type { Tombstones } from "../write/tombstones.ts";
+import { DateRelease } from "./date-release.ts";
+
+const maxTombstonesAgeMs = 60_000;
+
+/** Answers operator's requests to release events of one shard's sources (contracts/release.ts), one after the other. */
+export class ReleaseResponder {
+	readonly #options: ReleaseResponderOptions;
+	readonly #responder: Responder;
+	#last: Promise<unknown> = Promise.resolve();
+
+	constructor(options: ReleaseResponderOptions) {
+		this.#options = options;
+		const { connection, shard, log } = options;
+		this.#responder = new Responder({
+			connection,
+			subject: releaseSubject(shard.number),
+			log,
+			answer: (text, task) => this.#inTurn(readReleaseRequest(text), task),
+		});
+	}
+
+	close(): void {
+		this.#responder.close();
+	}
+
+	/** A release takes memory and a processor, which cutting needs. */
+	#inTurn(request: ReleaseRequest, task: Task): Promise<ReleaseAnswer> {
+		const turn = this.#last.then(() => {
+			task.stopping.throwIfAborted();
+			return this.#release(request, task);
+		});
+		this.#last = turn.catch(() => undefined);
+		return turn;
+	}
+
+	async #release(
+		{ operation, account, sourceKey, start, end, filter }: ReleaseRequest,
+		task: Task,
+	): Promise<ReleaseAnswer> {
+		const { connection, shard, store, keys, scratch, tombstones, log } =
+			this.#options;
+		await flushSource(connection, shard, sourceKey, task);
+		const work = new DateRelease({
+			store,
+			keys,
+			scratch,
+			signal: task.stopping,
+			idle: async () => {
+				await tombstones.refresh(maxTombstonesAgeMs);
+				if (tombstones.has({ account, sourceKey }))
+					throw new RequestFailure(
+						"SourceDeleted",
+						`The events of source ${sourceKey} of ${account} are deleted`,
+					);
+			},
+		});
+		const apart = shard.index.source(account, sourceKey)?.quarantined;
+		const dates: { date: string; events: number }[] = [];
+		for (const date of [...(apart?.keys() ?? [])].sort()) {
+			if (date < start || date > end) continue;
+			task.progress = () => `releasing events of ${date}`;
+			const folder = { account, sourceKey, date };
+			const objects = [...apart!.get(date)!];
+			const events = await work.run(folder, operation, filter, objects);
+			if (events > 0) dates.push({ date, events });
+		}
+		log.info({ operation, account, sourceKey, dates }, "released events");
+		return { ok: true, dates };
+	}
+}
+
+export interface ReleaseResponderOptions {
+	connection: NatsConnection;
+	shard: FlushableShard & { readonly index: LedgerIndex };
+	store: ObjectStore & FileStore;
+	keys: ObjectKeys;
+	scratch: string;
+	tombstones: Tombstones;
+	log: Logger;
+}

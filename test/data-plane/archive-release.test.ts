@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Manifest } from "../../contracts/manifest.ts";
+import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import {
+	ArchiveFixture,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+
+/* Events in quarantine become rows once, with their own ids and dates. */
+
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const dayMs = 86_400_000;
+const today = utcDate(Date.now());
+
+/** Keeps events of three days in quarantine, and one event beside them. */
+async function archiveWithQuarantine() {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	const kept = (body: string, type: string, kind: string, daysAgo: number) =>
+		newEvent(body, {
+			sourceKey,
+			quarantined: true,
+			receivedAtMs: Date.now() - daysAgo * dayMs,
+			violations: JSON.stringify({
+				plan: "orders",
+				version: "0".repeat(16),
+				type,
+				violations: [{ kind: "UnplannedProperty" }, { kind }],
+			}),
+		});
+	const events = [
+		kept('"old"', "paid", "TypeMismatch", 5),
+		kept('"a"', "paid", "TypeMismatch", 2),
+		kept('"b"', "it's", "RequiredMissing", 2),
+		kept('"c"', "paid", "RequiredMissing", 0),
+	];
+	await archive.publish(events);
+	await archive.publish([newEvent('"row"', { sourceKey })]);
+	await archive.start({ maxAgeMs: 600_000 });
+	const manifest = async (question: object = {}) => {
+		const asked = { account: "shop", sourceKey, run: randomUUID() };
+		const answer = await archive.ask({ ...asked, ...question });
+		if (!answer.ok) throw new Error(answer.error.message);
+		return (await (await fetch(answer.url)).json()) as Manifest;
+	};
+	const release = (question: object = {}) =>
+		archive.askRelease({ operation: randomUUID(), ...question });
+	return { archive, events, manifest, release };
+}
+
+const bodies = async (manifest: Manifest) => (await bodiesIn(manifest)).sort();
+
+test("a release makes rows of what its filter names, on their own dates, and no other", async () => {
+	const { manifest, release } = await archiveWithQuarantine();
+	expect(await bodies(await manifest())).toEqual(['"row"']);
+	expect(await release({ filter: { types: ["nobody's"] } })).toEqual({
+		ok: true,
+		dates: [],
+	});
+	const types = await release({ filter: { types: ["it's"] } });
+	const date = addDays(today, -2);
+	expect(types).toEqual({ ok: true, dates: [{ date, events: 1 }] });
+	const after = await manifest();
+	expect(await bodies(after)).toEqual(['"b"', '"row"']);
+	const day = after.dates.find((each) => each.date === date)!;
+	expect(day).toMatchObject({
+		rows: 1,
+		objects: [{ rows: 1, key: expect.stringMatching("/releases/") }],
+	});
+	const kinds = { kinds: ["RequiredMissing"] };
+	expect(await release({ filter: kinds, start: today })).toMatchObject({
+		dates: [{ date: today, events: 1 }],
+	});
+	expect(await bodies(await manifest())).toEqual(['"b"', '"c"', '"row"']);
+});
+
+test("overlapping releases, one after another or at once, make each event one row", async () => {
+	const { archive, manifest, release } = await archiveWithQuarantine();
+	// Another archive of the same shard, which takes some of the questions.
+	await archive.start({ maxAgeMs: 600_000 });
+	await release({ filter: { types: ["paid"], kinds: ["TypeMismatch"] } });
+	const answers = await Promise.all(Array.from({ length: 4 }, () => release()));
+	const released = answers.flatMap((answer) => (answer.ok ? answer.dates : []));
+	expect(released.reduce((sum, { events }) => sum + events, 0)).toBe(2);
+	expect(await bodies(await manifest())).toEqual([
+		'"a"',
+		'"b"',
+		'"c"',
+		'"old"',
+		'"row"',
+	]);
+});
+
+test("a repeated request of an Operation releases nothing more, and says the same", async () => {
+	const { release, manifest } = await archiveWithQuarantine();
+	const question = { operation: randomUUID(), filter: { types: ["it's"] } };
+	const first = await release(question);
+	expect(await release(question)).toEqual(first);
+	// Not even if it asks for more.
+	expect(
+		await release({
+			...question,
+			filter: {},
+			start: addDays(today, -2),
+			end: addDays(today, -1),
+		}),
+	).toEqual(first);
+	expect(await bodies(await manifest())).toEqual(['"b"', '"row"']);
+});
+
+test("a Run that continues begins at the first date of which events were released since the last one", async () => {
+	const { manifest, release } = await archiveWithQuarantine();
+	const rest = (since: number, earliest = addDays(today, -30)) =>
+		manifest({
+			extent: "Rest",
+			start: today,
+			releases: { earliest, since: new Date(since).toISOString() },
+		});
+	const hourMs = 3_600_000;
+	const now = Date.now();
+	expect((await rest(now - hourMs)).asked.start).toBe(today);
+	await release({ filter: { types: ["it's"] } });
+	const date = addDays(today, -2);
+	const dirty = await rest(now - hourMs);
+	expect(dirty.asked).toMatchObject({ extent: "Rest", start: date });
+	expect(dirty.dates[0]).toMatchObject({ date, rows: 1 });
+	// Before the table's window, or loaded since.
+	expect((await rest(now - hourMs, addDays(today, -1))).asked.start).toBe(
+		today,
+	);
+	expect((await rest(now + hourMs)).asked.start).toBe(today);
+});
+
+test("an account releases nothing of another's Source, and an Operation still finds each event once", async () => {
+	const { archive, manifest, release } = await archiveWithQuarantine();
+	expect(await release({ account: "bank" })).toEqual({ ok: true, dates: [] });
+	expect(await bodies(await manifest())).toEqual(['"row"']);
+	expect(await release({ filter: { types: "paid" } })).toMatchObject({
+		ok: false,
+		error: { code: "QuestionInvalid" },
+	});
+	await release();
+	const { dates } = await manifest({ report: true });
+	const rows = dates.map((day) => day.rows + (day.quarantine?.rows ?? 0));
+	expect(rows.reduce((sum, each) => sum + each, 0)).toBe(5);
+	expect(archive.sourceKey).toMatch(/^[0-9a-f]{32}$/);
+});
+
+test("the deletion of a Source deletes what was released of it", async () => {
+	const { archive, release } = await archiveWithQuarantine();
+	await release();
+	const left = () =>
+		Array.fromAsync(archive.store.list(`${archive.prefix}/releases/`));
+	// The objects and records of three dates.
+	expect(await left()).toHaveLength(6);
+	for (;;) {
+		const answer = await archive.askDeletion();
+		if (!answer.ok || answer.isDone) break;
+	}
+	expect(await left()).toEqual([]);
+});
