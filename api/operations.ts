@@ -170,7 +170,10 @@ function operationsOf(resource: ApiResource): Operation[] {
 			handler: createOf(resource),
 			query: ["dryRun"],
 			body: { schema: `${kind.kind}Create`, isRequired: true },
-			answers: { 201: answer(`The new ${noun}.`) },
+			answers: {
+				200: answer(`The ${noun} that a dry run would create.`),
+				201: answer(`The new ${noun}.`),
+			},
 			errors: [404, 409, 413, 415],
 		},
 		{

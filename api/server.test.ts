@@ -46,6 +46,7 @@ function clientOf(token: string): KubeClient {
 		list: async () => ({ items: [pod], metadata: {} }),
 		rawStream: async () => log,
 		get: async () => run,
+		create: async (_kind: unknown, object: object) => object,
 		async *watch() {
 			watches++;
 			if (watches === 1) throw new Error("the connection broke");
@@ -107,6 +108,22 @@ test.each([
 	expect([answer.statusCode, answer.json().detail]).toEqual([
 		400,
 		"The body is nested too deeply. At most 500 levels are allowed.",
+	]);
+});
+
+test("a dry run makes nothing, so it answers 200 without a location, but judges the key that it doesn't use", async () => {
+	const tried = (key: string) =>
+		api.inject({
+			method: "POST",
+			path: "/v1/destinations?dryRun=true",
+			headers: { authorization: "Bearer valid", "idempotency-key": key },
+			payload: { name: "dry", type: "DuckDB", duckDB: { path: "a.duckdb" } },
+		});
+	const answer = await tried("one");
+	expect([answer.statusCode, answer.json().name]).toEqual([200, "dry"]);
+	expect(answer.headers.location).toBeUndefined();
+	expect((await tried("x".repeat(256))).json().details).toMatchObject([
+		{ path: "Idempotency-Key" },
 	]);
 });
 

@@ -36,6 +36,7 @@ import { queryOf } from "./http/query.ts";
 import {
 	type IdempotencyStore,
 	performOnce,
+	requireKey,
 } from "./idempotency/idempotency-key.ts";
 import { operations } from "./operations.ts";
 
@@ -175,6 +176,7 @@ function serve(
 			const key = request.headers["idempotency-key"]?.toString();
 			// A dry run has no effect that could be repeated.
 			const { dryRun } = request.query as Record<string, unknown>;
+			if (method === "POST" && key !== undefined) requireKey(key);
 			if (method !== "POST" || key === undefined || dryRun === "true")
 				return handler(caller, apiRequest(operation, request), reply);
 			return performOnce(

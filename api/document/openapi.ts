@@ -245,7 +245,7 @@ function describe(operations: Operation[], operation: Operation) {
 						description: about,
 						headers: headersOf(operation, schema),
 						...contentOf(operation, schema),
-						...linksOf(operations, operation, schema),
+						...(status !== "200" && linksOf(operations, operation, schema)),
 					},
 				]),
 			),

@@ -2374,7 +2374,7 @@ export interface Operations {
 		path: "/v1/sources";
 		query: { dryRun?: string };
 		body: SourceCreate;
-		answer: Source;
+		answer: Source | Source;
 	};
 	/** Show a source. */
 	getSource: {
@@ -2422,7 +2422,7 @@ export interface Operations {
 		path: "/v1/destinations";
 		query: { dryRun?: string };
 		body: DestinationCreate;
-		answer: Destination;
+		answer: Destination | Destination;
 	};
 	/** Show a destination. */
 	getDestination: {
@@ -2470,7 +2470,7 @@ export interface Operations {
 		path: "/v1/pipelines";
 		query: { dryRun?: string };
 		body: PipelineCreate;
-		answer: Pipeline;
+		answer: Pipeline | Pipeline;
 	};
 	/** Show a pipeline. */
 	getPipeline: {
@@ -2518,7 +2518,7 @@ export interface Operations {
 		path: "/v1/tracking-plans";
 		query: { dryRun?: string };
 		body: TrackingPlanCreate;
-		answer: TrackingPlan;
+		answer: TrackingPlan | TrackingPlan;
 	};
 	/** Show a tracking plan. */
 	getTrackingPlan: {
@@ -2566,7 +2566,7 @@ export interface Operations {
 		path: "/v1/operations";
 		query: { dryRun?: string };
 		body: OperationCreate;
-		answer: Operation;
+		answer: Operation | Operation;
 	};
 	/** Show an operation. */
 	getOperation: {

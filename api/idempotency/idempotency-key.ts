@@ -60,12 +60,7 @@ export async function performOnce<T extends { name: string }>(
 	{ account, subject, path, body, key }: KeyedRequest,
 	perform: (request: IdempotentRequest) => Promise<T>,
 ): Promise<T> {
-	if (!/^[\x20-\x7e]{1,255}$/.test(key))
-		throw invalidParameter(
-			"Idempotency-Key",
-			"must have 1 to 255 printable ASCII characters",
-			key,
-		);
+	requireKey(key);
 	const digest = digestOf([account, subject, path, key]);
 	const request = { account, digest };
 	const record = { bodyHash: digestOf([key, body ?? null]) };
@@ -88,6 +83,16 @@ export async function performOnce<T extends { name: string }>(
 		s.complete(request, { ...record, made: answer.name }),
 	);
 	return answer;
+}
+
+/** Throws a 400 if the header's value is no key. */
+export function requireKey(key: string): void {
+	if (/^[\x20-\x7e]{1,255}$/.test(key)) return;
+	throw invalidParameter(
+		"Idempotency-Key",
+		"must have 1 to 255 printable ASCII characters",
+		key,
+	);
 }
 
 function tooManyKeys(account: string): RequestError {

@@ -11,11 +11,18 @@ export function requireMatch(
 	ifMatch: string | undefined,
 	object: KubeObject,
 ): void {
-	if (ifMatch === undefined || ifMatch.trim() === "*") return;
-	const etag = etagOf(object);
-	if (ifMatch.split(",").some((tag) => tag.trim() === etag)) return;
+	if (isMatch(ifMatch, object)) return;
 	throw new RequestError(
 		"PreconditionFailed",
-		`The resource changed (ETag ${etag}). Fetch it and retry.`,
+		`The resource changed (ETag ${etagOf(object)}). Fetch it and retry.`,
 	);
+}
+
+export function isMatch(
+	ifMatch: string | undefined,
+	object: KubeObject,
+): boolean {
+	if (ifMatch === undefined || ifMatch.trim() === "*") return true;
+	const etag = etagOf(object);
+	return ifMatch.split(",").some((tag) => tag.trim() === etag);
 }

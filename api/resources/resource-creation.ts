@@ -17,22 +17,21 @@ import { newSpec } from "./resource-body.ts";
 import { resourceName } from "./resource-name.ts";
 import { awaitStatus, requireResource, respond } from "./resource-read.ts";
 
-/** `POST /v1/<collection>`: 201 and the new resource, once the operator has judged it. With `?dryRun=true`, nothing is made. */
+/** `POST /v1/<collection>`: 201 and the new resource, once the operator has judged it. With `?dryRun=true`, 200 and nothing is made. */
 export function createOf(resource: ApiResource): Handler {
 	return async (caller, { query, body, idempotency }, reply) => {
 		const dryRun = flagOf("dryRun", query.dryRun);
 		const created = idempotency?.created
 			? await requireResource(resource, caller, idempotency.created)
 			: await createNamed(resource, caller, body, { idempotency, dryRun });
+		if (dryRun) return respond(reply, created);
 		reply
 			.code(201)
 			.header(
 				"location",
 				`/v1/${resource.collection}/${created.metadata.name}`,
 			);
-		const seen = dryRun
-			? created
-			: await awaitStatus(resource, caller, created);
+		const seen = await awaitStatus(resource, caller, created);
 		return respond(reply, seen ?? created);
 	};
 }

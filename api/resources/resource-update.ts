@@ -5,7 +5,7 @@ import { RequestError } from "../http/errors.ts";
 import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { requireMatch } from "./etag.ts";
+import { isMatch, requireMatch } from "./etag.ts";
 import { withSecrets } from "./inline-secrets.ts";
 import { hasReadOnly } from "./read-only-fields.ts";
 import {
@@ -53,6 +53,8 @@ function rewriteOf(resource: ApiResource, specAfter: SpecChange): Handler {
 			const before = await requireResource(resource, caller, params.name!);
 			// RFC 9110 §13.2.1: errors of the request itself come before those of its preconditions.
 			const wanted = specAfter(resource, before, body);
+			if (!isMatch(ifMatch, before))
+				await change(resource, caller, before, wanted, true);
 			requireMatch(ifMatch, before);
 			const after = await change(resource, caller, before, wanted, dryRun);
 			if (after) return answer(resource, caller, after, dryRun, reply);

@@ -257,7 +257,10 @@ describe("a dry run", () => {
 		};
 		const before = await admin.list(kinds.secret, { namespace: account });
 		const tried = await patient("POST", `${path}?${dry}`, body, key);
-		expect([tried.status, tried.body.name]).toEqual([201, "dry"]);
+		expect([tried.status, tried.body.name]).toEqual([200, "dry"]);
+		const wrongKey = { "idempotency-key": "x".repeat(256) };
+		const refused = await editor("POST", `${path}?${dry}`, body, wrongKey);
+		expect(refused.body.details).toMatchObject([{ path: "Idempotency-Key" }]);
 		expect((await viewer("GET", `${path}/dry`)).status).toBe(404);
 		const after = await admin.list(kinds.secret, { namespace: account });
 		expect(after.items).toHaveLength(before.items.length);
@@ -612,6 +615,9 @@ test("PUT replaces all that people set", async () => {
 	expect(after).toMatchObject({ type: "DuckDB", duckDB: duckDBAfter });
 	expect(after.displayName).toBeUndefined();
 	expect((await editor("PUT", path, wanted, ifMatch)).status).toBe(412);
+	// A rule that only the apiserver judges is named before the precondition.
+	const wrong = { ...wanted, type: "BigQuery" };
+	expect((await editor("PUT", path, wrong, ifMatch)).status).toBe(400);
 	const incomplete = await editor("PUT", path, { displayName: "New" });
 	expect(incomplete.body.details).toMatchObject([{ path: "type" }]);
 	const absent = await editor("PUT", "/v1/destinations/absent", duckDB);

@@ -128,7 +128,11 @@ function actForOperator(admin: KubeClient): void {
 	follow<Pipeline>(pipelineKind, { phase: "Ready" });
 	follow<Operation>(operationKind, { phase: "Succeeded" });
 	follow<TrackingPlan>(trackingPlanKind, {});
-	follow<Run>(runKind, { phase: "Succeeded", rows: 329 });
+	follow<Run>(runKind, {
+		phase: "Succeeded",
+		rows: 329,
+		completionTime: "2026-01-01T00:00:00Z",
+	});
 }
 
 type Judged = KubeObject & { status?: { observedGeneration?: number } };
