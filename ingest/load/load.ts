@@ -7,6 +7,7 @@ import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { leaveOutOmitted } from "./body/omitted-properties.ts";
+import { withoutReleased } from "./body/released-events.ts";
 import { UnfitCount } from "./body/unfit-count.ts";
 import { openDestination } from "./destination-by-type.ts";
 import { downloadObjects } from "./fetch/download.ts";
@@ -41,8 +42,8 @@ export async function load(
 	try {
 		const { table, quarantineTable } = input;
 		const days = planDays(manifest, directory);
-		const apart = quarantineTable && planQuarantine(manifest, directory);
-		const result = resultOf(manifest, apart);
+		let apart = quarantineTable && planQuarantine(manifest, directory);
+		const result = resultOf(manifest);
 		const { rows, bytes, objects } = result;
 		log.info(
 			{ days: days.length, rows, bytes, objects },
@@ -54,25 +55,38 @@ export async function load(
 			async (day, session) => {
 				if (days.includes(day)) await unfit.add(day, session);
 			},
+			async (session) => {
+				for (const [index, day] of apart?.entries() ?? [])
+					apart = apart?.with(
+						index,
+						await withoutReleased(day, days[index]!, session),
+					);
+			},
 			directory,
 			context,
 		);
 		const destination = await openDestination(input.destination, context);
 		await destination.load(input, manifest, days);
-		if (apart)
+		if (apart && quarantineTable)
 			await destination.load(
 				{ ...input, table: quarantineTable },
 				manifest,
 				apart,
 			);
 		const unfitValues = unfit.list();
-		return { ...result, ...(unfitValues.length > 0 && { unfitValues }) };
+		return {
+			...result,
+			...(apart && {
+				quarantinedRows: apart.reduce((sum, { rows }) => sum + rows, 0),
+			}),
+			...(unfitValues.length > 0 && { unfitValues }),
+		};
 	} finally {
 		await rm(directory, { recursive: true, force: true });
 	}
 }
 
-function resultOf({ dates }: Manifest, apart?: LoadDay[]): JobSuccess {
+function resultOf({ dates }: Manifest): JobSuccess {
 	const objects = dates.flatMap((day) => day.objects);
 	const [first, last] = [dates.at(0), dates.at(-1)];
 	return {
@@ -81,20 +95,18 @@ function resultOf({ dates }: Manifest, apart?: LoadDay[]): JobSuccess {
 		rows: objects.reduce((sum, { rows }) => sum + rows, 0),
 		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
 		objects: objects.length,
-		...(apart && {
-			quarantinedRows: apart.reduce((sum, { rows }) => sum + rows, 0),
-		}),
 		...(first && last && { dates: { start: first.date, end: last.date } }),
 	};
 }
 
 /**
  * Checks every object before the destination is touched, and leaves out what tracking plans omit. `look` gets each day
- * after that.
+ * after that, and `finish` is called when all are there.
  */
 async function downloadAndCheck(
 	days: LoadDay[],
 	look: (day: LoadDay, session: Session) => Promise<void>,
+	finish: (session: Session) => Promise<void>,
 	directory: string,
 	{ log, signal }: JobContext,
 ): Promise<void> {
@@ -106,6 +118,7 @@ async function downloadAndCheck(
 			await look(day, session);
 		};
 		await downloadObjects(days, check, log, signal);
+		await finish(session);
 	} finally {
 		session.close();
 	}

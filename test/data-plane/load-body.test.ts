@@ -315,5 +315,13 @@ test.each(destinations)(
 			],
 			[["2026-02-28", 1]],
 		]);
+		// One of two was released: it has the id of an event of the day.
+		const third = await load(await daysOf({ [date]: [101, 2] }), { input });
+		expect(third.exitCode, third.log).toBe(0);
+		expect(third.result).toMatchObject({ rows: 101, quarantinedRows: 1 });
+		expect((await found())[1]).toEqual([
+			["2026-02-28", 1],
+			[date, 1],
+		]);
 	},
 );
