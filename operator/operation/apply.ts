@@ -16,14 +16,9 @@ import { removeJob, startJob } from "../job/apply.ts";
 import type { JobOwner, JobSlots } from "../job/slots.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import {
-	decide,
-	decideQueued,
-	decideRefused,
-	decideReleased,
-	decideStart,
-} from "./decide.ts";
+import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
 import { operationInputName } from "./job.ts";
+import { decideReleased } from "./release.ts";
 import type { OperationState } from "./state.ts";
 import type { OperationAction } from "./transition.ts";
 

@@ -18,12 +18,8 @@ import {
 	loaded,
 	podWith,
 } from "../../test/support/examples/run-examples.ts";
-import {
-	decide,
-	decideRefused,
-	decideReleased,
-	decideStart,
-} from "./decide.ts";
+import { decide, decideRefused, decideStart } from "./decide.ts";
+import { decideReleased } from "./release.ts";
 
 const now = Date.parse("2026-03-31T12:00:10Z");
 const hour = 3_600_000;

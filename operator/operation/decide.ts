@@ -1,8 +1,6 @@
 import { retainedDays } from "../../contracts/ledger.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { OperationInput } from "../../contracts/operation.ts";
-import type { ReleaseAnswer } from "../../contracts/release.ts";
-import type { ViolationKind } from "../../contracts/tracking-plan.ts";
 import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/operation.ts";
@@ -11,12 +9,15 @@ import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { nextLookMs, type Place, placeText } from "../job/slots.ts";
+import { withoutFact } from "../job/work-status.ts";
+import { retryWaitMs } from "../reconcile/retry-wait.ts";
 import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { follow } from "./follow.ts";
 import { decideHistory } from "./history.ts";
 import { operationJob } from "./job.ts";
 import { limitPending } from "./pending.ts";
+import { decideRelease } from "./release.ts";
 import type { OperationState } from "./state.ts";
 import {
 	deadlineMs,
@@ -24,7 +25,6 @@ import {
 	tell,
 	transition,
 	type WaitReason,
-	without,
 } from "./transition.ts";
 import type { PlannedWork } from "./work.ts";
 
@@ -164,78 +164,6 @@ function needsOf({
 	return { stored, work };
 }
 
-/** Archive releases what matches, date by date, and each event once, however often it is asked. */
-function decideRelease(
-	{ operation, progress }: OperationState,
-	{ shard, sourceKey }: StoredUnder,
-	now: number,
-): OperationAction[] {
-	const { metadata, spec, status } = operation;
-	const { types, kinds, eventIDs } = spec.filter ?? {};
-	const said = progress === undefined ? "" : `: ${progress}`;
-	return [
-		...transition.progress(
-			operation,
-			"Working",
-			`Archive is releasing events${said}.`,
-			{ phase: "Running", startTime: status?.startTime ?? rfc3339(now) },
-			now,
-		),
-		{
-			type: "askRelease",
-			shard,
-			question: {
-				operation: metadata.uid!,
-				account: metadata.namespace!,
-				sourceKey,
-				...(spec.dates ?? {
-					start: addDays(utcDate(now), -retainedDays),
-					end: utcDate(now),
-				}),
-				filter: {
-					...(types && { types }),
-					...(kinds && { kinds: kinds as ViolationKind[] }),
-					...(eventIDs && { eventIDs }),
-				},
-			},
-		},
-	];
-}
-
-/** Archive has answered about a Release. */
-export function decideReleased(
-	operation: Operation,
-	answer: ReleaseAnswer,
-	now: number,
-): OperationAction[] {
-	if (answer.ok) {
-		const events = answer.dates.reduce((sum, each) => sum + each.events, 0);
-		const of = answer.dates.length === 1 ? "date" : "dates";
-		return transition.succeed(
-			operation,
-			{
-				completionTime: rfc3339(now),
-				release: { events, dates: answer.dates },
-				summary: `${events} ${events === 1 ? "event" : "events"} of ${answer.dates.length} ${of} released`,
-			},
-			now,
-		);
-	}
-	const { error } = answer;
-	if (!error.retryable)
-		return transition.fail(operation, "ReleaseRefused", error, {}, now);
-	return [
-		...transition.progress(
-			operation,
-			"ReleaseUnavailable",
-			error.message,
-			{ phase: "Running" },
-			now,
-		),
-		{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
-	];
-}
-
 function lastDays(now: number): { start: UtcDate; end: UtcDate } {
 	const today = utcDate(now);
 	return { start: addDays(today, 1 - defaultDays), end: today };
@@ -339,7 +267,7 @@ export function decideRefused(
 	now: number,
 ): OperationAction[] {
 	// The Operation's time begins when its Job starts.
-	const waiting = without(operation, "startTime");
+	const waiting = withoutFact(operation, "startTime");
 	const facts = { phase: "Pending" } as const;
 	return limitPending(
 		operation,
@@ -367,10 +295,4 @@ function fail(
 ): OperationAction[] {
 	const error = { code, message, retryable: false };
 	return transition.fail(operation, reason, error, {}, now);
-}
-
-/** A quarter of the Operation's age, from 1 s to 1 min: backoff without memory. */
-function retryWaitMs({ metadata }: Operation, now: number): number {
-	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
-	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);
 }

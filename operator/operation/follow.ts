@@ -2,15 +2,11 @@ import type { Operation, OperationStatus } from "../../crds/generated/types.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { endedAs } from "../job/endings.ts";
 import { jobOutcome } from "../job/outcome.ts";
+import { withoutFact } from "../job/work-status.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
-import {
-	deadlineMs,
-	type OperationAction,
-	transition,
-	without,
-} from "./transition.ts";
+import { deadlineMs, type OperationAction, transition } from "./transition.ts";
 
 /** Longer than an archive takes to restart. */
 const patienceMs = 10 * 60_000;
@@ -134,7 +130,7 @@ function hasTime(operation: Operation, now: number): boolean {
 function startOver(operation: Operation, now: number): OperationAction[] {
 	return [
 		...transition.progress(
-			without(operation, "attempts"),
+			withoutFact(operation, "attempts"),
 			"Preparing",
 			"The links to the objects have expired. Archive is making new ones.",
 			{ phase: "Pending" },

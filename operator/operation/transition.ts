@@ -8,9 +8,13 @@ import type {
 	OperationError,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
-import { type Condition, setCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import type { JobWithInput } from "../job/template.ts";
+import {
+	type Finding,
+	failedFindings,
+	statusWith,
+} from "../job/work-status.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 
@@ -117,49 +121,18 @@ export function deadlineMs({ spec }: Operation, startTime: string): number {
 	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
 }
 
-/** The Operation without a field of its status. */
-export function without(
-	operation: Operation,
-	field: "attempts" | "startTime",
-): Operation {
-	const { [field]: _, ...status } = operation.status ?? {};
-	return { ...operation, status };
-}
-
-type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;
-
-/** As with a Job, `Failed` is a condition of its own beside `Complete`. */
-function ended(
+const ended: (
 	complete: WaitReason,
 	failed: Reason<"Operation", "Failed">,
 	message: string,
-): Finding[] {
-	return [
-		{ type: "Complete", status: "False", reason: complete, message },
-		{ type: "Failed", status: "True", reason: failed, message },
-	];
-}
+) => Finding[] = failedFindings;
 
-/** The whole status with these facts and findings. */
 function writeStatus(
 	operation: Operation,
 	facts: OperationStatus,
 	findings: Finding[],
 	now: number,
 ): OperationAction {
-	const observedGeneration = operation.metadata.generation ?? 0;
-	const before = operation.status;
-	return {
-		type: "writeStatus",
-		status: {
-			...before,
-			observedGeneration,
-			...facts,
-			conditions: findings.reduce(
-				(conditions, finding) =>
-					setCondition(conditions, { ...finding, observedGeneration }, now),
-				before?.conditions ?? [],
-			),
-		},
-	};
+	const status = statusWith(operation, facts, findings, now);
+	return { type: "writeStatus", status };
 }

@@ -12,7 +12,9 @@ import { isOwnedBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { nextLookMs, type Place, placeText } from "../job/slots.ts";
+import { withoutFact } from "../job/work-status.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
+import { retryWaitMs } from "../reconcile/retry-wait.ts";
 import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
 import { linkSecondsOf } from "./link-life.ts";
@@ -25,7 +27,6 @@ import {
 	type RunAction,
 	tell,
 	transition,
-	without,
 } from "./transition.ts";
 import { goesFirst } from "./turn.ts";
 
@@ -280,17 +281,11 @@ export function decideRefused(
 	const { run } = state;
 	const facts = { phase: "Pending" } as const;
 	// The Run's time begins when its Job starts.
-	const waiting = without(run, "startTime");
+	const waiting = withoutFact(run, "startTime");
 	const actions: RunAction[] = [
 		...transition.progress(waiting, "JobNotStarted", message, facts, now),
 		tell("Warning", "JobNotStarted", message),
 		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
 	];
 	return limitPending(state, actions, now);
-}
-
-/** A quarter of the Run's age, from 1 s to 1 min: backoff without memory. */
-function retryWaitMs({ metadata }: Run, now: number): number {
-	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
-	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);
 }

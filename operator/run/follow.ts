@@ -4,6 +4,7 @@ import { label } from "../../crds/labels.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { jobOutcome } from "../job/outcome.ts";
+import { withoutFact } from "../job/work-status.ts";
 import type { RunState } from "./state.ts";
 import {
 	deadlineMs,
@@ -11,7 +12,6 @@ import {
 	type RunAction,
 	tell,
 	transition,
-	without,
 } from "./transition.ts";
 
 /** The Run has a Job: wait for it, or record its result. */
@@ -120,7 +120,7 @@ function startOver(
 ): RunAction[] {
 	return [
 		...transition.progress(
-			without(run, "attempts"),
+			withoutFact(run, "attempts"),
 			"Preparing",
 			message,
 			{ phase: "Pending", ...facts },

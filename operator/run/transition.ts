@@ -10,9 +10,13 @@ import type {
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import { rowsText } from "../../crds/run.ts";
-import { type Condition, setCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import type { JobWithInput } from "../job/template.ts";
+import {
+	type Finding,
+	failedFindings,
+	statusWith,
+} from "../job/work-status.ts";
 import type { Target } from "../pipeline/target.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
@@ -129,49 +133,21 @@ export function deadlineMs({ spec }: Pipeline, startTime: string): number {
 	return Date.parse(startTime) + activeDeadlineSeconds * 1000;
 }
 
-/** The Run without a field of its status. */
-export function without(run: Run, field: "attempts" | "startTime"): Run {
-	const { [field]: _, ...status } = run.status ?? {};
-	return { ...run, status };
-}
-
-type Finding = Pick<Condition, "type" | "status" | "reason" | "message">;
-
-/** As with a Job, `Failed` is a condition of its own beside `Complete`. */
-function ended(
+const ended: (
 	complete: Reason<"Run", "Complete">,
 	failed: Reason<"Run", "Failed">,
 	message: string,
-): Finding[] {
-	return [
-		{ type: "Complete", status: "False", reason: complete, message },
-		{ type: "Failed", status: "True", reason: failed, message },
-	];
-}
+) => Finding[] = failedFindings;
 
-/** The whole status with these facts and findings. */
 function writeStatus(
 	run: Run,
 	facts: RunStatus,
 	findings: Finding[],
 	now: number,
 ): RunAction {
-	const observedGeneration = run.metadata.generation ?? 0;
-	const before = run.status;
-	return {
-		type: "writeStatus",
-		status: {
-			...before,
-			observedGeneration,
-			trigger: before?.trigger ?? triggerOf(run),
-			...facts,
-			conditions: findings.reduce(
-				(conditions, finding) =>
-					setCondition(conditions, { ...finding, observedGeneration }, now),
-				before?.conditions ?? [],
-			),
-		},
-	};
+	const trigger = run.status?.trigger ?? triggerOf(run);
+	const status = statusWith(run, { trigger, ...facts }, findings, now);
+	return { type: "writeStatus", status };
 }
 
 function triggerOf({ metadata }: Run): NonNullable<RunStatus["trigger"]> {

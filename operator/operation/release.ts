@@ -1,0 +1,82 @@
+import { retainedDays } from "../../contracts/ledger.ts";
+import type { ReleaseAnswer } from "../../contracts/release.ts";
+import type { ViolationKind } from "../../contracts/tracking-plan.ts";
+import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import type { Operation } from "../../crds/generated/types.ts";
+import { rfc3339 } from "../../kube/timestamps.ts";
+import { retryWaitMs } from "../reconcile/retry-wait.ts";
+import type { StoredUnder } from "../source/webhook/keys.ts";
+import type { OperationState } from "./state.ts";
+import { type OperationAction, transition } from "./transition.ts";
+
+/** Archive releases what matches, date by date, and each event once, however often it is asked. */
+export function decideRelease(
+	{ operation, progress }: OperationState,
+	{ shard, sourceKey }: StoredUnder,
+	now: number,
+): OperationAction[] {
+	const { metadata, spec, status } = operation;
+	const { types, kinds, eventIDs } = spec.filter ?? {};
+	const said = progress === undefined ? "" : `: ${progress}`;
+	return [
+		...transition.progress(
+			operation,
+			"Working",
+			`Archive is releasing events${said}.`,
+			{ phase: "Running", startTime: status?.startTime ?? rfc3339(now) },
+			now,
+		),
+		{
+			type: "askRelease",
+			shard,
+			question: {
+				operation: metadata.uid!,
+				account: metadata.namespace!,
+				sourceKey,
+				...(spec.dates ?? {
+					start: addDays(utcDate(now), -retainedDays),
+					end: utcDate(now),
+				}),
+				filter: {
+					...(types && { types }),
+					...(kinds && { kinds: kinds as ViolationKind[] }),
+					...(eventIDs && { eventIDs }),
+				},
+			},
+		},
+	];
+}
+
+/** Archive has answered about a Release. */
+export function decideReleased(
+	operation: Operation,
+	answer: ReleaseAnswer,
+	now: number,
+): OperationAction[] {
+	if (answer.ok) {
+		const events = answer.dates.reduce((sum, each) => sum + each.events, 0);
+		const of = answer.dates.length === 1 ? "date" : "dates";
+		return transition.succeed(
+			operation,
+			{
+				completionTime: rfc3339(now),
+				release: { events, dates: answer.dates },
+				summary: `${events} ${events === 1 ? "event" : "events"} of ${answer.dates.length} ${of} released`,
+			},
+			now,
+		);
+	}
+	const { error } = answer;
+	if (!error.retryable)
+		return transition.fail(operation, "ReleaseRefused", error, {}, now);
+	return [
+		...transition.progress(
+			operation,
+			"ReleaseUnavailable",
+			error.message,
+			{ phase: "Running" },
+			now,
+		),
+		{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
+	];
+}
