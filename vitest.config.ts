@@ -7,17 +7,20 @@ const report = process.env.TEST_REPORT;
 /** What else runs on the machine would be taken for receive's own slowness. */
 const sensitive = ["test/**/receive-{fairness,outage,restarts}.test.ts"];
 const exhaustive = "test/protocols/**/*-protocol.test.ts";
-/** They start processes or wait for time limits, which takes seconds. */
+/** They take seconds: they start processes, wait for time limits, or go through hundreds of schemas and payloads. */
 const waiting = [
 	"api/http/connections.test.ts",
 	"bin/tidemill.test.ts",
 	"deploy/kind/up.test.ts",
+	"ingest/archive/release/date-release.test.ts",
+	"ingest/operation/draft/draft.test.ts",
 	"ingest/receive/http-server.test.ts",
+	"ingest/receive/long-work/turn-sharing.test.ts",
 	"ingest/receive/plan/{judge-thread,plan-memory}.test.ts",
 	"kube/watch/object-wait.test.ts",
 	"local/{binaries/resolve,process/lock}.test.ts",
 	"operator/tracking-plan/schema-check.test.ts",
-	"plan/{fuel,github,vectors}.test.ts",
+	"plan/{compile,fuel,github,vectors}.test.ts",
 	"test/transport/nats-tls.test.ts",
 ];
 const elsewhere = ["**/node_modules/**", "**/.tidemill/**"];
