@@ -119,6 +119,22 @@ test("whoever comes second to a number starts again without what the first one t
 	expect(made).toHaveLength(3);
 });
 
+test("a release whose record was written without an answer keeps its object", async () => {
+	const { store, release, rows } = await quarantine();
+	const put = store.putNew.bind(store);
+	store.putNew = async (key, body) => {
+		const written = await put(key, body);
+		// The second attempt finds what the first one wrote.
+		return key.endsWith(".json") ? "exists" : written;
+	};
+	expect(await release("one")).toBe(4);
+	expect(await rows()).toEqual([4]);
+	const [{ key } = { key: "" }] = await new ReleaseStore(store, keys).ofDate(
+		folder,
+	);
+	expect(store.objects.has(key)).toBe(true);
+});
+
 test("a source that is deleted meanwhile gets no released rows, and a date takes a hundred releases", async () => {
 	const { release, rows, store } = await quarantine();
 	const deleted = async () => {

@@ -105,7 +105,7 @@ export class DateRelease {
 		const key = keys.released(folder, number, randomBytes(8).toString("hex"));
 		await store.putNewFile(key, file, "application/vnd.apache.parquet");
 		const { size: bytes } = await stat(file);
-		const isFirst = await this.#releases.decide(number, {
+		const decided = await this.#releases.decide(number, {
 			version: 1,
 			account,
 			sourceKey,
@@ -115,7 +115,7 @@ export class DateRelease {
 			rows,
 			bytes,
 		});
-		if (isFirst) return rows;
+		if (decided === key) return rows;
 		// Nobody names it. If this fails, it goes with its date.
 		await store.remove([key]);
 		return undefined;

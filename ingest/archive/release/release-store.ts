@@ -48,25 +48,27 @@ export class ReleaseStore {
 
 	async read({ records }: DateReleases): Promise<ReleaseRecord[]> {
 		const read: ReleaseRecord[] = [];
-		for (const { key } of records) {
-			const record = JSON.parse((await this.#store.get(key)) ?? "null");
-			if (record?.version !== 1)
-				throw new Error(
-					`The release record ${key} has version ${record?.version}; this archive knows version 1. Upgrade archive.`,
-				);
-			read.push(record as ReleaseRecord);
-		}
+		for (const { key } of records) read.push(await this.#read(key));
 		return read;
 	}
 
-	/** Returns false, and writes nothing, if another release has taken the number. */
-	async decide(number: number, record: ReleaseRecord): Promise<boolean> {
-		const written = await this.#store.putNew(
-			this.#keys.release(record, number),
-			JSON.stringify(record),
-			"application/json",
-		);
-		return written === "created";
+	/** Writes a record unless there is one of the number, and returns the key of the object that the record in the bucket names. */
+	async decide(number: number, record: ReleaseRecord): Promise<string> {
+		const key = this.#keys.release(record, number);
+		const text = JSON.stringify(record);
+		const written = await this.#store.putNew(key, text, "application/json");
+		if (written === "created") return record.key;
+		// It may be this very record, whose first attempt had no answer.
+		return (await this.#read(key)).key;
+	}
+
+	async #read(key: string): Promise<ReleaseRecord> {
+		const record = JSON.parse((await this.#store.get(key)) ?? "null");
+		if (record?.version !== 1)
+			throw new Error(
+				`The release record ${key} has version ${record?.version}; this archive knows version 1. Upgrade archive.`,
+			);
+		return record as ReleaseRecord;
 	}
 
 	async #list(prefix: string): Promise<Map<UtcDate, DateReleases>> {
