@@ -33,6 +33,12 @@ export type JsonSchema = Record<string, unknown> | boolean;
 /** The strictest policy of an event's violations decides: Reject, then Quarantine, Omit, Annotate, Allow. */
 export type PlanPolicy = "Allow" | "Annotate" | "Quarantine" | "Reject";
 
+/** What one plan may take in a receiver: its document, the code that is made of it, and what V8 keeps to load that. */
+export const maxPlanBytes = 16 * 1024 ** 2;
+
+/** All plans of an account together. A receiver has room for another version of one of them beside these. */
+export const maxAccountPlanBytes = 24 * 1024 ** 2;
+
 /** The plan that a route names. */
 export interface RoutePlan {
 	/** metadata.name of the TrackingPlan. */

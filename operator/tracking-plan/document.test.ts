@@ -3,7 +3,7 @@ import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import type { ConfigMap } from "../../kube/kinds.ts";
 import { documentOf } from "./document.ts";
-import { sizeFault } from "./state.ts";
+import { memoryFault } from "./state.ts";
 
 const plan: TrackingPlan = {
 	apiVersion: "tidemill.dev/v1alpha1",
@@ -82,8 +82,8 @@ test.each<[string, ConfigMap | undefined, string, string]>([
 );
 
 test("a plan, and all plans of an account, have a limit", () => {
-	const mega = 1024 * 1024;
-	expect(sizeFault(2 * mega, 6 * mega)).toBeUndefined();
-	expect(sizeFault(2 * mega + 1, 0)?.reason).toBe("PlanTooLarge");
-	expect(sizeFault(mega, 7 * mega + 1)?.message).toContain("other plans");
+	const mebi = 1024 ** 2;
+	expect(memoryFault(16 * mebi, 8 * mebi)).toBeUndefined();
+	expect(memoryFault(16 * mebi + 1, 0)?.message).toContain("16.0 MiB is the");
+	expect(memoryFault(mebi, 23 * mebi + 1)?.message).toContain("other plans");
 });

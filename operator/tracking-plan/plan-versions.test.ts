@@ -3,7 +3,7 @@ import { planKey } from "../../contracts/tracking-plan.ts";
 import { PlanVersions, routePlanOf } from "./plan-versions.ts";
 
 const key = { namespace: "shop", name: "orders" };
-const good = { version: "new", text: "{}" };
+const good = { version: "new", text: "{}", bytes: 2 };
 const old = { name: "orders", version: "old" };
 const other = { name: "orders", version: "other" };
 
@@ -57,22 +57,25 @@ test("a route never has another account's plan of the same name", () => {
 	).toEqual({ name: "orders" });
 });
 
-test("the sizes of an account's documents add up, and a replaced one counts once", () => {
+test("what an account's plans take adds up, and a replaced one counts once", () => {
 	const versions = new PlanVersions();
 	const changed: string[] = [];
 	versions.onChange(({ name }) => changed.push(name));
-	versions.set(key, { version: "a", text: "12345" });
-	versions.set({ ...key, name: "refunds" }, { version: "b", text: "12" });
-	versions.set(key, { version: "c", text: "123" });
-	versions.set(key, { version: "c", text: "123" });
-	expect(versions.sizeOf("shop")).toBe(5);
+	versions.set(key, { version: "a", text: "A", bytes: 5 });
+	versions.set(
+		{ ...key, name: "refunds" },
+		{ version: "b", text: "B", bytes: 2 },
+	);
+	versions.set(key, { version: "c", text: "C", bytes: 3 });
+	versions.set(key, { version: "c", text: "C", bytes: 3 });
+	expect(versions.bytesOf("shop")).toBe(5);
 	expect(
 		versions.textOf(planKey("shop", { name: "orders", version: "c" })),
-	).toBe("123");
+	).toBe("C");
 	expect(
 		versions.textOf(planKey("shop", { name: "orders", version: "a" })),
 	).toBeUndefined();
 	versions.set(key, undefined);
-	expect(versions.sizeOf("shop")).toBe(2);
+	expect(versions.bytesOf("shop")).toBe(2);
 	expect(changed).toEqual(["orders", "refunds", "orders", "orders"]);
 });

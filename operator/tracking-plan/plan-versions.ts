@@ -6,6 +6,8 @@ export interface PlanVersion {
 	version: string;
 	/** The document that receivers get. */
 	text: string;
+	/** What it takes in a receiver. */
+	bytes: number;
 }
 
 /**
@@ -16,7 +18,7 @@ export class PlanVersions {
 	readonly #good = new Map<string, PlanVersion>();
 	/** By the keys of their documents. */
 	readonly #texts = new Map<string, string>();
-	readonly #sizes = new Map<string, number>();
+	readonly #bytes = new Map<string, number>();
 	readonly #handlers: ((key: ObjectKey) => void)[] = [];
 
 	good(key: ObjectKey): PlanVersion | undefined {
@@ -28,9 +30,9 @@ export class PlanVersions {
 		return this.#texts.get(documentKey);
 	}
 
-	/** Characters of an account's documents. */
-	sizeOf(namespace: string): number {
-		return this.#sizes.get(namespace) ?? 0;
+	/** What an account's plans take in a receiver. */
+	bytesOf(namespace: string): number {
+		return this.#bytes.get(namespace) ?? 0;
 	}
 
 	/** @param version undefined when the plan is gone and no Source names it. */
@@ -50,19 +52,19 @@ export class PlanVersions {
 	#keep(key: ObjectKey, version: PlanVersion): void {
 		this.#good.set(textOf(key), version);
 		this.#texts.set(documentKey(key, version), version.text);
-		this.#grow(key.namespace, version.text.length);
+		this.#grow(key.namespace, version.bytes);
 	}
 
 	#drop(key: ObjectKey, version: PlanVersion): void {
 		this.#good.delete(textOf(key));
 		this.#texts.delete(documentKey(key, version));
-		this.#grow(key.namespace, -version.text.length);
+		this.#grow(key.namespace, -version.bytes);
 	}
 
 	#grow(namespace: string, by: number): void {
-		const size = this.sizeOf(namespace) + by;
-		if (size > 0) this.#sizes.set(namespace, size);
-		else this.#sizes.delete(namespace);
+		const bytes = this.bytesOf(namespace) + by;
+		if (bytes > 0) this.#bytes.set(namespace, bytes);
+		else this.#bytes.delete(namespace);
 	}
 }
 

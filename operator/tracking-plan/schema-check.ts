@@ -6,13 +6,16 @@ import {
 	type ThreadLimits,
 } from "../../service/limited-thread.ts";
 
+/** What a plan takes in a receiver, or what is wrong with its first invalid schema, for people. */
+export type CheckedPlan = { bytes: number } | { fault: string };
+
 /**
  * Compiles the schemas of plans, one plan at a time, in a thread with limits: strangers write them, and a few kilobytes of
  * schema can take minutes and gigabytes. A plan beyond the limits is a fault of that plan; operator and its lease notice
  * nothing.
  */
 export class SchemaCheck {
-	readonly #thread: LimitedThread<PlanDocument, string | undefined>;
+	readonly #thread: LimitedThread<PlanDocument, CheckedPlan>;
 
 	constructor(limits: ThreadLimits = { cpuMs: 10_000, maxMegabytes: 256 }) {
 		// The image has JavaScript in place of TypeScript.
@@ -20,14 +23,13 @@ export class SchemaCheck {
 		this.#thread = new LimitedThread(new URL(file, import.meta.url), limits);
 	}
 
-	/** What is wrong with the first invalid schema of a plan, for people; undefined if all are valid. */
-	async faultOf(document: PlanDocument): Promise<string | undefined> {
+	async check(document: PlanDocument): Promise<CheckedPlan> {
 		try {
 			return await this.#thread.ask(document);
 		} catch (error) {
-			if (error instanceof BeyondLimits)
-				return `The plan's schemas take ${error.message} to compile. Make them smaller, or use fewer references.`;
-			throw error;
+			if (!(error instanceof BeyondLimits)) throw error;
+			const fault = `The plan's schemas take ${error.message} to compile. Make them smaller, or use fewer references.`;
+			return { fault };
 		}
 	}
 }

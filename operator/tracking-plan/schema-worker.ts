@@ -1,9 +1,22 @@
 import { parentPort } from "node:worker_threads";
 import type { PlanDocument } from "../../contracts/tracking-plan.ts";
 import { compilePlan } from "../../plan/compile.ts";
+import { cacheOf } from "../../plan/program.ts";
+import type { CheckedPlan } from "./schema-check.ts";
 
-// A thread of SchemaCheck: a plan comes in, its fault goes out; undefined for none.
-parentPort!.on("message", (document: PlanDocument) => {
+// A thread of SchemaCheck: a plan comes in, and goes out as a CheckedPlan.
+parentPort!.on("message", (document: PlanDocument) =>
+	parentPort!.postMessage(check(document)),
+);
+
+function check(document: PlanDocument): CheckedPlan {
 	const compiled = compilePlan(document);
-	parentPort!.postMessage("fault" in compiled ? compiled.fault : undefined);
-});
+	if ("fault" in compiled) return compiled;
+	const { code } = compiled;
+	return {
+		bytes:
+			JSON.stringify(document).length +
+			Buffer.byteLength(code) +
+			cacheOf(code).length,
+	};
+}

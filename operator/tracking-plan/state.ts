@@ -1,3 +1,7 @@
+import {
+	maxAccountPlanBytes,
+	maxPlanBytes,
+} from "../../contracts/tracking-plan.ts";
 import type { TrackingPlan } from "../../crds/generated/types.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { keyOf, textOf } from "../../kube/resource.ts";
@@ -10,7 +14,7 @@ import {
 	type PublishedPlans,
 	routePlanOf,
 } from "./plan-versions.ts";
-import type { SchemaCheck } from "./schema-check.ts";
+import type { CheckedPlan, SchemaCheck } from "./schema-check.ts";
 
 /** All that a decision about one TrackingPlan rests on. */
 export interface TrackingPlanState {
@@ -28,8 +32,8 @@ export interface TrackingPlanMeans {
 	plans: PlanVersions;
 	routes: PublishedPlans;
 	check: SchemaCheck;
-	/** Plan → what is wrong with the version that was compiled last. */
-	compiled: Map<string, { version: string; fault: string | undefined }>;
+	/** Plan → what came of the version that was compiled last. */
+	compiled: Map<string, { version: string; checked: CheckedPlan }>;
 }
 
 /** Compiles the plan if it says something new, and keeps the version if it is good. */
@@ -79,38 +83,52 @@ async function findFault(
 	if ("fault" in read) return read.fault;
 	const { document } = read;
 	const text = JSON.stringify(document);
-	const others = plans.sizeOf(namespace) - (plans.good(key)?.text.length ?? 0);
-	const tooLarge = sizeFault(text.length, others);
-	if (tooLarge) return tooLarge;
+	if (text.length > maxDocumentLength)
+		return {
+			reason: "PlanTooLarge",
+			message: `The plan has ${text.length} characters as JSON, and ${maxDocumentLength} is the most. Make its schemas smaller: let them refer to what they share in common.`,
+		};
 	const version = planVersion(document);
 	let known = compiled.get(textOf(key));
 	if (known?.version !== version) {
-		known = { version, fault: await check.faultOf(document) };
+		known = { version, checked: await check.check(document) };
 		compiled.set(textOf(key), known);
 	}
-	if (known.fault !== undefined)
-		return { reason: "InvalidSchema", message: known.fault };
-	plans.set(key, { version, text });
+	const { checked } = known;
+	if ("fault" in checked)
+		return { reason: "InvalidSchema", message: checked.fault };
+	const { bytes } = checked;
+	const others = plans.bytesOf(namespace) - (plans.good(key)?.bytes ?? 0);
+	const tooLarge = memoryFault(bytes, others);
+	if (tooLarge) return tooLarge;
+	plans.set(key, { version, text, bytes });
 	return undefined;
 }
 
-/** NATS takes it as one message, and each receiver keeps it in memory. */
-const maxPlanLength = 2 * 1024 * 1024;
-const maxAccountLength = 8 * 1024 * 1024;
+/** NATS takes it as one message. */
+const maxDocumentLength = 2 * 1024 * 1024;
 
-export function sizeFault(
-	length: number,
+/** @param others What the account's other plans take in a receiver. */
+export function memoryFault(
+	bytes: number,
 	others: number,
 ): PlanFault | undefined {
-	if (length > maxPlanLength)
+	const reason = "PlanTooLarge";
+	const advice =
+		"Make its schemas smaller: let them refer to what they share in common.";
+	if (bytes > maxPlanBytes)
 		return {
-			reason: "PlanTooLarge",
-			message: `The plan has ${length} characters as JSON, and ${maxPlanLength} is the most. Make its schemas smaller: let them refer to what they share in common.`,
+			reason,
+			message: `The plan takes ${mebi(bytes)} of memory once it is compiled, and ${mebi(maxPlanBytes)} is the most. ${advice}`,
 		};
-	if (length + others > maxAccountLength)
+	if (bytes + others > maxAccountPlanBytes)
 		return {
-			reason: "PlanTooLarge",
-			message: `The namespace's other plans have ${others} characters as JSON, and this one has ${length}; together ${maxAccountLength} is the most. Delete plans, or make them smaller.`,
+			reason,
+			message: `The namespace's other plans take ${mebi(others)} of memory, and this one takes ${mebi(bytes)}; together ${mebi(maxAccountPlanBytes)} is the most. Delete plans, or make this one smaller.`,
 		};
 	return undefined;
+}
+
+function mebi(bytes: number): string {
+	return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }

@@ -180,7 +180,7 @@ test("a plan that can't be compiled leaves the old one judging, and is tried aga
 });
 
 test("an account's plans take a third of the memory at most, and another's still find room", async () => {
-	const part = 20 * 1024 * 1024;
+	const part = 19 * 1024 * 1024;
 	for (let n = 0; n < 6; n++) put("v1", "mallory", `p${n}`);
 	for (let n = 0; n < 6; n++) await compiling[n]!.answer(compiled(part));
 	expect(learned.size).toBe(2);

@@ -1,4 +1,8 @@
-import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
+import {
+	maxAccountPlanBytes,
+	maxPlanBytes,
+	type RoutePlan,
+} from "../../../contracts/tracking-plan.ts";
 import type { Logger } from "../../../service/log.ts";
 import { Turns } from "../../../service/turns.ts";
 import { Budget, type Share } from "../admission/budget.ts";
@@ -41,8 +45,11 @@ interface Waiting {
 }
 
 const maxPlans = 10_000;
-/** Of documents and code. One account may have a third of it, and others always find room. */
-const maxBytes = 128 * 1024 * 1024;
+/**
+ * Of documents and code. One account may have a third of it, and others always find room: enough for what operator lets an
+ * account have, and for a version that replaces another one.
+ */
+const maxBytes = 3 * (maxAccountPlanBytes + maxPlanBytes);
 const firstRetryMs = 60_000;
 const maxRetryMs = 60 * 60_000;
 
