@@ -146,7 +146,9 @@ test("`tidemill ledger rebuild` counts what was compacted and removed", async ()
 	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
 	const { exitCode, stdout } = await ended;
 	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
-	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${closedDate}\t12\n`);
+	expect(stdout).toContain(
+		`shop\t${archive.sourceKey}\t${closedDate}\t12\t0\n`,
+	);
 });
 
 test.each<[string, (fixture: CompactionFixture) => Promise<void>]>([

@@ -122,7 +122,10 @@ describe("an apiserver that", () => {
 			response.end('{"items":[],"metadata":{}}');
 		});
 		const { status, body } = await ask("GET", "/v1/sources");
-		expect({ status, body }).toEqual({ status: 200, body: { items: [] } });
+		expect({ status, body }).toMatchObject({
+			status: 200,
+			body: { items: [] },
+		});
 	});
 
 	test("answers what can't be read is a 500 without a word of it", async () => {
