@@ -1657,6 +1657,8 @@ export type Operation = {
 		name?: string;
 		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
 		inline?: {
+			/** Name to display. */
+			displayName?: string;
 			/** Where to find an event's type. Set exactly one field. */
 			eventType: {
 				/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
@@ -1851,6 +1853,8 @@ export type OperationCreate = {
 		name?: string;
 		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
 		inline?: {
+			/** Name to display. */
+			displayName?: string;
 			/** Where to find an event's type. Set exactly one field. */
 			eventType: {
 				/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
@@ -2034,6 +2038,8 @@ export type OperationUpdate = {
 		name?: string | null;
 		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
 		inline?: {
+			/** Name to display. */
+			displayName?: string | null;
 			/** Where to find an event's type. Set exactly one field. */
 			eventType?: {
 				/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */

@@ -349,6 +349,8 @@ export interface OperationEvent {
 
 /** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
 export interface OperationInline {
+	/** Name to display. */
+	displayName?: string;
 	/** Where to find an event's type. Set exactly one field. */
 	eventType: OperationEventType;
 	/** JSON Schema for every event of any type. */

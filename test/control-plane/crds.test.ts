@@ -91,7 +91,7 @@ test("a manifest beyond any bound of any field is refused, naming the field", as
 	expect(wrong).toEqual([]);
 });
 
-describe("what a Run was made for can't change", () => {
+describe("what a Run or an Operation was made for can't change", () => {
 	beforeAll(async () => {
 		await create(
 			manifestOf("Run", "fixed", {
@@ -100,39 +100,63 @@ describe("what a Run was made for can't change", () => {
 				cancel: true,
 			}),
 		);
+		await create(
+			manifestOf("Operation", "dry-run", {
+				type: "DryRun",
+				sourceRef: { name: "shop" },
+				plan: { name: "orders" },
+				cancel: true,
+			}),
+		);
+		await create(
+			manifestOf("Operation", "draft", {
+				type: "Draft",
+				sourceRef: { name: "shop" },
+				eventType: { constant: "order" },
+			}),
+		);
+		await create(
+			manifestOf("Operation", "release", {
+				type: "Release",
+				sourceRef: { name: "shop" },
+			}),
+		);
 	});
 
-	const changes: [string, object, string][] = [
+	const changes: [object: string, field: string, spec: object][] = [
+		["run/fixed", "pipelineRef", { pipelineRef: { name: "other" } }],
+		["run/fixed", "dates", { dates: { end: "2026-01-03" } }],
+		["run/fixed", "dates", { dates: null }],
+		["run/fixed", "full", { dates: null, full: true }],
+		["run/fixed", "cancel", { cancel: false }],
 		[
-			"its Pipeline",
-			{ pipelineRef: { name: "other" } },
-			"spec.pipelineRef: Invalid value: pipelineRef can't change; create another Run",
+			"operation/dry-run",
+			"type",
+			{ type: "Draft", plan: null, eventType: { constant: "order" } },
 		],
+		["operation/dry-run", "sourceRef", { sourceRef: { name: "other" } }],
 		[
-			"its dates",
-			{ dates: { end: "2026-01-03" } },
-			"spec.dates: Invalid value: dates can't change; create another Run",
+			"operation/dry-run",
+			"dates",
+			{ dates: { start: "2026-01-01", end: "2026-01-02" } },
 		],
-		[
-			"that it has dates",
-			{ dates: null },
-			"spec.dates: Invalid value: dates can't change; create another Run",
-		],
-		[
-			"that it loads a part",
-			{ dates: null, full: true },
-			"spec.full: Invalid value: full can't change; create another Run",
-		],
-		[
-			"that it is cancelled",
-			{ cancel: false },
-			"spec.cancel: Invalid value: a cancelled Run can't be resumed; create another Run",
-		],
+		["operation/dry-run", "plan", { plan: { name: "other" } }],
+		["operation/dry-run", "failIfBlocked", { failIfBlocked: true }],
+		["operation/dry-run", "cancel", { cancel: false }],
+		["operation/draft", "eventType", { eventType: { constant: "refund" } }],
+		["operation/release", "filter", { filter: { types: ["order"] } }],
 	];
+	const answerOf = ([object, field]: (typeof changes)[number]) => {
+		const kind = object.startsWith("run/") ? "Run" : "Operation";
+		return field === "cancel"
+			? `spec.cancel: Invalid value: a cancelled ${kind} can't be resumed; create another ${kind}`
+			: `spec.${field}: Invalid value: ${field} can't change; create another ${kind}`;
+	};
 
-	test.each(changes)("%s", async (_, spec, message) => {
-		const { stderr } = await patchSpec("run/fixed", spec);
-		expect(stderr).toContain(message);
+	test.each(changes)("%s: %s to %j", async (...change) => {
+		const [object, , spec] = change;
+		const { stderr } = await patchSpec(object, spec);
+		expect(stderr).toContain(answerOf(change));
 	});
 
 	test("every rule about changes is among these", () => {
@@ -141,7 +165,7 @@ describe("what a Run was made for can't change", () => {
 				.filter(({ rule }) => rule.includes("oldSelf"))
 				.filter(
 					({ message }) =>
-						!changes.some(([, , answer]) => answer.includes(message)),
+						!changes.some((change) => answerOf(change).includes(message)),
 				),
 		);
 		expect(unbroken).toEqual([]);

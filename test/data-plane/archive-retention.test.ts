@@ -135,7 +135,7 @@ test("a clock that jumps by a year deletes nothing", async () => {
 	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
 });
 
-test("a store with lifecycle rules gets one for the events and one for those in quarantine, beside the user's own, and removes both itself", async () => {
+test("a store with lifecycle rules gets one for the events, one for those in quarantine and one for those that were released, beside the user's own, and removes them itself", async () => {
 	const archive = await archiveOfAges(40, 0);
 	for (let ago = 60; ago > 0; ago--)
 		await noteDay(archive, addDays(today, -ago));
@@ -172,6 +172,10 @@ test("a store with lifecycle rules gets one for the events and one for those in 
 		},
 		{
 			Filter: { Prefix: `${archive.prefix}/quarantine/` },
+			Expiration: { Days: 32 },
+		},
+		{
+			Filter: { Prefix: `${archive.prefix}/releases/` },
 			Expiration: { Days: 32 },
 		},
 	]);
