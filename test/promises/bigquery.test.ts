@@ -174,7 +174,7 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 	await vi.waitFor(
 		async () =>
 			expect(JSON.parse(await curl("/runs/slow/progress"))).toEqual({
-				status: "running",
+				status: "Running",
 				...progress,
 			}),
 		{ timeout: 120_000, interval: 200 },
