@@ -6,7 +6,7 @@ import {
 import type { Quickstart } from "../support/senders/quickstart.ts";
 import { importImage } from "./cluster/node.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
-import { type EarlierVersion, earlierVersion } from "./images/earlier.ts";
+import { earlierVersion } from "./images/earlier.ts";
 import {
 	inSystem,
 	installChart,
@@ -18,14 +18,12 @@ import { startTraffic, type Traffic } from "./support/traffic.ts";
 
 /* From an earlier commit's chart and image to this one's. Only a node of our own has that image. */
 
-const { isOwn } = inject("cluster");
-let earlier: EarlierVersion;
+const earlier = inject("cluster").isOwn ? await earlierVersion() : undefined;
 let quickstart: Quickstart;
 let traffic: Traffic;
 
 beforeAll(async () => {
-	if (!isOwn) return;
-	earlier = await earlierVersion();
+	if (!earlier) return;
 	await importImage(locateNodeHome(), earlier.archive);
 	await removeShop();
 	await removeInstallation();
@@ -37,12 +35,12 @@ beforeAll(async () => {
 
 afterAll(() => traffic?.stop());
 
-test.skipIf(!isOwn)(
+test.skipIf(!earlier)(
 	"an upgrade from an earlier version under load keeps the URL, and fails requests only while the one NATS server restarts",
 	async () => {
 		const before = await natsPods();
 		const failed = await traffic.during(
-			`upgraded from ${earlier.commit.slice(0, 7)}`,
+			`upgraded from ${earlier!.commit.slice(0, 7)}`,
 			async () => {
 				expect(await quickstart.runPipeline()).toBeGreaterThan(0);
 				await installChart();
@@ -54,7 +52,7 @@ test.skipIf(!isOwn)(
 	},
 );
 
-test.skipIf(!isOwn)("a rollout of receive fails no request", async () => {
+test.skipIf(!earlier)("a rollout of receive fails no request", async () => {
 	const failed = await traffic.during("receive rolled out", async () => {
 		const receive = "deployment/tidemill-receive";
 		await inSystem("rollout", "restart", receive);
@@ -63,7 +61,7 @@ test.skipIf(!isOwn)("a rollout of receive fails no request", async () => {
 	expect(failed).toBe(0);
 });
 
-test.skipIf(!isOwn)(
+test.skipIf(!earlier)(
 	"then each event that either version acknowledged is in the table once",
 	async () => {
 		await traffic.stop();

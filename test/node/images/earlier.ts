@@ -23,11 +23,22 @@ export interface EarlierVersion {
 	values: string;
 }
 
-/** Builds the image of an earlier commit, which takes a minute; the result stays in the cache. */
-export async function earlierVersion(): Promise<EarlierVersion> {
+/**
+ * Builds the image of an earlier commit, which takes a minute; the result stays in the cache. Undefined if it is not there, and
+ * this clone doesn't have the commit either.
+ */
+export async function earlierVersion(): Promise<EarlierVersion | undefined> {
 	const tag = `e2e-${commit.slice(0, 7)}`;
 	const folder = join(cacheDirectory(process.env), "versions", commit);
-	if (!existsSync(folder)) await build(folder, tag);
+	if (!existsSync(folder)) {
+		if (!(await isInClone())) {
+			console.warn(
+				`The upgrade is NOT tested: this clone is shallow and has no commit ${commit}. Get it with: git fetch --unshallow`,
+			);
+			return undefined;
+		}
+		await build(folder, tag);
+	}
 	return {
 		commit,
 		tag,
@@ -35,6 +46,14 @@ export async function earlierVersion(): Promise<EarlierVersion> {
 		chart: join(folder, "chart"),
 		values: join(folder, "values.yaml"),
 	};
+}
+
+function isInClone(): Promise<boolean> {
+	const git = ["-C", projectDirectory, "cat-file", "-e", `${commit}^{commit}`];
+	return promisify(execFile)("git", git).then(
+		() => true,
+		() => false,
+	);
 }
 
 async function build(folder: string, tag: string): Promise<void> {
@@ -82,7 +101,7 @@ async function run(
 	} catch (error) {
 		const { stdout, stderr } = error as { stdout: string; stderr: string };
 		throw new LocalError(
-			`Tidemill of commit ${commit} can't be built: ${command} ${args[0]} failed. A clone needs that commit: git fetch origin ${commit}\n${stdout}\n${stderr}`,
+			`Tidemill of commit ${commit} can't be built: ${command} ${args[0]} failed.\n${stdout}\n${stderr}`,
 		);
 	}
 }
