@@ -1,18 +1,16 @@
-import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import {
-	manifestSubject,
-	releaseSubject,
-	resultSubject,
-} from "../../contracts/nats.ts";
+import { releaseSubject } from "../../contracts/nats.ts";
 import type { ReleaseAnswer } from "../../contracts/release.ts";
 import { type Operation, operationKind } from "../../crds/generated/types.ts";
 import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
 import { ageOf, keyOf } from "../../kube/resource.ts";
 import { askArchive } from "../archive/ask.ts";
-import type { FairLimit } from "../archive/fair-limit.ts";
 import { removeJob, startJob } from "../job/apply.ts";
+import {
+	type ArchiveMeans,
+	manifestAnswer,
+	resultAnswer,
+} from "../job/archive-answers.ts";
 import type { JobOwner, JobSlots } from "../job/slots.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
@@ -23,16 +21,9 @@ import type { OperationState } from "./state.ts";
 import type { OperationAction } from "./transition.ts";
 
 /** What Operations work with, beyond {@link OperatorContext}. */
-export interface OperationMeans {
-	nats: NatsConnection;
-	/** The questions to archive, which may flush for long before it answers. */
-	asks: BackgroundWork<ManifestAnswer>;
-	/** The questions for results of Jobs. */
-	results: BackgroundWork<ResultAnswer>;
+export interface OperationMeans extends ArchiveMeans {
 	/** The requests to release events. */
 	releases: BackgroundWork<ReleaseAnswer>;
-	/** By account and shard, so that no account keeps archive from the others. */
-	questions: FairLimit;
 	slots: JobSlots;
 }
 
@@ -44,7 +35,7 @@ export async function applyOperation(
 	state: OperationState,
 	actions: OperationAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats, questions, releases, results, slots } = context;
+	const { asks, client, nats, questions, releases, slots } = context;
 	let { operation } = state;
 	let result: Result | undefined;
 	const goOn = (next: (state: OperationState) => OperationAction[]) => {
@@ -54,22 +45,7 @@ export async function applyOperation(
 	for (const action of actions)
 		switch (action.type) {
 			case "askManifest": {
-				const { question, shard } = action;
-				const subject = manifestSubject(shard);
-				const about = subject + JSON.stringify(question);
-				const answer = asks.outcomeOf(keyOf(operation), about, (signal, say) =>
-					questions.run(`${question.account} ${shard}`, () =>
-						askArchive<ManifestAnswer>(
-							nats,
-							{ subject, shard },
-							question,
-							"ManifestUnavailable",
-							signal,
-							say,
-						),
-					),
-				);
-				// The Operation comes back when the answer is there.
+				const answer = manifestAnswer(context, keyOf(operation), action);
 				if (!answer) break;
 				// Only now, so that no Operation holds a slot while archive is slow. The answer stays until its turn.
 				const place = answer.ok
@@ -83,20 +59,8 @@ export async function applyOperation(
 				return goOn((answered) => decideStart(answered, answer, Date.now()));
 			}
 			case "askResult": {
-				const { question, shard } = action;
-				const subject = resultSubject(shard);
-				const about = subject + JSON.stringify(question);
-				const stored = results.outcomeOf(keyOf(operation), about, (signal) =>
-					askArchive<ResultAnswer>(
-						nats,
-						{ subject, shard },
-						question,
-						"ResultUnavailable",
-						signal,
-					),
-				);
+				const stored = resultAnswer(context, keyOf(operation), action);
 				if (!stored) break;
-				results.drop(keyOf(operation));
 				return goOn((answered) => decide({ ...answered, stored }, Date.now()));
 			}
 			case "askRelease": {

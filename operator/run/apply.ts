@@ -1,15 +1,14 @@
-import type { NatsConnection } from "@nats-io/transport-node";
-import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
-import { manifestSubject, resultSubject } from "../../contracts/nats.ts";
 import { pipelineKind, type Run, runKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
 import { ageOf, controllerReference, keyOf } from "../../kube/resource.ts";
-import { askArchive } from "../archive/ask.ts";
-import type { FairLimit } from "../archive/fair-limit.ts";
 import { removeJob, startJob } from "../job/apply.ts";
+import {
+	type ArchiveMeans,
+	manifestAnswer,
+	resultAnswer,
+} from "../job/archive-answers.ts";
 import type { JobOwner, JobSlots } from "../job/slots.ts";
 import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
@@ -20,14 +19,7 @@ import type { RunState } from "./state.ts";
 import type { RunAction } from "./transition.ts";
 
 /** What Runs work with, beyond {@link OperatorContext}. */
-export interface RunMeans {
-	nats: NatsConnection;
-	/** The questions to archive, which may flush for long before it answers. */
-	asks: BackgroundWork<ManifestAnswer>;
-	/** The questions for results of Jobs. */
-	results: BackgroundWork<ResultAnswer>;
-	/** By account and shard, so that no account keeps archive from the others. */
-	questions: FairLimit;
+export interface RunMeans extends ArchiveMeans {
 	slots: JobSlots;
 }
 
@@ -39,7 +31,7 @@ export async function applyRun(
 	state: RunState,
 	actions: RunAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats, questions, results, slots } = context;
+	const { asks, client, slots } = context;
 	let { run } = state;
 	let result: Result | undefined;
 	for (const action of actions)
@@ -48,22 +40,8 @@ export async function applyRun(
 				run = await adopt(client, run, state.references!);
 				break;
 			case "askManifest": {
-				const { question, shard, target } = action;
-				const subject = manifestSubject(shard);
-				const about = subject + JSON.stringify(question);
-				const answer = asks.outcomeOf(keyOf(run), about, (signal, say) =>
-					questions.run(`${question.account} ${shard}`, () =>
-						askArchive<ManifestAnswer>(
-							nats,
-							{ subject, shard },
-							question,
-							"ManifestUnavailable",
-							signal,
-							say,
-						),
-					),
-				);
-				// The Run comes back when the answer is there.
+				const { target } = action;
+				const answer = manifestAnswer(context, keyOf(run), action);
 				if (!answer) break;
 				const answered = { ...state, run };
 				// Only now, so that no Run holds a slot while archive is slow. The answer stays until the Run's turn.
@@ -84,20 +62,8 @@ export async function applyRun(
 				);
 			}
 			case "askResult": {
-				const { question, shard } = action;
-				const subject = resultSubject(shard);
-				const about = subject + JSON.stringify(question);
-				const stored = results.outcomeOf(keyOf(run), about, (signal) =>
-					askArchive<ResultAnswer>(
-						nats,
-						{ subject, shard },
-						question,
-						"ResultUnavailable",
-						signal,
-					),
-				);
+				const stored = resultAnswer(context, keyOf(run), action);
 				if (!stored) break;
-				results.drop(keyOf(run));
 				const answered = { ...state, run, stored };
 				return applyRun(context, answered, decide(answered, Date.now()));
 			}
