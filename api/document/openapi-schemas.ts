@@ -1,16 +1,18 @@
-import { type JsonSchema, jsonSchema } from "../../crds/json-schema.ts";
+import type { JsonSchema } from "../../crds/json-schema.ts";
 import {
 	type ResourceSchema,
 	readResourceSchemas,
-	type Schema,
 } from "../../crds/resource-schema.ts";
-import { errorCodes, maxDetails } from "../http/errors.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
-import type { SecretField } from "../resources/secret-fields.ts";
-import { shownName } from "../resources/views.ts";
+import {
+	answerSchema,
+	bodyParts,
+	patchSchema,
+	requestSchema,
+} from "./body-schema.ts";
 import { previewSchema } from "./preview-schema.ts";
-import { ruleSchema } from "./rule-schema.ts";
+import { problemSchema } from "./problem-schema.ts";
 
 /** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
 export function openApiSchemas(): Record<string, JsonSchema> {
@@ -68,11 +70,9 @@ function resourceSchemas(
 	resource: ApiResource,
 	{ kind, schema }: ResourceSchema,
 ): Record<string, JsonSchema> {
-	const { spec, status } = partsOf(schema);
-	const wanted = requestSchema(
-		resource.secretFields.reduce(withInlineSecret, spec),
-	) as ObjectSchema;
-	const shown = tolerant({
+	const { spec, status } = bodyParts(schema);
+	const wanted = requestSchema(spec, resource.secretFields);
+	const shown = answerSchema({
 		properties: { ...head, ...status.properties, ...spec.properties },
 	});
 	return {
@@ -107,7 +107,7 @@ function resourceSchemas(
 }
 
 function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
-	const { spec, status } = partsOf(schema);
+	const { spec, status } = bodyParts(schema);
 	const { pipelineRef: _, cancel, dates, full } = spec.properties;
 	const { status: state } = status.properties;
 	const rows = { type: "integer", minimum: 0 };
@@ -116,7 +116,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 			description: schema.description,
 			type: "object",
 			required: [...headOfAll, "pipeline", "status"],
-			...tolerant({
+			...answerSchema({
 				properties: {
 					...head,
 					pipeline: { description: "Name of the Pipeline.", type: "string" },
@@ -153,53 +153,6 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 	};
 }
 
-const problemSchema: JsonSchema = {
-	description:
-		"An error: what is wrong and what to do next, as problem details (RFC 9457).",
-	type: "object",
-	required: ["type", "title", "status", "detail", "code", "details"],
-	properties: {
-		type: {
-			description: "Where the error is explained.",
-			type: "string",
-			format: "uri-reference",
-		},
-		title: { description: "What is wrong, in general.", type: "string" },
-		status: { description: "The HTTP status.", type: "integer" },
-		detail: {
-			description: "What is wrong with this request and what to do next.",
-			type: "string",
-		},
-		instance: {
-			description: "The `X-Request-Id`, as a URN.",
-			type: "string",
-			format: "uri-reference",
-		},
-		code: {
-			description: "For programs. Codes never change.",
-			type: "string",
-			enum: Object.keys(errorCodes),
-		},
-		details: {
-			description: `All invalid fields, if fields are invalid, ${maxDetails} at most.`,
-			type: "array",
-			maxItems: maxDetails,
-			items: {
-				type: "object",
-				required: ["path", "message"],
-				properties: {
-					path: {
-						description:
-							"A field of the body, such as `dates.start`, or a query parameter or header.",
-						type: "string",
-					},
-					message: { type: "string" },
-				},
-			},
-		},
-	},
-};
-
 function listSchema(kind: string): JsonSchema {
 	return {
 		description: "A page of a list.",
@@ -221,148 +174,4 @@ function listSchema(kind: string): JsonSchema {
 			},
 		},
 	};
-}
-
-type ObjectSchema = JsonSchema & {
-	properties: Record<string, JsonSchema>;
-	required?: string[];
-};
-
-function partsOf(schema: Schema): { spec: ObjectSchema; status: ObjectSchema } {
-	const { spec, status } = schema.properties!;
-	return {
-		spec: withRules(spec!) as ObjectSchema,
-		status: shownPart(withRules(status!)) as ObjectSchema,
-	};
-}
-
-/** The schema of what the view of a status has. */
-function shownPart(schema: JsonSchema): JsonSchema {
-	return mapSchema(schema, ({ properties, required, ...part }) => {
-		const shown = (names: unknown) =>
-			(names as string[]).flatMap((name) => shownName(name) ?? []);
-		return {
-			...part,
-			...(required !== undefined && { required: shown(required) }),
-			...(properties !== undefined && {
-				properties: Object.fromEntries(
-					Object.entries(properties!).flatMap(([name, field]) =>
-						shown([name]).map((name) => [name, field]),
-					),
-				),
-			}),
-		};
-	});
-}
-
-/** The CRD's schema with its rules, as far as JSON Schema can express them. */
-function withRules(crd: Schema): JsonSchema {
-	const result = jsonSchema(crd);
-	if (crd.properties)
-		result.properties = Object.fromEntries(
-			Object.entries(crd.properties).map(([name, field]) => [
-				name,
-				withRules(field),
-			]),
-		);
-	if (crd.items) result.items = withRules(crd.items);
-	const rules = (crd["x-kubernetes-validations"] ?? []).map(ruleSchema);
-	if (rules.length > 0) result.allOf = rules;
-	return result;
-}
-
-/** Wherever the CRD has a reference to a Secret, the API also accepts the secret itself. */
-function withInlineSecret(
-	schema: ObjectSchema,
-	{ at, inline, ref, description }: SecretField,
-): ObjectSchema {
-	const [first, ...rest] = at;
-	if (first === undefined) {
-		const text = { type: "string", minLength: 1, maxLength: 65_536 };
-		const value =
-			ref === "secretRefs"
-				? { type: "array", minItems: 1, maxItems: 5, items: text }
-				: text;
-		return {
-			...schema,
-			required: (schema.required ?? []).filter((name) => name !== ref),
-			oneOf: [{ required: [ref] }, { required: [inline] }],
-			properties: {
-				...schema.properties,
-				[inline]: { description, writeOnly: true, ...value },
-			},
-		};
-	}
-	const inner = schema.properties[first] as ObjectSchema;
-	const field = { at: rest, inline, ref, description };
-	return {
-		...schema,
-		properties: {
-			...schema.properties,
-			[first]: withInlineSecret(inner, field),
-		},
-	};
-}
-
-/** For answers: clients must accept unknown fields, because the API may add fields. */
-function tolerant(schema: JsonSchema): JsonSchema {
-	return mapSchema(schema, (part) => {
-		const { additionalProperties, allOf: _, ...rest } = part;
-		return additionalProperties === undefined || additionalProperties === false
-			? rest
-			: { ...rest, additionalProperties };
-	});
-}
-
-/** For a JSON Merge Patch: nothing is required, and null removes a field. */
-function patchSchema(schema: JsonSchema): JsonSchema {
-	return mapSchema(schema, (part, isItem) => {
-		// A patch replaces whole lists, so their items are complete.
-		if (isItem) return part;
-		const {
-			required: _,
-			allOf: _rules,
-			oneOf: _one,
-			default: _d,
-			...rest
-		} = part;
-		return {
-			...rest,
-			...(rest.type !== undefined && { type: [rest.type, "null"].flat() }),
-			...(Array.isArray(rest.enum) && { enum: [...rest.enum, null] }),
-		};
-	});
-}
-
-/**
- * For a request. Generators of clients take a field with a default for one that is always there, as it is in answers
- * (openapi-typescript's `defaultNonNullable`), so the default becomes words.
- */
-function requestSchema(schema: JsonSchema): JsonSchema {
-	return mapSchema(schema, ({ default: value, ...part }) =>
-		value === undefined
-			? part
-			: {
-					...part,
-					description:
-						`${part.description ?? ""} Default: \`${JSON.stringify(value)}\`.`.trim(),
-				},
-	);
-}
-
-function mapSchema(
-	schema: JsonSchema,
-	change: (schema: JsonSchema, isItem: boolean) => JsonSchema,
-	isItem = false,
-): JsonSchema {
-	const result = { ...schema };
-	if (result.properties)
-		result.properties = Object.fromEntries(
-			Object.entries(result.properties as Record<string, JsonSchema>).map(
-				([name, field]) => [name, mapSchema(field, change, isItem)],
-			),
-		);
-	if (result.items)
-		result.items = mapSchema(result.items as JsonSchema, change, true);
-	return change(result, isItem);
 }

@@ -1,0 +1,157 @@
+import { type JsonSchema, jsonSchema } from "../../crds/json-schema.ts";
+import type { Schema } from "../../crds/resource-schema.ts";
+import type { SecretField } from "../resources/secret-fields.ts";
+import { shownName } from "../resources/views.ts";
+import { ruleSchema } from "./rule-schema.ts";
+
+type ObjectSchema = JsonSchema & {
+	properties: Record<string, JsonSchema>;
+	required?: string[];
+};
+
+/** The schemas of a CRD's spec and status. */
+export function bodyParts(schema: Schema): {
+	spec: ObjectSchema;
+	status: ObjectSchema;
+} {
+	const { spec, status } = schema.properties!;
+	return {
+		spec: withRules(spec!) as ObjectSchema,
+		status: shownPart(withRules(status!)) as ObjectSchema,
+	};
+}
+
+/** For answers: clients must accept unknown fields, because the API may add fields. */
+export function answerSchema(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, (part) => {
+		const { additionalProperties, allOf: _, ...rest } = part;
+		return additionalProperties === undefined || additionalProperties === false
+			? rest
+			: { ...rest, additionalProperties };
+	});
+}
+
+/**
+ * For a request. Generators of clients take a field with a default for one that is always there, as it is in answers
+ * (openapi-typescript's `defaultNonNullable`), so the default becomes words.
+ */
+export function requestSchema(
+	spec: ObjectSchema,
+	secretFields: SecretField[],
+): ObjectSchema {
+	const schema = secretFields.reduce(withInlineSecret, spec);
+	return mapSchema(schema, ({ default: value, ...part }) =>
+		value === undefined
+			? part
+			: {
+					...part,
+					description:
+						`${part.description ?? ""} Default: \`${JSON.stringify(value)}\`.`.trim(),
+				},
+	) as ObjectSchema;
+}
+
+/** For a JSON Merge Patch: nothing is required, and null removes a field. */
+export function patchSchema(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, (part, isItem) => {
+		// A patch replaces whole lists, so their items are complete.
+		if (isItem) return part;
+		const {
+			required: _,
+			allOf: _rules,
+			oneOf: _one,
+			default: _d,
+			...rest
+		} = part;
+		return {
+			...rest,
+			...(rest.type !== undefined && { type: [rest.type, "null"].flat() }),
+			...(Array.isArray(rest.enum) && { enum: [...rest.enum, null] }),
+		};
+	});
+}
+
+/** The CRD's schema with its rules, as far as JSON Schema can express them. */
+function withRules(crd: Schema): JsonSchema {
+	const result = jsonSchema(crd);
+	if (crd.properties)
+		result.properties = Object.fromEntries(
+			Object.entries(crd.properties).map(([name, field]) => [
+				name,
+				withRules(field),
+			]),
+		);
+	if (crd.items) result.items = withRules(crd.items);
+	const rules = (crd["x-kubernetes-validations"] ?? []).map(ruleSchema);
+	if (rules.length > 0) result.allOf = rules;
+	return result;
+}
+
+/** The schema of what the view of a status has. */
+function shownPart(schema: JsonSchema): JsonSchema {
+	return mapSchema(schema, ({ properties, required, ...part }) => {
+		const shown = (names: unknown) =>
+			(names as string[]).flatMap((name) => shownName(name) ?? []);
+		return {
+			...part,
+			...(required !== undefined && { required: shown(required) }),
+			...(properties !== undefined && {
+				properties: Object.fromEntries(
+					Object.entries(properties!).flatMap(([name, field]) =>
+						shown([name]).map((name) => [name, field]),
+					),
+				),
+			}),
+		};
+	});
+}
+
+/** Wherever the CRD has a reference to a Secret, the API also accepts the secret itself. */
+function withInlineSecret(
+	schema: ObjectSchema,
+	{ at, inline, ref, description }: SecretField,
+): ObjectSchema {
+	const [first, ...rest] = at;
+	if (first === undefined) {
+		const text = { type: "string", minLength: 1, maxLength: 65_536 };
+		const value =
+			ref === "secretRefs"
+				? { type: "array", minItems: 1, maxItems: 5, items: text }
+				: text;
+		return {
+			...schema,
+			required: (schema.required ?? []).filter((name) => name !== ref),
+			oneOf: [{ required: [ref] }, { required: [inline] }],
+			properties: {
+				...schema.properties,
+				[inline]: { description, writeOnly: true, ...value },
+			},
+		};
+	}
+	const inner = schema.properties[first] as ObjectSchema;
+	const field = { at: rest, inline, ref, description };
+	return {
+		...schema,
+		properties: {
+			...schema.properties,
+			[first]: withInlineSecret(inner, field),
+		},
+	};
+}
+
+function mapSchema(
+	schema: JsonSchema,
+	change: (schema: JsonSchema, isItem: boolean) => JsonSchema,
+	isItem = false,
+): JsonSchema {
+	const result = { ...schema };
+	if (result.properties)
+		result.properties = Object.fromEntries(
+			Object.entries(result.properties as Record<string, JsonSchema>).map(
+				([name, field]) => [name, mapSchema(field, change, isItem)],
+			),
+		);
+	if (result.items)
+		result.items = mapSchema(result.items as JsonSchema, change, true);
+	return change(result, isItem);
+}

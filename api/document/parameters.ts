@@ -1,0 +1,179 @@
+import type { Operation } from "../http/operation.ts";
+import { labelSelector } from "../lists/filters.ts";
+import { defaultPageSize, maxPageSize } from "../lists/page.ts";
+import { apiResources } from "../resources/api-resource.ts";
+import { resourceNamePattern } from "../resources/resource-name.ts";
+import { defaultLogLines, maxLogLines } from "../runs/run-progress.ts";
+import { runFilters } from "../runs/runs.ts";
+
+/** The parameters of an operation: those of the path, the query and the headers. */
+export function parametersOf(operation: Operation): object[] {
+	return [
+		...sharedParameters(operation).map((name) => ({
+			$ref: `#/components/parameters/${name}`,
+		})),
+		...filterParameters(operation),
+	];
+}
+
+/** Parameters that several operations have. */
+export const parameters = {
+	name: {
+		name: "name",
+		in: "path",
+		required: true,
+		schema: { type: "string", pattern: resourceNamePattern },
+	},
+	run: {
+		name: "name",
+		in: "path",
+		required: true,
+		schema: {
+			type: "string",
+			pattern: "^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$",
+		},
+	},
+	limit: {
+		name: "limit",
+		in: "query",
+		description: "Maximum number of items in a page.",
+		schema: {
+			type: "integer",
+			minimum: 1,
+			maximum: maxPageSize,
+			default: defaultPageSize,
+		},
+	},
+	cursor: {
+		name: "cursor",
+		in: "query",
+		description:
+			"The `cursor` of the previous page. Omit it for the first page.",
+		schema: { type: "string" },
+	},
+	...Object.fromEntries(
+		["pipeline", "source", "destination"].map((name) => [
+			name,
+			{
+				name,
+				in: "query",
+				description: `Only those of this ${name}.`,
+				schema: { type: "string", pattern: resourceNamePattern },
+			},
+		]),
+	),
+	labelSelector: {
+		name: labelSelector,
+		in: "query",
+		description:
+			"Only those with these labels, as in `kubectl get --selector`.",
+		schema: { type: "string" },
+		example: "team=shop",
+	},
+	force: {
+		name: "force",
+		in: "query",
+		description: "Delete it although other resources use it.",
+		schema: { type: "boolean", default: false },
+	},
+	queue: {
+		name: "queue",
+		in: "query",
+		description:
+			"Accept the run although the pipeline can't run yet. It waits until the pipeline can, or until the pipeline's `pendingDeadlineSeconds` are over.",
+		schema: { type: "boolean", default: false },
+	},
+	dryRun: {
+		name: "dryRun",
+		in: "query",
+		description: "Check the request and answer as if it took effect.",
+		schema: { type: "boolean", default: false },
+	},
+	wait: {
+		name: "wait",
+		in: "query",
+		description:
+			"Wait until the run has ended, or for this many seconds, 60 at most.",
+		schema: { type: "string", pattern: "^([0-9]|[1-5][0-9]|60)s?$" },
+		example: "30s",
+	},
+	tail: {
+		name: "tail",
+		in: "query",
+		description: "Maximum number of lines.",
+		schema: {
+			type: "integer",
+			minimum: 1,
+			maximum: maxLogLines,
+			default: defaultLogLines,
+		},
+	},
+	follow: {
+		name: "follow",
+		in: "query",
+		description: "Continue with new lines until the run ends.",
+		schema: { type: "boolean", default: false },
+	},
+	account: {
+		name: "Tidemill-Account",
+		in: "header",
+		description:
+			"The account (namespace) of the request. Only for tokens that do not belong to a service account.",
+		schema: { type: "string" },
+	},
+	prefer: {
+		name: "Prefer",
+		in: "header",
+		description:
+			"`respond-async` (RFC 7240): don't wait until the operator has judged the change. Otherwise an answer waits for that, for 5 seconds at most.",
+		schema: { type: "string" },
+		example: "respond-async",
+	},
+	ifMatch: {
+		name: "If-Match",
+		in: "header",
+		description:
+			"The resource must still have this ETag; otherwise the answer is 412.",
+		schema: { type: "string" },
+		example: '"1"',
+	},
+	idempotencyKey: {
+		name: "Idempotency-Key",
+		in: "header",
+		description:
+			"Repeating a key within 24 hours returns the existing resource.",
+		schema: { type: "string", pattern: "^[ -~]{1,255}$" },
+	},
+};
+
+function sharedParameters({ method, path, query = [] }: Operation): string[] {
+	const shared = query.filter((name) => name in parameters);
+	const names = ["account", ...shared];
+	if (path.includes("{name}"))
+		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
+	if (["PUT", "PATCH", "DELETE"].includes(method)) names.push("ifMatch");
+	if (method !== "GET" && !path.startsWith("/v1/runs")) names.push("prefer");
+	if (method === "POST") names.push("idempotencyKey");
+	return names;
+}
+
+/** A filter has the values of its own kind. */
+function filterParameters({ tag, query = [] }: Operation) {
+	const filters =
+		tag === "runs"
+			? runFilters
+			: (apiResources.find(({ collection }) => collection === tag)?.filters ??
+				{});
+	return Object.entries(filters).flatMap(([name, { values }]) =>
+		values && query.includes(name)
+			? [
+					{
+						name,
+						in: "query",
+						description: `Only those of this ${name}.`,
+						schema: { type: "string", enum: values },
+					},
+				]
+			: [],
+	);
+}

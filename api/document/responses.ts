@@ -1,0 +1,137 @@
+import { type ErrorCode, errorCodes, problemType } from "../http/errors.ts";
+import type { Operation } from "../http/operation.ts";
+
+/** The responses of an operation by status: its answers, then its errors. */
+export function responsesOf(operation: Operation, operations: Operation[]) {
+	const { path, answers, errors } = operation;
+	return {
+		...Object.fromEntries(
+			Object.entries(answers).map(([status, { about, schema }]) => [
+				status,
+				{
+					description: about,
+					headers: headersOf(operation, schema),
+					...contentOf(operation, schema),
+					...(status !== "200" && linksOf(operations, operation, schema)),
+				},
+			]),
+		),
+		...Object.fromEntries(
+			[...commonErrors, ...errors, ...(path.includes("{") ? [404] : [])].map(
+				(status) => [status, { $ref: `#/components/responses/Error${status}` }],
+			),
+		),
+	};
+}
+
+/** The error responses by name, one for each status. */
+export function errorResponses() {
+	const statuses = [
+		...new Set(Object.values(errorCodes).map(({ status }) => status)),
+	];
+	return Object.fromEntries(
+		statuses.map((status) => [
+			`Error${status}`,
+			{
+				description: codesOf(status)
+					.map((code) => `\`${code}\``)
+					.join(" or "),
+				headers: headerRefs([
+					...commonHeaders,
+					...(status === 429 || status === 503 ? ["Retry-After"] : []),
+				]),
+				content: {
+					[problemType]: {
+						schema: { $ref: "#/components/schemas/Problem" },
+					},
+				},
+			},
+		]),
+	);
+}
+
+/** Error statuses of every operation. */
+const commonErrors = [400, 401, 403, 406, 408, 429, 431, 500, 503];
+
+const commonHeaders = [
+	"X-Request-Id",
+	"X-RateLimit-Limit",
+	"X-RateLimit-Remaining",
+	"X-RateLimit-Reset",
+];
+
+export const headers = {
+	"X-Request-Id": header(
+		"Identifies the request in the log of the API.",
+		"string",
+	),
+	"X-RateLimit-Limit": header("Requests allowed in a minute."),
+	"X-RateLimit-Remaining": header("Requests left in this minute."),
+	"X-RateLimit-Reset": header("Seconds until the count restarts."),
+	ETag: header("Increases with every change of the resource's spec.", "string"),
+	Location: header("Path of the new resource.", "string"),
+	"Retry-After": header("Seconds to wait before a retry."),
+};
+
+function headersOf({ id }: Operation, schema: string | undefined) {
+	const names = [...commonHeaders];
+	if (
+		schema &&
+		/^(Source|Destination|Pipeline|TrackingPlan|Operation)$/.test(schema)
+	)
+		names.push("ETag");
+	if (id === "startRun" || id.startsWith("create")) names.push("Location");
+	return headerRefs(names);
+}
+
+function headerRefs(names: string[]) {
+	return Object.fromEntries(
+		names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+	);
+}
+
+function contentOf(
+	{ produces }: Operation,
+	schema: string | undefined,
+): object {
+	if (produces)
+		return { content: { [produces]: { schema: { type: "string" } } } };
+	if (!schema) return {};
+	return {
+		content: {
+			"application/json": {
+				schema: { $ref: `#/components/schemas/${schema}` },
+			},
+		},
+	};
+}
+
+/** Links to the operations on a new object, for readers and for tests that follow links. */
+function linksOf(
+	operations: Operation[],
+	{ method, path }: Operation,
+	schema: string | undefined,
+) {
+	if (method !== "POST" || !schema) return {};
+	const collection = schema === "Run" ? "/v1/runs" : path;
+	return {
+		links: Object.fromEntries(
+			operations
+				.filter((next) => next.path.startsWith(`${collection}/{name}`))
+				.map(({ id }) => [
+					id,
+					{ operationId: id, parameters: { name: "$response.body#/name" } },
+				]),
+		),
+	};
+}
+
+function codesOf(status: number): ErrorCode[] {
+	return (Object.keys(errorCodes) as ErrorCode[]).filter(
+		(code) => errorCodes[code].status === status,
+	);
+}
+
+function header(description: string, type: "string" | "integer" = "integer") {
+	return { description, schema: { type } };
+}
