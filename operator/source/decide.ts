@@ -12,7 +12,7 @@ import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import { factsOf, withoutFacts } from "./facts.ts";
 import { withLosses } from "./losses.ts";
 import { planConditionOf, withPlan } from "./plan-condition.ts";
-import { buried } from "./routes/table.ts";
+import { buried } from "./routes/key-owners.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
 import {
