@@ -11,6 +11,7 @@ import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
+import { askArchiveForLog } from "./runs/kept-log.ts";
 import { createApi } from "./server.ts";
 
 /** A caller gets an answer within this time even if the apiserver sends none. */
@@ -76,6 +77,7 @@ export async function main(): Promise<number> {
 			shared: new NatsRateCounter({ connection, replicas }),
 		},
 		idempotency: new NatsIdempotencyStore({ connection, replicas }),
+		askLog: askArchiveForLog(connection),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,

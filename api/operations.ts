@@ -8,7 +8,8 @@ import { createOf } from "./resources/resource-creation.ts";
 import { deleteOf } from "./resources/resource-deletion.ts";
 import { getOf, listOf } from "./resources/resource-read.ts";
 import { replaceOf, updateOf } from "./resources/resource-update.ts";
-import { getRunLogs, getRunProgress } from "./runs/run-progress.ts";
+import { getOperationLogs, getRunLogs } from "./runs/logs.ts";
+import { getRunProgress } from "./runs/run-progress.ts";
 import {
 	cancelRun,
 	getRun,
@@ -121,6 +122,18 @@ export const operations: Operation[] = [
 		summary: "Read a run's log",
 		tag: "runs",
 		handler: getRunLogs,
+		query: ["tail", "follow"],
+		answers: { 200: { about: "The last lines of the log, unchanged." } },
+		produces: "text/plain",
+		errors: [404],
+	},
+	{
+		id: "getOperationLogs",
+		method: "GET",
+		path: "/v1/operations/{name}/logs",
+		summary: "Read an operation's log",
+		tag: "operations",
+		handler: getOperationLogs,
 		query: ["tail", "follow"],
 		answers: { 200: { about: "The last lines of the log, unchanged." } },
 		produces: "text/plain",

@@ -46,6 +46,8 @@ export interface ApiOptions {
 	rateLimit: RateLimitOptions;
 	/** Without it, requests with an Idempotency-Key are answered 503. */
 	idempotency?: IdempotencyStore | undefined;
+	/** Asks archive for a log. Without it, there are only the lines in the status. */
+	askLog?: Caller["askLog"];
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -203,12 +205,15 @@ function callerOf(
 	reply: FastifyReply,
 	account: string,
 	token: string,
-	{ clientFor, stopping, settleWithinMs = 5_000 }: ApiOptions,
+	options: ApiOptions,
 ): Caller {
+	const { clientFor, stopping, settleWithinMs = 5_000, log } = options;
 	return {
 		client: clientFor(token),
 		account,
 		settleWithinMs,
+		askLog: options.askLog ?? (async () => undefined),
+		log,
 		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
 		get signal() {
 			return AbortSignal.any([stopping, closeOf(reply)]);

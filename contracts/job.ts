@@ -144,6 +144,10 @@ export const maxUnfitColumns = 20;
 /** As much of a log as a result has: it must leave room for the rest. */
 export const maxLogEndBytes = 2_000;
 
+/** A longer log goes to the bucket as an object of one of these sizes in bytes, ascending: its end, as far as there is room. */
+export const logSizes = [8 * 1024, 64 * 1024] as const;
+export const maxLogBytes = logSizes[1];
+
 export interface JobError {
 	/** From the table in docs/reference/errors.md, e.g. `DestinationBusy`. */
 	code: string;

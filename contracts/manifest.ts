@@ -45,6 +45,11 @@ export interface Manifest {
 	 */
 	result?: { url: string; headers: Record<string, string> };
 	/**
+	 * Where a Job puts the end of its log, if that is longer than a result has room for: presigned PUTs of exactly `logSizes`
+	 * of contracts/job.ts, in that order, all to one object. Secrets. Archive always gives them.
+	 */
+	logs?: { url: string; headers: Record<string, string> }[];
+	/**
 	 * Where an Operation's Job puts its report: a presigned PUT of exactly `maxReportBytes` of contracts/operation.ts. Only if
 	 * operator asked for it. A secret.
 	 */
@@ -125,5 +130,20 @@ export type ResultAnswer =
 			result?: string;
 			/** The report of an Operation's Job: an OperationReport as JSON. Absent if it left none. */
 			report?: string;
+	  }
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** The API's request for the log of a Run or an Operation, JSON on {@link file://./nats.ts logSubject}. */
+export interface LogRequest {
+	/** metadata.uid. */
+	run: string;
+	account: string;
+}
+
+export type LogAnswer =
+	| {
+			ok: true;
+			/** What the last Job left; absent if it left nothing, since its result has all of the log. */
+			log?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };

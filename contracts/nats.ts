@@ -26,6 +26,9 @@ export function resultSubject(shard: number): string {
 	return `tidemill.archive.${shard}.result`;
 }
 
+/** The API asks any archive for the log of a Run's Job (request/reply, {@link file://./manifest.ts LogRequest}). */
+export const logSubject = "tidemill.archive.log";
+
 /** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
 export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;

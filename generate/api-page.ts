@@ -53,7 +53,7 @@ RBAC decides what the caller may do:
 | \`tidemill-viewer\` | see all resources, including webhook URLs (see below) |
 | \`tidemill-editor\` | change everything; create Secrets for Tidemill, but not read, change or delete any |
 | \`tidemill-runner\` | see pipelines; start, follow and cancel their runs |
-| \`tidemill-log-reader\` | read the logs and the progress of runs, beside another role. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |
+| \`tidemill-log-reader\` | read the log and the progress of a run before it ends, beside another role. Who may read an ended run also reads its log. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |
 
 \`\`\`sh
 tidemill tokens create orchestrator --role runner

@@ -3,7 +3,7 @@ import { labelSelector } from "../lists/filters.ts";
 import { defaultPageSize, maxPageSize } from "../lists/page.ts";
 import { apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
-import { defaultLogLines, maxLogLines } from "../runs/run-progress.ts";
+import { defaultLogLines, maxLogLines } from "../runs/logs.ts";
 import { runFilters } from "../runs/runs.ts";
 
 /** The parameters of an operation: those of the path, the query and the headers. */

@@ -911,12 +911,14 @@ export type Pipeline = {
 	startingDeadlineSeconds?: number;
 	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
 	pendingDeadlineSeconds?: number;
-	/** How many ended Runs to keep. */
+	/** Which ended Runs to keep. */
 	runHistory?: {
 		/** Runs that succeeded. */
 		succeeded?: number;
 		/** Runs that failed or were cancelled. */
 		failed?: number;
+		/** For how many days after their end. A Run's log is kept as long as the Run. */
+		days?: number;
 	};
 	/** Settings for the Jobs of Runs. */
 	runTemplate?: {
@@ -1078,12 +1080,14 @@ export type PipelineCreate = {
 	startingDeadlineSeconds?: number;
 	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. Default: `3600`. */
 	pendingDeadlineSeconds?: number;
-	/** How many ended Runs to keep. Default: `{}`. */
+	/** Which ended Runs to keep. Default: `{}`. */
 	runHistory?: {
-		/** Runs that succeeded. Default: `3`. */
+		/** Runs that succeeded. Default: `10`. */
 		succeeded?: number;
-		/** Runs that failed or were cancelled. Default: `1`. */
+		/** Runs that failed or were cancelled. Default: `5`. */
 		failed?: number;
+		/** For how many days after their end. A Run's log is kept as long as the Run. Default: `30`. */
+		days?: number;
 	};
 	/** Settings for the Jobs of Runs. Default: `{}`. */
 	runTemplate?: {
@@ -1234,12 +1238,14 @@ export type PipelineUpdate = {
 	startingDeadlineSeconds?: number | null;
 	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. Default: `3600`. */
 	pendingDeadlineSeconds?: number | null;
-	/** How many ended Runs to keep. Default: `{}`. */
+	/** Which ended Runs to keep. Default: `{}`. */
 	runHistory?: {
-		/** Runs that succeeded. Default: `3`. */
+		/** Runs that succeeded. Default: `10`. */
 		succeeded?: number | null;
-		/** Runs that failed or were cancelled. Default: `1`. */
+		/** Runs that failed or were cancelled. Default: `5`. */
 		failed?: number | null;
+		/** For how many days after their end. A Run's log is kept as long as the Run. Default: `30`. */
+		days?: number | null;
 	} | null;
 	/** Settings for the Jobs of Runs. Default: `{}`. */
 	runTemplate?: {
@@ -1618,6 +1624,17 @@ export type Operation = {
 	};
 	/** How many Pods have tried so far. */
 	attempts?: number;
+	/** The attempts that failed and were followed by another, at most the last 5 of them. */
+	failedAttempts?: Array<{
+		/** The attempt's Pod. */
+		pod: string;
+		/** When it ended. */
+		completionTime?: string;
+		/** The error's code, from the table in docs/reference/errors.md. */
+		code: string;
+		/** What happened, to what, and what to do. */
+		message: string;
+	}>;
 	/** Why it failed. */
 	error?: {
 		/** The error's code, from the table in docs/reference/errors.md. */
@@ -2263,6 +2280,17 @@ export type Run = {
 	closedThrough?: string;
 	/** How many Pods have tried so far. */
 	attempts?: number;
+	/** The attempts that failed and were followed by another, at most the last 5 of them. */
+	failedAttempts?: Array<{
+		/** The attempt's Pod. */
+		pod: string;
+		/** When it ended. */
+		completionTime?: string;
+		/** The error's code, from the table in docs/reference/errors.md. */
+		code: string;
+		/** What happened, to what, and what to do. */
+		message: string;
+	}>;
 	/** Why it failed. */
 	error?: {
 		/** The error's code, from the table in docs/reference/errors.md. */
@@ -2666,6 +2694,14 @@ export interface Operations {
 	getRunLogs: {
 		method: "GET";
 		path: "/v1/runs/{name}/logs";
+		query: { tail?: string; follow?: string };
+		body: undefined;
+		answer: string;
+	};
+	/** Read an operation's log. */
+	getOperationLogs: {
+		method: "GET";
+		path: "/v1/operations/{name}/logs";
 		query: { tail?: string; follow?: string };
 		body: undefined;
 		answer: string;

@@ -1,5 +1,7 @@
 import type { FastifyReply } from "fastify";
+import type { LogRequest } from "../../contracts/manifest.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { Logger } from "../../service/log.ts";
 
 /** One operation of the API. The routes and the OpenAPI document both derive from these. */
 export interface Operation {
@@ -40,6 +42,9 @@ export interface Caller {
 	signal: AbortSignal;
 	/** How long to wait until a resource shows what was done to it. */
 	settleWithinMs: number;
+	/** Asks for a log in the bucket; undefined if there is none. Whoever asks has read the Run with `client`. */
+	askLog: (question: LogRequest) => Promise<string | undefined>;
+	log: Logger;
 }
 
 /** Options of every write with a caller's client. */

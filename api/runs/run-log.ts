@@ -18,14 +18,16 @@ const maxLogBytes = 4 * 1024 * 1024;
 /**
  * Reads the last lines of the log of a Run's latest Pod. Returns undefined if there is no such Pod: before it starts, or
  * after the end of the Run, which removes its Job. Throws as the client does, such as `Forbidden`.
+ * @param podLabel has the Run's name; an Operation's Pods have another.
  */
 export async function readRunLog(
 	client: KubeClient,
 	account: string,
 	run: string,
 	tailLines: number,
+	podLabel: string = label.run,
 ): Promise<string | undefined> {
-	const path = await logPath(client, account, run);
+	const path = await logPath(client, account, `${podLabel}=${run}`);
 	const query = { tailLines, limitBytes: maxLogBytes };
 	return path === undefined
 		? undefined
@@ -39,8 +41,9 @@ export async function followRunLog(
 	run: string,
 	tailLines: number,
 	signal: AbortSignal,
+	podLabel: string = label.run,
 ): Promise<IncomingMessage | undefined> {
-	const path = await logPath(client, account, run);
+	const path = await logPath(client, account, `${podLabel}=${run}`);
 	return path === undefined
 		? undefined
 		: client.rawStream(path, { tailLines, follow: true }, signal);
@@ -50,11 +53,11 @@ export async function followRunLog(
 async function logPath(
 	client: KubeClient,
 	account: string,
-	run: string,
+	labelSelector: string,
 ): Promise<string | undefined> {
 	const { items } = await client.list(kinds.pod, {
 		namespace: account,
-		labelSelector: `${label.run}=${run}`,
+		labelSelector,
 	});
 	const latest = items
 		.filter(({ status }) => status?.phase !== "Pending")

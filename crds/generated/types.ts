@@ -575,6 +575,19 @@ export interface OperationRelease {
 	dates: OperationDate[];
 }
 
+export interface OperationFailedAttempt {
+	/** The attempt's Pod. */
+	pod: string;
+	/** When it ended. */
+	completionTime?: string;
+	/** The error's code, from the table in docs/reference/errors.md. */
+	code: string;
+	/** What happened, to what, and what to do. */
+	message: string;
+	/** The last lines of its log, at most 2,000 bytes. */
+	log?: string;
+}
+
 /** Why it failed. */
 export interface OperationError {
 	/** The error's code, from the table in docs/reference/errors.md. */
@@ -613,8 +626,10 @@ export interface OperationStatus {
 	release?: OperationRelease;
 	/** How many Pods have tried so far. */
 	attempts?: number;
-	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. */
+	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. The REST API has the last 64 KiB. */
 	log?: string;
+	/** The attempts that failed and were followed by another, at most the last 5 of them. */
+	failedAttempts?: OperationFailedAttempt[];
 	/** Why it failed. */
 	error?: OperationError;
 	/** As in a Job. `Complete`: the Operation has succeeded. `Failed`: the Operation has failed or was cancelled. */
@@ -666,12 +681,14 @@ export interface PipelineSchedule {
 	timeZone?: string;
 }
 
-/** How many ended Runs to keep. */
+/** Which ended Runs to keep. */
 export interface PipelineRunHistory {
 	/** Runs that succeeded. */
 	succeeded: number;
 	/** Runs that failed or were cancelled. */
 	failed: number;
+	/** For how many days after their end. A Run's log is kept as long as the Run. */
+	days: number;
 }
 
 /** Compute resources of the container, as in a Pod. */
@@ -802,7 +819,7 @@ export interface PipelineSpec {
 	startingDeadlineSeconds?: number;
 	/** How long a Run may wait for something that Tidemill can't change, in seconds, such as a quota, a node for its Pod, or this Pipeline's Source and Destination. Then it fails, and the next Run may start. Time that a Run waits for its turn doesn't count. */
 	pendingDeadlineSeconds: number;
-	/** How many ended Runs to keep. */
+	/** Which ended Runs to keep. */
 	runHistory: PipelineRunHistory;
 	/** Settings for the Jobs of Runs. */
 	runTemplate: PipelineRunTemplate;
@@ -917,6 +934,19 @@ export interface RunUnfitValue {
 	rows: number;
 }
 
+export interface RunFailedAttempt {
+	/** The attempt's Pod. */
+	pod: string;
+	/** When it ended. */
+	completionTime?: string;
+	/** The error's code, from the table in docs/reference/errors.md. */
+	code: string;
+	/** What happened, to what, and what to do. */
+	message: string;
+	/** The last lines of its log, at most 2,000 bytes. */
+	log?: string;
+}
+
 /** Why it failed. */
 export interface RunError {
 	/** The error's code, from the table in docs/reference/errors.md. */
@@ -965,8 +995,10 @@ export interface RunStatus {
 	layout?: Layout;
 	/** How many Pods have tried so far. */
 	attempts?: number;
-	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. */
+	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. The REST API has the last 64 KiB. */
 	log?: string;
+	/** The attempts that failed and were followed by another, at most the last 5 of them. */
+	failedAttempts?: RunFailedAttempt[];
 	/** Why it failed. */
 	error?: RunError;
 	/** As in a Job. `Complete`: the Run has succeeded. `Failed`: the Run has failed or was cancelled. */

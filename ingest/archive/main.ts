@@ -13,6 +13,7 @@ import { Compactor } from "./compaction/compactor.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
 import { DeletionResponder } from "./deletion/responder.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
+import { LogResponder } from "./manifest/log-responder.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import { readBacklogs } from "./metrics/stream-backlog.ts";
@@ -92,28 +93,31 @@ export async function main(): Promise<number> {
 	const { replicas } = archive.stream;
 	const { authorities } = archive.store;
 	const deletion = { connection, replicas, store, keys, tombstones, log };
-	const responders = shards.flatMap((shard) => [
-		new ManifestResponder({
-			connection,
-			shard,
-			store,
-			keys,
-			tombstones,
-			metrics,
-			...(authorities && { authorities }),
-			log,
-		}),
-		new DeletionResponder({ ...deletion, shard }),
-		new ReleaseResponder({
-			connection,
-			shard,
-			store,
-			keys,
-			scratch: archive.scratch,
-			tombstones,
-			log,
-		}),
-	]);
+	const responders = [
+		new LogResponder({ connection, store, keys, log }),
+		...shards.flatMap((shard) => [
+			new ManifestResponder({
+				connection,
+				shard,
+				store,
+				keys,
+				tombstones,
+				metrics,
+				...(authorities && { authorities }),
+				log,
+			}),
+			new DeletionResponder({ ...deletion, shard }),
+			new ReleaseResponder({
+				connection,
+				shard,
+				store,
+				keys,
+				scratch: archive.scratch,
+				tombstones,
+				log,
+			}),
+		]),
+	];
 	const retention = new RetentionKeeper({
 		store,
 		keys,

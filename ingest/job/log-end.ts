@@ -1,8 +1,7 @@
-import { maxLogEndBytes } from "../../contracts/job.ts";
+import { maxLogBytes } from "../../contracts/job.ts";
 
 /**
- * Keeps the last lines of a log for the Job's result. They outlive the Pod, and nobody needs a permission for the
- * namespace's Pods to read them.
+ * Keeps the last lines of a log, which outlive the Pod. Nobody needs a permission for the namespace's Pods to read them.
  */
 export class LogEnd {
 	readonly #lines: string[] = [];
@@ -11,14 +10,24 @@ export class LogEnd {
 	/** @param line ends with a line feed, as pino writes it. */
 	write(line: string): void {
 		const bytes = Buffer.byteLength(line);
-		if (bytes > maxLogEndBytes) return;
+		if (bytes > maxLogBytes) return;
 		this.#lines.push(line);
 		this.#bytes += bytes;
-		while (this.#bytes > maxLogEndBytes)
+		while (this.#bytes > maxLogBytes)
 			this.#bytes -= Buffer.byteLength(this.#lines.shift()!);
 	}
 
-	get text(): string {
-		return this.#lines.join("");
+	/** Whole lines, the last ones, of at most so many bytes. A longer line is left out. */
+	last(maxBytes: number): string {
+		const lines: string[] = [];
+		let room = maxBytes;
+		for (const line of this.#lines.toReversed()) {
+			const bytes = Buffer.byteLength(line);
+			if (bytes > maxBytes) continue;
+			if (bytes > room) break;
+			room -= bytes;
+			lines.push(line);
+		}
+		return lines.reverse().join("");
 	}
 }

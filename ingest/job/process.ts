@@ -1,7 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
-import { type JobResult, jobEnv, jobExitCode } from "../../contracts/job.ts";
+import {
+	type JobResult,
+	jobEnv,
+	jobExitCode,
+	maxLogBytes,
+	maxLogEndBytes,
+} from "../../contracts/job.ts";
 import { createLog, type Logger } from "../../service/log.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
@@ -19,8 +25,8 @@ export interface JobContext {
 	warehouse: string | undefined;
 	/** How long to wait for a process that holds the DuckDB file. */
 	busyWaitMs: number;
-	/** Has the result stored in another place, too. `store` never throws. */
-	onResult(store: (result: JobResult) => Promise<void>): void;
+	/** Has the result stored in another place, too, or the whole end of the log. `store` never throws. */
+	onResult(store: (result: JobResult, log: string) => Promise<void>): void;
 }
 
 export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
@@ -67,7 +73,7 @@ export async function perform(
 	}: Pick<JobContext, "log" | "signal"> & { logEnd: LogEnd },
 	work: (onResult: JobContext["onResult"]) => Promise<JobSuccess>,
 ): Promise<number> {
-	const stores: ((result: JobResult) => Promise<void>)[] = [];
+	const stores: Parameters<JobContext["onResult"]>[0][] = [];
 	let result: JobResult;
 	let exitCode: number = jobExitCode.succeeded;
 	try {
@@ -79,8 +85,9 @@ export async function perform(
 		result = { version: 1, outcome: "Failed", error: failure.toJobError(role) };
 		log.error({ ...result.error, err: failure.cause }, `${role} failed`);
 	}
-	result = { ...result, log: logEnd.text };
-	for (const store of stores) await store(result);
+	result = { ...result, log: logEnd.last(maxLogEndBytes) };
+	const whole = logEnd.last(maxLogBytes);
+	for (const store of stores) await store(result, whole);
 	return exitCode;
 }
 

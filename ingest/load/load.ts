@@ -15,7 +15,7 @@ import { LinkReader } from "./fetch/link-reader.ts";
 import { type LoadDay, planDays, planQuarantine } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { checkObjects } from "./fetch/object-check.ts";
-import { storeResult } from "./fetch/result-link.ts";
+import { storeLog, storeResult } from "./fetch/result-link.ts";
 
 /**
  * Carries out one Run: manifest → objects → checks → destination. Only the last step touches the destination. If a step
@@ -36,8 +36,10 @@ export async function load(
 		}),
 		input.run.uid,
 	);
-	const { result: link } = manifest;
+	const { result: link, logs } = manifest;
 	if (link) context.onResult((result) => storeResult(link, result, log));
+	if (logs)
+		context.onResult((result, text) => storeLog(logs, result, text, log));
 	const directory = await mkdtemp(join(context.scratch, "load-"));
 	try {
 		const { table, quarantineTable } = input;

@@ -17,7 +17,11 @@ import { LinkReader } from "../load/fetch/link-reader.ts";
 import { type LoadDay, planDays } from "../load/fetch/load-days.ts";
 import { parseManifest } from "../load/fetch/manifest.ts";
 import { checkObjects } from "../load/fetch/object-check.ts";
-import { storeReport, storeResult } from "../load/fetch/result-link.ts";
+import {
+	storeLog,
+	storeReport,
+	storeResult,
+} from "../load/fetch/result-link.ts";
 import { Draft } from "./draft/draft.ts";
 import { DryRun } from "./dry-run.ts";
 import { type StoredEvent, storedEvents } from "./events/stored-events.ts";
@@ -42,8 +46,10 @@ export async function performOperation(
 		}),
 		operation.uid,
 	);
-	const { result: link, report: reportLink } = manifest;
+	const { result: link, logs, report: reportLink } = manifest;
 	if (link) context.onResult((result) => storeResult(link, result, log));
+	if (logs)
+		context.onResult((result, text) => storeLog(logs, result, text, log));
 	if (!reportLink)
 		throw new JobFailure("ManifestInvalid", "The manifest has no report link");
 	const reader =

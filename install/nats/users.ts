@@ -1,5 +1,6 @@
 import {
 	bucket,
+	logSubject,
 	rates,
 	reloadSubject,
 	serverStateSubject,
@@ -75,6 +76,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			"tidemill.archive.*.delete",
 			"tidemill.archive.*.result",
 			"tidemill.archive.*.release",
+			logSubject,
 		],
 		allowResponses: true,
 	},
@@ -99,6 +101,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 		publish: {
 			allow: [
 				...lookUp,
+				logSubject,
 				...own(bucket.requests),
 				`$JS.API.STREAM.CREATE.${rates.stream}`,
 				rates.subject("*", "*"),

@@ -35,6 +35,7 @@ export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 		(result) => result?.outcome === "Succeeded",
 	);
 	const last = (latest && resultOf(latest)) ?? left;
+	const log = last ? last.log : latest && outputOf(latest);
 	const isPodGone =
 		ended.type === "Complete"
 			? pods.every((pod) => terminated(pod)?.exitCode !== 0)
@@ -51,9 +52,30 @@ export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 			version: 1,
 			outcome: "Failed",
 			error: errorOf(ended, latest, said),
-			...(last?.log !== undefined && { log: last.log }),
+			...(log !== undefined && { log }),
 		},
 		...(isPodGone && !left && { isPodGone }),
+	};
+}
+
+/** How a Pod failed; undefined unless it has. */
+export function attemptEnd(
+	pod: Pod,
+): { at?: string; error: JobError; log?: string } | undefined {
+	const process = terminated(pod);
+	const hasFailed = process
+		? process.exitCode !== 0
+		: pod.status?.phase === "Failed";
+	if (!hasFailed) return undefined;
+	const result = resultOf(pod);
+	const log = result ? result.log : outputOf(pod);
+	return {
+		...(process?.finishedAt && { at: process.finishedAt }),
+		error:
+			result?.outcome === "Failed"
+				? result.error
+				: silentEnd({ type: "Failed", status: "True" }, pod),
+		...(log !== undefined && { log }),
 	};
 }
 
@@ -133,6 +155,16 @@ function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
 		return unexplained(process.reason, end, process.message);
 	const left = process.message?.trim().slice(0, 500);
 	return endedAs("ResultMissing", end, left && `It wrote: ${left}`);
+}
+
+/**
+ * The end of what a process wrote that was killed before it left a result: Kubernetes takes it from the log
+ * (terminationMessagePolicy FallbackToLogsOnError).
+ */
+function outputOf(pod: Pod): string | undefined {
+	const { reason, message } = terminated(pod) ?? {};
+	const isOutput = reason === "OOMKilled" || reason === "Error";
+	return isOutput && message ? message.slice(-maxLogEndBytes) : undefined;
 }
 
 /** Undefined if there is no result or it is unreadable. */

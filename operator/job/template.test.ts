@@ -94,3 +94,7 @@ test("every path that the process gets is mounted", () => {
 	);
 	expect(mounts).toContain(jobPaths.warehouse);
 });
+
+test("a process that is killed leaves the end of its log", () => {
+	expect(container.terminationMessagePolicy).toBe("FallbackToLogsOnError");
+});

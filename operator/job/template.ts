@@ -182,6 +182,8 @@ function jobSpec(
 							capabilities: { drop: ["ALL"] },
 						},
 						terminationMessagePath: jobPaths.result,
+						// A process that is killed leaves no result, and the end of its log says more than nothing.
+						terminationMessagePolicy: "FallbackToLogsOnError",
 						volumeMounts: [
 							{ name: "input", mountPath: jobPaths.input, readOnly: true },
 							{ name: "scratch", mountPath: jobPaths.scratch },

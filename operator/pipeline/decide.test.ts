@@ -296,7 +296,9 @@ test("ended Runs beyond the history are deleted, oldest first, after the status 
 		ended(`s${hour}`, "Succeeded", `2026-03-10T0${hour}:00:00Z`, facts),
 		ended(`f${hour}`, "Failed", `2026-03-10T0${hour}:30:00Z`),
 	]);
-	const pipeline = pipelineOf({ runHistory: { succeeded: 2, failed: 1 } });
+	const pipeline = pipelineOf({
+		runHistory: { succeeded: 2, failed: 1, days: 30 },
+	});
 	const actions = decide(stateOf({ pipeline, runs }), now);
 	const removed = actions.flatMap((action) =>
 		action.type === "deleteRun" ? [action.run.metadata.name] : [],

@@ -30,7 +30,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const { pipeline, runs, namesake } = state;
 	const { metadata, spec } = pipeline;
 	if (metadata.deletionTimestamp || isEarly(state)) return [];
-	const history = runHistory(pipeline, runs);
+	const history = runHistory(pipeline, runs, now);
 	const incompatibility = incompatibilityOf(pipeline, history);
 	const parsed = parseSchedule(spec.schedule);
 	const problem = problemOf(state, parsed, incompatibility);
@@ -66,13 +66,20 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
 		...kubeEventsOf(state, findings),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
-		...lookAgain([
-			timing.nextMs === undefined ? undefined : timing.nextMs - now,
-			timing.deadlineMs === undefined ? undefined : timing.deadlineMs + 1 - now,
-			problem?.because === "missing"
-				? remainingGraceMs(pipeline, now)
-				: undefined,
-		]),
+		...lookAgain(
+			history.nextExpiryMs === undefined
+				? undefined
+				: history.nextExpiryMs - now,
+			[
+				timing.nextMs === undefined ? undefined : timing.nextMs - now,
+				timing.deadlineMs === undefined
+					? undefined
+					: timing.deadlineMs + 1 - now,
+				problem?.because === "missing"
+					? remainingGraceMs(pipeline, now)
+					: undefined,
+			],
+		),
 	];
 }
 
@@ -119,20 +126,25 @@ function readinessOf(
 		: "False";
 }
 
-function lookAgain(delaysMs: (number | undefined)[]): PipelineAction[] {
-	const ahead = delaysMs.filter((delayMs) => delayMs);
-	return ahead.length === 0
+/** @param expiryMs How long the next old Run is kept, which needn't be exact. */
+function lookAgain(
+	expiryMs: number | undefined,
+	delaysMs: (number | undefined)[],
+): PipelineAction[] {
+	const ahead = delaysMs.filter((delayMs) => delayMs !== undefined);
+	const waits = [
+		...(ahead.length > 0 ? [Math.min(...ahead, longestWaitMs)] : []),
+		...(expiryMs === undefined ? [] : [Math.min(expiryMs, longestExpiryMs)]),
+	].filter((waitMs) => waitMs > 0);
+	return waits.length === 0
 		? []
-		: [
-				{
-					type: "lookAgain",
-					afterMs: Math.min(...(ahead as number[]), longestWaitMs),
-				},
-			];
+		: [{ type: "lookAgain", afterMs: Math.min(...waits) }];
 }
 
 /** A timer misses changes of the clock and the sleep of the machine. */
 const longestWaitMs = 5 * 60_000;
+/** Thousands of Pipelines may have no schedule. */
+const longestExpiryMs = 3_600_000;
 
 /**
  * What the latest Run could not load into the table: another Run of the same would fail the same way. The status remembers

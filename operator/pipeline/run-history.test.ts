@@ -9,10 +9,13 @@ import {
 import { runHistory } from "./run-history.ts";
 
 const second = "2026-03-10T01:00:00Z";
+const now = Date.parse("2026-03-10T12:00:00Z");
 
 function surplusOf(runs: Run[], failed: number): string[] {
-	const pipeline = pipelineOf({ runHistory: { succeeded: 1, failed } });
-	return runHistory(pipeline, runs).surplus.map(
+	const pipeline = pipelineOf({
+		runHistory: { succeeded: 1, failed, days: 30 },
+	});
+	return runHistory(pipeline, runs, now).surplus.map(
 		({ metadata }) => metadata.name,
 	);
 }
@@ -34,7 +37,9 @@ test("of Runs that ended in the same second, the younger was the last", () => {
 	const younger = ended("a", "Cancelled", second);
 	older.metadata.creationTimestamp = "2026-03-10T00:59:00Z";
 	younger.metadata.creationTimestamp = "2026-03-10T00:59:01Z";
-	expect(runHistory(pipelineOf(), [older, younger]).lastRun?.name).toBe("a");
+	expect(runHistory(pipelineOf(), [older, younger], now).lastRun?.name).toBe(
+		"a",
+	);
 });
 
 test("the last Run is the one that ended last, in whatever order they are read, with its rows", () => {
@@ -45,7 +50,7 @@ test("the last Run is the one that ended last, in whatever order they are read, 
 		[early, late],
 		[late, early],
 	])
-		expect(runHistory(pipelineOf(), runs).lastRun).toEqual({
+		expect(runHistory(pipelineOf(), runs, now).lastRun).toEqual({
 			...last,
 			completionTime: second,
 		});
@@ -59,11 +64,11 @@ test("the last Run is remembered after it is deleted, and is not an older one", 
 	} as const;
 	const pipeline = pipelineOf({}, { status: { lastRun } });
 	const early = ended("early", "Succeeded", "2026-03-10T00:59:59Z");
-	const deleted = runHistory(pipeline, [early]);
+	const deleted = runHistory(pipeline, [early], now);
 	expect(deleted.lastRun).toEqual(lastRun);
 	expect(deleted.latest).toBeUndefined();
 	const late = ended("late", "Failed", second);
-	expect(runHistory(pipeline, [early, late]).latest).toBe(late);
+	expect(runHistory(pipeline, [early, late], now).latest).toBe(late);
 });
 
 test("the active Run is the oldest that hasn't ended, in whatever order they are read", () => {
@@ -72,7 +77,7 @@ test("the active Run is the oldest that hasn't ended, in whatever order they are
 			createdAt: `2026-03-10T00:${minute}:00Z`,
 		}),
 	);
-	const active = (...runs: Run[]) => runHistory(pipelineOf(), runs).active;
+	const active = (...runs: Run[]) => runHistory(pipelineOf(), runs, now).active;
 	expect(active(older!, younger!)).toBe(older);
 	expect(active(younger!, older!)).toBe(older);
 });
@@ -83,7 +88,7 @@ test("a Run of chosen days that had to load the whole window counts as a success
 	const successOf = (extent: "Chosen" | "Whole") => {
 		const status = { ...facts, extent };
 		const run = ended("r", "Succeeded", second, status, { dates });
-		return runHistory(pipelineOf(), [run]).lastSuccess;
+		return runHistory(pipelineOf(), [run], now).lastSuccess;
 	};
 	expect(successOf("Whole")).toEqual(facts);
 	expect(successOf("Chosen")).toBeUndefined();
@@ -97,15 +102,19 @@ test("an older success does not replace a later one whose Run is deleted", () =>
 	};
 	const pipeline = pipelineOf({}, { status: { lastSuccess: known } });
 	const success = (snapshotTime: string) =>
-		runHistory(pipeline, [
-			runOf("r", {
-				phase: "Succeeded",
-				completionTime: snapshotTime,
-				snapshotTime,
-				closedThrough: "2026-03-08",
-				layout,
-			}),
-		]).lastSuccess;
+		runHistory(
+			pipeline,
+			[
+				runOf("r", {
+					phase: "Succeeded",
+					completionTime: snapshotTime,
+					snapshotTime,
+					closedThrough: "2026-03-08",
+					layout,
+				}),
+			],
+			now,
+		).lastSuccess;
 	expect(success("2026-03-10T11:00:00Z")).toEqual(known);
 	// Of the same snapshot, what the Run itself says counts.
 	for (const snapshotTime of [known.snapshotTime, "2026-03-10T13:00:00Z"])
@@ -113,4 +122,20 @@ test("an older success does not replace a later one whose Run is deleted", () =>
 			snapshotTime,
 			closedThrough: "2026-03-08",
 		});
+});
+
+test("an ended Run goes when its days are over, and the Pipeline looks again at the next one", () => {
+	const pipeline = pipelineOf({
+		runHistory: { succeeded: 10, failed: 5, days: 2 },
+	});
+	const runs = [
+		ended("s1", "Succeeded", "2026-03-08T12:00:00Z"),
+		ended("f1", "Failed", "2026-03-08T11:59:59Z"),
+		ended("s2", "Succeeded", "2026-03-08T12:00:01Z"),
+		ended("f2", "Failed", "2026-03-10T10:00:00Z"),
+	];
+	const { surplus, nextExpiryMs } = runHistory(pipeline, runs, now);
+	expect(surplus.map(({ metadata }) => metadata.name)).toEqual(["s1", "f1"]);
+	expect(nextExpiryMs).toBe(now + 1_000);
+	expect(runHistory(pipeline, [], now).nextExpiryMs).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import { dayMs } from "../../contracts/utc-date.ts";
 import type {
 	Pipeline,
 	PipelineLastRun,
@@ -17,13 +18,19 @@ export interface RunHistory {
 	lastSuccess: PipelineLastSuccess | undefined;
 	/** Ended Runs beyond those that the spec keeps. */
 	surplus: Run[];
+	/** When the oldest of the others has been kept for long enough. */
+	nextExpiryMs: number | undefined;
 }
 
 /** The status remembers Runs that are pruned or that people delete. */
 export function runHistory(
 	{ spec, status }: Pipeline,
 	runs: Run[],
+	now: number,
 ): RunHistory {
+	const keptMs = spec.runHistory.days * dayMs;
+	const expiryMs = (run: Run) =>
+		Date.parse(run.status!.completionTime!) + keptMs;
 	const ended = runs
 		.filter(hasEnded)
 		.toSorted((a, b) => compare(endOf(b), endOf(a)));
@@ -33,6 +40,12 @@ export function runHistory(
 	);
 	const isSuccess = (run: Run) => run.status?.phase === "Succeeded";
 	const failures = ended.filter((run) => !isSuccess(run));
+	const surplus = new Set([
+		...beyond(spec.runHistory.succeeded, ended.filter(isSuccess)),
+		...beyond(spec.runHistory.failed, failures),
+		...ended.filter((run) => expiryMs(run) <= now),
+	]);
+	const oldest = ended.findLast((run) => !surplus.has(run));
 	return {
 		active: runs
 			.filter((run) => !hasEnded(run))
@@ -40,10 +53,8 @@ export function runHistory(
 		latest,
 		lastRun: latest ? lastRunOf(latest) : status?.lastRun,
 		lastSuccess: lastSuccessOf(ended, status?.lastSuccess),
-		surplus: [
-			...beyond(spec.runHistory.succeeded, ended.filter(isSuccess)),
-			...beyond(spec.runHistory.failed, failures),
-		],
+		surplus: [...surplus],
+		nextExpiryMs: oldest && expiryMs(oldest),
 	};
 }
 

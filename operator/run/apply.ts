@@ -13,10 +13,10 @@ import type { JobOwner, JobSlots } from "../job/slots.ts";
 import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { decide, decideRefused, decideStart } from "./decide.ts";
+import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
 import { inputSecretName } from "./job.ts";
 import type { RunState } from "./state.ts";
-import { type RunAction, steps } from "./transition.ts";
+import type { RunAction } from "./transition.ts";
 
 /** What Runs work with, beyond {@link OperatorContext}. */
 export interface RunMeans extends ArchiveMeans {
@@ -52,7 +52,7 @@ export async function applyRun(
 					return applyRun(
 						context,
 						answered,
-						steps.queued(run, place, Date.now()),
+						decideQueued(run, place, Date.now()),
 					);
 				asks.drop(keyOf(run));
 				return applyRun(
@@ -68,8 +68,8 @@ export async function applyRun(
 				return applyRun(context, answered, decide(answered, Date.now()));
 			}
 			case "startJob": {
-				const { job, dryRun } = action;
-				const refusal = await startJob(client, job, { dryRun });
+				const { runJob, dryRun } = action;
+				const refusal = await startJob(client, runJob, { dryRun });
 				if (refusal === undefined) break;
 				slots.release(ownerOf(run));
 				const refused = { ...state, run };

@@ -147,7 +147,7 @@ test.each([
 	const run = startTime ? runWith({ startTime }) : owned(runOf("r"));
 	const job = start(answer, run).find(({ type }) => type === "startJob");
 	expect(job).toMatchObject({
-		job: { job: { spec: { activeDeadlineSeconds: seconds } } },
+		runJob: { job: { spec: { activeDeadlineSeconds: seconds } } },
 	});
 });
 

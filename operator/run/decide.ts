@@ -3,6 +3,7 @@ import { utcDate } from "../../contracts/utc-date.ts";
 import {
 	type Pipeline,
 	pipelineKind,
+	type Run,
 	type RunStatus,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
@@ -10,7 +11,10 @@ import { findCondition } from "../../kube/conditions.ts";
 import { isOwnedBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
+import { nextLookMs, type Place, placeText } from "../job/slots.ts";
+import { withoutFact } from "../job/work-status.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
+import { retryWaitMs } from "../reconcile/retry-wait.ts";
 import { follow } from "./follow.ts";
 import { runJob, warehouseLabel } from "./job.ts";
 import { linkSecondsOf } from "./link-life.ts";
@@ -21,7 +25,6 @@ import {
 	deadlineMs,
 	loadingMessage,
 	type RunAction,
-	steps,
 	tell,
 	transition,
 } from "./transition.ts";
@@ -204,7 +207,21 @@ function decideAnswered(
 	answer: ManifestAnswer,
 	now: number,
 ): RunAction[] {
-	if (!answer.ok) return steps.refusedByArchive(run, answer.error, now);
+	if (!answer.ok) {
+		const { error } = answer;
+		if (!error.retryable)
+			return transition.fail(run, "ManifestRefused", error, {}, now);
+		return [
+			...transition.progress(
+				run,
+				"ManifestUnavailable",
+				error.message,
+				{ phase: "Pending" },
+				now,
+			),
+			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
+		];
+	}
 	const { pipeline } = references!;
 	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
 		answer;
@@ -228,15 +245,30 @@ function decideAnswered(
 		image,
 		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
 	};
+	const start = {
+		type: "startJob",
+		runJob: runJob(run, pipeline, target, job),
+	} as const;
 	return [
-		...steps.start(
+		// The status is written before the Job is there. A Run that Kubernetes refuses must not seem to run meanwhile.
+		{ ...start, dryRun: true },
+		...transition.progress(run, "Loading", message, began, now),
+		{ ...start, dryRun: false },
+		tell("Normal", "RunStarted", message),
+	];
+}
+
+/** Archive has answered, and there are as many Jobs as there may be. */
+export function decideQueued(run: Run, place: Place, now: number): RunAction[] {
+	return [
+		...transition.progress(
 			run,
-			runJob(run, pipeline, target, job),
-			message,
-			began,
+			"Queued",
+			`The Run waits for its turn: ${placeText(place)}`,
+			{ phase: "Pending" },
 			now,
 		),
-		tell("Normal", "RunStarted", message),
+		{ type: "lookAgain", afterMs: nextLookMs(place) },
 	];
 }
 
@@ -246,6 +278,14 @@ export function decideRefused(
 	message: string,
 	now: number,
 ): RunAction[] {
-	const actions = steps.refusedByKubernetes(state.run, message, now);
+	const { run } = state;
+	const facts = { phase: "Pending" } as const;
+	// The Run's time begins when its Job starts.
+	const waiting = withoutFact(run, "startTime");
+	const actions: RunAction[] = [
+		...transition.progress(waiting, "JobNotStarted", message, facts, now),
+		tell("Warning", "JobNotStarted", message),
+		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
+	];
 	return limitPending(state, actions, now);
 }

@@ -64,6 +64,29 @@ const outOfTime = failedJob(
 	"Job was active longer than specified deadline",
 );
 
+test("a Run tells why an attempt failed while the next one loads", () => {
+	const first = podWith(
+		{
+			version: 1,
+			outcome: "Failed",
+			error: { code: "DestinationBusy", message: "in use", retryable: true },
+			log: "busy\n",
+		},
+		75,
+	);
+	const second = pod({ phase: "Running" });
+	first.metadata.name = "first";
+	second.metadata.creationTimestamp = "2026-03-31T11:50:00Z";
+	const pods = [first, second];
+	const run = loading({ attempts: 2 });
+	const actions = decide(stateOf({ run, job: jobWith(), pods }), now);
+	const told = { pod: "first", code: "DestinationBusy", log: "busy\n" };
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Running",
+		failedAttempts: [told],
+	});
+});
+
 test("a Run whose image can't be pulled says so while it waits", () => {
 	const pods = [waiting("ImagePullBackOff", 'Back-off pulling "tidemil:1"')];
 	const actions = decide(
@@ -272,7 +295,7 @@ test("a Job whose links have expired is replaced by one with new links, for the 
 	const job = started.find(({ type }) => type === "startJob");
 	expect(job).toMatchObject({
 		// A quarter of the hour is over.
-		job: { job: { spec: { activeDeadlineSeconds: 2700 } } },
+		runJob: { job: { spec: { activeDeadlineSeconds: 2700 } } },
 	});
 });
 
@@ -403,7 +426,7 @@ test("a Run's time begins when its Job starts", () => {
 			({ type }) => type === "startJob",
 		),
 	).toMatchObject({
-		job: { job: { spec: { activeDeadlineSeconds: 3600 } } },
+		runJob: { job: { spec: { activeDeadlineSeconds: 3600 } } },
 	});
 });
 

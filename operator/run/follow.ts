@@ -1,16 +1,16 @@
 import type { JobError, JobResult } from "../../contracts/job.ts";
-import type { Run } from "../../crds/generated/types.ts";
+import type { Run, RunStatus } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
+import { failedAttempts } from "../job/failed-attempts.ts";
 import { jobOutcome } from "../job/outcome.ts";
-import { linksExpired } from "../job/work-steps.ts";
+import { withoutFact } from "../job/work-status.ts";
 import type { RunState } from "./state.ts";
 import {
 	deadlineMs,
 	loadingMessage,
 	type RunAction,
-	steps,
 	tell,
 	transition,
 } from "./transition.ts";
@@ -22,32 +22,30 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 	const attempts = Math.max(pods.length, run.status?.attempts ?? 0);
 	const stored = state.stored?.ok ? state.stored.result : undefined;
 	const outcome = jobOutcome(job, pods, stored);
+	const known = run.status?.failedAttempts;
+	const tried = {
+		attempts,
+		...failedAttempts(known, pods, outcome.finished),
+	};
 	if (outcome.finished) {
 		const { result, at, isPodGone } = outcome;
-		// It went with its node. Archive may have the result.
-		if (isPodGone) {
-			const question = steps.askForResult(
-				run,
-				{
-					sourceKey: run.status?.layout?.sourceKey,
-					shard: state.shard,
-					stored: state.stored,
-					endedAt: at,
-				},
-				now,
-			);
-			if (question) return question;
-		}
+		const question = isPodGone && askForResult(state, at, now);
+		if (question) return question;
 		const code = result.outcome === "Failed" ? result.error.code : undefined;
 		if (code === "ManifestExpired" && hasTime(state, now))
-			return steps.startOver(run, linksExpired, {}, now);
+			return startOver(
+				run,
+				"The links to the objects have expired. Archive is making new ones.",
+				{},
+				now,
+			);
 		// The status may be ahead of the Job, which goes after the status is written.
 		const isPart = job.metadata.labels?.[label.extent] !== "Whole";
 		if (code === "TableIncomplete" && isPart && hasTime(state, now))
 			return loadWhole(run, now);
-		return record(run, result, at, attempts, now);
+		return record(run, result, { ...tried, completionTime: at }, now);
 	}
-	if (run.spec.cancel) return transition.cancel(run, { attempts }, now);
+	if (run.spec.cancel) return transition.cancel(run, tried, now);
 	// A Job has no Pod for a while after it loses one or runs out of time. The status keeps what the last Pod waited for.
 	const isEmpty = pods.every(({ metadata }) => metadata.deletionTimestamp);
 	const waitingFor =
@@ -57,17 +55,51 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 				run,
 				"Loading",
 				loadingMessage(run),
-				{ phase: "Running", attempts },
+				{ phase: "Running", ...tried },
 				now,
 			)
 		: transition.progress(
 				run,
 				"PodWaiting",
 				waitingFor,
-				{ phase: "Pending", attempts },
+				{ phase: "Pending", ...tried },
 				now,
 			);
 }
+
+/**
+ * The Pod went with its node. Archive may have the result. Undefined if there is nobody to ask, or archive has answered, or
+ * has been silent for long.
+ */
+function askForResult(
+	{ run, shard, stored }: RunState,
+	endedAt: string,
+	now: number,
+): RunAction[] | undefined {
+	const { layout } = run.status ?? {};
+	if (!layout || shard === undefined || stored?.ok) return undefined;
+	if (!stored) {
+		const { uid, namespace } = run.metadata;
+		const { sourceKey } = layout;
+		const question = { run: uid!, account: namespace!, sourceKey };
+		return [{ type: "askResult", shard, question }];
+	}
+	const isLost = now - Date.parse(endedAt) > resultPatienceMs;
+	if (!stored.error.retryable || isLost) return undefined;
+	return [
+		...transition.progress(
+			run,
+			"Loading",
+			`The Job has ended and its Pod is gone. Its result is not known yet: ${stored.error.message}`,
+			{},
+			now,
+		),
+		{ type: "lookAgain", afterMs: 10_000 },
+	];
+}
+
+/** Longer than an archive takes to restart. */
+const resultPatienceMs = 10 * 60_000;
 
 function hasTime({ run, references }: RunState, now: number): boolean {
 	const { startTime } = run.status ?? {};
@@ -80,20 +112,38 @@ function loadWhole(run: Run, now: number): RunAction[] {
 	const table = run.status?.layout?.table;
 	const message = `Table "${table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
 	return [
-		...steps.startOver(run, message, { extent: "Whole" }, now),
+		...startOver(run, message, { extent: "Whole" }, now),
 		tell("Normal", "WholeWindow", message),
+	];
+}
+
+/** Archive is asked again, for a new Job: the links expire, and a Job may wait for a node or load for long. */
+function startOver(
+	run: Run,
+	message: string,
+	facts: RunStatus,
+	now: number,
+): RunAction[] {
+	return [
+		...transition.progress(
+			withoutFact(run, "attempts"),
+			"Preparing",
+			message,
+			{ phase: "Pending", ...facts },
+			now,
+		),
+		{ type: "removeJob" },
 	];
 }
 
 function record(
 	run: Run,
 	result: JobResult,
-	completionTime: string,
-	attempts: number,
+	ended: RunStatus,
 	now: number,
 ): RunAction[] {
 	const { log } = result;
-	const facts = { completionTime, attempts, ...(log && { log }) };
+	const facts = { ...ended, ...(log && { log }) };
 	if (result.outcome === "Failed") {
 		const error = withLastWait(run, result.error);
 		return transition.fail(run, "LoadFailed", error, facts, now);

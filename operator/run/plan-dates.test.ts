@@ -251,7 +251,7 @@ test("days count from the last Run that succeeded, not from a failed Run after i
 		layout,
 	});
 	const pipeline = pipelineOf({ overwritePeriodDays: 0 });
-	const { lastSuccess } = runHistory(pipeline, [fail, good]);
+	const { lastSuccess } = runHistory(pipeline, [fail, good], Date.parse(today));
 	expect(planDates(pipeline.spec, layout, lastSuccess, {}, today)).toEqual({
 		extent: "Rest",
 		start: "2026-03-25",

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { ApiOptions } from "../../api/server.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import {
@@ -24,10 +25,12 @@ let node: ProcessNodeFixture;
 let api: TestApi;
 let token: string;
 let viewer: ApiClient;
+/** What archive has of a log. */
+let kept: NonNullable<ApiOptions["askLog"]> = async () => undefined;
 
 beforeAll(async () => {
 	node = await ProcessNodeFixture.start();
-	api = await startApi();
+	api = await startApi(undefined, { askLog: (question) => kept(question) });
 	const roles = join(import.meta.dirname, "../../deploy/roles.yaml");
 	await kubectl(["apply", `--filename=${roles}`]);
 	token = await tokenOf(
@@ -85,7 +88,7 @@ test("a caller that follows a log is let go when the API stops, and sees that th
 	await finish();
 });
 
-test("who may read Runs reads the end of an ended run's log, without a permission for Pods", async () => {
+test("who may read Runs reads an ended run's log from the bucket, or the end of it if that is away, without a permission for Pods", async () => {
 	await node.client.create<Run>(runKind, {
 		apiVersion: "tidemill.dev/v1alpha1",
 		kind: "Run",
@@ -103,10 +106,31 @@ test("who may read Runs reads the end of an ended run's log, without a permissio
 		runKind,
 		{
 			metadata: { name: "ended", namespace: node.namespace },
-			status: { phase: "Failed", log },
+			status: { phase: "Failed", completionTime: "2026-03-01T12:00:00Z", log },
 		},
 		{ fieldManager: "test" },
 	);
+	const whole = `{"msg":"the first line"}\n${log}`;
+	const { metadata } = (await node.client.get<Run>(
+		runKind,
+		"ended",
+		node.namespace,
+	))!;
+	const own = JSON.stringify({ run: metadata.uid, account: node.namespace });
+	kept = async (question) =>
+		JSON.stringify(question) === own ? whole : undefined;
+	const { body: fromBucket } = await runner("GET", "/v1/runs/ended/logs");
+	expect(fromBucket).toEqual({ text: whole });
+	// Archive is away, or has nothing, or has the log of an attempt that was followed by another.
+	const others = [
+		async () => Promise.reject(new Error("archive is silent")),
+		async () => undefined,
+		async () => "an earlier attempt\n",
+	];
+	for (kept of others)
+		expect((await runner("GET", "/v1/runs/ended/logs")).body).toEqual({
+			text: log,
+		});
 	for (const caller of [runner, viewer]) {
 		const { body } = await caller("GET", "/v1/runs/ended/logs");
 		expect(body).toEqual({ text: log });

@@ -207,7 +207,7 @@ test("a manifest with nothing but what is required gets the defaults", async () 
 			schedule: { type: "Manual" },
 			suspend: false,
 			pendingDeadlineSeconds: 3_600,
-			runHistory: { succeeded: 3, failed: 1 },
+			runHistory: { succeeded: 10, failed: 5, days: 30 },
 			runTemplate: { activeDeadlineSeconds: 21_600, retries: 3 },
 		},
 	]);

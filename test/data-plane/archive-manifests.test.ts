@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { maxResultBytes } from "../../contracts/job.ts";
+import { logSizes, maxResultBytes } from "../../contracts/job.ts";
 import type { Manifest, ManifestAnswer } from "../../contracts/manifest.ts";
 import {
 	addDays,
@@ -153,6 +153,37 @@ test("what a Job leaves under its link is told to the operator, and the link tak
 	const renewed = await ask(archive, { ...question, renew: true });
 	expect(renewed.manifest.result).not.toEqual(manifest.result);
 	expect(await archive.askResult(question)).toEqual({ ok: true });
+});
+
+test("the end of a Job's log is told as long as the bucket has it, to its account alone, and the links take nothing longer", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const question = questionOf(archive);
+	const { run, account } = question;
+	const put = ({ logs }: Manifest, size: number, text: string, more = "") => {
+		const { url, headers } = logs![size]!;
+		const body = text.padEnd(logSizes[size]!) + more;
+		return fetch(url, { method: "PUT", headers, body });
+	};
+	const { manifest } = await ask(archive, question);
+	expect(await archive.askLog({ run, account })).toEqual({ ok: true });
+	expect((await put(manifest, 1, "long\n", " ")).ok).toBe(false);
+	expect((await put(manifest, 0, "first\n")).ok).toBe(true);
+	expect((await put(manifest, 1, "second\n")).ok).toBe(true);
+	const kept = { ok: true, log: "second\n" };
+	expect(await archive.askLog({ run, account })).toEqual(kept);
+	expect(await archive.askLog({ run, account: "other" })).toEqual({ ok: true });
+	// With new links, the last Job's is the Run's.
+	const renewed = await ask(archive, { ...question, renew: true });
+	expect(await archive.askLog({ run, account })).toEqual(kept);
+	await put(renewed.manifest, 0, "third\n");
+	expect(await archive.askLog({ run, account })).toMatchObject({
+		log: "third\n",
+	});
+	expect(await archive.askLog({ run: "../events/x", account })).toMatchObject({
+		ok: false,
+		error: { code: "QuestionInvalid" },
+	});
 });
 
 test("questions for one Run at the same moment get one manifest", async () => {
@@ -315,7 +346,12 @@ function linksOf({ dates }: Manifest): string[] {
 	return dates.flatMap(({ objects }) => objects.map(({ url }) => url));
 }
 
-function withoutLinks({ expiresAt: _, result: __, ...manifest }: Manifest) {
+function withoutLinks({
+	expiresAt: _,
+	result: __,
+	logs: ___,
+	...manifest
+}: Manifest) {
 	const text = JSON.stringify(manifest);
 	return linksOf(manifest as Manifest).reduce(
 		(rest, link) => rest.replace(link, ""),

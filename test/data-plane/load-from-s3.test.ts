@@ -5,7 +5,11 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { maxResultBytes } from "../../contracts/job.ts";
+import {
+	logSizes,
+	maxLogEndBytes,
+	maxResultBytes,
+} from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { newStore } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
@@ -79,6 +83,29 @@ test("a load needs presigned links and nothing else", async () => {
 	const kept = await store.get("runs/r.json");
 	expect(JSON.parse(kept ?? "")).toEqual(left.result);
 	expect(log).not.toContain("X-Amz-Signature");
+});
+
+test("a log that is longer than a result has room for is left in the bucket, without the links", async () => {
+	const fixture = await loadFixture();
+	const store = newStore(s3, new AbortController().signal);
+	onTestFinished(() => store.close());
+	const put = (bytes: number) => store.presignPut("runs/l.log", bytes, 600);
+	const logs = await Promise.all(logSizes.map(put));
+	const result = await store.presignPut("runs/l.json", maxResultBytes, 600);
+	const good = { ...(await stored(fixture)), result, logs };
+	expect((await fixture.load(good)).exitCode).toBe(0);
+	expect(await store.get("runs/l.log")).toBeUndefined();
+	const [day] = good.dates;
+	const key = "k".repeat(maxLogEndBytes);
+	Object.assign(day!.objects[0]!, { key, rows: 4 });
+	day!.rows += 1;
+	const failed = await fixture.load(good);
+	expect(failed.exitCode).not.toBe(0);
+	const kept = await store.get("runs/l.log");
+	expect(kept).toHaveLength(logSizes[0]);
+	expect(kept).toContain(key);
+	expect(kept).not.toContain("X-Amz-Signature");
+	expect(kept!.trimEnd()).toMatch(/load failed"}$/);
 });
 
 test("a failure is left in the bucket, and one that can't be left there changes nothing else", async () => {

@@ -3,10 +3,13 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { askArchiveForLog } from "../../api/runs/kept-log.ts";
+import type { LogAnswer } from "../../contracts/manifest.ts";
 import {
 	bucket,
 	deletionSubject,
 	framesSubject,
+	logSubject,
 	manifestSubject,
 	rates,
 	resultSubject,
@@ -18,7 +21,11 @@ import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-cre
 import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
 import { claimed } from "../../ingest/wire/idempotency-entry.ts";
-import { type NatsRole, natsRoles } from "../../install/nats/users.ts";
+import {
+	type NatsRole,
+	natsPermissions,
+	natsRoles,
+} from "../../install/nats/users.ts";
 import { ensurePki } from "../../local/cluster/pki.ts";
 import { BucketWatch } from "../../service/bucket-watch.ts";
 import { createLog } from "../../service/log.ts";
@@ -109,6 +116,31 @@ test("receive and archive write senders' keys, and receive reads how far objects
 	expect(await ofReceive.countOf("sho")).toBe(0);
 	const done = await new Kvm(as.receive).open(bucket.objectsDone);
 	expect(await done.get("x")).toBeNull();
+});
+
+test("the API asks archive for logs, waits while archive works on it, and asks for nothing else", async () => {
+	let answer: LogAnswer = { ok: true, log: "loaded\n" };
+	const asked: string[] = [];
+	as.archive.subscribe(logSubject, {
+		callback: (_error, question) => {
+			asked.push(question.string());
+			question.respond('{"working":true}');
+			question.respond(JSON.stringify(answer));
+		},
+	});
+	await as.archive.flush();
+	const ask = askArchiveForLog(() => as.api);
+	const question = { run: "u", account: "shop" };
+	expect(await ask(question)).toBe("loaded\n");
+	expect(JSON.parse(asked[0]!)).toEqual(question);
+	const error = { code: "StoreUnavailable", message: "no", retryable: true };
+	answer = { ok: false, error };
+	await expect(ask(question)).rejects.toThrow("no");
+	expect(
+		natsPermissions.api.publish.allow.filter((subject) =>
+			subject.startsWith("tidemill.archive."),
+		),
+	).toEqual([logSubject]);
 });
 
 test("operator asks archive for manifests, results and deletions, and reads its ledger", async () => {

@@ -4,6 +4,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { JobResult } from "../../contracts/job.ts";
+import { maxLogBytes } from "../../contracts/job.ts";
 import {
 	maxReportBytes,
 	type OperationInput,
@@ -94,7 +95,7 @@ async function operate(
 			});
 		},
 	);
-	const { text: said } = logEnd;
+	const said = logEnd.last(maxLogBytes);
 	expect(said + JSON.stringify(result)).not.toContain(signature);
 	if (report !== undefined)
 		expect(Buffer.byteLength(report)).toBe(maxReportBytes);

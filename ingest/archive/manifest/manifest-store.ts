@@ -1,4 +1,4 @@
-import { maxResultBytes } from "../../../contracts/job.ts";
+import { logSizes, maxResultBytes } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { maxReportBytes } from "../../../contracts/operation.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
@@ -7,7 +7,7 @@ import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** Without the links for what the Job leaves, which each signing has its own of. */
-export type Unsigned = Omit<Manifest, "result" | "report"> & {
+export type Unsigned = Omit<Manifest, "result" | "logs" | "report"> & {
 	/** Whether the Job leaves a report. */
 	report?: unknown;
 };
@@ -95,6 +95,9 @@ export class ManifestStore {
 		const manifest: Manifest = {
 			...common,
 			result: await sign(this.#keys.runResult(run, signing), maxResultBytes),
+			logs: await Promise.all(
+				logSizes.map((bytes) => sign(this.#keys.log(common), bytes)),
+			),
 			...(report !== undefined && {
 				report: await sign(this.#keys.report(run, signing), maxReportBytes),
 			}),

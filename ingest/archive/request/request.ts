@@ -1,6 +1,7 @@
 import type { DeletionRequest } from "../../../contracts/deletion.ts";
 import type {
 	Extent,
+	LogRequest,
 	ManifestRequest,
 	ResultRequest,
 } from "../../../contracts/manifest.ts";
@@ -36,6 +37,14 @@ export function readManifestRequest(text: string): ManifestRequest {
 export function readResultRequest(text: string): ResultRequest {
 	const request = parse("result", text);
 	return { run: runIn(request), ...sourceIn(request) };
+}
+
+export function readLogRequest(text: string): LogRequest {
+	const request = parse("log", text);
+	return {
+		run: runIn(request),
+		account: request.field("account", accountForm),
+	};
 }
 
 /** Bounds of a filter's lists, as the CRD has them. */

@@ -137,6 +137,11 @@ export class ObjectKeys {
 		return `${this.allRuns()}${uid}-${signing}-result.json`;
 	}
 
+	/** The end of the log of the last Job of a Run or an Operation. The account is part of the key, so nobody asks for another's. */
+	log({ run, account }: { run: string; account: string }): string {
+		return `${this.allRuns()}account=${account}/${run}.log`;
+	}
+
 	/** What an Operation's Job found; see {@link run}. */
 	report(uid: string, signing: number): string {
 		return `${this.allRuns()}${uid}-${signing}-report.json`;

@@ -1,4 +1,8 @@
-import { type JobResult, maxResultBytes } from "../../../contracts/job.ts";
+import {
+	type JobResult,
+	logSizes,
+	maxResultBytes,
+} from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { maxReportBytes } from "../../../contracts/operation.ts";
 import type { Logger } from "../../../service/log.ts";
@@ -19,19 +23,43 @@ export async function storeResult(
 	result: JobResult,
 	log: Logger,
 ): Promise<void> {
+	const text = encodeResult(result);
+	await putOrWarn(link, text, maxResultBytes, log, {
+		what: "the result",
+		otherwise: "the result is not in the bucket, only in the Pod's status",
+	});
+}
+
+/** Puts the end of a Job's log into the bucket, unless the result has all of it. Never throws. */
+export async function storeLog(
+	links: PutLink[],
+	result: JobResult,
+	text: string,
+	log: Logger,
+): Promise<void> {
+	const { log: told } = JSON.parse(encodeResult(result)) as JobResult;
+	if (told === text) return;
+	const size = logSizes.findIndex((size) => Buffer.byteLength(text) <= size);
+	const link = links[size];
+	if (!link) return;
+	await putOrWarn(link, text, logSizes[size]!, log, {
+		what: "the log",
+		otherwise: "the log is not in the bucket, only its last lines are kept",
+	});
+}
+
+async function putOrWarn(
+	link: PutLink,
+	text: string,
+	bytes: number,
+	log: Logger,
+	{ what, otherwise }: { what: string; otherwise: string },
+): Promise<void> {
 	const signal = AbortSignal.timeout(deadlineMs);
 	try {
-		await put(link, encodeResult(result), maxResultBytes, {
-			what: "the result",
-			attempts: 4,
-			signal,
-			log,
-		});
+		await put(link, text, bytes, { what, attempts: 4, signal, log });
 	} catch (error) {
-		log.warn(
-			{ reason: reasonOf(error) },
-			"the result is not in the bucket, only in the Pod's status",
-		);
+		log.warn({ reason: reasonOf(error) }, otherwise);
 	}
 }
 
@@ -60,13 +88,13 @@ export async function storeReport(
 /** @param bytes The length that the link is for. */
 async function put(
 	{ url, headers }: PutLink,
-	json: string,
+	text: string,
 	bytes: number,
 	options: { what: string; attempts: number; signal: AbortSignal; log: Logger },
 ): Promise<void> {
 	const { what, attempts, signal, log } = options;
 	// The link is for this length alone, so that it gives away no room in the bucket. JSON may end in spaces (RFC 8259 §2).
-	const padding = " ".repeat(bytes - Buffer.byteLength(json));
+	const padding = " ".repeat(bytes - Buffer.byteLength(text));
 	await retry(
 		{
 			attempts,
@@ -82,7 +110,7 @@ async function put(
 			const response = await fetch(url, {
 				method: "PUT",
 				headers,
-				body: json + padding,
+				body: text + padding,
 				redirect: "error",
 				signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
 			});

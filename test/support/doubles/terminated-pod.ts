@@ -8,6 +8,7 @@ export function terminated(end: {
 	exitCode: number;
 	message?: string;
 	reason?: string;
+	finishedAt?: string;
 }): NonNullable<Pod["status"]> {
 	return {
 		containerStatuses: [

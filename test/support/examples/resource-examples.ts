@@ -127,7 +127,7 @@ export function pipelineOf(
 			overwritePeriodDays: 1,
 			schedule: { type: "Manual", timeZone: "UTC" },
 			suspend: false,
-			runHistory: { succeeded: 3, failed: 1 },
+			runHistory: { succeeded: 10, failed: 5, days: 30 },
 			pendingDeadlineSeconds: 3600,
 			runTemplate: { activeDeadlineSeconds: 3600, retries: 3 },
 			...spec,

@@ -1,0 +1,46 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { ArchiveNotice } from "../../contracts/archive-notice.ts";
+import type { LogAnswer } from "../../contracts/manifest.ts";
+import { logSubject } from "../../contracts/nats.ts";
+import type { Operation, Run } from "../../crds/generated/types.ts";
+import type { Caller } from "../http/operation.ts";
+
+const timeoutMs = 5_000;
+
+/** Asks archive, which has the bucket. The function that is returned throws if nobody answers. */
+export function askArchiveForLog(
+	connection: () => NatsConnection,
+): Caller["askLog"] {
+	return async (question) => {
+		const answers = await connection().requestMany(
+			logSubject,
+			JSON.stringify(question),
+			{ strategy: "timer", maxWait: timeoutMs },
+		);
+		for await (const answer of answers) {
+			const said = answer.json<LogAnswer | ArchiveNotice>();
+			if ("working" in said) continue;
+			if (said.ok) return said.log;
+			throw new Error(said.error.message);
+		}
+		throw new Error("archive is silent");
+	};
+}
+
+/**
+ * What was kept of the log of a Run or an Operation: the end that the bucket has, or else the few lines in the status. The
+ * bucket has the log of an earlier attempt if it doesn't end with the status's lines.
+ */
+export async function keptLog(
+	{ account, askLog, log }: Pick<Caller, "account" | "askLog" | "log">,
+	{ metadata, status }: Run | Operation,
+): Promise<string | undefined> {
+	const lines = status?.log;
+	const kept = await askLog({ run: metadata.uid!, account }).catch(
+		(error: Error) => {
+			log.warn({ err: error }, "the log in the bucket can't be read");
+			return undefined;
+		},
+	);
+	return kept?.endsWith(lines ?? "") ? kept : lines;
+}

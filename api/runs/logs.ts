@@ -1,0 +1,105 @@
+import type { IncomingMessage } from "node:http";
+import {
+	type Operation,
+	operationKind,
+	type Run,
+} from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import { hasReason } from "../../kube/client/client.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
+import { keptLog } from "./kept-log.ts";
+import { followRunLog, readRunLog } from "./run-log.ts";
+import { requireRun } from "./runs.ts";
+
+export const maxLogLines = 10_000;
+export const defaultLogLines = 1_000;
+/** After this silence TCP looks whether the reader of a followed log is still there. */
+const keepAliveMs = 30_000;
+
+/** `GET /v1/runs/{name}/logs`. */
+export const getRunLogs = logsOf("run", label.run, requireRun);
+
+/** `GET /v1/operations/{name}/logs`. */
+export const getOperationLogs = logsOf(
+	"operation",
+	label.operation,
+	requireOperation,
+);
+
+/**
+ * The last `?tail=` lines of the latest Pod's log. With `?follow=true`, also new lines until it ends. Without a Pod, or without
+ * a permission for Pods, the log that was kept, once the Run or Operation has ended.
+ */
+function logsOf(
+	noun: string,
+	podLabel: string,
+	require: (caller: Caller, name: string) => Promise<Run | Operation>,
+): Handler {
+	return async (caller, { params, query }, reply) => {
+		const { client, account } = caller;
+		const name = params.name!;
+		const lines = lineCountOf(query.tail);
+		const follows = flagOf("follow", query.follow);
+		const work = await require(caller, name);
+		const log = await orEnd<string | IncomingMessage>(
+			work,
+			() =>
+				follows
+					? followRunLog(client, account, name, lines, caller.signal, podLabel)
+					: readRunLog(client, account, name, lines, podLabel),
+			async () => lastLines(await keptLog(caller, work), lines),
+		);
+		if (log === undefined)
+			throw new RequestError(
+				"NotFound",
+				`The ${noun} "${name}" has no log. Its Pod has not started, or it ended without writing one.`,
+			);
+		// Load can be silent for as long as a job of the warehouse takes.
+		if (follows)
+			reply.raw.socket?.setKeepAlive(true, keepAliveMs).setTimeout(0);
+		reply.type("text/plain; charset=utf-8");
+		return log;
+	};
+}
+
+/** What the Pod's log has, or else what was kept of it. Only the Pod's log needs a permission for Pods. */
+export async function orEnd<T>(
+	{ status }: Run | Operation,
+	read: () => Promise<T | undefined>,
+	readKept: () => Promise<string | undefined>,
+): Promise<T | string | undefined> {
+	const hasEnded = status?.completionTime !== undefined;
+	try {
+		return (await read()) ?? (hasEnded ? await readKept() : undefined);
+	} catch (error) {
+		if (!hasEnded || !hasReason(error, "Forbidden")) throw error;
+		return readKept();
+	}
+}
+
+async function requireOperation(
+	{ client, account }: Caller,
+	name: string,
+): Promise<Operation> {
+	const operation = await client.get<Operation>(operationKind, name, account);
+	if (operation) return operation;
+	throw new RequestError(
+		"NotFound",
+		`There is no operation "${name}" in account "${account}".`,
+	);
+}
+
+function lastLines(log: string | undefined, lines: number): string | undefined {
+	return log
+		?.split(/(?<=\n)/)
+		.slice(-lines)
+		.join("");
+}
+
+function lineCountOf(tail = String(defaultLogLines)): number {
+	const number = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
+	if (number >= 1 && number <= maxLogLines) return number;
+	throw invalidParameter("tail", `must be between 1 and ${maxLogLines}`, tail);
+}

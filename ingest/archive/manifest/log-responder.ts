@@ -1,0 +1,46 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { LogAnswer } from "../../../contracts/manifest.ts";
+import { logSubject } from "../../../contracts/nats.ts";
+import type { Logger } from "../../../service/log.ts";
+import { readLogRequest } from "../request/request.ts";
+import { Responder } from "../request/responder.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+
+/** Answers the API's requests for logs of Jobs, whatever the shard. */
+export class LogResponder {
+	readonly #options: LogResponderOptions;
+	readonly #responder: Responder;
+
+	constructor(options: LogResponderOptions) {
+		this.#options = options;
+		const { connection, log } = options;
+		this.#responder = new Responder({
+			connection,
+			subject: logSubject,
+			log,
+			answer: (text) => this.#logOf(text),
+		});
+	}
+
+	close(): void {
+		this.#responder.close();
+	}
+
+	async #logOf(text: string): Promise<LogAnswer> {
+		const { keys, store } = this.#options;
+		const padded = await store.get(keys.log(readLogRequest(text)));
+		// Spaces fill it up to its size.
+		return {
+			ok: true,
+			...(padded !== undefined && { log: padded.replace(/ +$/, "") }),
+		};
+	}
+}
+
+interface LogResponderOptions {
+	connection: NatsConnection;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	log: Logger;
+}
