@@ -14,7 +14,8 @@ import {
 	statusOf,
 	types,
 } from "../../test/support/examples/run-examples.ts";
-import { decide, decideRefused, decideStart } from "./decide.ts";
+import { decide } from "./decide.ts";
+import { decideRefused, decideStart } from "./decide-start.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const answer: ManifestAnswer = {

@@ -10,7 +10,8 @@ import {
 	statusOf,
 	types,
 } from "../../test/support/examples/run-examples.ts";
-import { decide, decideQueued } from "./decide.ts";
+import { decide } from "./decide.ts";
+import { decideQueued } from "./decide-start.ts";
 import { warehouseLabel } from "./job.ts";
 import type { Rival, Writer } from "./state.ts";
 

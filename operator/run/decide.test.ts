@@ -18,7 +18,8 @@ import {
 	statusOf,
 	types,
 } from "../../test/support/examples/run-examples.ts";
-import { decide, decideStart } from "./decide.ts";
+import { decide } from "./decide.ts";
+import { decideStart } from "./decide-start.ts";
 import type { RunState } from "./state.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");

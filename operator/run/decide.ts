@@ -1,33 +1,18 @@
-import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
-import {
-	type Pipeline,
-	pipelineKind,
-	type Run,
-	type RunStatus,
-} from "../../crds/generated/types.ts";
+import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { isOwnedBy } from "../../kube/resource.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
-import { nextLookMs, type Place, placeText } from "../job/slots.ts";
-import { withoutFact } from "../job/work-status.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
-import { retryWaitMs } from "../reconcile/retry-wait.ts";
+import { decideStart } from "./decide-start.ts";
 import { follow } from "./follow.ts";
-import { runJob, warehouseLabel } from "./job.ts";
+import { warehouseLabel } from "./job.ts";
 import { linkSecondsOf } from "./link-life.ts";
 import { limitPending } from "./pending.ts";
 import { planDates } from "./plan-dates.ts";
 import type { RunState } from "./state.ts";
-import {
-	deadlineMs,
-	loadingMessage,
-	type RunAction,
-	tell,
-	transition,
-} from "./transition.ts";
+import { type RunAction, transition } from "./transition.ts";
 import { goesFirst } from "./turn.ts";
 
 /** In the order in which they are applied. */
@@ -185,107 +170,4 @@ function blockedBy(
 	return (
 		first && `Run "${first.run.metadata.name}" loads into ${warehouse} first.`
 	);
-}
-
-/**
- * Archive has answered. A Run starts only after archive has flushed: every event answered before is in the manifest.
- * @param state As it was decided on after the answer came: a Destination that is no longer Ready gets no Job.
- */
-export function decideStart(
-	state: RunState,
-	target: Target,
-	answer: ManifestAnswer,
-	now: number,
-): RunAction[] {
-	const actions = decideAnswered(state, target, answer, now);
-	return limitPending(state, actions, now);
-}
-
-function decideAnswered(
-	{ run, references, image }: RunState,
-	target: Target,
-	answer: ManifestAnswer,
-	now: number,
-): RunAction[] {
-	if (!answer.ok) {
-		const { error } = answer;
-		if (!error.retryable)
-			return transition.fail(run, "ManifestRefused", error, {}, now);
-		return [
-			...transition.progress(
-				run,
-				"ManifestUnavailable",
-				error.message,
-				{ phase: "Pending" },
-				now,
-			),
-			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
-		];
-	}
-	const { pipeline } = references!;
-	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
-		answer;
-	const startTime = run.status?.startTime ?? rfc3339(now);
-	const began: RunStatus = {
-		phase: "Running",
-		startTime,
-		strategy: target.strategy,
-		extent,
-		...(dates && { dates }),
-		snapshotTime,
-		closedThrough,
-		layout: target.layout,
-	};
-	const message = loadingMessage({ ...run, status: began }, target.tableName);
-	const leftMs = deadlineMs(pipeline, startTime) - now;
-	const job = {
-		manifestURL: url,
-		...(authorities !== undefined && { authorities }),
-		extent,
-		image,
-		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
-	};
-	const start = {
-		type: "startJob",
-		runJob: runJob(run, pipeline, target, job),
-	} as const;
-	return [
-		// The status is written before the Job is there. A Run that Kubernetes refuses must not seem to run meanwhile.
-		{ ...start, dryRun: true },
-		...transition.progress(run, "Loading", message, began, now),
-		{ ...start, dryRun: false },
-		tell("Normal", "RunStarted", message),
-	];
-}
-
-/** Archive has answered, and there are as many Jobs as there may be. */
-export function decideQueued(run: Run, place: Place, now: number): RunAction[] {
-	return [
-		...transition.progress(
-			run,
-			"Queued",
-			`The Run waits for its turn: ${placeText(place)}`,
-			{ phase: "Pending" },
-			now,
-		),
-		{ type: "lookAgain", afterMs: nextLookMs(place) },
-	];
-}
-
-/** @param message Why Kubernetes refused the Job or its input. */
-export function decideRefused(
-	state: RunState,
-	message: string,
-	now: number,
-): RunAction[] {
-	const { run } = state;
-	const facts = { phase: "Pending" } as const;
-	// The Run's time begins when its Job starts.
-	const waiting = withoutFact(run, "startTime");
-	const actions: RunAction[] = [
-		...transition.progress(waiting, "JobNotStarted", message, facts, now),
-		tell("Warning", "JobNotStarted", message),
-		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
-	];
-	return limitPending(state, actions, now);
 }

@@ -2,7 +2,7 @@
 export const decisions = [
 	"kube/lease/decide.ts",
 	"operator/**/decide.ts",
-	"operator/run/{plan-dates,follow,transition}.ts",
+	"operator/run/{decide-start,plan-dates,follow,transition}.ts",
 	"operator/pipeline/{bigquery-quota,report,run-history,target,timing}.ts",
 	"crds/schedule/schedule.ts",
 	"ingest/archive/decide/*.ts",
