@@ -1,21 +1,15 @@
-import { isDeepStrictEqual } from "node:util";
 import type {
 	Destination,
 	DestinationLastCheck,
-	DestinationStatus,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
-import {
-	type ConditionStatus,
-	findCondition,
-	setCondition,
-} from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { ageOf, isControlledBy } from "../../kube/resource.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
-import { nextLookMs, type Place, placeText } from "../job/slots.ts";
+import { nextLookMs } from "../job/slots.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
@@ -28,6 +22,7 @@ import {
 	checkOf,
 } from "./check.ts";
 import { consentProblem } from "./consent.ts";
+import { checking, type Finding, queued, tell, verified } from "./finding.ts";
 import type { DestinationState } from "./state.ts";
 
 export type DestinationAction =
@@ -51,7 +46,7 @@ export function decide(
 		const status = waitMs > 0 ? "Unknown" : "False";
 		return [
 			...jobs.map(removalOf),
-			...finding(destination, { status, ...wanted }, now),
+			...tell(destination, { status, ...wanted }, now),
 			...(waitMs > 0 ? [{ type: "lookAgain", afterMs: waitMs } as const] : []),
 		];
 	}
@@ -83,7 +78,7 @@ export function decideRefused(
 	const at = rfc3339(now);
 	const lastCheck = afterFailure(destination, hash, at);
 	return [
-		...finding(
+		...tell(
 			destination,
 			{ status: "False", reason: "CheckNotStarted", message, lastCheck },
 			now,
@@ -96,31 +91,6 @@ export function decideRefused(
 export function backoffMs(failures: number): number {
 	return Math.min(30_000 * 2 ** (failures - 1), 30 * 60_000);
 }
-
-interface Finding {
-	status: ConditionStatus;
-	reason: Reason<"Destination">;
-	message: string;
-	lastCheck?: DestinationLastCheck;
-}
-
-const verified: Finding = {
-	status: "True",
-	reason: "Verified",
-	message: "A check from inside the namespace could write.",
-};
-
-const checking = (message = "The check is running."): Finding => ({
-	status: "Unknown",
-	reason: "Checking",
-	message,
-});
-
-const queued = (place: Place): Finding => ({
-	status: "Unknown",
-	reason: "Queued",
-	message: `The check waits for its turn: ${placeText(place)}`,
-});
 
 function wantedCheck({
 	destination,
@@ -167,7 +137,7 @@ function followCheck(
 		const waiting =
 			outcome.waitingFor && `The check can't start yet: ${outcome.waitingFor}`;
 		// The status keeps the last failure while the check is repeated.
-		const said = last ? [] : finding(destination, checking(waiting), now);
+		const said = last ? [] : tell(destination, checking(waiting), now);
 		return [...said, { type: "lookAgain", afterMs: 10_000 }];
 	}
 
@@ -181,7 +151,7 @@ function followCheck(
 			time: at,
 			failures: 0,
 		};
-		return finding(destination, { ...verified, lastCheck }, now);
+		return tell(destination, { ...verified, lastCheck }, now);
 	}
 
 	const { code, message } = result.error;
@@ -190,7 +160,7 @@ function followCheck(
 		code === "DeadlineExceeded"
 			? { reason: "CheckNotFinished", message: unfinishedMessage(destination) }
 			: { reason: "CheckFailed", message: `${code}: ${message}` };
-	return finding(destination, { status: "False", ...said, lastCheck }, now);
+	return tell(destination, { status: "False", ...said, lastCheck }, now);
 }
 
 /** There is no Job: the check is done, is not due yet, or starts now. */
@@ -206,12 +176,12 @@ function considerCheck(
 			: { type: "startCheck", check, age };
 	if (!last)
 		return [
-			...finding(destination, place ? queued(place) : checking(), now),
+			...tell(destination, place ? queued(place) : checking(), now),
 			start(ageOf(destination)),
 		];
 	// What is verified stays so while a check is repeated on request.
 	if (isAsked(destination, last)) return [start(ageOf(destination))];
-	if (!last.failures) return finding(destination, verified, now);
+	if (!last.failures) return tell(destination, verified, now);
 	const dueMs = Date.parse(last.time ?? "") + backoffMs(last.failures);
 	// A person who edits a failing Destination waits for the result.
 	const edited =
@@ -257,47 +227,6 @@ function unfinishedMessage({ status }: Destination): string {
 	if (ready?.reason === "CheckNotFinished") return ready.message;
 	return `The check did not end within ${checkDeadlineSeconds} seconds. Its last message: ${ready?.message ?? "none"}`;
 }
-
-/** The status with this finding and the KubeEvent about it; nothing if the status has it already. */
-function finding(
-	destination: Destination,
-	{ lastCheck = destination.status?.lastCheck, ...found }: Finding,
-	now: number,
-): DestinationAction[] {
-	const before = destination.status;
-	const observedGeneration = destination.metadata.generation ?? 0;
-	const status: DestinationStatus = {
-		observedGeneration,
-		phase: phases[found.status],
-		...(lastCheck && { lastCheck }),
-		conditions: setCondition(
-			before?.conditions,
-			{ type: "Ready", observedGeneration, ...found },
-			now,
-		),
-	};
-	if (isDeepStrictEqual(status, before)) return [];
-	const ready = findCondition(before?.conditions, "Ready");
-	const news =
-		ready?.status !== found.status ||
-		ready.reason !== found.reason ||
-		ready.message !== found.message;
-	return [
-		{ type: "writeStatus", status },
-		...(news
-			? [
-					{
-						type: "recordKubeEvent",
-						severity: found.status === "False" ? "Warning" : "Normal",
-						reason: found.reason,
-						message: found.message,
-					} as const,
-				]
-			: []),
-	];
-}
-
-const phases = { True: "Ready", False: "Error", Unknown: "Checking" } as const;
 
 function removalOf(job: Job): DestinationAction {
 	return { type: "removeCheck", job };

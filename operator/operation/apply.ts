@@ -14,11 +14,11 @@ import {
 import type { JobOwner, JobSlots } from "../job/slots.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
-import { decide, decideQueued, decideRefused, decideStart } from "./decide.ts";
+import { decide, decideRefused, decideStart } from "./decide.ts";
 import { operationInputName } from "./job.ts";
 import { decideReleased } from "./release.ts";
 import type { OperationState } from "./state.ts";
-import type { OperationAction } from "./transition.ts";
+import { type OperationAction, steps } from "./transition.ts";
 
 /** What Operations work with, beyond {@link OperatorContext}. */
 export interface OperationMeans extends ArchiveMeans {
@@ -53,7 +53,7 @@ export async function applyOperation(
 					: undefined;
 				if (place)
 					return goOn(({ operation }) =>
-						decideQueued(operation, place, Date.now()),
+						steps.queued(operation, place, Date.now()),
 					);
 				asks.drop(keyOf(operation));
 				return goOn((answered) => decideStart(answered, answer, Date.now()));
@@ -89,10 +89,13 @@ export async function applyOperation(
 				);
 			}
 			case "startJob": {
-				const refusal = await startJob(client, action.job);
+				const { job, dryRun } = action;
+				const refusal = await startJob(client, job, { dryRun });
 				if (refusal === undefined) break;
 				slots.release(ownerOf(operation));
-				return goOn((refused) => decideRefused(refused, refusal, Date.now()));
+				return goOn(({ operation }) =>
+					decideRefused(operation, refusal, Date.now()),
+				);
 			}
 			case "removeJob":
 				await removeJob(client, operation, {

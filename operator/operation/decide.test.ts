@@ -143,10 +143,14 @@ test.each([
 test("the Job gets the plan and the manifest's link, which no status shows", () => {
 	const actions = decideStart(stateOf(), answer, now);
 	expect(types(actions)).toEqual([
+		"startJob",
 		"writeStatus",
 		"startJob",
 		"recordKubeEvent",
 	]);
+	// Kubernetes says whether it takes the Job before the status says that the Operation works.
+	expect(actions[0]).toMatchObject({ dryRun: true });
+	expect(actions[2]).toMatchObject({ dryRun: false });
 	const status = statusOf(actions);
 	expect(status).toMatchObject({
 		phase: "Running",
@@ -156,7 +160,7 @@ test("the Job gets the plan and the manifest's link, which no status shows", () 
 		planVersion: expect.stringMatching(/^[0-9a-f]{16}$/),
 	});
 	expect(JSON.stringify(status)).not.toContain("signature");
-	const start = actions[1]!;
+	const start = actions[2]!;
 	if (start.type !== "startJob") throw new Error();
 	const { job, secret } = start.job;
 	expect(job.metadata).toMatchObject({
@@ -206,7 +210,7 @@ test("archive's refusal is final or tried again, as archive says", () => {
 
 test("an Operation whose Job Kubernetes refuses waits without a start time", () => {
 	const operation = operationOf({ startTime: "2026-03-31T12:00:10Z" });
-	const actions = decideRefused(stateOf({ operation }), "No quota.", now);
+	const actions = decideRefused(operation, "No quota.", now);
 	expect(reasonOf(actions)).toBe("JobNotStarted");
 	expect(statusOf(actions).startTime).toBeUndefined();
 });

@@ -8,9 +8,6 @@ import { findCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
-import { nextLookMs, type Place, placeText } from "../job/slots.ts";
-import { withoutFact } from "../job/work-status.ts";
-import { retryWaitMs } from "../reconcile/retry-wait.ts";
 import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { follow } from "./follow.ts";
@@ -22,6 +19,7 @@ import type { OperationState } from "./state.ts";
 import {
 	deadlineMs,
 	type OperationAction,
+	steps,
 	tell,
 	transition,
 	type WaitReason,
@@ -176,21 +174,7 @@ export function decideStart(
 	now: number,
 ): OperationAction[] {
 	const { operation, image } = state;
-	if (!answer.ok) {
-		const { error } = answer;
-		if (!error.retryable)
-			return transition.fail(operation, "ManifestRefused", error, {}, now);
-		return [
-			...transition.progress(
-				operation,
-				"ManifestUnavailable",
-				error.message,
-				{ phase: "Pending" },
-				now,
-			),
-			{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
-		];
-	}
+	if (!answer.ok) return steps.refusedByArchive(operation, answer.error, now);
 	const needs = needsOf(state);
 	if ("missing" in needs)
 		return transition.progress(
@@ -220,9 +204,9 @@ export function decideStart(
 	};
 	const activeDeadlineSeconds = Math.max(1, secondsLeft(operation, now));
 	return [
-		...transition.progress(
+		...steps.start(
 			operation,
-			"Working",
+			operationJob(operation, input, { image, activeDeadlineSeconds }),
 			message,
 			{
 				phase: "Running",
@@ -234,50 +218,18 @@ export function decideStart(
 			},
 			now,
 		),
-		{
-			type: "startJob",
-			job: operationJob(operation, input, { image, activeDeadlineSeconds }),
-		},
 		tell("Normal", "OperationStarted", message),
-	];
-}
-
-/** Archive has answered, and there are as many Jobs as there may be. */
-export function decideQueued(
-	operation: Operation,
-	place: Place,
-	now: number,
-): OperationAction[] {
-	return [
-		...transition.progress(
-			operation,
-			"Queued",
-			`The Operation waits for its turn: ${placeText(place)}`,
-			{ phase: "Pending" },
-			now,
-		),
-		{ type: "lookAgain", afterMs: nextLookMs(place) },
 	];
 }
 
 /** @param message Why Kubernetes refused the Job or its input. */
 export function decideRefused(
-	{ operation }: OperationState,
+	operation: Operation,
 	message: string,
 	now: number,
 ): OperationAction[] {
-	// The Operation's time begins when its Job starts.
-	const waiting = withoutFact(operation, "startTime");
-	const facts = { phase: "Pending" } as const;
-	return limitPending(
-		operation,
-		[
-			...transition.progress(waiting, "JobNotStarted", message, facts, now),
-			tell("Warning", "JobNotStarted", message),
-			{ type: "lookAgain", afterMs: retryWaitMs(operation, now) },
-		],
-		now,
-	);
+	const actions = steps.refusedByKubernetes(operation, message, now);
+	return limitPending(operation, actions, now);
 }
 
 function secondsLeft(operation: Operation, now: number): number {

@@ -3,14 +3,16 @@ import type { Job } from "../../kube/kinds.ts";
 import { endedAs } from "../job/endings.ts";
 import { failedAttempts } from "../job/failed-attempts.ts";
 import { jobOutcome } from "../job/outcome.ts";
-import { withoutFact } from "../job/work-status.ts";
+import { linksExpired } from "../job/work-steps.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
-import { deadlineMs, type OperationAction, transition } from "./transition.ts";
-
-/** Longer than an archive takes to restart. */
-const patienceMs = 10 * 60_000;
+import {
+	deadlineMs,
+	type OperationAction,
+	steps,
+	transition,
+} from "./transition.ts";
 
 /** The Operation has a Job: wait for it, or record its result. */
 export function follow(
@@ -50,7 +52,16 @@ export function follow(
 	const { result, at, isPodGone } = outcome;
 	// The report of a Job that has succeeded is in the bucket.
 	if (isPodGone || result.outcome === "Succeeded") {
-		const question = askForResult(state, at, now);
+		const question = steps.askForResult(
+			operation,
+			{
+				sourceKey: operation.status?.sourceKey,
+				shard: state.source?.status?.shard,
+				stored: state.stored,
+				endedAt: at,
+			},
+			now,
+		);
 		if (question) return question;
 	}
 	const facts = {
@@ -62,7 +73,7 @@ export function follow(
 		return recordReport(operation, stored?.report, facts, now);
 	const { error } = result;
 	if (error.code === "ManifestExpired" && hasTime(operation, now))
-		return startOver(operation, now);
+		return steps.startOver(operation, linksExpired, {}, now);
 	return transition.fail(operation, "OperationFailed", error, facts, now);
 }
 
@@ -95,52 +106,9 @@ function recordReport(
 	);
 }
 
-/** Archive has what the Job left. Undefined if there is nobody to ask, or archive has answered, or has been silent for long. */
-function askForResult(
-	{ operation, source, stored }: OperationState,
-	endedAt: string,
-	now: number,
-): OperationAction[] | undefined {
-	const { sourceKey } = operation.status ?? {};
-	const shard = source?.status?.shard;
-	if (sourceKey === undefined || shard === undefined || stored?.ok)
-		return undefined;
-	if (!stored) {
-		const { uid, namespace } = operation.metadata;
-		const question = { run: uid!, account: namespace!, sourceKey };
-		return [{ type: "askResult", shard, question }];
-	}
-	const isLost = now - Date.parse(endedAt) > patienceMs;
-	if (!stored.error.retryable || isLost) return undefined;
-	return [
-		...transition.progress(
-			operation,
-			"Working",
-			`The Job has ended. Its report is not known yet: ${stored.error.message}`,
-			{},
-			now,
-		),
-		{ type: "lookAgain", afterMs: 10_000 },
-	];
-}
-
 function hasTime(operation: Operation, now: number): boolean {
 	const { spec, status } = operation;
 	const { startTime } = status ?? {};
 	if (!startTime || spec.cancel) return false;
 	return now < deadlineMs(operation, startTime);
-}
-
-/** Archive is asked again, for a new Job: the links expire, and a Job may wait for a node for long. */
-function startOver(operation: Operation, now: number): OperationAction[] {
-	return [
-		...transition.progress(
-			withoutFact(operation, "attempts"),
-			"Preparing",
-			"The links to the objects have expired. Archive is making new ones.",
-			{ phase: "Pending" },
-			now,
-		),
-		{ type: "removeJob" },
-	];
 }

@@ -4,7 +4,7 @@ import type { ViolationKind } from "../../contracts/tracking-plan.ts";
 import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { retryWaitMs } from "../reconcile/retry-wait.ts";
+import { retryWaitMs } from "../job/retry-wait.ts";
 import type { StoredUnder } from "../source/webhook/keys.ts";
 import type { OperationState } from "./state.ts";
 import { type OperationAction, transition } from "./transition.ts";

@@ -1,7 +1,4 @@
-import type {
-	ManifestRequest,
-	ResultRequest,
-} from "../../contracts/manifest.ts";
+import type { ManifestRequest } from "../../contracts/manifest.ts";
 import type { ReleaseRequest } from "../../contracts/release.ts";
 import type {
 	Operation,
@@ -9,12 +6,12 @@ import type {
 	OperationStatus,
 } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import type { JobWithInput } from "../job/template.ts";
 import {
 	type Finding,
 	failedFindings,
 	statusWith,
 } from "../job/work-status.ts";
+import { type WorkAction, workSteps } from "../job/work-steps.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 
@@ -22,13 +19,9 @@ import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 export type OperationAction =
 	/** `decideStart` goes on with the answer. */
 	| { type: "askManifest"; question: ManifestRequest; shard: number }
-	/** What the Job left in the bucket. The decision is then made again. */
-	| { type: "askResult"; question: ResultRequest; shard: number }
 	/** Archive does the work of a Release. `decideReleased` goes on with the answer. */
 	| { type: "askRelease"; question: ReleaseRequest; shard: number }
-	| { type: "startJob"; job: JobWithInput }
-	/** The Job with its Pods, and its input. */
-	| { type: "removeJob" }
+	| WorkAction
 	/** An Operation that has ended: this one or another one of its Source. */
 	| { type: "delete"; operation: Operation }
 	| CommonAction<Operation, KubeEventReason<"Operation">>;
@@ -114,6 +107,13 @@ export function tell(
 ): OperationAction {
 	return { type: "recordKubeEvent", severity, reason, message };
 }
+
+export const steps = workSteps<Operation, OperationAction, "Working">({
+	noun: "Operation",
+	working: "Working",
+	transition,
+	tell,
+});
 
 /** When the time of an Operation is over, all attempts together. */
 export function deadlineMs({ spec }: Operation, startTime: string): number {

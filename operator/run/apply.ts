@@ -14,10 +14,10 @@ import type { References } from "../pipeline/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { decide } from "./decide.ts";
-import { decideQueued, decideRefused, decideStart } from "./decide-start.ts";
+import { decideRefused, decideStart } from "./decide-start.ts";
 import { inputSecretName } from "./job.ts";
 import type { RunState } from "./state.ts";
-import type { RunAction } from "./transition.ts";
+import { type RunAction, steps } from "./transition.ts";
 
 /** What Runs work with, beyond {@link OperatorContext}. */
 export interface RunMeans extends ArchiveMeans {
@@ -53,7 +53,7 @@ export async function applyRun(
 					return applyRun(
 						context,
 						answered,
-						decideQueued(run, place, Date.now()),
+						steps.queued(run, place, Date.now()),
 					);
 				asks.drop(keyOf(run));
 				return applyRun(
@@ -69,8 +69,8 @@ export async function applyRun(
 				return applyRun(context, answered, decide(answered, Date.now()));
 			}
 			case "startJob": {
-				const { runJob, dryRun } = action;
-				const refusal = await startJob(client, runJob, { dryRun });
+				const { job, dryRun } = action;
+				const refusal = await startJob(client, job, { dryRun });
 				if (refusal === undefined) break;
 				slots.release(ownerOf(run));
 				const refused = { ...state, run };

@@ -148,7 +148,7 @@ test.each([
 	const run = startTime ? runWith({ startTime }) : owned(runOf("r"));
 	const job = start(answer, run).find(({ type }) => type === "startJob");
 	expect(job).toMatchObject({
-		runJob: { job: { spec: { activeDeadlineSeconds: seconds } } },
+		job: { job: { spec: { activeDeadlineSeconds: seconds } } },
 	});
 });
 

@@ -1,10 +1,7 @@
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
-import type { Run, RunStatus } from "../../crds/generated/types.ts";
+import type { RunStatus } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import { nextLookMs, type Place, placeText } from "../job/slots.ts";
-import { withoutFact } from "../job/work-status.ts";
 import type { Target } from "../pipeline/target.ts";
-import { retryWaitMs } from "../reconcile/retry-wait.ts";
 import { runJob } from "./job.ts";
 import { limitPending } from "./pending.ts";
 import type { RunState } from "./state.ts";
@@ -12,8 +9,8 @@ import {
 	deadlineMs,
 	loadingMessage,
 	type RunAction,
+	steps,
 	tell,
-	transition,
 } from "./transition.ts";
 
 /**
@@ -36,21 +33,7 @@ function decideAnswered(
 	answer: ManifestAnswer,
 	now: number,
 ): RunAction[] {
-	if (!answer.ok) {
-		const { error } = answer;
-		if (!error.retryable)
-			return transition.fail(run, "ManifestRefused", error, {}, now);
-		return [
-			...transition.progress(
-				run,
-				"ManifestUnavailable",
-				error.message,
-				{ phase: "Pending" },
-				now,
-			),
-			{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
-		];
-	}
+	if (!answer.ok) return steps.refusedByArchive(run, answer.error, now);
 	const { pipeline } = references!;
 	const { snapshotTime, closedThrough, extent, dates, url, authorities } =
 		answer;
@@ -74,30 +57,15 @@ function decideAnswered(
 		image,
 		activeDeadlineSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
 	};
-	const start = {
-		type: "startJob",
-		runJob: runJob(run, pipeline, target, job),
-	} as const;
 	return [
-		// The status is written before the Job is there. A Run that Kubernetes refuses must not seem to run meanwhile.
-		{ ...start, dryRun: true },
-		...transition.progress(run, "Loading", message, began, now),
-		{ ...start, dryRun: false },
-		tell("Normal", "RunStarted", message),
-	];
-}
-
-/** Archive has answered, and there are as many Jobs as there may be. */
-export function decideQueued(run: Run, place: Place, now: number): RunAction[] {
-	return [
-		...transition.progress(
+		...steps.start(
 			run,
-			"Queued",
-			`The Run waits for its turn: ${placeText(place)}`,
-			{ phase: "Pending" },
+			runJob(run, pipeline, target, job),
+			message,
+			began,
 			now,
 		),
-		{ type: "lookAgain", afterMs: nextLookMs(place) },
+		tell("Normal", "RunStarted", message),
 	];
 }
 
@@ -107,14 +75,6 @@ export function decideRefused(
 	message: string,
 	now: number,
 ): RunAction[] {
-	const { run } = state;
-	const facts = { phase: "Pending" } as const;
-	// The Run's time begins when its Job starts.
-	const waiting = withoutFact(run, "startTime");
-	const actions: RunAction[] = [
-		...transition.progress(waiting, "JobNotStarted", message, facts, now),
-		tell("Warning", "JobNotStarted", message),
-		{ type: "lookAgain", afterMs: retryWaitMs(run, now) },
-	];
+	const actions = steps.refusedByKubernetes(state.run, message, now);
 	return limitPending(state, actions, now);
 }

@@ -11,9 +11,9 @@ import {
 	types,
 } from "../../test/support/examples/run-examples.ts";
 import { decide } from "./decide.ts";
-import { decideQueued } from "./decide-start.ts";
 import { warehouseLabel } from "./job.ts";
 import type { Rival, Writer } from "./state.ts";
+import { steps } from "./transition.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 const warehouse = layout.destination;
@@ -75,7 +75,7 @@ test("a Run says which Run it waits for", () => {
 
 test("a Run that has no slot for a Job says how many come first", () => {
 	const place = { ahead: 12, heldInNamespace: 20, held: 77 };
-	const actions = decideQueued(run, place, now);
+	const actions = steps.queued(run, place, now);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Pending",
 		conditions: [

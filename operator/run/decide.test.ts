@@ -193,14 +193,14 @@ test("Kubernetes is asked before the status says that the Run loads, the status 
 	});
 	const shown = actions.filter(({ type }) => type !== "startJob");
 	expect(JSON.stringify(shown)).not.toContain("signature");
-	const job = actions.find((action) => action.type === "startJob")?.runJob.job;
+	const job = actions.find((action) => action.type === "startJob")?.job.job;
 	expect(JSON.stringify(job)).not.toContain("signature");
 });
 
 test("the Job trusts the authorities that archive names, beside the public ones", () => {
 	const inputOf = (given: ManifestAnswer) => {
 		const job = start(given).find((action) => action.type === "startJob");
-		const { data } = job!.runJob.secret;
+		const { data } = job!.job.secret;
 		return JSON.parse(
 			Buffer.from(data!["input.json"]!, "base64").toString(),
 		) as LoadInput;
@@ -220,7 +220,7 @@ test("a Pipeline with a table for the quarantine asks archive for that, too, and
 	const job = decideStart(state, asked.target, answer, now).find(
 		(action) => action.type === "startJob",
 	)!;
-	const { data } = job.runJob.secret;
+	const { data } = job.job.secret;
 	expect(
 		JSON.parse(Buffer.from(data!["input.json"]!, "base64").toString()),
 	).toMatchObject({

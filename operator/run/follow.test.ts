@@ -296,7 +296,7 @@ test("a Job whose links have expired is replaced by one with new links, for the 
 	const job = started.find(({ type }) => type === "startJob");
 	expect(job).toMatchObject({
 		// A quarter of the hour is over.
-		runJob: { job: { spec: { activeDeadlineSeconds: 2700 } } },
+		job: { job: { spec: { activeDeadlineSeconds: 2700 } } },
 	});
 });
 
@@ -427,7 +427,7 @@ test("a Run's time begins when its Job starts", () => {
 			({ type }) => type === "startJob",
 		),
 	).toMatchObject({
-		runJob: { job: { spec: { activeDeadlineSeconds: 3600 } } },
+		job: { job: { spec: { activeDeadlineSeconds: 3600 } } },
 	});
 });
 

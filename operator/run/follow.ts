@@ -5,12 +5,13 @@ import { findCondition } from "../../kube/conditions.ts";
 import type { Job } from "../../kube/kinds.ts";
 import { failedAttempts } from "../job/failed-attempts.ts";
 import { jobOutcome } from "../job/outcome.ts";
-import { withoutFact } from "../job/work-status.ts";
+import { linksExpired } from "../job/work-steps.ts";
 import type { RunState } from "./state.ts";
 import {
 	deadlineMs,
 	loadingMessage,
 	type RunAction,
+	steps,
 	tell,
 	transition,
 } from "./transition.ts";
@@ -29,16 +30,23 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 	};
 	if (outcome.finished) {
 		const { result, at, isPodGone } = outcome;
-		const question = isPodGone && askForResult(state, at, now);
-		if (question) return question;
-		const code = result.outcome === "Failed" ? result.error.code : undefined;
-		if (code === "ManifestExpired" && hasTime(state, now))
-			return startOver(
+		// It went with its node. Archive may have the result.
+		if (isPodGone) {
+			const question = steps.askForResult(
 				run,
-				"The links to the objects have expired. Archive is making new ones.",
-				{},
+				{
+					sourceKey: run.status?.layout?.sourceKey,
+					shard: state.shard,
+					stored: state.stored,
+					endedAt: at,
+				},
 				now,
 			);
+			if (question) return question;
+		}
+		const code = result.outcome === "Failed" ? result.error.code : undefined;
+		if (code === "ManifestExpired" && hasTime(state, now))
+			return steps.startOver(run, linksExpired, {}, now);
 		// The status may be ahead of the Job, which goes after the status is written.
 		const isPart = job.metadata.labels?.[label.extent] !== "Whole";
 		if (code === "TableIncomplete" && isPart && hasTime(state, now))
@@ -67,40 +75,6 @@ export function follow(state: RunState, job: Job, now: number): RunAction[] {
 			);
 }
 
-/**
- * The Pod went with its node. Archive may have the result. Undefined if there is nobody to ask, or archive has answered, or
- * has been silent for long.
- */
-function askForResult(
-	{ run, shard, stored }: RunState,
-	endedAt: string,
-	now: number,
-): RunAction[] | undefined {
-	const { layout } = run.status ?? {};
-	if (!layout || shard === undefined || stored?.ok) return undefined;
-	if (!stored) {
-		const { uid, namespace } = run.metadata;
-		const { sourceKey } = layout;
-		const question = { run: uid!, account: namespace!, sourceKey };
-		return [{ type: "askResult", shard, question }];
-	}
-	const isLost = now - Date.parse(endedAt) > resultPatienceMs;
-	if (!stored.error.retryable || isLost) return undefined;
-	return [
-		...transition.progress(
-			run,
-			"Loading",
-			`The Job has ended and its Pod is gone. Its result is not known yet: ${stored.error.message}`,
-			{},
-			now,
-		),
-		{ type: "lookAgain", afterMs: 10_000 },
-	];
-}
-
-/** Longer than an archive takes to restart. */
-const resultPatienceMs = 10 * 60_000;
-
 function hasTime({ run, references }: RunState, now: number): boolean {
 	const { startTime } = run.status ?? {};
 	if (!references || !startTime || run.spec.cancel) return false;
@@ -112,27 +86,8 @@ function loadWhole(run: Run, now: number): RunAction[] {
 	const table = run.status?.layout?.table;
 	const message = `Table "${table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
 	return [
-		...startOver(run, message, { extent: "Whole" }, now),
+		...steps.startOver(run, message, { extent: "Whole" }, now),
 		tell("Normal", "WholeWindow", message),
-	];
-}
-
-/** Archive is asked again, for a new Job: the links expire, and a Job may wait for a node or load for long. */
-function startOver(
-	run: Run,
-	message: string,
-	facts: RunStatus,
-	now: number,
-): RunAction[] {
-	return [
-		...transition.progress(
-			withoutFact(run, "attempts"),
-			"Preparing",
-			message,
-			{ phase: "Pending", ...facts },
-			now,
-		),
-		{ type: "removeJob" },
 	];
 }
 

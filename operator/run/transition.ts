@@ -1,7 +1,4 @@
-import type {
-	ManifestRequest,
-	ResultRequest,
-} from "../../contracts/manifest.ts";
+import type { ManifestRequest } from "../../contracts/manifest.ts";
 import type {
 	Pipeline,
 	Run,
@@ -11,12 +8,12 @@ import type {
 import { annotation } from "../../crds/labels.ts";
 import { rowsText } from "../../crds/run.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import type { JobWithInput } from "../job/template.ts";
 import {
 	type Finding,
 	failedFindings,
 	statusWith,
 } from "../job/work-status.ts";
+import { type WorkAction, workSteps } from "../job/work-steps.ts";
 import type { Target } from "../pipeline/target.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
@@ -32,12 +29,7 @@ export type RunAction =
 			shard: number;
 			target: Target;
 	  }
-	/** What the Job left in the bucket. The decision is then made again. */
-	| { type: "askResult"; question: ResultRequest; shard: number }
-	/** `dryRun`: only asks Kubernetes whether it would take the Job. */
-	| { type: "startJob"; runJob: JobWithInput; dryRun: boolean }
-	/** The Job with its Pods, and its input. */
-	| { type: "removeJob" }
+	| WorkAction
 	| CommonAction<Run, KubeEventReason<"Run">>;
 
 /** How a Run's status changes. The status is written before people are told, and before the Job with its result goes. */
@@ -117,6 +109,13 @@ export function tell(
 ): RunAction {
 	return { type: "recordKubeEvent", severity, reason, message };
 }
+
+export const steps = workSteps<Run, RunAction, "Loading">({
+	noun: "Run",
+	working: "Loading",
+	transition,
+	tell,
+});
 
 /** What a Run loads, and into which table if that is given. */
 export function loadingMessage({ status }: Run, table?: string): string {

@@ -10,7 +10,7 @@ import { finalizer, label } from "../../crds/labels.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import { SealKey } from "../../service/seal-key.ts";
 import { decide, type SourceAction } from "./decide.ts";
-import { buried } from "./routes/table.ts";
+import { buried } from "./routes/key-owners.ts";
 import type { SourceState } from "./state.ts";
 import { newKeys, type SourceKeys } from "./webhook/keys.ts";
 import { routeOf } from "./webhook/route.ts";

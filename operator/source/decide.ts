@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SourceLedger } from "../../contracts/ledger.ts";
-import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
 import {
@@ -11,9 +9,10 @@ import {
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import { factsOf, withoutFacts } from "./facts.ts";
 import { withLosses } from "./losses.ts";
 import { planConditionOf, withPlan } from "./plan-condition.ts";
-import { buried } from "./routes/table.ts";
+import { buried } from "./routes/key-owners.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
 import {
@@ -178,15 +177,7 @@ function statusOf(
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 		}),
 		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
-		...(keys && ledger
-			? { ...retentionOf(source.status), ...ledgerFacts(ledger) }
-			: factsOf(source.status)),
-		...(retention && {
-			retention: {
-				days: retention.days,
-				enforcedBy: retention.enforcedBy,
-			},
-		}),
+		...factsOf(source.status, keys && ledger, retention),
 		conditions: withLosses(
 			withPlan(
 				state,
@@ -218,68 +209,6 @@ function stillStoredUnder({
 	const stored = storedUnder(source);
 	const refused = typeof keys === "object" ? keys.sourceKey : undefined;
 	return stored?.sourceKey === refused ? undefined : stored;
-}
-
-type Facts = Pick<
-	SourceStatus,
-	| "firstEventDate"
-	| "lastEventTime"
-	| "archivedThrough"
-	| "counts"
-	| "deviations"
-	| "otherDeviations"
-	| "retention"
->;
-
-function ledgerFacts(ledger: SourceLedger): Facts {
-	const archived = sumOf(ledger.archived);
-	const quarantined = sumOf(ledger.quarantined);
-	const { entries, others } = ledger.deviations ?? {};
-	return {
-		firstEventDate: ledger.firstEventDate,
-		lastEventTime: ledger.lastEventTime,
-		archivedThrough: ledger.archivedThrough,
-		counts: { accepted: archived + quarantined, archived, quarantined },
-		...(entries && { deviations: entries }),
-		...(others && { otherDeviations: others }),
-	};
-}
-
-function sumOf(events: Record<UtcDate, number> = {}): number {
-	return Object.values(events).reduce((a, b) => a + b, 0);
-}
-
-/** The facts of the earlier status. They stay while the ledger can't be read. */
-function factsOf(status: SourceStatus = {}): Facts {
-	const { firstEventDate, lastEventTime, archivedThrough } = status;
-	const { counts, deviations, otherDeviations } = status;
-	return {
-		...(firstEventDate !== undefined && { firstEventDate }),
-		...(lastEventTime !== undefined && { lastEventTime }),
-		...(archivedThrough !== undefined && { archivedThrough }),
-		...(counts && { counts }),
-		...(deviations && { deviations }),
-		...(otherDeviations && { otherDeviations }),
-		...retentionOf(status),
-	};
-}
-
-function retentionOf({ retention }: SourceStatus = {}): Facts {
-	return { ...(retention && { retention }) };
-}
-
-function withoutFacts(status: SourceStatus = {}): SourceStatus {
-	const {
-		firstEventDate,
-		lastEventTime,
-		archivedThrough,
-		counts,
-		deviations,
-		otherDeviations,
-		retention,
-		...rest
-	} = status;
-	return rest;
 }
 
 function kubeEventsOf(

@@ -10,7 +10,12 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { kinds } from "../../kube/kinds.ts";
-import { eventReasons } from "../support/fixtures/control-plane/operator-fixture.ts";
+import { Informer } from "../../kube/watch/informer.ts";
+import { createLog } from "../../service/log.ts";
+import {
+	eventReasons,
+	refuseJobs,
+} from "../support/fixtures/control-plane/operator-fixture.ts";
 import {
 	client,
 	RunScene,
@@ -142,6 +147,31 @@ test("a plan by name is waited for, and a second Job waits for the first one's s
 	});
 	await becomes("first", "Cancelled");
 	await becomes("second", "Running");
+});
+
+test("an Operation that a quota refuses never seems to work", async () => {
+	await refuseJobs(client, scene.namespace);
+	const operations = new Informer<Operation>(client, operationKind, {
+		namespaces: [scene.namespace],
+		log: createLog("test"),
+	});
+	const seen = new Set<string>();
+	operations.onChange(({ status }) => {
+		const complete = findCondition(status?.conditions, "Complete");
+		if (status?.phase) seen.add(`${status.phase} ${complete?.reason}`);
+	});
+	const stop = new AbortController();
+	const watching = operations.run(stop.signal);
+	await scene.createOperation("refused", dryRun);
+	// At least three tries: archive is asked before each.
+	await vi.waitFor(() => {
+		expect(scene.questions.length).toBeGreaterThanOrEqual(3);
+		expect([...seen]).toContain("Pending JobNotStarted");
+	}, wait);
+	stop.abort();
+	await watching;
+	expect([...seen]).toEqual(["Pending Preparing", "Pending JobNotStarted"]);
+	expect((await statusOf("refused")).startTime).toBeUndefined();
 });
 
 test("failIfBlocked fails it with its result, and it goes when its time is over", async () => {

@@ -3,7 +3,11 @@ import { LocalError } from "../../local/terminal/errors.ts";
 import type { Terminal } from "../../local/terminal/terminal.ts";
 import { importImage, startNode } from "./cluster/node.ts";
 import type { NodeHome } from "./cluster/node-home.ts";
-import { installPackages, reasonWithoutNode } from "./cluster/requirements.ts";
+import {
+	installPackages,
+	loadModules,
+	reasonWithoutNode,
+} from "./cluster/requirements.ts";
 import { buildImages, images } from "./images/images.ts";
 
 /** Starts a node that knows all images of an installation, and installs what it needs for that. */
@@ -15,6 +19,7 @@ export async function startReadyNode(
 	if (reason)
 		throw new LocalError(`No real node can run on this machine: ${reason}.`);
 	installPackages((text) => terminal.say(text));
+	loadModules();
 	await startNode(home, images.pause, terminal);
 	terminal.update("images", "building");
 	const archives = await buildImages(home.images);

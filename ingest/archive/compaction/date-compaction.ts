@@ -1,7 +1,7 @@
 import { rm, stat } from "node:fs/promises";
 import type { IndexedObject } from "../ledger/date-objects.ts";
-import { fileDigest } from "../s3/file-digest.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
+import { fileDigest } from "../s3/object-read.ts";
 import type { FileStore } from "../s3/object-store.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import {
@@ -51,5 +52,12 @@ export async function digest(body: ObjectBody, file?: string): Promise<string> {
 	} finally {
 		await target?.close();
 	}
+	return hash.digest("hex");
+}
+
+/** SHA-256 of a file's content, hex. */
+export async function fileDigest(file: string): Promise<string> {
+	const hash = createHash("sha256");
+	for await (const chunk of createReadStream(file)) hash.update(chunk);
 	return hash.digest("hex");
 }

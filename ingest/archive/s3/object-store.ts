@@ -1,5 +1,5 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
-import type { PutLink } from "./put-signer.ts";
+import type { PutLink } from "./object-links.ts";
 
 export interface ListedObject {
 	key: string;

@@ -1,10 +1,8 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { S3ObjectStore } from "./s3-object-store.ts";
+import { expect, test } from "vitest";
+import { startScriptedStore } from "../../../test/support/fixtures/data-plane/scripted-store.ts";
 
 interface Seen extends Pick<IncomingMessage, "method" | "url" | "headers"> {
 	body: Buffer;
@@ -22,7 +20,7 @@ async function startStore(
 ) {
 	const seen: Seen[] = [];
 	const kept: { object?: Buffer } = {};
-	const server = createServer(async (request, response) => {
+	const serve: RequestListener = async (request, response) => {
 		const body = await buffer(request);
 		const { method, url, headers } = request;
 		seen.push({ method, url, headers, body });
@@ -37,25 +35,9 @@ async function startStore(
 		kept.object = body;
 		if (told === undefined) return response.end();
 		return request.socket.destroy();
-	});
-	await once(server.listen(0, "127.0.0.1"), "listening");
-	const { port } = server.address() as AddressInfo;
-	vi.stubEnv("AWS_ACCESS_KEY_ID", "id");
-	vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
-	const store = new S3ObjectStore(
-		{
-			bucket: "b",
-			region: "us-east-1",
-			endpoint: `http://127.0.0.1:${port}`,
-			forcePathStyle: true,
-			encryption: { algorithm: "aws:kms", kmsKeyId: "k" },
-		},
-		new AbortController().signal,
-	);
-	onTestFinished(() => {
-		store.close();
-		server.close();
-		vi.unstubAllEnvs();
+	};
+	const store = await startScriptedStore(serve, {
+		encryption: { algorithm: "aws:kms", kmsKeyId: "k" },
 	});
 	const put = (content = "ours") => store.putNew("a/x=1", content, "text/x");
 	return { put, seen, kept };

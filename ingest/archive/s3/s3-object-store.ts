@@ -2,31 +2,32 @@ import { readFile, stat } from "node:fs/promises";
 // @aws-sdk/client-s3: see s3-client.ts.
 import {
 	DeleteObjectsCommand,
-	GetObjectCommand,
 	type LifecycleRule,
-	ListObjectsV2Command,
 	PutObjectCommand,
 	type S3Client,
 } from "@aws-sdk/client-s3";
-// @aws-sdk/s3-request-presigner: the SDK's companion package for presigned URLs.
-import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { readLifecycleRules, writeLifecycleRules } from "./bucket-lifecycle.ts";
 import { writeOnce } from "./conditional-write.ts";
-import { fileDigest } from "./file-digest.ts";
 import {
 	abortUploads,
 	partBytes,
 	partsOf,
 	uploadInParts,
 } from "./multipart-upload.ts";
-import { digest, type ObjectBody, readObject } from "./object-read.ts";
+import { ObjectLinks } from "./object-links.ts";
+import { listObjects } from "./object-list.ts";
+import {
+	digest,
+	fileDigest,
+	type ObjectBody,
+	readObject,
+} from "./object-read.ts";
 import type {
 	FileStore,
 	LifecycleStore,
 	ListedObject,
 	ObjectStore,
 } from "./object-store.ts";
-import { PutSigner } from "./put-signer.ts";
 import { QuickPut } from "./quick-put.ts";
 import {
 	encryptionOf,
@@ -40,7 +41,7 @@ const removedAtOnce = 1_000;
 
 export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	readonly #client: S3Client;
-	readonly #putSigner: PutSigner;
+	readonly #links: ObjectLinks;
 	readonly #quickPut: QuickPut;
 	readonly #settings: ObjectStoreSettings;
 	readonly #abortSignal: AbortSignal;
@@ -52,8 +53,7 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 		this.#settings = settings;
 		this.#abortSignal = abortSignal;
 		this.#client = newS3Client(settings);
-		const { credentials } = this.#client.config;
-		this.#putSigner = new PutSigner(settings, credentials);
+		this.#links = new ObjectLinks(this.#client, settings);
 		this.#quickPut = new QuickPut(this.#client, settings, abortSignal);
 	}
 
@@ -183,54 +183,25 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 	}
 
 	async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
-		let token: string | undefined;
-		do {
-			const page = await this.#client
-				.send(
-					new ListObjectsV2Command({
-						Bucket: this.#settings.bucket,
-						Prefix: prefix,
-						StartAfter: after,
-						ContinuationToken: token,
-					}),
-					{ abortSignal: this.#abortSignal },
-				)
-				.catch((error) => {
-					throw this.#named(error, `list ${prefix}`);
-				});
-			for (const { Key, Size, LastModified } of page.Contents ?? [])
-				if (Key !== undefined)
-					yield {
-						key: Key,
-						bytes: Size ?? 0,
-						// An object of unknown age counts as new.
-						modifiedMs: LastModified?.getTime() ?? Infinity,
-					};
-			token = page.NextContinuationToken;
-		} while (token !== undefined);
+		const { bucket: Bucket } = this.#settings;
+		const chosen = { Bucket, Prefix: prefix, StartAfter: after };
+		try {
+			yield* listObjects(this.#client, chosen, this.#abortSignal);
+		} catch (error) {
+			throw this.#named(error, `list ${prefix}`);
+		}
 	}
 
-	async presign(key: string, expiresInSeconds: number): Promise<string> {
-		return getSignedUrl(
-			this.#client,
-			new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
-			{ expiresIn: expiresInSeconds },
-		);
+	presign(key: string, expiresInSeconds: number) {
+		return this.#links.get(key, expiresInSeconds);
 	}
 
 	presignPut(key: string, bytes: number, expiresInSeconds: number) {
-		return this.#putSigner.sign(key, bytes, expiresInSeconds);
+		return this.#links.put(key, bytes, expiresInSeconds);
 	}
 
-	async linkSeconds(wanted: number): Promise<number> {
-		const { credentials } = this.#client.config;
-		const leftSeconds = ({ expiration }: { expiration?: Date }) =>
-			expiration ? (expiration.getTime() - Date.now()) / 1000 : Infinity;
-		const current = await credentials();
-		if (leftSeconds(current) >= wanted) return wanted;
-		// Renewed credentials last longer.
-		const renewed = await credentials({ forceRefresh: true });
-		return Math.min(wanted, Math.floor(leftSeconds(renewed)));
+	linkSeconds(wanted: number) {
+		return this.#links.seconds(wanted);
 	}
 
 	async remove(keys: readonly string[]): Promise<void> {

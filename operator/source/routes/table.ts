@@ -9,9 +9,7 @@ import type { Logger } from "../../../service/log.ts";
 import { isConflict } from "../../../service/nats.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
-
-/** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
-export const buried = "(deleted)";
+import { KeyOwners } from "./key-owners.ts";
 
 const readTimeoutMs = 30_000;
 
@@ -23,13 +21,13 @@ const readTimeoutMs = 30_000;
 export class RouteTable {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
-	#buckets: { routes: KV; owners: KV } | undefined;
+	#bucket: KV | undefined;
 	#stale = true;
 	readonly #entries = new RouteEntries(() => {
 		for (const handler of this.#driftHandlers) handler();
 	});
 	readonly #watch: BucketWatch;
-	#owners = new Map<string, string>();
+	readonly #owners = new KeyOwners();
 	#trouble: string | undefined;
 	#turn: Promise<unknown> = Promise.resolve();
 	readonly #handlers: ((route: Route) => void)[] = [];
@@ -69,9 +67,9 @@ export class RouteTable {
 		return this.#entries.documents().has(key);
 	}
 
-	/** The account that has this source key for ever, or {@link buried}; undefined if nobody has taken it. */
+	/** The account that has this source key for ever, or `buried`; undefined if nobody has taken it. */
 	keyOwner(sourceKey: string): string | undefined {
-		return this.#owners.get(sourceKey);
+		return this.#owners.all.get(sourceKey);
 	}
 
 	/** Why the last attempt to publish failed; undefined if it succeeded. */
@@ -137,12 +135,8 @@ export class RouteTable {
 	}
 
 	async #bury(sourceKey: string, account: string): Promise<boolean> {
-		const { routes, owners } = await this.#open();
-		const keyOwner = this.keyOwner(sourceKey);
-		if (keyOwner !== undefined && keyOwner !== account && keyOwner !== buried)
-			return false;
-		if (keyOwner !== buried) await owners.put(sourceKey, buried);
-		this.#owners.set(sourceKey, buried);
+		const routes = await this.#open();
+		if (!(await this.#owners.bury(sourceKey, account))) return false;
 		await this.#remove(routes, routeKey(sourceKey));
 		return true;
 	}
@@ -159,14 +153,15 @@ export class RouteTable {
 		desiredNow: () => Route[],
 		documentOf: (key: string) => string | undefined,
 	): Promise<Set<Route>> {
-		const { routes, owners } = await this.#open();
+		const routes = await this.#open();
 		const desired = desiredNow();
-		const plan = () => decide(desired, this.#owners, this.#entries.routes());
+		const plan = () =>
+			decide(desired, this.#owners.all, this.#entries.routes());
 
 		const free = plan().take;
-		await inBatches(free, async ({ sourceKey, account }) => {
-			this.#owners.set(sourceKey, await take(owners, sourceKey, account));
-		});
+		await inBatches(free, ({ sourceKey, account }) =>
+			this.#owners.take(sourceKey, account),
+		);
 		const { put, remove } = plan();
 		await this.#putDocuments(routes, desired, documentOf);
 		await inBatches(put, (route) => this.#put(routes, route));
@@ -229,18 +224,18 @@ export class RouteTable {
 		return new Kvm(this.#nats).create(name, options);
 	}
 
-	async #open(): Promise<{ routes: KV; owners: KV }> {
-		if (this.#buckets && !this.#stale) return this.#buckets;
+	/** The bucket of routes, when memory has what is in both buckets. */
+	async #open(): Promise<KV> {
+		if (this.#bucket && !this.#stale) return this.#bucket;
 		this.#stale = false;
 		try {
 			const routes = await this.#create(bucket.routes);
-			const owners = await this.#create(bucket.sourceKeys);
-			this.#owners = await readAll(owners);
+			await this.#owners.read(await this.#create(bucket.sourceKeys));
 			const reading = this.#entries.nextReading();
 			this.#watch.readAgain();
 			await within(readTimeoutMs, reading);
-			this.#buckets = { routes, owners };
-			return this.#buckets;
+			this.#bucket = routes;
+			return routes;
 		} catch (error) {
 			this.forget();
 			throw error;
@@ -268,40 +263,6 @@ async function within(ms: number, done: Promise<void>): Promise<void> {
 	} finally {
 		clearTimeout(timer);
 	}
-}
-
-/** Takes a source key for an account. Returns the account that owns it, which may be an earlier one. */
-async function take(
-	owners: KV,
-	sourceKey: string,
-	account: string,
-): Promise<string> {
-	try {
-		await owners.create(sourceKey, account);
-		return account;
-	} catch (error) {
-		const entry = isConflict(error) ? await owners.get(sourceKey) : null;
-		if (!entry) throw error;
-		return entry.string();
-	}
-}
-
-async function readAll(kv: KV): Promise<Map<string, string>> {
-	const entries = new Map<string, string>();
-	const history = await kv.history();
-	// The iterator would wait for ever if the connection breaks.
-	const deadline = setTimeout(
-		() => history.stop(new Error("NATS went silent while a bucket was read")),
-		readTimeoutMs,
-	);
-	try {
-		for await (const entry of history)
-			if (entry.operation === "PUT") entries.set(entry.key, entry.string());
-			else entries.delete(entry.key);
-	} finally {
-		clearTimeout(deadline);
-	}
-	return entries;
 }
 
 /** Thousands of changes neither wait for each answer in turn nor flood the connection. */

@@ -1,6 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { LocalError } from "../../../local/terminal/errors.ts";
+import { reasonWithoutCgroups } from "./cgroups.ts";
+
+/** In Debian, root's programs aren't in everybody's PATH. */
+const path = `${process.env.PATH}:/usr/sbin:/sbin`;
 
 /** Why no node can run on this machine; undefined if one can, at least once its packages are installed. */
 export function reasonWithoutNode(): string | undefined {
@@ -8,10 +12,29 @@ export function reasonWithoutNode(): string | undefined {
 		return `it needs Linux, and this is ${process.platform}`;
 	if (process.getuid!() !== 0)
 		return "it needs root, for namespaces, mounts and firewall rules";
-	const hierarchies = ["cgroup.controllers", "memory"];
-	if (!hierarchies.some((name) => existsSync(`/sys/fs/cgroup/${name}`)))
-		return "no cgroups are mounted in /sys/fs/cgroup";
-	return undefined;
+	return reasonWithoutCgroups();
+}
+
+/** Kernel modules, and what is there once they are loaded. */
+const modules: Record<string, string> = {
+	// Else Pods on one bridge reach each other past kube-proxy's rules, so that no answer of a Service finds its way back.
+	br_netfilter: "/proc/sys/net/bridge",
+	overlay: "/sys/module/overlay",
+};
+
+/** Loads the modules that aren't loaded. Throws a LocalError that names one which the kernel doesn't have. */
+export function loadModules(): void {
+	for (const [module, proof] of Object.entries(modules)) {
+		if (existsSync(proof)) continue;
+		const { stderr } = spawnSync("modprobe", [module], {
+			encoding: "utf8",
+			env: { PATH: path },
+		});
+		if (!existsSync(proof))
+			throw new LocalError(
+				`A node needs the kernel module ${module}, which can't be loaded: ${stderr?.trim() || "there is no modprobe"}.`,
+			);
+	}
 }
 
 /** Debian's package for each program that isn't built here. */
@@ -52,11 +75,9 @@ export function installPackages(say: (text: string) => void): void {
 
 function isInstalled(program: string): boolean {
 	if (program.startsWith("/")) return existsSync(program);
-	// In Debian, root's programs aren't in everybody's PATH.
-	return (
-		spawnSync("which", [program], {
-			stdio: "ignore",
-			env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin` },
-		}).status === 0
-	);
+	const which = spawnSync("which", [program], {
+		stdio: "ignore",
+		env: { PATH: path },
+	});
+	return which.status === 0;
 }

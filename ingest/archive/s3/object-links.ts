@@ -1,0 +1,75 @@
+import {
+	GetObjectCommand,
+	PutObjectCommand,
+	type S3Client,
+} from "@aws-sdk/client-s3";
+// @aws-sdk/s3-request-presigner: the SDK's companion package for presigned URLs.
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import {
+	encryptionHeaders,
+	encryptionOf,
+	newS3Client,
+	type ObjectStoreSettings,
+} from "./s3-client.ts";
+
+/** A URL with which anybody can write one object of a fixed length, if they send the headers, too. A secret. */
+export interface PutLink {
+	url: string;
+	headers: Record<string, string>;
+}
+
+/** Makes presigned URLs. Sends no request to the bucket. */
+export class ObjectLinks {
+	readonly #settings: ObjectStoreSettings;
+	readonly #client: S3Client;
+	readonly #putClient: S3Client;
+
+	constructor(client: S3Client, settings: ObjectStoreSettings) {
+		this.#client = client;
+		this.#settings = settings;
+		this.#putClient = newS3Client(settings, {
+			credentials: client.config.credentials,
+			// By default the SDK signs the checksum of the body, which it doesn't have.
+			requestChecksumCalculation: "WHEN_REQUIRED",
+		});
+	}
+
+	/** A URL that reads an object. */
+	get(key: string, expiresInSeconds: number): Promise<string> {
+		return getSignedUrl(
+			this.#client,
+			new GetObjectCommand({ Bucket: this.#settings.bucket, Key: key }),
+			{ expiresIn: expiresInSeconds },
+		);
+	}
+
+	async put(
+		key: string,
+		bytes: number,
+		expiresInSeconds: number,
+	): Promise<PutLink> {
+		const put = new PutObjectCommand({
+			Bucket: this.#settings.bucket,
+			Key: key,
+			ContentLength: bytes,
+			...encryptionOf(this.#settings),
+		});
+		const expiry = { expiresIn: expiresInSeconds };
+		return {
+			url: await getSignedUrl(this.#putClient, put, expiry),
+			headers: encryptionHeaders(this.#settings),
+		};
+	}
+
+	/** How long a URL made now can work, and at most as long as wanted: a URL ends with the credentials that signed it. */
+	async seconds(wanted: number): Promise<number> {
+		const { credentials } = this.#client.config;
+		const leftSeconds = ({ expiration }: { expiration?: Date }) =>
+			expiration ? (expiration.getTime() - Date.now()) / 1000 : Infinity;
+		const current = await credentials();
+		if (leftSeconds(current) >= wanted) return wanted;
+		// Renewed credentials last longer.
+		const renewed = await credentials({ forceRefresh: true });
+		return Math.min(wanted, Math.floor(leftSeconds(renewed)));
+	}
+}

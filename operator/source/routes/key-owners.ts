@@ -1,0 +1,78 @@
+// @nats-io/kv: the NATS makers' own key-value API.
+import type { KV } from "@nats-io/kv";
+import { isConflict } from "../../../service/nats.ts";
+
+/** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
+export const buried = "(deleted)";
+
+const readTimeoutMs = 30_000;
+
+/**
+ * The account that has each source key, for ever: the bucket of source keys in NATS, and what was read and written of it.
+ * Methods throw errors of NATS.
+ */
+export class KeyOwners {
+	#bucket: KV | undefined;
+	#owners = new Map<string, string>();
+
+	/** By source key: an account, or {@link buried}. */
+	get all(): ReadonlyMap<string, string> {
+		return this.#owners;
+	}
+
+	/** Reads the whole bucket. */
+	async read(bucket: KV): Promise<void> {
+		this.#owners = await readAll(bucket);
+		this.#bucket = bucket;
+	}
+
+	/** Takes a source key for an account, unless it belongs to another one by now. */
+	async take(sourceKey: string, account: string): Promise<void> {
+		const owner = await take(this.#bucket!, sourceKey, account);
+		this.#owners.set(sourceKey, owner);
+	}
+
+	/** Nobody can take the key again. Returns false and does nothing if it belongs to another account. */
+	async bury(sourceKey: string, account: string): Promise<boolean> {
+		const owner = this.#owners.get(sourceKey);
+		if (owner !== undefined && owner !== account && owner !== buried)
+			return false;
+		if (owner !== buried) await this.#bucket!.put(sourceKey, buried);
+		this.#owners.set(sourceKey, buried);
+		return true;
+	}
+}
+
+/** Returns the account that owns the source key, which may be an earlier one. */
+async function take(
+	bucket: KV,
+	sourceKey: string,
+	account: string,
+): Promise<string> {
+	try {
+		await bucket.create(sourceKey, account);
+		return account;
+	} catch (error) {
+		const entry = isConflict(error) ? await bucket.get(sourceKey) : null;
+		if (!entry) throw error;
+		return entry.string();
+	}
+}
+
+async function readAll(bucket: KV): Promise<Map<string, string>> {
+	const entries = new Map<string, string>();
+	const history = await bucket.history();
+	// The iterator would wait for ever if the connection breaks.
+	const deadline = setTimeout(
+		() => history.stop(new Error("NATS went silent while a bucket was read")),
+		readTimeoutMs,
+	);
+	try {
+		for await (const entry of history)
+			if (entry.operation === "PUT") entries.set(entry.key, entry.string());
+			else entries.delete(entry.key);
+	} finally {
+		clearTimeout(deadline);
+	}
+	return entries;
+}
