@@ -1,34 +1,45 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
-import { type Cluster, chooseCluster } from "./cluster.ts";
-import { CommandError, command } from "./command.ts";
-import { readArguments, UsageError } from "./command-line.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "./command/cluster.ts";
+import { CommandError, UsageError } from "./command/errors.ts";
+import { examples, type Group } from "./command/group.ts";
 
 const timeoutMs = 30_000;
 
 /** `tidemill events`. */
-export const main = command("events", {
-	send: {
-		usage:
-			"<source> (--data <json> | --file <path> | --file -) [--token <token>]",
-		about: [
-			"Sends an event to a source and prints its event ID. --file - reads standard input.",
-			"--token is the token of a source with authorization.",
-		],
-		run: send,
-	},
-});
+export function define(events: Group): void {
+	events
+		.command("send")
+		.description("Send an event to a source and print its event ID.")
+		.argument("<source>")
+		.option("-d, --data <json>", "the event itself")
+		.option("-f, --file <path>", "a file with the event; - is standard input")
+		.option("--token <token>", "the token of a source with authorization")
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill events send shop --data '{\"order\": 1}'",
+				"tidemill events send shop --file - < order.json",
+			),
+		)
+		.action(async (source, { data, file, token }, command) => {
+			const body = await readBody(data, file);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			await send(await webhookURL(cluster, source), body, token);
+		});
+}
 
-async function send(args: string[]): Promise<number> {
-	const { values, positionals } = readArguments(args, ["<source>"], {
-		data: { type: "string", short: "d" },
-		file: { type: "string", short: "f" },
-		token: { type: "string" },
-	});
-	const body = await readBody(values.data, values.file);
-	const url = await webhookURL(await chooseCluster(values), positionals[0]!);
-	const response = await post(url, body, values.token);
+async function send(
+	url: string,
+	body: string | Uint8Array<ArrayBuffer>,
+	token: string | undefined,
+): Promise<void> {
+	const response = await post(url, body, token);
 	const answer = (await response.json()) as {
 		event_id?: string;
 		error?: { code: string; message: string };
@@ -40,7 +51,6 @@ async function send(args: string[]): Promise<number> {
 				: `the webhook URL answered ${response.status}`,
 		);
 	process.stdout.write(`${answer.event_id}\n`);
-	return 0;
 }
 
 async function readBody(
@@ -59,15 +69,9 @@ async function readBody(
 	}
 }
 
-async function webhookURL(
-	{ client, namespace }: Cluster,
-	name: string,
-): Promise<string> {
-	const source = await client.get<Source>(sourceKind, name, namespace);
-	if (!source)
-		throw new CommandError(
-			`there is no source "${name}" in namespace ${namespace}. List them with: tidemill sources list -n ${namespace}`,
-		);
+async function webhookURL(cluster: Cluster, name: string): Promise<string> {
+	const source = await requireObject<Source>(cluster, sourceKind, name);
+	const { namespace } = cluster;
 	const { webhookURL } = source.status ?? {};
 	if (webhookURL) return webhookURL;
 	throw new CommandError(

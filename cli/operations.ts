@@ -1,32 +1,38 @@
 import { type Operation, operationKind } from "../crds/generated/types.ts";
-import { chooseCluster } from "./cluster.ts";
-import { CommandError, command } from "./command.ts";
-import { readArguments } from "./command-line.ts";
-import { table } from "./table.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "./command/cluster.ts";
+import { examples, type Group } from "./command/group.ts";
+import { table } from "./output/table.ts";
 
 /** `tidemill operations`. */
-export const main = command("operations", {
-	list: {
-		usage: "",
-		about: ["Lists the operations and their results, the newest first."],
-		run: list,
-	},
-	cancel: {
-		usage: "<operation>",
-		about: ["Stops an operation."],
-		run: cancel,
-	},
-});
+export function define(operations: Group): void {
+	operations
+		.command("list")
+		.description("List the operations and their results, the newest first.")
+		.addHelpText("after", examples("tidemill operations list -n shop"))
+		.action(async (_, command) =>
+			list(await chooseCluster(command.optsWithGlobals())),
+		);
+	operations
+		.command("cancel")
+		.description("Stop an operation.")
+		.argument("<operation>")
+		.addHelpText("after", examples("tidemill operations cancel shop-dr1a2b"))
+		.action(async (name, _, command) =>
+			cancel(await chooseCluster(command.optsWithGlobals()), name),
+		);
+}
 
-async function list(args: string[]): Promise<number> {
-	const { values } = readArguments(args, [], {});
-	const { client, namespace } = await chooseCluster(values);
+async function list({ client, namespace }: Cluster): Promise<void> {
 	const { items } = await client.list<Operation>(operationKind, { namespace });
 	if (items.length === 0) {
 		process.stderr.write(
 			`There are no operations in namespace ${namespace}.\n`,
 		);
-		return 0;
+		return;
 	}
 	const createdOf = ({ metadata }: Operation) =>
 		metadata.creationTimestamp ?? "";
@@ -42,25 +48,17 @@ async function list(args: string[]): Promise<number> {
 	process.stdout.write(
 		table([["NAME", "TYPE", "SOURCE", "PHASE", "RESULT"], ...rows]),
 	);
-	return 0;
 }
 
-async function cancel(args: string[]): Promise<number> {
-	const { values, positionals } = readArguments(args, ["<operation>"], {});
-	const { client, namespace } = await chooseCluster(values);
-	const name = positionals[0]!;
-	const found = await client.get<Operation>(operationKind, name, namespace);
-	if (!found)
-		throw new CommandError(
-			`there is no operation "${name}" in namespace ${namespace}. List them with: tidemill operations list -n ${namespace}`,
-		);
-	await client.patch<Operation>(
+async function cancel(cluster: Cluster, name: string): Promise<void> {
+	const { client, namespace } = cluster;
+	const { metadata } = await requireObject(cluster, operationKind, name);
+	await client.patch(
 		operationKind,
 		name,
 		namespace,
-		{ metadata: { uid: found.metadata.uid }, spec: { cancel: true } },
+		{ metadata: { uid: metadata.uid }, spec: { cancel: true } },
 		"merge",
 		{ fieldManager: "tidemill" },
 	);
-	return 0;
 }

@@ -1,90 +1,75 @@
-import {
-	type Pipeline,
-	pipelineKind,
-	type Run,
-	runKind,
-} from "../crds/generated/types.ts";
+import { Option } from "@commander-js/extra-typings";
+import { pipelineKind, type Run, runKind } from "../crds/generated/types.ts";
 import { newRun, startedRunName } from "../crds/run.ts";
-import { hasReason } from "../kube/client/client.ts";
-import { type Cluster, chooseCluster } from "./cluster.ts";
-import { CommandError, command } from "./command.ts";
-import { readArguments, UsageError } from "./command-line.ts";
-import { followRun } from "./run-follower.ts";
+import { hasReason } from "../kube/client/errors.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "./command/cluster.ts";
+import { datesOf, fromOption, toOption } from "./command/dates.ts";
+import { CommandError } from "./command/errors.ts";
+import { examples, type Group } from "./command/group.ts";
+import { followRun } from "./follow/run-follower.ts";
 
 /** `tidemill pipelines`. */
-export const main = command("pipelines", {
-	run: {
-		usage: "<pipeline> [--from <date> --to <date> | --full] [--wait]",
-		about: [
-			"Starts a run and prints its name.",
-			"--from and --to limit it to these UTC dates, such as 2026-01-31. --full loads all dates.",
-			"--wait shows the progress until the run ends. The exit code is 1 if the run fails.",
-		],
-		run: start,
-	},
-});
-
-async function start(args: string[]): Promise<number> {
-	const { values, positionals } = readArguments(args, ["<pipeline>"], {
-		from: { type: "string" },
-		to: { type: "string" },
-		full: { type: "boolean" },
-		wait: { type: "boolean", short: "w" },
-	});
-	const { from, to, full } = values;
-	if ((from === undefined) !== (to === undefined))
-		throw new UsageError("--from and --to must be used together");
-	if (full && from !== undefined)
-		throw new UsageError("--full can't be used with --from and --to");
-	const cluster = await chooseCluster(values);
-	const { client, namespace } = cluster;
-	const name = positionals[0]!;
-	await requirePipeline(cluster, name);
-	const run = await client.create<Run>(
-		runKind,
-		newRun(
-			name,
-			{ name: startedRunName(name), namespace },
-			{
-				...(from && to && { dates: { start: from, end: to } }),
-				...(full && { full }),
-			},
-		),
-		{ fieldManager: "tidemill" },
-	);
-	process.stdout.write(`${run.metadata.name}\n`);
-	return values.wait ? report(await followRun(cluster, run)) : 0;
+export function define(pipelines: Group): void {
+	pipelines
+		.command("run")
+		.description("Start a run and print its name.")
+		.argument("<pipeline>")
+		.addOption(fromOption)
+		.addOption(toOption)
+		.addOption(new Option("--full", "load all dates").conflicts(["from", "to"]))
+		.option(
+			"-w, --wait",
+			"show the progress until the run ends; the exit code is 1 if the run fails",
+		)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill pipelines run orders --wait",
+				"tidemill pipelines run orders --from 2026-01-01 --to 2026-01-31",
+			),
+		)
+		.action(async (name, { full, wait, ...options }, command) => {
+			const dates = datesOf(options);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			await requirePipeline(cluster, name);
+			const { client, namespace } = cluster;
+			const run = await client.create<Run>(
+				runKind,
+				newRun(
+					name,
+					{ name: startedRunName(name), namespace },
+					{ ...dates, ...(full && { full }) },
+				),
+				{ fieldManager: "tidemill" },
+			);
+			process.stdout.write(`${run.metadata.name}\n`);
+			if (wait) report(await followRun(cluster, run));
+		});
 }
 
-function report({ metadata, status = {} }: Run): number {
+/** Throws {@link CommandError} if the Run didn't succeed. */
+function report({ metadata, status = {} }: Run): void {
 	const { phase, rows = 0, dates, error } = status;
 	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
-	if (phase === "Succeeded") {
+	if (phase === "Succeeded")
 		process.stderr.write(
 			`Loaded ${rows.toLocaleString("en")} rows${loaded}.\n`,
 		);
-		return 0;
-	}
-	throw new CommandError(
-		error
-			? `${metadata.name} failed: ${error.message} (${error.code})`
-			: `${metadata.name} was cancelled.`,
-	);
+	else
+		throw new CommandError(
+			error
+				? `${metadata.name} failed: ${error.message} (${error.code})`
+				: `${metadata.name} was cancelled.`,
+		);
 }
 
 /** A user who may not read pipelines skips this check. */
-async function requirePipeline(
-	{ client, namespace }: Cluster,
-	name: string,
-): Promise<void> {
-	const found = await client
-		.get<Pipeline>(pipelineKind, name, namespace)
-		.catch((error) => {
-			if (hasReason(error, "Forbidden")) return true;
-			throw error;
-		});
-	if (!found)
-		throw new CommandError(
-			`there is no pipeline "${name}" in namespace ${namespace}. List them with: kubectl get pipelines -n ${namespace}`,
-		);
+async function requirePipeline(cluster: Cluster, name: string): Promise<void> {
+	await requireObject(cluster, pipelineKind, name).catch((error) => {
+		if (!hasReason(error, "Forbidden")) throw error;
+	});
 }

@@ -1,47 +1,78 @@
 import { type Source, sourceKind } from "../crds/generated/types.ts";
-import { chooseCluster } from "./cluster.ts";
-import { CommandError, command } from "./command.ts";
 import {
-	datesOf,
-	dayOptions,
-	daysUsage,
-	readArguments,
-} from "./command-line.ts";
-import { performOperation } from "./operation-follower.ts";
-import { table } from "./table.ts";
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "./command/cluster.ts";
+import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
+import { examples, type Group } from "./command/group.ts";
+import { performOperation } from "./follow/operation-follower.ts";
+import { table } from "./output/table.ts";
 
 /** `tidemill quarantine`. */
-export const main = command("quarantine", {
-	list: {
-		usage: "<source>",
-		about: ["Lists how the source's events deviate from the tracking plan."],
-		run: list,
-	},
-	release: {
-		usage: `<source> [--type <type>]… [--kind <kind>]… [--event-id <id>]… ${daysUsage}`,
-		about: [
-			"Makes events in quarantine rows of their dates. The next runs load them.",
-			"--type, --kind (such as TypeMismatch) and --event-id choose events; each can be repeated. Without any, all are released.",
-		],
-		run: release,
-	},
-});
-
-async function list(args: string[]): Promise<number> {
-	const { values, positionals } = readArguments(args, ["<source>"], {});
-	const { client, namespace } = await chooseCluster(values);
-	const name = positionals[0]!;
-	const source = await client.get<Source>(sourceKind, name, namespace);
-	if (!source)
-		throw new CommandError(
-			`there is no source "${name}" in namespace ${namespace}. List them with: tidemill sources list -n ${namespace}`,
+export function define(quarantine: Group): void {
+	quarantine
+		.command("list")
+		.description("List how the source's events deviate from the tracking plan.")
+		.argument("<source>")
+		.addHelpText("after", examples("tidemill quarantine list shop"))
+		.action(async (name, _, command) =>
+			list(await chooseCluster(command.optsWithGlobals()), name),
 		);
-	const { deviations = [] } = source.status ?? {};
+	quarantine
+		.command("release")
+		.description(
+			"Make events in quarantine rows of their dates. The next runs load them. Without --type, --kind and --event-id, all events are released. Each of them can be repeated.",
+		)
+		.argument("<source>")
+		.option("--type <type>", "only events of this type", collect)
+		.option(
+			"--kind <kind>",
+			"only events that deviate so, such as TypeMismatch",
+			collect,
+		)
+		.option("--event-id <id>", "only this event", collect)
+		.addOption(daysOption)
+		.addOption(fromOption)
+		.addOption(toOption)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill quarantine release shop --type order.paid --kind TypeMismatch",
+			),
+		)
+		.action(
+			async (name, { type: types, kind: kinds, eventId, ...days }, command) => {
+				const filter = {
+					...(types && { types }),
+					...(kinds && { kinds }),
+					...(eventId && { eventIDs: eventId }),
+				};
+				const dates = datesOf(days);
+				const cluster = await chooseCluster(command.optsWithGlobals());
+				const { status } = await performOperation(cluster, {
+					type: "Release",
+					sourceRef: { name },
+					...(Object.keys(filter).length > 0 && { filter }),
+					...dates,
+				});
+				process.stdout.write(`${status!.summary}\n`);
+			},
+		);
+}
+
+function collect(value: string, previous: string[] = []): string[] {
+	return [...previous, value];
+}
+
+async function list(cluster: Cluster, name: string): Promise<void> {
+	const { status } = await requireObject<Source>(cluster, sourceKind, name);
+	const { deviations = [] } = status ?? {};
 	if (deviations.length === 0) {
 		process.stderr.write(
 			`No event of source "${name}" deviates from a tracking plan.\n`,
 		);
-		return 0;
+		return;
 	}
 	const rows = deviations.map(({ type = "", kind, quarantined, annotated }) => [
 		type,
@@ -52,28 +83,4 @@ async function list(args: string[]): Promise<number> {
 	process.stdout.write(
 		table([["TYPE", "KIND", "QUARANTINED", "ANNOTATED"], ...rows]),
 	);
-	return 0;
-}
-
-async function release(args: string[]): Promise<number> {
-	const { values, positionals } = readArguments(args, ["<source>"], {
-		...dayOptions,
-		type: { type: "string", multiple: true },
-		kind: { type: "string", multiple: true },
-		"event-id": { type: "string", multiple: true },
-	});
-	const { type: types, kind: kinds, "event-id": eventIDs } = values;
-	const filter = {
-		...(types && { types }),
-		...(kinds && { kinds }),
-		...(eventIDs && { eventIDs }),
-	};
-	const { status } = await performOperation(await chooseCluster(values), {
-		type: "Release",
-		sourceRef: { name: positionals[0]! },
-		...(Object.keys(filter).length > 0 && { filter }),
-		...datesOf(values),
-	});
-	process.stdout.write(`${status!.summary}\n`);
-	return 0;
 }

@@ -1,29 +1,31 @@
+import { Option } from "@commander-js/extra-typings";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
-import { chooseCluster } from "./cluster.ts";
-import { command } from "./command.ts";
-import { readArguments, UsageError } from "./command-line.ts";
-import { table } from "./table.ts";
+import { type Cluster, chooseCluster } from "./command/cluster.ts";
+import { examples, type Group } from "./command/group.ts";
+import { table } from "./output/table.ts";
 
 /** `tidemill sources`. */
-export const main = command("sources", {
-	list: {
-		usage: "[--output json]",
-		about: [
-			"Lists the sources with their event counts and webhook URLs.",
-			"A webhook URL is a secret: whoever knows it can send events.",
-		],
-		run: list,
-	},
-});
+export function define(sources: Group): void {
+	sources
+		.command("list")
+		.description(
+			"List the sources with their event counts and webhook URLs. A webhook URL is a secret: whoever knows it can send events.",
+		)
+		.addOption(
+			new Option("-o, --output <format>", "the format of the list")
+				.choices(["table", "json"] as const)
+				.default("table" as const),
+		)
+		.addHelpText("after", examples("tidemill sources list -n shop"))
+		.action(async ({ output }, command) =>
+			list(await chooseCluster(command.optsWithGlobals()), output),
+		);
+}
 
-async function list(args: string[]): Promise<number> {
-	const { values } = readArguments(args, [], {
-		output: { type: "string", short: "o" },
-	});
-	const { output } = values;
-	if (output !== undefined && output !== "json")
-		throw new UsageError(`--output is "${output}", but only json is supported`);
-	const { client, namespace } = await chooseCluster(values);
+async function list(
+	{ client, namespace }: Cluster,
+	output: "table" | "json",
+): Promise<void> {
 	const { items } = await client.list<Source>(sourceKind, { namespace });
 	if (output === "json")
 		process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);
@@ -42,5 +44,4 @@ async function list(args: string[]): Promise<number> {
 				]),
 			]),
 		);
-	return 0;
 }

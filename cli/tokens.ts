@@ -1,13 +1,14 @@
-import { hasReason } from "../kube/client/client.ts";
+import { Option } from "@commander-js/extra-typings";
+import { hasReason } from "../kube/client/errors.ts";
 import { kinds, type Secret } from "../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../kube/resource.ts";
 import { resourcePath } from "../kube/resource.ts";
 import { awaitObject } from "../kube/watch/object-wait.ts";
-import { type Cluster, chooseCluster } from "./cluster.ts";
-import { CommandError, command } from "./command.ts";
-import { readArguments, UsageError } from "./command-line.ts";
+import { type Cluster, chooseCluster } from "./command/cluster.ts";
+import { CommandError, UsageError } from "./command/errors.ts";
+import { examples, type Group } from "./command/group.ts";
 
-const roles = ["viewer", "editor", "runner"];
+const roles = ["viewer", "editor", "runner"] as const;
 const defaultDuration = "24h";
 const secretWaitMs = 10_000;
 const fieldManager = "tidemill";
@@ -34,40 +35,46 @@ const roleBindingKind: ResourceKind<RoleBinding> = {
 };
 
 /** `tidemill tokens`. */
-export const main = command("tokens", {
-	create: {
-		usage: `<name> --role ${roles.join("|")} [--duration ${defaultDuration} | --long-lived]`,
-		about: [
-			"Prints a token for the REST API. It belongs to the service account <name>, which gets the role.",
-			"--duration is in hours or days, such as 24h or 90d. A --long-lived token is valid until its Secret is deleted.",
-		],
-		run: create,
-	},
-});
-
-async function create(args: string[]): Promise<number> {
-	const { values, positionals } = readArguments(args, ["<name>"], {
-		role: { type: "string", short: "r" },
-		duration: { type: "string" },
-		"long-lived": { type: "boolean" },
-	});
-	const { role = "", duration, "long-lived": isLongLived } = values;
-	if (!roles.includes(role))
-		throw new UsageError(`--role must be one of ${roles.join(", ")}`);
-	if (isLongLived && duration !== undefined)
-		throw new UsageError("use either --duration or --long-lived");
-	const seconds = secondsOf(duration ?? defaultDuration);
-	const cluster = await chooseCluster(values);
-	const name = positionals[0]!;
-	await bind(cluster, name, role);
-	const token = isLongLived
-		? await longLivedToken(cluster, name)
-		: await requestToken(cluster, name, seconds);
-	process.stderr.write(
-		`The service account ${cluster.namespace}/${name} has the role tidemill-${role}. ${isLongLived ? `Its token is valid until the Secret "${name}-token" is deleted.` : `Its token is valid for ${duration ?? defaultDuration}, or less if the cluster allows less.`}\n`,
-	);
-	process.stdout.write(`${token}\n`);
-	return 0;
+export function define(tokens: Group): void {
+	tokens
+		.command("create")
+		.description(
+			"Print a token for the REST API. It belongs to the service account <name>, which gets the role.",
+		)
+		.argument("<name>", "the service account")
+		.addOption(
+			new Option("-r, --role <role>", "what the token may do")
+				.choices(roles)
+				.makeOptionMandatory(),
+		)
+		.addOption(
+			new Option(
+				"--duration <duration>",
+				"how long it is valid, in hours or days, such as 24h or 90d",
+			).default(defaultDuration),
+		)
+		.addOption(
+			new Option(
+				"--long-lived",
+				"make a token that is valid until its Secret is deleted",
+			).conflicts("duration"),
+		)
+		.addHelpText(
+			"after",
+			examples("tidemill tokens create orchestrator --role runner"),
+		)
+		.action(async (name, { role, duration, longLived }, command) => {
+			const seconds = secondsOf(duration);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			await bind(cluster, name, role);
+			const token = longLived
+				? await longLivedToken(cluster, name)
+				: await requestToken(cluster, name, seconds);
+			process.stderr.write(
+				`The service account ${cluster.namespace}/${name} has the role tidemill-${role}. ${longLived ? `Its token is valid until the Secret "${name}-token" is deleted.` : `Its token is valid for ${duration}, or less if the cluster allows less.`}\n`,
+			);
+			process.stdout.write(`${token}\n`);
+		});
 }
 
 async function bind(

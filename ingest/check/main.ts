@@ -1,11 +1,16 @@
 import type { CheckInput } from "../../contracts/job.ts";
 import { parseCheckInput } from "../job/input.ts";
-import { type JobContext, type JobSuccess, runJob } from "../job/process.ts";
+import {
+	type JobContext,
+	type JobOptions,
+	type JobSuccess,
+	runJob,
+} from "../job/process.ts";
 import { openDestination } from "../load/destination-by-type.ts";
 
 /** `tidemill check --input <file>`: verifies a Destination (contracts/job.ts says what goes in and out). */
-export async function main(args: string[]): Promise<number> {
-	return runJob("check", args, parseCheckInput, check);
+export async function main({ input }: JobOptions): Promise<number> {
+	return runJob("check", input, parseCheckInput, check);
 }
 
 /** Verifies that a Destination can be written to from where its Runs write. Throws {@link JobFailure}. */

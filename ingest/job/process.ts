@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { parseArgs } from "node:util";
 import {
 	type JobResult,
 	jobEnv,
@@ -14,6 +13,12 @@ import { stopSignal } from "../../service/stop-signal.ts";
 import { JobFailure, type Role } from "./errors.ts";
 import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";
+
+/** The command line of a Job. */
+export interface JobOptions {
+	/** The file with its input. */
+	input?: string | undefined;
+}
 
 export interface JobContext {
 	log: Logger;
@@ -32,12 +37,12 @@ export interface JobContext {
 export type JobSuccess = Extract<JobResult, { outcome: "Succeeded" }>;
 
 /**
- * Runs a Job's process: reads `--input <file>`, does the work, writes the {@link JobResult} to the file that
+ * Runs a Job's process: reads the input's file, does the work, writes the {@link JobResult} to the file that
  * {@link jobEnv.result} names, and returns the exit code (contracts/job.ts). Never throws.
  */
 export async function runJob<Input>(
 	role: Role,
-	args: string[],
+	file: JobOptions["input"],
 	parse: (text: string) => Input,
 	work: (input: Input, context: JobContext) => Promise<JobSuccess>,
 ): Promise<number> {
@@ -46,9 +51,9 @@ export async function runJob<Input>(
 	const log = createLog(role, logEnd);
 	const signal = stopSignal();
 	return await perform(role, { log, logEnd, signal }, async (onResult) => {
-		const file = settings.optional(jobEnv.result);
-		if (file) onResult((result) => writeResult(file, result));
-		return work(parse(await readInput(args)), {
+		const resultFile = settings.optional(jobEnv.result);
+		if (resultFile) onResult((result) => writeResult(resultFile, result));
+		return work(parse(await readInput(file)), {
 			log,
 			signal,
 			scratch: settings.text(jobEnv.scratch, tmpdir()),
@@ -91,14 +96,10 @@ export async function perform(
 	return exitCode;
 }
 
-async function readInput(args: string[]): Promise<string> {
+async function readInput(file: string | undefined): Promise<string> {
 	try {
-		const { input } = parseArgs({
-			args,
-			options: { input: { type: "string" } },
-		}).values;
-		if (!input) throw new Error("--input <file> is missing");
-		return await readFile(input, "utf8");
+		if (!file) throw new Error("--input <file> is missing");
+		return await readFile(file, "utf8");
 	} catch (error) {
 		throw new JobFailure("InputInvalid", (error as Error).message);
 	}

@@ -1,8 +1,8 @@
-import { runJob } from "../job/process.ts";
+import { type JobOptions, runJob } from "../job/process.ts";
 import { parseOperationInput } from "./input.ts";
 import { performOperation } from "./operation.ts";
 
 /** `tidemill operation --input <file>`: carries out one Operation (contracts/operation.ts says what goes in and out). */
-export async function main(args: string[]): Promise<number> {
-	return runJob("operation", args, parseOperationInput, performOperation);
+export async function main({ input }: JobOptions): Promise<number> {
+	return runJob("operation", input, parseOperationInput, performOperation);
 }

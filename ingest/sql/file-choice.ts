@@ -1,4 +1,4 @@
-import { UsageError } from "./arguments.ts";
+import { UsageError } from "./options.ts";
 
 /**
  * Chooses the DuckDB file to query in a warehouse directory: the Destination's (`<destination>.duckdb`), or the only one.

@@ -4,13 +4,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Settings } from "../../service/settings.ts";
 import { DatabaseBusy, openDatabase } from "../duckdb/database.ts";
-import {
-	parseSqlArguments,
-	type SqlArguments,
-	UsageError,
-	usage,
-} from "./arguments.ts";
 import { chooseFile } from "./file-choice.ts";
+import { type SqlOptions, UsageError } from "./options.ts";
 import { output } from "./output.ts";
 
 /** A Run holds the file only while it replaces its days. */
@@ -20,30 +15,27 @@ const busyWaitMs = 60_000;
  * `tidemill sql`: queries a DuckDB Destination, read-only, and prints the result.
  * Exit codes: 0; 1 if the query fails; 2 if the command line is invalid; 75 if the file stays in use.
  */
-export async function main(args: string[]): Promise<number> {
-	if (args.includes("--help") || args.includes("-h")) {
-		process.stdout.write(`${usage}\n`);
-		return 0;
-	}
+export async function main(options: SqlOptions): Promise<number> {
 	try {
-		const sql = parseSqlArguments(args);
-		await query(sql, await findFile(sql.from));
+		await query(options, options.file ?? (await findFile(options)));
 		return 0;
 	} catch (error) {
 		return report(error);
 	}
 }
 
-async function findFile(from: SqlArguments["from"]): Promise<string> {
-	if ("file" in from) return from.file;
+async function findFile({
+	namespace = "default",
+	destination,
+}: SqlOptions): Promise<string> {
 	const home = new Settings().text("TIDEMILL_HOME", "./.tidemill");
-	const directory = join(home, "warehouse", from.namespace);
+	const directory = join(home, "warehouse", namespace);
 	const names = await readdir(directory).catch(() => undefined);
-	return join(directory, chooseFile(directory, names, from.destination));
+	return join(directory, chooseFile(directory, names, destination));
 }
 
 async function query(
-	{ query, format }: SqlArguments,
+	{ query, format }: SqlOptions,
 	file: string,
 ): Promise<void> {
 	const database = await openDatabase({

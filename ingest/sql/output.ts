@@ -1,6 +1,6 @@
 import { type DuckDBResult, DuckDBTypeId } from "@duckdb/node-api";
-import type { Format } from "./arguments.ts";
 import { csvLine } from "./csv.ts";
+import type { Format } from "./options.ts";
 import { jsonRows, textRows } from "./rows.ts";
 import { renderTable } from "./table.ts";
 

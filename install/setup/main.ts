@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { KubeClient } from "../../kube/client/client.ts";
 import { hasReason } from "../../kube/client/errors.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
@@ -16,12 +15,22 @@ import {
 /** Another setup may write at the same time. It then finds what this one wrote. */
 const maxTries = 5;
 
+interface SetupOptions {
+	namespace?: string | undefined;
+	release?: string | undefined;
+	natsPasswords?: string | undefined;
+	natsTls?: string | undefined;
+	natsHosts?: string | undefined;
+	sealKey?: string | undefined;
+	s3Keys?: string | undefined;
+}
+
 /**
  * `tidemill setup`: creates the Secrets of an installation that aren't there yet, with random values. It runs before each
  * installation and upgrade of the chart, whose templates can't keep a random value: Argo CD renders them again at each sync.
  */
-export async function main(args: string[]): Promise<number> {
-	const { namespace, release, wanted } = readOptions(args);
+export async function main(options: SetupOptions): Promise<number> {
+	const { namespace, release, wanted } = readOptions(options);
 	const log = createLog("setup");
 	const config = loadKubeConfig(new Settings().optional("KUBECONFIG"));
 	const client = KubeClient.fromConfig(config, { userAgent: "tidemill-setup" });
@@ -38,19 +47,17 @@ export async function main(args: string[]): Promise<number> {
 		}
 }
 
-function readOptions(args: string[]): {
+function readOptions(options: SetupOptions): {
 	namespace: string;
 	release: string;
 	wanted: WantedSecrets;
 } {
-	const { values } = parsed(args);
-	const { namespace, release } = values;
+	const { namespace, release, natsTls } = options;
 	if (!namespace || !release)
 		throw new SettingError(
 			"--namespace and --release are required: the namespace of the Secrets, and the release that they belong to.",
 		);
-	const natsHosts = values["nats-hosts"]?.split(",") ?? [];
-	const natsTls = values["nats-tls"];
+	const natsHosts = options.natsHosts?.split(",") ?? [];
 	if (natsTls && natsHosts.length === 0)
 		throw new SettingError(
 			"--nats-tls needs --nats-hosts: the names under which clients reach NATS, separated by commas.",
@@ -59,33 +66,13 @@ function readOptions(args: string[]): {
 		namespace,
 		release,
 		wanted: {
-			natsPasswords: values["nats-passwords"],
+			natsPasswords: options.natsPasswords,
 			natsTls,
 			natsHosts,
-			sealKey: values["seal-key"],
-			s3Keys: values["s3-keys"],
+			sealKey: options.sealKey,
+			s3Keys: options.s3Keys,
 		},
 	};
-}
-
-function parsed(args: string[]) {
-	const type = "string" as const;
-	try {
-		return parseArgs({
-			args,
-			options: {
-				namespace: { type },
-				release: { type },
-				"nats-passwords": { type },
-				"nats-tls": { type },
-				"nats-hosts": { type },
-				"seal-key": { type },
-				"s3-keys": { type },
-			},
-		});
-	} catch (error) {
-		throw new SettingError((error as Error).message);
-	}
 }
 
 async function readSecrets(

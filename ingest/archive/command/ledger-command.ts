@@ -15,26 +15,12 @@ import { CutStore } from "../write/cut-store.ts";
 import { NatsProgress } from "../write/nats-progress.ts";
 import { Tombstones } from "../write/tombstones.ts";
 
-const usage = `Usage: tidemill ledger rebuild
-
-Counts the archived events again from the cut records, publishes the counts and prints them. It reads the same settings as
-archive and can run beside it.
-`;
-
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
  * replaces the snapshots. It reads archive's settings and can run beside archive. Prints archived and quarantined events
  * per source and date.
  */
-export async function main(args: string[]): Promise<number> {
-	if (args.includes("--help") || args.includes("-h")) {
-		process.stdout.write(usage);
-		return 0;
-	}
-	if (args.join(" ") !== "rebuild") {
-		process.stderr.write(usage);
-		return 2;
-	}
+export async function main(): Promise<number> {
 	const log = createLog("ledger");
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);

@@ -2,13 +2,13 @@ import {
 	type Operation,
 	type OperationSpec,
 	operationKind,
-} from "../crds/generated/types.ts";
-import { hasEnded, operationName } from "../crds/operation.ts";
-import { TransportError } from "../kube/client/errors.ts";
-import { findCondition } from "../kube/conditions.ts";
-import { awaitObject } from "../kube/watch/object-wait.ts";
-import type { Cluster } from "./cluster.ts";
-import { CommandError } from "./command.ts";
+} from "../../crds/generated/types.ts";
+import { hasEnded, operationName } from "../../crds/operation.ts";
+import { TransportError } from "../../kube/client/errors.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
+import type { Cluster } from "../command/cluster.ts";
+import { CommandError } from "../command/errors.ts";
 
 /** Creates an Operation, and returns it once it has succeeded. Throws {@link CommandError} if it ends otherwise. */
 export async function performOperation(

@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Progress, progressIn, readRunLog } from "../api/runs/run-log.ts";
-import { type Run, runKind } from "../crds/generated/types.ts";
-import { hasEnded } from "../crds/run.ts";
-import { ApiError } from "../kube/client/client.ts";
-import { TransportError } from "../kube/client/errors.ts";
-import { awaitObject } from "../kube/watch/object-wait.ts";
-import type { Cluster } from "./cluster.ts";
-import { CommandError } from "./command.ts";
+import {
+	type Progress,
+	progressIn,
+	readRunLog,
+} from "../../api/runs/run-log.ts";
+import { type Run, runKind } from "../../crds/generated/types.ts";
+import { hasEnded } from "../../crds/run.ts";
+import { ApiError } from "../../kube/client/client.ts";
+import { TransportError } from "../../kube/client/errors.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
+import type { Cluster } from "../command/cluster.ts";
+import { CommandError } from "../command/errors.ts";
 import { progressBar } from "./progress-bar.ts";
 
 const pollMs = 1_000;

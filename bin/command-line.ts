@@ -1,0 +1,71 @@
+import {
+	CommanderError,
+	type CommandUnknownOpts,
+} from "@commander-js/extra-typings";
+import { messageOf, UsageError } from "../cli/command/errors.ts";
+import { SettingError } from "../service/settings.ts";
+import { createProgram } from "./program.ts";
+
+/**
+ * Carries out a command line of `tidemill` and sets the exit code: 1 for a failure, 2 for an invalid command line or setting,
+ * and others as the command's help says.
+ */
+export async function runCommandLine(args: string[]): Promise<void> {
+	const program = createProgram();
+	let current: CommandUnknownOpts = program;
+	const follow = (command: CommandUnknownOpts) => {
+		command.exitOverride((error) => {
+			current = command;
+			throw error;
+		});
+		command.commands.forEach(follow);
+	};
+	follow(program);
+	program
+		.hook("preSubcommand", (_, group) => follow(group))
+		.hook("preAction", (_, command) => {
+			current = command;
+		});
+	try {
+		await program.parseAsync(withHelpAsOption(args), { from: "user" });
+	} catch (error) {
+		process.exitCode = report(error, pathOf(current));
+	}
+}
+
+/** `tidemill help sources list` is the same as `tidemill sources list --help`, which finds the commands of a group, too. */
+function withHelpAsOption([name, ...args]: string[]): string[] {
+	if (name === "help") return [...args, "--help"];
+	return name === undefined ? [] : [name, ...args];
+}
+
+function pathOf(command: CommandUnknownOpts): string {
+	const { parent } = command;
+	return parent ? `${pathOf(parent)} ${command.name()}` : command.name();
+}
+
+/** Writes what went wrong and returns the exit code. Throws an error that nobody expects. */
+function report(error: unknown, path: string): number {
+	if (error instanceof CommanderError) {
+		if (error.exitCode === 0) return 0;
+		// The help itself says what is missing.
+		if (error.code !== "commander.help")
+			write(path, error.message.replace(/^error: /, ""), help(path));
+		return 2;
+	}
+	const message = messageOf(error);
+	if (message === undefined) throw error;
+	const isUsage = error instanceof UsageError;
+	write(path, message, isUsage ? help(path) : "");
+	// At once: a server that already listens would keep the process alive.
+	if (error instanceof SettingError) process.exit(2);
+	return isUsage ? 2 : 1;
+}
+
+function write(path: string, message: string, help: string): void {
+	process.stderr.write(`${path}: ${message}\n${help}`);
+}
+
+function help(path: string): string {
+	return `See: ${path} --help\n`;
+}

@@ -1,0 +1,114 @@
+import type { Command } from "@commander-js/extra-typings";
+import { type ClusterOptions, examples } from "../cli/command/group.ts";
+
+// biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
+type Program = Command<[], {}, ClusterOptions>;
+
+/** A command that runs until it is told to stop, and returns the exit code. It imports its code only when it runs. */
+type Load<Options> = () => Promise<{
+	main(options: Options): Promise<number>;
+}>;
+
+const servers: Record<string, { about: string; load: Load<void> }> = {
+	receive: {
+		about: "accept webhooks and commit them to JetStream",
+		load: () => import("../ingest/receive/main.ts"),
+	},
+	archive: {
+		about: "move events from JetStream to S3, each into exactly one object",
+		load: () => import("../ingest/archive/main.ts"),
+	},
+	operator: {
+		about: "reconcile Sources, Destinations, Pipelines, Runs and Operations",
+		load: () => import("../operator/main.ts"),
+	},
+	api: {
+		about: "serve the REST API",
+		load: () => import("../api/main.ts"),
+	},
+};
+
+const jobs: Record<string, { about: string; load: Load<JobOptions> }> = {
+	load: {
+		about: "perform one Run: load its days into the destination",
+		load: () => import("../ingest/load/main.ts"),
+	},
+	check: {
+		about: "verify that a Destination is writable",
+		load: () => import("../ingest/check/main.ts"),
+	},
+	operation: {
+		about: "perform one Operation: read a Source's stored events",
+		load: () => import("../ingest/operation/main.ts"),
+	},
+};
+
+interface JobOptions {
+	input?: string | undefined;
+}
+
+/** Defines the commands of an installation: its processes, and what its administrators run. */
+export function defineRoles(program: Program): void {
+	program
+		.command("ledger")
+		.helpGroup("Commands for administrators, with the settings of archive:")
+		.description("the counts of archived events")
+		.helpCommand(false)
+		.command("rebuild")
+		.description(
+			"Count the archived events again from the cut records, publish the counts and print them. It reads the same settings as archive and can run beside it.",
+		)
+		.addHelpText("after", examples("tidemill ledger rebuild"))
+		.action(() =>
+			start(
+				() => import("../ingest/archive/command/ledger-command.ts"),
+				undefined,
+			),
+		);
+	program
+		.command("setup")
+		.helpGroup("Commands for an installation:")
+		.description(
+			"create the Secrets that the Helm chart needs; the chart runs it",
+		)
+		.option("--release <name>", "the release that they belong to")
+		.option("--nats-passwords <secret>", "a Secret for NATS's passwords")
+		.option("--nats-tls <secret>", "a Secret for NATS's certificate")
+		.option(
+			"--nats-hosts <names>",
+			"the names under which clients reach NATS, separated by commas",
+		)
+		.option("--seal-key <secret>", "a Secret for the key that seals secrets")
+		.option("--s3-keys <secret>", "a Secret for the keys of the bundled store")
+		.action((_, command) =>
+			start(
+				() => import("../install/setup/main.ts"),
+				command.optsWithGlobals(),
+			),
+		);
+	for (const [name, { about, load }] of Object.entries(servers))
+		processCommand(program, name, about).action(() => start(load, undefined));
+	for (const [name, { about, load }] of Object.entries(jobs))
+		processCommand(program, name, about)
+			.option("--input <file>", "what the operator wants it to do, as JSON")
+			.action((options) => start(load, options));
+}
+
+function processCommand(program: Program, name: string, about: string) {
+	return program
+		.command(name)
+		.helpGroup("Processes:")
+		.configureHelp({ showGlobalOptions: false })
+		.description(about)
+		.addHelpText(
+			"after",
+			"\nA process of Tidemill. Its settings are environment variables. docs/reference/settings.md lists them.",
+		);
+}
+
+async function start<Options>(
+	load: Load<Options>,
+	options: Options,
+): Promise<void> {
+	process.exitCode = await (await load()).main(options);
+}

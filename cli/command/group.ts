@@ -1,0 +1,18 @@
+// commander: the usual parser of command lines, without dependencies. Its typings know each action's options by their flags.
+import type { Command } from "@commander-js/extra-typings";
+
+/** Options that every command has, named as kubectl's are. */
+export type ClusterOptions = {
+	namespace?: string | undefined;
+	context?: string | undefined;
+	kubeconfig?: string | undefined;
+};
+
+/** A command whose sub-commands a file of its own defines, such as `tidemill sources`. */
+// biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
+export type Group = Command<[], {}, ClusterOptions>;
+
+/** The part of a command's help that shows how it is used. */
+export function examples(...lines: string[]): string {
+	return `\nExamples:\n${lines.map((line) => `  $ ${line}\n`).join("")}`;
+}

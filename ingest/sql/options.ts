@@ -1,0 +1,16 @@
+export const formats = ["table", "json", "csv"] as const;
+export type Format = (typeof formats)[number];
+
+export interface SqlOptions {
+	query: string;
+	format: Format;
+	/** The DuckDB file itself. Without it, the namespace's folder of the warehouse has the file. */
+	file?: string | undefined;
+	namespace?: string | undefined;
+	destination?: string | undefined;
+}
+
+/** The command line names something that doesn't exist. The message says what to type instead. */
+export class UsageError extends Error {
+	override name = "UsageError";
+}
