@@ -17,6 +17,7 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { kinds } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { uselessKey } from "../support/doubles/bigquery/service-account.ts";
 import {
 	type ApiClient,
 	apiClient,
@@ -24,7 +25,7 @@ import {
 	startApi,
 	type TestApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
-import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
+import { kubectlDone } from "../support/servers/kubectl.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const duckDB = { type: "DuckDB", duckDB: { path: "a.duckdb" } };
@@ -252,7 +253,7 @@ describe("a dry run", () => {
 			bigQuery: {
 				projectId: "project-1",
 				dataset: "events",
-				credentials: { key: keyWith("dry") },
+				credentials: { key: uselessKey("dry") },
 			},
 		};
 		const before = await admin.list(kinds.secret, { namespace: account });
@@ -290,242 +291,6 @@ describe("a dry run", () => {
 		);
 		expect(status).toBe(400);
 	});
-});
-
-test("what only the operator could judge before is refused at once", async () => {
-	const pipeline = { sourceRef: { name: "s" }, destinationRef: { name: "d" } };
-	const made = await editor("POST", "/v1/pipelines", {
-		name: "judged",
-		...pipeline,
-	});
-	expect(made.status).toBe(201);
-	const schedule = {
-		type: "Cron",
-		cron: "61 * * * *",
-		timeZone: "Mars/Phobos",
-	};
-	const expected = ["schedule.cron", "schedule.timeZone"];
-	for (const { status, body } of [
-		await editor("POST", "/v1/pipelines", { ...pipeline, schedule }),
-		await editor("PATCH", "/v1/pipelines/judged", { schedule }),
-	]) {
-		expect(status).toBe(400);
-		expect(body.details.map(({ path }) => path).sort()).toEqual(expected);
-	}
-	const key = await editor("POST", "/v1/destinations", {
-		type: "BigQuery",
-		bigQuery: {
-			projectId: "project-1",
-			dataset: "events",
-			credentials: { key: "no JSON" },
-		},
-	});
-	expect(key.body.details).toEqual([
-		{
-			path: "bigQuery.credentials.key",
-			message: "must be the JSON key of a Google service account, as a string",
-		},
-	]);
-});
-
-describe("what is wrong", () => {
-	test("is named all at once, by the paths of the request", async () => {
-		const { status, body } = await editor("POST", "/v1/destinations", {
-			name: "No Name",
-			type: "DuckDb",
-			bigQuery: { credentials: { key: 1 } },
-			status: "Ready",
-		});
-		expect(status).toBe(400);
-		expect(body.details.map(({ path }) => path).sort()).toEqual([
-			"bigQuery.credentials.key",
-			"bigQuery.dataset",
-			"bigQuery.projectId",
-			"name",
-			"status",
-			"type",
-		]);
-	});
-
-	test("by a rule that only the apiserver judges is named with its path", async () => {
-		const { status, body } = await editor("POST", "/v1/destinations", {
-			type: "BigQuery",
-			duckDB: { path: "../x" },
-		});
-		expect(status).toBe(400);
-		expect(body.details).toEqual(
-			expect.arrayContaining([
-				{
-					path: "bigQuery",
-					message:
-						"bigQuery is required for type BigQuery and not allowed otherwise",
-				},
-				{
-					path: "duckDB.path",
-					message: expect.stringContaining("path must be relative"),
-				},
-			]),
-		);
-	});
-
-	test("in a change is named and changes nothing", async () => {
-		await editor("POST", "/v1/destinations", { name: "whole", ...duckDB });
-		const byRule = await editor("PATCH", "/v1/destinations/whole", {
-			duckDB: null,
-		});
-		expect(byRule.body.details).toMatchObject([{ path: "duckDB" }]);
-		const bySchema = await editor("PATCH", "/v1/destinations/whole", {
-			duckDB: { path: null },
-		});
-		expect(bySchema.body.details).toEqual([
-			{ path: "duckDB.path", message: "is required" },
-		]);
-		expect((await viewer("GET", "/v1/destinations/whole")).body).toMatchObject(
-			duckDB,
-		);
-	});
-
-	test.each([[], "text", 1, null])("a body of %j is 400", async (body) => {
-		for (const [method, path] of [
-			["POST", "/v1/destinations"],
-			["PATCH", "/v1/destinations/whole"],
-		] as const)
-			expect((await editor(method, path, body)).status).toBe(400);
-	});
-});
-
-describe("secrets", () => {
-	const token = "s3cret-token";
-
-	test("go into a labelled Secret, never come back, and are rotated", async () => {
-		const created = await editor("POST", "/v1/destinations", {
-			name: "with-key",
-			type: "BigQuery",
-			bigQuery: {
-				projectId: "project-1",
-				dataset: "events",
-				credentials: { key: keyWith(token) },
-			},
-		});
-		expect(created.status).toBe(201);
-		const { name, key } = refOf(created.body);
-		const secret = await admin.get(kinds.secret, name, account);
-		expect(secret?.metadata.labels).toEqual({
-			"app.kubernetes.io/managed-by": "tidemill-api",
-			"tidemill.dev/use": "true",
-		});
-		expect(atob(secret!.data![key]!)).toBe(keyWith(token));
-		for (const answer of [
-			created,
-			await viewer("GET", "/v1/destinations/with-key"),
-			await viewer("GET", "/v1/destinations"),
-		])
-			expect(JSON.stringify(answer.body)).not.toContain(token);
-
-		const changed = await editor("PATCH", "/v1/destinations/with-key", {
-			bigQuery: { credentials: { key: keyWith("other") } },
-		});
-		const next = refOf(changed.body);
-		expect(next.name).not.toBe(name);
-		const rotated = await admin.get(kinds.secret, next.name, account);
-		expect(atob(rotated!.data![next.key]!)).toBe(keyWith("other"));
-	});
-
-	test("are not left behind by a request that is refused", async () => {
-		const before = await secretsOfUse();
-		const { status } = await editor("POST", "/v1/destinations", {
-			name: "refused",
-			...duckDB,
-			bigQuery: {
-				projectId: "project-1",
-				dataset: "events",
-				credentials: { key: keyWith(token) },
-			},
-		});
-		expect(status).toBe(400);
-		expect(await secretsOfUse()).toEqual(before);
-	});
-
-	test("of others are not removed", async () => {
-		await kubectlDone([
-			"create",
-			"secret",
-			"generic",
-			"mine",
-			"--from-literal=key=x",
-			`--namespace=${account}`,
-		]);
-		await editor("POST", "/v1/destinations", {
-			name: "borrower",
-			type: "BigQuery",
-			bigQuery: {
-				projectId: "project-1",
-				dataset: "events",
-				credentials: { secretRef: { name: "mine", key: "key" } },
-			},
-		});
-		await editor("DELETE", "/v1/destinations/borrower");
-		expect(await admin.get(kinds.secret, "mine", account)).toBeDefined();
-	});
-
-	function refOf(body: Record<string, unknown>): { name: string; key: string } {
-		const { spec } = { spec: body } as unknown as Destination;
-		return spec.bigQuery!.credentials!.secretRef;
-	}
-
-	async function secretsOfUse(): Promise<string[]> {
-		const { items } = await admin.list(kinds.secret, {
-			namespace: account,
-			labelSelector: "tidemill.dev/use",
-		});
-		return items.map(({ metadata }) => metadata.name);
-	}
-});
-
-test("what a GET answered can be edited and sent back, and a changed read-only field is refused", async () => {
-	const path = "/v1/destinations/edited";
-	await editor("POST", "/v1/destinations", { name: "edited", ...duckDB });
-	await admin.applyStatus<Destination>(
-		destinationKind,
-		{
-			metadata: { name: "edited", namespace: account },
-			status: { phase: "Checking", lastCheck: { failures: 1 } },
-		},
-		{ fieldManager: "test" },
-	);
-	const { body, headers } = await viewer("GET", path);
-	expect(body).toMatchObject({ status: "Checking" });
-	const edited = { ...body, displayName: "Edited" };
-	const ifMatch = { "if-match": headers.get("etag")! };
-	const changed = await editor("PATCH", path, edited, ifMatch);
-	expect([changed.status, changed.body.displayName]).toEqual([200, "Edited"]);
-	expect((await editor("PATCH", path, edited)).status).toBe(200);
-	const forged = await editor("PATCH", path, {
-		status: "Ready",
-		webhookURL: "x",
-	});
-	expect(forged.status).toBe(400);
-	expect(forged.body.details).toEqual(
-		expect.arrayContaining([
-			{
-				path: "status",
-				message: "is read-only: omit it, or send it as GET answers it",
-			},
-			{ path: "webhookURL", message: "is not a known field" },
-		]),
-	);
-});
-
-test("a query parameter that an operation doesn't have is refused by name", async () => {
-	for (const path of [
-		"/v1/destinations?state=Ready",
-		"/v1/destinations/any?state=Ready",
-		"/v1/runs/any?wait=1s&wait=2s&state=Ready",
-	]) {
-		const { status, body } = await viewer("GET", path);
-		expect(status).toBe(400);
-		expect(body.details.at(-1)).toMatchObject({ path: "state" });
-	}
 });
 
 test("lists are limited to a type, a status, what is referred to, and labels", async () => {
@@ -600,96 +365,6 @@ test("a resource that others use is deleted only by force", async () => {
 	expect(plan.body.detail).toContain('is used by the sources "user"');
 });
 
-test("PUT replaces all that people set", async () => {
-	const path = "/v1/destinations/replaced";
-	const body = { name: "replaced", displayName: "Old", ...duckDB };
-	await editor("POST", "/v1/destinations", body);
-	const { body: before, headers } = await viewer("GET", path);
-	const duckDBAfter = { path: "b.duckdb" };
-	const { displayName: _, ...rest } = before;
-	const wanted = { ...rest, duckDB: duckDBAfter };
-	const ifMatch = { "if-match": headers.get("etag")! };
-	const replaced = await editor("PUT", path, wanted, ifMatch);
-	expect(replaced.status).toBe(200);
-	const { body: after } = await viewer("GET", path);
-	expect(after).toMatchObject({ type: "DuckDB", duckDB: duckDBAfter });
-	expect(after.displayName).toBeUndefined();
-	expect((await editor("PUT", path, wanted, ifMatch)).status).toBe(412);
-	// A rule that only the apiserver judges is named before the precondition.
-	const wrong = { ...wanted, type: "BigQuery" };
-	expect((await editor("PUT", path, wrong, ifMatch)).status).toBe(400);
-	const incomplete = await editor("PUT", path, { displayName: "New" });
-	expect(incomplete.body.details).toMatchObject([{ path: "type" }]);
-	const absent = await editor("PUT", "/v1/destinations/absent", duckDB);
-	expect(absent.status).toBe(404);
-	expect((await viewer("PUT", path, duckDB)).status).toBe(403);
-});
-
-describe("changes at the same time", () => {
-	test("are refused when If-Match names another state", async () => {
-		await editor("POST", "/v1/destinations", { name: "etag", ...duckDB });
-		const path = "/v1/destinations/etag";
-		const patch = (etag: string) =>
-			editor("PATCH", path, { displayName: etag }, { "if-match": etag });
-		expect((await patch('"1"')).status).toBe(200);
-		const late = await patch('"1"');
-		expect([late.status, late.body.code]).toEqual([412, "PreconditionFailed"]);
-		const remove = (etag: string) =>
-			editor("DELETE", path, undefined, { "if-match": etag });
-		expect((await remove('"1"')).status).toBe(412);
-		expect((await remove('"2"')).status).toBe(204);
-	});
-
-	test("of a status are none", async () => {
-		await editor("POST", "/v1/destinations", { name: "quiet", ...duckDB });
-		await admin.applyStatus<Destination>(
-			destinationKind,
-			{
-				metadata: { name: "quiet", namespace: account },
-				status: { phase: "Ready" },
-			},
-			{ fieldManager: "test" },
-		);
-		const { headers, body } = await viewer("GET", "/v1/destinations/quiet");
-		expect(headers.get("etag")).toBe('"1"');
-		expect(body.status).toBe("Ready");
-	});
-
-	test("by REST and kubectl lose nothing", async () => {
-		await editor("POST", "/v1/tracking-plans", {
-			name: "shared",
-			eventType: { constant: "x" },
-			common: {},
-		});
-		const byRest = async (index: number) => {
-			const { status } = await editor("PATCH", "/v1/tracking-plans/shared", {
-				common: { [`rest${index}`]: true },
-			});
-			return status === 200 ? `rest${index}` : undefined;
-		};
-		const byKubectl = async (index: number) => {
-			const { exitCode } = await kubectl([
-				"patch",
-				"trackingplan",
-				"shared",
-				"--type=merge",
-				`--namespace=${account}`,
-				`--patch={"spec":{"common":{"kubectl${index}":true}}}`,
-			]);
-			return exitCode === 0 ? `kubectl${index}` : undefined;
-		};
-		const indexes = Array.from({ length: 8 }, (_, index) => index);
-		const done = await Promise.all([
-			...indexes.map(byRest),
-			...indexes.map(byKubectl),
-		]);
-		const answered = done.filter((name) => name !== undefined);
-		expect(answered.length).toBeGreaterThan(8);
-		const { body } = await viewer("GET", "/v1/tracking-plans/shared");
-		expect(Object.keys(body.common as object).sort()).toEqual(answered.sort());
-	});
-});
-
 test.each([
 	["sources", { type: "Webhook", webhook: { maxBodyBytes: 2048 } }],
 	["destinations", { ...duckDB, displayName: "Dateien" }],
@@ -755,11 +430,3 @@ test("a deletion that the operator holds up is 202 and shows what is left", asyn
 		return admin.patch(destinationKind, "held", account, { metadata }, "merge");
 	}
 });
-
-function keyWith(id: string): string {
-	return JSON.stringify({
-		type: "service_account",
-		client_email: "loader@project-1.iam.gserviceaccount.com",
-		private_key: id,
-	});
-}

@@ -10,6 +10,7 @@ import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { tokenClients } from "../../../kube/client/token-clients.ts";
 import { kinds, type Secret } from "../../../kube/kinds.ts";
 import type { Draft } from "../../../kube/resource.ts";
+import { uselessKey } from "../../support/doubles/bigquery/service-account.ts";
 import {
 	type ApiClient,
 	apiClient,
@@ -221,17 +222,9 @@ const withKey = (name: string, key: string) => ({
 	bigQuery: {
 		projectId: "project-1",
 		dataset: "events",
-		credentials: { key: keyWith(key) },
+		credentials: { key: uselessKey(key) },
 	},
 });
-
-function keyWith(id: string): string {
-	return JSON.stringify({
-		type: "service_account",
-		client_email: "loader@project-1.iam.gserviceaccount.com",
-		private_key: id,
-	});
-}
 
 function secretOf(body: unknown): string {
 	return (body as Destination["spec"]).bigQuery!.credentials!.secretRef.name;
@@ -272,7 +265,7 @@ test("a rotated Secret of REST is removed; the new one stays", async () => {
 		expect(secret?.metadata.ownerReferences).toHaveLength(1);
 	}, soon);
 	const { body } = await rest("PATCH", "/v1/destinations/rotated", {
-		bigQuery: { credentials: { key: keyWith("two") } },
+		bigQuery: { credentials: { key: uselessKey("two") } },
 	});
 	await isGone(before);
 	expect(await admin.get(kinds.secret, secretOf(body), account)).toBeDefined();

@@ -41,3 +41,12 @@ export function newServiceAccount(projectId: string): ServiceAccount {
 		},
 	};
 }
+
+/** The JSON of a key that can't sign anything. @param id tells it from another one. */
+export function uselessKey(id: string): string {
+	return JSON.stringify({
+		type: "service_account",
+		client_email: "loader@project-1.iam.gserviceaccount.com",
+		private_key: id,
+	});
+}

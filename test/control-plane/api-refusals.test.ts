@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+	type ApiClient,
+	apiClient,
+	newAccount,
+	startApi,
+	type TestApi,
+} from "../support/fixtures/control-plane/api-fixture.ts";
+
+const duckDB = { type: "DuckDB", duckDB: { path: "a.duckdb" } };
+
+let api: TestApi;
+let editor: ApiClient;
+let viewer: ApiClient;
+
+beforeAll(async () => {
+	api = await startApi();
+	const made = await newAccount();
+	editor = apiClient(api.url, made.tokens.editor);
+	viewer = apiClient(api.url, made.tokens.viewer);
+});
+
+afterAll(() => api.api.close());
+
+describe("what is wrong", () => {
+	test("is named all at once, by the paths of the request", async () => {
+		const { status, body } = await editor("POST", "/v1/destinations", {
+			name: "No Name",
+			type: "DuckDb",
+			bigQuery: { credentials: { key: 1 } },
+			status: "Ready",
+		});
+		expect(status).toBe(400);
+		expect(body.details.map(({ path }) => path).sort()).toEqual([
+			"bigQuery.credentials.key",
+			"bigQuery.dataset",
+			"bigQuery.projectId",
+			"name",
+			"status",
+			"type",
+		]);
+	});
+
+	test("by a rule that only the apiserver judges is named with its path", async () => {
+		const { status, body } = await editor("POST", "/v1/destinations", {
+			type: "BigQuery",
+			duckDB: { path: "../x" },
+		});
+		expect(status).toBe(400);
+		expect(body.details).toEqual(
+			expect.arrayContaining([
+				{
+					path: "bigQuery",
+					message:
+						"bigQuery is required for type BigQuery and not allowed otherwise",
+				},
+				{
+					path: "duckDB.path",
+					message: expect.stringContaining("path must be relative"),
+				},
+			]),
+		);
+	});
+
+	test("in a change is named and changes nothing", async () => {
+		await editor("POST", "/v1/destinations", { name: "whole", ...duckDB });
+		const byRule = await editor("PATCH", "/v1/destinations/whole", {
+			duckDB: null,
+		});
+		expect(byRule.body.details).toMatchObject([{ path: "duckDB" }]);
+		const bySchema = await editor("PATCH", "/v1/destinations/whole", {
+			duckDB: { path: null },
+		});
+		expect(bySchema.body.details).toEqual([
+			{ path: "duckDB.path", message: "is required" },
+		]);
+		expect((await viewer("GET", "/v1/destinations/whole")).body).toMatchObject(
+			duckDB,
+		);
+	});
+
+	test.each([[], "text", 1, null])("a body of %j is 400", async (body) => {
+		for (const [method, path] of [
+			["POST", "/v1/destinations"],
+			["PATCH", "/v1/destinations/whole"],
+		] as const)
+			expect((await editor(method, path, body)).status).toBe(400);
+	});
+});
+
+test("what only the operator could judge before is refused at once", async () => {
+	const pipeline = { sourceRef: { name: "s" }, destinationRef: { name: "d" } };
+	const made = await editor("POST", "/v1/pipelines", {
+		name: "judged",
+		...pipeline,
+	});
+	expect(made.status).toBe(201);
+	const schedule = {
+		type: "Cron",
+		cron: "61 * * * *",
+		timeZone: "Mars/Phobos",
+	};
+	const expected = ["schedule.cron", "schedule.timeZone"];
+	for (const { status, body } of [
+		await editor("POST", "/v1/pipelines", { ...pipeline, schedule }),
+		await editor("PATCH", "/v1/pipelines/judged", { schedule }),
+	]) {
+		expect(status).toBe(400);
+		expect(body.details.map(({ path }) => path).sort()).toEqual(expected);
+	}
+	const key = await editor("POST", "/v1/destinations", {
+		type: "BigQuery",
+		bigQuery: {
+			projectId: "project-1",
+			dataset: "events",
+			credentials: { key: "no JSON" },
+		},
+	});
+	expect(key.body.details).toEqual([
+		{
+			path: "bigQuery.credentials.key",
+			message: "must be the JSON key of a Google service account, as a string",
+		},
+	]);
+});
+
+test("a query parameter that an operation doesn't have is refused by name", async () => {
+	for (const path of [
+		"/v1/destinations?state=Ready",
+		"/v1/destinations/any?state=Ready",
+		"/v1/runs/any?wait=1s&wait=2s&state=Ready",
+	]) {
+		const { status, body } = await viewer("GET", path);
+		expect(status).toBe(400);
+		expect(body.details.at(-1)).toMatchObject({ path: "state" });
+	}
+});
