@@ -26,14 +26,14 @@ test.each(seeds)("seed %i: each event exactly once", async (seed) => {
 	const plan = planText(seed);
 	const evidence = join(project, `.tidemill/chaos/seed-${seed}`);
 	try {
-		const { acknowledged, unknown, rows, isLoaded } = await runSeed(
+		const { acknowledged, unknown, rejected, rows, ...more } = await runSeed(
 			stack,
 			seed,
 			{ evidence },
 		);
 		passed.push(seed);
 		console.log(
-			`seed ${seed} passed in ${seconds(startedMs)} s: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows${isLoaded ? ", loaded" : ""}. ${plan}`,
+			`seed ${seed} passed in ${seconds(startedMs)} s: ${acknowledged} acknowledged, ${unknown} unknown, ${rejected} rejected, ${rows} rows, ${more.quarantined} of them in quarantine${more.isLoaded ? ", loaded" : ""}. ${plan}`,
 		);
 	} catch (error) {
 		failed.push(seed);

@@ -111,7 +111,11 @@ async function namedObjects(scene: Scene): Promise<string[]> {
 		const manifest = (await (
 			await fetch(await manifestURL(scene, route))
 		).json()) as Manifest;
-		for (const { key } of manifest.dates.flatMap(({ objects }) => objects)) {
+		const named = manifest.dates.flatMap(({ objects, quarantine }) => [
+			...objects,
+			...(quarantine?.objects ?? []),
+		]);
+		for (const { key } of named) {
 			const file = join(scene.store.s3.bucketDirectory, key);
 			if (!existsSync(file))
 				throw new Violation(

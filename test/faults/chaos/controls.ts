@@ -2,9 +2,8 @@ import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { project } from "../../support/servers/role-server.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
-import type { Fault } from "./plan.ts";
+import type { Fault, PointMoment } from "./plan.ts";
 import type { Check } from "./scene/violation.ts";
-import type { Point, When } from "./scene/wires/traps.ts";
 
 /** A promise taken out of the code on purpose: with it gone, the suite must turn red. */
 export interface Control {
@@ -75,6 +74,30 @@ export const controls: Control[] = [
 		red: ["once"],
 	},
 	{
+		name: "archive says that objects are done before it PUTs those in quarantine",
+		file: "ingest/archive/session.ts",
+		find: writeObjects + setObjectsDone,
+		replace: `		await writer.write(shard, cut, groups.filter(({ group }) => !group.quarantined));
+${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => group.quarantined));
+`,
+		// Not each cut has events in quarantine.
+		faults: [
+			bothArchivesDie[0]!,
+			...[1, 2, 3].map((nth) =>
+				killed({ point: "objects-done", when: "after", nth }),
+			),
+		],
+		red: ["once"],
+	},
+	{
+		name: "the frame doesn't say which events are in quarantine",
+		file: "ingest/wire/frame.ts",
+		find: "(event.quarantined ? quarantinedBit : 0);",
+		replace: "0;",
+		faults: [],
+		red: ["judged"],
+	},
+	{
 		name: "objects have random names",
 		file: "ingest/archive/write/cut-writer.ts",
 		find: "this.#keys.events(group, cut.stream, cut.first);",
@@ -124,7 +147,7 @@ export const controls: Control[] = [
 		file: "ingest/archive/manifest/manifest-objects.ts",
 		find: "visibleObjects(objects, nameOf, record);",
 		replace: "visibleObjects(objects, nameOf, undefined);",
-		faults: [killed("record", "after")],
+		faults: [killed({ point: "record", when: "after", nth: 1 })],
 		red: ["objects"],
 	},
 	{
@@ -135,14 +158,14 @@ export const controls: Control[] = [
 		await store.remove(inputs.map((input) => keys.eventsOfDate(this.#due) + input));
 		return { name, rows, bytes, sha256, inputs };
 `,
-		faults: [killed("record", "before")],
+		faults: [killed({ point: "record", when: "before", nth: 1 })],
 		// No manifest has all events any longer.
 		red: ["table"],
 	},
 ];
 
-function killed(point: Point, when: When): Fault {
-	return { kind: "kill", part: "self", forMs: 0, at: { point, when, nth: 1 } };
+function killed(at: PointMoment): Fault {
+	return { kind: "kill", part: "self", forMs: 0, at };
 }
 
 /** Copies the code with the control's edit into a folder that the caller removes. Throws when the edit no longer fits. */
@@ -150,7 +173,7 @@ export async function codeWith(control: Control): Promise<string> {
 	const text = await edited(control);
 	const directory = await temporaryDirectory("control");
 	await mkdir(directory, { recursive: true });
-	for (const room of ["bin", "contracts", "crds", "ingest", "service"])
+	for (const room of ["bin", "contracts", "crds", "ingest", "plan", "service"])
 		await cp(join(project, room), join(directory, room), { recursive: true });
 	for (const each of ["node_modules", "package.json"])
 		await symlink(join(project, each), join(directory, each));

@@ -2,7 +2,11 @@ import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { jobEnv, type LoadInput } from "../../../contracts/job.ts";
+import {
+	jobEnv,
+	type LoadInput,
+	type TableColumn,
+} from "../../../contracts/job.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
@@ -18,30 +22,31 @@ import {
 import type { Part, Scene } from "./scene/scene.ts";
 import { eventually, Violation } from "./scene/violation.ts";
 
-/** Loads a Source's events into a table as operator and a Job would, with a new try after each that failed. Its rows. */
+/**
+ * Loads a Source's events into a table, and those in quarantine into another, as operator and a Job would, with a new try
+ * after each that failed. Their rows.
+ */
 export async function loadTable(
 	scene: Scene,
 	route: Route,
 	project: string,
-): Promise<PlainRow[]> {
+): Promise<{ table: PlainRow[]; quarantine: PlainRow[] }> {
 	const run = randomUUID();
 	const { account, source } = route;
 	const directory = join(scene.scratch, run);
 	await mkdir(directory);
+	const columns: TableColumn[] = [
+		{ name: "event_id", from: "EventID" },
+		{ name: "timestamp", from: "Timestamp" },
+		{ name: "body", from: "Body" },
+		{ name: "date", from: "Date" },
+	];
 	const input: LoadInput = {
 		version: 1,
 		run: { name: source, uid: run, account, pipeline: source },
 		destination: { type: "DuckDB", path: "table.duckdb" },
-		table: {
-			name: "events",
-			columns: [
-				{ name: "event_id", from: "EventID" },
-				{ name: "timestamp", from: "Timestamp" },
-				{ name: "body", from: "Body" },
-				{ name: "date", from: "Date" },
-			],
-			description: "",
-		},
+		table: { name: "events", columns, description: "" },
+		quarantineTable: { name: "events_quarantine", columns, description: "" },
 		strategy: "Incremental",
 		rebuild: false,
 		manifestURL: await manifestURL(scene, route, run),
@@ -59,10 +64,14 @@ export async function loadTable(
 		if (exitCode === 65) throw new Violation("table", stdout);
 		return exitCode === 0 ? undefined : stdout;
 	});
-	return rowsOf(join(directory, "table.duckdb"));
+	const database = join(directory, "table.duckdb");
+	return {
+		table: await rowsOf(database, "events"),
+		quarantine: await rowsOf(database, "events_quarantine"),
+	};
 }
 
-/** Where the manifest of a Run is that would load all of a Source. */
+/** Where the manifest of a Run is that would load all of a Source, with what is in quarantine. */
 export async function manifestURL(
 	{ admin }: Scene,
 	{ account, sourceKey }: Route,
@@ -73,6 +82,7 @@ export async function manifestURL(
 		account,
 		sourceKey,
 		extent: "Whole",
+		quarantine: true,
 	};
 	let url = "";
 	await eventually("table", async () => {
@@ -106,14 +116,14 @@ function asPart({ child, ended }: TidemillProcess): Part {
 	};
 }
 
-async function rowsOf(file: string): Promise<PlainRow[]> {
+async function rowsOf(file: string, table: string): Promise<PlainRow[]> {
 	const instance = await DuckDBInstance.create(file, {
 		access_mode: "READ_ONLY",
 	});
 	const connection = await instance.connect();
 	try {
 		const reader = await connection.runAndReadAll(
-			"SELECT event_id, md5(body) AS digest FROM events",
+			`SELECT event_id, md5(body) AS digest FROM ${table}`,
 		);
 		return reader.getRowObjectsJson() as unknown as PlainRow[];
 	} finally {

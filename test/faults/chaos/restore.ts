@@ -66,5 +66,7 @@ export async function restoreAndExpectAlarm(
 /** Cut records and data objects. */
 async function filesOf({ directory }: Scene): Promise<Set<string>> {
 	const files = await readdir(directory, { recursive: true });
-	return new Set(files.filter((file) => /^(cuts|events)\//.test(file)));
+	return new Set(
+		files.filter((file) => /^(cuts|events|quarantine)\//.test(file)),
+	);
 }

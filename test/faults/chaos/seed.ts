@@ -1,6 +1,6 @@
 import { randomOf } from "../../support/seeded-random.ts";
 import { project } from "../../support/servers/role-server.ts";
-import { verifyTable } from "./checks/checks.ts";
+import { isQuarantined, verifyTable } from "./checks/checks.ts";
 import { untilArchived, verifyArchive } from "./checks/verify.ts";
 import { compact, untilCompactable } from "./compaction.ts";
 import { loadTable } from "./load.ts";
@@ -21,7 +21,10 @@ import { strike } from "./strike.ts";
 export interface SeedResult {
 	acknowledged: number;
 	unknown: number;
+	rejected: number;
 	rows: number;
+	/** Of the rows. */
+	quarantined: number;
 	/** Whether a table was compared, too. */
 	isLoaded: boolean;
 }
@@ -51,7 +54,7 @@ export async function runSeed(
 ): Promise<SeedResult> {
 	// Dates of earlier seeds would be compacted, too.
 	if (faults.some(isOfCompaction)) await stack.leaveScene();
-	const scene = await stack.scene(root);
+	const scene = await stack.scene(root, randomOf(seed));
 	try {
 		const result = await run(scene, seed, faults, root);
 		// Whose clock was moved or whose stream is an old one is of no more use.
@@ -93,6 +96,7 @@ async function run(
 	if (midnight) await untilAnotherDay(scene, startedAtMs);
 	const copy = await copying;
 	await scene.untilMore(eventsAfter);
+	await scene.planned.untilEachOutcome(scene.sent);
 	const ofCompaction = faults.filter(isOfCompaction);
 	const isCompacted = ofCompaction.length > 0;
 	if (isCompacted) await untilCompactable(scene);
@@ -110,7 +114,11 @@ async function run(
 	if (isLoaded) {
 		const route = scene.routes[seed % 2]!;
 		const own = rows.filter(({ sourceKey }) => sourceKey === route.sourceKey);
-		verifyTable(route.source, own, await loadTable(scene, route, root));
+		const apart = own.filter(isQuarantined);
+		const others = own.filter((row) => !isQuarantined(row));
+		const { table, quarantine } = await loadTable(scene, route, root);
+		verifyTable(route.source, others, table);
+		verifyTable(`${route.source}_quarantine`, apart, quarantine);
 	}
 	scene.traps.clear();
 	if (restore && copy)
@@ -118,7 +126,9 @@ async function run(
 	return {
 		acknowledged: scene.sent.acknowledged.size,
 		unknown: scene.sent.unknown.size,
+		rejected: scene.sent.rejected.size,
 		rows: rows.length,
+		quarantined: rows.filter(isQuarantined).length,
 		isLoaded,
 	};
 }

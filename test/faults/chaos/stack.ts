@@ -4,8 +4,11 @@ import { Scene, type SharedStore } from "./scene/scene.ts";
 
 /** What all seeds of a test run share. */
 export interface Stack extends SharedStore {
-	/** A data plane that runs the code below `root`: the one of the last seed where that will do. */
-	scene(root: string): Promise<Scene>;
+	/**
+	 * A data plane that runs the code below `root`: the one of the last seed where that will do. The numbers decide what its
+	 * tracking plan says.
+	 */
+	scene(root: string, random: () => number): Promise<Scene>;
 	/** The next seed needs another data plane. */
 	leaveScene(): Promise<void>;
 	stop(): Promise<void>;
@@ -27,12 +30,12 @@ export async function startStack(): Promise<Stack> {
 	const store = { s3, s3Disk, hasDisks };
 	return {
 		...store,
-		scene: async (root) => {
+		scene: async (root, random) => {
 			const isWorn = scene && scene.uses >= seedsOfScene;
 			if (isWorn || root !== rootOfScene) await leaveScene();
 			rootOfScene = root;
 			scene ??= await Scene.open(store, root);
-			await scene.renew();
+			await scene.renew(random);
 			return scene;
 		},
 		leaveScene,

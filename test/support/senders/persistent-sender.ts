@@ -7,6 +7,8 @@ import { sendJSON } from "./http-client.ts";
 export interface Sent {
 	/** By event id, each event that was answered 200. */
 	acknowledged: Map<string, Acknowledged>;
+	/** Bodies of requests that were answered 400: none of them is stored. */
+	rejected: Set<string>;
 	/** Bodies of requests that ended in any other way: they may or may not have been stored. */
 	unknown: Set<string>;
 }
@@ -56,6 +58,7 @@ export async function sendPersistently(options: {
 					sentAtMs,
 					answeredAtMs: now(),
 				});
+			else if (answer?.status === 400) sent.rejected.add(digest);
 			else {
 				sent.unknown.add(digest);
 				// As real senders do: a service that is away is not asked again at once.
@@ -68,7 +71,11 @@ export async function sendPersistently(options: {
 }
 
 export function newSent(): Sent {
-	return { acknowledged: new Map(), unknown: new Set() };
+	return {
+		acknowledged: new Map(),
+		rejected: new Set(),
+		unknown: new Set(),
+	};
 }
 
 export function md5(text: string): string {
@@ -84,11 +91,11 @@ export interface PlainRow {
 
 /**
  * Which of the promises rows break, in words, none if they keep them: each acknowledged event is there once with its
- * body, and each other row is an event of unknown outcome, there once.
+ * body, and each other row is an event of unknown outcome, there once. No rejected event is there.
  */
 export function brokenPromises(
 	rows: readonly PlainRow[],
-	{ acknowledged, unknown }: Sent,
+	{ acknowledged, rejected, unknown }: Sent,
 ): string[] {
 	const broken: string[] = [];
 	const digests = new Map(
@@ -110,9 +117,16 @@ export function brokenPromises(
 		broken.push(
 			`${changed.length} acknowledged events have another body, ${changed[0]![0]} among them`,
 		);
+	const refused = rows.filter(({ digest }) => rejected.has(digest));
+	if (refused.length > 0)
+		broken.push(
+			`${refused.length} rows are of rejected events, ${refused[0]!.event_id} among them`,
+		);
 	const foreign = rows.filter(
 		({ event_id, digest }) =>
-			!acknowledged.has(event_id) && !unknown.has(digest),
+			!acknowledged.has(event_id) &&
+			!unknown.has(digest) &&
+			!rejected.has(digest),
 	);
 	if (foreign.length > 0)
 		broken.push(

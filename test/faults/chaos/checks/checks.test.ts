@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import type { ViolationKind } from "../../../../contracts/tracking-plan.ts";
 import { outputName } from "../../../../ingest/archive/compaction/record.ts";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
 import type { PlainRow } from "../../../support/senders/persistent-sender.ts";
+import type { Expected } from "../scene/planned-events.ts";
 import { type Check, Violation } from "../scene/violation.ts";
 import {
 	faultOfLedger,
@@ -20,8 +22,8 @@ function idAt(timestampMs: number, n: number): string {
 	return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(n).padStart(12, "0")}`;
 }
 
-function objectOf(day: string, first: number): string {
-	return `events/account=shop/source=5a/date=${day}/${stream}-${String(first).padStart(20, "0")}.parquet`;
+function objectOf(day: string, first: number, prefix = "events"): string {
+	return `${prefix}/account=shop/source=5a/date=${day}/${stream}-${String(first).padStart(20, "0")}.parquet`;
 }
 
 function rowAt(timestampMs: number, n: number, object: string): ObjectRow {
@@ -33,7 +35,23 @@ function rowAt(timestampMs: number, n: number, object: string): ObjectRow {
 		sourceKey: "5a",
 		date: day!,
 		timestampMs,
+		violations: null,
 	};
+}
+
+/** An event that deviates from its plan, which wants it in quarantine. */
+function quarantinedRow(timestampMs: number, n: number): ObjectRow {
+	return {
+		...rowAt(timestampMs, n, objectOf(nextDate, 10, "quarantine")),
+		violations: violationsOf("TypeMismatch"),
+	};
+}
+
+function violationsOf(...kinds: string[]): string {
+	return JSON.stringify({
+		type: "order",
+		violations: kinds.map((kind) => ({ kind, path: "/id" })),
+	});
 }
 
 function cutOf(first: number, last: number, rows: Record<string, number>) {
@@ -47,26 +65,73 @@ function cutOf(first: number, last: number, rows: Record<string, number>) {
 	return { stream, first, last, groups } as unknown as CutRecord;
 }
 
-/** A world that keeps all promises: four events, the last of unknown outcome, in two cuts across midnight. */
+/**
+ * A world that keeps all promises: four events, the last of unknown outcome, in two cuts across midnight; one that was
+ * annotated; one in quarantine; and one that was rejected.
+ */
 function whole(): Remains {
 	const rows = [
 		rowAt(lastMs - 1, 1, objectOf(date, 8)),
 		rowAt(lastMs, 2, objectOf(date, 8)),
 		rowAt(lastMs + 1, 3, objectOf(nextDate, 8)),
 		rowAt(lastMs + 2, 4, objectOf(nextDate, 10)),
+		quarantinedRow(lastMs + 3, 6),
 	];
+	rows[2]!.violations = violationsOf("OutOfRange", "OutOfRange");
 	const acknowledged = new Map(
-		rows.slice(0, 3).map(({ event_id, digest, timestampMs: sentAtMs }) => {
-			const answeredAtMs = sentAtMs + 5;
-			return [event_id, { digest, sentAtMs, answeredAtMs }];
-		}),
+		[...rows.slice(0, 3), rows[4]!].map(
+			({ event_id, digest, timestampMs: sentAtMs }) => {
+				const answeredAtMs = sentAtMs + 5;
+				return [event_id, { digest, sentAtMs, answeredAtMs }];
+			},
+		),
 	);
 	const cuts = [
 		cutOf(8, 9, { [date]: 2, [nextDate]: 1 }),
 		cutOf(10, 10, { [nextDate]: 1 }),
 	];
-	const sent = { acknowledged, unknown: new Set(["digest 4", "digest 5"]) };
-	return { sent, rows, cuts, compactions: [], base: 7, lastSequence: 10 };
+	cuts[1]!.groups.push({ ...cuts[1]!.groups[0]!, quarantined: true });
+	const sent = {
+		acknowledged,
+		rejected: new Set(["digest 7"]),
+		unknown: new Set(["digest 4", "digest 5"]),
+	};
+	const expected = new Map<string, Expected>([
+		said("digest 3", "Accept", rows[2]!.violations),
+		said("digest 6", "Quarantine", rows[4]!.violations),
+		said("digest 7", "Reject", violationsOf("UnplannedEvent")),
+	]);
+	const more = { compactions: [], base: 7, lastSequence: 10 };
+	return { sent, expected, rows, cuts, ...more };
+}
+
+function said(
+	digest: string,
+	outcome: Expected["outcome"],
+	violations: string | null,
+): [string, Expected] {
+	return [digest, { outcome, violations: violations ?? "", isDeviating: true }];
+}
+
+const ledger = {
+	archived: { [date]: 2, [nextDate]: 2 },
+	quarantined: { [nextDate]: 1 },
+	deviations: {
+		entries: [
+			deviation("TypeMismatch", 0, 1, lastMs + 3),
+			deviation("OutOfRange", 1, 0, lastMs + 1),
+		],
+	},
+};
+
+function deviation(
+	kind: ViolationKind,
+	annotated: number,
+	quarantined: number,
+	lastEventMs: number,
+) {
+	const lastEventTime = new Date(lastEventMs).toISOString();
+	return { type: "order", kind, annotated, quarantined, lastEventTime };
 }
 
 /** The same after the compaction of the later date. */
@@ -80,7 +145,7 @@ function compacted(): Remains {
 	const output = { name, rows: 2, bytes: 1, sha256: "", inputs };
 	const of = { account: "shop", sourceKey: "5a", date: nextDate };
 	world.compactions.push({ version: 1, ...of, outputs: [output] });
-	for (const row of world.rows.slice(2)) row.object = folder + name;
+	for (const row of world.rows.slice(2, 4)) row.object = folder + name;
 	return world;
 }
 
@@ -98,8 +163,8 @@ test("nothing is found in a world that keeps all promises", () => {
 	const { rows } = whole();
 	expect(found(() => verifyRemains(whole()))).toBeUndefined();
 	expect(found(() => verifyRemains(compacted()))).toBeUndefined();
-	expect(faultOfLedger({ [date]: 2, [nextDate]: 2 }, rows)).toBeUndefined();
-	expect(faultOfLedger({}, [])).toBeUndefined();
+	expect(faultOfLedger(ledger, rows)).toBeUndefined();
+	expect(faultOfLedger(undefined, [])).toBeUndefined();
 	expect(found(() => verifyTable("shop", rows, rows.toReversed()))).toBe(
 		undefined,
 	);
@@ -122,6 +187,44 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 		"once",
 		"an event was never sent",
 		({ rows }) => Object.assign(rows[3]!, { digest: "digest 6" }),
+	],
+	[
+		"once",
+		"an event in quarantine is missing",
+		({ rows }) => rows.splice(4, 1),
+	],
+	[
+		"once",
+		"an event in quarantine is among the rows, too",
+		({ rows }) => rows.push({ ...rows[4]!, object: objectOf(nextDate, 10) }),
+	],
+	[
+		"once",
+		"a rejected event is stored",
+		({ rows }) =>
+			rows.push({ ...quarantinedRow(lastMs + 4, 7), digest: "digest 7" }),
+	],
+	[
+		"judged",
+		"an event in quarantine is among the rows instead",
+		({ rows }) => Object.assign(rows[4]!, { object: objectOf(nextDate, 10) }),
+	],
+	[
+		"judged",
+		"an event without a plan is in quarantine",
+		({ rows }) =>
+			Object.assign(rows[3]!, { object: objectOf(nextDate, 10, "quarantine") }),
+	],
+	[
+		"judged",
+		"an event has lost its violations",
+		({ rows }) => Object.assign(rows[2]!, { violations: null }),
+	],
+	[
+		"judged",
+		"an event was rejected that the plan would have kept",
+		({ expected }) =>
+			Object.assign(expected.get("digest 7")!, { outcome: "Quarantine" }),
 	],
 	[
 		"date",
@@ -172,7 +275,7 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	[
 		"objects",
 		"an object of an unknown event is missing",
-		({ rows }) => rows.pop(),
+		({ rows }) => rows.splice(3, 1),
 	],
 	[
 		"objects",
@@ -214,12 +317,41 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	expect(found(() => verifyRemains(world))).toBe(check);
 });
 
-test.each<[string, Record<string, number>]>([
-	["a date is missing", { [date]: 2 }],
-	["a date has one less", { [date]: 1, [nextDate]: 2 }],
-	["a date is there that has no objects", { [date]: 2, [nextDate]: 2, x: 1 }],
-])("ledger is found broken when %s", (_, archived) => {
-	expect(faultOfLedger(archived, whole().rows)).toContain("the ledger says");
+const { entries } = ledger.deviations;
+
+test.each<[string, object]>([
+	["a date is missing", { archived: { [date]: 2 } }],
+	["a date has one less", { archived: { [date]: 1, [nextDate]: 2 } }],
+	[
+		"a date is there that has no objects",
+		{ archived: { ...ledger.archived, x: 1 } },
+	],
+	["quarantine isn't counted", { quarantined: undefined }],
+	["quarantine is counted twice", { quarantined: { [nextDate]: 2 } }],
+	["a deviation isn't counted", { deviations: { entries: [entries[0]!] } }],
+	[
+		"a deviation is counted for each violation",
+		{
+			deviations: {
+				entries: [entries[0]!, deviation("OutOfRange", 2, 0, lastMs + 1)],
+			},
+		},
+	],
+	[
+		"a deviation has the time of another",
+		{
+			deviations: {
+				entries: [entries[0]!, deviation("OutOfRange", 1, 0, lastMs + 3)],
+			},
+		},
+	],
+	[
+		"a deviation of no event is among the others",
+		{ deviations: { entries, others: entries[0]! } },
+	],
+])("ledger is found broken when %s", (_, change) => {
+	const fault = faultOfLedger({ ...ledger, ...change }, whole().rows);
+	expect(fault).toContain("the ledger says");
 });
 
 test.each<[string, (table: PlainRow[]) => unknown]>([

@@ -1,3 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Deviation, SourceLedger } from "../../../../contracts/ledger.ts";
+import type { Judgement } from "../../../../contracts/tracking-plan.ts";
 import { utcDate } from "../../../../contracts/utc-date.ts";
 import type { CompactionRecord } from "../../../../ingest/archive/compaction/record.ts";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
@@ -7,6 +10,7 @@ import {
 	type PlainRow,
 	type Sent,
 } from "../../../support/senders/persistent-sender.ts";
+import type { Expected } from "../scene/planned-events.ts";
 import { Violation } from "../scene/violation.ts";
 
 /** A row of an object. */
@@ -16,11 +20,16 @@ export interface ObjectRow extends PlainRow {
 	sourceKey: string;
 	date: string;
 	timestampMs: number;
+	/** What its plan said of it, as JSON; null without a plan. */
+	violations: string | null;
 }
 
 /** The events of a seed, and what it left in the bucket and in the stream. */
 export interface Remains {
 	sent: Sent;
+	/** What the plan says about the bodies of the Source that has one, by their MD5. */
+	expected: ReadonlyMap<string, Expected>;
+	/** Those in quarantine, too. */
 	rows: ObjectRow[];
 	/** In order. */
 	cuts: CutRecord[];
@@ -34,9 +43,34 @@ export interface Remains {
 export function verifyRemains(remains: Remains): void {
 	const [broken] = brokenPromises(remains.rows, remains.sent);
 	if (broken) throw new Violation("once", broken);
+	verifyJudgements(remains);
 	verifyDates(remains);
 	verifyCuts(remains);
 	verifyObjects(remains);
+}
+
+function verifyJudgements({ sent, expected, rows }: Remains): void {
+	for (const row of rows) {
+		const { outcome = "Accept", violations = null } =
+			expected.get(row.digest) ?? {};
+		const found = isQuarantined(row) ? "Quarantine" : "Accept";
+		if (found !== outcome || row.violations !== violations)
+			throw new Violation(
+				"judged",
+				`event ${row.event_id} is in ${row.object} with ${row.violations}; its plan says ${outcome}, ${violations}`,
+			);
+	}
+	for (const digest of sent.rejected)
+		if (expected.get(digest)?.outcome !== "Reject")
+			throw new Violation(
+				"judged",
+				`an event was rejected, and its plan says ${JSON.stringify(expected.get(digest))}`,
+			);
+}
+
+/** Whether the row is kept apart from those of its table. */
+export function isQuarantined({ object }: ObjectRow): boolean {
+	return object.startsWith("quarantine/");
 }
 
 function verifyDates({ sent, rows }: Remains): void {
@@ -103,18 +137,57 @@ function verifyObjects({ cuts, compactions, rows }: Remains): void {
 			);
 }
 
-/** What is wrong with what a Source's ledger counts by date, if these are the rows of its objects. */
+/** What is wrong with what a Source's ledger counts, if these are the rows of its objects. */
 export function faultOfLedger(
-	archived: Record<string, number>,
+	ledger: Pick<SourceLedger, "archived" | "quarantined" | "deviations"> = {
+		archived: {},
+	},
 	rows: readonly ObjectRow[],
 ): string | undefined {
-	const dates = Object.fromEntries(countBy(rows, ({ date }) => date));
-	const isRight =
-		Object.keys(archived).length === Object.keys(dates).length &&
-		Object.entries(dates).every(([date, n]) => archived[date] === n);
-	return isRight
+	const byDate = (which: readonly ObjectRow[]) =>
+		Object.fromEntries(countBy(which, ({ date }) => date));
+	const said = {
+		archived: ledger.archived,
+		quarantined: ledger.quarantined ?? {},
+		deviations: inOrder(ledger.deviations?.entries ?? []),
+	};
+	const found = {
+		archived: byDate(rows.filter((row) => !isQuarantined(row))),
+		quarantined: byDate(rows.filter(isQuarantined)),
+		deviations: deviationsOf(rows),
+	};
+	// Of so few types and kinds, none is left for the others.
+	return isDeepStrictEqual(said, found) && !ledger.deviations?.others
 		? undefined
-		: `the ledger says ${JSON.stringify(archived)}, the objects have ${JSON.stringify(dates)}`;
+		: `the ledger says ${JSON.stringify(ledger)}, the objects have ${JSON.stringify(found)}`;
+}
+
+/** By type and kind, the events that deviate so; one that does twice counts once. */
+function deviationsOf(rows: readonly ObjectRow[]): Deviation[] {
+	const found = rows.flatMap((row) => {
+		const said: Partial<Judgement> = JSON.parse(row.violations ?? "{}");
+		const kinds = new Set(said.violations?.map(({ kind }) => kind));
+		return [...kinds].map((kind) => ({ row, type: said.type, kind }));
+	});
+	const groups = Map.groupBy(found, ({ type, kind }) => `${type} ${kind}`);
+	const deviations = [...groups.values()].map((group) => {
+		const { type, kind } = group[0]!;
+		const apart = group.filter(({ row }) => isQuarantined(row)).length;
+		const lastMs = Math.max(...group.map(({ row }) => row.timestampMs));
+		return {
+			...(type !== undefined && { type }),
+			kind,
+			annotated: group.length - apart,
+			quarantined: apart,
+			lastEventTime: new Date(lastMs).toISOString(),
+		};
+	});
+	return inOrder(deviations);
+}
+
+function inOrder(deviations: readonly Deviation[]): Deviation[] {
+	const keyOf = ({ type, kind }: Deviation) => `${type} ${kind}`;
+	return deviations.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 /** Throws a {@link Violation} unless a Source's table has what its objects have. */

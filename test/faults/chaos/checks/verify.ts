@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { glob, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Kvm } from "@nats-io/kv";
@@ -35,22 +35,31 @@ export async function untilArchived(scene: Scene): Promise<void> {
 export async function verifyArchive(scene: Scene): Promise<ObjectRow[]> {
 	const objects = scene.routes.map(
 		({ sourceKey }) =>
-			`${scene.directory}/events/*/source=${sourceKey}/*/*.parquet`,
+			`${scene.directory}/{events,quarantine}/*/source=${sourceKey}/*/*.parquet`,
 	);
-	return verifyRows(scene, objects);
+	return verifyRows(scene, await Array.fromAsync(glob(objects)));
 }
 
-/** The same of some objects, which may be all: their files, or patterns of such. */
+/** The same of some objects, which may be all: their files. */
 export async function verifyRows(
 	scene: Scene,
 	objects: string[],
 ): Promise<ObjectRow[]> {
 	const { sent, base } = scene;
+	const { expected } = scene.planned;
 	const rows = await rowsOf(scene, objects);
 	const cuts = await cutsOf(scene);
 	const compactions = await recordsOf(scene);
 	const { last_seq: lastSequence } = (await scene.stream()).state;
-	verifyRemains({ sent, rows, cuts, compactions, base, lastSequence });
+	verifyRemains({
+		sent,
+		expected,
+		rows,
+		cuts,
+		compactions,
+		base,
+		lastSequence,
+	});
 	await verifyLedgers(scene, rows);
 	return rows;
 }
@@ -62,7 +71,7 @@ async function verifyLedgers(scene: Scene, rows: ObjectRow[]): Promise<void> {
 		// Published after the purge.
 		await eventually("ledger", async () => {
 			const ledger = (await kv.get(sourceKey))?.json<SourceLedger>();
-			return faultOfLedger(ledger?.archived ?? {}, own);
+			return faultOfLedger(ledger, own);
 		});
 	}
 }
@@ -85,11 +94,12 @@ async function rowsOf(
 	{ directory }: Scene,
 	objects: string[],
 ): Promise<ObjectRow[]> {
+	if (objects.length === 0) return [];
 	const instance = await DuckDBInstance.create(":memory:");
 	const connection = await instance.connect();
 	try {
 		const reader = await connection.runAndReadAll(
-			`SELECT event_id, md5(body) AS digest, source AS "sourceKey", e.date::VARCHAR AS date,
+			`SELECT event_id, md5(body) AS digest, violations, source AS "sourceKey", e.date::VARCHAR AS date,
 				epoch_ms(timestamp)::DOUBLE AS "timestampMs", filename[${directory.length + 2}:] AS object
 			FROM read_parquet([${objects.map(quoteText).join()}], filename = true, hive_partitioning = true, hive_types = {'source': VARCHAR, 'account': VARCHAR, 'date': DATE}) e`,
 		);

@@ -33,6 +33,7 @@ import {
 } from "../../../support/servers/test-server.ts";
 import { Clock } from "./clock.ts";
 import { Locks } from "./locks.ts";
+import { PlannedEvents } from "./planned-events.ts";
 import { eventually } from "./violation.ts";
 import { NatsProxy } from "./wires/nats-proxy.ts";
 import { type ObjectCounts, S3Proxy } from "./wires/s3-proxy.ts";
@@ -65,8 +66,10 @@ export class Scene {
 	/** Who does something to a part keeps others from it. */
 	readonly locks = new Locks();
 	sent: Sent = newSent();
-	/** Two Sources: most cuts have two objects. */
+	/** Two Sources, so that most cuts have several objects. The first one has a tracking plan. */
 	routes: Route[] = [];
+	/** The events of the first Source. */
+	planned!: PlannedEvents;
 	/** Where the stream ended before the seed. */
 	base = 0;
 	/** Seeds that it has been used for. */
@@ -146,14 +149,17 @@ export class Scene {
 	}
 
 	/** Makes it ready for a seed: with Sources of its own, and everything archived that was before. */
-	async renew(): Promise<void> {
+	async renew(random: () => number): Promise<void> {
 		this.uses++;
 		this.sent = newSent();
 		this.base = (await this.stream()).state.last_seq;
 		const routes = new TestRoutes(this.admin);
-		const made = await Promise.all(
-			["orders", "returns"].map((source) => routes.add({ source })),
-		);
+		this.planned = new PlannedEvents(random);
+		const plan = await routes.putPlan(this.planned.document);
+		const made = await Promise.all([
+			routes.add({ source: "orders", plan }),
+			routes.add({ source: "returns" }),
+		]);
 		this.routes = made.map(({ route }) => route);
 		this.#urls = made.map(({ path }) => this.receive.url + path);
 	}
@@ -239,7 +245,9 @@ export class Scene {
 			body: (n) => {
 				const length = n % 100 === 99 ? 5_000 : n % 7;
 				const text = Array.from({ length }, randomUUID).join("");
-				return JSON.stringify({ n, turn, text });
+				const isPlanned = n % this.#urls.length === 0;
+				const own = { n, turn, text };
+				return isPlanned ? this.planned.body(own) : JSON.stringify(own);
 			},
 			isDone: () => this.#isOver,
 			sent: this.sent,

@@ -11,15 +11,20 @@ export type Check =
 	| "alarm"
 	/** All is archived in the end. */
 	| "archived"
-	/** Each acknowledged event is in one object once with its body; of the others, each at most once. */
+	/**
+	 * Each acknowledged event is in one object once with its body, among the rows or in quarantine; of those of unknown
+	 * outcome, each at most once; and no rejected one.
+	 */
 	| "once"
+	/** Each row has what its Source's tracking plan says of it, and is in quarantine if the plan says so. */
+	| "judged"
 	/** Each row has the date on which its event was received. */
 	| "date"
 	/** Cuts are disjoint and leave no gap. */
 	| "cuts"
 	/** Objects are those that the cut records name, with as many rows. */
 	| "objects"
-	/** The ledger counts what is in the objects. */
+	/** The ledger counts what is in the objects: rows, those in quarantine, and deviations from the plan. */
 	| "ledger"
 	/** Closed dates are compacted, and what that replaced is gone a day later. */
 	| "compacted"

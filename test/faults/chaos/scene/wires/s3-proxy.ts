@@ -183,7 +183,7 @@ function pointOf(method: string, url: string, body: Buffer): Point | undefined {
 		return body.includes("/events/") ? "superseded" : undefined;
 	if (method === "PUT" && path.includes("/cuts/")) return "cut";
 	if (method === "PUT" && path.includes("/compactions/")) return "record";
-	const isEvents = path.includes("/events/");
+	const isEvents = /\/(events|quarantine)\//.test(path);
 	if (method === "PUT" && isEvents)
 		return path.includes("/compacted-") ? "output" : "object";
 	if (method !== "GET" || !isEvents) return undefined;
