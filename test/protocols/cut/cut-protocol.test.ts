@@ -102,7 +102,7 @@ test.each<[string, Scenario, number]>([
 	[
 		"with two archivers, a crash and a frame stored twice",
 		twoArchivers,
-		20_000,
+		10_000,
 	],
 	[
 		"with two archivers and a stream restored from an old copy",
@@ -117,7 +117,7 @@ test.each<[string, Scenario, number]>([
 	[
 		"with two archivers and a recreated stream, into which a frame is repeated",
 		recreated,
-		20_000,
+		10_000,
 	],
 	["with an archiver that crashes, and a source deleted", deleted, 2_000],
 	[
@@ -129,7 +129,7 @@ test.each<[string, Scenario, number]>([
 		},
 		5_000,
 	],
-	["with two archivers and two purged frames", purgedTwice, 10_000],
+	["with two archivers and two purged frames", purgedTwice, 5_000],
 	["with two archivers and two damaged frames", damaged, 10_000],
 	["with frames that NATS forgets", forgetful, 2_000],
 	["with damaged frames of a process that goes on", damagedEarly, 2_000],

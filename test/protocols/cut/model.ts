@@ -3,6 +3,7 @@ import type { Loss } from "../../../ingest/archive/decide/loss.ts";
 import { ArchiverSteps, beginAnew, type Change } from "./archiver.ts";
 import { deletionFault, deletionSteps, isOfDeleted } from "./deletion.ts";
 import type { Search } from "./exhaustive-search.ts";
+import { inOneOrder } from "./one-order.ts";
 import { type Protocol, protocol } from "./protocol.ts";
 import {
 	isQuarantined,
@@ -48,6 +49,8 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 	const { script, streamFault } = scenario;
 	const rules = { ...protocol, ...scenario.mutation };
 	const steps = new ArchiverSteps(script, rules);
+	// Objects with random names tell of their archiver.
+	const order = rules.hasRandomNames ? asTheyAre : inOneOrder;
 	return {
 		start: {
 			stream: { name: "s0", first: 1, frames: [] },
@@ -72,11 +75,11 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 			...world.archivers.flatMap((archiver, index) => [
 				...act(world, archiver, steps).map((change) => ({
 					name: `${archiver.at} (archiver ${index})`,
-					state: withChange(world, index, change),
+					state: withChange(world, index, change, order),
 				})),
 				...crash(world, archiver).map((change) => ({
 					name: `crash (archiver ${index})`,
-					state: withChange(world, index, change),
+					state: withChange(world, index, change, order),
 				})),
 			]),
 		],
@@ -287,12 +290,17 @@ function withChange(
 	world: World,
 	index: number,
 	{ archiver, ...change }: Change,
+	order: typeof inOneOrder,
 ): World {
 	return {
 		...world,
 		...change,
-		archivers: world.archivers.with(index, archiver),
+		archivers: order(world.archivers.with(index, archiver)),
 	};
+}
+
+function asTheyAre<Value>(values: Value[]): Value[] {
+	return values;
 }
 
 function eventsOf(

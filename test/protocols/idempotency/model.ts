@@ -1,5 +1,6 @@
 import { claimMs, reactionTo } from "../../../ingest/wire/idempotency-entry.ts";
 import type { Search } from "../cut/exhaustive-search.ts";
+import { inOneOrder } from "../cut/one-order.ts";
 import {
 	archiverSteps,
 	lookAt,
@@ -62,14 +63,6 @@ export function everyWayOf(scenario: Scenario): Search<World> {
 			/^(request|other|crash|lose|refuse|expire|deadlines)/.test(name),
 		fault: faultOf,
 	};
-}
-
-/** Which of several processes is in a state makes no difference: half of the states are others in disguise. */
-function inOneOrder<Process>(processes: Process[]): Process[] {
-	return processes
-		.map((process) => ({ process, text: JSON.stringify(process) }))
-		.sort((a, b) => (a.text < b.text ? -1 : 1))
-		.map(({ process }) => process);
 }
 
 function processSteps(world: World, rules: Protocol) {
