@@ -1,6 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Lane, type LaneOptions } from "./lanes/lane.ts";
+import { bundleProgram } from "./lanes/program.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
 
 /** Lanes that run side by side. */
@@ -51,6 +52,7 @@ await mkdir(reports, { recursive: true });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const)
 	process.once(signal, () => process.exit(1));
+await bundleProgram();
 const lanes: Lane[] = [];
 let isHopeless = false;
 for (const stage of stages) {

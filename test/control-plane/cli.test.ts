@@ -31,8 +31,7 @@ import {
 	startApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
 import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
-import { project } from "../support/servers/role-server.ts";
-import { programOf } from "../support/servers/tidemill-process.ts";
+import { programOf, project } from "../support/servers/role-server.ts";
 
 const admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
 const bin = join(import.meta.dirname, "../../bin");

@@ -27,13 +27,12 @@ import {
 	startApi,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
 import { TcpProxy } from "../../support/proxies/tcp-proxy.ts";
-import { project } from "../../support/servers/role-server.ts";
+import { programOf, project } from "../../support/servers/role-server.ts";
 import { startNats } from "../../support/servers/servers.ts";
 import {
 	startServer,
 	temporaryDirectory,
 } from "../../support/servers/test-server.ts";
-import { programOf } from "../../support/servers/tidemill-process.ts";
 
 const kubeConfig = loadKubeConfig(inject("kubeconfig"));
 const admin = KubeClient.fromConfig(kubeConfig);

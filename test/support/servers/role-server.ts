@@ -37,7 +37,7 @@ export async function startRole(
 	const directory = options.directory ?? (await temporaryDirectory(name));
 	const port = await freePort();
 	const healthUrl = `http://127.0.0.1:${port}`;
-	const bin = join(options.project ?? project, "bin/tidemill.ts");
+	const bin = programOf(options.project ?? project);
 	const server = await startServer(
 		{
 			name,
@@ -50,4 +50,10 @@ export async function startRole(
 		directory,
 	);
 	return Object.assign(server, { healthUrl });
+}
+
+/** What Node runs as `tidemill`: the bundle of this repository if TEST_PROGRAM names it, else the sources below the root. */
+export function programOf(root: string): string {
+	const { TEST_PROGRAM: bundled } = process.env;
+	return root === project && bundled ? bundled : join(root, "bin/tidemill.ts");
 }

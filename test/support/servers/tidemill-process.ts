@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { project } from "./role-server.ts";
+import { programOf, project } from "./role-server.ts";
 
 export interface TidemillProcess {
 	child: ChildProcess;
@@ -49,10 +48,4 @@ export function startTidemill(
 		started.onLine(line),
 	);
 	return started;
-}
-
-/** What Node runs as `tidemill`: the bundle of this repository if TEST_PROGRAM names it, else the sources below the root. */
-export function programOf(root: string): string {
-	const { TEST_PROGRAM: bundled } = process.env;
-	return root === project && bundled ? bundled : join(root, "bin/tidemill.ts");
 }
