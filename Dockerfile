@@ -6,7 +6,7 @@ FROM ${BUILDER} AS files
 WORKDIR /src
 COPY . .
 # DuckDB is a package per platform. Install scripts aren't needed: the builder has a Node.
-RUN npm install --no-save --no-progress --ignore-scripts
+RUN npm ci --no-progress --ignore-scripts
 RUN node image/write-files.ts /image
 
 FROM scratch

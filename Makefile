@@ -104,9 +104,9 @@ unit: $(installed)
 servers: $(installed)
 	@$(node) local/fetch.ts
 
-# Not `npm ci`, which refuses a lock file that doesn't name the optional packages of every other system.
+# What the lock file names, and nothing else.
 $(installed): package-lock.json
 	@command -v npm >/dev/null || { echo "Tidemill needs Node.js 20 or later with npm. Install it from https://nodejs.org and run make again."; exit 1; }
-	npm install --no-save --no-progress --loglevel=error
+	npm ci --no-progress --loglevel=error
 	@[ -x $(node) ] || { echo "npm has installed no Node of its own, which it has for Linux and macOS on x64 and arm64: is it set to omit optional packages, or did its download fail? Run make again."; exit 1; }
 	@touch $@

@@ -64,6 +64,7 @@ async function build(folder: string, tag: string): Promise<void> {
 		await run("git", ["clone", "--quiet", projectDirectory, sources]);
 		const git = ["-C", sources];
 		await run("git", [...git, "checkout", "--quiet", "--detach", commit]);
+		// Its lock file is too old for `npm ci`.
 		await run("npm", ["install", "--no-save", "--loglevel=error"], {
 			cwd: sources,
 		});
