@@ -1,47 +1,30 @@
 import { expect, test } from "vitest";
-import type { Route } from "../../contracts/route.ts";
 import type {
 	Source,
-	SourceSpec,
 	SourceStatus,
 	SourceWebhook,
 } from "../../crds/generated/types.ts";
 import { finalizer, label } from "../../crds/labels.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import { SealKey } from "../../service/seal-key.ts";
-import { decide, type SourceAction } from "./decide.ts";
-import { buried } from "./routes/key-owners.ts";
+import {
+	keys,
+	now,
+	readyIn,
+	routeOfSource,
+	sourceWith,
+	stateWith,
+	statusIn,
+	url,
+} from "../../test/support/fixtures/control-plane/source-state.ts";
+import { decide } from "./decide.ts";
 import type { SourceState } from "./state.ts";
-import { newKeys, type SourceKeys } from "./webhook/keys.ts";
 import { routeOf } from "./webhook/route.ts";
-
-const now = Date.parse("2026-03-01T12:00:00Z");
-const keys: SourceKeys = {
-	sourceKey: "a".repeat(32),
-	urlKey: "b".repeat(32),
-	shard: 0,
-};
-const url = `https://in.example/hooks/${keys.sourceKey}/${keys.urlKey}`;
 
 const customToken: SourceWebhook["authorization"] = {
 	type: "CustomToken",
 	customToken: { secretRef: { name: "token", key: "value" } },
 };
-
-function sourceWith(spec: Partial<SourceSpec> = {}): Source {
-	return {
-		apiVersion: "tidemill.dev/v1alpha1",
-		kind: "Source",
-		metadata: { name: "orders", namespace: "shop", generation: 3 },
-		spec: {
-			type: "Webhook",
-			webhook: { authorization: { type: "None" }, maxBodyBytes: 1024 },
-			suspend: false,
-			deletionPolicy: "Retain",
-			...spec,
-		},
-	};
-}
 
 function withAuthorization(
 	authorization: SourceWebhook["authorization"],
@@ -62,113 +45,6 @@ function tokenSecret(
 function secretsOf(secret: Secret): SourceState["secrets"] {
 	return new Map([[secret.metadata.name!, secret]]);
 }
-
-/** A Source whose route is published as it should be. */
-function stateWith(part: Partial<SourceState> = {}): SourceState {
-	const source = part.source ?? sourceWith();
-	return {
-		source,
-		keys,
-		keysAdopted: false,
-		secrets: new Map(),
-		sealKey: undefined,
-		published: routeOf(source, keys, { type: "None" }),
-		keyOwner: "shop",
-		publishTrouble: undefined,
-		plan: undefined,
-		trackingPlan: undefined,
-		ledger: undefined,
-		shard: undefined,
-		retention: undefined,
-		receiveURL: "https://in.example",
-		statusWrittenMs: 0,
-		statusIntervalMs: 10_000,
-		...part,
-	};
-}
-
-function statusIn(actions: SourceAction[]) {
-	return actions.find((action) => action.type === "writeStatus")?.status;
-}
-
-function readyIn(actions: SourceAction[]) {
-	const [ready] = statusIn(actions)?.conditions ?? [];
-	return ready;
-}
-
-test("a Source without keys gets new ones", () => {
-	expect(decide(stateWith({ keys: "absent" }), now)).toEqual([
-		{ type: "issueKeys", rotation: undefined, stored: undefined },
-	]);
-});
-
-const stored = { sourceKey: keys.sourceKey, shard: 3 };
-
-test("a Source that lost its keys gets a new url key, and keeps the source key that its events are stored under", () => {
-	const source = { ...sourceWith(), status: { ...stored, webhookURL: url } };
-	expect(decide(stateWith({ source, keys: "absent" }), now)).toEqual([
-		{ type: "issueKeys", rotation: undefined, stored },
-	]);
-	expect(newKeys(1, { stored })).toEqual({
-		...stored,
-		urlKey: expect.stringMatching(/^[0-9a-f]{32}$/),
-	});
-});
-
-const elsewhere: Partial<SourceState> = {
-	keyOwner: "other",
-	published: undefined,
-};
-
-test.each<[string, Partial<SourceState>, boolean]>([
-	["damaged keys", { keys: "invalid" }, true],
-	[
-		"somebody else's keys",
-		{ ...elsewhere, keys: { ...keys, sourceKey: "c".repeat(32) } },
-		true,
-	],
-	["a source key that is refused", elsewhere, false],
-])(
-	"whether the status of a Source with %s still says what its events are stored under",
-	(_, part, kept) => {
-		const source = { ...sourceWith(), status: { ...stored, webhookURL: url } };
-		const status = statusIn(decide(stateWith({ ...part, source }), now));
-		expect(status?.webhookURL).toBeUndefined();
-		expect(status?.sourceKey).toBe(kept ? stored.sourceKey : undefined);
-	},
-);
-
-function annotated(rotation: string): Source {
-	const source = sourceWith();
-	source.metadata.annotations = { "tidemill.dev/rotate-url": rotation };
-	return source;
-}
-
-test.each<[string, Partial<SourceState>, boolean]>([
-	["a first value", { source: annotated("today") }, true],
-	[
-		"another value",
-		{ source: annotated("today"), keys: { ...keys, rotation: "before" } },
-		true,
-	],
-	[
-		"the value it was rotated for",
-		{ source: annotated("today"), keys: { ...keys, rotation: "today" } },
-		false,
-	],
-	["no value any longer", { keys: { ...keys, rotation: "before" } }, false],
-	[
-		"a value, but damaged keys,",
-		{ source: annotated("x"), keys: "invalid" },
-		false,
-	],
-])(
-	"whether a Source rotates its URL if rotate-url has %s",
-	(_, part, rotated) => {
-		const types = decide(stateWith(part), now).map(({ type }) => type);
-		expect(types.includes("rotateURL")).toBe(rotated);
-	},
-);
 
 test.each([
 	[5, "Unknown", "Pending", "Normal", 25_000],
@@ -265,25 +141,6 @@ test("a new Source with an error that no later object mends is in error at once"
 		{ type: "recordKubeEvent", severity: "Warning" },
 	]);
 });
-
-test("a source key that no account has claimed is the Source's own", () => {
-	const actions = decide(stateWith({ keyOwner: undefined }), now);
-	expect(readyIn(actions)?.reason).toBe("Active");
-});
-
-test.each<[string, Partial<SourceState>]>([
-	["another namespace", { keyOwner: "other", published: undefined }],
-	['Source "older"', { published: routeOfSource("older") }],
-])("a key that is taken is said to belong to %s", (owner, part) => {
-	expect(readyIn(decide(stateWith(part), now))).toMatchObject({
-		reason: "KeyTaken",
-		message: expect.stringContaining(`belongs to ${owner}.`),
-	});
-});
-
-function routeOfSource(source: string): Route {
-	return { ...routeOf(sourceWith(), keys, { type: "None" }), source };
-}
 
 test("a route that is being published changes nothing yet, and one that can't be published is reported", () => {
 	expect(decide(stateWith({ published: undefined }), now)).toEqual([]);
@@ -420,12 +277,6 @@ test("a Source that is suspended on purpose is Ready, so that nobody waits for i
 	);
 });
 
-test("keys that are older than the Source are reported", () => {
-	expect(decide(stateWith({ keysAdopted: true }), now)).toContainEqual(
-		expect.objectContaining({ type: "recordKubeEvent", reason: "URLAdopted" }),
-	);
-});
-
 const others = {
 	annotated: 2,
 	quarantined: 0,
@@ -531,23 +382,6 @@ test.each([
 		});
 	},
 );
-
-test("a key whose events were deleted is never served again", () => {
-	const actions = decide(stateWith({ keyOwner: buried }), now);
-	expect(readyIn(actions)).toMatchObject({
-		status: "False",
-		reason: "KeyDeleted",
-	});
-	expect(statusIn(actions)?.webhookURL).toBeUndefined();
-});
-
-test("adopted keys are reported only with the first status", () => {
-	const status = statusIn(decide(stateWith({ keysAdopted: true }), now))!;
-	const source = { ...sourceWith({ suspend: true }), status };
-	expect(
-		decide(stateWith({ source, keysAdopted: true }), now),
-	).not.toContainEqual(expect.objectContaining({ reason: "URLAdopted" }));
-});
 
 test("the same reason with another message is written without another KubeEvent", () => {
 	const failing = (publishTrouble: string, source = sourceWith()) =>
