@@ -22,6 +22,9 @@ const sparesSearch =
 const interval = "/^(?:(\\d+)h)?(?:(\\d+)m)?$/";
 const checkedByCRD = "the CRD's pattern has checked the text";
 
+const deviations = "ingest/archive/decide/deviations.ts";
+const sparesParsing = "spares parsing a text that says nothing, or nothing new";
+
 export const equivalents: Equivalent[] = [
 	{
 		file: committer,
@@ -100,6 +103,42 @@ export const equivalents: Equivalent[] = [
 		original: "[]",
 		replacement: '["Stryker was here"]',
 		reason: checkedByCRD,
+	},
+	{
+		file: "ingest/archive/decide/frame-numbers.ts",
+		original: "from <= highest",
+		replacement: "from < highest",
+		reason: "the highest number is stored or voided, so no hole begins with it",
+	},
+	{
+		file: deviations,
+		original: "!violations.includes('\"violations\":')",
+		replacement: "false",
+		reason: sparesParsing,
+	},
+	{
+		file: deviations,
+		original: "!found",
+		replacement: "true",
+		reason: sparesParsing,
+	},
+	{
+		file: deviations,
+		original: "byText.set(violations, found);",
+		replacement: ";",
+		reason: sparesParsing,
+	},
+	{
+		file: deviations,
+		original: "a < b",
+		replacement: "a <= b",
+		reason: "no two entries have the same key",
+	},
+	{
+		file: deviations,
+		original: "a > b",
+		replacement: "a >= b",
+		reason: "equal times are the same text",
 	},
 	{
 		file: "operator/run/plan-dates.ts",

@@ -85,3 +85,21 @@ test("the twenty most frequent are told apart, of long types the first hundred c
 	]);
 	expect(sum.others).toEqual(others);
 });
+
+test("of equally frequent deviations the first by name comes first", () => {
+	const types = ["b", "a", "c"];
+	const events = types.map((type) => event({ type, ...of("UnplannedEvent") }));
+	const { entries } = deviationsOf(events)!;
+	expect(entries.map(({ type }) => type)).toEqual(["a", "b", "c"]);
+});
+
+test("a sum has the time of the latest event, whichever was counted first", () => {
+	const counted = (receivedAtMs: number) =>
+		deviationsOf([event(of("TypeMismatch"), { receivedAtMs })])!;
+	const [early, late] = [counted(noon - 1), counted(noon)];
+	for (const all of [
+		[early, late],
+		[late, early],
+	])
+		expect(sumOfDeviations(all)!.entries).toMatchObject([{ lastEventTime }]);
+});

@@ -165,6 +165,16 @@ test("a number inside a hole splits it", () => {
 	]);
 });
 
+test("a late number fills its own hole and no other", () => {
+	const { holes } = take(
+		[1, [], 0],
+		[3, [], 1],
+		[5, [], 2],
+		[2, [], 3],
+	).numbers;
+	expect(holes).toEqual([{ from: 4, to: 4, sinceMs: 2000 }]);
+});
+
 test("the first frame seen leaves exactly the numbers below it open", () => {
 	const open = (number: number) => take([number, [], 0]).numbers.holes;
 	expect(open(1)).toEqual([]);
@@ -205,6 +215,15 @@ test.each<[string, number, [number: number, voided: number[]], object[]]>([
 		[{ from: 3, isLost: true }],
 	],
 	["no hole", 1, [2, []], []],
+	[
+		"the first of two holes, as many as they are",
+		2,
+		[6, [4]],
+		[
+			{ from: 2, to: 3, isLost: true },
+			{ from: 5, to: 5 },
+		],
+	],
 ])(
 	"lost sequences behind a process's latest frame are counted as %s",
 	(_, sequences, [number, voided], holes) => {
