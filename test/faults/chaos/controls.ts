@@ -168,12 +168,24 @@ function killed(at: PointMoment): Fault {
 	return { kind: "kill", part: "self", forMs: 0, at };
 }
 
+/** What the program imports to run receive, archive and load. */
+const rooms = [
+	"bin",
+	"cli",
+	"contracts",
+	"crds",
+	"ingest",
+	"kube",
+	"plan",
+	"service",
+];
+
 /** Copies the code with the control's edit into a folder that the caller removes. Throws when the edit no longer fits. */
 export async function codeWith(control: Control): Promise<string> {
 	const text = await edited(control);
 	const directory = await temporaryDirectory("control");
 	await mkdir(directory, { recursive: true });
-	for (const room of ["bin", "contracts", "crds", "ingest", "plan", "service"])
+	for (const room of rooms)
 		await cp(join(project, room), join(directory, room), { recursive: true });
 	for (const each of ["node_modules", "package.json"])
 		await symlink(join(project, each), join(directory, each));
