@@ -160,7 +160,7 @@ function follow(run: string, url = api.url): Promise<Response> {
 	});
 }
 
-/** A Run whose Pod writes one line of progress, and another when what is returned is called. */
+/** A Run whose Pod writes one line of progress. The returned function makes it write another one. */
 async function startLoading(name: string): Promise<() => Promise<void>> {
 	const finishFile = join(node.scratch, name);
 	const metadata = { name, namespace: node.namespace };

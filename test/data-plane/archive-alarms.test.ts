@@ -78,7 +78,7 @@ test("a frame of an unknown version stops the shard", async () => {
 	expect(await archive.rows()).toEqual([]);
 });
 
-test("a cut record that says something else than the stream stops the shard", async () => {
+test("a cut record that contradicts the stream stops the shard", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.publish([newEvent("1")]);
 	const mark = { id: "other.1", time: new Date().toISOString() };

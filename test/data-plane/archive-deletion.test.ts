@@ -88,7 +88,7 @@ test("all events of a deleted source go, also those in the stream, and no others
 	expect(await archive.askDeletion()).toEqual({ ...done, objects: 0 });
 });
 
-test("what comes of a deleted source later is not stored, and its number counts", async () => {
+test("later events of a deleted source aren't stored, and the shard goes on", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { flush, shard } = await archive.start();
 	await publishBoth(archive, "1");
@@ -141,7 +141,7 @@ test("a deleted source stays forgotten: by the ledger, by manifests, by an archi
 	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
 });
 
-test("what an archiver writes that slept through the deletion is swept", async () => {
+test("what an archiver writes after it slept through a deletion is swept", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	const isOfSource = (key: string) => key.includes(`source=${sourceKey}/`);
@@ -167,7 +167,7 @@ test("what an archiver writes that slept through the deletion is swept", async (
 	});
 	await publishBoth(archive, "1");
 	await asleep.promise;
-	await zombie.closeDesks();
+	await zombie.closeResponders();
 	await archive.start();
 	expect(await archive.askDeletion()).toMatchObject(done);
 	expect(await archive.bodies()).toEqual(["~1"]);
@@ -193,7 +193,7 @@ test("the ledger of an archiver that hasn't heard of the deletion is not publish
 	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
 });
 
-test("a NATS that lost its data hears again that the source key is dead", async () => {
+test("a NATS that lost its data learns again that the source was deleted", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
 	await archive.askDeletion();
@@ -203,7 +203,7 @@ test("a NATS that lost its data hears again that the source key is dead", async 
 	expect(await publishedLedger(archive)).toHaveProperty("deletedTime");
 });
 
-test("an archive that is killed amid many objects leaves the rest to the next", async () => {
+test("the next archive finishes the deletion of one that was killed amid many objects", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await fill(archive, 1_500);
 	const { child, ended } = startTidemill(["archive"], archive.env());
@@ -240,7 +240,7 @@ test("a shard that has stopped is named as what the deletion waits for", async (
 	});
 });
 
-test("a store that is away is said so, and the deletion goes on once it is back", async () => {
+test("a deletion says that the store can't be reached, and goes on once it can", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { flush } = await archive.start();
 	await publishBoth(archive, "1");

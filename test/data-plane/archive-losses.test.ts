@@ -228,7 +228,7 @@ test("a shard goes on without frames that were damaged on NATS's disk, and archi
 	await isTold(archive, running, 2);
 });
 
-test("a stream that was restored is given up by deleting it; what went with it is named", async () => {
+test("a restored stream is given up by deleting it, and the lost frames are named", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archiveNumbers(archive, 1);
 	const { streams } = await jetstreamManager(archive.connection);

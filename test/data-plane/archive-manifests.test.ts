@@ -128,7 +128,7 @@ test("a Run that turns out to need the whole window gets it once, with the event
 	expect((await ask(archive, part)).manifest).toEqual(manifest);
 });
 
-test("what a Job leaves under its link is told to the operator, and the link takes nothing longer", async () => {
+test("the operator learns what a Job writes under its link, and the link takes nothing longer", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
 	const question = questionOf(archive);
@@ -155,7 +155,7 @@ test("what a Job leaves under its link is told to the operator, and the link tak
 	expect(await archive.askResult(question)).toEqual({ ok: true });
 });
 
-test("the end of a Job's log is told as long as the bucket has it, to its account alone, and the links take nothing longer", async () => {
+test("the end of a Job's log is shown as long as the bucket has it, to its account alone, and the links take nothing longer", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
 	const question = questionOf(archive);
@@ -299,7 +299,7 @@ test("links work for as long as the Run may take, the manifest's own too", async
 	}
 });
 
-test("a manifest whose links no longer work names the same objects by new ones when that is said", async () => {
+test("a manifest is renewed on request: the same objects, with new links", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await archive.start();
@@ -315,7 +315,7 @@ test("a manifest whose links no longer work names the same objects by new ones w
 	});
 });
 
-test("and by itself when they have expired", async () => {
+test("a manifest whose links have expired is renewed without a request", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	const { sourceKey } = archive;
 	await archive.start();
@@ -398,7 +398,7 @@ test("what a restarted archive answers follows from the cut records alone", asyn
 	expect(manifest.dates[0]!.objects).toHaveLength(3);
 });
 
-test("a question that can't be understood is answered, too", async () => {
+test("a malformed question is answered with an error", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();
 	expect(

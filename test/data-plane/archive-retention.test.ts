@@ -93,7 +93,7 @@ function keeperOf(
 	};
 }
 
-test("dates before today − 31 go, where the store has no lifecycle rules; a stream's newest cut stays", async () => {
+test("dates before today − 31 are deleted where the store has no lifecycle rules; a stream's newest cut stays", async () => {
 	const archive = await archiveOfAges(40, 35, 31, 0);
 	for (let ago = 60; ago > 0; ago--)
 		await noteDay(archive, addDays(today, -ago));

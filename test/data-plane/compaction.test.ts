@@ -103,7 +103,7 @@ test("a Run whose manifest was made before reads on; what was replaced goes a da
 	expect(dateOf(renewed)).toMatchObject({ rows: 36, objects: [{ rows: 36 }] });
 });
 
-test("a manifest that was made before the date was whole isn't renewed with events that it didn't have", async () => {
+test("a manifest isn't renewed if its objects were compacted together with later events", async () => {
 	const fixture = await CompactionFixture.open(servers, 3);
 	const run = randomUUID();
 	await fixture.manifest(run);
@@ -115,7 +115,7 @@ test("a manifest that was made before the date was whole isn't renewed with even
 	);
 });
 
-test("an object that comes after the compaction of its date counts on its own", async () => {
+test("an object that arrives after its date was compacted counts on its own", async () => {
 	const fixture = await CompactionFixture.open(servers, 4);
 	const compactor = fixture.compactor();
 	await compactor.look(Date.now(), fixture.signal);
@@ -236,7 +236,7 @@ test("a shard that has stopped doesn't hold up the compaction of the others", as
 	expect((await compacting).outputs).toHaveLength(1);
 });
 
-test("of a deleted source, records and outputs go too, and no more are written", async () => {
+test("a deleted source's compaction records and outputs are deleted, and no more are written", async () => {
 	const fixture = await CompactionFixture.open(servers, 4);
 	const { store, keys } = fixture.archive;
 	const due = fixture.due();

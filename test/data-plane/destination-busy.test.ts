@@ -57,7 +57,7 @@ test("a load waits for a reader and then goes on", async () => {
 	expect(await rows("select count(*)::int from orders")).toEqual([[3]]);
 });
 
-test("a load that waited in vain says who has the file, and is retryable", async () => {
+test("a load that doesn't get the file says who has it, and is retryable", async () => {
 	const { manifest, load, release } = await held();
 	const { exitCode, result } = await load(
 		await manifest({ [date]: [eventsOf(date, 3, "b")] }),

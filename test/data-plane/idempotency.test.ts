@@ -70,7 +70,7 @@ test("of many requests at once with one key, one is stored and the others wait o
 	expect(await fixture.storedIds()).toHaveLength(2);
 });
 
-test("after the window the same key is another event's", async () => {
+test("after the window the same key makes another event", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receiver = await fixture.receiver();
 	const source = await fixture.source({
@@ -88,7 +88,7 @@ test("after the window the same key is another event's", async () => {
 	expect((await fixture.storedIds()).sort()).toEqual([first, second].sort());
 });
 
-test("beyond the bound new keys are refused and nothing else, until keys expire", async () => {
+test("beyond the bound only new keys are refused, until keys expire", async () => {
 	const fixture = await IdempotencyFixture.start(3);
 	const receiver = await fixture.receiver();
 	const source = await fixture.source();
@@ -113,7 +113,7 @@ test("beyond the bound new keys are refused and nothing else, until keys expire"
 	await brief.stored(receiver, "at last");
 });
 
-test("who has recorded a signed request stores no second event by sending it again, whatever the unsigned headers say", async () => {
+test("sending a recorded signed request again stores no second event, whatever its unsigned headers say", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receiver = await fixture.receiver();
 	const sourceKey = randomBytes(16).toString("hex");

@@ -85,7 +85,7 @@ test("a load needs presigned links and nothing else", async () => {
 	expect(log).not.toContain("X-Amz-Signature");
 });
 
-test("a log that is longer than a result has room for is left in the bucket, without the links", async () => {
+test("a log that doesn't fit into the result is kept in the bucket, without the links", async () => {
 	const fixture = await loadFixture();
 	const store = newStore(s3, new AbortController().signal);
 	onTestFinished(() => store.close());
@@ -108,7 +108,7 @@ test("a log that is longer than a result has room for is left in the bucket, wit
 	expect(kept!.trimEnd()).toMatch(/load failed"}$/);
 });
 
-test("a failure is left in the bucket, and one that can't be left there changes nothing else", async () => {
+test("a failure is kept in the bucket, and one that can't be kept there changes nothing else", async () => {
 	const fixture = await loadFixture();
 	const store = newStore(s3, new AbortController().signal);
 	onTestFinished(() => store.close());

@@ -178,7 +178,7 @@ test.each(["receive", "archive"] as const)(
 	},
 );
 
-test("an archive announces what it reads before it works, and until it has stopped; receive hears of it at once", async () => {
+test("an archive announces which frames it reads from before it works until it has stopped; receive learns of it at once", async () => {
 	const archives = new LivingArchives();
 	const watching = new AbortController();
 	const kvm = new Kvm(as.receive);
@@ -217,7 +217,7 @@ test("an archive announces what it reads before it works, and until it has stopp
 	await vi.waitFor(() => expect(reads()).toEqual([false, false]), untilSeen);
 });
 
-test("api keeps requests and counts them", async () => {
+test("api writes idempotency keys and rate limits", async () => {
 	const requests = await new Kvm(as.api).create(bucket.requests);
 	await requests.put("x", "a request");
 	expect((await requests.get("x"))?.string()).toBe("a request");

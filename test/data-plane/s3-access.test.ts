@@ -111,7 +111,7 @@ test("with S3_FORCE_PATH_STYLE=false the host name has the bucket, for archive a
 	]);
 });
 
-test("the command that reads the bucket trusts it, too", async () => {
+test("with S3_CA_FILE, the command that reads the bucket trusts a private authority, too", async () => {
 	const { proxy, caFile } = await startPrivate();
 	const archive = await ArchiveFixture.open(servers);
 	const { exitCode, stderr } = await startTidemill(["ledger", "rebuild"], {
@@ -122,7 +122,7 @@ test("the command that reads the bucket trusts it, too", async () => {
 	expect(exitCode, stderr).toBe(0);
 });
 
-test("without it, the log and /readyz name it", async () => {
+test("without S3_CA_FILE, the log and /readyz name it", async () => {
 	const { proxy } = await startPrivate();
 	const archive = await ArchiveFixture.open(servers);
 	const { readyz } = await startArchiveProcess(archive, {

@@ -94,7 +94,7 @@ test("a Source whose Secret lacks the label says the command that mends it, and 
 	await becomesReady("source/guarded");
 });
 
-test("a Source that is deleted names the Run that it waits for, and goes after that is cancelled", async () => {
+test("a deleted Source names the Run that it waits for, and is gone once that is cancelled", async () => {
 	await apply(`
 apiVersion: tidemill.dev/v1alpha1
 kind: Source

@@ -1,6 +1,6 @@
 /**
- * Frames of which senders were told that they are stored, and that can't come back. Archive goes on without exactly these,
- * and says so: standing still would lose more.
+ * Frames whose senders were told that they are stored, and that can't come back. Archive reports them and goes on without
+ * them: to stop would lose more.
  */
 export type Loss = FramesLost | SequencesLost;
 

@@ -5,8 +5,8 @@ import type { DateReleases } from "../release/release-store.ts";
 const clocksMs = 20 * 60_000;
 
 /**
- * Where a manifest begins, so that it has every date, `earliest` or later, of which events were released after `since`: from
- * there on all dates, as a load takes them.
+ * The first date of a manifest that includes every date from `earliest` on whose events were released after `since`. A load
+ * takes all dates from there on.
  */
 export function startWithReleases(
 	{

@@ -25,7 +25,7 @@ export class ObjectKeys {
 		return `${this.#prefix}events/`;
 	}
 
-	/** Apart from all events, so that nobody who reads those finds them. */
+	/** Not among the events, so that no reader of events finds them. */
 	allQuarantined(): string {
 		return `${this.#prefix}quarantine/`;
 	}

@@ -17,8 +17,8 @@ export async function copyNats(scene: Scene): Promise<string> {
 }
 
 /**
- * NATS gets its files back from a copy that lacks what was archived since: both archives must alarm, and leave store and
- * stream as they are. `isOvertaken`: only after receive has written beyond where the cuts end.
+ * Restores NATS's files from a copy that lacks what was archived since. Both archives must raise an alarm and change
+ * neither store nor stream. `isOvertaken`: receive first writes past the end of the cuts.
  */
 export async function restoreAndExpectAlarm(
 	scene: Scene,

@@ -53,7 +53,7 @@ afterEach(async () => {
 });
 
 describe("an apiserver that", () => {
-	test("breaks off in the middle of requests is a clear 503, and then all is well again", async () => {
+	test("breaks off in the middle of requests is a clear 503, and later requests succeed", async () => {
 		const { ask, proxy } = await askThroughProxy();
 		await ask("POST", "/v1/destinations", { name: "there", ...duckDB });
 		const asking = Array.from({ length: 20 }, (_, index) =>
@@ -74,7 +74,7 @@ describe("an apiserver that", () => {
 		expect((await ask("GET", "/v1/destinations/there")).status).toBe(200);
 	});
 
-	test("doesn't answer is a 503 all the same", async () => {
+	test("doesn't answer is a 503, too", async () => {
 		const { ask, proxy } = await askThroughProxy(3_000);
 		await vi.waitFor(
 			async () => expect((await ask("GET", "/v1/runs")).status).toBe(200),
@@ -113,7 +113,7 @@ describe("an apiserver that", () => {
 		if (status >= 500) expect(answer.body.detail).not.toContain("etcdserver");
 	});
 
-	test("says when to come back is asked again", async () => {
+	test("says when to retry is asked again", async () => {
 		let asked = 0;
 		const ask = await askBefore((_request, response) => {
 			asked++;
@@ -127,7 +127,7 @@ describe("an apiserver that", () => {
 		});
 	});
 
-	test("answers what can't be read is a 500 without a word of it", async () => {
+	test("sends an unreadable answer is a 500 that repeats nothing of it", async () => {
 		const ask = await askBefore((_request, response) => {
 			response.end("<html>secret</html>");
 		});
@@ -137,7 +137,7 @@ describe("an apiserver that", () => {
 	});
 });
 
-test("requests that are sent again with their key are carried out once while replicas are killed", async () => {
+test("requests repeated under their key take effect once while replicas are killed", async () => {
 	const nats = await startNats();
 	cleanups.push(() => nats.stop());
 	const replicas = [

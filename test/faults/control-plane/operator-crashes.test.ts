@@ -172,7 +172,7 @@ test("a leader whose lease has run out by its own clock starts nothing before it
 	await made.wasOnly(run);
 });
 
-test("a Run that was made and isn't in memory yet is not taken for deleted", async () => {
+test("a Run that the operator's memory doesn't have yet doesn't count as deleted", async () => {
 	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);

@@ -85,7 +85,7 @@ function becomesActive(name: string): Promise<Source> {
 	}, soon);
 }
 
-test("when all watches are cut, they go on where they were", async () => {
+test("watches that are cut continue where they were", async () => {
 	await world.apply(namespace, sourceYaml("before"));
 	await becomesActive("before");
 	const seen = world.proxy.requests.length;
@@ -135,7 +135,7 @@ test("a status computed from an old state is refused, and computed again", async
 	);
 });
 
-test("looking again at what hasn't changed writes nothing", async () => {
+test("reconciling what hasn't changed writes nothing", async () => {
 	await world.apply(namespace, dailyLoad + runYaml("by-hand"));
 	await vi.waitFor(async () => {
 		const pipeline = await world.client.get<Pipeline>(
@@ -168,7 +168,7 @@ test("looking again at what hasn't changed writes nothing", async () => {
 	expect(events).toEqual([]);
 });
 
-test("a busy Source writes its status once in the seconds that are set", async () => {
+test("a busy Source's status is written at most once in the interval that is set", async () => {
 	await world.apply(namespace, sourceYaml("busy"));
 	const { sourceKey = "" } = (await becomesActive("busy")).status!;
 	const ledger = await new Kvm(world.archive).create(bucket.ledger);
@@ -204,7 +204,7 @@ test("a busy Source writes its status once in the seconds that are set", async (
 	expect(writes.length).toBeLessThanOrEqual(most);
 });
 
-test("what a Job brought is read also when its end is seen before that of its Pod", async () => {
+test("a Job's result is read even if the Job's end is seen before its Pod's", async () => {
 	const { promise: seen, resolve: release } = Promise.withResolvers<void>();
 	world.proxy.onRequest = ({ path, query }) =>
 		path.endsWith("/pods") && query.has("watch") ? seen : undefined;

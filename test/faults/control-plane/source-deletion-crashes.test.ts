@@ -33,7 +33,7 @@ afterAll(async () => {
 /** More than an operator writes for one deletion. */
 const mostWrites = 24;
 
-test("an operator that is killed after any of its writes leaves the rest of a deletion to the next", async () => {
+test("the next operator finishes the deletion of one that was killed after any of its writes", async () => {
 	let reached = 0;
 	for (let index = 0; index < mostWrites; index++) {
 		const { sourceKey } = await scene.sourceWithEvent("gone");

@@ -78,7 +78,7 @@ test("one of two archivers of a shard does the work; the other is on standby, an
 	expect(await archive.bodies()).toEqual(bodies.sort());
 });
 
-test("of two processes with the same two shards, one goes on with both when the other is killed", async () => {
+test("when one of two processes with the same shards is killed, the other goes on with both", async () => {
 	const shards = [
 		await ArchiveFixture.open(servers),
 		await ArchiveFixture.open(servers),

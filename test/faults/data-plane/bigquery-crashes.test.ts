@@ -56,7 +56,7 @@ const wholeDays = [
 const days =
 	"select timestamp::date::text, body->>'tag', count(*)::int from shop.orders group by all order by all";
 
-/** BigQuery still does what was asked, unheard: so that each state it can be left in comes up once. */
+/** BigQuery carries out the last request although nobody hears the answer, so each state that a kill can leave occurs once. */
 test.each(["Incremental", "FullReload"] as const)(
 	"%s: killed after each of its requests, and tried again, a load gives the same table",
 	async (strategy) => {

@@ -47,8 +47,8 @@ function isOutput(path: string): boolean {
 const compactsAtOnce = { ARCHIVE_COMPACTION_INTERVAL_MS: "100" };
 
 /**
- * Runs archive as a process of its own, which compacts, until SIGKILL ends it: before or after the store does what it
- * is asked at the nth time that this step is come to.
+ * Runs an archive process that compacts, until SIGKILL ends it: before or after the store carries out the nth request of
+ * this step.
  */
 async function runUntilKilled(
 	{ archive }: CompactionFixture,

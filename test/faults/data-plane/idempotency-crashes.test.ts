@@ -81,7 +81,7 @@ test.each<[string, ...Parameters<TcpProxy["stallAt"]>]>([
 	},
 );
 
-test("a receiver killed as its claim was written: others' events, which archive is always behind, don't keep its key", async () => {
+test("the key of a receiver that was killed while it wrote its claim is free again, though archive is always behind others' events", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const source = await fixture.source();
 	const other = await killedWhen(fixture, source, [claimWritten, "after"]);
@@ -117,7 +117,7 @@ test("a receiver killed after its frame was published: repeats wait for archive,
 	expect(ids).toHaveLength(2);
 });
 
-test("an event that the stream refused isn't waited for: the next request takes its id over", async () => {
+test("nobody waits for an event that the stream refused: the next request takes over its id", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receiver = await fixture.receiver();
 	const source = await fixture.source();
@@ -134,7 +134,7 @@ test("an event that the stream refused isn't waited for: the next request takes 
 	expect(await fixture.storedIds()).toHaveLength(2);
 });
 
-test("a copy that comes far too late is no second row, in one cut or in two, whichever archiver sees it", async () => {
+test("a copy that arrives far too late makes no second row, in one cut or in two, whichever archiver reads it", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receiver = await fixture.receiver();
 	const source = await fixture.source();
@@ -165,7 +165,7 @@ test("a copy that comes far too late is no second row, in one cut or in two, whi
 	expect(await fixture.archive.bodies()).toHaveLength(7);
 });
 
-test("a claim is given back when NATS died before it said that it was written", async () => {
+test("a claim is given back if NATS dies before it acknowledges it", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const source = await fixture.source();
 	const { nats } = fixture.servers;

@@ -89,7 +89,7 @@ test.each(moments)(
 	},
 );
 
-test("killed about the commit, a load leaves the old table or the new one, never a mixture", async () => {
+test("a load killed around its commit leaves the old table or the new one, never a mixture", async () => {
 	const fixture = await replacement();
 	const { start, rows, next } = fixture;
 	const { process, finish } = await start(next);

@@ -32,7 +32,7 @@ test.runIf(hasDisk)(
 	},
 );
 
-/** Publishes while the power of NATS's disk fails again and again; what was acknowledged, and what is there in the end. */
+/** Publishes while NATS's disk loses its power again and again. Returns what was acknowledged and what is left in the end. */
 async function publishThroughPowerLosses(syncInterval?: string) {
 	const random = seededRandom();
 	const disk = await LoopDisk.make(256);

@@ -161,7 +161,7 @@ test.each<Disturbance>(["answer lost", { status: 503, code: "SlowDown" }])(
 	},
 );
 
-test("what fails in the middle of its parts is cleared away; what a killed process left is later", async () => {
+test("an upload that fails in the middle is aborted at once, and one that a killed process left later", async () => {
 	const { proxy, store, key } = await storeBehindProxy();
 	const isSecondPart = ({ query }: SeenRequest) =>
 		query.get("partNumber") === "2";
@@ -216,7 +216,7 @@ test.each<[string, (request: SeenRequest) => boolean, string]>([
 	},
 );
 
-test("a store without conditions on objects in parts is given them whole", async () => {
+test("a store without conditions on multipart uploads gets objects whole", async () => {
 	const { proxy, store, key } = await storeBehindProxy();
 	disturb(proxy, isCompletion, { status: 501, code: "NotImplemented" });
 	await probeStore(store, key, log);

@@ -98,7 +98,7 @@ export function purged(stream: ModelStream, from: number): ModelStream {
 		: stream;
 }
 
-/** Stands for a large value of which there are few, so that a world stays short as text. */
+/** The number of a large value that occurs often. It keeps a world short as text. */
 export type Interned = number;
 
 /** Gives equal values (as JSON) equal numbers. */

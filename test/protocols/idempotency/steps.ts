@@ -149,7 +149,7 @@ export function receiverSteps(
 	}
 }
 
-/** What NATS tells of the stream, of which archive has purged what is done. */
+/** What NATS says about the stream. Archive has purged what is done. */
 export function lookAt({ nowMs, stream, objectsDone }: World) {
 	const firstStoredAtMs = stream[objectsDone]?.atMs ?? Number.NaN;
 	return { nowMs, lastSequence: stream.length, firstStoredAtMs };

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 
 interface StallPoint {
 	text: string;
-	/** Before these bytes reach the server, or after, so that its answer doesn't come back. */
+	/** Before these bytes reach the server; or after, so that only the answer is missing. */
 	when: "before" | "after";
 	reached: () => void;
 }

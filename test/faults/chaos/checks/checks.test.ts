@@ -159,7 +159,7 @@ function found(look: () => void): Check | undefined {
 	return undefined;
 }
 
-test("nothing is found in a world that keeps all promises", () => {
+test("the checks find nothing where every promise is kept", () => {
 	const { rows } = whole();
 	expect(found(() => verifyRemains(whole()))).toBeUndefined();
 	expect(found(() => verifyRemains(compacted()))).toBeUndefined();

@@ -5,7 +5,7 @@ import { ports } from "../addresses.ts";
 export function kubeScheduler(settings: {
 	command: string;
 	kubeconfigFile: string;
-	/** Of its own health endpoint, whose certificate is signed by nobody else. */
+	/** For its health endpoint. */
 	certificate: { certFile: string; keyFile: string; ca: string };
 }): Program {
 	const { certificate } = settings;
