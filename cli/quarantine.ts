@@ -1,13 +1,32 @@
-import { type Source, sourceKind } from "../crds/generated/types.ts";
+import { Option } from "@commander-js/extra-typings";
+import {
+	type OperationInspect,
+	type OperationSpec,
+	type Source,
+	sourceKind,
+} from "../crds/generated/types.ts";
 import {
 	type Cluster,
 	chooseCluster,
 	requireObject,
 } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
+import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { performOperation } from "./follow/operation-follower.ts";
 import { table } from "./output/table.ts";
+
+const typeOption = new Option(
+	"--type <type>",
+	"only events of this type",
+).argParser(collect);
+const kindOption = new Option(
+	"--kind <kind>",
+	"only events that deviate so, such as TypeMismatch",
+).argParser(collect);
+const eventOption = new Option("--event-id <id>", "only this event").argParser(
+	collect,
+);
 
 /** `tidemill quarantine`. */
 export function define(quarantine: Group): void {
@@ -20,18 +39,49 @@ export function define(quarantine: Group): void {
 			list(await chooseCluster(command.optsWithGlobals()), name),
 		);
 	quarantine
+		.command("inspect")
+		.description(
+			"List the events in quarantine, the newest first, and what is wrong with each. It shows no bodies. --type, --kind and --event-id can be repeated.",
+		)
+		.argument("<source>")
+		.addOption(typeOption)
+		.addOption(kindOption)
+		.addOption(eventOption)
+		.option("--limit <n>", "how many events, at most 100; without it 20")
+		.option("--before <id>", "only events before this one, for the next page")
+		.addOption(daysOption)
+		.addOption(fromOption)
+		.addOption(toOption)
+		.addHelpText(
+			"after",
+			examples("tidemill quarantine inspect shop --type order.paid"),
+		)
+		.action(async (name, { limit, before, ...chosen }, command) => {
+			if (limit !== undefined && !/^([1-9]\d?|100)$/.test(limit))
+				throw new UsageError(
+					`--limit is "${limit}", but must be a number from 1 to 100`,
+				);
+			const about = { ...filterOf(chosen), ...datesOf(chosen) };
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const { status } = await performOperation(cluster, {
+				type: "Inspect",
+				sourceRef: { name },
+				...about,
+				...(limit !== undefined && { limit: Number(limit) }),
+				...(before !== undefined && { before }),
+			});
+			process.stdout.write(eventsText(status!.inspect!));
+			process.stderr.write(`${status!.summary}\n`);
+		});
+	quarantine
 		.command("release")
 		.description(
 			"Make events in quarantine rows of their dates. The next runs load them. Without --type, --kind and --event-id, all events are released. Each of them can be repeated.",
 		)
 		.argument("<source>")
-		.option("--type <type>", "only events of this type", collect)
-		.option(
-			"--kind <kind>",
-			"only events that deviate so, such as TypeMismatch",
-			collect,
-		)
-		.option("--event-id <id>", "only this event", collect)
+		.addOption(typeOption)
+		.addOption(kindOption)
+		.addOption(eventOption)
 		.addOption(daysOption)
 		.addOption(fromOption)
 		.addOption(toOption)
@@ -41,46 +91,81 @@ export function define(quarantine: Group): void {
 				"tidemill quarantine release shop --type order.paid --kind TypeMismatch",
 			),
 		)
-		.action(
-			async (name, { type: types, kind: kinds, eventId, ...days }, command) => {
-				const filter = {
-					...(types && { types }),
-					...(kinds && { kinds }),
-					...(eventId && { eventIDs: eventId }),
-				};
-				const dates = datesOf(days);
-				const cluster = await chooseCluster(command.optsWithGlobals());
-				const { status } = await performOperation(cluster, {
-					type: "Release",
-					sourceRef: { name },
-					...(Object.keys(filter).length > 0 && { filter }),
-					...dates,
-				});
-				process.stdout.write(`${status!.summary}\n`);
-			},
-		);
+		.action(async (name, chosen, command) => {
+			const about = { ...filterOf(chosen), ...datesOf(chosen) };
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const { status } = await performOperation(cluster, {
+				type: "Release",
+				sourceRef: { name },
+				...about,
+			});
+			process.stdout.write(`${status!.summary}\n`);
+		});
 }
 
 function collect(value: string, previous: string[] = []): string[] {
 	return [...previous, value];
 }
 
+function filterOf({
+	type: types,
+	kind: kinds,
+	eventId: eventIDs,
+}: {
+	type?: string[] | undefined;
+	kind?: string[] | undefined;
+	eventId?: string[] | undefined;
+}): Pick<OperationSpec, "filter"> {
+	const filter = {
+		...(types && { types }),
+		...(kinds && { kinds }),
+		...(eventIDs && { eventIDs }),
+	};
+	return Object.keys(filter).length > 0 ? { filter } : {};
+}
+
 async function list(cluster: Cluster, name: string): Promise<void> {
 	const { status } = await requireObject<Source>(cluster, sourceKind, name);
-	const { deviations = [] } = status ?? {};
+	const { deviations = [], otherDeviations } = status ?? {};
 	if (deviations.length === 0) {
 		process.stderr.write(
 			`No event of source "${name}" deviates from a tracking plan.\n`,
 		);
 		return;
 	}
-	const rows = deviations.map(({ type = "", kind, quarantined, annotated }) => [
+	const rows = [
+		...deviations,
+		...(otherDeviations ? [{ kind: "(others)", ...otherDeviations }] : []),
+	].map(({ type = "", kind, quarantined, annotated }) => [
 		type,
-		kind ?? "(others)",
+		kind,
 		String(quarantined),
 		String(annotated),
 	]);
 	process.stdout.write(
 		table([["TYPE", "KIND", "QUARANTINED", "ANNOTATED"], ...rows]),
 	);
+}
+
+/** A line for each violation; an event's ID, time and type stand in its first. */
+function eventsText({ page, hasMore }: OperationInspect): string {
+	if (page.length === 0) return "";
+	const rows = page.flatMap(
+		({ eventID, timestamp, type = "", violations = [], otherViolations }) =>
+			[
+				...violations.map(({ kind, path, message = "" }) => [
+					kind,
+					path,
+					message,
+				]),
+				...(otherViolations ? [[`(${otherViolations} more)`, "", ""]] : []),
+			].map((violation, index) => [
+				...(index === 0 ? [eventID, timestamp, type] : ["", "", ""]),
+				...violation,
+			]),
+	);
+	const next = hasMore
+		? `The next page: --before ${page.at(-1)!.eventID}\n`
+		: "";
+	return `${table([["EVENT ID", "TIME", "TYPE", "KIND", "PATH", "EXPECTED"], ...rows])}${next}`;
 }

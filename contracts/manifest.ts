@@ -64,7 +64,12 @@ export interface ManifestDate {
 	rows: number;
 	objects: ManifestObject[];
 	/** Those in quarantine; only for who asked for them, and absent if there are none. */
-	quarantine?: { rows: number; objects: ManifestObject[] };
+	quarantine?: {
+		rows: number;
+		objects: ManifestObject[];
+		/** For an Operation: the events in these were released, and are in quarantine no more. Absent if there are none. */
+		released?: ManifestObject[];
+	};
 }
 
 export interface ManifestObject {

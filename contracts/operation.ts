@@ -1,4 +1,9 @@
-import type { PlanDocument, ViolationKind } from "./tracking-plan.ts";
+import type { ReleaseFilter } from "./release.ts";
+import type {
+	PlanDocument,
+	Violation,
+	ViolationKind,
+} from "./tracking-plan.ts";
 
 /**
  * What operator hands to an Operation's Job beside the manifest, and what the Job leaves in the bucket for it: the report, by
@@ -10,7 +15,14 @@ export interface OperationInput {
 	operation: { name: string; uid: string; account: string; source: string };
 	work:
 		| { type: "DryRun"; plan: PlanDocument }
-		| { type: "Draft"; eventType: PlanDocument["eventType"] };
+		| { type: "Draft"; eventType: PlanDocument["eventType"] }
+		| {
+				type: "Inspect";
+				filter: ReleaseFilter;
+				limit: number;
+				/** Only events whose ids are less. */
+				before?: string;
+		  };
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}, whose `run` is the Operation's uid. A secret. */
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
@@ -22,7 +34,8 @@ export const maxReportBytes = 256 * 1024;
 
 export type OperationReport =
 	| ({ version: 1; type: "DryRun" } & DryRunResult)
-	| ({ version: 1; type: "Draft" } & DraftResult);
+	| ({ version: 1; type: "Draft" } & DraftResult)
+	| ({ version: 1; type: "Inspect" } & InspectResult);
 
 /** Each event counts once: the strictest of what its violations bring about. */
 export interface DryRunResult {
@@ -57,3 +70,30 @@ export interface DraftResult {
 	/** Manifest of a TrackingPlan, YAML. */
 	trackingPlan: string;
 }
+
+/** What is in quarantine. */
+export interface InspectResult {
+	/** All that match the filter, on all pages. */
+	events: number;
+	/** The newest first, and as many as the report has room for. */
+	page: QuarantinedEvent[];
+	/** Whether older ones match, too. */
+	hasMore: boolean;
+}
+
+/** Without its body: whoever may read Operations sees this. */
+export interface QuarantinedEvent {
+	eventID: string;
+	/** RFC 3339. */
+	timestamp: string;
+	/** Absent if the event has none. */
+	type?: string;
+	plan?: string;
+	planVersion?: string;
+	/** The first {@link maxListedViolations}. */
+	violations: Violation[];
+	otherViolations?: number;
+}
+
+export const maxPage = 100;
+export const maxListedViolations = 5;

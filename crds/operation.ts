@@ -18,6 +18,11 @@ export function operationName(
 	type: OperationSpec["type"],
 	suffix: string = randomBytes(4).toString("hex"),
 ): string {
-	const short = { DryRun: "dr", Draft: "d", Release: "r" }[type];
+	const short = {
+		DryRun: "dr",
+		Draft: "d",
+		Inspect: "i",
+		Release: "r",
+	}[type];
 	return `${source}-${short}${suffix}`;
 }

@@ -1558,7 +1558,7 @@ export type Operation = {
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -1609,6 +1609,37 @@ export type Operation = {
 		eventTypes: number;
 		/** A manifest of kind TrackingPlan, for `kubectl apply`. */
 		trackingPlan: string;
+	};
+	/** The result of an Inspect. It holds no value of an event's body. */
+	inspect?: {
+		/** How many events in quarantine match the filter, on all pages. */
+		events: number;
+		/** The events of this page, the newest first. */
+		page: Array<{
+			/** The event's ID. */
+			eventID: string;
+			/** When it came. */
+			timestamp: string;
+			/** Its type; absent if it has none. */
+			type?: string;
+			/** Name of the TrackingPlan that judged it. */
+			plan?: string;
+			/** The plan's version then. */
+			planVersion?: string;
+			/** What is wrong with it, the first five. */
+			violations?: Array<{
+				/** What differs, such as `UnplannedEvent`, `RequiredMissing` or `TypeMismatch`. */
+				kind: string;
+				/** Where in the body, as a JSON Pointer (RFC 6901). */
+				path: string;
+				/** What the plan expects there. */
+				message?: string;
+			}>;
+			/** How many violations there are beside `violations`. */
+			otherViolations?: number;
+		}>;
+		/** Whether older events match, too. List them with `spec.before`. */
+		hasMore?: boolean;
 	};
 	/** The result of a Release. */
 	release?: {
@@ -1661,8 +1692,8 @@ export type Operation = {
 	}>;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Release";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
@@ -1733,7 +1764,7 @@ export type Operation = {
 		/** Every event is of this type. */
 		constant?: string;
 	};
-	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
 	filter?: {
 		/** Types of events. */
 		types?: Array<string>;
@@ -1742,6 +1773,10 @@ export type Operation = {
 		/** IDs of events. */
 		eventIDs?: Array<string>;
 	};
+	/** How many events an Inspect lists at most. Without it, 20. */
+	limit?: number;
+	/** An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page. */
+	before?: string;
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean;
 	/** Stop the Operation. You can't undo this. */
@@ -1850,14 +1885,14 @@ export type OperationCreate = {
 	name?: string;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Release";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
 		name: string;
 	};
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -1929,7 +1964,7 @@ export type OperationCreate = {
 		/** Every event is of this type. */
 		constant?: string;
 	};
-	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
 	filter?: {
 		/** Types of events. */
 		types?: Array<string>;
@@ -1938,6 +1973,10 @@ export type OperationCreate = {
 		/** IDs of events. */
 		eventIDs?: Array<string>;
 	};
+	/** How many events an Inspect lists at most. Without it, 20. */
+	limit?: number;
+	/** An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page. */
+	before?: string;
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean;
 	/** Stop the Operation. You can't undo this. */
@@ -2035,14 +2074,14 @@ export type OperationCreate = {
 export type OperationUpdate = {
 	/** Name to display. */
 	displayName?: string | null;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type?: "DryRun" | "Draft" | "Release" | null;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type?: "DryRun" | "Draft" | "Inspect" | "Release" | null;
 	/** The Source whose stored events are read. */
 	sourceRef?: {
 		/** Name of the Source, in the Operation's namespace. */
 		name?: string | null;
 	} | null;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
 	dates?: {
 		/** The first date. */
 		start?: string | null;
@@ -2114,7 +2153,7 @@ export type OperationUpdate = {
 		/** Every event is of this type. */
 		constant?: string | null;
 	} | null;
-	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
 	filter?: {
 		/** Types of events. */
 		types?: Array<string> | null;
@@ -2123,6 +2162,10 @@ export type OperationUpdate = {
 		/** IDs of events. */
 		eventIDs?: Array<string> | null;
 	} | null;
+	/** How many events an Inspect lists at most. Without it, 20. */
+	limit?: number | null;
+	/** An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page. */
+	before?: string | null;
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean | null;
 	/** Stop the Operation. You can't undo this. */

@@ -181,7 +181,7 @@ const operations: ApiResource<Operation> = {
 		source: { field: "spec.sourceRef.name" },
 		type: {
 			field: "spec.type",
-			values: ["DryRun", "Draft", "Release"],
+			values: ["DryRun", "Draft", "Inspect", "Release"],
 		},
 		status: {
 			field: "status.phase",

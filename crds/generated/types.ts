@@ -306,7 +306,7 @@ export interface DestinationStatus {
 	conditions?: Condition[];
 }
 
-/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
+/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
 export interface OperationDates {
 	/** The first date. */
 	start: string;
@@ -375,7 +375,7 @@ export interface OperationPlan {
 	inline?: OperationInline;
 }
 
-/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
 export interface OperationFilter {
 	/** Types of events. */
 	types?: string[];
@@ -495,18 +495,22 @@ export interface OperationJobTemplate {
 export interface OperationSpec {
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. Neither changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Release";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release";
 	/** The Source whose stored events are read. */
 	sourceRef: { name: string };
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; a Release takes all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
 	dates?: OperationDates;
 	/** The plan of a DryRun. Set exactly one field. */
 	plan?: OperationPlan;
 	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
 	eventType?: OperationEventType;
-	/** Which events a Release takes. An event must match each field that is set. Without a filter, all. */
+	/** Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all. */
 	filter?: OperationFilter;
+	/** How many events an Inspect lists at most. Without it, 20. */
+	limit?: number;
+	/** An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page. */
+	before?: string;
 	/** Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook. */
 	failIfBlocked?: boolean;
 	/** Stop the Operation. You can't undo this. */
@@ -558,6 +562,42 @@ export interface OperationDraft {
 	eventTypes: number;
 	/** A manifest of kind TrackingPlan, for `kubectl apply`. */
 	trackingPlan: string;
+}
+
+export interface OperationViolation {
+	/** What differs, such as `UnplannedEvent`, `RequiredMissing` or `TypeMismatch`. */
+	kind: string;
+	/** Where in the body, as a JSON Pointer (RFC 6901). */
+	path: string;
+	/** What the plan expects there. */
+	message?: string;
+}
+
+export interface OperationPage {
+	/** The event's ID. */
+	eventID: string;
+	/** When it came. */
+	timestamp: string;
+	/** Its type; absent if it has none. */
+	type?: string;
+	/** Name of the TrackingPlan that judged it. */
+	plan?: string;
+	/** The plan's version then. */
+	planVersion?: string;
+	/** What is wrong with it, the first five. */
+	violations?: OperationViolation[];
+	/** How many violations there are beside `violations`. */
+	otherViolations?: number;
+}
+
+/** The result of an Inspect. It holds no value of an event's body. */
+export interface OperationInspect {
+	/** How many events in quarantine match the filter, on all pages. */
+	events: number;
+	/** The events of this page, the newest first. */
+	page: OperationPage[];
+	/** Whether older events match, too. List them with `spec.before`. */
+	hasMore?: boolean;
 }
 
 export interface OperationDate {
@@ -622,6 +662,8 @@ export interface OperationStatus {
 	dryRun?: OperationDryRun;
 	/** The result of a Draft. */
 	draft?: OperationDraft;
+	/** The result of an Inspect. It holds no value of an event's body. */
+	inspect?: OperationInspect;
 	/** The result of a Release. */
 	release?: OperationRelease;
 	/** How many Pods have tried so far. */

@@ -1,6 +1,12 @@
 import type { OperationInput } from "../../contracts/operation.ts";
 import { JobFailure } from "../job/errors.ts";
 
+const types: ReadonlySet<unknown> = new Set<OperationInput["work"]["type"]>([
+	"DryRun",
+	"Draft",
+	"Inspect",
+]);
+
 /** Parses a Job's `input.json` as an {@link OperationInput}. Throws {@link JobFailure} InputInvalid. */
 export function parseOperationInput(text: string): OperationInput {
 	let input: Partial<OperationInput> | null;
@@ -20,10 +26,10 @@ export function parseOperationInput(text: string): OperationInput {
 	if (typeof operation?.uid !== "string") throw invalid("operation.uid");
 	if (typeof manifestURL !== "string" || !URL.canParse(manifestURL))
 		throw invalid("manifestURL");
-	if (work?.type !== "DryRun" && work?.type !== "Draft")
+	if (!types.has(work?.type))
 		throw new JobFailure(
 			"InputInvalid",
-			`The Job's input names work of type ${(work as { type?: unknown } | undefined)?.type}, but this image knows only DryRun and Draft`,
+			`The Job's input names work of type ${(work as { type?: unknown } | undefined)?.type}, but this image knows only ${[...types].join(", ")}`,
 		);
 	return input as OperationInput;
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { ManifestDate } from "../../contracts/manifest.ts";
+import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
 import type {
 	OperationInput,
 	OperationReport,
@@ -25,6 +25,7 @@ import {
 import { Draft } from "./draft/draft.ts";
 import { DryRun } from "./dry-run.ts";
 import { type StoredEvent, storedEvents } from "./events/stored-events.ts";
+import { Inspection } from "./inspection.ts";
 
 const progressMs = 1_000;
 
@@ -52,15 +53,16 @@ export async function performOperation(
 		context.onResult((result, text) => storeLog(logs, result, text, log));
 	if (!reportLink)
 		throw new JobFailure("ManifestInvalid", "The manifest has no report link");
-	const reader =
-		work.type === "DryRun"
-			? new DryRun(work.plan)
-			: new Draft(operation.source, work.eventType);
+	const reader = readerFor(work, operation.source);
 	const directory = await mkdtemp(join(context.scratch, "operation-"));
 	try {
-		const dates = manifest.dates.map(withQuarantine);
+		const inspects = work.type === "Inspect";
+		const dates = manifest.dates.map(
+			inspects ? onlyQuarantine : withQuarantine,
+		);
 		const days = planDays({ ...manifest, dates }, directory);
-		await readEvents(days, directory, reader, context);
+		const released = inspects ? await planReleased(manifest, directory) : [];
+		await readEvents({ days, released }, directory, reader, context);
 		const report = {
 			version: 1,
 			type: work.type,
@@ -80,6 +82,36 @@ export async function performOperation(
 	}
 }
 
+function readerFor(work: OperationInput["work"], source: string) {
+	switch (work.type) {
+		case "DryRun":
+			return new DryRun(work.plan);
+		case "Draft":
+			return new Draft(source, work.eventType);
+		case "Inspect":
+			return new Inspection(work);
+	}
+}
+
+function onlyQuarantine({ date, quarantine }: ManifestDate): ManifestDate {
+	const { rows, objects } = quarantine ?? { rows: 0, objects: [] };
+	return { date, rows, objects };
+}
+
+/** The days with what was released of them: it is in quarantine no more. */
+async function planReleased(
+	manifest: Manifest,
+	parent: string,
+): Promise<LoadDay[]> {
+	const directory = await mkdtemp(join(parent, "released-"));
+	const dates = manifest.dates.map(({ date, quarantine }) => {
+		const objects = quarantine?.released ?? [];
+		const rows = objects.reduce((sum, object) => sum + object.rows, 0);
+		return { date, rows, objects };
+	});
+	return planDays({ ...manifest, dates }, directory);
+}
+
 /** A plan would have judged those events, too. */
 function withQuarantine({ date, ...day }: ManifestDate): ManifestDate {
 	const { rows, objects } = day.quarantine ?? { rows: 0, objects: [] };
@@ -91,7 +123,7 @@ function withQuarantine({ date, ...day }: ManifestDate): ManifestDate {
 }
 
 async function readEvents(
-	days: LoadDay[],
+	{ days, released }: { days: LoadDay[]; released: LoadDay[] },
 	directory: string,
 	reader: { take(event: StoredEvent): void },
 	{ log, signal }: JobContext,
@@ -106,7 +138,12 @@ async function readEvents(
 	const readDay = async (day: LoadDay) => {
 		await checkObjects(day, session);
 		const files = day.objects.map(({ file }) => file);
-		for await (const events of storedEvents(session, files)) {
+		const except = released.find(({ date }) => date === day.date)?.objects;
+		for await (const events of storedEvents(
+			session,
+			files,
+			except?.map(({ file }) => file),
+		)) {
 			for (const event of events) {
 				reader.take(event);
 				rowsDone++;
@@ -119,6 +156,8 @@ async function readEvents(
 		for (const file of files) await rm(file, { force: true });
 	};
 	try {
+		const check = (day: LoadDay) => checkObjects(day, session);
+		await downloadObjects(released, check, log, signal);
 		await downloadObjects(days, readDay, log, signal);
 		say();
 	} finally {

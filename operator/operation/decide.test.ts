@@ -20,6 +20,7 @@ import {
 } from "../../test/support/examples/run-examples.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
 import { decideReleased } from "./release.ts";
+import { workOf } from "./work.ts";
 
 const now = Date.parse("2026-03-31T12:00:10Z");
 const hour = 3_600_000;
@@ -99,6 +100,26 @@ test("dates are as the spec says, and must be among the kept days", () => {
 			"Choose dates from 2026-03-01 to 2026-03-31.",
 		);
 	}
+});
+
+test("an Inspect looks at all days that are kept, and its Job gets the filter and the page", () => {
+	const filter = { types: ["paid"] };
+	const operation = operationOf(undefined, { type: "Inspect", filter });
+	delete operation.spec.plan;
+	const state = stateOf({
+		operation,
+		work: workOf(operation, undefined, () => undefined),
+	});
+	expect(decide(state, now).at(-1)).toMatchObject({
+		question: { start: "2026-03-01", end: "2026-03-31", report: true },
+	});
+	const start = decideStart(state, answer, now)[0]!;
+	if (start.type !== "startJob") throw new Error(start.type);
+	const text = Buffer.from(
+		start.job.secret.data!["input.json"]!,
+		"base64",
+	).toString();
+	expect(JSON.parse(text).work).toEqual({ type: "Inspect", filter, limit: 20 });
 });
 
 test.each([

@@ -1,7 +1,5 @@
-import { retainedDays } from "../../contracts/ledger.ts";
 import type { ManifestAnswer } from "../../contracts/manifest.ts";
 import type { OperationInput } from "../../contracts/operation.ts";
-import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/operation.ts";
 import { findCondition } from "../../kube/conditions.ts";
@@ -9,6 +7,7 @@ import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
+import { daysOf, keptDays } from "./days.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { follow } from "./follow.ts";
 import { decideHistory } from "./history.ts";
@@ -26,8 +25,6 @@ import {
 } from "./transition.ts";
 import type { PlannedWork } from "./work.ts";
 
-/** Without `spec.dates`. */
-const defaultDays = 7;
 /** The Job starts a little later, and its attempts end a little late. */
 const linkSlackSeconds = 600;
 /** A Secret holds 1 MiB. */
@@ -67,14 +64,14 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
 	if (spec.type === "Release") return decideRelease(state, needs.stored, now);
-	const dates = spec.dates ?? lastDays(now);
-	const earliest = addDays(utcDate(now), -retainedDays);
-	if (dates.end < earliest || dates.start > utcDate(now))
+	const dates = daysOf(operation, now);
+	const kept = keptDays(now);
+	if (dates.end < kept.start || dates.start > kept.end)
 		return fail(
 			operation,
 			"DatesNotReadable",
 			"OperationDatesNotKept",
-			`spec.dates is ${dates.start} to ${dates.end}, and no events are kept for these days. Choose dates from ${earliest} to ${utcDate(now)}.`,
+			`spec.dates is ${dates.start} to ${dates.end}, and no events are kept for these days. Choose dates from ${kept.start} to ${kept.end}.`,
 			now,
 		);
 	const bytes = Buffer.byteLength(JSON.stringify(needs.work.work));
@@ -160,11 +157,6 @@ function needsOf({
 	);
 	if (problem) return missing(problem.reason, problem.message);
 	return { stored, work };
-}
-
-function lastDays(now: number): { start: UtcDate; end: UtcDate } {
-	const today = utcDate(now);
-	return { start: addDays(today, 1 - defaultDays), end: today };
 }
 
 /** Archive has answered. @param state As it was decided on after the answer came. */

@@ -1,13 +1,12 @@
-import { retainedDays } from "../../contracts/ledger.ts";
 import type { ReleaseAnswer } from "../../contracts/release.ts";
-import type { ViolationKind } from "../../contracts/tracking-plan.ts";
-import { addDays, utcDate } from "../../contracts/utc-date.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { retryWaitMs } from "../job/retry-wait.ts";
 import type { StoredUnder } from "../source/webhook/keys.ts";
+import { keptDays } from "./days.ts";
 import type { OperationState } from "./state.ts";
 import { type OperationAction, transition } from "./transition.ts";
+import { eventFilter } from "./work.ts";
 
 /** Archive releases what matches, date by date, and each event once, however often it is asked. */
 export function decideRelease(
@@ -16,7 +15,6 @@ export function decideRelease(
 	now: number,
 ): OperationAction[] {
 	const { metadata, spec, status } = operation;
-	const { types, kinds, eventIDs } = spec.filter ?? {};
 	const said = progress === undefined ? "" : `: ${progress}`;
 	return [
 		...transition.progress(
@@ -33,15 +31,8 @@ export function decideRelease(
 				operation: metadata.uid!,
 				account: metadata.namespace!,
 				sourceKey,
-				...(spec.dates ?? {
-					start: addDays(utcDate(now), -retainedDays),
-					end: utcDate(now),
-				}),
-				filter: {
-					...(types && { types }),
-					...(kinds && { kinds: kinds as ViolationKind[] }),
-					...(eventIDs && { eventIDs }),
-				},
+				...(spec.dates ?? keptDays(now)),
+				filter: eventFilter(spec.filter),
 			},
 		},
 	];

@@ -28,8 +28,27 @@ const draft = {
 	eventTypes: 1,
 	trackingPlan: "kind: TrackingPlan\n",
 };
-const read = (report: unknown, type: "DryRun" | "Draft" = "DryRun") =>
-	readReport(JSON.stringify(report), type);
+const violation = { kind: "TypeMismatch", path: "/id", message: "a number" };
+const listed = {
+	eventID: "e1",
+	timestamp: "2026-03-01T00:00:00.000Z",
+	type: "paid",
+	plan: "orders",
+	planVersion: "1f",
+	violations: [violation],
+	otherViolations: 3,
+};
+const inspect = {
+	version: 1,
+	type: "Inspect",
+	events: 12,
+	page: [listed],
+	hasMore: true,
+};
+const read = (
+	report: unknown,
+	type: "DryRun" | "Draft" | "Inspect" = "DryRun",
+) => readReport(JSON.stringify(report), type);
 
 test("a report becomes the status's result and one sentence", () => {
 	expect(read(dryRun)?.summary).toBe(
@@ -38,6 +57,10 @@ test("a report becomes the status's result and one sentence", () => {
 	expect(read(draft, "Draft")).toEqual({
 		summary: "1 event type from 1 event",
 		draft: { events: 1, eventTypes: 1, trackingPlan: "kind: TrackingPlan\n" },
+	});
+	expect(read(inspect, "Inspect")).toEqual({
+		summary: "12 events in quarantine, 1 listed",
+		inspect: { events: 12, page: [listed], hasMore: true },
 	});
 });
 
@@ -54,6 +77,29 @@ test.each([
 	["a finding without a count", { ...dryRun, findings: [{ kind: "x" }] }],
 ])("%s is no report", (_, report) => {
 	expect(read(report)).toBeUndefined();
+});
+
+test.each([
+	["no page", { page: undefined }],
+	["an event that is none", { page: [null] }],
+	["an event without a time", { page: [{ ...listed, timestamp: "then" }] }],
+	["no list of violations", { page: [{ ...listed, violations: "x" }] }],
+])("an Inspect's report with %s is none", (_, changes) => {
+	expect(read({ ...inspect, ...changes }, "Inspect")).toBeUndefined();
+});
+
+test("no more of an Inspect comes into the status than the CRD takes, and nothing else", () => {
+	const body = "x".repeat(10_000);
+	const event = {
+		...listed,
+		body,
+		violations: Array.from({ length: 9 }, () => ({ ...violation, body })),
+	};
+	const page = Array.from({ length: 300 }, () => event);
+	const found = read({ ...inspect, page }, "Inspect")!.inspect!;
+	expect(found.page).toHaveLength(100);
+	expect(found.page[0]!.violations).toHaveLength(5);
+	expect(JSON.stringify(found)).not.toContain("xxx");
 });
 
 test("no more comes into the status than the CRD takes", () => {

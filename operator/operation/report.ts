@@ -2,16 +2,24 @@ import {
 	type DraftResult,
 	type DryRunResult,
 	type Finding,
+	type InspectResult,
 	maxFindings,
+	maxListedViolations,
+	maxPage,
 	maxReportBytes,
+	type QuarantinedEvent,
 } from "../../contracts/operation.ts";
+import type { Violation } from "../../contracts/tracking-plan.ts";
 import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
 
 /** The status's part that a report makes. */
-export type ReportFacts = Pick<OperationStatus, "dryRun" | "draft"> & {
+export type ReportFacts = Pick<
+	OperationStatus,
+	"dryRun" | "draft" | "inspect"
+> & {
 	summary: string;
 };
 
@@ -30,7 +38,17 @@ export function readReport(
 		return undefined;
 	}
 	if (report?.version !== 1 || report.type !== type) return undefined;
-	return type === "DryRun" ? dryRunFacts(report) : draftFacts(report);
+	switch (type) {
+		case "DryRun":
+			return dryRunFacts(report);
+		case "Draft":
+			return draftFacts(report);
+		case "Inspect":
+			return inspectFacts(report);
+		case "Release":
+			// Archive's work.
+			return undefined;
+	}
 }
 
 function dryRunFacts(
@@ -80,6 +98,47 @@ function draftFacts(
 	return {
 		summary: `${countText(eventTypes, "event type")} from ${countText(events, "event")}`,
 		draft: { events, eventTypes, trackingPlan },
+	};
+}
+
+function inspectFacts(
+	report: Partial<Record<keyof InspectResult, unknown>>,
+): ReportFacts | undefined {
+	const { events, page, hasMore } = report;
+	if (!isCount(events) || !Array.isArray(page)) return undefined;
+	const listed = page.slice(0, maxPage).map(quarantinedEventIn);
+	if (!listed.every((event) => event !== undefined)) return undefined;
+	return {
+		summary: `${countText(events, "event")} in quarantine, ${listed.length} listed`,
+		inspect: { events, page: listed, hasMore: hasMore === true },
+	};
+}
+
+function quarantinedEventIn(value: unknown): QuarantinedEvent | undefined {
+	const {
+		eventID,
+		timestamp,
+		type,
+		plan,
+		planVersion,
+		violations,
+		otherViolations,
+	} = (value ?? {}) as Record<string, unknown>;
+	const at = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
+	if (Number.isNaN(at) || !Array.isArray(violations)) return undefined;
+	const optional = Object.entries({ type, plan, planVersion })
+		.filter(([, text]) => typeof text === "string")
+		.map(([name, text]) => [name, cut(text)]);
+	return {
+		eventID: cut(eventID),
+		timestamp: new Date(at).toISOString(),
+		...Object.fromEntries(optional),
+		violations: violations.slice(0, maxListedViolations).map((violation) => ({
+			kind: cut(violation?.kind) as Violation["kind"],
+			path: cut(violation?.path),
+			message: cut(violation?.message),
+		})),
+		...(isCount(otherViolations) && otherViolations > 0 && { otherViolations }),
 	};
 }
 

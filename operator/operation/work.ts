@@ -1,6 +1,14 @@
 import type { OperationInput } from "../../contracts/operation.ts";
-import type { PlanDocument } from "../../contracts/tracking-plan.ts";
-import type { Operation, TrackingPlan } from "../../crds/generated/types.ts";
+import type { ReleaseFilter } from "../../contracts/release.ts";
+import type {
+	PlanDocument,
+	ViolationKind,
+} from "../../contracts/tracking-plan.ts";
+import type {
+	Operation,
+	OperationSpec,
+	TrackingPlan,
+} from "../../crds/generated/types.ts";
 import type { ConfigMap } from "../../kube/kinds.ts";
 import { planVersion } from "../../plan/version.ts";
 import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
@@ -12,6 +20,9 @@ export interface PlannedWork {
 	version?: string;
 }
 
+/** Events that an Inspect lists, if the Operation doesn't say. */
+const defaultLimit = 20;
+
 /**
  * Undefined if the TrackingPlan that the Operation names is missing.
  * @param configMapOf A labelled ConfigMap of the namespace.
@@ -22,6 +33,15 @@ export function workOf(
 	configMapOf: (name: string) => ConfigMap | undefined,
 ): PlannedWork | { fault: PlanFault } | undefined {
 	if (spec.type === "Release") return { work: undefined };
+	if (spec.type === "Inspect")
+		return {
+			work: {
+				type: "Inspect",
+				filter: eventFilter(spec.filter),
+				limit: spec.limit ?? defaultLimit,
+				...(spec.before !== undefined && { before: spec.before }),
+			},
+		};
 	if (spec.type === "Draft") {
 		const eventType = spec.eventType as PlanDocument["eventType"];
 		return { work: { type: "Draft", eventType } };
@@ -35,5 +55,18 @@ export function workOf(
 	return {
 		work: { type: "DryRun", plan: document },
 		version: planVersion(document),
+	};
+}
+
+/** Which events in quarantine an Operation is about. */
+export function eventFilter({
+	types,
+	kinds,
+	eventIDs,
+}: OperationSpec["filter"] & object = {}): ReleaseFilter {
+	return {
+		...(types && { types }),
+		...(kinds && { kinds: kinds as ViolationKind[] }),
+		...(eventIDs && { eventIDs }),
 	};
 }

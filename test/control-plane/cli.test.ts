@@ -14,6 +14,9 @@ import {
 	vi,
 } from "vitest";
 import {
+	type Operation,
+	type OperationDryRun,
+	operationKind,
 	type Pipeline,
 	pipelineKind,
 	type Run,
@@ -23,6 +26,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import type { ResourceKind } from "../../kube/resource.ts";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
@@ -189,10 +193,218 @@ test.each([
 	[["pipelines", "run", "none"], 1, 'there is no pipeline "none"'],
 	[["events", "send", "none", "--data", "{}"], 1, 'there is no source "none"'],
 	[["sources", "list", "--kubeconfig", "/none"], 1, "there is no such file"],
+	[["quarantine", "list", "none"], 1, 'there is no source "none"'],
+	[
+		["quarantine", "inspect", "shop", "--limit", "101"],
+		2,
+		'--limit is "101", but must be a number from 1 to 100',
+	],
+	[
+		["quarantine", "release", "shop", "--days", "0"],
+		2,
+		'--days is "0", but must be a number from 1',
+	],
+	[["operations", "cancel", "none"], 1, 'there is no operation "none"'],
+	[
+		["tracking-plans", "dry-run", "shop"],
+		2,
+		"pass the plan with either --plan or --file",
+	],
+	[
+		["tracking-plans", "dry-run", "shop", "--file", "/none.yaml"],
+		1,
+		"cannot read /none.yaml",
+	],
 ])("%j reports what is wrong", async (args, code, message) => {
 	const { exitCode, stderr } = await tidemill(...args);
 	expect(stderr).toContain(message);
 	expect(exitCode).toBe(code);
+});
+
+/** Starts a command that makes an Operation of the source, ends it as the operator would, and returns what the command did. */
+async function operate(
+	source: string,
+	args: string[],
+	status: Operation["status"],
+) {
+	await newSource(source, "https://hooks.example/1/2");
+	const running = tidemill(...args);
+	const { metadata, spec } = await vi.waitFor(
+		async () => {
+			const { items } = await admin.list<Operation>(operationKind, {
+				namespace: account,
+				fieldSelector: `spec.sourceRef.name=${source}`,
+			});
+			expect(items).toHaveLength(1);
+			return items[0]!;
+		},
+		{ timeout: 120_000 },
+	);
+	await setStatusOf(operationKind, metadata.name, {
+		completionTime,
+		...status,
+	});
+	return { name: metadata.name, spec, ...(await running) };
+}
+
+const dryRunOf = (counts: Partial<OperationDryRun>): Operation["status"] => ({
+	phase: "Succeeded",
+	summary: "3 events: as told",
+	dryRun: {
+		events: 3,
+		planned: 1,
+		annotated: 0,
+		quarantined: 0,
+		rejected: 0,
+		findings: [],
+		...counts,
+	},
+});
+
+test.each([
+	["passes", { annotated: 2 }, 0],
+	["quarantines", { quarantined: 2 }, 3],
+	["rejects", { rejected: 2 }, 3],
+])(
+	"a dry run of a plan that %s events exits as CI needs it",
+	async (what, counts, code) => {
+		const finding = {
+			...{ type: "paid", kind: "TypeMismatch", path: "/total", events: 2 },
+			...{ message: "must be number", example: "e1" },
+		};
+		const { exitCode, stdout, spec } = await operate(
+			`dry-${what}`,
+			["tracking-plans", "dry-run", `dry-${what}`, "--plan", "orders"],
+			dryRunOf({ ...counts, findings: [finding] }),
+		);
+		expect(spec).toMatchObject({ type: "DryRun", plan: { name: "orders" } });
+		expect(stdout).toMatch(
+			/^3 events: as told\n\nEVENTS +TYPE +FINDING +PATH +EXPECTED +EXAMPLE\n2 +paid +TypeMismatch +\/total +must be number +e1\n$/,
+		);
+		expect(exitCode).toBe(code);
+	},
+);
+
+test("a dry run that fails, or is cancelled, exits with 1 and says why", async () => {
+	const args = (source: string) => [
+		...["tracking-plans", "dry-run", source, "--plan", "orders"],
+	];
+	const error = { code: "PlanInvalid", message: "bad", retryable: false };
+	const failed = await operate("dry-fails", args("dry-fails"), {
+		phase: "Failed",
+		error,
+	});
+	expect(failed.stderr).toContain(`${failed.name} failed: bad (PlanInvalid)`);
+	expect(failed.exitCode).toBe(1);
+	const status = { phase: "Cancelled" } as const;
+	const ended = await operate("dry-ends", args("dry-ends"), status);
+	expect(ended.stderr).toContain(`${ended.name} was cancelled.`);
+	expect(ended.exitCode).toBe(1);
+});
+
+test("quarantine list shows the source's counts by type and kind", async () => {
+	await newSource("counts", "https://hooks.example/1/2");
+	const none = await tidemill("quarantine", "list", "counts");
+	expect(none).toEqual({
+		exitCode: 0,
+		stdout: "",
+		stderr: 'No event of source "counts" deviates from a tracking plan.\n',
+	});
+	const lastEventTime = completionTime;
+	const counts = { quarantined: 12, annotated: 0, lastEventTime };
+	await setStatusOf(sourceKind, "counts", {
+		deviations: [{ type: "paid", kind: "TypeMismatch", ...counts }],
+		otherDeviations: { quarantined: 1, annotated: 2, lastEventTime },
+	});
+	const { exitCode, stdout } = await tidemill("quarantine", "list", "counts");
+	expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+		["TYPE", "KIND", "QUARANTINED", "ANNOTATED"],
+		["paid", "TypeMismatch", "12", "0"],
+		["", "(others)", "1", "2"],
+		[""],
+	]);
+	expect(exitCode).toBe(0);
+});
+
+test("quarantine inspect shows each event with its violations, and how to see more", async () => {
+	const path = "/total";
+	const { spec, exitCode, stdout, stderr } = await operate(
+		"held",
+		[
+			...["quarantine", "inspect", "held", "--type", "paid", "--limit", "1"],
+			...["--kind", "TypeMismatch", "--before", "e9", "--days", "1"],
+		],
+		{
+			phase: "Succeeded",
+			summary: "7 events in quarantine, 1 listed",
+			inspect: {
+				events: 7,
+				page: [
+					{
+						eventID: "e8",
+						timestamp: completionTime,
+						type: "paid",
+						violations: [
+							{ kind: "TypeMismatch", path, message: "must be number" },
+							{ kind: "OutOfRange", path, message: "must be >= 0" },
+						],
+						otherViolations: 4,
+					},
+				],
+				hasMore: true,
+			},
+		},
+	);
+	expect(spec).toMatchObject({
+		type: "Inspect",
+		filter: { types: ["paid"], kinds: ["TypeMismatch"] },
+		limit: 1,
+		before: "e9",
+	});
+	expect(spec.dates?.start).toBe(spec.dates?.end);
+	expect(stdout.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
+		["EVENT ID", "TIME", "TYPE", "KIND", "PATH", "EXPECTED"],
+		["e8", completionTime, "paid", "TypeMismatch", path, "must be number"],
+		["OutOfRange", path, "must be >= 0"],
+		["(4 more)"],
+		["The next page: --before e8"],
+		[""],
+	]);
+	expect(stderr).toContain("7 events in quarantine, 1 listed\n");
+	expect(exitCode).toBe(0);
+});
+
+test("quarantine release says what it released", async () => {
+	const { spec, exitCode, stdout } = await operate(
+		"freed",
+		["quarantine", "release", "freed", "--event-id", "e1", "--event-id", "e2"],
+		{ phase: "Succeeded", summary: "2 events of 1 date released" },
+	);
+	expect(spec).toMatchObject({
+		type: "Release",
+		filter: { eventIDs: ["e1", "e2"] },
+	});
+	expect(stdout).toBe("2 events of 1 date released\n");
+	expect(exitCode).toBe(0);
+});
+
+test("operations cancel asks for the end, and list shows how each ended", async () => {
+	const metadata = { name: "endless", namespace: account };
+	const spec = { type: "Draft", sourceRef: { name: "shop" } };
+	await admin.create<Operation>(operationKind, {
+		metadata,
+		spec: { ...spec, eventType: { constant: "a" } },
+	} as Operation);
+	const cancelled = await tidemill("operations", "cancel", "endless");
+	expect(cancelled).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+	const found = await admin.get<Operation>(operationKind, "endless", account);
+	expect(found?.spec.cancel).toBe(true);
+	const phase = "Cancelled";
+	await setStatusOf(operationKind, "endless", { phase, completionTime });
+	const { exitCode, stdout } = await tidemill("operations", "list");
+	expect(stdout).toMatch(/^NAME +TYPE +SOURCE +PHASE +RESULT\n/);
+	expect(stdout).toMatch(/^endless +Draft +shop +Cancelled/m);
+	expect(exitCode).toBe(0);
 });
 
 async function newSource(name: string, webhookURL: string): Promise<void> {
@@ -203,17 +415,20 @@ async function newSource(name: string, webhookURL: string): Promise<void> {
 		spec: { type: "Webhook" },
 	} as Source;
 	await admin.create<Source>(sourceKind, source);
-	const status = { phase: "Active", webhookURL } as const;
-	await admin.applyStatus<Source>(
-		sourceKind,
-		{ metadata: source.metadata, status },
-		{ fieldManager: "test" },
-	);
+	await setStatusOf(sourceKind, name, { phase: "Active", webhookURL });
 }
 
 function setStatus(name: string, status: Run["status"]) {
-	return admin.applyStatus<Run>(
-		runKind,
+	return setStatusOf(runKind, name, status!);
+}
+
+function setStatusOf<T extends Operation | Run | Source>(
+	kind: ResourceKind<T>,
+	name: string,
+	status: NonNullable<T["status"]>,
+) {
+	return admin.applyStatus<T>(
+		kind,
 		{ metadata: { name, namespace: account }, status },
 		{ fieldManager: "test" },
 	);

@@ -121,6 +121,12 @@ describe("what a Run or an Operation was made for can't change", () => {
 				sourceRef: { name: "shop" },
 			}),
 		);
+		await create(
+			manifestOf("Operation", "inspect", {
+				type: "Inspect",
+				sourceRef: { name: "shop" },
+			}),
+		);
 	});
 
 	const changes: [object: string, field: string, spec: object][] = [
@@ -145,6 +151,8 @@ describe("what a Run or an Operation was made for can't change", () => {
 		["operation/dry-run", "cancel", { cancel: false }],
 		["operation/draft", "eventType", { eventType: { constant: "refund" } }],
 		["operation/release", "filter", { filter: { types: ["order"] } }],
+		["operation/inspect", "limit", { limit: 5 }],
+		["operation/inspect", "before", { before: "e1" }],
 	];
 	const answerOf = ([object, field]: (typeof changes)[number]) => {
 		const kind = object.startsWith("run/") ? "Run" : "Operation";

@@ -174,6 +174,30 @@ test("an Operation that a quota refuses never seems to work", async () => {
 	expect((await statusOf("refused")).startTime).toBeUndefined();
 });
 
+test("an Inspect's result is a page of events in quarantine", async () => {
+	const page = [
+		{
+			eventID: "e1",
+			timestamp: "2026-03-01T00:00:00.000Z",
+			type: "order",
+			violations: [{ kind: "TypeMismatch", path: "", message: "an object" }],
+		},
+	];
+	const events = { version: 1, type: "Inspect", events: 1, hasMore: false };
+	scene.stored = { ok: true, report: JSON.stringify({ ...events, page }) };
+	const filter = { types: ["order"] };
+	await scene.createOperation("look", { type: "Inspect", filter, limit: 3 });
+	expect(await inputOf("look")).toMatchObject({
+		work: { type: "Inspect", filter, limit: 3 },
+	});
+	await scene.endPod("look", 0, succeeded, "operation");
+	await becomes("look", "Succeeded");
+	expect(await statusOf("look")).toMatchObject({
+		summary: "1 event in quarantine, 1 listed",
+		inspect: { events: 1, page },
+	});
+});
+
 test("failIfBlocked fails it with its result, and it goes when its time is over", async () => {
 	scene.stored = { ok: true, report: JSON.stringify(report) };
 	const spec = { ...dryRun, failIfBlocked: true };
@@ -215,6 +239,8 @@ test.each([
 	["dates", { ...dryRun, dates: { start: "2026-01-01", end: "2026-01-02" } }],
 	["plan", { ...dryRun, plan: { name: "other" } }],
 	["failIfBlocked", { ...dryRun, failIfBlocked: true }],
+	["limit", { ...dryRun, limit: 1 }],
+	["before", { ...dryRun, before: "e1" }],
 ])("%s can't change", async (field, spec) => {
 	await scene.createOperation("fixed", dryRun);
 	await expect(scene.createOperation("fixed", spec)).rejects.toThrow(
@@ -237,7 +263,10 @@ test.each([
 		{ type: "Draft", eventType: { constant: "a" }, failIfBlocked: true },
 		"failIfBlocked is only allowed for DryRun",
 	],
-	[{ ...dryRun, filter: {} }, "filter is only allowed for Release"],
+	[{ ...dryRun, filter: {} }, "filter is only allowed for Release and Inspect"],
+	[{ ...dryRun, limit: 5 }, "limit is only allowed for Inspect"],
+	[{ type: "Release", before: "e1" }, "before is only allowed for Inspect"],
+	[{ type: "Inspect", limit: 101 }, "spec.limit"],
 	[
 		{ ...dryRun, dates: { start: "2026-01-02", end: "2026-01-01" } },
 		"start must not be after end",

@@ -154,6 +154,10 @@ test("an account releases nothing of another's Source, and an Operation still fi
 	const { dates } = await manifest({ report: true });
 	const rows = dates.map((day) => day.rows + (day.quarantine?.rows ?? 0));
 	expect(rows.reduce((sum, each) => sum + each, 0)).toBe(5);
+	// Which of them were released, an Inspect reads here.
+	const released = dates.flatMap((day) => day.quarantine?.released ?? []);
+	expect(released.map(({ rows }) => rows)).toEqual([1, 2, 1]);
+	expect(released.every(({ key }) => key.includes("/releases/"))).toBe(true);
 	expect(archive.sourceKey).toMatch(/^[0-9a-f]{32}$/);
 });
 

@@ -45,7 +45,11 @@ const planOf = (plan: Partial<PlanDocument>): PlanDocument => ({
 
 async function operate(
 	work: OperationInput["work"],
-	objects: { stored: ObjectEvent[][]; quarantined?: ObjectEvent[][] },
+	objects: {
+		stored: ObjectEvent[][];
+		quarantined?: ObjectEvent[][];
+		released?: ObjectEvent[][];
+	},
 ) {
 	const fixture = await loadFixture();
 	const { store, scratch } = fixture;
@@ -54,6 +58,11 @@ async function operate(
 		const apart = await fixture.manifest({ [date]: objects.quarantined });
 		const { rows, objects: named } = apart.dates[0]!;
 		manifest.dates[0]!.quarantine = { rows, objects: named };
+		if (objects.released) {
+			const again = await fixture.manifest({ [date]: objects.released });
+			const { objects: released } = again.dates[0]!;
+			manifest.dates[0]!.quarantine.released = released;
+		}
 	}
 	let report: string | undefined;
 	manifest.report = { url: store.put("report", ""), headers: {} };
@@ -168,6 +177,55 @@ test("a dry run counts what the plan would have done with each stored event, in 
 	]);
 	expect(kinds).toContainEqual(["paid", "UnplannedProperty", 1]);
 	expect(kinds).toContainEqual(["other", "UnplannedEvent", 1]);
+});
+
+test("an inspection lists what is in quarantine, and neither rows nor what was released", async () => {
+	const kept = eventsOf(order("paid", "a"), order("paid", "b")).map(
+		(event) => ({
+			...event,
+			violations: JSON.stringify({
+				plan: "orders",
+				version: "1f",
+				type: "paid",
+				violations: [
+					{ kind: "TypeMismatch", path: "/id", message: "must be a number" },
+				],
+			}),
+		}),
+	);
+	const { exitCode, report, log, result } = await operate(
+		{ type: "Inspect", filter: { types: ["paid"] }, limit: 20 },
+		{
+			stored: [eventsOf(order("paid", 1))],
+			quarantined: [kept],
+			released: [[kept[1]!]],
+		},
+	);
+	expect(exitCode, log).toBe(0);
+	expect(result).toMatchObject({ outcome: "Succeeded", objects: 1 });
+	expect(report).toEqual({
+		version: 1,
+		type: "Inspect",
+		events: 1,
+		page: [
+			{
+				eventID: kept[0]!.event_id,
+				timestamp: "2026-03-01T00:00:00.000Z",
+				type: "paid",
+				plan: "orders",
+				planVersion: "1f",
+				violations: [
+					{ kind: "TypeMismatch", path: "/id", message: "must be a number" },
+				],
+			},
+		],
+		hasMore: false,
+	});
+	const none = await operate(
+		{ type: "Inspect", filter: {}, limit: 20 },
+		{ stored: [eventsOf(order("paid", 1))] },
+	);
+	expect(none.report).toMatchObject({ events: 0, page: [], hasMore: false });
 });
 
 test("items of an array are one finding, and of many findings the most frequent are told", async () => {

@@ -1,4 +1,7 @@
-import type { ManifestDate } from "../../../contracts/manifest.ts";
+import type {
+	ManifestDate,
+	ManifestObject,
+} from "../../../contracts/manifest.ts";
 import { CompactionStore } from "../compaction/compaction-store.ts";
 import {
 	type CompactionRecord,
@@ -101,20 +104,17 @@ export class ManifestObjects {
 				"ManifestOutdated",
 				`The objects of ${date.date} that the manifest names were compacted together with later events`,
 			);
-		const objects = [
-			...same.outputs.map(({ name, rows, bytes }) => ({
-				key: folder + name,
-				rows,
-				bytes,
-			})),
-			...same.originals,
-		];
+		const outputs = same.outputs.map(({ name, rows, bytes }) => ({
+			key: folder + name,
+			rows,
+			bytes,
+		}));
 		return {
 			...date,
-			objects: await mapConcurrently(objects, 1, async (object) => ({
-				...object,
-				url: await this.#store.presign(object.key, linkSeconds),
-			})),
+			objects: await this.withLinks(
+				[...outputs, ...same.originals],
+				linkSeconds,
+			),
 		};
 	}
 
@@ -124,25 +124,42 @@ export class ManifestObjects {
 		releases: DateReleases | undefined,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
-		if (!releases || releases.records.length === 0) return day;
-		const records = await this.#releases.read(releases);
+		const released = await this.released(releases, linkSeconds);
 		return {
 			...day,
-			rows: day.rows + sumOf(records),
-			objects: [
-				...day.objects,
-				...(await mapConcurrently(records, 1, async ({ key, rows }) => {
-					const bytes = releases.bytesOf.get(key);
-					if (bytes === undefined)
-						throw new RequestFailure(
-							"ObjectMissing",
-							`The object ${key} with ${rows} released events is not in the bucket`,
-						);
-					const url = await this.#store.presign(key, linkSeconds);
-					return { key, url, rows, bytes };
-				})),
-			],
+			rows: day.rows + sumOf(released),
+			objects: [...day.objects, ...released],
 		};
+	}
+
+	/** The objects with a day's released rows. Throws {@link RequestFailure} ObjectMissing. */
+	async released(
+		releases: DateReleases | undefined,
+		linkSeconds: number,
+	): Promise<ManifestObject[]> {
+		if (!releases) return [];
+		const records = await this.#releases.read(releases);
+		return mapConcurrently(records, 1, async ({ key, rows }) => {
+			const bytes = releases.bytesOf.get(key);
+			if (bytes === undefined)
+				throw new RequestFailure(
+					"ObjectMissing",
+					`The object ${key} with ${rows} released events is not in the bucket`,
+				);
+			const url = await this.#store.presign(key, linkSeconds);
+			return { key, url, rows, bytes };
+		});
+	}
+
+	/** The same objects with new links. */
+	withLinks(
+		objects: readonly Omit<ManifestObject, "url">[],
+		linkSeconds: number,
+	): Promise<ManifestObject[]> {
+		return mapConcurrently(objects, 1, async (object) => ({
+			...object,
+			url: await this.#store.presign(object.key, linkSeconds),
+		}));
 	}
 
 	/** Quarantine isn't compacted. */

@@ -68,7 +68,17 @@ export class ManifestStore {
 				{ date: day.date, ...day.quarantine },
 				seconds,
 			);
-			return { ...renewed, quarantine: { rows, objects } };
+			const { released } = day.quarantine;
+			return {
+				...renewed,
+				quarantine: {
+					rows,
+					objects,
+					...(released && {
+						released: await this.#objects.withLinks(released, seconds),
+					}),
+				},
+			};
 		});
 		const expiresAt = new Date(expiresAtMs).toISOString();
 		return this.#write({ ...manifest, expiresAt, dates }, signing + 1);

@@ -11,7 +11,7 @@ import type { Logger } from "../../../service/log.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
-import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
+import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
@@ -139,10 +139,7 @@ export class ManifestResponder {
 		const { run, account, sourceKey, extent, end } = request;
 		const snapshotTime = await flushSource(connection, shard, sourceKey, task);
 		const source = shard.index.source(account, sourceKey);
-		// An Operation reads those events in quarantine.
-		const released = request.report
-			? new Map<string, DateReleases>()
-			: await this.#releases.ofSource(request);
+		const released = await this.#releases.ofSource(request);
 		const { releases } = request;
 		const start =
 			request.start === undefined || !releases
@@ -177,6 +174,7 @@ export class ManifestResponder {
 					() => source?.objects.get(date),
 					linkSeconds,
 				);
+				// An Operation reads what was released in quarantine, where it still is.
 				const whole = request.report
 					? day
 					: await this.#objects.withReleased(
@@ -190,7 +188,18 @@ export class ManifestResponder {
 					() => source?.quarantined.get(date),
 					linkSeconds,
 				);
-				return rows > 0 ? { ...whole, quarantine: { rows, objects } } : whole;
+				if (rows === 0) return whole;
+				const again = request.report
+					? await this.#objects.released(released.get(date), linkSeconds)
+					: [];
+				return {
+					...whole,
+					quarantine: {
+						rows,
+						objects,
+						...(again.length > 0 && { released: again }),
+					},
+				};
 			}),
 		};
 		return this.#manifests.create(manifest, former);

@@ -40,13 +40,12 @@ export function parseManifest(text: string, run: string): Manifest {
 		before = date;
 		checkObjects(objects, rows, at, date);
 		const { quarantine } = day;
-		if (quarantine)
-			checkObjects(
-				quarantine.objects,
-				quarantine.rows,
-				`${at}.quarantine`,
-				date,
-			);
+		if (!quarantine) continue;
+		const apart = `${at}.quarantine`;
+		checkObjects(quarantine.objects, quarantine.rows, apart, date);
+		const { released = [] } = quarantine;
+		for (const [index, object] of released.entries())
+			checkObject(object, `${apart}.released[${index}]`);
 	}
 	return manifest;
 }

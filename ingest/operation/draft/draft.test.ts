@@ -21,7 +21,8 @@ function draftOf(
 			id: "1",
 			body: "null",
 			headers: {},
-			judgedType: undefined,
+			timestampMs: 0,
+			judgement: undefined,
 			...event,
 		});
 	return draft.result;

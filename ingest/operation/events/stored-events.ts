@@ -1,4 +1,9 @@
-import type { DuckDBDataChunk, DuckDBVarCharVector } from "@duckdb/node-api";
+import type {
+	DuckDBDataChunk,
+	DuckDBTimestampTZVector,
+	DuckDBVarCharVector,
+} from "@duckdb/node-api";
+import type { Judgement } from "../../../contracts/tracking-plan.ts";
 import { parquetRows } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 
@@ -9,19 +14,29 @@ export interface StoredEvent {
 	body: string;
 	/** Captured headers, their names in lower case. */
 	headers: Record<string, string>;
-	/** The type that a tracking plan found when the event came; undefined if none judged it or it had none. */
-	judgedType: string | undefined;
+	/** Milliseconds since the epoch. */
+	timestampMs: number;
+	/** What a tracking plan said when the event came; undefined if none judged it. */
+	judgement: Judgement | undefined;
 }
 
-const columns = "event_id, body, headers, violations";
+const columns = "event_id, body, headers, violations, timestamp";
 
-/** The events of Parquet files, a chunk of at most 2,048 at a time. Between chunks other work goes on. */
+/**
+ * The events of Parquet files, a chunk of at most 2,048 at a time. Between chunks other work goes on.
+ * @param except Files whose events are left out.
+ */
 export async function* storedEvents(
 	session: Session,
 	files: string[],
+	except: string[] = [],
 ): AsyncGenerator<Generator<StoredEvent>> {
 	if (files.length === 0) return;
-	const sql = `SELECT ${columns} FROM ${parquetRows(files)}`;
+	const others =
+		except.length === 0
+			? ""
+			: ` WHERE event_id NOT IN (SELECT event_id FROM ${parquetRows(except)})`;
+	const sql = `SELECT ${columns} FROM ${parquetRows(files)}${others}`;
 	for await (const chunk of session.chunks(sql)) yield eventsOf(chunk);
 }
 
@@ -30,13 +45,15 @@ function* eventsOf(chunk: DuckDBDataChunk): Generator<StoredEvent> {
 	const [ids, bodies, headers, violations] = [0, 1, 2, 3].map(
 		(index) => chunk.getColumnVector(index) as DuckDBVarCharVector,
 	);
+	const timestamps = chunk.getColumnVector(4) as DuckDBTimestampTZVector;
 	for (let row = 0; row < chunk.rowCount; row++) {
 		const judgement = violations!.getItem(row);
 		yield {
 			id: ids!.getItem(row)!,
 			body: bodies!.getItem(row)!,
 			headers: JSON.parse(headers!.getItem(row) || "{}"),
-			judgedType: judgement ? JSON.parse(judgement).type : undefined,
+			timestampMs: Number(timestamps.getItem(row)!.micros / 1000n),
+			judgement: judgement ? JSON.parse(judgement) : undefined,
 		};
 	}
 }

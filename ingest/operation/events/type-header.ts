@@ -16,10 +16,10 @@ export class TypeHeader {
 	}
 
 	/** Undefined if the event had none, or it is not known, or the type is not in a header. */
-	of({ headers, judgedType }: StoredEvent): string | undefined {
+	of({ headers, judgement }: StoredEvent): string | undefined {
 		if (this.#header === undefined) return undefined;
 		this.#events++;
-		const value = headers[this.#header] ?? judgedType;
+		const value = headers[this.#header] ?? judgement?.type;
 		if (value !== undefined) this.#found++;
 		return value;
 	}
