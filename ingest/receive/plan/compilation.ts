@@ -2,9 +2,9 @@
 export type CompileAnswer = Compilation | { fault: string };
 
 export interface Compilation {
-	/** JavaScript, in memory that the threads share. */
+	/** JavaScript, {@link file://./packed-memory.ts packed}. */
 	code: Uint8Array<SharedArrayBuffer>;
-	/** With it another thread needn't read the code again. */
+	/** With it another thread needn't read the code again; packed, too. */
 	cache: Uint8Array<SharedArrayBuffer>;
 	/** The header whose value is the event's type, in lower case; undefined if the type is elsewhere. */
 	typeHeader: string | undefined;

@@ -3,6 +3,7 @@ import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
 import { compilePlan } from "../../../plan/compile.ts";
 import { cacheOf } from "../../../plan/program.ts";
 import type { CompileAnswer } from "./compilation.ts";
+import { packed } from "./packed-memory.ts";
 import { yieldToOthers } from "./thread-priority.ts";
 
 // The thread that compiles plans: a plan document comes in, its code goes out.
@@ -20,14 +21,8 @@ function compile(document: PlanDocument): CompileAnswer {
 	if ("fault" in compiled) return compiled;
 	const { eventType } = document;
 	return {
-		code: shared(Buffer.from(compiled.code)),
-		cache: shared(cacheOf(compiled.code)),
+		code: packed(compiled.code),
+		cache: packed(cacheOf(compiled.code)),
 		typeHeader: "header" in eventType ? eventType.header : undefined,
 	};
-}
-
-function shared(bytes: Uint8Array): Uint8Array<SharedArrayBuffer> {
-	const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-	copy.set(bytes);
-	return copy;
 }

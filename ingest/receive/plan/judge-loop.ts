@@ -6,6 +6,7 @@ import type {
 	JudgePlan,
 	Verdict,
 } from "./judge-messages.ts";
+import { unpacked } from "./packed-memory.ts";
 
 /** How long a batch may keep the events behind it waiting. An event that has begun is finished. */
 const maxBatchMs = 8;
@@ -17,7 +18,7 @@ const maxReadyBytes = 32 * 1024 * 1024;
 export class JudgeLoop {
 	readonly #plans = new Map<number, JudgePlan>();
 	/** Evaluated plans, the least recently used first. */
-	readonly #ready = new Map<number, PlanJudge>();
+	readonly #ready = new Map<number, Ready>();
 	#readyBytes = 0;
 	readonly #current: Int32Array;
 	readonly #now: () => number;
@@ -69,30 +70,40 @@ export class JudgeLoop {
 	}
 
 	#judgeOf(id: number): PlanJudge {
-		let judge = this.#ready.get(id);
-		if (judge) this.#ready.delete(id);
+		let ready = this.#ready.get(id);
+		if (ready) this.#ready.delete(id);
 		else {
-			const { document, code, cache } = this.#plans.get(id)!;
-			const text = Buffer.from(code.buffer, code.byteOffset, code.length);
-			judge = new PlanJudge(
-				JSON.parse(document) as PlanDocument,
-				text.toString(),
-				cache,
-			);
-			this.#readyBytes += code.length;
+			ready = readyPlan(this.#plans.get(id)!);
+			this.#readyBytes += ready.bytes;
 		}
-		this.#ready.set(id, judge);
+		this.#ready.set(id, ready);
 		for (const least of this.#ready.keys()) {
 			if (this.#readyBytes <= maxReadyBytes || least === id) break;
 			this.#drop(least);
 		}
-		return judge;
+		return ready.judge;
 	}
 
 	#drop(id: number): void {
-		if (this.#ready.delete(id))
-			this.#readyBytes -= this.#plans.get(id)!.code.length;
+		this.#readyBytes -= this.#ready.get(id)?.bytes ?? 0;
+		this.#ready.delete(id);
 	}
+}
+
+interface Ready {
+	judge: PlanJudge;
+	/** Of its code. */
+	bytes: number;
+}
+
+function readyPlan({ document, code, cache }: JudgePlan): Ready {
+	const text = unpacked(code);
+	const judge = new PlanJudge(
+		JSON.parse(document) as PlanDocument,
+		text.toString(),
+		cache && unpacked(cache),
+	);
+	return { judge, bytes: text.length };
 }
 
 function verdictOf(

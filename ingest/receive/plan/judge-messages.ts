@@ -9,9 +9,9 @@ export interface JudgePlan {
 	plan: string;
 	/** The plan document as JSON. */
 	document: string;
-	/** JavaScript, in memory that the threads share. */
+	/** JavaScript, {@link file://./packed-memory.ts packed}. */
 	code: Uint8Array<SharedArrayBuffer>;
-	/** With it the thread needn't read the code again. */
+	/** With it the thread needn't read the code again; packed, too. */
 	cache?: Uint8Array<SharedArrayBuffer>;
 }
 

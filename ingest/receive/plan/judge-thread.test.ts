@@ -4,6 +4,7 @@ import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
 import type { Verdict } from "./judge-messages.ts";
 import { JudgeQueue } from "./judge-queue.ts";
 import { JudgeThread } from "./judge-thread.ts";
+import { packed } from "./packed-memory.ts";
 
 const wait = { timeout: 120_000, interval: 20 };
 let thread: JudgeThread;
@@ -43,11 +44,9 @@ function learn(id: number, validator: string): void {
 		onViolation: "Reject",
 		onUnplannedProperty: "Allow",
 	};
-	const text = Buffer.from(
+	const code = packed(
 		`exports["quick-event-0"] = exports["event-0"] = function validate(body) { ${validator} };`,
 	);
-	const code = new Uint8Array(new SharedArrayBuffer(text.length));
-	code.set(text);
 	const { account, plan } = document;
 	const json = JSON.stringify(document);
 	thread.learn({ id, account, plan, document: json, code });

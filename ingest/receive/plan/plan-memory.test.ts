@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import pino from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
 	type PlanDocument,
 	planKey,
@@ -9,6 +9,7 @@ import {
 import { compilePlan } from "../../../plan/compile.ts";
 import { cacheOf } from "../../../plan/program.ts";
 import { JudgeLoop } from "./judge-loop.ts";
+import { packed } from "./packed-memory.ts";
 import { PlanTable } from "./plan-table.ts";
 
 setFlagsFromString("--expose-gc");
@@ -43,16 +44,10 @@ function compile(document: PlanDocument) {
 	const compiled = compilePlan(document);
 	if ("fault" in compiled) throw new Error(compiled.fault);
 	return {
-		code: shared(Buffer.from(compiled.code)),
-		cache: shared(cacheOf(compiled.code)),
+		code: packed(compiled.code),
+		cache: packed(cacheOf(compiled.code)),
 		typeHeader: undefined,
 	};
-}
-
-function shared(bytes: Uint8Array) {
-	const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-	copy.set(bytes);
-	return copy;
 }
 
 const judges = new JudgeLoop(new Int32Array(new SharedArrayBuffer(4)));
@@ -98,4 +93,28 @@ test("2,000 updates of a plan, each of which judges, leave no memory behind", as
 	// Each version has a document of two kilobytes, and several kilobytes of code.
 	expect(heapMegabytes() - before).toBeLessThan(4);
 	expect(table.counts).toEqual({ compiled: 1, failed: 0 });
+});
+
+test("five hundred accounts find room for a plan of 20 types with 30 properties each", async () => {
+	const names = (count: number, name: string) =>
+		Array.from({ length: count }, (_, n) => `${name}-${n}`);
+	const kinds = [{ type: "string", format: "date-time" }, { type: "integer" }];
+	const events = names(20, "type").map((type) => ({
+		type,
+		schema: {
+			properties: Object.fromEntries(
+				names(30, type).map((name, n) => [name, kinds[n % 2]!]),
+			),
+		},
+	}));
+	const document = { ...orders(0), events };
+	const compilation = compile(document);
+	const table = tableWith(() => compilation);
+	for (const account of names(500, "account"))
+		table.set(
+			planKey(account, { name: "orders", version: "v" }),
+			JSON.stringify(document),
+		);
+	await vi.waitUntil(() => table.isSettled);
+	expect(table.counts).toEqual({ compiled: 500, failed: 0 });
 });

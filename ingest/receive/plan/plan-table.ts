@@ -46,8 +46,8 @@ interface Waiting {
 
 const maxPlans = 10_000;
 /**
- * Of documents and code. One account may have a third of it, and others always find room: enough for what operator lets an
- * account have, and for a version that replaces another one.
+ * Of documents and packed code. One account may have a third of it, and others always find room: enough for what operator
+ * lets an account have, which it counts unpacked, and for a version that replaces another one.
  */
 const maxBytes = 3 * (maxAccountPlanBytes + maxPlanBytes);
 const firstRetryMs = 60_000;
