@@ -1,5 +1,9 @@
 import { utcDate } from "../../contracts/utc-date.ts";
-import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+} from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { isOwnedBy } from "../../kube/resource.ts";
@@ -8,11 +12,10 @@ import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { decideStart } from "./decide-start.ts";
 import { follow } from "./follow.ts";
 import { warehouseLabel } from "./job.ts";
-import { linkSecondsOf } from "./link-life.ts";
 import { limitPending } from "./pending.ts";
 import { planDates } from "./plan-dates.ts";
 import type { RunState } from "./state.ts";
-import { type RunAction, transition } from "./transition.ts";
+import { deadlineMs, type RunAction, transition } from "./transition.ts";
 import { goesFirst } from "./turn.ts";
 
 /** In the order in which they are applied. */
@@ -118,6 +121,16 @@ function prepare(state: RunState, now: number): RunAction[] {
 		},
 	];
 }
+
+/** How long the Run's links must work. A cancelled Run's links work for no longer. */
+function linkSecondsOf(run: Run, pipeline: Pipeline, now: number): number {
+	const startTime = run.status?.startTime ?? new Date(now).toISOString();
+	const leftMs = Math.max(0, deadlineMs(pipeline, startTime) - now);
+	return Math.ceil(leftMs / 1000) + linkSlackSeconds;
+}
+
+/** The Job starts a little later, and its attempts end a little late. */
+const linkSlackSeconds = 600;
 
 /** The last answer of archive or Kubernetes, and the Run's place, stay in the status until there is something newer. */
 const toldUntilNews: ReadonlySet<string> = new Set<Why[0]>([
