@@ -1,115 +1,117 @@
-import { X509Certificate } from "node:crypto";
-import { once } from "node:events";
-import { mkdir, writeFile } from "node:fs/promises";
-import { createConnection } from "node:net";
-import { join } from "node:path";
-import { connect as tlsConnect } from "node:tls";
-import { connect } from "@nats-io/transport-node";
-import { expect, onTestFinished, test } from "vitest";
-import {
-	type SecretData,
-	secretChanges,
-} from "../../install/setup/secret-changes.ts";
-import { resolveBinaries } from "../../local/binaries/resolve.ts";
-import { freePort } from "../../local/ports.ts";
-import { answersOk } from "../../local/process/probe.ts";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { stringify } from "uuid";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { bucket } from "../../contracts/nats.ts";
+import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
 import { reloadServers } from "../../operator/nats/reload.ts";
-import { examples, render } from "../support/chart/render.ts";
-import { startServer, storeDirectory } from "../support/servers/test-server.ts";
+import {
+	type NatsCluster,
+	startNatsCluster,
+} from "../support/chart/nats-cluster.ts";
+import { log } from "../support/fixtures/data-plane/archive-fixture.ts";
+import {
+	readFrames,
+	startReceiver,
+	TestRoutes,
+	untilReady,
+} from "../support/fixtures/data-plane/receiver.ts";
+import { startFlow } from "../support/senders/event-flow.ts";
+import { untilKnown } from "../support/senders/http-client.ts";
+import { md5 } from "../support/senders/persistent-sender.ts";
 
-test("three servers with the chart's configuration and setup's Secrets form a cluster that syncs every write, and read a renewed certificate when the operator asks", async () => {
-	const directory = await storeDirectory("chart-nats");
-	const objects = await render(
-		`--values=${examples.get("try-out")}`,
-		"--set=nats.replicas=3",
+/* Three servers with the chart's configuration and setup's Secrets. */
+
+const replicas = 3;
+let cluster: NatsCluster;
+
+beforeAll(async () => {
+	cluster = await startNatsCluster();
+});
+afterAll(() => cluster?.stop());
+
+async function connectAs(user: Parameters<NatsCluster["connectAs"]>[0]) {
+	const connection = await cluster.connectAs(user);
+	onTestFinished(() => connection.close());
+	return connection;
+}
+
+test("the server that leads a stream is killed under load, and then the one that leads after it: two of three go on, and no acknowledged event is lost", async () => {
+	const archive = await connectAs("archive");
+	const settings = { maxBytes: 256 * 1024 ** 2, replicas };
+	// Until the servers have elected who leads JetStream, it answers nothing.
+	const stream = await vi.waitFor(
+		() => openShardStream(archive, 0, settings, log),
+		{ timeout: 60_000, interval: 100 },
 	);
-	const setup = objects.find(
-		({ kind, metadata }) =>
-			kind === "Job" && metadata.name.startsWith("tidemill-setup-"),
-	)!;
-	const hosts = setup.spec.template.spec.containers[0].args
-		.find((arg: string) => arg.startsWith("--nats-hosts="))
-		.split("=")[1]
-		.split(",");
-	// Localhost stands for the names of Pods.
-	const secrets = await secretsOf([...hosts, "localhost"]);
-	for (const [key, text] of Object.entries(secrets.get("tls")!))
-		await writeFile(join(directory, key), text);
-	const { data } = objects.find(
-		({ kind, metadata }) =>
-			kind === "ConfigMap" && metadata.name === "tidemill-nats",
-	)!;
-	const names = [0, 1, 2].map((i) => `tidemill-nats-${i}`);
-	const ports = await Promise.all(
-		names.map(async () => ({
-			client: await freePort(),
-			cluster: await freePort(),
-			monitor: await freePort(),
-		})),
+	const admin = await connectAs("admin");
+	await new Kvm(admin).create(bucket.routes, { history: 1, replicas });
+	const routes = new TestRoutes(admin);
+	const { path } = await routes.add();
+	await routes.markSynced();
+	const { NATS_URL, NATS_CA_FILE } = cluster.environmentOf("receive");
+	const receiver = await startReceiver(
+		{ urlFor: () => NATS_URL },
+		{ env: { NATS_CA_FILE } },
 	);
-	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
-	const passwords = secrets.get("passwords")!;
-	await Promise.all(
-		names.map(async (name, i) => {
-			const { client, cluster, monitor } = ports[i]!;
-			const configFile = join(directory, `${name}.conf`);
-			const text = names.reduce(
-				(result, peer, j) =>
-					result.replace(
-						`${peer}.tidemill-nats-headless:6222`,
-						`localhost:${ports[j]!.cluster}`,
-					),
-				(data["nats.conf"] as string)
-					.replace("0.0.0.0:4222", `127.0.0.1:${client}`)
-					.replace("0.0.0.0:6222", `127.0.0.1:${cluster}`)
-					.replace("0.0.0.0:8222", `127.0.0.1:${monitor}`)
-					.replaceAll("/etc/nats-tls", directory)
-					.replace('"/data"', JSON.stringify(join(directory, name))),
-			);
-			await writeFile(configFile, text, { mode: 0o600 });
-			const logs = join(directory, `${name}-log`);
-			await mkdir(logs);
-			const server = await startServer(
-				{
-					name,
-					command,
-					args: ["--config", configFile],
-					env: {
-						NATS_SERVER_NAME: `"${name}"`,
-						...Object.fromEntries(
-							Object.entries(passwords).map(([user, password]) => [
-								`NATS_PASSWORD_${user.toUpperCase()}`,
-								`"${password}"`,
-							]),
-						),
-					},
-					// As the chart's readiness probe.
-					isReady: () =>
-						answersOk(
-							`http://127.0.0.1:${monitor}/healthz?js-server-only=true`,
-						),
-					stopTimeoutMs: 10_000,
-				},
-				logs,
-			);
-			onTestFinished(() => server.stop());
-		}),
-	);
-	const connectAs = async (user: "receive" | "operator") => {
-		const connection = await connect({
-			servers: `127.0.0.1:${ports[0]!.client}`,
-			user,
-			pass: passwords[user]!,
-			inboxPrefix: `_INBOX_${user}`,
-			tls: {
-				ca: secrets.get("tls")!["ca.crt"]!,
-				// @ts-expect-error Node's option, which the client passes on.
-				servername: "tidemill-nats",
+	onTestFinished(() => receiver.stop());
+	await untilReady(receiver);
+	const webhookURL = receiver.url + path;
+	await untilKnown(webhookURL);
+
+	const { streams } = await jetstreamManager(admin, { checkAPI: false });
+	const untilWhole = () =>
+		vi.waitFor(
+			async () => {
+				const { cluster } = await streams.info(stream);
+				expect(cluster?.replicas?.map(({ current }) => current)).toEqual([
+					true,
+					true,
+				]);
+				return cluster!.leader!;
 			},
-		});
-		onTestFinished(() => connection.close());
-		return connection;
-	};
+			{ timeout: 60_000, interval: 100 },
+		);
+	const flow = startFlow(
+		{
+			webhookURL,
+			query: async <Row>() =>
+				(await readFrames(admin, stream)).flatMap(({ events }) =>
+					events.map(({ id, body }) => ({
+						event_id: stringify(id),
+						digest: md5(Buffer.from(body).toString()),
+					})),
+				) as Row[],
+		},
+		{ pauseMs: 5 },
+	);
+	onTestFinished(() => flow.stop());
+	for (const which of ["first", "second"]) {
+		await flow.untilMore(100);
+		const leader = await untilWhole();
+		const failedBefore = flow.sent.unknown.size;
+		const killedMs = Date.now();
+		await cluster.servers.get(leader)!.kill();
+		await vi.waitFor(
+			() => {
+				const answered = [...flow.sent.acknowledged.values()];
+				expect(answered.at(-1)!.sentAtMs).toBeGreaterThan(killedMs);
+			},
+			{ timeout: 60_000, interval: 10 },
+		);
+		const servedMs = Date.now() - killedMs;
+		await flow.untilMore(100);
+		console.log(
+			`the ${which} leader killed: an event sent after that was acknowledged after ${servedMs} ms; ${flow.sent.unknown.size - failedBefore} requests failed`,
+		);
+		await cluster.servers.get(leader)!.start();
+	}
+	await untilWhole();
+	await flow.stop();
+	expect(await flow.brokenPromises()).toEqual([]);
+});
+
+test("the servers sync every write, and read a renewed certificate when the operator asks", async () => {
 	const connection = await connectAs("receive");
 	const configs = async () => {
 		const answers: unknown[] = [];
@@ -129,58 +131,17 @@ test("three servers with the chart's configuration and setup's Secrets form a cl
 	);
 	expect(await configs()).toEqual(inSync);
 
-	// One more name, so setup issues another certificate of the same authority.
-	const renewed = (
-		await secretsOf([...hosts, "localhost", "more"], secrets)
-	).get("tls")!;
-	for (const key of ["tls.crt", "tls.key"])
-		await writeFile(join(directory, key), renewed[key]!);
-	const { fingerprint256 } = new X509Certificate(renewed["tls.crt"]!);
-	const served = () =>
-		Promise.all(ports.map(({ client }) => servedCertificate(client)));
-	expect(await served()).not.toContain(fingerprint256);
+	const fingerprint = await cluster.renewCertificate();
+	expect(await cluster.certificates()).not.toContain(fingerprint);
 	const reloaded = await reloadServers(await connectAs("operator"));
 	expect(reloaded.toSorted((a, b) => (a.server < b.server ? -1 : 1))).toEqual(
-		names.map((server) => ({ server, error: undefined })),
+		[...cluster.servers.keys()].map((server) => ({ server, error: undefined })),
 	);
-	expect(await served()).toEqual(Array(3).fill(fingerprint256));
+	expect(await cluster.certificates()).toEqual(Array(3).fill(fingerprint));
 	expect(connection.isClosed()).toBe(false);
 	expect(await configs()).toEqual(inSync);
-	await writeFile(join(directory, "tls.crt"), "none");
+	await cluster.breakCertificate();
 	for (const { error } of await reloadServers(await connectAs("operator")))
 		expect(error).toMatch(/tls/i);
-	expect(await served()).toEqual(Array(3).fill(fingerprint256));
+	expect(await cluster.certificates()).toEqual(Array(3).fill(fingerprint));
 });
-
-/** @param existing of which the certificate is renewed. */
-async function secretsOf(
-	natsHosts: string[],
-	existing = new Map<string, SecretData>(),
-): Promise<Map<string, SecretData>> {
-	const changes = await secretChanges(
-		{
-			natsPasswords: "passwords",
-			natsTls: "tls",
-			natsHosts,
-			sealKey: undefined,
-			s3Keys: undefined,
-		},
-		existing,
-		Date.now(),
-	);
-	return new Map([
-		...existing,
-		...changes.map(({ name, data }) => [name, data] as const),
-	]);
-}
-
-/** As the server shows it to who connects: NATS says a line first, and then waits for the handshake. */
-async function servedCertificate(port: number): Promise<string> {
-	const plain = createConnection({ port, host: "127.0.0.1" });
-	await once(plain, "data");
-	const socket = tlsConnect({ socket: plain, rejectUnauthorized: false });
-	await once(socket, "secureConnect");
-	const { raw } = socket.getPeerX509Certificate()!;
-	socket.destroy();
-	return new X509Certificate(raw).fingerprint256;
-}

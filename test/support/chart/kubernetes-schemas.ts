@@ -1,8 +1,7 @@
-import { execFile } from "node:child_process";
 import { access, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { cacheDirectory } from "../../../service/cache.ts";
+import { goModule } from "./go-module.ts";
 
 /** The versions of Kubernetes that the chart is tested with, one of each supported minor. */
 export const kubernetesVersions = ["1.34.4", "1.35.4", "1.36.3"];
@@ -62,13 +61,8 @@ export function kindName(object: { apiVersion: string; kind: string }): string {
 async function readDefinitions(
 	version: string,
 ): Promise<Record<string, Schema>> {
-	const { stdout } = await promisify(execFile)(
-		"go",
-		["mod", "download", "-json", `k8s.io/kubernetes@v${version}`],
-		{ env: { ...process.env, GOWORK: "off", GOFLAGS: "-mod=mod" } },
-	);
-	const { Dir } = JSON.parse(stdout) as { Dir: string };
-	const file = join(Dir, "api/openapi-spec/swagger.json");
+	const directory = await goModule(`k8s.io/kubernetes@v${version}`);
+	const file = join(directory, "api/openapi-spec/swagger.json");
 	return JSON.parse(await readFile(file, "utf8")).definitions;
 }
 

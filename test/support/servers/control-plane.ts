@@ -114,6 +114,8 @@ export async function startControlPlane({
 					kubeconfigFile: await kubeconfigOf("controllerManager"),
 					apiserverPort: port,
 					pki,
+					// A test of autoscaling waits for it.
+					flags: ["--horizontal-pod-autoscaler-sync-period=1s"],
 				}),
 			),
 			join(directory, "controller-manager"),

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+// yaml: reads YAML 1.2 to the letter.
+import { stringify } from "yaml";
+import { examples, render } from "../support/chart/render.ts";
+import {
+	type MetricsAPI,
+	startMetricsAPI,
+} from "../support/doubles/metrics-api.ts";
+import { kubectlDone } from "../support/servers/kubectl.ts";
+
+/* Kubernetes' own autoscaler and Deployment controller, with a double of metrics-server and Pods that nobody runs. */
+
+const namespace = "autoscaling";
+const within = [`--namespace=${namespace}`];
+const selector =
+	"--selector=app.kubernetes.io/instance=tidemill,app.kubernetes.io/component=receive";
+const loadMillicores = 1000;
+/** Each requests 250m, and the target is 70 % of that: 5.7 of them. */
+const receivers = 6;
+let metrics: MetricsAPI;
+
+beforeAll(async () => {
+	await kubectlDone(["create", "namespace", namespace]);
+	metrics = await startMetricsAPI(inject("pki").nodeServing, async () => {
+		const names = await podNames();
+		const share = `${Math.ceil(loadMillicores / names.length)}m`;
+		return Object.fromEntries(names.map((name) => [name, share]));
+	});
+	await apply(metrics.objects);
+});
+
+afterAll(async () => {
+	await kubectlDone(
+		["delete", "--ignore-not-found", "--filename=-"],
+		yaml(metrics.objects),
+	);
+	await kubectlDone(["delete", "namespace", namespace, "--wait=false"]);
+	await metrics.stop();
+});
+
+test("receivers share a load until each uses the CPU that is the target", async () => {
+	const objects = await render(
+		`--values=${examples.get("try-out")}`,
+		`--namespace=${namespace}`,
+		"--set=receive.autoscaling.enabled=true",
+	);
+	await apply(
+		objects.filter(
+			({ kind, metadata }) =>
+				metadata.name === "tidemill-receive" &&
+				["ServiceAccount", "Deployment", "HorizontalPodAutoscaler"].includes(
+					kind,
+				),
+		),
+	);
+	const autoscaler = await vi.waitFor(
+		async () => {
+			await letPodsBeReady();
+			const found = JSON.parse(
+				await kubectlDone([
+					...["get", "hpa/tidemill-receive", ...within],
+					"--output=json",
+				]),
+			);
+			const { currentReplicas, desiredReplicas } = found.status;
+			expect({ currentReplicas, desiredReplicas }).toEqual({
+				currentReplicas: receivers,
+				desiredReplicas: receivers,
+			});
+			return found;
+		},
+		{ timeout: 120_000, interval: 500 },
+	);
+	expect(autoscaler.status.conditions).toContainEqual(
+		expect.objectContaining({ type: "ScalingActive", status: "True" }),
+	);
+});
+
+async function podNames(): Promise<string[]> {
+	const names = await kubectlDone([
+		...["get", "pods", ...within, selector],
+		"--output=jsonpath={.items[*].metadata.name}",
+	]);
+	return names.split(" ").filter(Boolean);
+}
+
+/** As kubelet would say. Settles when all Pods are ready. */
+async function letPodsBeReady(): Promise<void> {
+	const ready = {
+		type: "Ready",
+		status: "True",
+		// The autoscaler passes over what was measured before.
+		lastTransitionTime: "2026-01-01T00:00:00Z",
+	};
+	const status = {
+		phase: "Running",
+		startTime: "2026-01-01T00:00:00Z",
+		conditions: [ready],
+	};
+	for (const name of await podNames())
+		await kubectlDone([
+			...["patch", `pod/${name}`, ...within, "--subresource=status"],
+			`--patch=${JSON.stringify({ status })}`,
+		]);
+}
+
+function apply(objects: object[]): Promise<string> {
+	return kubectlDone(["apply", "--server-side", "--filename=-"], yaml(objects));
+}
+
+function yaml(objects: object[]): string {
+	return objects.map((object) => stringify(object)).join("---\n");
+}
