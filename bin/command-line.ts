@@ -27,16 +27,22 @@ export async function runCommandLine(args: string[]): Promise<void> {
 			current = command;
 		});
 	try {
-		await program.parseAsync(withHelpAsOption(args), { from: "user" });
+		await program.parseAsync(asCommanderReads(args), { from: "user" });
 	} catch (error) {
 		process.exitCode = report(error, pathOf(current));
 	}
 }
 
-/** `tidemill help sources list` is the same as `tidemill sources list --help`, which finds the commands of a group, too. */
-function withHelpAsOption([name, ...args]: string[]): string[] {
-	if (name === "help") return [...args, "--help"];
-	return name === undefined ? [] : [name, ...args];
+/**
+ * `tidemill help sources list` is the same as `tidemill sources list --help`, which finds the commands of a group, too. As in
+ * kubectl, `-o=yaml` is the same as `-o yaml`.
+ */
+function asCommanderReads(args: string[]): string[] {
+	const [name, ...rest] = args.flatMap((arg) =>
+		/^-[a-zA-Z]=/.test(arg) ? [arg.slice(0, 2), arg.slice(3)] : [arg],
+	);
+	if (name === "help") return [...rest, "--help"];
+	return name === undefined ? [] : [name, ...rest];
 }
 
 function pathOf(command: CommandUnknownOpts): string {

@@ -19,10 +19,22 @@ const groups: {
 		load: () => import("../cli/sources.ts"),
 	},
 	{
+		name: "destinations",
+		aliases: ["wdst", "destination"],
+		about: "warehouses that tables are loaded into",
+		load: () => import("../cli/destinations.ts"),
+	},
+	{
 		name: "pipelines",
 		aliases: ["wpl", "pipeline"],
 		about: "what loads a source into a table, on a schedule",
 		load: () => import("../cli/pipelines.ts"),
+	},
+	{
+		name: "runs",
+		aliases: ["wrun", "run"],
+		about: "executions of a pipeline",
+		load: () => import("../cli/runs.ts"),
 	},
 	{
 		name: "tracking-plans",
@@ -46,6 +58,17 @@ const groups: {
 		name: "quarantine",
 		about: "events that are kept apart by a tracking plan",
 		load: () => import("../cli/quarantine.ts"),
+	},
+	{
+		name: "doctor",
+		about:
+			"check the cluster, your rights and the installation, and say what to do; the exit code is 1 if something is wrong",
+		load: () => import("../cli/doctor.ts"),
+	},
+	{
+		name: "version",
+		about: "the versions of this command and of the cluster",
+		load: () => import("../cli/version.ts"),
 	},
 	{
 		name: "tokens",

@@ -1,3 +1,4 @@
+import { Option } from "@commander-js/extra-typings";
 import { type Operation, operationKind } from "../crds/generated/types.ts";
 import {
 	type Cluster,
@@ -5,17 +6,35 @@ import {
 	requireObject,
 } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
-import { table } from "./output/table.ts";
+import { createObject, dryRunOption } from "./resource/creation.ts";
+import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill operations`. */
 export function define(operations: Group): void {
+	defineVerbs(operations, operationKind, { newestFirst: true });
 	operations
-		.command("list")
-		.description("List the operations and their results, the newest first.")
-		.addHelpText("after", examples("tidemill operations list -n shop"))
-		.action(async (_, command) =>
-			list(await chooseCluster(command.optsWithGlobals())),
-		);
+		.command("create")
+		.description(
+			"Create an operation from its manifest. Other commands create one and wait for its result: tracking-plans dry-run, tracking-plans draft and quarantine release.",
+		)
+		.addOption(
+			new Option(
+				"-f, --file <manifest>",
+				"a manifest in YAML or JSON; - is standard input",
+			).makeOptionMandatory(),
+		)
+		.addOption(dryRunOption)
+		.addHelpText(
+			"after",
+			examples("tidemill operations create -f release.yaml"),
+		)
+		.action(async (options, command) => {
+			await createObject<Operation>(command.optsWithGlobals(), operationKind, {
+				name: undefined,
+				spec: undefined,
+				...options,
+			});
+		});
 	operations
 		.command("cancel")
 		.description("Stop an operation.")
@@ -24,30 +43,6 @@ export function define(operations: Group): void {
 		.action(async (name, _, command) =>
 			cancel(await chooseCluster(command.optsWithGlobals()), name),
 		);
-}
-
-async function list({ client, namespace }: Cluster): Promise<void> {
-	const { items } = await client.list<Operation>(operationKind, { namespace });
-	if (items.length === 0) {
-		process.stderr.write(
-			`There are no operations in namespace ${namespace}.\n`,
-		);
-		return;
-	}
-	const createdOf = ({ metadata }: Operation) =>
-		metadata.creationTimestamp ?? "";
-	const rows = items
-		.toSorted((a, b) => (createdOf(a) < createdOf(b) ? 1 : -1))
-		.map(({ metadata, spec, status = {} }) => [
-			metadata.name,
-			spec.type,
-			spec.sourceRef.name,
-			status.phase ?? "Pending",
-			status.error?.message ?? status.summary ?? "",
-		]);
-	process.stdout.write(
-		table([["NAME", "TYPE", "SOURCE", "PHASE", "RESULT"], ...rows]),
-	);
 }
 
 async function cancel(cluster: Cluster, name: string): Promise<void> {

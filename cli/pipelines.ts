@@ -1,75 +1,114 @@
 import { Option } from "@commander-js/extra-typings";
-import { pipelineKind, type Run, runKind } from "../crds/generated/types.ts";
-import { newRun, startedRunName } from "../crds/run.ts";
-import { hasReason } from "../kube/client/errors.ts";
-import {
-	type Cluster,
-	chooseCluster,
-	requireObject,
-} from "./command/cluster.ts";
-import { datesOf, fromOption, toOption } from "./command/dates.ts";
-import { CommandError } from "./command/errors.ts";
+import { type Pipeline, pipelineKind } from "../crds/generated/types.ts";
+import { chooseCluster } from "./command/cluster.ts";
+import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { followRun } from "./follow/run-follower.ts";
+import { changeSpec } from "./resource/change.ts";
+import {
+	createObject,
+	displayNameOption,
+	dryRunOption,
+	fileOption,
+	readyOption,
+} from "./resource/creation.ts";
+import { defineVerbs } from "./resource/verbs.ts";
+import { defineFullReload, defineStart } from "./run-start.ts";
 
 /** `tidemill pipelines`. */
 export function define(pipelines: Group): void {
+	defineVerbs(pipelines, pipelineKind);
 	pipelines
-		.command("run")
-		.description("Start a run and print its name.")
-		.argument("<pipeline>")
-		.addOption(fromOption)
-		.addOption(toOption)
-		.addOption(new Option("--full", "load all dates").conflicts(["from", "to"]))
-		.option(
-			"-w, --wait",
-			"show the progress until the run ends; the exit code is 1 if the run fails",
+		.command("create")
+		.description(
+			"Create a pipeline. Without --daily, --every and --cron, it runs only when somebody starts it.",
 		)
+		.argument("[name]")
+		.addOption(displayNameOption)
+		.option("--source <name>", "the source of the events")
+		.option("--destination <name>", "the destination of the table")
+		.option("--table <name>", "the name of the table")
+		.addOption(
+			new Option(
+				"--daily <time>",
+				"run each day at this time, such as 06:30",
+			).conflicts(["every", "cron"]),
+		)
+		.addOption(
+			new Option(
+				"--every <interval>",
+				"run at this interval, such as 15m",
+			).conflicts("cron"),
+		)
+		.option("--cron <expression>", "run by a cron expression of five fields")
+		.option(
+			"--time-zone <zone>",
+			"of --daily and --cron, such as Europe/Berlin",
+		)
+		.addOption(fileOption)
+		.addOption(dryRunOption)
+		.addOption(readyOption)
 		.addHelpText(
 			"after",
 			examples(
-				"tidemill pipelines run orders --wait",
-				"tidemill pipelines run orders --from 2026-01-01 --to 2026-01-31",
+				"tidemill pipelines create orders --source shop --destination lake --daily 06:30 --time-zone Europe/Berlin",
+				"tidemill pipelines create -f pipeline.yaml",
 			),
 		)
-		.action(async (name, { full, wait, ...options }, command) => {
-			const dates = datesOf(options);
-			const cluster = await chooseCluster(command.optsWithGlobals());
-			await requirePipeline(cluster, name);
-			const { client, namespace } = cluster;
-			const run = await client.create<Run>(
-				runKind,
-				newRun(
-					name,
-					{ name: startedRunName(name), namespace },
-					{ ...dates, ...(full && { full }) },
-				),
-				{ fieldManager: "tidemill" },
-			);
-			process.stdout.write(`${run.metadata.name}\n`);
-			if (wait) report(await followRun(cluster, run));
+		.action(async (name, options, command) => {
+			const { file, dryRun, wait, ...settings } = options;
+			const spec = specOf(settings);
+			if (file === undefined && (!settings.source || !settings.destination))
+				throw new UsageError("pass --source and --destination, or --file");
+			await createObject<Pipeline>(command.optsWithGlobals(), pipelineKind, {
+				...{ name, spec, file, dryRun, wait },
+			});
 		});
+	defineStart(pipelines, "run");
+	defineFullReload(pipelines);
+	for (const [verb, suspend, done] of [
+		["suspend", true, "suspended"],
+		["resume", false, "resumed"],
+	] as const)
+		pipelines
+			.command(verb)
+			.description(
+				suspend
+					? "Stop the schedule until the pipeline is resumed. You can still start runs."
+					: "Follow the schedule again.",
+			)
+			.argument("<pipeline>")
+			.addHelpText("after", examples(`tidemill pipelines ${verb} orders`))
+			.action(async (name, _, command) => {
+				const cluster = await chooseCluster(command.optsWithGlobals());
+				await changeSpec(cluster, pipelineKind, name, { suspend }, done);
+			});
 }
 
-/** Throws {@link CommandError} if the Run didn't succeed. */
-function report({ metadata, status = {} }: Run): void {
-	const { phase, rows = 0, dates, error } = status;
-	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
-	if (phase === "Succeeded")
-		process.stderr.write(
-			`Loaded ${rows.toLocaleString("en")} rows${loaded}.\n`,
-		);
-	else
-		throw new CommandError(
-			error
-				? `${metadata.name} failed: ${error.message} (${error.code})`
-				: `${metadata.name} was cancelled.`,
-		);
-}
-
-/** A user who may not read pipelines skips this check. */
-async function requirePipeline(cluster: Cluster, name: string): Promise<void> {
-	await requireObject(cluster, pipelineKind, name).catch((error) => {
-		if (!hasReason(error, "Forbidden")) throw error;
-	});
+/** Undefined if no option says anything about it. */
+export function specOf(options: {
+	displayName?: string | undefined;
+	source?: string | undefined;
+	destination?: string | undefined;
+	table?: string | undefined;
+	daily?: string | undefined;
+	every?: string | undefined;
+	cron?: string | undefined;
+	timeZone?: string | undefined;
+}): object | undefined {
+	const { displayName, source, destination, table } = options;
+	const { daily, every, cron, timeZone } = options;
+	const schedule = {
+		...(daily && { type: "Daily", updateTime: daily }),
+		...(every && { type: "Interval", interval: every }),
+		...(cron && { type: "Cron", cron }),
+		...(timeZone && { timeZone }),
+	};
+	const spec = {
+		...(displayName && { displayName }),
+		...(source && { sourceRef: { name: source } }),
+		...(destination && { destinationRef: { name: destination } }),
+		...(table && { table: { name: table } }),
+		...(Object.keys(schedule).length > 0 && { schedule }),
+	};
+	return Object.keys(spec).length > 0 ? spec : undefined;
 }

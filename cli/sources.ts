@@ -1,47 +1,114 @@
 import { Option } from "@commander-js/extra-typings";
 import { type Source, sourceKind } from "../crds/generated/types.ts";
-import { type Cluster, chooseCluster } from "./command/cluster.ts";
+import { annotation } from "../crds/labels.ts";
+import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
-import { table } from "./output/table.ts";
+import { defineSend } from "./event-sending.ts";
+import { askOperator, changeSpec } from "./resource/change.ts";
+import {
+	createObject,
+	displayNameOption,
+	dryRunOption,
+	fileOption,
+	readyOption,
+} from "./resource/creation.ts";
+import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill sources`. */
 export function define(sources: Group): void {
+	defineVerbs(sources, sourceKind, {
+		about:
+			" A webhook URL is a secret: whoever knows it can send events to a source without authorization.",
+	});
 	sources
-		.command("list")
+		.command("create")
 		.description(
-			"List the sources with their event counts and webhook URLs. A webhook URL is a secret: whoever knows it can send events.",
+			"Create a source. Its URL alone is enough to send events; a manifest can ask for more. With --wait, it prints the URL.",
 		)
+		.argument("[name]")
+		.addOption(displayNameOption)
+		.option("--tracking-plan <name>", "the plan of its events")
 		.addOption(
-			new Option("-o, --output <format>", "the format of the list")
-				.choices(["table", "json"] as const)
-				.default("table" as const),
+			new Option(
+				"--deletion-policy <policy>",
+				"what happens to the URL and the stored events when it is deleted",
+			).choices(["Retain", "Delete"] as const),
 		)
-		.addHelpText("after", examples("tidemill sources list -n shop"))
-		.action(async ({ output }, command) =>
-			list(await chooseCluster(command.optsWithGlobals()), output),
+		.addOption(fileOption)
+		.addOption(dryRunOption)
+		.addOption(readyOption)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill sources create shop --wait",
+				"tidemill sources create -f source.yaml",
+			),
+		)
+		.action(
+			async (
+				name,
+				{ displayName, trackingPlan, deletionPolicy, ...options },
+				command,
+			) => {
+				const settings = {
+					...(displayName && { displayName }),
+					...(deletionPolicy && { deletionPolicy }),
+					...(trackingPlan && {
+						webhook: { trackingPlanRef: { name: trackingPlan } },
+					}),
+				};
+				const { status } = await createObject<Source>(
+					command.optsWithGlobals(),
+					sourceKind,
+					{
+						name,
+						spec:
+							options.file === undefined || Object.keys(settings).length > 0
+								? { type: "Webhook", ...settings }
+								: undefined,
+						...options,
+					},
+				);
+				if (options.wait && status?.webhookURL)
+					process.stdout.write(`${status.webhookURL}\n`);
+			},
 		);
-}
-
-async function list(
-	{ client, namespace }: Cluster,
-	output: "table" | "json",
-): Promise<void> {
-	const { items } = await client.list<Source>(sourceKind, { namespace });
-	if (output === "json")
-		process.stdout.write(`${JSON.stringify(items, undefined, 2)}\n`);
-	else if (items.length === 0)
-		process.stderr.write(`There are no sources in namespace ${namespace}.\n`);
-	else
-		process.stdout.write(
-			table([
-				["NAME", "PHASE", "EVENTS", "LAST EVENT", "WEBHOOK URL"],
-				...items.map(({ metadata, status = {} }) => [
-					metadata.name,
-					status.phase ?? "",
-					String(status.counts?.archived ?? 0),
-					status.lastEventTime ?? "",
-					status.webhookURL ?? "",
-				]),
-			]),
-		);
+	for (const [verb, suspend, done] of [
+		["suspend", true, "suspended"],
+		["resume", false, "resumed"],
+	] as const)
+		sources
+			.command(verb)
+			.description(
+				suspend
+					? "Refuse events with 403 until the source is resumed."
+					: "Accept events again.",
+			)
+			.argument("<source>")
+			.addHelpText("after", examples(`tidemill sources ${verb} shop`))
+			.action(async (name, _, command) => {
+				const cluster = await chooseCluster(command.optsWithGlobals());
+				await changeSpec(cluster, sourceKind, name, { suspend }, done);
+			});
+	sources
+		.command("rotate-url")
+		.description(
+			"Replace the webhook URL and print the new one. The old one answers 404 from then on.",
+		)
+		.argument("<source>")
+		.addHelpText("after", examples("tidemill sources rotate-url shop"))
+		.action(async (name, _, command) => {
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const { status } = await askOperator<Source>(
+				cluster,
+				sourceKind,
+				name,
+				annotation.rotateURL,
+				(before, { status }) =>
+					status?.webhookURL !== undefined &&
+					status.webhookURL !== before.status?.webhookURL,
+			);
+			process.stdout.write(`${status!.webhookURL}\n`);
+		});
+	defineSend(sources);
 }

@@ -1,21 +1,56 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
-import type {
-	OperationDryRun,
-	OperationSpec,
+import { Option } from "@commander-js/extra-typings";
+import {
+	type OperationDryRun,
+	type OperationSpec,
+	type TrackingPlan,
+	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
-import { CommandError, UsageError } from "./command/errors.ts";
+import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { performOperation } from "./follow/operation-follower.ts";
 import { table } from "./output/table.ts";
+import {
+	createObject,
+	dryRunOption,
+	readManifest,
+	readyOption,
+} from "./resource/creation.ts";
+import { defineVerbs } from "./resource/verbs.ts";
 
 /** The plan would have quarantined or rejected events. */
 const blockedExitCode = 3;
 
 /** `tidemill tracking-plans`. */
 export function define(plans: Group): void {
+	defineVerbs(plans, trackingPlanKind);
+	plans
+		.command("create")
+		.description("Create a tracking plan from its manifest.")
+		.addOption(
+			new Option(
+				"-f, --file <manifest>",
+				"a manifest in YAML or JSON; - is standard input",
+			).makeOptionMandatory(),
+		)
+		.addOption(dryRunOption)
+		.addOption(readyOption)
+		.addHelpText(
+			"after",
+			examples("tidemill tracking-plans create -f plan.yaml"),
+		)
+		.action(async (options, command) => {
+			await createObject<TrackingPlan>(
+				command.optsWithGlobals(),
+				trackingPlanKind,
+				{
+					name: undefined,
+					spec: undefined,
+					...options,
+				},
+			);
+		});
 	plans
 		.command("dry-run")
 		.description(
@@ -102,21 +137,8 @@ export function define(plans: Group): void {
 }
 
 async function planIn(file: string): Promise<object> {
-	let manifest: { kind?: unknown; spec?: Record<string, unknown> } | null;
-	// yaml: reads the manifests that people write.
-	const { parse } = await import("yaml");
-	try {
-		manifest = parse(
-			file === "-" ? await text(process.stdin) : await readFile(file, "utf8"),
-		);
-	} catch (error) {
-		throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
-	}
-	if (manifest?.kind !== "TrackingPlan" || !manifest.spec)
-		throw new CommandError(
-			`${file} is not the manifest of a TrackingPlan: its kind is "${manifest?.kind}".`,
-		);
-	const { displayName: _, ...plan } = manifest.spec;
+	const { spec } = await readManifest(trackingPlanKind, file);
+	const { displayName: _, ...plan } = spec as Record<string, unknown>;
 	return plan;
 }
 

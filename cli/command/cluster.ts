@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { SettingError } from "../../service/settings.ts";
-import { CommandError } from "./errors.ts";
+import { CommandError, NoKubeconfig } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
 
 /** The cluster and namespace of a command, chosen as kubectl does. */
@@ -12,7 +12,7 @@ export interface Cluster {
 	namespace: string;
 }
 
-/** Throws {@link CommandError} if there is no usable kubeconfig. */
+/** Throws {@link NoKubeconfig} if there is no usable kubeconfig. */
 export async function chooseCluster(options: ClusterOptions): Promise<Cluster> {
 	// They take most of a second, which help and a wrong command line needn't.
 	const [{ KubeClient }, { loadKubeConfig }] = await Promise.all([
@@ -23,7 +23,7 @@ export async function chooseCluster(options: ClusterOptions): Promise<Cluster> {
 		options.kubeconfig ||
 		process.env.KUBECONFIG ||
 		join(homedir(), ".kube", "config");
-	const config = orCommandError(() => loadKubeConfig(path, options.context));
+	const config = orNoKubeconfig(() => loadKubeConfig(path, options.context));
 	const context = config.getContextObject(config.getCurrentContext());
 	return {
 		client: KubeClient.fromConfig(config, { userAgent: "tidemill" }),
@@ -31,12 +31,12 @@ export async function chooseCluster(options: ClusterOptions): Promise<Cluster> {
 	};
 }
 
-function orCommandError<T>(load: () => T): T {
+function orNoKubeconfig<T>(load: () => T): T {
 	try {
 		return load();
 	} catch (error) {
 		if (!(error instanceof SettingError)) throw error;
-		throw new CommandError(error.message);
+		throw new NoKubeconfig(error.message);
 	}
 }
 

@@ -11,6 +11,9 @@ export class CommandError extends Error {
 	override name = "CommandError";
 }
 
+/** There is no usable kubeconfig. */
+export class NoKubeconfig extends CommandError {}
+
 /** The message of an error that a person can solve; undefined for any other error. */
 export function messageOf(error: unknown): string | undefined {
 	if (error instanceof TransportError)

@@ -52,6 +52,22 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	}
 }
 
+/** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
+export function requireSuccess({ metadata, status = {} }: Run): void {
+	const { phase, rows = 0, dates, error } = status;
+	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
+	if (phase === "Succeeded")
+		process.stderr.write(
+			`Loaded ${rows.toLocaleString("en")} rows${loaded}.\n`,
+		);
+	else
+		throw new CommandError(
+			error
+				? `${metadata.name} failed: ${error.message} (${error.code})`
+				: `${metadata.name} was cancelled.`,
+		);
+}
+
 async function showProgress(
 	{ client, namespace }: Cluster,
 	run: Run,

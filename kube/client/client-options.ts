@@ -57,6 +57,8 @@ export interface WriteOptions {
 	force?: boolean;
 	/** Validates and admits, stores nothing. */
 	dryRun?: boolean;
+	/** Refuses unknown fields, as kubectl does. Otherwise the apiserver drops them. */
+	strict?: boolean;
 	subresource?: string;
 }
 

@@ -278,8 +278,14 @@ function typed<T extends KubeObject>(kind: ResourceKind<T>, object: object) {
 	return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
 }
 
-function writeQuery({ fieldManager, force, dryRun }: WriteOptions): Query {
-	return { fieldManager, force, ...(dryRun && { dryRun: "All" }) };
+function writeQuery(options: WriteOptions): Query {
+	const { fieldManager, force, dryRun, strict } = options;
+	return {
+		fieldManager,
+		force,
+		...(dryRun && { dryRun: "All" }),
+		...(strict && { fieldValidation: "Strict" }),
+	};
 }
 
 /** How long to wait before retrying a read; undefined for no retry. Callers retry writes themselves. */

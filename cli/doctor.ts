@@ -1,0 +1,71 @@
+import { styleText } from "node:util";
+import { Option } from "@commander-js/extra-typings";
+import {
+	destinationKind,
+	operationKind,
+	pipelineKind,
+	runKind,
+	sourceKind,
+	trackingPlanKind,
+} from "../crds/generated/types.ts";
+import { chooseCluster } from "./command/cluster.ts";
+import { examples, type Group } from "./command/group.ts";
+import { ownVersion } from "./command/own-version.ts";
+import { readFacts } from "./doctor/facts.ts";
+import { type Finding, findings } from "./doctor/findings.ts";
+
+const kinds = [
+	sourceKind,
+	destinationKind,
+	pipelineKind,
+	runKind,
+	trackingPlanKind,
+	operationKind,
+];
+/** A Run or an Operation that failed is no fault of the installation. */
+const lasting = [sourceKind, destinationKind, pipelineKind, trackingPlanKind];
+const rights = kinds.flatMap(({ plural }) =>
+	["list", "create", "patch", "delete"].map((verb) => [verb, plural] as const),
+);
+
+/** `tidemill doctor`. */
+export function define(doctor: Group): void {
+	doctor
+		.addOption(
+			new Option("-o, --output <format>", "how to print")
+				.choices(["table", "json"] as const)
+				.default("table" as const),
+		)
+		.addHelpText(
+			"after",
+			examples("tidemill doctor", "tidemill doctor -n shop -o json"),
+		)
+		.action(async ({ output }, command) => {
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const found = findings(await readFacts(cluster, rights, lasting), {
+				expected: kinds.map(({ plural }) => plural),
+				clientVersion: ownVersion(),
+				namespace: cluster.namespace,
+				nowMs: Date.now(),
+			});
+			process.stdout.write(
+				output === "json"
+					? `${JSON.stringify(found, undefined, 2)}\n`
+					: found.map(lineOf).join(""),
+			);
+			if (found.some(({ result }) => result === "failed")) process.exitCode = 1;
+		});
+}
+
+const signs = {
+	ok: ["green", "✓"],
+	failed: ["red", "✗"],
+	skipped: ["gray", "–"],
+} as const;
+
+function lineOf({ check, result, message, advice }: Finding): string {
+	const [colour, sign] = signs[result];
+	// Colours only on a terminal, and none with NO_COLOR (no-color.org).
+	const shown = styleText(colour, sign, { stream: process.stdout });
+	return `${shown} ${check}: ${message}\n${advice ? `  ${advice}\n` : ""}`;
+}

@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import type { Facts } from "./facts.ts";
+import { findings } from "./findings.ts";
+
+const nowMs = Date.parse("2026-03-01T12:00:00Z");
+const expected = ["sources", "runs"];
+const healthy: Facts = {
+	kubernetes: "v1.36.3",
+	clockSkewMs: 400,
+	served: ["sources", "runs"],
+	missingRights: [],
+	leases: [lease("2026-03-01T11:59:55Z")],
+	workloads: [
+		workload("receive", 2, 2),
+		workload("archive", 1, 1),
+		workload("nats", 3, 3, "2.15"),
+	],
+	resources: [],
+};
+
+function judged(facts: Partial<Facts>) {
+	return findings(
+		{ ...healthy, ...facts },
+		{ expected, clientVersion: "0.1.0", namespace: "shop", nowMs },
+	);
+}
+
+test("a healthy installation has no failure", () => {
+	expect(judged({}).map(({ check, result }) => `${check} ${result}`)).toEqual([
+		"cluster ok",
+		"clock ok",
+		"resources ok",
+		"rights ok",
+		"operator ok",
+		"receive ok",
+		"archive ok",
+		"nats ok",
+	]);
+});
+
+test.each<[string, Partial<Facts>, string, string]>([
+	["cluster", { kubernetes: "v1.33.9" }, "v1.33.9", "1.34 or later"],
+	["clock", { clockSkewMs: -90_000 }, "90 s behind", "NTP"],
+	["clock", { clockSkewMs: 31_000 }, "31 s ahead", "NTP"],
+	["resources", { served: [] }, "doesn't know tidemill.dev", "CRDs"],
+	["resources", { served: ["runs"] }, "lacks sources", "CRDs"],
+	["rights", { missingRights: ["create runs"] }, "create runs", "editor"],
+	["operator", { leases: [] }, "no operator has ever led", "Install"],
+	[
+		"operator",
+		{ leases: [lease("2026-03-01T11:00:00Z")] },
+		"3600 s ago",
+		"kubectl get pods -n tidemill-system",
+	],
+	[
+		"operator",
+		{ leases: [lease("2026-03-01T11:59:55Z", "")] },
+		"none leads",
+		"kubectl get pods",
+	],
+	[
+		"archive",
+		{ workloads: [workload("archive", 1, 0)] },
+		"0 of 1 Pods",
+		"NATS and the bucket",
+	],
+	[
+		"archive",
+		{ workloads: [workload("archive", 1, 1, "0.2.0")] },
+		"version 0.2.0",
+		"the installed version",
+	],
+	[
+		"source shop",
+		{
+			resources: [
+				{
+					name: "source shop",
+					condition: {
+						type: "Ready",
+						status: "False",
+						reason: "KeyTaken",
+						message: "Taken.",
+						lastTransitionTime: "2026-03-01T11:00:00Z",
+					},
+				},
+			],
+		},
+		"Taken. (KeyTaken)",
+		"",
+	],
+])("%s fails with %j, and says what to do", (check, facts, message, advice) => {
+	const failures = judged(facts).filter(({ result }) => result === "failed");
+	expect(failures).toHaveLength(1);
+	expect(failures[0]!.check).toBe(check);
+	expect(failures[0]!.message).toContain(message);
+	expect(failures[0]!.advice ?? "").toContain(advice);
+});
+
+test("what the person may not see is skipped", () => {
+	const found = judged({ leases: undefined, workloads: undefined });
+	expect(found.filter(({ result }) => result === "failed")).toEqual([]);
+	expect(found.filter(({ result }) => result === "skipped")).toHaveLength(2);
+});
+
+test("a cluster that doesn't answer is the only finding", () => {
+	const found = judged({ unreachable: "connect ECONNREFUSED" });
+	expect(found).toHaveLength(1);
+	expect(found[0]).toMatchObject({ check: "cluster", result: "failed" });
+});
+
+function lease(renewTime: string, holderIdentity = "pod-1") {
+	return {
+		metadata: { name: "tidemill-operator", namespace: "tidemill-system" },
+		spec: { renewTime, holderIdentity, leaseDurationSeconds: 15 },
+	};
+}
+
+function workload(
+	component: string,
+	replicas: number,
+	readyReplicas: number,
+	version = "0.1.0",
+) {
+	return {
+		metadata: {
+			name: `tidemill-${component}`,
+			namespace: "tidemill-system",
+			labels: {
+				"app.kubernetes.io/component": component,
+				"app.kubernetes.io/version": version,
+			},
+		},
+		spec: { replicas },
+		status: { readyReplicas },
+	};
+}

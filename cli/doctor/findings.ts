@@ -1,0 +1,192 @@
+import type { Lease } from "../../kube/kinds.ts";
+import { type Facts, group, version, type Workload } from "./facts.ts";
+
+/** One line of `tidemill doctor`. */
+export interface Finding {
+	check: string;
+	/** `skipped`: the person may not see it, or there is nothing to see. */
+	result: "ok" | "failed" | "skipped";
+	message: string;
+	/** What to do about a failure. */
+	advice?: string;
+}
+
+/** Less is nothing that a person notices; a token or a certificate may be refused beyond. */
+const maxSkewMs = 30_000;
+/** The oldest minor version of Kubernetes 1 that Tidemill supports. */
+const minKubernetes = 34;
+
+/** Judges what Kubernetes shows. */
+export function findings(
+	facts: Facts,
+	{
+		expected,
+		clientVersion,
+		namespace,
+		nowMs,
+	}: {
+		/** The kinds that this client knows. */
+		expected: readonly string[];
+		clientVersion: string;
+		namespace: string;
+		nowMs: number;
+	},
+): Finding[] {
+	if (facts.unreachable !== undefined)
+		return [
+			failed(
+				"cluster",
+				`it doesn't answer: ${facts.unreachable}`,
+				"Check the kubeconfig (--kubeconfig, --context) and the network.",
+			),
+		];
+	return [
+		cluster(facts),
+		clock(facts),
+		resources(facts, expected),
+		rights(facts, namespace),
+		operator(facts, nowMs),
+		...workloads(facts, clientVersion),
+		...facts.resources.map(({ name, condition }) =>
+			failed(name, `${condition.message} (${condition.reason})`),
+		),
+	];
+}
+
+function cluster({ kubernetes = "" }: Facts): Finding {
+	const [, minor] = /^v1\.(\d+)/.exec(kubernetes) ?? [];
+	const message = `Kubernetes ${kubernetes} answers`;
+	return minor !== undefined && Number(minor) < minKubernetes
+		? failed(
+				"cluster",
+				message,
+				`Upgrade it to 1.${minKubernetes} or later: Tidemill supports none before.`,
+			)
+		: ok("cluster", message);
+}
+
+function clock({ clockSkewMs }: Facts): Finding {
+	if (clockSkewMs === undefined)
+		return skipped("clock", "the cluster's answer has no date");
+	const seconds = Math.round(Math.abs(clockSkewMs) / 1_000);
+	return Math.abs(clockSkewMs) <= maxSkewMs
+		? ok("clock", "this machine and the cluster agree")
+		: failed(
+				"clock",
+				`the cluster's clock is ${seconds} s ${clockSkewMs > 0 ? "ahead of" : "behind"} this machine's`,
+				"Synchronise both by NTP. Dates of events follow the clocks of the cluster's nodes.",
+			);
+}
+
+function resources({ served }: Facts, expected: readonly string[]): Finding {
+	const missing = expected.filter((plural) => !served.includes(plural));
+	if (missing.length === 0)
+		return ok(
+			"resources",
+			`${group}/${version} has all ${expected.length} kinds`,
+		);
+	return failed(
+		"resources",
+		served.length === 0
+			? `the cluster doesn't know ${group}/${version}`
+			: `${group}/${version} lacks ${missing.join(", ")}`,
+		"Install Tidemill's CRDs of this version: the Helm chart brings them, or apply those of the release.",
+	);
+}
+
+function rights({ missingRights }: Facts, namespace: string): Finding {
+	return missingRights.length === 0
+		? ok("rights", `you may edit all resources in namespace ${namespace}`)
+		: failed(
+				"rights",
+				`in namespace ${namespace} you may not: ${missingRights.join(", ")}`,
+				"If you need to, ask an administrator for the role tidemill-editor, or name another namespace with -n.",
+			);
+}
+
+function operator({ leases }: Facts, nowMs: number): Finding {
+	if (leases === undefined)
+		return skipped("operator", "you may not list its leases");
+	const newest = leases.toSorted((a, b) => renewedMs(b) - renewedMs(a))[0];
+	if (!newest)
+		return failed(
+			"operator",
+			"no operator has ever led in this cluster",
+			"Install Tidemill, or start its operator.",
+		);
+	const { holderIdentity, leaseDurationSeconds = 15 } = newest.spec ?? {};
+	const silentMs = nowMs - renewedMs(newest);
+	if (holderIdentity && silentMs <= 2 * leaseDurationSeconds * 1_000)
+		return ok("operator", `${holderIdentity} leads`);
+	return failed(
+		"operator",
+		`none leads; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
+		`Look at its Pods and their logs: kubectl get pods -n ${newest.metadata.namespace} -l app.kubernetes.io/component=operator`,
+	);
+}
+
+function renewedMs({ spec }: Lease): number {
+	return Date.parse(spec?.renewTime ?? "") || 0;
+}
+
+/** Each role's Pods are ready only while it reaches NATS and, archive, the bucket. */
+function workloads({ workloads }: Facts, clientVersion: string): Finding[] {
+	if (workloads === undefined)
+		return [
+			skipped("processes", "you may not list Deployments of all namespaces"),
+		];
+	if (workloads.length === 0)
+		return [
+			skipped(
+				"processes",
+				"no Deployment runs Tidemill: it runs outside of the cluster, as with make up",
+			),
+		];
+	return workloads.map((workload) => processes(workload, clientVersion));
+}
+
+function processes(workload: Workload, clientVersion: string): Finding {
+	const { metadata, spec, status } = workload;
+	const { name, namespace, labels = {} } = metadata;
+	const component = labels["app.kubernetes.io/component"] ?? name;
+	const [ready, wanted] = [status?.readyReplicas ?? 0, spec.replicas ?? 1];
+	const message = `${ready} of ${wanted} Pods are ready`;
+	if (ready < wanted)
+		return failed(
+			component,
+			message,
+			`${reasons[component] ?? "See why:"} kubectl describe pods -n ${namespace} -l app.kubernetes.io/component=${component}`,
+		);
+	const version = labels["app.kubernetes.io/version"];
+	return version !== undefined &&
+		version !== clientVersion &&
+		reasons[component]
+		? failed(
+				component,
+				`${message}, but it has version ${version} and this command ${clientVersion}`,
+				"Use the command of the installed version.",
+			)
+		: ok(component, message);
+}
+
+/** Why a role's Pods aren't ready, most of the time. */
+const reasons: Record<string, string> = {
+	operator:
+		"It is ready once it reaches NATS and the apiserver. See why it isn't:",
+	receive: "It is ready once it reaches NATS. See why it isn't:",
+	archive:
+		"It is ready once it reaches NATS and the bucket, and no shard has stopped. See why it isn't:",
+	api: "It is ready once it listens. See why it isn't:",
+};
+
+function ok(check: string, message: string): Finding {
+	return { check, result: "ok", message };
+}
+
+function skipped(check: string, message: string): Finding {
+	return { check, result: "skipped", message };
+}
+
+function failed(check: string, message: string, advice?: string): Finding {
+	return { check, result: "failed", message, ...(advice && { advice }) };
+}

@@ -1,0 +1,106 @@
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+import { type Source, sourceKind } from "../crds/generated/types.ts";
+import {
+	type Cluster,
+	chooseCluster,
+	requireObject,
+} from "./command/cluster.ts";
+import { CommandError, UsageError } from "./command/errors.ts";
+import { examples, type Group } from "./command/group.ts";
+
+const timeoutMs = 30_000;
+
+/** `tidemill events send` and `tidemill sources send` are the same. */
+export function defineSend(group: Group): void {
+	group
+		.command("send")
+		.description("Send an event to a source and print its event ID.")
+		.argument("<source>")
+		.option("-d, --data <json>", "the event itself")
+		.option("-f, --file <path>", "a file with the event; - is standard input")
+		.option("--token <token>", "the token of a source with authorization")
+		.addHelpText(
+			"after",
+			examples(
+				`tidemill ${group.name()} send shop --data '{"order": 1}'`,
+				`tidemill ${group.name()} send shop --file - < order.json`,
+			),
+		)
+		.action(async (source, { data, file, token }, command) => {
+			const body = await readBody(data, file);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			await send(await webhookURL(cluster, source), body, token);
+		});
+}
+
+async function send(
+	url: string,
+	body: string | Uint8Array<ArrayBuffer>,
+	token: string | undefined,
+): Promise<void> {
+	const response = await post(url, body, token);
+	const answer = (await response.json()) as {
+		event_id?: string;
+		error?: { code: string; message: string };
+	};
+	if (!response.ok || answer.event_id === undefined)
+		throw new CommandError(
+			answer.error
+				? `${answer.error.message} (${answer.error.code})`
+				: `the webhook URL answered ${response.status}`,
+		);
+	process.stdout.write(`${answer.event_id}\n`);
+}
+
+async function readBody(
+	data: string | undefined,
+	file: string | undefined,
+): Promise<string | Uint8Array<ArrayBuffer>> {
+	if ((data === undefined) === (file === undefined))
+		throw new UsageError("pass the event with either --data or --file");
+	if (data !== undefined) return data;
+	try {
+		return new Uint8Array(
+			file === "-" ? await buffer(process.stdin) : await readFile(file!),
+		);
+	} catch (error) {
+		throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
+	}
+}
+
+async function webhookURL(cluster: Cluster, name: string): Promise<string> {
+	const source = await requireObject<Source>(cluster, sourceKind, name);
+	const { namespace } = cluster;
+	const { webhookURL } = source.status ?? {};
+	if (webhookURL) return webhookURL;
+	throw new CommandError(
+		`the source "${name}" has no URL yet. Find out why with: kubectl describe source ${name} -n ${namespace}`,
+	);
+}
+
+async function post(
+	url: string,
+	body: string | Uint8Array<ArrayBuffer>,
+	token: string | undefined,
+): Promise<Response> {
+	try {
+		return await fetch(url, {
+			method: "POST",
+			// It would send the event elsewhere, perhaps in clear text.
+			redirect: "error",
+			headers: {
+				"content-type": "application/json",
+				...(token && { authorization: `Bearer ${token}` }),
+			},
+			body,
+			signal: AbortSignal.timeout(timeoutMs),
+		});
+	} catch (error) {
+		const { message, cause } = error as Error;
+		// The URL is a secret, so the message names only the host.
+		throw new CommandError(
+			`${new URL(url).host} is unreachable: ${(cause as Error | undefined)?.message ?? message}`,
+		);
+	}
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { type Cluster, requireObject } from "../command/cluster.ts";
+import { CommandError } from "../command/errors.ts";
+import { nameOf } from "../output/objects.ts";
+
+const operatorWaitMs = 60_000;
+
+/** Changes an object's spec by a merge patch (RFC 7396) and prints what it is now. */
+export async function changeSpec(
+	cluster: Cluster,
+	kind: ResourceKind<KubeObject>,
+	name: string,
+	spec: object,
+	done: string,
+): Promise<void> {
+	const found = await requireObject(cluster, kind, name);
+	await patch(cluster, kind, found, { spec });
+	process.stdout.write(`${nameOf(found)} ${done}\n`);
+}
+
+/**
+ * Sets an annotation to a new value, as the operator acts on it once, and waits until that is done. Throws
+ * {@link CommandError} if it isn't within a minute.
+ */
+export async function askOperator<T extends KubeObject>(
+	cluster: Cluster,
+	kind: ResourceKind<T>,
+	name: string,
+	annotation: string,
+	isDone: (before: T, seen: T, value: string) => boolean,
+): Promise<T> {
+	const value = randomUUID();
+	const before = await requireObject<T>(cluster, kind, name);
+	const asked = await patch<T>(cluster, kind, before, {
+		annotations: { [annotation]: value },
+	});
+	const last = await awaitObject(
+		cluster.client,
+		kind,
+		asked,
+		(seen) => isDone(before, seen, value),
+		AbortSignal.timeout(operatorWaitMs),
+	);
+	if (last && isDone(before, last, value)) return last;
+	throw new CommandError(
+		`the operator hasn't done it within ${operatorWaitMs / 1_000} s. Find out whether it runs: tidemill doctor`,
+	);
+}
+
+function patch<T extends KubeObject>(
+	{ client, namespace }: Cluster,
+	kind: ResourceKind<T>,
+	{ metadata }: T,
+	{ spec, annotations }: { spec?: object; annotations?: object },
+): Promise<T> {
+	const { name, uid } = metadata;
+	return client.patch<T>(
+		kind,
+		name,
+		namespace,
+		{
+			metadata: { uid, ...(annotations && { annotations }) },
+			...(spec && { spec }),
+		},
+		"merge",
+		{ fieldManager: "tidemill" },
+	);
+}

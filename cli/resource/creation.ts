@@ -1,0 +1,128 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { Option } from "@commander-js/extra-typings";
+import { type Condition, findCondition } from "../../kube/conditions.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { type Cluster, chooseCluster } from "../command/cluster.ts";
+import { CommandError, UsageError } from "../command/errors.ts";
+import type { ClusterOptions } from "../command/group.ts";
+import { nameOf } from "../output/objects.ts";
+
+const readyWaitMs = 60_000;
+
+export const fileOption = new Option(
+	"-f, --file <manifest>",
+	"a manifest in YAML or JSON, in place of the other options; - is standard input",
+);
+export const dryRunOption = new Option(
+	"--dry-run",
+	"only let the cluster judge it",
+);
+export const readyOption = new Option(
+	"-w, --wait",
+	"wait until it is ready, for a minute at most; the exit code is 1 if it isn't",
+);
+export const displayNameOption = new Option(
+	"--display-name <text>",
+	"a name for people",
+);
+
+export type Resource = KubeObject & {
+	spec?: object;
+	status?: { conditions?: Condition[]; observedGeneration?: number };
+};
+
+export interface Creation {
+	name: string | undefined;
+	/** Undefined if no option says anything about it. */
+	spec: object | undefined;
+	file?: string | undefined;
+	dryRun?: boolean | undefined;
+	wait?: boolean | undefined;
+}
+
+/** Creates an object from a manifest, or from a name and a spec, and prints its name. Returns it as last seen. */
+export async function createObject<T extends Resource>(
+	options: ClusterOptions,
+	kind: ResourceKind<T>,
+	creation: Creation,
+): Promise<T> {
+	const { metadata, ...draft } = await draftOf(kind, creation);
+	const cluster = await chooseCluster(options);
+	const { client, namespace } = cluster;
+	const created = await client.create<T>(
+		kind,
+		{ ...draft, metadata: { ...metadata, namespace } } as never,
+		{
+			fieldManager: "tidemill",
+			strict: true,
+			...(creation.dryRun && { dryRun: true }),
+		},
+	);
+	const suffix = creation.dryRun ? " (dry run)" : "";
+	process.stdout.write(`${nameOf(created)} created${suffix}\n`);
+	if (!creation.wait || creation.dryRun) return created;
+	return awaitReady(cluster, kind, created);
+}
+
+/** Waits until the operator has judged the object. Throws {@link CommandError} unless it is ready. */
+async function awaitReady<T extends Resource>(
+	{ client, namespace }: Cluster,
+	kind: ResourceKind<T>,
+	object: T,
+): Promise<T> {
+	const readyOf = ({ status }: Resource) =>
+		findCondition(status?.conditions, "Ready");
+	const last = await awaitObject(
+		client,
+		kind,
+		object,
+		(seen) => readyOf(seen)?.status === "True",
+		AbortSignal.timeout(readyWaitMs),
+	);
+	const ready = last && readyOf(last);
+	if (last && ready?.status === "True") return last;
+	throw new CommandError(
+		ready
+			? `${nameOf(object)} isn't ready: ${ready.message} (${ready.reason})`
+			: `${nameOf(object)} has no status yet. See: kubectl describe ${nameOf(object)} -n ${namespace}`,
+	);
+}
+
+async function draftOf(
+	kind: ResourceKind<Resource>,
+	{ name, spec, file }: Creation,
+): Promise<Resource> {
+	if (file !== undefined) {
+		if (name !== undefined || spec !== undefined)
+			throw new UsageError(
+				"--file has the name and all settings; use it alone",
+			);
+		return readManifest(kind, file);
+	}
+	if (name === undefined) throw new UsageError("pass a name, or --file");
+	return { metadata: { name }, spec: spec ?? {} };
+}
+
+/** The object that a manifest holds. Throws {@link CommandError} if it is of another kind. */
+export async function readManifest(
+	{ kind }: ResourceKind<KubeObject>,
+	file: string,
+): Promise<Resource> {
+	// yaml: reads the manifests that people write. Loaded late, because it costs every other command.
+	const { parse } = await import("yaml");
+	let manifest: Resource | null;
+	try {
+		manifest = parse(
+			file === "-" ? await text(process.stdin) : await readFile(file, "utf8"),
+		);
+	} catch (error) {
+		throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
+	}
+	if (manifest?.kind !== kind || !manifest.spec)
+		throw new CommandError(
+			`${file} is not the manifest of a ${kind}: its kind is "${manifest?.kind}".`,
+		);
+	return manifest;
+}

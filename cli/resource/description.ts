@@ -1,0 +1,117 @@
+import { hasReason } from "../../kube/client/errors.ts";
+import type { Condition } from "../../kube/conditions.ts";
+import { type KubeEvent, kinds } from "../../kube/kinds.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { Cluster } from "../command/cluster.ts";
+import { table } from "../output/table.ts";
+
+type Described = KubeObject & {
+	spec?: object;
+	status?: { conditions?: Condition[] };
+};
+
+/** What `describe` prints of an object: its fields, its conditions and what happened to it. */
+export async function description(
+	cluster: Cluster,
+	object: Described,
+	nowMs: number,
+): Promise<string> {
+	const { stringify } = await import("yaml");
+	const { metadata, spec, status = {} } = object;
+	const { conditions = [], ...rest } = status;
+	const labels = Object.entries(metadata.labels ?? {});
+	const yaml = (value: object | undefined) =>
+		Object.keys(value ?? {}).length > 0
+			? indented(stringify(value, { lineWidth: 0 }))
+			: "  none\n";
+	return [
+		field("Name", metadata.name),
+		field("Namespace", metadata.namespace ?? ""),
+		field("Created", metadata.creationTimestamp ?? ""),
+		...(metadata.deletionTimestamp
+			? [
+					field(
+						"Deleted",
+						`${metadata.deletionTimestamp}, waits for: ${metadata.finalizers?.join(", ")}`,
+					),
+				]
+			: []),
+		...(labels.length > 0
+			? [field("Labels", labels.map((label) => label.join("=")).join(", "))]
+			: []),
+		`Spec:\n${yaml(spec)}`,
+		`Status:\n${yaml(rest)}`,
+		`Conditions:\n${indented(conditionsText(conditions))}`,
+		`Events:\n${indented(await kubeEventsText(cluster, object, nowMs))}`,
+	].join("");
+}
+
+function field(name: string, value: string): string {
+	return `${`${name}:`.padEnd(12)}${value}\n`;
+}
+
+function indented(text: string): string {
+	return text.replaceAll(/^(?=.)/gm, "  ");
+}
+
+function conditionsText(conditions: readonly Condition[]): string {
+	if (conditions.length === 0) return "none\n";
+	return table([
+		["TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"],
+		...conditions.map(
+			({ type, status, lastTransitionTime, reason, message }) => [
+				type,
+				status,
+				lastTransitionTime,
+				reason,
+				message.replaceAll(/\s+/g, " "),
+			],
+		),
+	]);
+}
+
+/** Kubernetes keeps them for an hour. */
+async function kubeEventsText(
+	{ client, namespace }: Cluster,
+	{ metadata }: KubeObject,
+	nowMs: number,
+): Promise<string> {
+	const found = await client
+		.list<KubeEvent>(kinds.kubeEvent, {
+			namespace,
+			fieldSelector: `regarding.uid=${metadata.uid}`,
+		})
+		.catch((error) => {
+			if (hasReason(error, "Forbidden")) return undefined;
+			throw error;
+		});
+	if (!found) return "You have no permission to list events.\n";
+	if (found.items.length === 0) return "none\n";
+	const rows = found.items
+		.map((event) => ({ event, time: Date.parse(timeOf(event)) }))
+		.sort((a, b) => a.time - b.time)
+		.map(({ event, time }) => [
+			event.type ?? "",
+			event.reason ?? "",
+			ageText(nowMs - time),
+			(event.note ?? "").replaceAll(/\s+/g, " "),
+		]);
+	return table([["TYPE", "REASON", "AGE", "MESSAGE"], ...rows]);
+}
+
+function timeOf(event: KubeEvent): string {
+	return (
+		event.series?.lastObservedTime ??
+		event.eventTime ??
+		event.metadata.creationTimestamp!
+	);
+}
+
+/** As kubectl writes ages: the largest unit. */
+export function ageText(ms: number): string {
+	const seconds = Math.max(0, Math.round(ms / 1_000));
+	if (seconds < 120) return `${seconds}s`;
+	if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
+	if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`;
+	return `${Math.floor(seconds / 86_400)}d`;
+}

@@ -1,0 +1,118 @@
+import type { KubeClient } from "../../kube/client/client.ts";
+import {
+	type KubeObject,
+	type ResourceKind,
+	resourcePath,
+} from "../../kube/resource.ts";
+import { type Cluster, wordsOf } from "../command/cluster.ts";
+import type { Format } from "../output/format.ts";
+import { objectsText } from "../output/objects.ts";
+import { table } from "../output/table.ts";
+
+const pageSize = 500;
+
+export interface Listing {
+	kind: ResourceKind<KubeObject>;
+	format: Format;
+	/** Only this object. Throws as the client does if there is none. */
+	name?: string;
+	allNamespaces?: boolean | undefined;
+	selector?: string | undefined;
+	newestFirst?: boolean | undefined;
+}
+
+/** A page of a collection as the apiserver prints it for kubectl (KEP-2334: `as=Table;g=meta.k8s.io`). */
+interface TablePage {
+	metadata: { continue?: string };
+	columnDefinitions: { name: string; priority: number }[];
+	rows: { cells: unknown[]; object: KubeObject }[];
+}
+
+/** Prints the objects of a namespace, or of all. */
+export async function printObjects(
+	{ client, namespace }: Cluster,
+	listing: Listing,
+): Promise<void> {
+	const { kind, format, name, allNamespaces, selector } = listing;
+	const path = resourcePath(kind, allNamespaces ? undefined : namespace, name);
+	const query = { labelSelector: selector };
+	const isTable = format === "table" || format === "wide";
+	const pages = await readPages(client, path, query, isTable);
+	const newestFirst = <T>(rows: T[], objectOf: (row: T) => KubeObject) =>
+		listing.newestFirst ? rows.sort(byAge(objectOf)) : rows;
+	if (!isTable) {
+		const objects = pages.flatMap((page) => itemsOf(page, kind));
+		const asList = name === undefined;
+		const sorted = newestFirst(objects, (object) => object);
+		process.stdout.write(await objectsText(sorted, format, { asList }));
+		return;
+	}
+	const tables = pages as TablePage[];
+	const rows = tables.flatMap((page) => page.rows);
+	if (rows.length === 0) {
+		const where = allNamespaces ? "" : ` in namespace ${namespace}`;
+		process.stderr.write(`There are no ${wordsOf(kind)[1]}${where}.\n`);
+		return;
+	}
+	const isShown = tables[0]!.columnDefinitions.map(
+		({ name, priority }) =>
+			priority === 0 || format === "wide" || name === "URL",
+	);
+	const line = (cells: unknown[], namespace: string | undefined) => [
+		...(allNamespaces ? [namespace ?? ""] : []),
+		...cells.filter((_, index) => isShown[index]).map(cellText),
+	];
+	const names = tables[0]!.columnDefinitions.map(({ name }) =>
+		name.toUpperCase(),
+	);
+	process.stdout.write(
+		table([
+			line(names, "NAMESPACE"),
+			...newestFirst(rows, ({ object }) => object).map(({ cells, object }) =>
+				line(cells, object.metadata.namespace),
+			),
+		]),
+	);
+}
+
+async function readPages(
+	client: KubeClient,
+	path: string,
+	query: { labelSelector?: string | undefined },
+	asTable: boolean,
+): Promise<unknown[]> {
+	const pages: { metadata?: { continue?: string } }[] = [];
+	let from: string | undefined;
+	do {
+		const page = await client.raw("GET", path, {
+			query: { ...query, limit: pageSize, continue: from },
+			...(asTable && {
+				accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+			}),
+		});
+		pages.push(page as (typeof pages)[number]);
+		from = pages.at(-1)!.metadata?.continue;
+	} while (from);
+	return pages;
+}
+
+/** The items of a List have no kind of their own. */
+function itemsOf(page: unknown, kind: ResourceKind<KubeObject>): KubeObject[] {
+	const { items } = page as { items?: KubeObject[] };
+	const apiVersion = `${kind.group}/${kind.version}`;
+	return items
+		? items.map((item) => ({ apiVersion, kind: kind.kind, ...item }))
+		: [page as KubeObject];
+}
+
+function byAge<T>(objectOf: (row: T) => KubeObject) {
+	const createdOf = (row: T) => objectOf(row).metadata.creationTimestamp ?? "";
+	return (a: T, b: T) => createdOf(b).localeCompare(createdOf(a));
+}
+
+/** A cell never breaks its line, nor writes to the terminal. */
+function cellText(cell: unknown): string {
+	const text = cell === undefined || cell === null ? "" : String(cell);
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
+	return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+}

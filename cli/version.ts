@@ -1,0 +1,54 @@
+import { Option } from "@commander-js/extra-typings";
+import { TransportError } from "../kube/client/errors.ts";
+import { chooseCluster } from "./command/cluster.ts";
+import { CommandError } from "./command/errors.ts";
+import { examples, type Group } from "./command/group.ts";
+import { ownVersion } from "./command/own-version.ts";
+
+/** `tidemill version`. */
+export function define(version: Group): void {
+	version
+		.option("--client", "only this command's version, without the cluster's")
+		.addOption(
+			new Option("-o, --output <format>", "how to print")
+				.choices(["table", "json"] as const)
+				.default("table" as const),
+		)
+		.addHelpText(
+			"after",
+			examples("tidemill version", "tidemill version --client"),
+		)
+		.action(async ({ client, output }, command) => {
+			const versions = {
+				tidemill: ownVersion(),
+				node: process.version,
+				...(!client && {
+					kubernetes: await serverVersion(command.optsWithGlobals()),
+				}),
+			};
+			process.stdout.write(
+				output === "json"
+					? `${JSON.stringify(versions, undefined, 2)}\n`
+					: Object.entries(versions)
+							.map(([name, version]) => `${name} ${version ?? "unreachable"}\n`)
+							.join(""),
+			);
+		});
+}
+
+/** Null without a cluster: the command's own version is worth something, too. */
+async function serverVersion(
+	options: Parameters<typeof chooseCluster>[0],
+): Promise<string | null> {
+	try {
+		const { client } = await chooseCluster(options);
+		const answer = (await client.raw("GET", "/version")) as {
+			gitVersion: string;
+		};
+		return answer.gitVersion;
+	} catch (error) {
+		if (error instanceof TransportError || error instanceof CommandError)
+			return null;
+		throw error;
+	}
+}
