@@ -1,6 +1,10 @@
 import { type Command, Option } from "@commander-js/extra-typings";
+import { chooseCluster, requireObject } from "../cli/command/cluster.ts";
+import { CommandError, NoKubeconfig } from "../cli/command/errors.ts";
 import { type ClusterOptions, examples } from "../cli/command/group.ts";
+import { type Destination, destinationKind } from "../crds/generated/types.ts";
 import { formats } from "../ingest/sql/options.ts";
+import { TransportError } from "../kube/client/errors.ts";
 
 /** `tidemill sql`. */
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
@@ -9,7 +13,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 		.command("sql")
 		.summary("query a DuckDB destination")
 		.description(
-			"Query a DuckDB destination, read-only, and print the result. Without --file it finds the file of a Tidemill that runs on this machine (make up). The exit code is 75 if the file stays in use.",
+			"Query a DuckDB destination, read-only, and print the result. With --destination it reads the file that the destination names, of a Tidemill that runs on this machine (make up). Without it, there must be only one file. The exit code is 75 if the file stays in use.",
 		)
 		.argument("<query>", "SQL, in single quotes")
 		.addOption(
@@ -31,7 +35,42 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 			),
 		)
 		.action(async (query, _, command) => {
+			const options = command.optsWithGlobals();
 			const { main } = await import("../ingest/sql/main.ts");
-			process.exitCode = await main({ query, ...command.optsWithGlobals() });
+			process.exitCode = await main({
+				query,
+				...options,
+				...(options.destination !== undefined &&
+					(await placeOf(options.destination, options))),
+			});
 		});
+}
+
+/** Where the Destination says that its file is. Empty without a cluster: a file of its name is then the best guess. */
+async function placeOf(
+	name: string,
+	options: ClusterOptions,
+): Promise<{ namespace?: string; path?: string }> {
+	const found = await destinationOf(name, options).catch((error) => {
+		if (error instanceof TransportError || error instanceof NoKubeconfig)
+			return undefined;
+		throw error;
+	});
+	if (!found) return {};
+	const { namespace, spec } = found;
+	if (!spec.duckDB)
+		throw new CommandError(
+			`the destination "${name}" in namespace ${namespace} is ${spec.type}, and only DuckDB has a file. Query it with the warehouse's own tools.`,
+		);
+	return { namespace, path: spec.duckDB.path };
+}
+
+async function destinationOf(name: string, options: ClusterOptions) {
+	const cluster = await chooseCluster(options);
+	const { spec } = await requireObject<Destination>(
+		cluster,
+		destinationKind,
+		name,
+	);
+	return { namespace: cluster.namespace, spec };
 }

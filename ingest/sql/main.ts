@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -27,11 +27,22 @@ export async function main(options: SqlOptions): Promise<number> {
 async function findFile({
 	namespace = "default",
 	destination,
+	path,
 }: SqlOptions): Promise<string> {
 	const home = new Settings().text("TIDEMILL_HOME", "./.tidemill");
 	const directory = join(home, "warehouse", namespace);
+	if (path !== undefined) return requireFile(directory, path);
 	const names = await readdir(directory).catch(() => undefined);
 	return join(directory, chooseFile(directory, names, destination));
+}
+
+/** DuckDB's own message would be about a database that it can't open. */
+async function requireFile(directory: string, path: string): Promise<string> {
+	const file = join(directory, path);
+	if (await stat(file).catch(() => undefined)) return file;
+	throw new UsageError(
+		`There is no ${file} on this machine. The destination's first run creates it. If it is on a volume of a cluster, copy it here and use --file.`,
+	);
 }
 
 async function query(

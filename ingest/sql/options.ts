@@ -7,7 +7,9 @@ export interface SqlOptions {
 	/** The DuckDB file itself. Without it, the namespace's folder of the warehouse has the file. */
 	file?: string | undefined;
 	namespace?: string | undefined;
+	/** A Destination, whose file is `path` in that folder, or else has its name. */
 	destination?: string | undefined;
+	path?: string | undefined;
 }
 
 /** The command line names something that doesn't exist. The message says what to type instead. */

@@ -1,0 +1,369 @@
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+// yaml: reads YAML 1.2 to the letter.
+import { parse, stringify } from "yaml";
+import type { Finding } from "../../cli/doctor/findings.ts";
+import {
+	type Destination,
+	destinationKind,
+	type Operation,
+	operationKind,
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+	type Source,
+	sourceKind,
+	type TrackingPlan,
+	trackingPlanKind,
+} from "../../crds/generated/types.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { inProcess } from "../support/cli/in-process.ts";
+import { newAccount } from "../support/fixtures/control-plane/api-fixture.ts";
+
+const soon = { timeout: 120_000 };
+let admin: KubeClient;
+let account: string;
+let folder: string;
+
+beforeAll(async () => {
+	admin = KubeClient.fromConfig(loadKubeConfig(inject("kubeconfig")));
+	({ account } = await newAccount());
+	folder = await mkdtemp(join(tmpdir(), "cli-resources-"));
+});
+
+const plan = {
+	apiVersion: "tidemill.dev/v1alpha1",
+	kind: "TrackingPlan",
+	metadata: { name: "example" },
+	spec: {
+		eventType: { constant: "order" },
+		events: [{ type: "order", schema: { type: "object" } }],
+	},
+};
+const operation = {
+	apiVersion: "tidemill.dev/v1alpha1",
+	kind: "Operation",
+	metadata: { name: "example" },
+	spec: { type: "Release", sourceRef: { name: "shop" } },
+};
+
+test.each([
+	["sources", ["example", "--display-name", "Shop"], "source", sourceKind],
+	[
+		"destinations",
+		["example", "--duckdb", "a.duckdb", "--claim", "a"],
+		"destination",
+		destinationKind,
+	],
+	[
+		"pipelines",
+		["example", "--source=shop", "--destination=lake", "--daily=06:30"],
+		"pipeline",
+		pipelineKind,
+	],
+	["tracking-plans", plan, "trackingplan", trackingPlanKind],
+	["operations", operation, "operation", operationKind],
+] as const)(
+	"%s are created, listed, printed, described and deleted",
+	async (noun, settings, word, kind) => {
+		const args = Array.isArray(settings)
+			? settings
+			: ["-f", await manifest(settings)];
+		const dry = await tidemill(noun, "create", ...args, "--dry-run");
+		expect(dry).toMatchObject({
+			stdout: `${word}/example created (dry run)\n`,
+		});
+		expect(await admin.get(kind, "example", account)).toBeUndefined();
+
+		const created = await tidemill(noun, "create", ...args);
+		expect(created).toEqual(said(`${word}/example created\n`));
+		const again = await tidemill(noun, "create", ...args);
+		expect(again).toMatchObject({
+			exitCode: 1,
+			stderr: expect.stringContaining('"example" already exists'),
+		});
+
+		const list = await tidemill(noun, "list");
+		expect(list.stdout).toMatch(/^NAME .*\nexample /);
+		const names = await tidemill(noun, "ls", "-o", "name");
+		expect(names).toEqual(said(`${word}/example\n`));
+		const json = JSON.parse(
+			(await tidemill(noun, "list", "-o", "json")).stdout,
+		);
+		expect(json).toMatchObject({
+			kind: "List",
+			items: [{ kind: kind.kind, metadata: { name: "example" } }],
+		});
+		const everywhere = await tidemill(noun, "list", "-A");
+		expect(everywhere.stdout).toMatch(/^NAMESPACE +NAME /);
+		expect(everywhere.stdout).toMatch(new RegExp(`^${account} +example `, "m"));
+
+		const stored = await admin.get(kind, "example", account);
+		const { stdout: yaml } = await tidemill(noun, "get", "example", "-o=yaml");
+		const { managedFields: _, ...metadata } = stored!.metadata;
+		expect(parse(yaml)).toEqual({ ...stored, metadata });
+		const described = (await tidemill(noun, "describe", "example")).stdout;
+		expect(described).toMatch(/^Name: +example$/m);
+		expect(described).toMatch(/^Spec:\n {2}\w+/m);
+		expect(described).toMatch(/^Events:\n {2}none$/m);
+
+		const deleted = await tidemill(noun, "delete", "example", "--wait");
+		expect(deleted).toEqual(said(`${word}/example deleted\n`));
+		const missing = `there is no ${word.replace("trackingplan", "tracking plan")} "example" in namespace ${account}`;
+		for (const verb of ["get", "describe", "delete"])
+			expect(await tidemill(noun, verb, "example")).toMatchObject({
+				exitCode: 1,
+				stderr: expect.stringContaining(missing),
+			});
+		const forgiven = ["delete", "example", "--ignore-not-found"];
+		expect(await tidemill(noun, ...forgiven)).toEqual(said(""));
+	},
+);
+
+test("a manifest of another kind, and one that the cluster refuses, say so", async () => {
+	const other = await tidemill("sources", "create", "-f", await manifest(plan));
+	expect(other.stderr).toContain('its kind is "TrackingPlan"');
+	const spec = { type: "Webhook", retentionDay: 5 };
+	const file = await manifest({ ...plan, kind: "Source", spec });
+	const refused = await tidemill("sources", "create", "-f", file);
+	expect(refused.stderr).toContain('unknown field "spec.retentionDay"');
+	expect(refused.exitCode).toBe(1);
+});
+
+test("create --wait ends with the URL once the operator has issued it, and with the reason if the source isn't ready", async () => {
+	const waiting = tidemill("sources", "create", "waited", "--wait");
+	await setStatus<Source>(sourceKind, "waited", {
+		webhookURL: "https://hooks.example/1/2",
+		conditions: [condition("Ready", "True", "Active", "")],
+	});
+	expect((await waiting).stdout).toBe(
+		"source/waited created\nhttps://hooks.example/1/2\n",
+	);
+});
+
+test("rotate-url asks the operator once and prints the new URL", async () => {
+	await newSource("turning", "https://hooks.example/1/2");
+	const rotating = tidemill("sources", "rotate-url", "turning");
+	await vi.waitFor(async () => {
+		const { metadata } = (await admin.get<Source>(
+			sourceKind,
+			"turning",
+			account,
+		))!;
+		expect(metadata.annotations?.["tidemill.dev/rotate-url"]).toBeTruthy();
+	}, soon);
+	await setStatus<Source>(sourceKind, "turning", {
+		webhookURL: "https://hooks.example/1/3",
+	});
+	expect(await rotating).toEqual(said("https://hooks.example/1/3\n"));
+});
+
+test("a check of a destination ends with its verdict", async () => {
+	const [name, args] = ["lake", ["--duckdb", "lake.duckdb"]];
+	await tidemill("destinations", "create", name, ...args);
+	const checking = tidemill("destinations", "check", name);
+	const request = await vi.waitFor(async () => {
+		const { metadata } = (await admin.get(destinationKind, name, account))!;
+		const request = metadata.annotations?.["tidemill.dev/check"];
+		expect(request).toBeTruthy();
+		return request!;
+	}, soon);
+	await setStatus<Destination>(destinationKind, name, {
+		lastCheck: { request },
+		conditions: [
+			condition("Ready", "False", "CheckFailed", "The disk is full."),
+		],
+	});
+	expect(await checking).toMatchObject({
+		exitCode: 1,
+		stderr: expect.stringContaining("The disk is full. (CheckFailed)"),
+	});
+});
+
+test("pipelines and sources are suspended and resumed", async () => {
+	await newSource("paused");
+	await newPipeline("paused");
+	for (const [noun, word, kind] of [
+		["sources", "source", sourceKind],
+		["pipelines", "pipeline", pipelineKind],
+	] as const)
+		for (const [verb, suspend] of [
+			["suspend", true],
+			["resume", false],
+		] as const) {
+			const done = verb === "suspend" ? "suspended" : "resumed";
+			expect(await tidemill(noun, verb, "paused")).toEqual(
+				said(`${word}/paused ${done}\n`),
+			);
+			const stored = await admin.get<Source | Pipeline>(
+				kind,
+				"paused",
+				account,
+			);
+			expect(stored!.spec.suspend).toBe(suspend);
+		}
+});
+
+test("a full reload is a run of all dates; it is waited for, its log is printed, and it is cancelled", async () => {
+	await newPipeline("orders");
+	const started = await tidemill("pipelines", "full-reload", "orders");
+	const name = started.stdout.trim();
+	const run = async () => (await admin.get<Run>(runKind, name, account))!;
+	expect((await run()).spec).toMatchObject({ full: true });
+	expect((await tidemill("runs", "logs", name)).stderr).toContain(
+		"has no log that you may read",
+	);
+	expect(await tidemill("runs", "cancel", name)).toEqual(
+		said(`run/${name} cancelled\n`),
+	);
+	expect((await run()).spec.cancel).toBe(true);
+	await setStatus<Run>(runKind, name, {
+		phase: "Failed",
+		completionTime: "2026-01-02T00:00:00Z",
+		error: { code: "DestinationBusy", message: "busy", retryable: true },
+		log: "one\ntwo\nthree\n",
+	});
+	expect(await tidemill("runs", "wait", name)).toMatchObject({
+		exitCode: 1,
+		stderr: expect.stringContaining("failed: busy (DestinationBusy)"),
+	});
+	expect(await tidemill("runs", "logs", name, "--tail", "2")).toEqual(
+		said("two\nthree\n"),
+	);
+	expect((await tidemill("runs", "cancel", name)).stderr).toContain(
+		"has already ended: Failed",
+	);
+});
+
+test("sql reads the file that the destination names, whatever other files there are", async () => {
+	vi.stubEnv("TIDEMILL_HOME", folder);
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const place = join(folder, "warehouse", account);
+	await mkdir(join(place, "deep"), { recursive: true });
+	for (const [file, n] of [
+		["deep/x.duckdb", 1],
+		["wh.duckdb", 2],
+	]) {
+		const instance = await DuckDBInstance.create(join(place, String(file)));
+		const connection = await instance.connect();
+		await connection.run(`create table t as select ${n} as n`);
+		connection.closeSync();
+		instance.closeSync();
+	}
+	const create = ["destinations", "create"];
+	await tidemill(...create, "wh", "--duckdb", "deep/x.duckdb");
+	await tidemill(...create, "bq", "--bigquery", "acme.events");
+	await tidemill(...create, "new", "--duckdb", "new.duckdb");
+	const sql = (name: string) =>
+		tidemill("sql", "-d", name, "-o=json", "select n from t");
+	expect(await sql("wh")).toEqual(said('{"n":1}\n'));
+	expect((await sql("bq")).stderr).toContain("only DuckDB has a file");
+	expect((await sql("none")).stderr).toContain('no destination "none"');
+	const unmade = await sql("new");
+	expect(unmade.stderr).toContain("The destination's first run creates it");
+	expect(unmade.exitCode).toBe(2);
+});
+
+test("doctor checks the cluster, and fails if something is wrong", async () => {
+	const { stdout, exitCode } = await tidemill("doctor", "-o", "json");
+	const found = JSON.parse(stdout) as Finding[];
+	const of = (check: string) => found.find((one) => one.check === check);
+	for (const check of ["cluster", "clock", "resources", "rights"])
+		expect(of(check)).toMatchObject({ result: "ok" });
+	const failed = found.filter(({ result }) => result === "failed");
+	expect(exitCode).toBe(failed.length > 0 ? 1 : 0);
+	await newSource("ill");
+	await setStatus<Source>(sourceKind, "ill", {
+		conditions: [condition("Ready", "False", "KeyTaken", "Taken.")],
+	});
+	const ill = await tidemill("doctor");
+	expect(ill.stdout).toContain("✗ source ill: Taken. (KeyTaken)\n");
+	expect(ill.stdout).toMatch(/^✓ cluster: Kubernetes v1\.\d+\.\d+ answers$/m);
+	expect(ill.exitCode).toBe(1);
+});
+
+test("version tells the cluster's, too", async () => {
+	const { stdout } = await tidemill("version");
+	expect(stdout).toMatch(/^tidemill \d+\.\d+\.\d+\nnode v.*\nkubernetes v1/);
+});
+
+test("lists are by namespace, and an empty one says so", async () => {
+	const { account: other } = await newAccount();
+	const { stdout, stderr } = await inProcess(
+		...["tracking-plans", "list", "-n", other],
+		...["--kubeconfig", inject("kubeconfig")],
+	);
+	expect(stdout).toBe("");
+	expect(stderr).toBe(`There are no tracking plans in namespace ${other}.\n`);
+});
+
+function tidemill(...args: string[]) {
+	return inProcess(
+		...args,
+		...["--namespace", account, "--kubeconfig", inject("kubeconfig")],
+	);
+}
+
+function said(stdout: string) {
+	return { exitCode: 0, stdout, stderr: "" };
+}
+
+async function manifest(object: object): Promise<string> {
+	const file = join(folder, "manifest.yaml");
+	await writeFile(file, stringify(object));
+	return file;
+}
+
+function condition(
+	type: string,
+	status: "True" | "False",
+	reason: string,
+	message: string,
+) {
+	const lastTransitionTime = "2026-01-01T00:00:00Z";
+	return { type, status, reason, message, lastTransitionTime };
+}
+
+async function newSource(name: string, webhookURL?: string): Promise<void> {
+	await admin.create<Source>(sourceKind, {
+		metadata: { name, namespace: account },
+		spec: { type: "Webhook" },
+	} as Source);
+	if (webhookURL) await setStatus<Source>(sourceKind, name, { webhookURL });
+}
+
+async function newPipeline(name: string): Promise<void> {
+	await admin.create<Pipeline>(pipelineKind, {
+		metadata: { name, namespace: account },
+		spec: { sourceRef: { name: "shop" }, destinationRef: { name: "lake" } },
+	} as Pipeline);
+}
+
+/** Waits for the object, as the operator does. */
+async function setStatus<
+	T extends Source | Destination | Pipeline | Run | TrackingPlan | Operation,
+>(
+	kind: {
+		group: string;
+		version: string;
+		kind: string;
+		plural: string;
+		namespaced: boolean;
+	},
+	name: string,
+	status: NonNullable<T["status"]>,
+): Promise<void> {
+	await vi.waitFor(async () => {
+		expect(await admin.get(kind, name, account)).toBeDefined();
+		await admin.applyStatus(
+			kind,
+			{ metadata: { name, namespace: account }, status },
+			{ fieldManager: "test" },
+		);
+	}, soon);
+}
