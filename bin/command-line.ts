@@ -4,13 +4,14 @@ import {
 } from "@commander-js/extra-typings";
 import { messageOf, UsageError } from "../cli/command/errors.ts";
 import { SettingError } from "../service/settings.ts";
-import { createProgram } from "./program.ts";
+import { createProgram, loadGroup } from "./program.ts";
 
 /**
  * Carries out a command line of `tidemill` and sets the exit code: 1 for a failure, 2 for an invalid command line or setting,
  * and others as the command's help says.
  */
 export async function runCommandLine(args: string[]): Promise<void> {
+	if (args[0] === "__complete") return complete(args.slice(1));
 	const program = createProgram();
 	let current: CommandUnknownOpts = program;
 	const follow = (command: CommandUnknownOpts) => {
@@ -43,6 +44,16 @@ function asCommanderReads(args: string[]): string[] {
 	);
 	if (name === "help") return [...rest, "--help"];
 	return name === undefined ? [] : [name, ...rest];
+}
+
+/** What a shell may put in place of the last word: one a line, with a tab and its description behind it. */
+async function complete(words: string[]): Promise<void> {
+	const { candidatesFor } = await import("../cli/completion/candidates.ts");
+	const found = await candidatesFor(createProgram(), words, loadGroup as never);
+	const { namesStarting } = await import("../cli/completion/names.ts");
+	const named = await namesStarting(words.at(-1) ?? "", found);
+	for (const { word, about } of [...found.candidates, ...named])
+		process.stdout.write(about ? `${word}\t${about}\n` : `${word}\n`);
 }
 
 function pathOf(command: CommandUnknownOpts): string {

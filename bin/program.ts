@@ -71,6 +71,11 @@ const groups: {
 		load: () => import("../cli/version.ts"),
 	},
 	{
+		name: "completion",
+		about: "print the completion of bash, zsh or fish",
+		load: () => import("../cli/completion.ts"),
+	},
+	{
 		name: "tokens",
 		about: "tokens for the REST API",
 		load: () => import("../cli/tokens.ts"),

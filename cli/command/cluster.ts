@@ -13,7 +13,10 @@ export interface Cluster {
 }
 
 /** Throws {@link NoKubeconfig} if there is no usable kubeconfig. */
-export async function chooseCluster(options: ClusterOptions): Promise<Cluster> {
+export async function chooseCluster(
+	options: ClusterOptions,
+	requestTimeoutMs?: number,
+): Promise<Cluster> {
 	// They take most of a second, which help and a wrong command line needn't.
 	const [{ KubeClient }, { loadKubeConfig }] = await Promise.all([
 		import("../../kube/client/client.ts"),
@@ -26,7 +29,10 @@ export async function chooseCluster(options: ClusterOptions): Promise<Cluster> {
 	const config = orNoKubeconfig(() => loadKubeConfig(path, options.context));
 	const context = config.getContextObject(config.getCurrentContext());
 	return {
-		client: KubeClient.fromConfig(config, { userAgent: "tidemill" }),
+		client: KubeClient.fromConfig(config, {
+			userAgent: "tidemill",
+			...(requestTimeoutMs && { requestTimeoutMs }),
+		}),
 		namespace: options.namespace || context?.namespace || "default",
 	};
 }
