@@ -2,8 +2,11 @@
 export const decisions = [
 	"kube/lease/decide.ts",
 	"operator/**/decide.ts",
+	"operator/destination/finding.ts",
+	"operator/job/work-steps.ts",
 	"operator/run/{decide-start,plan-dates,follow,transition}.ts",
 	"operator/pipeline/{bigquery-quota,report,run-history,target,timing}.ts",
+	"operator/source/facts.ts",
 	"crds/schedule/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"ingest/load/**/plan.ts",
