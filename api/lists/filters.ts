@@ -6,7 +6,7 @@ import type { ApiRequest } from "../http/operation.ts";
 export interface Filter {
 	/** One of the CRD's `selectableFields`. */
 	field: string;
-	/** The values that there are; of a filter by name, undefined. */
+	/** The allowed values; undefined for a filter by name. */
 	values?: readonly string[];
 }
 

@@ -4,8 +4,8 @@ import { reloadSubject, serverStateSubject } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
 
 /**
- * Lets NATS's servers read their certificates anew from time to time: they do so at their start only, and cert-manager replaces
- * the files when it likes. Connections stay. A file that can't be read leaves a server as it is.
+ * Makes NATS's servers read their certificates again from time to time. By themselves they read them only at their start, and
+ * cert-manager may replace the files at any time. Connections stay. If a file can't be read, its server changes nothing.
  */
 export async function reloadNats(
 	nats: NatsConnection,

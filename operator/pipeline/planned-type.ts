@@ -4,7 +4,7 @@ import type {
 	PlanDocument,
 } from "../../contracts/tracking-plan.ts";
 
-/** What bounds the search in schemas that strangers write; a plan for people takes some hundred. */
+/** Bounds the search, since strangers write schemas. The plans of real sources take some hundred steps. */
 const maxSteps = 20_000;
 
 /** Why a plan gives no type, in words that follow "TrackingPlan x ". */

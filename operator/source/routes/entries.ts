@@ -172,7 +172,7 @@ function setDocument(
 	else documents.set(key, revision);
 }
 
-/** What the watch delivers late must not replace what was written since. */
+/** A late entry of the watch must not replace a newer write. */
 function isOlder(entry: Entry, known: Entry | undefined): boolean {
 	return known !== undefined && entry.revision < known.revision;
 }

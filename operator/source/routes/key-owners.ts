@@ -8,8 +8,8 @@ export const buried = "(deleted)";
 const readTimeoutMs = 30_000;
 
 /**
- * The account that has each source key, for ever: the bucket of source keys in NATS, and what was read and written of it.
- * Methods throw errors of NATS.
+ * Which account has a source key, for ever: the bucket of source keys in NATS, and a copy in memory of what was read and
+ * written. Methods throw errors of NATS.
  */
 export class KeyOwners {
 	#bucket: KV | undefined;

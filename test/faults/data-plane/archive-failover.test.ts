@@ -52,7 +52,7 @@ test("one of two archivers of a shard does the work; the other is on standby, an
 		await passOne();
 		expect((await all("active")).toSorted()).toEqual([0, 1]);
 	});
-	// On a machine that lets one sleep for seconds the other steps in, and then it is that one.
+	// If the machine stalls one of them for seconds, the other takes over.
 	const active = await eventually(async () => {
 		const active = await all("active");
 		const before = await all("cuts_total");

@@ -62,7 +62,7 @@ export class S3Proxy {
 		return this.#pass(point, incoming, body, outgoing);
 	}
 
-	/** One object after the other, so that there is an instant between two. */
+	/** One object at a time, so that there is a moment between any two. */
 	async #inTurn(work: () => Promise<void>): Promise<void> {
 		const before = this.#turn;
 		const { promise, resolve } = Promise.withResolvers<void>();
