@@ -52,11 +52,11 @@ install-yaml: $(installed) ## Write install.yaml: the chart with the values to t
 
 .PHONY: chaos
 chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)
-	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project alone test/faults/chaos/chaos
+	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project chaos test/faults/chaos/chaos
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)
-	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project alone test/faults/chaos/controls
+	CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project chaos test/faults/chaos/controls
 
 .PHONY: bench
 bench: $(installed) servers ## Measure speed as ratios to a baseline of the same run (ONLY=receive for one)

@@ -5,12 +5,17 @@ import { bundleProgram } from "./lanes/program.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
 
 /** Lanes that run side by side. */
-type Stage = Record<string, Pick<LaneOptions, "projects" | "folders">>;
+type Stage = Record<
+	string,
+	Pick<LaneOptions, "projects" | "folders" | "without">
+>;
+
+/** Those of the data plane's faults that have the operator's beside them, so that all lanes end together. */
+const compaction = "test/faults/data-plane/compaction";
 
 /*
  * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
- * other. A lane waits about half of its time, so four keep two cores busy. What measures time, or starves a server on
- * purpose, has the machine to itself.
+ * other. A lane waits about half of its time, so four keep two cores busy. What measures time has the machine to itself.
  */
 const suites: Record<string, Stage[]> = {
 	test: [
@@ -22,14 +27,18 @@ const suites: Record<string, Stage[]> = {
 			},
 			// With a control plane of its own, which costs less than what the lane would wait longer without.
 			outages: {
-				projects: ["control-plane"],
-				folders: ["test/faults/control-plane/"],
+				projects: ["control-plane", "data-plane", "chaos"],
+				folders: [
+					"test/faults/control-plane/",
+					compaction,
+					"test/faults/chaos/",
+				],
 			},
 			data: { projects: ["data-plane"], folders: ["test/data-plane/"] },
-			// The promises are few, so they have the data plane's faults beside them.
 			promises: {
 				projects: ["promises", "data-plane"],
 				folders: ["test/promises/", "test/faults/data-plane/"],
+				without: `${compaction}*`,
 			},
 		},
 		{ alone: { projects: ["alone"] } },

@@ -12,6 +12,8 @@ export interface LaneOptions {
 	projects: string[];
 	/** Of their files, those below these folders; all if undefined. */
 	folders?: string[];
+	/** A glob of those that another lane has. */
+	without?: string;
 	root: string;
 	/** Folder of the JSON reports. */
 	reports: string;
@@ -40,7 +42,8 @@ export class Lane implements LaneEnd {
 
 	/** Prints vitest's lines, each with the lane's name before it. */
 	async run(): Promise<void> {
-		const { name, projects, folders, root, reports, hopeless } = this.#options;
+		const { name, projects, root, reports, hopeless } = this.#options;
+		const { folders = [], without = "" } = this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
 		const vitest = spawn(
@@ -50,12 +53,12 @@ export class Lane implements LaneEnd {
 				"run",
 				`--bail=${hopeless}`,
 				...projects.flatMap((project) => ["--project", project]),
-				...(folders ?? []),
+				...folders,
 			],
 			{
 				cwd: root,
 				stdio: ["ignore", "pipe", "pipe"],
-				env: { ...process.env, TEST_REPORT: file },
+				env: { ...process.env, TEST_REPORT: file, TEST_WITHOUT: without },
 			},
 		);
 		// However this process ends, no lane outlives it.

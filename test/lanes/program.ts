@@ -17,7 +17,11 @@ export async function bundleProgram(): Promise<void> {
 	const parent = join(import.meta.dirname, "../../.tidemill");
 	await mkdir(parent, { recursive: true });
 	const directory = await mkdtemp(join(parent, "test-program-"));
-	process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+	process.on("exit", () =>
+		rmSync(directory, { recursive: true, force: true, maxRetries: 10 }),
+	);
 	await bundle(directory, process.execPath);
 	process.env.TEST_PROGRAM = join(directory, "tidemill.js");
+	// It would be of no use to another bundle.
+	process.env.NODE_COMPILE_CACHE = join(directory, "compiled");
 }

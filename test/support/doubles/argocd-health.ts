@@ -14,6 +14,9 @@ export interface ArgoHealth {
 	message: string;
 }
 
+/** Compiles Lua once; each engine has a state of its own. */
+const factory = new LuaFactory();
+
 /** The health of an object, as Argo CD asks its script (argo-cd.readthedocs.io/en/stable/operator-manual/health). */
 export async function argoHealthOf(object: KubeObject): Promise<ArgoHealth> {
 	const { apiVersion = "", kind = "" } = object as {
@@ -22,7 +25,7 @@ export async function argoHealthOf(object: KubeObject): Promise<ArgoHealth> {
 	};
 	const folder = join(customizations, apiVersion.split("/")[0]!, kind);
 	const script = readFileSync(join(folder, "health.lua"), "utf8");
-	const lua = await new LuaFactory().createEngine();
+	const lua = await factory.createEngine();
 	try {
 		return await lua.doString(`local obj = ${luaValue(object)}\n${script}`);
 	} finally {
