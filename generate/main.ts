@@ -6,6 +6,7 @@ import { apiPage } from "./api-page.ts";
 import { argocdConfigMap } from "./argocd-cm.ts";
 import { bigQueryErrorsPage } from "./bigquery-errors-page.ts";
 import { chartFiles } from "./chart/chart-files.ts";
+import { cliPage } from "./cli-page.ts";
 import { clientTypesText } from "./client-types.ts";
 import { conditionsPage } from "./conditions-page.ts";
 import { crdTypesText } from "./crd-types.ts";
@@ -29,6 +30,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["deploy/argocd/argocd-cm.yaml", argocdConfigMap()],
 		["docs/reference/api.md", apiPage()],
 		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
+		["docs/reference/cli.md", cliPage()],
 		["docs/reference/conditions.md", conditionsPage()],
 		["docs/reference/errors.md", errorsPage()],
 		["docs/reference/events.md", eventsPage()],

@@ -58,7 +58,7 @@ export function requireSuccess({ metadata, status = {} }: Run): void {
 	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
 	if (phase === "Succeeded")
 		process.stderr.write(
-			`Loaded ${rows.toLocaleString("en")} rows${loaded}.\n`,
+			`Loaded ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${loaded}.\n`,
 		);
 	else
 		throw new CommandError(

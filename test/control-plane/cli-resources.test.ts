@@ -257,7 +257,7 @@ test("sql reads the file that the destination names, whatever other files there 
 	}
 	const create = ["destinations", "create"];
 	await tidemill(...create, "wh", "--duckdb", "deep/x.duckdb");
-	await tidemill(...create, "bq", "--bigquery", "acme.events");
+	await tidemill(...create, "bq", "--bigquery", "acme-data.events");
 	await tidemill(...create, "new", "--duckdb", "new.duckdb");
 	const sql = (name: string) =>
 		tidemill("sql", "-d", name, "-o=json", "select n from t");
