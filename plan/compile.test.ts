@@ -82,6 +82,21 @@ test.each([
 		`can't be used: /pattern "(": Invalid regular`,
 	],
 	[
+		"an $id that ends a comment",
+		{ $id: "https://example.com/*/;process.exit();/*" },
+		'has the $id "https://example.com/*/;process.exit();/*". It must not contain "*/".',
+	],
+	[
+		"such an $id where only a $ref finds a schema",
+		{ $ref: "#/const/0", const: [{ $id: ["*/;process.exit();/*"] }] },
+		'has the $id ["*/;process.exit();/*"]. It must not contain "*/".',
+	],
+	[
+		"a schema that judges later",
+		{ properties: { id: { $async: true } } },
+		"has $async, which is no keyword of JSON Schema. Remove it.",
+	],
+	[
 		"a reference that leads nowhere",
 		{ $ref: "https://example.com/order.json" },
 		"can't be used: can't resolve reference https://example.com/order.json",

@@ -41,7 +41,7 @@ const idsOf = ({ page }: ReturnType<typeof inspect>) =>
 test("pages go from the newest event to the oldest, whatever the order of the objects", () => {
 	const events = ["3", "1", "7", "5", "6", "2", "4"].map((id) => event(id));
 	const pages = [inspect(events)];
-	while (pages.at(-1)!.hasMore)
+	while (pages.at(-1)!.hasMore && pages.length < 9)
 		pages.push(inspect(events, { before: idsOf(pages.at(-1)!).at(-1)! }));
 	expect(pages.map(idsOf)).toEqual([["7", "6"], ["5", "4"], ["3", "2"], ["1"]]);
 	expect(pages.map(({ events }) => events)).toEqual([7, 7, 7, 7]);

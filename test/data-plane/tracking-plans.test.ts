@@ -18,6 +18,7 @@ import {
 	readFrames,
 	reasonNotReady,
 	startReceiveFixture,
+	startReceiver,
 	untilReady,
 } from "../support/fixtures/data-plane/receiver.ts";
 import { type HttpAnswer, sendJSON } from "../support/senders/http-client.ts";
@@ -286,6 +287,56 @@ test("a new version judges in place of the old one, with no event refused in bet
 	// Ready means that the plans are compiled.
 	expect((await post(path, body)).status).toBe(200);
 	expect(await reasonNotReady(fixture.receiver)).toBeUndefined();
+});
+
+test("each receive process judges by a new version, and none goes back to the old one", async () => {
+	const second = await startReceiver(fixture.nats);
+	try {
+		await untilReady(second);
+		const plan = orders({ onUnplannedProperty: "Reject" });
+		const old = await fixture.routes.putPlan(plan);
+		const { path, route } = await add(old);
+		const body = JSON.stringify({ type: "order", id: 1, note: "x" });
+		const receivers = [fixture.receiver, second];
+		const ask = (version: string) =>
+			Promise.all(
+				receivers.map(async ({ url }) => {
+					const { status, json } = await sendJSON(url + path, body);
+					if (status !== 200) return { status };
+					const { judgement } = await storedAs(json.event_id);
+					return { status, isNew: judgement.version === version };
+				}),
+			);
+		await vi.waitFor(
+			async () =>
+				expect(await ask("")).toEqual([{ status: 400 }, { status: 400 }]),
+			wait,
+		);
+		const version = await fixture.routes.putPlan({
+			...plan,
+			onUnplannedProperty: "Annotate",
+		});
+		await fixture.routes.put({ ...route, plan: version });
+		// The operator leaves the old one until no route names it.
+		const seen = receivers.map(() => [] as object[]);
+		await vi.waitFor(async () => {
+			const answers = await ask(version.version!);
+			answers.forEach((answer, index) => void seen[index]!.push(answer));
+			const judged = { status: 200, isNew: true };
+			expect(answers).toEqual([judged, judged]);
+		}, wait);
+		for (const answers of seen) {
+			const first = answers.findIndex((each) => "isNew" in each);
+			expect(answers.slice(0, first)).toEqual(
+				answers.slice(0, first).map(() => ({ status: 400 })),
+			);
+			expect(answers.slice(first)).toEqual(
+				answers.slice(first).map(() => ({ status: 200, isNew: true })),
+			);
+		}
+	} finally {
+		await second.stop();
+	}
 });
 
 test("while an archive can't read frames of quarantined events, they are refused, and all others are stored", async () => {
