@@ -5,10 +5,14 @@ import { promisify } from "node:util";
 import { projectDirectory } from "../home/home.ts";
 import { LocalError } from "../terminal/errors.ts";
 
-/** Runs kubectl as administrator of the local cluster. */
+/** Runs kubectl as administrator of a cluster. Throws a LocalError with what kubectl said. */
 export type Kubectl = (...args: string[]) => Promise<string>;
 
-export function kubectlOf(command: string, kubeconfig: string): Kubectl {
+export function kubectlOf(
+	command: string,
+	kubeconfig: string,
+	cluster = "the local cluster",
+): Kubectl {
 	return async (...args) => {
 		try {
 			const { stdout } = await promisify(execFile)(
@@ -20,7 +24,7 @@ export function kubectlOf(command: string, kubeconfig: string): Kubectl {
 		} catch (error) {
 			const { stderr, message } = error as Error & { stderr?: string };
 			throw new LocalError(
-				`kubectl ${args[0]} failed on the local cluster: ${stderr?.trim() || message}`,
+				`kubectl ${args[0]} failed on ${cluster}: ${stderr?.trim() || message}`,
 			);
 		}
 	};

@@ -4,6 +4,8 @@ import { createTerminal } from "../../local/terminal/terminal.ts";
 import { isReady, stopNode } from "./cluster/node.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
 import { reasonWithoutNode } from "./cluster/requirements.ts";
+import { takeCluster } from "./given/cluster.ts";
+import { images } from "./images/images.ts";
 import { startReadyNode } from "./start.ts";
 
 declare module "vitest" {
@@ -22,15 +24,17 @@ export interface TestCluster {
 
 /**
  * Starts a real node for all tests, or takes the cluster of `TIDEMILL_E2E_KUBECONFIG`, whose nodes must have or be able to pull
- * the images. `TIDEMILL_E2E_KEEP` leaves a running node as it is, before and after.
+ * the image of `TIDEMILL_E2E_IMAGE`, and leaves it as it was. `TIDEMILL_E2E_KEEP` leaves a running node as it is, before and
+ * after.
  */
 export default async function setup(
 	project: TestProject,
 ): Promise<(() => Promise<void>) | undefined> {
 	const given = process.env.TIDEMILL_E2E_KUBECONFIG;
 	if (given) {
+		const leave = await takeCluster(given, images.tidemill);
 		project.provide("cluster", { kubeconfig: given, isOwn: false });
-		return undefined;
+		return leave;
 	}
 	const reason = reasonWithoutNode();
 	if (reason && !process.env.CI) {

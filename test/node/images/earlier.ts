@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { projectDirectory } from "../../../local/home/home.ts";
 import { LocalError } from "../../../local/terminal/errors.ts";
 import { cacheDirectory } from "../../../service/cache.ts";
+import { type ImageValues, imageValues } from "../given/image.ts";
 
 /** The version that an upgrade begins with; the newest release once there is one. */
 const commit = "8b660bfc77ad425f30c98f3839a64327271f04d1";
@@ -13,8 +14,8 @@ const commit = "8b660bfc77ad425f30c98f3839a64327271f04d1";
 /** A version of Tidemill that is no longer the repository's. */
 export interface EarlierVersion {
 	commit: string;
-	/** Of its image, which is named as the chart names it. */
-	tag: string;
+	/** Its image's name in the chart's values. */
+	image: ImageValues;
 	/** Its image, as a file that `ctr images import` takes. */
 	archive: string;
 	/** Folder of its chart. */
@@ -28,7 +29,7 @@ export interface EarlierVersion {
  * this clone doesn't have the commit either.
  */
 export async function earlierVersion(): Promise<EarlierVersion | undefined> {
-	const tag = `e2e-${commit.slice(0, 7)}`;
+	const name = `ghcr.io/tidemill/tidemill:e2e-${commit.slice(0, 7)}`;
 	const folder = join(cacheDirectory(process.env), "versions", commit);
 	if (!existsSync(folder)) {
 		if (!(await isInClone())) {
@@ -37,11 +38,11 @@ export async function earlierVersion(): Promise<EarlierVersion | undefined> {
 			);
 			return undefined;
 		}
-		await build(folder, tag);
+		await build(folder, name);
 	}
 	return {
 		commit,
-		tag,
+		image: imageValues(name),
 		archive: join(folder, "tidemill.tar"),
 		chart: join(folder, "chart"),
 		values: join(folder, "values.yaml"),
@@ -56,7 +57,7 @@ function isInClone(): Promise<boolean> {
 	);
 }
 
-async function build(folder: string, tag: string): Promise<void> {
+async function build(folder: string, image: string): Promise<void> {
 	await mkdir(join(folder, ".."), { recursive: true });
 	const partial = await mkdtemp(`${folder}-`);
 	const sources = join(partial, "sources");
@@ -72,7 +73,7 @@ async function build(folder: string, tag: string): Promise<void> {
 			cwd: sources,
 			env: {
 				...process.env,
-				IMAGE: `ghcr.io/tidemill/tidemill:${tag}`,
+				IMAGE: image,
 				BUILDER: "here",
 				ARCHIVE: join(partial, "tidemill.tar"),
 			},

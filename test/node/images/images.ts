@@ -10,7 +10,7 @@ import { writeBinaryArchive } from "./binary-archive.ts";
 
 /** Under the names that the chart gives them, so that it finds them on the node. */
 export const images = {
-	tidemill: "ghcr.io/tidemill/tidemill:e2e",
+	tidemill: process.env.TIDEMILL_E2E_IMAGE || "ghcr.io/tidemill/tidemill:e2e",
 	nats: `docker.io/library/nats:${pinnedBinaries["nats-server"].version}`,
 	s3: `ghcr.io/versity/versitygw:v${pinnedBinaries.versitygw.version}`,
 	pause: "tidemill.local/pause:e2e",

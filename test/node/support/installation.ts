@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { helm } from "../../../generate/chart/helm.ts";
 import { projectDirectory } from "../../../local/home/home.ts";
+import { imageValues } from "../given/image.ts";
 import { images } from "../images/images.ts";
 import { kubectl } from "./cluster.ts";
 
@@ -10,14 +11,17 @@ const release = "tidemill";
 
 /** What is installed: by default what this repository holds. */
 const thisVersion = {
-	tag: images.tidemill.split(":").at(-1)!,
+	image: imageValues(images.tidemill),
 	chart: join(projectDirectory, "charts/tidemill"),
 	values: join(projectDirectory, "test/node/values.yaml"),
 };
 
+/** More values, such as the type of receive's Service in a cluster whose Service addresses this machine doesn't reach. */
+const more = process.env.TIDEMILL_E2E_VALUES;
+
 /** Installs the chart, or upgrades what is installed; settles when all Pods are ready. */
 export async function installChart({
-	tag,
+	image,
 	chart,
 	values,
 } = thisVersion): Promise<void> {
@@ -28,7 +32,10 @@ export async function installChart({
 		"--install",
 		"--create-namespace",
 		`--values=${values}`,
-		`--set=image.tag=${tag}`,
+		...Object.entries(image).map(
+			([key, value]) => `--set=image.${key}=${value}`,
+		),
+		...(more ? [`--values=${more}`] : []),
 		"--wait",
 		"--timeout=4m",
 	);
