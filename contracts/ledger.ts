@@ -15,12 +15,32 @@ export interface SourceLedger {
 	lastEventTime: string;
 	/** The Source's shard is archived through this stream time, RFC 3339. */
 	archivedThrough: string;
-	/** Events archived per date, for the dates that are retained; without those in quarantine. */
+	/** Events archived per date, for the dates that are retained; without those that went into quarantine. */
 	archived: Record<UtcDate, number>;
-	/** Events in quarantine per date, for the dates that are retained; absent when there are none. */
+	/**
+	 * Events that went into quarantine per date, for the dates that are retained; absent when there are none. Those that were
+	 * released since count here, and in {@link ReleasedLedger}.
+	 */
 	quarantined?: Record<UtcDate, number>;
 	/** How the events of the retained dates deviate from the tracking plan; absent when none does. */
 	deviations?: Deviations;
+}
+
+/**
+ * How many events of one Source were released from quarantine. Archive publishes it in the ledger bucket under
+ * {@link releasedKey} after each release. It follows from the release records in the bucket, and can be counted again.
+ */
+export interface ReleasedLedger {
+	version: 1;
+	account: string;
+	sourceKey: string;
+	/** By date: the events that are rows now, and how many releases made them so. */
+	released: Record<UtcDate, { events: number; releases: number }>;
+}
+
+/** No source key has a dot. */
+export function releasedKey(sourceKey: string): string {
+	return `released.${sourceKey}`;
 }
 
 /** Deviations from the tracking plan. Senders choose types, so only so many are told apart. */

@@ -30,10 +30,12 @@ export type Source = {
 	counts?: {
 		/** Events that archive has taken over from receive: those in the bucket and those in quarantine. */
 		accepted?: number;
-		/** Events in the bucket. */
+		/** Events in the bucket, with those that were released from quarantine. */
 		archived?: number;
-		/** Events in quarantine because of the TrackingPlan. */
+		/** Events in quarantine because of the TrackingPlan. A Release takes them out. */
 		quarantined?: number;
+		/** Events that were released from quarantine. They count in `archived`. */
+		released?: number;
 	};
 	/** How events of the retained dates deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
 	deviations?: Array<{

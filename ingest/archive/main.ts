@@ -8,6 +8,7 @@ import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
+import { WorkerSlots } from "../concurrency/worker-slots.ts";
 import { whileAnnounced } from "./announcement.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
@@ -17,6 +18,7 @@ import { LogResponder } from "./manifest/log-responder.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import { readBacklogs } from "./metrics/stream-backlog.ts";
+import { ReleasedLedgers } from "./release/released-ledgers.ts";
 import { ReleaseResponder } from "./release/responder.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
@@ -92,7 +94,10 @@ export async function main(): Promise<number> {
 		);
 	const { replicas } = archive.stream;
 	const { authorities } = archive.store;
-	const deletion = { connection, replicas, store, keys, tombstones, log };
+	const wide = { connection, replicas, store, keys, tombstones, log };
+	const progress = () => NatsProgress.open(connection, replicas);
+	const released = new ReleasedLedgers({ ...wide, progress });
+	const turns = new WorkerSlots(1);
 	const responders = [
 		new LogResponder({ connection, store, keys, log }),
 		...shards.flatMap((shard) => [
@@ -106,7 +111,7 @@ export async function main(): Promise<number> {
 				...(authorities && { authorities }),
 				log,
 			}),
-			new DeletionResponder({ ...deletion, shard }),
+			new DeletionResponder({ ...wide, shard }),
 			new ReleaseResponder({
 				connection,
 				shard,
@@ -114,6 +119,8 @@ export async function main(): Promise<number> {
 				keys,
 				scratch: archive.scratch,
 				tombstones,
+				turns,
+				released,
 				log,
 			}),
 		]),
@@ -122,8 +129,7 @@ export async function main(): Promise<number> {
 		store,
 		keys,
 		tell: async (retention) => {
-			const progress = await NatsProgress.open(connection, replicas);
-			await progress.setRetention(retention);
+			await (await progress()).setRetention(retention);
 		},
 		metrics,
 		log,
@@ -145,7 +151,8 @@ export async function main(): Promise<number> {
 		Promise.all([
 			...shards.map((shard) => shard.run(signal)),
 			retention.run(signal),
-			new DeletionSweep(deletion).run(signal),
+			new DeletionSweep(wide).run(signal),
+			released.run(signal),
 			compactor.run(signal),
 		]),
 	);

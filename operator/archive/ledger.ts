@@ -3,6 +3,7 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
 	DeletedLedger,
+	ReleasedLedger,
 	RetentionState,
 	ShardState,
 	SourceLedger,
@@ -17,6 +18,7 @@ export class LedgerView {
 	readonly #nats: NatsConnection;
 	readonly #log: Logger;
 	readonly #ledgers = new Map<string, SourceLedger>();
+	readonly #released = new Map<string, ReleasedLedger>();
 	readonly #deleted = new Set<string>();
 	readonly #shards = new Map<number, ShardState>();
 	#retention: RetentionState | undefined;
@@ -29,6 +31,11 @@ export class LedgerView {
 
 	get(sourceKey: string): SourceLedger | undefined {
 		return this.#ledgers.get(sourceKey);
+	}
+
+	/** How many of the events in the Source's ledger were released from quarantine; undefined for none. */
+	released(sourceKey: string): ReleasedLedger | undefined {
+		return this.#released.get(sourceKey);
 	}
 
 	/** Whether archive has deleted the Source's events for good. */
@@ -71,15 +78,22 @@ export class LedgerView {
 
 	#take(
 		key: string,
-		entry: SourceLedger | DeletedLedger | RetentionState | ShardState,
+		entry:
+			| SourceLedger
+			| ReleasedLedger
+			| DeletedLedger
+			| RetentionState
+			| ShardState,
 	): void {
-		const isOfAll = "enforcedBy" in entry || "lostFrames" in entry;
 		if ("enforcedBy" in entry) this.#retention = entry;
 		else if ("lostFrames" in entry) this.#shards.set(entry.shard, entry);
+		else if ("released" in entry) this.#released.set(entry.sourceKey, entry);
 		else if ("deletedTime" in entry) {
 			this.#deleted.add(key);
 			this.#ledgers.delete(key);
+			this.#released.delete(key);
 		} else this.#ledgers.set(key, entry);
-		for (const handler of this.#handlers) handler(isOfAll ? undefined : key);
+		for (const handler of this.#handlers)
+			handler("sourceKey" in entry ? entry.sourceKey : undefined);
 	}
 }

@@ -295,7 +295,7 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		lastEventTime: "2026-03-01T11:59:59Z",
 		archivedThrough: "2026-03-01T12:00:00Z",
 		archived: { "2026-02-28": 2, "2026-03-01": 3 },
-		quarantined: { "2026-03-01": 1 },
+		quarantined: { "2026-03-01": 3 },
 		deviations: { entries: [deviation], others },
 	};
 	const retention = {
@@ -303,14 +303,30 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		days: 31,
 		enforcedBy: "Lifecycle",
 	} as const;
-	const state = stateWith({ source, ledger, retention, statusWrittenMs: now });
+	const released = {
+		version: 1 as const,
+		account: "shop",
+		sourceKey: keys.sourceKey,
+		// The ledger has forgotten the first date.
+		released: {
+			"2026-01-01": { events: 9, releases: 1 },
+			"2026-03-01": { events: 2, releases: 2 },
+		},
+	};
+	const state = stateWith({
+		source,
+		ledger,
+		released,
+		retention,
+		statusWrittenMs: now,
+	});
 	expect(decide(state, now + 4_000)).toEqual([
 		{ type: "lookAgain", afterMs: 6_000 },
 	]);
 	expect(statusIn(decide(state, now + 10_000))).toMatchObject({
 		phase: "Active",
 		firstEventDate: "2026-02-28",
-		counts: { accepted: 6, archived: 5, quarantined: 1 },
+		counts: { accepted: 8, archived: 7, quarantined: 1, released: 2 },
 		deviations: [deviation],
 		otherDeviations: others,
 		retention: { days: 31, enforcedBy: "Lifecycle" },

@@ -167,7 +167,7 @@ function statusOf(
 	{ reason, message, keys, readiness }: Verdict,
 	now: number,
 ): SourceStatus {
-	const { source, ledger, shard, retention, receiveURL } = state;
+	const { source, ledger, released, shard, retention, receiveURL } = state;
 	const stored = keys ?? stillStoredUnder(state);
 	const observedGeneration = source.metadata.generation ?? 0;
 	return {
@@ -177,7 +177,11 @@ function statusOf(
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 		}),
 		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
-		...factsOf(source.status, keys && ledger, retention),
+		...factsOf(source.status, {
+			ledger: keys && ledger,
+			released,
+			retention,
+		}),
 		conditions: withLosses(
 			withPlan(
 				state,

@@ -1,6 +1,6 @@
-import type { RetentionState, SourceLedger } from "../../contracts/ledger.ts";
-import type { UtcDate } from "../../contracts/utc-date.ts";
+import type { ReleasedLedger, SourceLedger } from "../../contracts/ledger.ts";
 import type { SourceStatus } from "../../crds/generated/types.ts";
+import type { SourceState } from "./state.ts";
 
 const factNames = [
 	"firstEventDate",
@@ -17,12 +17,15 @@ type Facts = Pick<SourceStatus, (typeof factNames)[number]>;
 /** What archive knows about a Source's events, for the status. The earlier facts stay while archive's can't be read. */
 export function factsOf(
 	status: SourceStatus | undefined,
-	ledger: SourceLedger | undefined,
-	retention: RetentionState | undefined,
+	{
+		ledger,
+		released,
+		retention,
+	}: Pick<SourceState, "ledger" | "released" | "retention">,
 ): Facts {
 	const { retention: known, ...counted } = knownFacts(status);
 	return {
-		...(ledger ? ledgerFacts(ledger) : counted),
+		...(ledger ? ledgerFacts(ledger, released) : counted),
 		...(retention
 			? {
 					retention: {
@@ -46,20 +49,35 @@ function knownFacts(status: SourceStatus = {}): Facts {
 	return Object.fromEntries(known.map((name) => [name, status[name]]));
 }
 
-function ledgerFacts(ledger: SourceLedger): Facts {
-	const archived = sumOf(ledger.archived);
-	const quarantined = sumOf(ledger.quarantined);
+function ledgerFacts(
+	ledger: SourceLedger,
+	released: ReleasedLedger | undefined,
+): Facts {
+	const { quarantined: apart = {} } = ledger;
+	const freed = sumOf(
+		Object.entries(apart).map(([date, events]) =>
+			// The ledger may be published later than its releases.
+			Math.min(released?.released[date]?.events ?? 0, events),
+		),
+	);
+	const archived = sumOf(Object.values(ledger.archived)) + freed;
+	const quarantined = sumOf(Object.values(apart)) - freed;
 	const { entries, others } = ledger.deviations ?? {};
 	return {
 		firstEventDate: ledger.firstEventDate,
 		lastEventTime: ledger.lastEventTime,
 		archivedThrough: ledger.archivedThrough,
-		counts: { accepted: archived + quarantined, archived, quarantined },
+		counts: {
+			accepted: archived + quarantined,
+			archived,
+			quarantined,
+			released: freed,
+		},
 		...(entries && { deviations: entries }),
 		...(others && { otherDeviations: others }),
 	};
 }
 
-function sumOf(events: Record<UtcDate, number> = {}): number {
-	return Object.values(events).reduce((a, b) => a + b, 0);
+function sumOf(numbers: number[]): number {
+	return numbers.reduce((sum, each) => sum + each, 0);
 }

@@ -1,4 +1,5 @@
 import type {
+	ReleasedLedger,
 	RetentionState,
 	ShardState,
 	SourceLedger,
@@ -41,6 +42,8 @@ export interface SourceState {
 	/** The TrackingPlan of that name. */
 	trackingPlan: TrackingPlan | undefined;
 	ledger: SourceLedger | undefined;
+	/** How many events of the ledger were released from quarantine. */
+	released: ReleasedLedger | undefined;
 	/** Of the shard that holds the Source's events. */
 	shard: ShardState | undefined;
 	retention: RetentionState | undefined;
@@ -99,6 +102,7 @@ export async function readSource(
 				: routes.keyOwner(sourceKey ?? ""),
 		publishTrouble: routes.trouble,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
+		released: sourceKey ? ledgers.released(sourceKey) : undefined,
 		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,
 		retention: ledgers.retention,
 		receiveURL,

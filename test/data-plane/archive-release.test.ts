@@ -1,9 +1,20 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+	type ReleasedLedger,
+	releasedKey,
+	type SourceLedger,
+} from "../../contracts/ledger.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
+import { bucket } from "../../contracts/nats.ts";
 import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import { ReleasedLedgers } from "../../ingest/archive/release/released-ledgers.ts";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import {
 	ArchiveFixture,
+	log,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
@@ -119,6 +130,60 @@ test("a repeated request of an Operation releases nothing more, and says the sam
 	expect(await bodies(await manifest())).toEqual(['"b"', '"row"']);
 });
 
+test("released events leave the count of quarantine once, whatever is repeated or left unsaid", async () => {
+	const { archive, manifest, release } = await archiveWithQuarantine();
+	await archive.start({ maxAgeMs: 600_000 });
+	const kv = await new Kvm(archive.connection).open(bucket.ledger);
+	const key = releasedKey(archive.sourceKey);
+	const counted = async () =>
+		(await kv.get(key))?.json<ReleasedLedger>().released;
+	const [old, twoDaysAgo] = [addDays(today, -5), addDays(today, -2)];
+	const question = { operation: randomUUID(), filter: { types: ["it's"] } };
+	await release(question);
+	const first = await kv.get(key);
+	await release(question);
+	expect(await counted()).toEqual({
+		[twoDaysAgo]: { events: 1, releases: 1 },
+	});
+	// Two archives answer.
+	await Promise.all([release({ end: twoDaysAgo }), release()]);
+	const all: ReleasedLedger["released"] = {
+		[old]: { events: 1, releases: 1 },
+		[twoDaysAgo]: { events: 2, releases: 2 },
+		[today]: { events: 1, releases: 1 },
+	};
+	expect(await counted()).toEqual(all);
+
+	// As the archive leaves it that is killed before it says so, and a NATS that has lost its data.
+	const start = async () => {
+		const { connection, store, keys } = archive;
+		const tombstones = new Tombstones(store, keys);
+		const signal = new AbortController().signal;
+		const progress = () => NatsProgress.open(connection, 1);
+		const means = { progress, store, keys, tombstones, log };
+		await new ReleasedLedgers(means).publishAll(signal);
+	};
+	await kv.put(key, first!.string());
+	await start();
+	expect(await counted()).toEqual(all);
+	await kv.purge(key);
+	await start();
+	expect(await counted()).toEqual(all);
+	const { revision } = (await kv.get(key))!;
+	await start();
+	expect((await kv.get(key))!.revision).toBe(revision);
+
+	const ledger = (await kv.get(archive.sourceKey))!.json<SourceLedger>();
+	expect(ledger.quarantined).toEqual({ [old]: 1, [twoDaysAgo]: 2, [today]: 1 });
+	const { dates } = await manifest();
+	const rows = dates.map(({ date, rows }) => [date, rows]);
+	const said = dates.map(({ date }) => [
+		date,
+		(ledger.archived[date] ?? 0) + (all[date]?.events ?? 0),
+	]);
+	expect(rows).toEqual(said);
+});
+
 test("a Run that continues begins at the first date of which events were released since the last one", async () => {
 	const { manifest, release } = await archiveWithQuarantine();
 	const rest = (since: number, earliest = addDays(today, -30)) =>
@@ -161,6 +226,33 @@ test("an account releases nothing of another's Source, and an Operation still fi
 	expect(archive.sourceKey).toMatch(/^[0-9a-f]{32}$/);
 });
 
+test("an account's long release lets another account's have its turn after each date", async () => {
+	const { archive, release } = await archiveWithQuarantine();
+	const bank = { account: "bank", sourceKey: randomBytes(16).toString("hex") };
+	await archive.publish([newEvent('"b"', { ...bank, quarantined: true })]);
+	// The first date takes until the other account waits for its turn.
+	const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
+	const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+	const { store } = archive;
+	const getFile = store.getFile.bind(store);
+	store.getFile = async (...what) => {
+		begin();
+		await isWaiting;
+		return getFile(...what);
+	};
+	const ended: string[] = [];
+	const long = release().then(() => ended.push("shop"));
+	await hasBegun;
+	const operation = randomUUID();
+	const short = archive
+		.askRelease({ operation, ...bank }, (progress) => {
+			if (progress.includes("other releases")) resolve();
+		})
+		.then(() => ended.push("bank"));
+	await Promise.all([long, short]);
+	expect(ended).toEqual(["bank", "shop"]);
+});
+
 test("the deletion of a Source deletes what was released of it", async () => {
 	const { archive, release } = await archiveWithQuarantine();
 	await release();
@@ -173,4 +265,8 @@ test("the deletion of a Source deletes what was released of it", async () => {
 		if (!answer.ok || answer.isDone) break;
 	}
 	expect(await left()).toEqual([]);
+	const kv = await new Kvm(archive.connection).open(bucket.ledger);
+	expect((await kv.get(releasedKey(archive.sourceKey)))?.operation).toBe(
+		"PURGE",
+	);
 });

@@ -1,4 +1,7 @@
-import type { SourceLedger } from "../../../contracts/ledger.ts";
+import type {
+	ReleasedLedger,
+	SourceLedger,
+} from "../../../contracts/ledger.ts";
 import { createLog } from "../../../service/log.ts";
 import { connectNats } from "../../../service/nats.ts";
 import { Settings } from "../../../service/settings.ts";
@@ -7,6 +10,7 @@ import type { CompactionRecord } from "../compaction/record.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "../ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ledger/ledger-snapshots.ts";
+import { ReleasedLedgers } from "../release/released-ledgers.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { S3ObjectStore } from "../s3/s3-object-store.ts";
@@ -16,9 +20,9 @@ import { NatsProgress } from "../write/nats-progress.ts";
 import { Tombstones } from "../write/tombstones.ts";
 
 /**
- * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the cut records alone, publishes them, and
- * replaces the snapshots. It reads archive's settings and can run beside archive. Prints archived and quarantined events
- * per source and date.
+ * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts and releases alone, publishes
+ * them, and replaces the snapshots. It reads archive's settings and can run beside archive. Prints the events per source and
+ * date, archived ones and those in quarantine.
  */
 export async function main(): Promise<number> {
 	const log = createLog("ledger");
@@ -33,6 +37,13 @@ export async function main(): Promise<number> {
 		const snapshots = new LedgerSnapshots(store, keys, log);
 		const tombstones = new Tombstones(store, keys);
 		await tombstones.refresh();
+		const released = new ReleasedLedgers({
+			progress: async () => progress,
+			store,
+			keys,
+			tombstones,
+			log,
+		});
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
 			const cuts = await new CutStore(store, keys).ofShard(shard);
@@ -47,7 +58,8 @@ export async function main(): Promise<number> {
 			for (const source of index.sources()) {
 				const ledger = ledgerOf(source);
 				await progress.setLedger(ledger);
-				for (const line of linesOf(ledger)) console.log(line);
+				const freed = await released.publish(source);
+				for (const line of linesOf(ledger, freed)) console.log(line);
 			}
 		}
 	} finally {
@@ -57,18 +69,22 @@ export async function main(): Promise<number> {
 	return 0;
 }
 
-function linesOf(ledger: SourceLedger): string[] {
+function linesOf(
+	ledger: SourceLedger,
+	released: ReleasedLedger["released"],
+): string[] {
 	const { account, sourceKey, archived, quarantined = {} } = ledger;
 	const dates = Object.keys({ ...archived, ...quarantined }).sort();
-	return dates.map((date) =>
-		[
+	return dates.map((date) => {
+		const freed = released[date]?.events ?? 0;
+		return [
 			account,
 			sourceKey,
 			date,
-			archived[date] ?? 0,
-			quarantined[date] ?? 0,
-		].join("\t"),
-	);
+			(archived[date] ?? 0) + freed,
+			(quarantined[date] ?? 0) - freed,
+		].join("\t");
+	});
 }
 
 /**

@@ -1,18 +1,15 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import { pause } from "../concurrency/wait.ts";
+import { hourly } from "../concurrency/hourly.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
 
-const intervalMs = 3_600_000;
 /** An archiver that sleeps longer than this writes dates that retention removes. */
 const sweptForMs = 45 * dayMs;
-/** The longest wait after a failure. Full jitter keeps several archives from coming at once. */
-const maxRetryMs = 60_000;
 
 /**
  * Keeps deleted what tombstones name, independently of the shards. An archiver that slept through a deletion may write an
@@ -26,21 +23,12 @@ export class DeletionSweep {
 	}
 
 	/** At once and then every hour, until the signal fires. */
-	async run(signal: AbortSignal): Promise<void> {
-		while (!signal.aborted) {
-			let waitMs = intervalMs;
-			try {
-				await this.sweep(signal);
-			} catch (error) {
-				if (signal.aborted) break;
-				waitMs = Math.random() * maxRetryMs;
-				this.#options.log.warn(
-					{ err: error },
-					"the sweep of deleted sources failed; trying again",
-				);
-			}
-			await pause(waitMs, signal);
-		}
+	run(signal: AbortSignal): Promise<void> {
+		const { log } = this.#options;
+		return hourly("the sweep of deleted sources", () => this.sweep(signal), {
+			log,
+			signal,
+		});
 	}
 
 	/** Returns how many objects of deleted sources it found and deleted. */

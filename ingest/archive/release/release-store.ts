@@ -39,6 +39,20 @@ export class ReleaseStore {
 		return this.#list(this.#keys.releasesOfSource(source));
 	}
 
+	/** Those that have any. */
+	async *sources(): AsyncGenerator<SourceName> {
+		let last = "";
+		for await (const { key } of this.#store.list(this.#keys.allReleases())) {
+			const [, account, sourceKey] =
+				/\/account=([^/]+)\/source=([^/]+)\//.exec(key) ?? [];
+			if (account === undefined || sourceKey === undefined) continue;
+			// Keys come in order.
+			const name = `${account}/${sourceKey}`;
+			if (name !== last) yield { account, sourceKey };
+			last = name;
+		}
+	}
+
 	/** The records of one date, in the order of their numbers. */
 	async ofDate(folder: DateFolder): Promise<ReleaseRecord[]> {
 		const found = await this.#list(this.#keys.releasesOfDate(folder));

@@ -5,6 +5,7 @@ import type {
 	ReleaseRequest,
 } from "../../../contracts/release.ts";
 import type { Logger } from "../../../service/log.ts";
+import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
@@ -14,14 +15,15 @@ import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { DateRelease } from "./date-release.ts";
+import { releaseInTurns } from "./release-turns.ts";
+import type { ReleasedLedgers } from "./released-ledgers.ts";
 
 const maxTombstonesAgeMs = 60_000;
 
-/** Answers operator's requests to release events of one shard's sources (contracts/release.ts), one after the other. */
+/** Answers operator's requests to release events of one shard's sources (contracts/release.ts). */
 export class ReleaseResponder {
 	readonly #options: ReleaseResponderOptions;
 	readonly #responder: Responder;
-	#last: Promise<unknown> = Promise.resolve();
 
 	constructor(options: ReleaseResponderOptions) {
 		this.#options = options;
@@ -30,22 +32,12 @@ export class ReleaseResponder {
 			connection,
 			subject: releaseSubject(shard.number),
 			log,
-			answer: (text, task) => this.#inTurn(readReleaseRequest(text), task),
+			answer: (text, task) => this.#release(readReleaseRequest(text), task),
 		});
 	}
 
 	close(): void {
 		this.#responder.close();
-	}
-
-	/** A release takes memory and a processor, which cutting needs. */
-	#inTurn(request: ReleaseRequest, task: Task): Promise<ReleaseAnswer> {
-		const turn = this.#last.then(() => {
-			task.stopping.throwIfAborted();
-			return this.#release(request, task);
-		});
-		this.#last = turn.catch(() => undefined);
-		return turn;
 	}
 
 	async #release(
@@ -54,6 +46,7 @@ export class ReleaseResponder {
 	): Promise<ReleaseAnswer> {
 		const { connection, shard, store, keys, scratch, tombstones, log } =
 			this.#options;
+		const { released, turns } = this.#options;
 		await flushSource(connection, shard, sourceKey, task);
 		const work = new DateRelease({
 			store,
@@ -70,15 +63,15 @@ export class ReleaseResponder {
 			},
 		});
 		const apart = shard.index.source(account, sourceKey)?.quarantined;
-		const dates: { date: string; events: number }[] = [];
-		for (const date of [...(apart?.keys() ?? [])].sort()) {
-			if (date < start || date > end) continue;
-			task.progress = () => `releasing events of ${date}`;
+		const wanted = [...(apart?.keys() ?? [])]
+			.filter((date) => date >= start && date <= end)
+			.sort();
+		const dates = await releaseInTurns(account, wanted, turns, task, (date) => {
 			const folder = { account, sourceKey, date };
 			const objects = [...apart!.get(date)!];
-			const events = await work.run(folder, operation, filter, objects);
-			if (events > 0) dates.push({ date, events });
-		}
+			return work.run(folder, operation, filter, objects);
+		});
+		await released.publish({ account, sourceKey });
 		log.info({ operation, account, sourceKey, dates }, "released events");
 		return { ok: true, dates };
 	}
@@ -91,5 +84,8 @@ export interface ReleaseResponderOptions {
 	keys: ObjectKeys;
 	scratch: string;
 	tombstones: Tombstones;
+	/** Of all shards of this process. */
+	turns: WorkerSlots;
+	released: Pick<ReleasedLedgers, "publish">;
 	log: Logger;
 }

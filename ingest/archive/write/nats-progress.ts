@@ -4,7 +4,9 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	type DeletedLedger,
+	type ReleasedLedger,
 	type RetentionState,
+	releasedKey,
 	retentionKey,
 	type ShardState,
 	type SourceLedger,
@@ -68,6 +70,20 @@ export class NatsProgress {
 		});
 	}
 
+	/** @param count counts anew, knowing what is published; undefined changes nothing. */
+	async setReleased(
+		sourceKey: string,
+		count: (
+			published: ReleasedLedger | undefined,
+		) => Promise<ReleasedLedger | undefined>,
+	): Promise<void> {
+		await revise(this.#ledger, releasedKey(sourceKey), async (published) => {
+			const ledger = await count(published && JSON.parse(published));
+			const text = ledger && JSON.stringify(ledger);
+			return text === published ? undefined : text;
+		});
+	}
+
 	setRetention(retention: RetentionState): Promise<void> {
 		return this.#replace(retentionKey, JSON.stringify(retention));
 	}
@@ -80,7 +96,7 @@ export class NatsProgress {
 		return advance(this.#ledger, key, text, (published) => published !== text);
 	}
 
-	/** Replaces a source's ledger, for good, by the fact that its events are deleted. */
+	/** Replaces a source's ledgers, for good, by the fact that its events are deleted. */
 	async setDeleted(source: SourceName, deletedMs: number): Promise<void> {
 		const { account, sourceKey } = source;
 		const deletedTime = new Date(deletedMs).toISOString();
@@ -96,19 +112,35 @@ export class NatsProgress {
 			JSON.stringify(ledger),
 			(published) => !("deletedTime" in JSON.parse(published)),
 		);
+		const released = releasedKey(sourceKey);
+		const entry = await this.#ledger.get(released);
+		if (entry?.operation === "PUT") await this.#ledger.purge(released);
 	}
 }
 
-/** Puts a value unless the current one is as new, by compare-and-set on its revision. */
-async function advance(
+/** Puts a value unless the current one is as new. */
+function advance(
 	kv: KV,
 	key: string,
 	value: string,
 	isOlder: (published: string) => boolean,
 ): Promise<void> {
+	return revise(kv, key, async (published) =>
+		published !== undefined && !isOlder(published) ? undefined : value,
+	);
+}
+
+/** Puts the value that follows from the current one, if any does, by compare-and-set on its revision. */
+async function revise(
+	kv: KV,
+	key: string,
+	valueAfter: (published: string | undefined) => Promise<string | undefined>,
+): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
 		const entry = await kv.get(key);
-		if (entry?.operation === "PUT" && !isOlder(entry.string())) return;
+		const published = entry?.operation === "PUT" ? entry.string() : undefined;
+		const value = await valueAfter(published);
+		if (value === undefined) return;
 		try {
 			if (entry) await kv.update(key, value, entry.revision);
 			else await kv.create(key, value);

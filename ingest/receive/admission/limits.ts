@@ -1,5 +1,5 @@
+import { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { TurnSharing } from "../long-work/turn-sharing.ts";
-import { WorkerSlots } from "../long-work/worker-slots.ts";
 import type { Budget } from "./budget.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { MinimumRate } from "./minimum-rate.ts";

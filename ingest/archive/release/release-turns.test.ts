@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { releaseInTurns } from "./release-turns.ts";
+
+const dates = ["2026-03-01", "2026-03-02", "2026-03-03"];
+
+function releases() {
+	const turns = new WorkerSlots(1);
+	const log: string[] = [];
+	const stop = new AbortController();
+	const release = (account: string, days: string[], events = 1) =>
+		releaseInTurns(
+			account,
+			days,
+			turns,
+			{ stopping: stop.signal },
+			async (date) => {
+				log.push(`${account} begins ${date}`);
+				await Promise.resolve();
+				log.push(`${account} ends ${date}`);
+				return events;
+			},
+		);
+	return { log, release, stop };
+}
+
+test("an account's many releases let another account's have its turn after each date", async () => {
+	const { log, release } = releases();
+	const long = Array.from({ length: 5 }, () => release("shop", dates));
+	const short = release("bank", [dates[2]!]);
+	await Promise.all([...long, short]);
+	// One date was begun before the other account asked, and one is the first account's next turn.
+	expect(log.indexOf("bank begins 2026-03-03")).toBe(4);
+	for (const each of long)
+		expect(await each).toEqual(dates.map((date) => ({ date, events: 1 })));
+});
+
+test("one date is released at a time", async () => {
+	const { log, release } = releases();
+	await Promise.all([release("shop", dates), release("bank", dates)]);
+	for (let at = 0; at < log.length; at += 2)
+		expect(log[at + 1]).toBe(log[at]!.replace("begins", "ends"));
+});
+
+test("dates without events aren't told, and a stopping archive begins no date", async () => {
+	const { log, release, stop } = releases();
+	expect(await release("shop", dates, 0)).toEqual([]);
+	stop.abort(new Error("stopping"));
+	await expect(release("shop", dates)).rejects.toThrow("stopping");
+	expect(log).toHaveLength(6);
+});

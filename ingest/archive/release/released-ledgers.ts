@@ -1,0 +1,85 @@
+import type { ReleasedLedger } from "../../../contracts/ledger.ts";
+import type { Logger } from "../../../service/log.ts";
+import { hourly } from "../concurrency/hourly.ts";
+import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import type { NatsProgress } from "../write/nats-progress.ts";
+import type { Tombstones } from "../write/tombstones.ts";
+import { ReleaseStore } from "./release-store.ts";
+
+export interface ReleasedLedgersOptions {
+	progress: () => Promise<Pick<NatsProgress, "setReleased">>;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Pick<Tombstones, "has">;
+	log: Logger;
+}
+
+/** Publishes how many events were released. The records in the bucket say so, however often a release was begun. */
+export class ReleasedLedgers {
+	readonly #options: ReleasedLedgersOptions;
+	readonly #releases: ReleaseStore;
+
+	constructor(options: ReleasedLedgersOptions) {
+		this.#options = options;
+		this.#releases = new ReleaseStore(options.store, options.keys);
+	}
+
+	/** At once and then every hour, what a killed archive left unpublished, or a rebuilt NATS has forgotten. */
+	run(signal: AbortSignal): Promise<void> {
+		const { log } = this.#options;
+		return hourly("counting released events", () => this.publishAll(signal), {
+			log,
+			signal,
+		});
+	}
+
+	async publishAll(signal: AbortSignal): Promise<void> {
+		for await (const source of this.#releases.sources()) {
+			signal.throwIfAborted();
+			await this.publish(source);
+		}
+	}
+
+	/** Publishes what the records of a source say now. Returns it. */
+	async publish(source: SourceName): Promise<ReleasedLedger["released"]> {
+		const { tombstones } = this.#options;
+		const { account, sourceKey } = source;
+		const progress = await this.#options.progress();
+		let released: ReleasedLedger["released"] = {};
+		await progress.setReleased(sourceKey, async (published) => {
+			released = await this.#count(source, published?.released ?? {});
+			return tombstones.has(source)
+				? undefined
+				: { version: 1, account, sourceKey, released };
+		});
+		return released;
+	}
+
+	/** @param known what was counted before. Records stay as they are, so only those after them are read. */
+	async #count(
+		source: SourceName,
+		known: ReleasedLedger["released"],
+	): Promise<ReleasedLedger["released"]> {
+		const dates = [...(await this.#releases.ofSource(source))].sort();
+		const released: ReleasedLedger["released"] = {};
+		for (const [date, { records, bytesOf }] of dates) {
+			const releases = records.length;
+			if (releases === 0) continue;
+			const before = known[date];
+			const isBefore = before && before.releases <= releases;
+			const { releases: from } = isBefore ? before : none;
+			let { events } = isBefore ? before : none;
+			const more = records.slice(from);
+			for (const { rows } of await this.#releases.read({
+				records: more,
+				bytesOf,
+			}))
+				events += rows;
+			released[date] = { events, releases };
+		}
+		return released;
+	}
+}
+
+const none = { events: 0, releases: 0 };
