@@ -54,6 +54,17 @@ async function archiveOfAges(...ages: number[]): Promise<ArchiveFixture> {
 	return archive;
 }
 
+/** A release of events of that date, as old in the store as that. */
+async function noteRelease(archive: ArchiveFixture, age: number, of = age) {
+	const { sourceKey, keys, store } = archive;
+	const folder = { account: "shop", sourceKey, date: addDays(today, -of) };
+	const made = [keys.release(folder, 1), keys.released(folder, 1, "a")];
+	for (const key of made) {
+		await store.putNew(key, "{}", "application/json");
+		await setAge(key, nowMs - age * dayMs);
+	}
+}
+
 async function setAge(key: string, ms: number) {
 	const file = join(servers.s3.bucketDirectory, key);
 	await utimes(file, ms / 1000, ms / 1000);
@@ -95,12 +106,19 @@ function keeperOf(
 
 test("dates before today − 31 are deleted where the store has no lifecycle rules; a stream's newest cut stays", async () => {
 	const archive = await archiveOfAges(40, 35, 31, 0);
+	for (const age of [40, 35, 31, 0]) await noteRelease(archive, age);
+	// Of a date that no Run loads any more. The store removes it as late as this.
+	await noteRelease(archive, 1, 50);
 	for (let ago = 60; ago > 0; ago--)
 		await noteDay(archive, addDays(today, -ago));
 	const { keeper, registry } = keeperOf(archive);
 	expect(await keeper.keep(nowMs)).toBe("sweep");
 	expect(await archive.bodies()).toEqual(["0", "31"]);
 	expect(await keysOf(archive, "quarantine/")).toHaveLength(2);
+	const released = await keysOf(archive, "releases/");
+	const dates = released.map((key) => /date=([\d-]+)/.exec(key)![1]);
+	const left = [50, 31, 0].map((ago) => addDays(today, -ago));
+	expect(dates).toEqual(left.flatMap((date) => [date, date]));
 	expect(await keysOf(archive, "cuts/")).toHaveLength(2);
 	expect(await keysOf(archive, "days/")).toHaveLength(33);
 	expect(
@@ -148,6 +166,7 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 		},
 	];
 	const { store } = archive;
+	const swept: string[] = [];
 	const { keeper } = keeperOf(archive, {
 		list: (...which) => store.list(...which),
 		putNew: (...what) => store.putNew(...what),
@@ -156,7 +175,10 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 		presignPut: (...what) => store.presignPut(...what),
 		remove: (keys) => store.remove(keys),
 		lifecycleRules: async () => rules,
-		abortUploads: async () => 0,
+		abortUploads: async (prefix) => {
+			swept.push(prefix.slice(archive.prefix.length + 1));
+			return 0;
+		},
 		linkSeconds: async (wanted) => wanted,
 		setLifecycleRules: async (changed) => {
 			rules = changed;
@@ -164,6 +186,8 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 		},
 	});
 	expect(await keeper.keep(nowMs)).toBe("lifecycle");
+	// Large objects are sent in parts.
+	expect(swept).toEqual(["events/", "quarantine/", "releases/"]);
 	expect(rules).toMatchObject([
 		{ ID: "logs" },
 		{

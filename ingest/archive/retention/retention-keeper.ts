@@ -75,7 +75,8 @@ export class RetentionKeeper {
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
 		await this.#each(keys.days(), (o) => isAged(o, witnesses), remove);
-		await store.abortUploads(keys.allEvents(), nowMs - abandonedMs);
+		for (const prefix of this.#expiring)
+			await store.abortUploads(prefix, nowMs - abandonedMs);
 		log.info({ enforcedBy, removed, keptDays }, "enforced retention");
 		return enforcedBy;
 	}
