@@ -109,5 +109,5 @@ test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger
 test("`tidemill ledger` without `rebuild` says what there is", async () => {
 	const { exitCode, stderr } = await startTidemill(["ledger"]).ended;
 	expect(exitCode).toBe(2);
-	expect(stderr).toContain("tidemill ledger rebuild");
+	expect(stderr).toContain("rebuild");
 });

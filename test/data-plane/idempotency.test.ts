@@ -47,6 +47,33 @@ test("requests without a key are events of their own, and Sources share no keys"
 	expect((await fixture.storedIds()).sort()).toEqual(ids.sort());
 });
 
+test("an event that the tracking plan rejects takes no key: corrected, it is stored under the same one, once", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receiver = await fixture.receiver();
+	const plan = await fixture.routes.putPlan({
+		version: 1,
+		account: "shop",
+		plan: "orders",
+		eventType: { constant: "order" },
+		events: [{ type: "order", schema: { required: ["id"] } }],
+		onUnplannedEvent: "Reject",
+		onViolation: "Reject",
+		onUnplannedProperty: "Allow",
+	});
+	const source = await fixture.source({ plan });
+	const warm = await source.stored(receiver, "warm", '{"id":0}');
+	const rejected = await source.send(receiver, "k", '{"no":1}');
+	expect(rejected.status).toBe(400);
+	expect(await source.entry("k")).toBeUndefined();
+	const first = await source.stored(receiver, "k", '{"id":1}');
+	// A body that would be rejected is judged before its key is looked at.
+	expect((await source.send(receiver, "k", '{"no":1}')).status).toBe(400);
+	expect(await source.stored(receiver, "k", '{"id":1}')).toBe(first);
+	await fixture.archiveAll();
+	expect((await fixture.storedIds()).sort()).toEqual([warm, first].sort());
+	expect(await fixture.archive.bodies()).toEqual(['{"id":0}', '{"id":1}']);
+});
+
 test("of many requests at once with one key, one is stored and the others wait or have its id", async () => {
 	const fixture = await IdempotencyFixture.start();
 	const receivers = [await fixture.receiver(), await fixture.receiver()];
