@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bucket } from "../../contracts/nats.ts";
@@ -8,6 +11,7 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../kube/conditions.ts";
+import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,
@@ -15,7 +19,7 @@ import {
 	routesIn,
 	startOperatorFixture,
 } from "../support/fixtures/control-plane/operator-fixture.ts";
-import { kubectl } from "../support/servers/kubectl.ts";
+import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
 let fixture: OperatorFixture;
 
@@ -35,11 +39,14 @@ spec:
       schema: ${schema}
 `;
 
-function waitFor(condition: string): Promise<{ exitCode: number | null }> {
+function waitFor(
+	condition: string,
+	plan = "orders",
+): Promise<{ exitCode: number | null }> {
 	return kubectl([
 		"wait",
 		`--for=condition=${condition}`,
-		"trackingplan/orders",
+		`trackingplan/${plan}`,
 		`--namespace=${fixture.namespaces[0]}`,
 		"--timeout=120s",
 	]);
@@ -72,6 +79,40 @@ test("kubectl wait sees a plan become ready, invalid, and ready again", async ()
 		{ timeout: 120_000 },
 	);
 });
+
+test("the example becomes ready, and so does a plan whose schemas a ConfigMap made of files holds", async () => {
+	const [namespace] = fixture.namespaces;
+	const inNamespace = `--namespace=${namespace}`;
+	const example = join(import.meta.dirname, "../../examples/tracking-plan");
+	await kubectlDone(["apply", inNamespace, `--filename=${example}`]);
+	expect((await waitFor("Ready")).exitCode).toBe(0);
+
+	const folder = await passingDirectory("schemas");
+	const schema = { $ref: "common#/$defs/id" };
+	const $defs = { id: { type: "integer" } };
+	await writeFile(join(folder, "common.json"), JSON.stringify({ $defs }));
+	await writeFile(join(folder, "push.json"), JSON.stringify(schema));
+	const files = `--from-file=${folder}`;
+	await kubectlDone(["create", inNamespace, "configmap", "schemas", files]);
+	const label = ["configmap", "schemas", "tidemill.dev/use=true"];
+	await kubectlDone(["label", inNamespace, ...label]);
+	await applyYaml(
+		namespace,
+		`apiVersion: tidemill.dev/v1alpha1
+kind: TrackingPlan
+metadata: { name: github }
+${specWithConfigMap()}`,
+	);
+	expect((await waitFor("Ready", "github")).exitCode).toBe(0);
+});
+
+/** As the page shows it. */
+function specWithConfigMap(): string {
+	const page = join(import.meta.dirname, "../../docs/tracking-plans.md");
+	const blocks = readFileSync(page, "utf8").matchAll(/^```yaml\n(.*?)^```$/gms);
+	const found = [...blocks].find(([, block]) => block!.startsWith("spec:"));
+	return found![1]!;
+}
 
 test("a fault that is longer than a condition's message is told in part", async () => {
 	const [, namespace] = fixture.namespaces;
