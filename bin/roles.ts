@@ -54,6 +54,7 @@ export function defineRoles(program: Program): void {
 		.helpGroup("Commands for administrators, with the settings of archive:")
 		.description("the counts of archived events")
 		.helpCommand(false)
+		.addHelpText("after", examples("tidemill ledger rebuild"))
 		.command("rebuild")
 		.description(
 			"Count the archived events again from the cut records, publish the counts and print them. It reads the same settings as archive and can run beside it.",
