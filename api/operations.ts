@@ -1,5 +1,6 @@
 import { checkDestination } from "./actions/destination-check.ts";
 import { rotateURL } from "./actions/source-url.ts";
+import { sendTestEvent } from "./actions/test-event.ts";
 import type { Operation } from "./http/operation.ts";
 import { labelSelector } from "./lists/filters.ts";
 import { previewPipeline } from "./pipelines/preview.ts";
@@ -17,12 +18,14 @@ import {
 	runFilters,
 	startRun,
 } from "./runs/runs.ts";
+import { tokenOperations } from "./tokens/operations.ts";
 
 const listParameters = [labelSelector, "limit", "cursor"];
 
 /** Every operation of the API. */
 export const operations: Operation[] = [
 	...apiResources.flatMap(operationsOf),
+	...tokenOperations,
 	{
 		id: "rotateSourceURL",
 		method: "POST",
@@ -35,6 +38,22 @@ export const operations: Operation[] = [
 			202: {
 				about: "The source, which gets its new URL soon.",
 				schema: "Source",
+			},
+		},
+		errors: [404, 409, 413, 415],
+	},
+	{
+		id: "sendTestEvent",
+		method: "POST",
+		path: "/v1/sources/{name}/test-event",
+		summary: "Send a test event to a source that asks for no credential",
+		tag: "sources",
+		handler: sendTestEvent,
+		body: { schema: "TestEvent", isRequired: false },
+		answers: {
+			200: {
+				about: "What the sender of the event gets.",
+				schema: "TestEventResult",
 			},
 		},
 		errors: [404, 409, 413, 415],

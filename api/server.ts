@@ -210,6 +210,7 @@ function callerOf(
 	const { clientFor, stopping, settleWithinMs = 5_000, log } = options;
 	return {
 		client: clientFor(token),
+		clientFor,
 		account,
 		settleWithinMs,
 		askLog: options.askLog ?? (async () => undefined),

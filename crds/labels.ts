@@ -16,6 +16,8 @@ export const label = {
 	warehouse: "tidemill.dev/warehouse",
 	/** On a Run's Job and Pods: the extent of the manifest that they load. */
 	extent: "tidemill.dev/extent",
+	/** On the ServiceAccount and the RoleBinding of a token that the REST API made: the token's scope. */
+	token: "tidemill.dev/token",
 	managedBy: "app.kubernetes.io/managed-by",
 } as const;
 
@@ -45,6 +47,8 @@ export const annotation = {
 	rotateURL: "tidemill.dev/rotate-url",
 	/** On a Destination: each new value asks for one more check. */
 	check: "tidemill.dev/check",
+	/** On the RoleBinding of a token: when the token expires, RFC 3339. */
+	tokenExpires: "tidemill.dev/token-expires",
 	/** On a resource that the REST API created for a request with an Idempotency-Key: the request. */
 	request: "tidemill.dev/request",
 } as const;

@@ -54,10 +54,16 @@ RBAC decides what the caller may do:
 | \`tidemill-editor\` | change everything; create Secrets for Tidemill, but not read, change or delete any |
 | \`tidemill-runner\` | see pipelines; start, follow and cancel their runs |
 | \`tidemill-log-reader\` | read the log and the progress of a run before it ends, beside another role. Who may read an ended run also reads its log. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |
+| \`tidemill-admin\` | create, list and revoke tokens of this API. No token that the API makes permits this |
 
 \`\`\`sh
 tidemill tokens create orchestrator --role runner
 \`\`\`
+
+Without kubectl, \`POST /v1/tokens\` makes a token with the scope \`read\`, \`run\` or \`edit\` (the first three roles above) and an
+expiry, for who has \`tidemill-admin\`. Only that answer shows it. It is the token of a ServiceAccount of its own, named
+\`tidemill-token-<name>\`, and \`DELETE /v1/tokens/<name>\` ends it. The API forgets within a minute that a token was valid; Kubernetes refuses what
+is asked with it at once.
 
 A webhook URL is a credential: whoever has the URL of a Source without authorization can send events to it. So
 \`tidemill-viewer\` is not part of the built-in role \`view\`.
@@ -72,6 +78,8 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
   \`bigQuery.credentials.key\`). The API keeps them in a Secret whose name begins with the resource's, and never returns them.
   The resource owns that Secret: Kubernetes deletes it with the resource, and the operator when the resource no longer refers
   to it.
+- **Labels** of a resource are its field \`labels\`, and \`?labelSelector=\` selects by them. A PATCH changes some, null removes one; a PUT
+  without the field leaves them as they are.
 - **Changes** are JSON Merge Patches (RFC 7396). With \`If-Match: "<ETag>"\`, the answer is 412 if the resource has changed
   since. The ETag changes with the spec, not with the status.
 - **PUT** replaces all that people set, as a POST would have it. What GET answers can be edited and sent back by PATCH and PUT:

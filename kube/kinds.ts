@@ -8,6 +8,7 @@ import type {
 	V1Node,
 	V1PersistentVolumeClaim,
 	V1Pod,
+	V1RoleBinding,
 	V1Secret,
 	V1ServiceAccount,
 } from "@kubernetes/client-node";
@@ -30,6 +31,11 @@ export const kinds = {
 	serviceAccount: core<ServiceAccount>("ServiceAccount", "serviceaccounts"),
 	job: grouped<Job>("batch", "Job", "jobs"),
 	lease: grouped<Lease>("coordination.k8s.io", "Lease", "leases"),
+	roleBinding: grouped<RoleBinding>(
+		"rbac.authorization.k8s.io",
+		"RoleBinding",
+		"rolebindings",
+	),
 	kubeEvent: grouped<KubeEvent>("events.k8s.io", "Event", "events"),
 };
 
@@ -39,6 +45,7 @@ export type Node = Wire<V1Node>;
 export type PersistentVolumeClaim = Wire<V1PersistentVolumeClaim>;
 export type Pod = Wire<V1Pod>;
 export type Secret = Wire<V1Secret>;
+export type RoleBinding = Wire<V1RoleBinding>;
 export type ServiceAccount = Wire<V1ServiceAccount>;
 export type Job = Wire<V1Job>;
 export type Lease = Wire<V1Lease>;

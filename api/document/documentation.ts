@@ -3,7 +3,7 @@ import type { Operation } from "../http/operation.ts";
 import { docsPage } from "./docs-page.ts";
 import { openApiDocument } from "./openapi.ts";
 
-/** Serves `/v1/openapi.json` and `/docs` without authentication: they describe the API and reveal nothing of any account. */
+/** Serves `/v1/openapi.json` and `/docs`, also under the API's own base, without authentication: they describe the API and reveal nothing of any account. */
 export function serveDocumentation(
 	api: FastifyInstance,
 	operations: Operation[],
@@ -14,13 +14,15 @@ export function serveDocumentation(
 	api.get("/v1/openapi.json", (_request, reply) =>
 		reply.type("application/json").send(json),
 	);
-	api.get("/docs", (_request, reply) =>
-		reply
-			.type("text/html; charset=utf-8")
-			.header(
-				"content-security-policy",
-				"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
-			)
-			.send(html),
-	);
+	// An ingress may lead only the API's base here.
+	for (const path of ["/docs", "/v1/docs"])
+		api.get(path, (_request, reply) =>
+			reply
+				.type("text/html; charset=utf-8")
+				.header(
+					"content-security-policy",
+					"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+				)
+				.send(html),
+		);
 }

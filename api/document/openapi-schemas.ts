@@ -13,6 +13,8 @@ import {
 } from "./body-schema.ts";
 import { previewSchema } from "./preview-schema.ts";
 import { problemSchema } from "./problem-schema.ts";
+import { testEventSchemas } from "./test-event-schemas.ts";
+import { tokenSchemas } from "./token-schemas.ts";
 
 /** The schemas of all bodies by name, derived from the CRDs, with spec and status at one level as in the views. */
 export function openApiSchemas(): Record<string, JsonSchema> {
@@ -25,6 +27,9 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 			),
 		),
 		...runSchemas(crds.get("Run")!),
+		...testEventSchemas,
+		...tokenSchemas,
+		TokenList: listSchema("Token"),
 		PipelinePreview: previewSchema,
 		Problem: problemSchema,
 	};
@@ -64,6 +69,17 @@ const head = {
 		readOnly: true,
 	},
 };
+const labels = {
+	description:
+		"Labels to select by. Kubernetes says what a key and a value may have.",
+	type: "object",
+	additionalProperties: { type: "string" },
+	examples: [{ team: "shop" }],
+};
+const removableLabels = {
+	...labels,
+	additionalProperties: { type: ["string", "null"] },
+};
 const headOfAll = ["name", "id", "createTime", "updateTime", "generation"];
 
 function resourceSchemas(
@@ -73,7 +89,7 @@ function resourceSchemas(
 	const { spec, status } = bodyParts(schema);
 	const wanted = requestSchema(spec, resource.secretFields);
 	const shown = answerSchema({
-		properties: { ...head, ...status.properties, ...spec.properties },
+		properties: { ...head, labels, ...status.properties, ...spec.properties },
 	});
 	return {
 		[kind]: {
@@ -92,12 +108,17 @@ function resourceSchemas(
 					type: "string",
 					pattern: resourceNamePattern,
 				},
+				labels,
 				...wanted.properties,
 			},
 			examples: [resource.example],
 		},
 		[`${kind}Update`]: {
-			...patchSchema({ ...wanted, type: "object" }),
+			...patchSchema({
+				...wanted,
+				properties: { labels: removableLabels, ...wanted.properties },
+				type: "object",
+			}),
 			type: "object",
 			description:
 				"A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list.",
@@ -119,6 +140,7 @@ function runSchemas({ schema }: ResourceSchema): Record<string, JsonSchema> {
 			...answerSchema({
 				properties: {
 					...head,
+					labels,
 					pipeline: { description: "Name of the Pipeline.", type: "string" },
 					cancel,
 					full,

@@ -146,13 +146,17 @@ export const parameters = {
 	},
 };
 
-function sharedParameters({ method, path, query = [] }: Operation): string[] {
+function sharedParameters(operation: Operation): string[] {
+	const { method, path, tag, query = [] } = operation;
 	const shared = query.filter((name) => name in parameters);
 	const names = ["account", ...shared];
 	if (path.includes("{name}"))
 		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
-	if (["PUT", "PATCH", "DELETE"].includes(method)) names.push("ifMatch");
-	if (method !== "GET" && !path.startsWith("/v1/runs")) names.push("prefer");
+	const isResource = tag !== "tokens";
+	if (["PUT", "PATCH", "DELETE"].includes(method) && isResource)
+		names.push("ifMatch");
+	if (method !== "GET" && !path.startsWith("/v1/runs") && isResource)
+		names.push("prefer");
 	if (method === "POST") names.push("idempotencyKey");
 	return names;
 }

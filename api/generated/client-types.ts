@@ -14,6 +14,8 @@ export type Source = {
 	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Active`, `Suspended`, `Error`, `Deleting`; later versions may add values. */
@@ -181,6 +183,8 @@ export type SourceList = {
 export type SourceCreate = {
 	/** Name of the resource. It can't change. */
 	name?: string;
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
 	/** How events arrive. */
@@ -274,6 +278,8 @@ export type SourceCreate = {
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list. */
 export type SourceUpdate = {
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
 	/** How events arrive. */
@@ -379,6 +385,8 @@ export type Destination = {
 	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Checking`, `Ready`, `Error`; later versions may add values. */
@@ -539,6 +547,8 @@ export type DestinationList = {
 export type DestinationCreate = {
 	/** Name of the resource. It can't change. */
 	name?: string;
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
@@ -664,6 +674,8 @@ export type DestinationCreate = {
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list. */
 export type DestinationUpdate = {
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
 	/** The kind of warehouse. `DuckDB` is a file on a volume. */
@@ -801,6 +813,8 @@ export type Pipeline = {
 	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Ready`, `Running`, `Suspended`, `Error`; later versions may add values. */
@@ -1022,6 +1036,8 @@ export type PipelineList = {
 export type PipelineCreate = {
 	/** Name of the resource. It can't change. */
 	name?: string;
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
 	/** The Source of the events. */
@@ -1180,6 +1196,8 @@ export type PipelineCreate = {
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list. */
 export type PipelineUpdate = {
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
 	/** The Source of the events. */
@@ -1350,6 +1368,8 @@ export type TrackingPlan = {
 	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
 	observedGeneration?: number;
 	/** Number of planned event types. */
@@ -1436,6 +1456,8 @@ export type TrackingPlanList = {
 export type TrackingPlanCreate = {
 	/** Name of the resource. It can't change. */
 	name?: string;
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
 	/** Where to find an event's type. Set exactly one field. */
@@ -1488,6 +1510,8 @@ export type TrackingPlanCreate = {
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list. */
 export type TrackingPlanUpdate = {
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
 	/** Where to find an event's type. Set exactly one field. */
@@ -1552,6 +1576,8 @@ export type Operation = {
 	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** The metadata.generation that this status describes. */
 	observedGeneration?: number;
 	/** The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values. */
@@ -1885,6 +1911,8 @@ export type OperationList = {
 export type OperationCreate = {
 	/** Name of the resource. It can't change. */
 	name?: string;
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
 	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
@@ -2074,6 +2102,8 @@ export type OperationCreate = {
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list. */
 export type OperationUpdate = {
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
 	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
@@ -2275,6 +2305,8 @@ export type Run = {
 	generation: number;
 	/** The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does. */
 	managedBy?: "ArgoCD" | "Flux" | "Helm";
+	/** Labels to select by. Kubernetes says what a key and a value may have. */
+	labels?: Record<string, string>;
 	/** Name of the Pipeline. */
 	pipeline: string;
 	/** Stop the Run. Days that it has already replaced stay replaced. You can't undo this. */
@@ -2396,6 +2428,81 @@ export type RunProgress = {
 	rowsDone?: number;
 	/** Rows to load. */
 	rowsTotal?: number;
+};
+
+/** The event. If it is empty, a small one is sent. */
+export type TestEvent = Record<string, unknown>;
+
+/** What the sender of the event gets. */
+export type TestEventResult = {
+	/** Name of the source. */
+	name: string;
+	/** Whether the event is stored. */
+	accepted: boolean;
+	/** The HTTP status. */
+	httpStatus: number;
+	/** The `event_id` of its row. Absent if it isn't stored. */
+	eventId?: string;
+	/** Why it isn't stored. */
+	error?: {
+		/** The error's code. */
+		code?: string;
+		/** What is wrong. */
+		message?: string;
+	};
+};
+
+/** A token of this API. It is a token of a Kubernetes service account of its own. */
+export type Token = {
+	/** Name of the token. */
+	name: string;
+	/** Identifies the token for ever. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. */
+	scope: "read" | "run" | "edit";
+	/** When it expires. The cluster may allow less time than was asked for. */
+	expireTime: string;
+	/** Whether it has expired. */
+	status: "Active" | "Expired";
+};
+
+/** A new token. */
+export type IssuedToken = {
+	/** Name of the token. */
+	name: string;
+	/** Identifies the token for ever. */
+	id: string;
+	/** When it was created. */
+	createTime: string;
+	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. */
+	scope: "read" | "run" | "edit";
+	/** When it expires. The cluster may allow less time than was asked for. */
+	expireTime: string;
+	/** Whether it has expired. */
+	status: "Active" | "Expired";
+	/** The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key. */
+	token?: string;
+};
+
+/** A token to create. */
+export type TokenCreate = {
+	/** Name of the token. It can't change. */
+	name: string;
+	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. */
+	scope: "read" | "run" | "edit";
+	/** For how long it is valid; 30 days if absent. */
+	expiresInSeconds?: number;
+};
+
+/** A page of a list. */
+export type TokenList = {
+	items: Array<Token>;
+	/** Pass it to get the next page. Absent on the last page. */
+	cursor?: string;
+	/** How many there are on all pages. Absent where counting them would cost more. */
+	total?: number;
 };
 
 /** When a pipeline runs next, and what a run that starts now loads. If the table, the columns or the source have changed since the last run, it loads all dates of the pipeline instead. */
@@ -2679,6 +2786,38 @@ export interface Operations {
 		body: undefined;
 		answer: Operation | void;
 	};
+	/** List tokens. */
+	listTokens: {
+		method: "GET";
+		path: "/v1/tokens";
+		query: { limit?: string; cursor?: string };
+		body: undefined;
+		answer: TokenList;
+	};
+	/** Create a token. */
+	createToken: {
+		method: "POST";
+		path: "/v1/tokens";
+		query: {  };
+		body: TokenCreate;
+		answer: IssuedToken;
+	};
+	/** Show a token, without the token itself. */
+	getToken: {
+		method: "GET";
+		path: "/v1/tokens/{name}";
+		query: {  };
+		body: undefined;
+		answer: Token;
+	};
+	/** Revoke a token. */
+	revokeToken: {
+		method: "DELETE";
+		path: "/v1/tokens/{name}";
+		query: {  };
+		body: undefined;
+		answer: void;
+	};
 	/** Give a source another URL, and end the old one. */
 	rotateSourceURL: {
 		method: "POST";
@@ -2686,6 +2825,14 @@ export interface Operations {
 		query: {  };
 		body: undefined;
 		answer: Source | Source;
+	};
+	/** Send a test event to a source that asks for no credential. */
+	sendTestEvent: {
+		method: "POST";
+		path: "/v1/sources/{name}/test-event";
+		query: {  };
+		body: TestEvent | undefined;
+		answer: TestEventResult;
 	};
 	/** Check again whether a destination can be written to. */
 	checkDestination: {

@@ -96,6 +96,8 @@ function roleFor(
 ): string | undefined {
 	if (group === "" && resource.startsWith("pods")) return "tidemill-log-reader";
 	if (group === "" && resource === "secrets") return "tidemill-editor";
+	if (resource.startsWith("serviceaccounts") || resource === "rolebindings")
+		return "tidemill-admin";
 	if (group !== "tidemill.dev") return undefined;
 	if (["get", "list", "watch"].includes(verb)) return "tidemill-viewer";
 	return resource === "runs" ? "tidemill-runner" : "tidemill-editor";

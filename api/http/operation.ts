@@ -45,6 +45,8 @@ export interface Caller {
 	/** Asks for a log in the bucket; undefined if there is none. Whoever asks has read the Run with `client`. */
 	askLog: (question: LogRequest) => Promise<string | undefined>;
 	log: Logger;
+	/** A client that acts with another token, such as one that was just made. */
+	clientFor: (token: string) => KubeClient;
 }
 
 /** Options of every write with a caller's client. */

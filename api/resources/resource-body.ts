@@ -13,12 +13,14 @@ import { resourceView } from "./views.ts";
 export interface WantedSpec {
 	spec: object;
 	secrets: InlineSecret[];
+	/** All of them; undefined if they stay as they are. */
+	labels?: Record<string, string>;
 }
 
 /** The spec of a new resource. Throws {@link RequestError} with all errors in the name and the fields. */
 export function newSpec(
 	resource: ApiResource,
-	{ name: given, ...body }: JsonObject,
+	{ name: given, labels, ...body }: JsonObject,
 	name: string,
 ): WantedSpec {
 	const { fields, errors } = withoutReadOnly(
@@ -27,8 +29,9 @@ export function newSpec(
 		undefined,
 	);
 	const taken = takeSecrets(resource.secretFields, fields, name);
-	return checked(resource, taken.body, taken.secrets, [
+	return checked(resource, taken.body, taken.secrets, labels, [
 		...nameErrors(given),
+		...labelErrors(labels),
 		...errors,
 		...taken.errors,
 	]);
@@ -45,7 +48,7 @@ export type SpecChange = (
 export const replacedSpec: SpecChange = (
 	resource,
 	current,
-	{ name: newName, ...body },
+	{ name: newName, labels, ...body },
 ) => {
 	const { name } = current.metadata;
 	const { fields, errors } = withoutReadOnly(
@@ -54,8 +57,9 @@ export const replacedSpec: SpecChange = (
 		resourceView(current),
 	);
 	const taken = takeSecrets(resource.secretFields, fields, name);
-	return checked(resource, taken.body, taken.secrets, [
+	return checked(resource, taken.body, taken.secrets, labels, [
 		...renameErrors(newName, name),
+		...labelErrors(labels),
 		...errors,
 		...taken.errors,
 	]);
@@ -65,18 +69,20 @@ export const replacedSpec: SpecChange = (
 export const changedSpec: SpecChange = (
 	resource,
 	current,
-	{ name: newName, ...patch },
+	{ name: newName, labels, ...patch },
 ) => {
-	const { name } = current.metadata;
+	const { name, labels: known = {} } = current.metadata;
 	const { fields, errors } = withoutReadOnly(
 		resource.kind.kind,
 		patch,
 		resourceView(current),
 	);
-	const taken = takeSecrets(resource.secretFields, fields, name);
+	const taken = takeSecrets(resource.secretFields, fields, name, true);
 	const merged = mergePatch(current.spec, taken.body) as JsonObject;
-	return checked(resource, merged, taken.secrets, [
+	const all = labels === undefined ? undefined : mergePatch(known, labels);
+	return checked(resource, merged, taken.secrets, all, [
 		...renameErrors(newName, name),
+		...labelErrors(labels, true),
 		...errors,
 		...taken.errors,
 		...unknownFields(resource.kind.kind, taken.body),
@@ -89,15 +95,19 @@ export const changedSpec: SpecChange = (
  */
 export function specPatch(
 	{ kind, noun }: ApiResource,
-	{ name: newName, ...fields }: JsonObject,
+	{ name: newName, labels, ...fields }: JsonObject,
 	name: string,
 ): JsonObject {
 	const details = [
 		...renameErrors(newName, name),
+		...labelErrors(labels, true),
 		...patchErrors(kind.kind, fields),
 	];
 	if (details.length > 0) throw invalid(noun, details);
-	return fields;
+	return {
+		spec: fields,
+		...(labels !== undefined && { metadata: { labels } }),
+	};
 }
 
 const unknown = "is not a known field";
@@ -145,6 +155,18 @@ function renameErrors(newName: unknown, name: string): ErrorDetail[] {
 		: [{ path: "name", message: "can't be changed" }];
 }
 
+/** What is wrong with the form of a body's labels. What a key and a value may have, the apiserver says. */
+function labelErrors(labels: unknown, mayRemove = false): ErrorDetail[] {
+	if (labels === undefined) return [];
+	if (!isObject(labels))
+		return [{ path: "labels", message: "must be an object" }];
+	return Object.entries(labels).flatMap(([name, value]) =>
+		typeof value === "string" || (mayRemove && value === null)
+			? []
+			: [{ path: `labels["${name}"]`, message: "must be a string" }],
+	);
+}
+
 function invalid(noun: string, details: ErrorDetail[]): RequestError {
 	return new RequestError(
 		"InvalidRequest",
@@ -170,6 +192,7 @@ function checked(
 	{ kind, noun }: ApiResource,
 	spec: JsonObject,
 	secrets: InlineSecret[],
+	labels: unknown,
 	errors: ErrorDetail[],
 ): WantedSpec {
 	const reported = new Set(errors.map(({ path }) => path));
@@ -178,5 +201,9 @@ function checked(
 		...specErrors(kind.kind, spec).filter(({ path }) => !reported.has(path)),
 	];
 	if (details.length > 0) throw invalid(noun, details);
-	return { spec, secrets };
+	return {
+		spec,
+		secrets,
+		...(labels !== undefined && { labels: labels as Record<string, string> }),
+	};
 }

@@ -71,10 +71,11 @@ async function create(
 	name: string,
 	{ idempotency, dryRun }: Creation,
 ): Promise<Resource> {
-	const { spec, secrets } = newSpec(resource, body, name);
+	const { spec, secrets, labels } = newSpec(resource, body, name);
 	const metadata = {
 		name,
 		namespace: account,
+		...(labels && { labels }),
 		...requestAnnotation(idempotency),
 	};
 	const write = (dryRun: boolean) =>

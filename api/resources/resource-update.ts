@@ -97,7 +97,7 @@ async function merge(
 	patch: Record<string, unknown>,
 	dryRun: boolean,
 ): Promise<Resource> {
-	const body = { spec: specPatch(resource, patch, name) };
+	const body = specPatch(resource, patch, name);
 	try {
 		return await client.patch<Resource>(
 			resource.kind,
@@ -119,11 +119,13 @@ async function change(
 	resource: ApiResource,
 	{ client, account }: Caller,
 	before: Resource,
-	{ spec, secrets }: WantedSpec,
+	{ spec, secrets, labels }: WantedSpec,
 	dryRun: boolean,
 ): Promise<Resource | undefined> {
-	const { name, uid, generation } = before.metadata;
-	if (isDeepStrictEqual(spec, before.spec)) return before;
+	const { name, uid, generation, labels: known } = before.metadata;
+	const relabels =
+		labels !== undefined && !isDeepStrictEqual(labels, known ?? {});
+	if (!relabels && isDeepStrictEqual(spec, before.spec)) return before;
 	const write = (dryRun: boolean) =>
 		client.patch<Resource>(
 			resource.kind,
@@ -133,6 +135,7 @@ async function change(
 				{ op: "test", path: "/metadata/uid", value: uid },
 				{ op: "test", path: "/metadata/generation", value: generation },
 				{ op: "replace", path: "/spec", value: spec },
+				...(relabels ? labelSteps(known, labels) : []),
 			],
 			"json",
 			{ ...writeOptions, dryRun },
@@ -143,6 +146,18 @@ async function change(
 		if (isOutdated(error)) return undefined;
 		throw error;
 	}
+}
+
+/** Labels have no generation, so others' changes are told by their value. */
+function labelSteps(
+	known: Record<string, string> | undefined,
+	value: Record<string, string>,
+) {
+	const path = "/metadata/labels";
+	return [
+		...(known ? [{ op: "test", path, value: known }] : []),
+		{ op: "add", path, value },
+	];
 }
 
 /** A JSON Patch `test` failed. The apiserver answers 422 without a field, or 409 if the other change came in between. */

@@ -48,6 +48,12 @@ test("a token and a reference to one are refused together", () => {
 	]);
 });
 
+test("a reference of null beside a token is refused, unless the body is a patch", () => {
+	const body = sourceOf({ customToken: { token: "x", secretRef: null } });
+	expect(takeSecrets(secretFields, body, "shop").errors).toHaveLength(1);
+	expect(takeSecrets(secretFields, body, "shop", true).errors).toEqual([]);
+});
+
 test.each(["", 1, null, ["x"]])("a token of %j is refused", (token) => {
 	const { errors } = takeSecrets(
 		secretFields,

@@ -26,11 +26,13 @@ const maxSecretLength = 65_536;
 /**
  * Replaces the secrets in a request's body by references to new Secrets. The Secrets' names begin with the resource's and
  * differ each time, because the role of an editor may create Secrets but not change them.
+ * @param isPatch null may remove the reference that the secret replaces.
  */
 export function takeSecrets(
 	fields: SecretField[],
 	body: JsonObject,
 	resource: string,
+	isPatch = false,
 ): { body: JsonObject; secrets: InlineSecret[]; errors: ErrorDetail[] } {
 	const result = {
 		body,
@@ -45,7 +47,7 @@ export function takeSecrets(
 		if (!isObject(holder) || !Object.hasOwn(holder, field.inline)) continue;
 		const { [field.inline]: given, ...rest } = holder;
 		const path = [...field.at, field.inline].join(".");
-		const problem = problemOf(field, given, rest);
+		const problem = problemOf(field, given, rest, isPatch);
 		if (problem) {
 			result.errors.push({ path, message: problem });
 			// Otherwise the CRD's schema would also report the field as unknown.
@@ -71,8 +73,10 @@ function problemOf(
 	field: SecretField,
 	given: unknown,
 	rest: JsonObject,
+	isPatch: boolean,
 ): string | undefined {
-	if (rest[field.ref] !== undefined && rest[field.ref] !== null)
+	const reference = rest[field.ref];
+	if (reference !== undefined && !(isPatch && reference === null))
 		return `must not be combined with ${field.ref}`;
 	const isSecret = (value: unknown) =>
 		typeof value === "string" &&

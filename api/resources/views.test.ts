@@ -13,6 +13,7 @@ const metadata = {
 };
 
 const head = {
+	labels: { a: "b" },
 	name: "shop",
 	id: "1",
 	createTime: "2026-01-01T00:00:00Z",

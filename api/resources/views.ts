@@ -54,7 +54,7 @@ function statusView(status: object): JsonObject {
 }
 
 function head(metadata: Resource["metadata"]) {
-	const { name, uid, creationTimestamp, generation } = metadata;
+	const { name, uid, creationTimestamp, generation, labels } = metadata;
 	const manager = managedBy(metadata);
 	return {
 		name,
@@ -63,6 +63,7 @@ function head(metadata: Resource["metadata"]) {
 		updateTime: updateTimeOf(metadata),
 		generation,
 		...(manager && { managedBy: manager }),
+		...(labels && { labels }),
 	};
 }
 

@@ -64,6 +64,8 @@ test.each(apiResources)(
 
 test("the docs page loads nothing from other hosts", async () => {
 	const response = await fetch(`${api.url}/docs`);
+	const below = await fetch(`${api.url}/v1/docs`);
+	expect(below.headers.get("content-type")).toContain("text/html");
 	expect(response.headers.get("content-type")).toContain("text/html");
 	expect(response.headers.get("content-security-policy")).toContain(
 		"default-src 'none'",

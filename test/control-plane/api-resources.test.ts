@@ -1,9 +1,14 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import {
 	afterAll,
 	beforeAll,
 	describe,
 	expect,
 	inject,
+	onTestFinished,
 	test,
 	vi,
 } from "vitest";
@@ -181,6 +186,46 @@ test("new and changed resources are answered with the status that the operator g
 	});
 });
 
+test("labels are set, changed, removed and selected by", async () => {
+	const path = "/v1/destinations/labelled";
+	const made = await editor("POST", "/v1/destinations", {
+		name: "labelled",
+		labels: { team: "shop", stage: "test" },
+		...duckDB,
+	});
+	expect(made.body.labels).toEqual({ team: "shop", stage: "test" });
+	const listed = await editor(
+		"GET",
+		"/v1/destinations?labelSelector=team=shop",
+	);
+	expect(listed.body.items.map(({ name }) => name)).toEqual(["labelled"]);
+	const patched = await editor("PATCH", path, {
+		labels: { stage: null, tier: "1" },
+	});
+	expect(patched.body.labels).toEqual({ team: "shop", tier: "1" });
+	const headers = { "if-match": String(patched.headers.get("etag")) };
+	const matched = await editor(
+		"PATCH",
+		path,
+		{ labels: { tier: "2" } },
+		headers,
+	);
+	expect(matched.body.labels).toEqual({ team: "shop", tier: "2" });
+	const kept = await editor("PUT", path, duckDB);
+	expect(kept.body.labels).toEqual({ team: "shop", tier: "2" });
+	const replaced = await editor("PUT", path, { ...duckDB, labels: { a: "b" } });
+	expect(replaced.body.labels).toEqual({ a: "b" });
+	for (const [labels, field] of [
+		[{ a: 1 }, 'labels["a"]'],
+		["a", "labels"],
+		[{ a: "no spaces" }, "labels"],
+	] as const) {
+		const refused = await editor("PATCH", path, { labels });
+		expect(refused.status).toBe(400);
+		expect(refused.body.details[0]!.path).toBe(field);
+	}
+});
+
 describe("what the operator does on request", () => {
 	const annotations = async (kind: ResourceKind<KubeObject>) =>
 		(await admin.get(kind, "asked", account))?.metadata.annotations ?? {};
@@ -211,6 +256,63 @@ describe("what the operator does on request", () => {
 		const before = await annotations(sourceKind);
 		expect((await editor("POST", path)).status).toBe(202);
 		expect(await annotations(sourceKind)).not.toEqual(before);
+	});
+
+	test("a test event of a source without a credential, as its sender sends it, and not for readers", async () => {
+		const received: string[] = [];
+		let answer = { status: 200, body: '{"is_success":true,"event_id":"1-2"}' };
+		const receive = createServer(async (request, response) => {
+			received.push(`${request.method} ${request.url} ${await text(request)}`);
+			response.writeHead(answer.status).end(answer.body);
+		}).listen(0, "127.0.0.1");
+		onTestFinished(() => void receive.close());
+		await once(receive, "listening");
+		const { port } = receive.address() as AddressInfo;
+		const issue = (name: string) =>
+			admin.applyStatus<Source>(
+				sourceKind,
+				{
+					metadata: { name, namespace: account },
+					status: {
+						phase: "Active",
+						webhookURL: `http://127.0.0.1:${port}/hooks/a/b`,
+					},
+				},
+				{ fieldManager: "test" },
+			);
+		const path = "/v1/sources/open/test-event";
+		await editor("POST", "/v1/sources", { name: "open", type: "Webhook" });
+		expect((await editor("POST", path)).status).toBe(409);
+		await issue("open");
+		expect((await viewer("POST", path)).status).toBe(403);
+		expect(received).toEqual([]);
+		expect(await editor("POST", path, { order: 1 })).toMatchObject({
+			status: 200,
+			body: { name: "open", accepted: true, httpStatus: 200, eventId: "1-2" },
+		});
+		expect(received).toEqual(['POST /hooks/a/b {"order":1}']);
+		const error = { code: "NotAsPlanned", message: "The event differs." };
+		answer = {
+			status: 400,
+			body: JSON.stringify({ is_success: false, error }),
+		};
+		expect((await editor("POST", path)).body).toEqual({
+			name: "open",
+			accepted: false,
+			httpStatus: 400,
+			error,
+		});
+		const customToken = { token: "a-long-token" };
+		await editor("POST", "/v1/sources", {
+			name: "closed",
+			type: "Webhook",
+			webhook: { authorization: { type: "CustomToken", customToken } },
+		});
+		await issue("closed");
+		const refused = await editor("POST", "/v1/sources/closed/test-event");
+		expect(refused).toMatchObject({ status: 409, body: { code: "Conflict" } });
+		expect(refused.body.detail).toContain("Authorization: Bearer");
+		expect(received).toHaveLength(2);
 	});
 
 	test("another check of a destination", async () => {

@@ -49,6 +49,17 @@ const permitted: Record<string, string[]> = {
 		...rights("", "pods", "get list"),
 		...rights("", "pods/log", "get"),
 	],
+	"tidemill-admin": [
+		...rights("tidemill.dev", "tokens", "create"),
+		...rights("", "serviceaccounts", "create delete get"),
+		...rights("", "serviceaccounts/token", "create"),
+		...rights(
+			"rbac.authorization.k8s.io",
+			"rolebindings",
+			"create delete get list",
+		),
+		"rbac.authorization.k8s.io/clusterroles: bind by name",
+	],
 	"tidemill-operator": operatorRights.everywhere,
 	"tidemill-operator-in-namespace": operatorRights.inNamespace,
 	"tidemill-operator-lease": operatorRights.lease,

@@ -1,0 +1,108 @@
+import type { Source } from "../../crds/generated/types.ts";
+import { RequestError } from "../http/errors.ts";
+import { type Handler, writeOptions } from "../http/operation.ts";
+import { sources } from "../resources/api-resource.ts";
+import { notFound } from "../resources/resource-read.ts";
+
+const timeoutMs = 10_000;
+const maxAnswerLength = 64 * 1024;
+
+/**
+ * `POST /v1/sources/{name}/test-event`: sends one event to the Source's URL as any sender would, and answers with what the
+ * sender would get. The body is the event. Only for who may change the Source: an event is a row of its tables.
+ */
+export const sendTestEvent: Handler = async (
+	caller,
+	{ params, body, idempotency },
+) => {
+	const { client, account, signal } = caller;
+	const name = params.name!;
+	const source = await client.get<Source>(sources.kind, name, account);
+	if (!source) throw notFound(sources, name, account);
+	await client.patch(
+		sources.kind,
+		name,
+		account,
+		{ metadata: { uid: source.metadata.uid } },
+		"merge",
+		{ ...writeOptions, dryRun: true },
+	);
+	if (idempotency?.created)
+		throw new RequestError(
+			"Conflict",
+			"The test event of this Idempotency-Key was sent before. Look for it in the table, or use a new key.",
+		);
+	const url = urlOf(source);
+	const event =
+		Object.keys(body).length > 0
+			? body
+			: { type: "tidemill.test", message: "A test event." };
+	const answer = await fetch(url, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(event),
+		redirect: "error",
+		signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+	}).catch((error: Error) => {
+		throw new RequestError(
+			"Unavailable",
+			`The source's URL can't be reached from here: ${reasonOf(error)}. Check that receive runs and that its base URL is right, or send the event yourself.`,
+			{ headers: { "retry-after": "2" } },
+		);
+	});
+	return { name, ...resultOf(answer.status, await answer.text()) };
+};
+
+/** Throws a 409 that says how to send an event if that needs a credential, which the API doesn't have. */
+function urlOf({ metadata: { name }, spec, status }: Source): string {
+	const { authorization } = spec.webhook ?? {};
+	const url = status?.webhookURL;
+	if (url === undefined)
+		throw new RequestError(
+			"Conflict",
+			`The source "${name}" has no URL yet. Its conditions say why.`,
+		);
+	switch (authorization?.type) {
+		case "CustomToken":
+			throw new RequestError(
+				"Conflict",
+				`The source "${name}" asks for a token, which this API can't read. Send the event yourself: curl --header "Authorization: Bearer <token>" --json '{"type":"test"}' <webhookURL>`,
+			);
+		case "Signature":
+			throw new RequestError(
+				"Conflict",
+				`The source "${name}" asks for a signature, whose secret this API can't read. Send a test event from the sender's own settings.`,
+			);
+		default:
+			return url;
+	}
+}
+
+/** The answer of receive, which has a shape of its own. */
+function resultOf(httpStatus: number, text: string) {
+	const { is_success, event_id, error } = parsed(
+		text.slice(0, maxAnswerLength),
+	);
+	return {
+		accepted: httpStatus === 200 && is_success === true,
+		httpStatus,
+		...(event_id !== undefined && { eventId: event_id }),
+		...(error && { error: { code: error.code, message: error.message } }),
+	};
+}
+
+function parsed(text: string): {
+	is_success?: boolean;
+	event_id?: string;
+	error?: { code: string; message: string };
+} {
+	try {
+		return JSON.parse(text) ?? {};
+	} catch {
+		return {};
+	}
+}
+
+function reasonOf({ message, cause }: Error): string {
+	return cause instanceof Error ? cause.message : message;
+}

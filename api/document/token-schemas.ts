@@ -1,0 +1,75 @@
+import type { JsonSchema } from "../../crds/json-schema.ts";
+import { resourceNamePattern } from "../resources/resource-name.ts";
+import { maxSeconds, minSeconds, tokenScopes } from "../tokens/token.ts";
+
+const time = { type: "string", format: "date-time" };
+const scope = {
+	description:
+		"What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything.",
+	type: "string",
+	enum: Object.keys(tokenScopes),
+};
+
+const fields = {
+	name: { description: "Name of the token.", type: "string" },
+	id: { description: "Identifies the token for ever.", type: "string" },
+	createTime: { description: "When it was created.", ...time },
+	scope,
+	expireTime: {
+		description:
+			"When it expires. The cluster may allow less time than was asked for.",
+		...time,
+	},
+	status: {
+		description: "Whether it has expired.",
+		type: "string",
+		enum: ["Active", "Expired"],
+	},
+};
+
+/** The bodies of the operations on tokens. */
+export const tokenSchemas: Record<string, JsonSchema> = {
+	Token: {
+		description:
+			"A token of this API. It is a token of a Kubernetes service account of its own.",
+		type: "object",
+		required: Object.keys(fields),
+		properties: fields,
+	},
+	IssuedToken: {
+		description: "A new token.",
+		type: "object",
+		required: Object.keys(fields),
+		properties: {
+			...fields,
+			token: {
+				description:
+					"The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key.",
+				type: "string",
+			},
+		},
+	},
+	TokenCreate: {
+		description: "A token to create.",
+		type: "object",
+		required: ["name", "scope"],
+		properties: {
+			name: {
+				description: "Name of the token. It can't change.",
+				type: "string",
+				pattern: resourceNamePattern,
+			},
+			scope,
+			expiresInSeconds: {
+				description: "For how long it is valid; 30 days if absent.",
+				type: "integer",
+				minimum: minSeconds,
+				maximum: maxSeconds,
+			},
+		},
+		additionalProperties: false,
+		examples: [
+			{ name: "orchestrator", scope: "run", expiresInSeconds: 7_776_000 },
+		],
+	},
+};

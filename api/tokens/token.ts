@@ -1,0 +1,84 @@
+import { annotation, label, managedByApi } from "../../crds/labels.ts";
+import type { RoleBinding } from "../../kube/kinds.ts";
+import { type ErrorDetail, RequestError } from "../http/errors.ts";
+import type { JsonObject } from "../http/operation.ts";
+import { resourceNamePattern } from "../resources/resource-name.ts";
+
+/** What a token may do in its account, with the ClusterRole that permits it. No scope hands out tokens. */
+export const tokenScopes = {
+	read: "tidemill-viewer",
+	run: "tidemill-runner",
+	edit: "tidemill-editor",
+} as const;
+
+export type TokenScope = keyof typeof tokenScopes;
+
+/** The apiserver issues none for less (authentication.k8s.io/v1 TokenRequestSpec). */
+export const minSeconds = 600;
+export const maxSeconds = 365 * 24 * 60 * 60;
+export const defaultSeconds = 30 * 24 * 60 * 60;
+
+export interface TokenRequest {
+	name: string;
+	scope: TokenScope;
+	expiresInSeconds: number;
+}
+
+/** Name of a token's ServiceAccount and RoleBinding. The admission policy tidemill-admin-tokens has the same prefix. */
+export function objectName(token: string): string {
+	return `tidemill-token-${token}`;
+}
+
+export function labelsOf(scope: TokenScope): Record<string, string> {
+	return { ...managedByApi, [label.token]: scope };
+}
+
+/** A token in the API: all but the token itself, which only the answer to its creation has. */
+export function tokenView(
+	{ metadata }: RoleBinding,
+	now = Date.now(),
+): JsonObject & { name: string } {
+	const { name, uid, creationTimestamp, labels, annotations } = metadata;
+	const expireTime = annotations?.[annotation.tokenExpires];
+	return {
+		name: name.slice(objectName("").length),
+		id: uid,
+		createTime: creationTimestamp,
+		scope: labels?.[label.token],
+		expireTime,
+		status: Date.parse(expireTime ?? "") > now ? "Active" : "Expired",
+	};
+}
+
+/** Throws a 400 that names each field that is wrong. */
+export function readTokenRequest(body: JsonObject): TokenRequest {
+	const { name, scope, expiresInSeconds = defaultSeconds, ...others } = body;
+	const details: ErrorDetail[] = Object.keys(others).map((path) => ({
+		path,
+		message:
+			"is not a known field. Known ones are name, scope, expiresInSeconds.",
+	}));
+	const require = (holds: boolean, path: string, message: string) => {
+		if (!holds) details.push({ path, message });
+	};
+	require(typeof name === "string" &&
+		new RegExp(resourceNamePattern).test(
+			name,
+		), "name", "must be 1 to 40 lower-case letters, digits and hyphens, and neither begin nor end with a hyphen");
+	require(typeof scope === "string" &&
+		Object.hasOwn(
+			tokenScopes,
+			scope,
+		), "scope", `must be one of ${Object.keys(tokenScopes).join(", ")}`);
+	require(Number.isInteger(expiresInSeconds) &&
+		Number(expiresInSeconds) >= minSeconds &&
+		Number(expiresInSeconds) <=
+			maxSeconds, "expiresInSeconds", `must be a whole number between ${minSeconds} and ${maxSeconds}`);
+	if (details.length > 0)
+		throw new RequestError(
+			"InvalidRequest",
+			"The token is invalid. Correct the fields in details.",
+			{ details },
+		);
+	return { name, scope, expiresInSeconds } as TokenRequest;
+}

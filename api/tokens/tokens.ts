@@ -1,0 +1,237 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { annotation, label } from "../../crds/labels.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import {
+	kinds,
+	type RoleBinding,
+	type ServiceAccount,
+} from "../../kube/kinds.ts";
+import { resourcePath } from "../../kube/resource.ts";
+import { RequestError } from "../http/errors.ts";
+import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
+import {
+	createOnce,
+	requestAnnotation,
+} from "../idempotency/idempotency-key.ts";
+import { page } from "../lists/page.ts";
+import {
+	labelsOf,
+	objectName,
+	readTokenRequest,
+	type TokenRequest,
+	type TokenScope,
+	tokenScopes,
+	tokenView,
+} from "./token.ts";
+
+/*
+ * A token is that of a ServiceAccount of its own, so that it has its scope alone and is revoked alone. All that happens here
+ * is done with the caller's token: Kubernetes says who may hand out tokens, and admission what else they may not do.
+ */
+
+/** `POST /v1/tokens`: 201 and the token, which no later answer has. */
+export const createToken: Handler = async (
+	caller,
+	{ body, idempotency },
+	reply,
+) => {
+	const wanted = readTokenRequest(body);
+	reply.code(201).header("location", `/v1/tokens/${wanted.name}`);
+	// A cache must not keep it (RFC 9111 §5.2.2.5).
+	reply.header("cache-control", "no-store");
+	// Tidemill doesn't keep tokens, so a repeated request gets none.
+	if (idempotency?.created)
+		return tokenView(await requireBinding(caller, wanted.name));
+	const { client, account: namespace } = caller;
+	const metadata = {
+		name: objectName(wanted.name),
+		namespace,
+		labels: labelsOf(wanted.scope),
+		...requestAnnotation(idempotency),
+	};
+	const serviceAccount = await createOnce<ServiceAccount>(
+		client,
+		kinds.serviceAccount,
+		metadata,
+		idempotency,
+		() =>
+			client.create<ServiceAccount>(
+				kinds.serviceAccount,
+				{ metadata, automountServiceAccountToken: false },
+				writeOptions,
+			),
+	).catch((error) => {
+		if (!hasReason(error, "AlreadyExists")) throw error;
+		throw new RequestError(
+			"Conflict",
+			`There already is a token "${wanted.name}". Choose another name, or revoke that one first.`,
+		);
+	});
+	const { token, expirationTimestamp } = await issue(caller, wanted);
+	const binding = await createOnce<RoleBinding>(
+		client,
+		kinds.roleBinding,
+		metadata,
+		idempotency,
+		() =>
+			client.create<RoleBinding>(
+				kinds.roleBinding,
+				bindingOf(serviceAccount, wanted.scope, {
+					...requestAnnotation(idempotency).annotations,
+					[annotation.tokenExpires]: expirationTimestamp,
+				}),
+				writeOptions,
+			),
+	);
+	await untilPermitted(caller, token);
+	return { ...tokenView(binding), token };
+};
+
+/** `GET /v1/tokens`. */
+export const listTokens: Handler = ({ client, account }, { query }) =>
+	page<RoleBinding>(
+		{
+			client,
+			kind: kinds.roleBinding,
+			namespace: account,
+			selectors: { labelSelector: label.token },
+		},
+		query,
+		(binding) => tokenView(binding),
+	);
+
+/** `GET /v1/tokens/{name}`. */
+export const getToken: Handler = async (caller, { params }) =>
+	tokenView(await requireBinding(caller, params.name!));
+
+/** `DELETE /v1/tokens/{name}`: 204. Kubernetes refuses the token from then on. */
+export const revokeToken: Handler = async (
+	{ client, account },
+	{ params },
+	reply,
+) => {
+	const name = objectName(params.name!);
+	const found = await client.get<ServiceAccount>(
+		kinds.serviceAccount,
+		name,
+		account,
+	);
+	if (!found?.metadata.labels?.[label.token])
+		throw notFound(params.name!, account);
+	const { uid } = found.metadata;
+	await client.delete(kinds.serviceAccount, name, account, { uid: uid! });
+	// Garbage collection would do it later.
+	const binding = await client.get(kinds.roleBinding, name, account);
+	if (binding)
+		await client.delete(kinds.roleBinding, name, account, {
+			uid: binding.metadata.uid!,
+		});
+	reply.code(204);
+	return undefined;
+};
+
+async function requireBinding(
+	{ client, account }: Caller,
+	name: string,
+): Promise<RoleBinding> {
+	const found = await client.get<RoleBinding>(
+		kinds.roleBinding,
+		objectName(name),
+		account,
+	);
+	if (found?.metadata.labels?.[label.token]) return found;
+	throw notFound(name, account);
+}
+
+function notFound(name: string, account: string): RequestError {
+	return new RequestError(
+		"NotFound",
+		`There is no token "${name}" in account "${account}".`,
+	);
+}
+
+/** The cluster may allow less time than was asked for. */
+async function issue(
+	{ client, account }: Caller,
+	{ name, expiresInSeconds }: TokenRequest,
+): Promise<{ token: string; expirationTimestamp: string }> {
+	const path = resourcePath(
+		kinds.serviceAccount,
+		account,
+		objectName(name),
+		"token",
+	);
+	const body = {
+		apiVersion: "authentication.k8s.io/v1",
+		kind: "TokenRequest",
+		spec: { expirationSeconds: expiresInSeconds },
+	};
+	const { status } = (await client.raw("POST", path, { body })) as {
+		status: { token: string; expirationTimestamp: string };
+	};
+	return status;
+}
+
+/** Kubernetes deletes the binding with its ServiceAccount. */
+function bindingOf(
+	{ metadata: { name, namespace, uid } }: ServiceAccount,
+	scope: TokenScope,
+	annotations: Record<string, string>,
+): RoleBinding {
+	return {
+		metadata: {
+			name,
+			namespace: namespace!,
+			labels: labelsOf(scope),
+			annotations,
+			ownerReferences: [
+				{ apiVersion: "v1", kind: "ServiceAccount", name, uid: uid! },
+			],
+		},
+		roleRef: {
+			apiGroup: "rbac.authorization.k8s.io",
+			kind: "ClusterRole",
+			name: tokenScopes[scope],
+		},
+		subjects: [{ kind: "ServiceAccount", name, namespace: namespace! }],
+	};
+}
+
+/** The apiserver judges by what it has in memory, where a binding comes a moment later. */
+async function untilPermitted(
+	{ account, clientFor, settleWithinMs }: Caller,
+	token: string,
+): Promise<void> {
+	const client = clientFor(token);
+	for (
+		const until = performance.now() + settleWithinMs;
+		performance.now() < until && !(await mayReadPipelines(client, account));
+	)
+		await delay(20);
+}
+
+/** Which every scope permits. */
+async function mayReadPipelines(
+	client: KubeClient,
+	namespace: string,
+): Promise<boolean> {
+	const apiVersion = "authorization.k8s.io/v1";
+	const resourceAttributes = {
+		namespace,
+		verb: "list",
+		group: "tidemill.dev",
+		resource: "pipelines",
+	};
+	const { status } = (await client.raw(
+		"POST",
+		`/apis/${apiVersion}/selfsubjectaccessreviews`,
+		{
+			body: {
+				apiVersion,
+				kind: "SelfSubjectAccessReview",
+				spec: { resourceAttributes },
+			},
+		},
+	)) as { status: { allowed: boolean } };
+	return status.allowed;
+}
