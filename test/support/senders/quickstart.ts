@@ -1,5 +1,6 @@
 import { expect, vi } from "vitest";
 import type { JobError } from "../../../contracts/job.ts";
+import { type Run, runKind } from "../../../crds/generated/types.ts";
 import type { LocalMode } from "../servers/local-mode.ts";
 import { untilKnown } from "./http-client.ts";
 
@@ -47,13 +48,14 @@ export async function applyQuickstart(local: LocalMode): Promise<Quickstart> {
 	const endOf = (run: string) =>
 		vi.waitFor(
 			async () => {
-				const { status } = await local.resource<{ status: RunStatus }>(
-					"get",
-					"run",
+				const found = await local.client.get<Run>(
+					runKind,
 					run,
+					local.namespace,
 				);
-				expect(status.phase).toMatch(/^(Succeeded|Failed|Cancelled)$/);
-				return status;
+				const phase = found?.status?.phase;
+				expect(phase).toMatch(/^(Succeeded|Failed|Cancelled)$/);
+				return found!.status as RunStatus;
 			},
 			{ timeout: 180_000, interval: 200 },
 		);

@@ -6,6 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { inject, vi } from "vitest";
+import { KubeClient } from "../../../kube/client/client.ts";
+import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { locateHome } from "../../../local/home/home.ts";
 import { readState } from "../../../local/home/state-file.ts";
 import type { Ports } from "../../../local/ports.ts";
@@ -22,6 +24,8 @@ export interface LocalMode {
 	namespace: string;
 	/** Runs a command as in a shell that has sourced `$TIDEMILL_HOME/env`, and returns what it prints. Throws if it fails. */
 	run(command: string, ...args: string[]): Promise<string>;
+	/** For what is asked again and again: each kubectl burns a tenth of a second. */
+	client: KubeClient;
 	/** `kubectl … -o json`, read. */
 	resource<T>(...args: string[]): Promise<T>;
 	/**
@@ -107,6 +111,7 @@ function localModeIn(
 		home,
 		namespace,
 		run,
+		client: KubeClient.fromConfig(loadKubeConfig(kubeconfig)),
 		resource: async (...args) =>
 			JSON.parse(await run("kubectl", ...args, "-o", "json")),
 		killAndAwait: async (name) => {
