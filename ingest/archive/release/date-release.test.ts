@@ -64,8 +64,9 @@ async function quarantine() {
 		operation: string,
 		filter: ReleaseFilter = {},
 		idle = async () => {},
+		through: FileMemoryStore = store,
 	) =>
-		new DateRelease({ store, keys, scratch, signal, idle }).run(
+		new DateRelease({ store: through, keys, scratch, signal, idle }).run(
 			folder,
 			operation,
 			filter,
@@ -118,6 +119,50 @@ test("whoever comes second to a number starts again without what the first one t
 	);
 	expect(made).toHaveLength(3);
 });
+
+/** A store that does nothing more from this step on: before or after the first call of one of its functions. */
+function mortal(
+	store: FileMemoryStore,
+	[when, step]: ["before" | "after", "getFile" | "putNewFile" | "putNew"],
+): FileMemoryStore {
+	let isDead = false;
+	return new Proxy(store, {
+		get(target, property) {
+			const value = Reflect.get(target, property, target);
+			if (typeof value !== "function") return value;
+			return (...args: unknown[]) => {
+				if (isDead) throw new Error("dead");
+				if (property !== step) return value.apply(target, args);
+				isDead = true;
+				if (when === "before") throw new Error("dead");
+				return value.apply(target, args).then(() => {
+					throw new Error("dead");
+				});
+			};
+		},
+	});
+}
+
+test.each([
+	["before", "getFile"],
+	["after", "getFile"],
+	["before", "putNewFile"],
+	["after", "putNewFile"],
+	["before", "putNew"],
+	["after", "putNew"],
+] as const)(
+	"a release that dies %s %s and is repeated releases each event once",
+	async (...death) => {
+		const { store, release, rows } = await quarantine();
+		const dying = release("one", {}, undefined, mortal(store, [...death]));
+		await expect(dying).rejects.toThrow("dead");
+		expect(await release("one")).toBe(4);
+		expect(await release("two")).toBe(0);
+		expect(await rows()).toEqual([4]);
+		const records = await new ReleaseStore(store, keys).ofDate(folder);
+		for (const { key } of records) expect(store.objects.has(key)).toBe(true);
+	},
+);
 
 test("a release whose record was written without an answer keeps its object", async () => {
 	const { store, release, rows } = await quarantine();
