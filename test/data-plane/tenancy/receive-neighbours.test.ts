@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { PlanDocument } from "../../../contracts/tracking-plan.ts";
 import {
+	metric,
 	type ReceiveFixture,
 	startReceiveFixture,
 } from "../../support/fixtures/data-plane/receiver.ts";
@@ -33,6 +36,63 @@ async function sources(account: string, count: number): Promise<string[]> {
 	await untilKnown(urls.at(-1)!);
 	return urls;
 }
+
+/** A plan that is valid, and whose code packs badly. */
+function largePlan(account: string, plan: string): PlanDocument {
+	const values = Array.from({ length: 20_000 }, () =>
+		randomBytes(48).toString("base64"),
+	);
+	return {
+		version: 1,
+		account,
+		plan,
+		eventType: { constant: "order" },
+		events: [{ type: "order", schema: { enum: values } }],
+		onUnplannedEvent: "Allow",
+		onViolation: "Allow",
+		onUnplannedProperty: "Allow",
+	};
+}
+
+/** Puts a plan. Returns whether receive found room for it, and the URL of a Source with it. */
+async function sourceWith(document: PlanDocument) {
+	const { receiver, routes } = fixture;
+	const counts = () =>
+		Promise.all(
+			["compiled", "failed"].map((state) =>
+				metric(receiver, `tidemill_receive_tracking_plans{state="${state}"}`),
+			),
+		);
+	const [compiled = 0, failed = 0] = await counts();
+	const plan = await routes.putPlan(document);
+	const now = await vi.waitFor(async () => {
+		const [nowCompiled = 0, nowFailed = 0] = await counts();
+		expect(nowCompiled + nowFailed).toBe(compiled + failed + 1);
+		return nowCompiled;
+	}, soon);
+	const { path } = await routes.add({ account: document.account, plan });
+	return { hasRoom: now > compiled, url: receiver.url + path };
+}
+
+const soon = { timeout: 120_000, interval: 50 };
+
+test("an account with more plans than it may have loses only its own, and another finds room for its plan", async () => {
+	const made = [await sourceWith(largePlan("mallory", "p0"))];
+	while (made.at(-1)!.hasRoom && made.length < 40)
+		made.push(await sourceWith(largePlan("mallory", `p${made.length}`)));
+	const victim = await sourceWith(largePlan("bank", "orders"));
+	expect(victim.hasRoom).toBe(true);
+	// On a busy machine, a plan's first event may have to be sent again.
+	for (const { url } of [victim, made[0]!])
+		await vi.waitFor(async () => {
+			expect((await sendJSON(url, "1")).status).toBe(200);
+		}, soon);
+	expect(made.at(-1)!.hasRoom).toBe(false);
+	expect(await sendJSON(made.at(-1)!.url, "1")).toMatchObject({
+		status: 503,
+		json: { error: { code: "TrackingPlanUnavailable" } },
+	});
+});
 
 /** Sends all of a body but its last byte. Settles when it is sent or refused. */
 async function holdBody(url: string, bytes: number): Promise<Socket> {
