@@ -21,10 +21,21 @@ export function bodyParts(schema: Schema): {
 	};
 }
 
-/** For answers: clients must accept unknown fields, because the API may add fields. */
+/**
+ * For answers: clients must accept unknown fields, because the API may add fields. A default that is an object has no words in
+ * some languages, so openapi-generator's Go doesn't compile with it.
+ */
 export function answerSchema(schema: JsonSchema): JsonSchema {
-	return mapSchema(schema, (part) => {
-		const { additionalProperties, allOf: _, ...rest } = part;
+	return mapSchema(schema, ({ default: value, ...part }) => {
+		const {
+			additionalProperties,
+			allOf: _,
+			...rest
+		}: JsonSchema = {
+			...part,
+			...(value !== undefined &&
+				typeof value !== "object" && { default: value }),
+		};
 		return additionalProperties === undefined || additionalProperties === false
 			? rest
 			: { ...rest, additionalProperties };
