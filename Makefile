@@ -66,6 +66,10 @@ bench: $(installed) servers ## Measure speed as ratios to a baseline of the same
 schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI document (needs Python 3)
 	@$(node) test/schemathesis/run.ts --workers 1
 
+.PHONY: test-ecosystem
+test-ecosystem: $(installed) servers ## Minutes: clients generated from the OpenAPI document (needs Python 3)
+	@$(node) test/ecosystem/run.ts
+
 .PHONY: mutants
 mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)
 	@$(node) test/mutants/run.ts $(FILES)
