@@ -43,7 +43,8 @@ export class PlannedEvents {
 	readonly #random: () => number;
 	readonly #shapes: Record<string, unknown>[];
 
-	constructor(random: () => number) {
+	/** @param plan the name, which no plan of the same receivers has had: they judge by an earlier version until they have the new one. */
+	constructor(plan: string, random: () => number) {
 		this.#random = random;
 		const policies: PlanPolicy[] = ["Annotate", "Quarantine", "Reject"];
 		const draw = () =>
@@ -51,7 +52,7 @@ export class PlannedEvents {
 		this.document = {
 			version: 1,
 			account: "shop",
-			plan: "orders",
+			plan,
 			eventType: { bodyPointer: "/type" },
 			common: { properties: { type: {}, n: {}, turn: {}, text: {} } },
 			events: [

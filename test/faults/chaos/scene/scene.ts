@@ -154,7 +154,7 @@ export class Scene {
 		this.sent = newSent();
 		this.base = (await this.stream()).state.last_seq;
 		const routes = new TestRoutes(this.admin);
-		this.planned = new PlannedEvents(random);
+		this.planned = new PlannedEvents(`orders-${this.uses}`, random);
 		const plan = await routes.putPlan(this.planned.document);
 		const made = await Promise.all([
 			routes.add({ source: "orders", plan }),
