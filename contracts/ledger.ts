@@ -34,7 +34,7 @@ export interface ReleasedLedger {
 	version: 1;
 	account: string;
 	sourceKey: string;
-	/** By date: the events that are rows now, and how many releases made them so. */
+	/** By date: the events that are rows now, and how many parts of releases made them so. */
 	released: Record<UtcDate, { events: number; releases: number }>;
 }
 

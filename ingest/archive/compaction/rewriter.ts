@@ -13,9 +13,6 @@ const databaseSettings = {
 	preserve_insertion_order: "true",
 };
 
-/** DuckDB's vectors have 2,048 rows; bodies may be long. */
-const rowsOfReleaseGroup = 8_192;
-
 const folderPrefix = "compaction-";
 const abandonedMs = 60 * 60_000;
 
@@ -114,6 +111,7 @@ export class Rewriter {
 		files: readonly string[],
 		condition: string,
 		others: readonly string[],
+		rowGroupSize: number,
 	): Promise<string> {
 		const without =
 			others.length === 0
@@ -121,7 +119,7 @@ export class Rewriter {
 				: ` AND event_id NOT IN (SELECT event_id FROM ${rowsOf(others)})`;
 		return this.#copy(
 			`SELECT * FROM ${rowsOf(files)} WHERE ${condition}${without}`,
-			rowsOfReleaseGroup,
+			rowGroupSize,
 		);
 	}
 

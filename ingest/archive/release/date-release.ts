@@ -1,17 +1,28 @@
 import { randomBytes } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import type { ReleaseFilter } from "../../../contracts/release.ts";
-import { Rewriter } from "../compaction/rewriter.ts";
+import {
+	fitTogether,
+	rowGroupSize,
+	sizeOf,
+} from "../compaction/output-size.ts";
+import {
+	type Contents,
+	OutOfMemory,
+	Rewriter,
+} from "../compaction/rewriter.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { IndexedObject } from "../ledger/date-objects.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { DateFolder, ObjectKeys } from "../s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../s3/object-store.ts";
 import { filterSql } from "./filter-sql.ts";
-import { ReleaseStore } from "./release-store.ts";
+import { type ReleaseRecord, ReleaseStore } from "./release-store.ts";
 
 /** Each manifest reads the records of its dates. */
-const maxReleasesOfDate = 100;
+const maxRecordsOfDate = 1_000;
+/** Those that don't fit into a part any more are downloaded again for the next one. */
+const downloadsAtOnce = 4;
 
 export interface DateReleaseOptions {
 	store: ObjectStore & FileStore;
@@ -20,117 +31,235 @@ export interface DateReleaseOptions {
 	/** Settles before anything is written. Throws if the source is deleted. */
 	idle(): Promise<void>;
 	signal: AbortSignal;
+	/** Whether objects of this total size can be one part. */
+	fits?: typeof fitTogether;
 }
+
+/** What an Operation releases of one date. */
+export interface DateQuestion {
+	folder: DateFolder;
+	operation: string;
+	filter: ReleaseFilter;
+	/** All objects of the date in quarantine, each stream's in the order of its cuts. May grow. */
+	objects: Iterable<IndexedObject>;
+}
+
+interface PartObject {
+	object: IndexedObject;
+	file: string;
+	contents: Contents;
+}
+
+/** What a record says about the range that it was made of. */
+type Known = Pick<ReleaseRecord, "key" | "stream" | "first" | "last">;
 
 /**
  * Makes events in quarantine rows of their date, with their ids and times. It copies what archive itself wrote, and the
  * filter only compares texts: no stranger's schema and no stranger's file comes into archive.
+ *
+ * It goes through each stream's objects in parts that fit the memory and the disk. Nothing stays on the disk after a part.
  */
 export class DateRelease {
 	readonly #options: DateReleaseOptions;
+	readonly #question: DateQuestion;
 	readonly #releases: ReleaseStore;
+	/** By stream: the last object there was at the beginning, so that a date that still grows comes to an end. */
+	readonly #end = new Map<string, number>();
+	/** By stream: the last object that this Operation is done with, now or before. */
+	readonly #done = new Map<string, number>();
+	/** All records of the date that were read, by number. */
+	readonly #known: Known[] = [];
+	#events = 0;
 
-	constructor(options: DateReleaseOptions) {
+	constructor(options: DateReleaseOptions, question: DateQuestion) {
 		this.#options = options;
+		this.#question = question;
 		this.#releases = new ReleaseStore(options.store, options.keys);
+		for (const { stream, first } of question.objects)
+			this.#end.set(stream, first);
+	}
+
+	/** How many events the Operation has released, now or before. */
+	get events(): number {
+		return this.#events;
 	}
 
 	/**
-	 * Returns how many events the Operation has released, now or before. Throws {@link RequestFailure} ReleasesTooMany or
-	 * ObjectMissing.
-	 * @param objects of the date in quarantine.
+	 * Releases one part. Returns whether any are left. Throws {@link RequestFailure} ReleasesTooMany or ObjectMissing.
 	 */
-	async run(
-		folder: DateFolder,
-		operation: string,
-		filter: ReleaseFilter,
-		objects: readonly IndexedObject[],
-	): Promise<number> {
+	async next(): Promise<boolean> {
+		await this.#look();
+		if (!this.#first()) return false;
 		const { scratch, signal } = this.#options;
 		const rewriter = await Rewriter.open(scratch, signal);
 		try {
-			const files = await this.#download(
-				rewriter,
-				objects.map(({ stream, first }) =>
-					this.#options.keys.events(
-						{ ...folder, quarantined: true },
-						stream,
-						first,
-					),
-				),
-			);
-			for (;;) {
-				const rows = await this.#try(
-					rewriter,
-					folder,
-					operation,
-					filterSql(filter),
-					files,
-				);
-				if (rows !== undefined) return rows;
-			}
+			await this.#release(rewriter, await this.#take(rewriter));
 		} finally {
 			await rewriter.close();
 		}
+		return this.#first() !== undefined;
 	}
 
-	/** Undefined if another release came first. */
-	async #try(
-		rewriter: Rewriter,
-		folder: DateFolder,
-		operation: string,
-		condition: string,
-		files: string[],
-	): Promise<number | undefined> {
-		const { store, keys, idle } = this.#options;
-		const { account, sourceKey, date } = folder;
-		const before = await this.#releases.ofDate(folder);
-		const own = before.find((record) => record.operation === operation);
-		if (own) return own.rows;
-		if (before.length >= maxReleasesOfDate)
-			throw new RequestFailure(
-				"ReleasesTooMany",
-				`Events of ${date} were released ${before.length} times`,
-			);
-		const released = await this.#download(
-			rewriter,
-			before.map(({ key }) => key),
-		);
-		const file = await rewriter.select(files, condition, released);
-		const [found] = await rewriter.contents([file]);
-		const rows = found!.rows;
-		if (rows === 0) return 0;
-		await idle();
-		const number = before.length + 1;
-		const key = keys.released(folder, number, randomBytes(8).toString("hex"));
-		await store.putNewFile(key, file, "application/vnd.apache.parquet");
-		const { size: bytes } = await stat(file);
-		const decided = await this.#releases.decide(number, {
-			version: 1,
-			account,
-			sourceKey,
-			date,
-			operation,
-			key,
-			rows,
-			bytes,
-		});
-		if (decided === key) return rows;
-		// Nobody names it. If this fails, it goes with its date.
-		await store.remove([key]);
+	/** Reads the records since the last look. */
+	async #look(): Promise<void> {
+		const { folder } = this.#question;
+		const more = await this.#releases.ofDate(folder, this.#known.length);
+		for (const record of more) this.#note(record);
+	}
+
+	#note({ operation, key, stream, first, last, rows }: ReleaseRecord): void {
+		this.#known.push({ key, stream, first, last });
+		if (operation !== this.#question.operation) return;
+		this.#events += rows;
+		this.#finish(stream, last);
+	}
+
+	/** The objects before it gave their rows to earlier records, or had none to give. */
+	#finish(stream: string, last: number): void {
+		this.#done.set(stream, Math.max(last, this.#done.get(stream) ?? 0));
+	}
+
+	*#left(): Generator<IndexedObject> {
+		for (const object of this.#question.objects) {
+			const { stream, first } = object;
+			const isDone = first <= (this.#done.get(stream) ?? 0);
+			if (!isDone && first <= (this.#end.get(stream) ?? 0)) yield object;
+		}
+	}
+
+	#first(): IndexedObject | undefined {
+		for (const object of this.#left()) return object;
 		return undefined;
 	}
 
-	#download(rewriter: Rewriter, keys: string[]): Promise<string[]> {
-		const { store } = this.#options;
-		return mapConcurrently(keys, 8, async (key) => {
-			const file = rewriter.newFile();
-			if ((await store.getFile(key, file)) === undefined)
-				throw new RequestFailure(
-					"ObjectMissing",
-					`The object ${key} is not in the bucket`,
-				);
-			return file;
-		});
+	/** Downloads the next objects of one stream that fit together: at least one, which is bounded by a cut. */
+	async #take(rewriter: Rewriter): Promise<PartObject[]> {
+		const { fits = fitTogether, keys } = this.#options;
+		const folder = { ...this.#question.folder, quarantined: true } as const;
+		const part: PartObject[] = [];
+		let size = sizeOf([]);
+		for (const batch of batches(this.#left())) {
+			if (part[0] && part[0].object.stream !== batch[0]!.stream) break;
+			const files = await mapConcurrently(
+				batch,
+				downloadsAtOnce,
+				({ stream, first }) =>
+					this.#download(rewriter, keys.events(folder, stream, first)),
+			);
+			const found = await rewriter.contents(files);
+			for (const [index, object] of batch.entries()) {
+				const contents = found[index]!;
+				const all = sizeOf([size, contents]);
+				const together = { ...all, objects: part.length + 1 };
+				if (part.length > 0 && !fits(together)) return part;
+				size = together;
+				part.push({ object, file: files[index]!, contents });
+			}
+		}
+		return part;
 	}
+
+	/** Returns when the part, or half of one that needs too much memory, has its record or nothing to give. */
+	async #release(rewriter: Rewriter, whole: PartObject[]): Promise<void> {
+		const others = new Map<string, string>();
+		for (let part = whole; ; ) {
+			try {
+				if (await this.#try(rewriter, part, others)) return;
+			} catch (error) {
+				if (!(error instanceof OutOfMemory) || part.length === 1) throw error;
+				part = part.slice(0, Math.ceil(part.length / 2));
+			}
+			await this.#look();
+		}
+	}
+
+	/**
+	 * False if another release came first.
+	 * @param others files of what other releases took, by key.
+	 */
+	async #try(
+		rewriter: Rewriter,
+		part: readonly PartObject[],
+		others: Map<string, string>,
+	): Promise<boolean> {
+		const { store, keys, idle } = this.#options;
+		const { folder, operation, filter } = this.#question;
+		const { account, sourceKey, date } = folder;
+		const { stream, first } = part[0]!.object;
+		const { first: last } = part.at(-1)!.object;
+		if (this.#known.length >= maxRecordsOfDate)
+			throw new RequestFailure(
+				"ReleasesTooMany",
+				`Events of ${date} were released in ${this.#known.length} parts`,
+			);
+		// An event is in one object of quarantine, so no other record can have a row of this part.
+		const overlapping = this.#known
+			.filter(
+				(known) =>
+					known.stream === stream && known.first <= last && known.last >= first,
+			)
+			.map(({ key }) => key);
+		await mapConcurrently(
+			overlapping.filter((key) => !others.has(key)),
+			downloadsAtOnce,
+			async (key) => others.set(key, await this.#download(rewriter, key)),
+		);
+		const file = await rewriter.select(
+			part.map((each) => each.file),
+			filterSql(filter),
+			overlapping.map((key) => others.get(key)!),
+			rowGroupSize(sizeOf(part.map(({ contents }) => contents))),
+		);
+		try {
+			const [found] = await rewriter.contents([file]);
+			const { rows } = found!;
+			if (rows > 0) {
+				await idle();
+				const number = this.#known.length + 1;
+				const attempt = randomBytes(8).toString("hex");
+				const key = keys.released(folder, number, attempt);
+				await store.putNewFile(key, file, "application/vnd.apache.parquet");
+				const { size: bytes } = await stat(file);
+				const range = { stream, first, last };
+				const source = { account, sourceKey, date };
+				const what = { operation, ...range, key, rows, bytes };
+				const record = { version: 1, ...source, ...what } as const;
+				const decided = await this.#releases.decide(number, record);
+				if (decided !== key) {
+					// Nobody names it. If this fails, it goes with its date.
+					await store.remove([key]);
+					return false;
+				}
+				this.#note(record);
+			}
+			this.#finish(stream, last);
+			return true;
+		} finally {
+			await rm(file, { force: true });
+		}
+	}
+
+	async #download(rewriter: Rewriter, key: string): Promise<string> {
+		const file = rewriter.newFile();
+		if ((await this.#options.store.getFile(key, file)) === undefined)
+			throw new RequestFailure(
+				"ObjectMissing",
+				`The object ${key} is not in the bucket`,
+			);
+		return file;
+	}
+}
+
+/** Each of one stream. */
+function* batches(objects: Iterable<IndexedObject>) {
+	let batch: IndexedObject[] = [];
+	for (const object of objects) {
+		const isFull = batch.length === downloadsAtOnce;
+		if (isFull || (batch[0] && batch[0].stream !== object.stream)) {
+			yield batch;
+			batch = [];
+		}
+		batch.push(object);
+	}
+	if (batch.length > 0) yield batch;
 }

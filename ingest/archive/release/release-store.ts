@@ -5,12 +5,17 @@ import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 /**
  * The decision that an object's rows, which are in quarantine, are rows of their date, too. The records of a source and date
  * are numbered from 1; each is written with `If-None-Match: *` after its object, and none of its rows is in an earlier one.
+ * An Operation writes one for each part of a date that had rows to give.
  */
 export interface ReleaseRecord extends SourceName {
 	version: 1;
 	date: UtcDate;
-	/** Uid of the Operation. It has at most one record of a date. */
+	/** Uid of the Operation, which is done with the stream's objects through `last`. */
 	operation: string;
+	/** The rows come from the objects in quarantine of this stream whose cuts begin at `first` to `last`. */
+	stream: string;
+	first: number;
+	last: number;
 	/** Key of the object. */
 	key: string;
 	rows: number;
@@ -53,14 +58,16 @@ export class ReleaseStore {
 		}
 	}
 
-	/** The records of one date, in the order of their numbers. */
-	async ofDate(folder: DateFolder): Promise<ReleaseRecord[]> {
+	/** The records of one date, in the order of their numbers, without the first `known` ones. */
+	async ofDate(folder: DateFolder, known = 0): Promise<ReleaseRecord[]> {
 		const found = await this.#list(this.#keys.releasesOfDate(folder));
-		const releases = found.get(folder.date);
-		return releases ? this.read(releases) : [];
+		const records = found.get(folder.date)?.records ?? [];
+		return this.read({ records: records.slice(known) });
 	}
 
-	async read({ records }: DateReleases): Promise<ReleaseRecord[]> {
+	async read({
+		records,
+	}: Pick<DateReleases, "records">): Promise<ReleaseRecord[]> {
 		const read: ReleaseRecord[] = [];
 		for (const { key } of records) read.push(await this.#read(key));
 		return read;

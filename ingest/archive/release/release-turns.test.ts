@@ -8,19 +8,19 @@ function releases() {
 	const turns = new WorkerSlots(1);
 	const log: string[] = [];
 	const stop = new AbortController();
-	const release = (account: string, days: string[], events = 1) =>
-		releaseInTurns(
-			account,
-			days,
-			turns,
-			{ stopping: stop.signal },
-			async (date) => {
-				log.push(`${account} begins ${date}`);
-				await Promise.resolve();
-				log.push(`${account} ends ${date}`);
-				return events;
-			},
-		);
+	const release = (account: string, days: string[], events = 1, parts = 1) =>
+		releaseInTurns(account, days, turns, { stopping: stop.signal }, (date) => {
+			let left = parts;
+			return {
+				events,
+				next: async () => {
+					log.push(`${account} begins ${date}`);
+					await Promise.resolve();
+					log.push(`${account} ends ${date}`);
+					return --left > 0;
+				},
+			};
+		});
 	return { log, release, stop };
 }
 
@@ -33,6 +33,16 @@ test("an account's many releases let another account's have its turn after each 
 	expect(log.indexOf("bank begins 2026-03-03")).toBe(4);
 	for (const each of long)
 		expect(await each).toEqual(dates.map((date) => ({ date, events: 1 })));
+});
+
+test("an account's release of one date lets another account's have its turn after each part", async () => {
+	const { log, release } = releases();
+	const long = release("shop", [dates[0]!], 7, 5);
+	const short = release("bank", [dates[0]!]);
+	expect(await long).toEqual([{ date: dates[0], events: 7 }]);
+	await short;
+	expect(log.indexOf("bank begins 2026-03-01")).toBe(2);
+	expect(log).toHaveLength(2 * (5 + 1));
 });
 
 test("one date is released at a time", async () => {

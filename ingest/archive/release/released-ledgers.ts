@@ -63,7 +63,7 @@ export class ReleasedLedgers {
 	): Promise<ReleasedLedger["released"]> {
 		const dates = [...(await this.#releases.ofSource(source))].sort();
 		const released: ReleasedLedger["released"] = {};
-		for (const [date, { records, bytesOf }] of dates) {
+		for (const [date, { records }] of dates) {
 			const releases = records.length;
 			if (releases === 0) continue;
 			const before = known[date];
@@ -71,10 +71,7 @@ export class ReleasedLedgers {
 			const { releases: from } = isBefore ? before : none;
 			let { events } = isBefore ? before : none;
 			const more = records.slice(from);
-			for (const { rows } of await this.#releases.read({
-				records: more,
-				bytesOf,
-			}))
+			for (const { rows } of await this.#releases.read({ records: more }))
 				events += rows;
 			released[date] = { events, releases };
 		}

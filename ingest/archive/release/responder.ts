@@ -48,7 +48,7 @@ export class ReleaseResponder {
 			this.#options;
 		const { released, turns } = this.#options;
 		await flushSource(connection, shard, sourceKey, task);
-		const work = new DateRelease({
+		const means = {
 			store,
 			keys,
 			scratch,
@@ -61,15 +61,15 @@ export class ReleaseResponder {
 						`The events of source ${sourceKey} of ${account} are deleted`,
 					);
 			},
-		});
+		};
 		const apart = shard.index.source(account, sourceKey)?.quarantined;
 		const wanted = [...(apart?.keys() ?? [])]
 			.filter((date) => date >= start && date <= end)
 			.sort();
 		const dates = await releaseInTurns(account, wanted, turns, task, (date) => {
 			const folder = { account, sourceKey, date };
-			const objects = [...apart!.get(date)!];
-			return work.run(folder, operation, filter, objects);
+			const objects = apart?.get(date) ?? [];
+			return new DateRelease(means, { folder, operation, filter, objects });
 		});
 		await released.publish({ account, sourceKey });
 		log.info({ operation, account, sourceKey, dates }, "released events");

@@ -32,7 +32,7 @@ export const requestErrors = {
 	ReleasesTooMany: {
 		retryable: false,
 		advice:
-			"A date takes 100 releases. What is left of it stays in quarantine.",
+			"A date takes 1,000 parts of releases. What is left of it stays in quarantine.",
 	},
 	LedgerMismatch: {
 		retryable: true,
