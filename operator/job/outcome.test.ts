@@ -262,7 +262,11 @@ const goesOn = { running: { startedAt: at } };
 test("a process that ended beside a sidecar that goes on has ended its Job", () => {
 	const job: Job = { metadata: { name: "job" } };
 	const good = beside(exited(0, JSON.stringify(succeeded)), goesOn);
-	expect(jobOutcome(job, [good])).toMatchObject({ result: succeeded });
+	// A Run that ended in 1970 would be older than any history.
+	expect(jobOutcome(job, [good])).toMatchObject({
+		result: succeeded,
+		at: good.metadata.creationTimestamp,
+	});
 	const bad = beside(exited(65, JSON.stringify(busy)), goesOn);
 	expect(jobOutcome(job, [bad])).toMatchObject({ result: busy });
 	const killed = beside(exited(137, "", "OOMKilled"), goesOn);

@@ -29,7 +29,10 @@ export function jobOutcome(job: Job, pods: Pod[], stored?: string): JobOutcome {
 		const waitingFor = latest && waitingReason(latest);
 		return { finished: false, ...(waitingFor && { waitingFor }) };
 	}
-	const at = ended.lastTransitionTime ?? rfc3339(0);
+	const at =
+		ended.lastTransitionTime ??
+		(latest ?? job).metadata.creationTimestamp ??
+		rfc3339(0);
 	const left = readResult(stored);
 	const success = [...pods.map(resultOf), left].find(
 		(result) => result?.outcome === "Succeeded",

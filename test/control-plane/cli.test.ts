@@ -402,7 +402,7 @@ test("operations cancel asks for the end, and list shows how each ended", async 
 	const phase = "Cancelled";
 	await setStatusOf(operationKind, "endless", { phase, completionTime });
 	const { exitCode, stdout } = await tidemill("operations", "list");
-	expect(stdout).toMatch(/^NAME +TYPE +SOURCE +PHASE +RESULT\n/);
+	expect(stdout).toMatch(/^NAME +TYPE +SOURCE +PHASE +SUMMARY +AGE\n/);
 	expect(stdout).toMatch(/^endless +Draft +shop +Cancelled/m);
 	expect(exitCode).toBe(0);
 });

@@ -250,7 +250,10 @@ test("a Run whose table turns out to lack days loads the whole window, and the n
 	await scene.createRun("dropped", "p");
 	const error = { code: "TableIncomplete", message: "", retryable: false };
 	await scene.endPod("dropped", 65, { version: 1, outcome: "Failed", error });
-	await vi.waitFor(() => expect(scene.questions).toHaveLength(3), wait);
+	await vi.waitFor(
+		() => expect(extentsAsked()).toEqual(["Whole", "Rest", "Whole"]),
+		wait,
+	);
 	await vi.waitFor(async () => {
 		const { status } = await scene.podOf("dropped");
 		expect(status?.phase).toBe("Pending");
@@ -263,13 +266,15 @@ test("a Run whose table turns out to lack days loads the whole window, and the n
 	).toContain("WholeWindow");
 	await scene.createRun("next", "p");
 	await scene.phaseBecomes("next", "Running");
-	expect(scene.questions.map(({ extent }) => extent)).toEqual([
-		"Whole",
-		"Rest",
-		"Whole",
-		"Rest",
-	]);
+	expect(extentsAsked()).toEqual(["Whole", "Rest", "Whole", "Rest"]);
 });
+
+/** In order. A question that is asked again, as after a Job that Kubernetes was too slow to take, counts once. */
+function extentsAsked() {
+	return scene.questions
+		.map(({ extent }) => extent)
+		.filter((extent, index, all) => extent !== all[index - 1]);
+}
 
 test("a Secret of a person is neither overwritten nor deleted", async () => {
 	const { namespace } = scene;

@@ -86,7 +86,8 @@ test("the key of a receiver that was killed while it wrote its claim is free aga
 	const source = await fixture.source();
 	const other = await killedWhen(fixture, source, [claimWritten, "after"]);
 	const claim = await source.entry("k");
-	const { flush, stop } = await fixture.archiveAll();
+	// Until it is told to, it archives nothing more.
+	const { flush, stop } = await fixture.archiveAll({ maxAgeMs: 600_000 });
 	await source.stored(other);
 	const storedBy = Date.now() + 1;
 	await eventually(() => expect(Date.now()).toBeGreaterThan(storedBy));
