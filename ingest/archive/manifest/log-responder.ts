@@ -6,6 +6,7 @@ import { readLogRequest } from "../request/request.ts";
 import { Responder } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { logText } from "./log-text.ts";
 
 /** Answers the API's requests for logs of Jobs, whatever the shard. */
 export class LogResponder {
@@ -30,10 +31,9 @@ export class LogResponder {
 	async #logOf(text: string): Promise<LogAnswer> {
 		const { keys, store } = this.#options;
 		const padded = await store.get(keys.log(readLogRequest(text)));
-		// Spaces fill it up to its size.
 		return {
 			ok: true,
-			...(padded !== undefined && { log: padded.replace(/ +$/, "") }),
+			...(padded !== undefined && { log: logText(padded) }),
 		};
 	}
 }
