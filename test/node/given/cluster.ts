@@ -35,12 +35,14 @@ export async function takeCluster(
 		`the cluster of ${kubeconfig}`,
 	);
 	const all = async (kind: string) =>
-		JSON.parse(await kubectl("get", kind, "--output=json")).items;
+		JSON.parse(await kubectl("get", kind, "--all-namespaces", "--output=json"))
+			.items;
 	const reason =
 		reasonAgainst({
 			namespaces: await all("namespaces"),
 			customResourceDefinitions: await all("customresourcedefinitions"),
 			storageClasses: await all("storageclasses"),
+			deployments: await all("deployments"),
 		}) ?? (await reasonAgainstImage(kubectl, image));
 	if (reason)
 		throw new LocalError(

@@ -3,6 +3,14 @@ import { type GivenCluster, imageStart, reasonAgainst } from "./decide.ts";
 import { imageValues } from "./image.ts";
 
 const named = (name: string, labels = {}) => ({ metadata: { name, labels } });
+/** A Deployment of the chart. */
+const operatorIn = (namespace: string) => ({
+	metadata: {
+		name: "tidemill-operator",
+		namespace,
+		labels: { "app.kubernetes.io/part-of": "tidemill" },
+	},
+});
 const standard = {
 	metadata: {
 		name: "standard",
@@ -13,6 +21,7 @@ const empty: GivenCluster = {
 	namespaces: [named("default")],
 	customResourceDefinitions: [named("gateways.gateway.networking.k8s.io")],
 	storageClasses: [standard],
+	deployments: [{ metadata: { name: "coredns", namespace: "kube-system" } }],
 };
 const crd = named("sources.tidemill.dev");
 
@@ -23,8 +32,18 @@ test.each<[string, Partial<GivenCluster>, RegExp | undefined]>([
 		{
 			namespaces: [named("shop", { "tidemill.dev/e2e": "true" })],
 			customResourceDefinitions: [crd],
+			deployments: [operatorIn("tidemill-system")],
 		},
 		undefined,
+	],
+	[
+		"has an installation in another namespace beside what an earlier run has left",
+		{
+			namespaces: [named("shop", { "tidemill.dev/e2e": "true" })],
+			customResourceDefinitions: [crd],
+			deployments: [operatorIn("tidemill-system"), operatorIn("prod")],
+		},
+		/^Tidemill is installed in its namespace prod, .*Use a cluster without Tidemill\.$/,
 	],
 	[
 		"has somebody's installation",

@@ -3,11 +3,14 @@ export interface GivenCluster {
 	namespaces: Named[];
 	customResourceDefinitions: Named[];
 	storageClasses: Named[];
+	/** Of all namespaces. */
+	deployments: Named[];
 }
 
 interface Named {
 	metadata: {
 		name: string;
+		namespace?: string;
 		labels?: Record<string, string>;
 		annotations?: Record<string, string>;
 	};
@@ -46,6 +49,13 @@ export function reasonAgainst(cluster: GivenCluster): string | undefined {
 	);
 	if (isInstalled && found.length === 0)
 		return "Tidemill is installed in it, and the tests would replace its CustomResourceDefinitions. Use a cluster without Tidemill.";
+	const elsewhere = cluster.deployments.find(
+		({ metadata: { namespace, labels } }) =>
+			labels?.["app.kubernetes.io/part-of"] === "tidemill" &&
+			!namespaces.includes(namespace!),
+	);
+	if (elsewhere)
+		return `Tidemill is installed in its namespace ${elsewhere.metadata.namespace}, and the tests would delete its CustomResourceDefinitions with all that they define. Use a cluster without Tidemill.`;
 	const hasStorage = cluster.storageClasses.some(
 		({ metadata }) => metadata.annotations?.[isDefault] === "true",
 	);
