@@ -67,7 +67,7 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 	@$(node) test/schemathesis/run.ts --workers 1
 
 .PHONY: test-ecosystem
-test-ecosystem: $(installed) servers ## Minutes: clients generated from the OpenAPI document (needs Python 3)
+test-ecosystem: $(installed) servers ## Minutes: a client generated from the OpenAPI document (needs Python 3)
 	@$(node) test/ecosystem/run.ts
 
 .PHONY: mutants

@@ -8,7 +8,7 @@ import { startJudgedApi } from "../support/fixtures/control-plane/judged-api.ts"
 import { pythonEnvironment } from "../support/servers/python.ts";
 
 /*
- * `make test-ecosystem`: clients that common generators make of the OpenAPI document, with their defaults. Each is compiled
+ * `make test-ecosystem`: the Python client that openapi-generator makes of the OpenAPI document, with its defaults. It is compiled
  * and does the quick start on the real apiserver. What is installed for it stays in the cache. Needs Python 3.
  */
 const versions = {
@@ -30,6 +30,11 @@ const clients: Record<string, () => Promise<Start>> = {
 	python: pythonClient,
 };
 const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(clients, name));
+if (unknown.length > 0)
+	throw new Error(
+		`There is no client ${unknown.join(" or ")}. There are: ${Object.keys(clients).join(", ")}`,
+	);
 const failures: string[] = [];
 const ready: [string, Start][] = [];
 for (const [name, make] of Object.entries(clients))

@@ -17,6 +17,10 @@ const run = wanted
 				"objects have random names",
 			].includes(name),
 		);
+if (run.length === 0)
+	throw new Error(
+		`No control has "${wanted}" in its name. There are: ${controls.map(({ name }) => name).join(", ")}`,
+	);
 
 test.each(controls)("control fits the code: $name", async (control) => {
 	expect(await edited(control)).toContain(control.replace);
