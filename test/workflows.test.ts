@@ -19,7 +19,13 @@ interface Workflow {
 			needs?: string;
 			/** Another workflow, in place of steps. */
 			uses?: string;
-			steps?: { uses?: string; run?: string; with?: Record<string, unknown> }[];
+			outputs?: Record<string, string>;
+			steps?: {
+				uses?: string;
+				run?: string;
+				env?: Record<string, string>;
+				with?: Record<string, unknown>;
+			}[];
 		}
 	>;
 }
@@ -72,6 +78,29 @@ test("nothing is released before all tests have passed", () => {
 		(name in release.jobs && waitsForTests(release.jobs[name]!.needs ?? ""));
 	for (const name of Object.keys(others))
 		expect(waitsForTests(name)).toBe(true);
+});
+
+test("the signed image is made of the very images that have run, since tags can move", () => {
+	const { jobs } = parse(read(".github/workflows/release.yaml")) as Workflow;
+	const { outputs = {}, steps: built = [] } = jobs.image!;
+	const tried = built.findIndex(({ run }) => run?.includes("docker run"));
+	const handedOn = built.findIndex(
+		({ run }) => run === 'echo "$ARCH=$DIGEST" >> "$GITHUB_OUTPUT"',
+	);
+	expect(handedOn).toBeGreaterThan(tried);
+	expect(built[handedOn]!.env!.DIGEST).toBe(built[tried]!.env!.DIGEST);
+	const create = jobs.index!.steps!.find(({ run }) =>
+		run?.includes("imagetools create"),
+	)!;
+	expect(create.run).toMatch(
+		/imagetools create --tag "\$image" "\$IMAGE@\$AMD64" "\$IMAGE@\$ARM64"$/m,
+	);
+	for (const arch of ["amd64", "arm64"]) {
+		expect(outputs[arch]).toBe(`\${{ steps.digest.outputs.${arch} }}`);
+		expect(create.env![arch.toUpperCase()]).toBe(
+			`\${{ needs.image.outputs.${arch} }}`,
+		);
+	}
 });
 
 test("nothing that a stranger chooses is part of a script", () => {
