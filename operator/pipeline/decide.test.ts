@@ -129,6 +129,18 @@ test("a reference that is missing after half a minute causes one warning", () =>
 	expect(decide({ ...state, pipeline: told }, now + 60_000)).toEqual([]);
 });
 
+test("after the grace, a schedule still goes on while a reference is missing", () => {
+	const pipeline = pipelineOf(
+		{ schedule: hourly },
+		{ createdAt: seconds(3_600) },
+	);
+	const state = stateOf({ pipeline, source: undefined });
+	expect(decide(state, Date.parse("2026-03-10T12:59:00Z"))).toContainEqual({
+		type: "lookAgain",
+		afterMs: 60_000,
+	});
+});
+
 test("a new Pipeline that can run isn't looked at again", () => {
 	const pipeline = pipelineOf({}, { createdAt: seconds(5) });
 	const status = statusAfter(stateOf({ pipeline }));

@@ -131,7 +131,9 @@ function lookAgain(
 	expiryMs: number | undefined,
 	delaysMs: (number | undefined)[],
 ): PipelineAction[] {
-	const ahead = delaysMs.filter((delayMs) => delayMs !== undefined);
+	const ahead = delaysMs.filter(
+		(delayMs): delayMs is number => delayMs !== undefined && delayMs > 0,
+	);
 	const waits = [
 		...(ahead.length > 0 ? [Math.min(...ahead, longestWaitMs)] : []),
 		...(expiryMs === undefined ? [] : [Math.min(expiryMs, longestExpiryMs)]),
