@@ -128,6 +128,12 @@ test.each<[string, Pod["status"], string, string]>([
 		"The process ended with exit code 139. It wrote: Segmentation fault.",
 	],
 	[
+		"a process that wrote much",
+		exited(134, `${"line\n".repeat(200)}out of memory`),
+		"ResultMissing",
+		"out of memory.",
+	],
+	[
 		"a result that was cut off",
 		exited(75, JSON.stringify(busy).slice(0, 40)),
 		"ResultMissing",

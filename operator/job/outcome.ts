@@ -156,7 +156,7 @@ function silentEnd(ended: JobCondition, pod: Pod | undefined): JobError {
 	// For any other reason, such as StartError, the message explains why there was no process.
 	if (process.reason && !["Completed", "Error"].includes(process.reason))
 		return unexplained(process.reason, end, process.message);
-	const left = process.message?.trim().slice(0, 500);
+	const left = process.message?.trim().slice(-500);
 	return endedAs("ResultMissing", end, left && `It wrote: ${left}`);
 }
 
