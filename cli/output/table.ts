@@ -1,9 +1,10 @@
 /** Left-aligned columns, three spaces apart, as kubectl prints them. */
 export function table(rows: string[][]): string {
-	const widths = (rows[0] ?? []).map((_, column) =>
-		Math.max(...rows.map((row) => row[column]!.length)),
+	const cells = rows.map((row) => row.map(cellText));
+	const widths = (cells[0] ?? []).map((_, column) =>
+		Math.max(...cells.map((row) => row[column]!.length)),
 	);
-	return rows
+	return cells
 		.map((row) =>
 			row
 				.map((cell, column) => cell.padEnd(widths[column]!))
@@ -12,4 +13,10 @@ export function table(rows: string[][]): string {
 		)
 		.map((line) => `${line}\n`)
 		.join("");
+}
+
+/** A cell never breaks its line, nor writes to the terminal: senders choose some of its text. */
+function cellText(text: string): string {
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
+	return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }

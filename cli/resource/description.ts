@@ -64,7 +64,7 @@ function conditionsText(conditions: readonly Condition[]): string {
 				status,
 				lastTransitionTime,
 				reason,
-				message.replaceAll(/\s+/g, " "),
+				message,
 			],
 		),
 	]);
@@ -94,7 +94,7 @@ async function kubeEventsText(
 			event.type ?? "",
 			event.reason ?? "",
 			ageText(nowMs - time),
-			(event.note ?? "").replaceAll(/\s+/g, " "),
+			event.note ?? "",
 		]);
 	return table([["TYPE", "REASON", "AGE", "MESSAGE"], ...rows]);
 }

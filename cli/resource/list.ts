@@ -60,7 +60,9 @@ export async function printObjects(
 	);
 	const line = (cells: unknown[], namespace: string | undefined) => [
 		...(allNamespaces ? [namespace ?? ""] : []),
-		...cells.filter((_, index) => isShown[index]).map(cellText),
+		...cells
+			.filter((_, index) => isShown[index])
+			.map((cell) => String(cell ?? "")),
 	];
 	const names = tables[0]!.columnDefinitions.map(({ name }) =>
 		name.toUpperCase(),
@@ -108,11 +110,4 @@ function itemsOf(page: unknown, kind: ResourceKind<KubeObject>): KubeObject[] {
 function byAge<T>(objectOf: (row: T) => KubeObject) {
 	const createdOf = (row: T) => objectOf(row).metadata.creationTimestamp ?? "";
 	return (a: T, b: T) => createdOf(b).localeCompare(createdOf(a));
-}
-
-/** A cell never breaks its line, nor writes to the terminal. */
-function cellText(cell: unknown): string {
-	const text = cell === undefined || cell === null ? "" : String(cell);
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
-	return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }
