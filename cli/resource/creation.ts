@@ -49,7 +49,10 @@ export async function createObject<T extends Resource>(
 	creation: Creation,
 ): Promise<T> {
 	const { metadata, ...draft } = await draftOf(kind, creation);
-	const cluster = await chooseCluster(options);
+	const cluster = await chooseCluster({
+		...options,
+		...namespaceIn(metadata, options),
+	});
 	const { client, namespace } = cluster;
 	const created = await client.create<T>(
 		kind,
@@ -88,6 +91,19 @@ async function awaitReady<T extends Resource>(
 			? `${nameOf(object)} isn't ready: ${ready.message} (${ready.reason})`
 			: `${nameOf(object)} has no status yet. See: kubectl describe ${nameOf(object)} -n ${namespace}`,
 	);
+}
+
+/** The manifest's own namespace counts, as in kubectl. Throws {@link UsageError} if `-n` names another. */
+function namespaceIn(
+	{ namespace }: Resource["metadata"],
+	options: ClusterOptions,
+): ClusterOptions {
+	if (namespace === undefined) return {};
+	if (options.namespace && options.namespace !== namespace)
+		throw new UsageError(
+			`--namespace is "${options.namespace}", but the manifest is for "${namespace}"; use the same`,
+		);
+	return { namespace };
 }
 
 async function draftOf(
