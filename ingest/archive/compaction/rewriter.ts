@@ -84,17 +84,21 @@ export class Rewriter {
 
 	/** Writes the rows of the files into a new file, sorted by timestamp and id. Throws {@link OutOfMemory}. */
 	async merge(files: readonly string[], rowGroupSize: number): Promise<string> {
-		return this.#copy(`FROM ${rowsOf(files)}`, rowGroupSize);
+		const { file } = await this.#copy(`FROM ${rowsOf(files)}`, rowGroupSize);
+		return file;
 	}
 
-	async #copy(query: string, rowGroupSize: number): Promise<string> {
+	async #copy(
+		query: string,
+		rowGroupSize: number,
+	): Promise<{ file: string; rows: number }> {
 		const output = this.newFile();
 		try {
-			await this.#session.run(
+			const rows = await this.#session.run(
 				`COPY (${query} ORDER BY timestamp, event_id)` +
 					` TO ${quoteText(output)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupSize})`,
 			);
-			return output;
+			return { file: output, rows };
 		} catch (error) {
 			await rm(output, { force: true });
 			if (error instanceof Error && /^Out of Memory/.test(error.message))
@@ -112,7 +116,7 @@ export class Rewriter {
 		condition: string,
 		others: readonly string[],
 		rowGroupSize: number,
-	): Promise<string> {
+	): Promise<{ file: string; rows: number }> {
 		const without =
 			others.length === 0
 				? ""

@@ -204,15 +204,13 @@ export class DateRelease {
 			downloadsAtOnce,
 			async (key) => others.set(key, await this.#download(rewriter, key)),
 		);
-		const file = await rewriter.select(
+		const { file, rows } = await rewriter.select(
 			part.map((each) => each.file),
 			filterSql(filter),
 			overlapping.map((key) => others.get(key)!),
 			rowGroupSize(sizeOf(part.map(({ contents }) => contents))),
 		);
 		try {
-			const [found] = await rewriter.contents([file]);
-			const { rows } = found!;
 			if (rows > 0) {
 				await idle();
 				const number = this.#known.length + 1;
