@@ -9,6 +9,11 @@ export class WorkerSlots {
 		this.#free = slots;
 	}
 
+	/** How many pieces of the account's work wait for their turn. */
+	waitingOf(account: string): number {
+		return this.#waiting.sizeOf(account);
+	}
+
 	/** Settles as the work does, once it has had its turn. */
 	run<T>(account: string, work: () => Promise<T>): Promise<T> {
 		const { promise, resolve, reject } = Promise.withResolvers<T>();

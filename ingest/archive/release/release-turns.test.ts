@@ -45,6 +45,18 @@ test("an account's release of one date lets another account's have its turn afte
 	expect(log).toHaveLength(2 * (5 + 1));
 });
 
+test("an account has 16 releases waiting at most, and those of others aren't refused for it", async () => {
+	const { release } = releases();
+	const many = Array.from({ length: 40 }, () => release("shop", dates));
+	const other = release("bank", dates);
+	const outcomes = await Promise.allSettled(many);
+	const refused = outcomes.filter(({ status }) => status === "rejected");
+	// One of the others has its turn at once.
+	expect(refused).toHaveLength(40 - 17);
+	expect(refused[0]).toMatchObject({ reason: { code: "ArchiveBusy" } });
+	await other;
+});
+
 test("one date is released at a time", async () => {
 	const { log, release } = releases();
 	await Promise.all([release("shop", dates), release("bank", dates)]);

@@ -1,6 +1,10 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { RequestFailure } from "../request/errors.ts";
 import type { Task } from "../request/responder.ts";
+
+/** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its release still waits. */
+const maxWaiting = 16;
 
 /** The release of one date. */
 export interface Parts {
@@ -12,7 +16,8 @@ export interface Parts {
 
 /**
  * Releases events of these dates, one part of a date in each turn of the account: a release takes memory and a processor,
- * which cutting needs. Returns the dates of which there were events.
+ * which cutting needs. Returns the dates that had matching events, and how many. Throws {@link RequestFailure} ArchiveBusy
+ * if too many releases of the account wait.
  */
 export async function releaseInTurns(
 	account: string,
@@ -21,11 +26,16 @@ export async function releaseInTurns(
 	task: Task,
 	begin: (date: UtcDate) => Parts,
 ): Promise<{ date: UtcDate; events: number }[]> {
+	if (turns.waitingOf(account) >= maxWaiting)
+		throw new RequestFailure(
+			"ArchiveBusy",
+			`${maxWaiting} releases of ${account} wait for their turn`,
+		);
 	const released: { date: UtcDate; events: number }[] = [];
 	for (const date of dates) {
 		let parts: Parts | undefined;
 		for (let isLeft = true; isLeft; ) {
-			task.progress = () => `other releases come before that of ${date}`;
+			task.progress = () => `waiting for other releases; ${date} is next`;
 			isLeft = await turns.run(account, () => {
 				task.stopping.throwIfAborted();
 				task.progress = () => `releasing events of ${date}`;
