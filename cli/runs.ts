@@ -16,7 +16,7 @@ export function define(runs: Group): void {
 	runs
 		.command("logs")
 		.description(
-			"Print the log of a run. Of an ended run it is what the run keeps: all of it through the REST API, if TIDEMILL_API_URL and TIDEMILL_API_TOKEN are set, and otherwise the last lines.",
+			"Print the log of a run. Of an ended run it is what the run keeps: its last 64 KiB through the REST API, if TIDEMILL_API_URL and TIDEMILL_API_TOKEN are set, and otherwise the last lines.",
 		)
 		.argument("<run>")
 		.option("-f, --follow", "print new lines until the run ends")

@@ -27,7 +27,7 @@ export async function readRunLog(
 	tailLines: number,
 	podLabel: string = label.run,
 ): Promise<string | undefined> {
-	const path = await logPath(client, account, `${podLabel}=${run}`);
+	const path = await runLogPath(client, account, run, podLabel);
 	const query = { tailLines, limitBytes: maxLogBytes };
 	return path === undefined
 		? undefined
@@ -43,21 +43,22 @@ export async function followRunLog(
 	signal: AbortSignal,
 	podLabel: string = label.run,
 ): Promise<IncomingMessage | undefined> {
-	const path = await logPath(client, account, `${podLabel}=${run}`);
+	const path = await runLogPath(client, account, run, podLabel);
 	return path === undefined
 		? undefined
 		: client.rawStream(path, { tailLines, follow: true }, signal);
 }
 
-/** Returns undefined if no Pod has started. */
-async function logPath(
+/** The path of the latest Pod's log. Returns undefined if no Pod has started. */
+export async function runLogPath(
 	client: KubeClient,
 	account: string,
-	labelSelector: string,
+	run: string,
+	podLabel: string = label.run,
 ): Promise<string | undefined> {
 	const { items } = await client.list(kinds.pod, {
 		namespace: account,
-		labelSelector,
+		labelSelector: `${podLabel}=${run}`,
 	});
 	const latest = items
 		.filter(({ status }) => status?.phase !== "Pending")
