@@ -4,7 +4,7 @@ import {
 } from "@commander-js/extra-typings";
 import { messageOf, UsageError } from "../cli/command/errors.ts";
 import { SettingError } from "../service/settings.ts";
-import { createProgram, loadGroup } from "./program.ts";
+import { createProgram, loadGroup, skipsVerification } from "./program.ts";
 
 /**
  * Carries out a command line of `tidemill` and sets the exit code: 1 for a failure, 2 for an invalid command line or setting,
@@ -48,6 +48,8 @@ function asCommanderReads(args: string[]): string[] {
 
 /** What a shell may put in place of the last word: one a line, with a tab and its description behind it. */
 async function complete(words: string[]): Promise<void> {
+	// It asks the cluster with the kubeconfig's credentials.
+	if (skipsVerification()) return;
 	const { candidatesFor } = await import("../cli/completion/candidates.ts");
 	const found = await candidatesFor(createProgram(), words, loadGroup as never);
 	const { namesStarting } = await import("../cli/completion/names.ts");

@@ -116,8 +116,12 @@ export async function loadGroup(group: Group): Promise<void> {
 }
 
 /** Node's variable would switch off every verification, in each part of the process. */
+export function skipsVerification(): boolean {
+	return process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0";
+}
+
 function requireVerification(): void {
-	if (process.env.NODE_TLS_REJECT_UNAUTHORIZED !== "0") return;
+	if (!skipsVerification()) return;
 	throw new SettingError(
 		'NODE_TLS_REJECT_UNAUTHORIZED is "0", so no certificate would be verified. Unset it, and name private authorities in NATS_CA_FILE, S3_CA_FILE or the kubeconfig.',
 	);

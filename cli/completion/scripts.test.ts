@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { apiserver } from "../../test/support/cli/apiserver.ts";
 import { inProcess } from "../../test/support/cli/in-process.ts";
 
 const bin = join(import.meta.dirname, "../../bin");
@@ -38,6 +39,18 @@ test("names of a cluster that doesn't answer are none, and no error", async () =
 		stdout: "",
 		stderr: "",
 	});
+});
+
+test("nothing is completed, nor asked, while no certificate would be verified", async () => {
+	const { asked, args } = await apiserver(() => [200, { items: [] }]);
+	vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+	try {
+		expect(await candidates("sources", "get", ...args, "")).toEqual([]);
+		expect(await candidates("sou")).toEqual([]);
+	} finally {
+		vi.unstubAllEnvs();
+	}
+	expect(asked).toEqual([]);
 });
 
 test("bash completes commands by the script that it is given", async () => {
