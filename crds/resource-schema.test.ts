@@ -40,6 +40,11 @@ test("a reference is replaced as a whole, so that two managers never mix one", (
 	expect(references).toEqual([]);
 });
 
+test("what only a person can know has no default, so that a later version may ask for it", () => {
+	const { bigQuery } = new Map(specs).get("Destination")!.properties!;
+	expect(bigQuery!.properties!.location).not.toHaveProperty("default");
+});
+
 /** Whether a field could hold any amount of data. A schema in a plan is judged by its cost instead. */
 function isUnlimited(schema: Schema): boolean {
 	const isText =

@@ -26,3 +26,12 @@ test("each metric of an alert exists", () => {
 			.filter((name) => !page.includes(`\`${name}\``)),
 	).toEqual([]);
 });
+
+test.each([
+	["TidemillFramesLost", "tidemill_archive_lost_frames) > 0"],
+	["TidemillArchiveLags", "tidemill_archive_lag_seconds) > "],
+	["TidemillArchiveLagUnknown", "absent(tidemill_archive_lag_seconds)"],
+])("%s looks at %s", (name, expression) => {
+	const [, rule] = readFileSync(file, "utf8").split(`- alert: ${name}\n`);
+	expect(rule?.split("labels:")[0]).toContain(expression);
+});

@@ -1,0 +1,32 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { ArchiveMetrics } from "./archive-metrics.ts";
+import type { ShardBacklog } from "./stream-backlog.ts";
+
+function metricsOf(backlogs: () => Promise<ShardBacklog[]>) {
+	const registry = new Registry();
+	const metrics = new ArchiveMetrics(registry, () => [], backlogs);
+	const lag = async () => {
+		const text = await registry.metrics();
+		return text.match(/^tidemill_archive_lag_seconds.*$/m)?.[0];
+	};
+	return { metrics, lag };
+}
+
+test("the lag is the stream's, also of an archive that stands by", async () => {
+	const backlog = { shard: 0, frames: 3, bytes: 900, lagSeconds: 42 };
+	const { metrics, lag } = metricsOf(async () => [backlog]);
+	metrics.active.set({ shard: 0 }, 0);
+	expect(await lag()).toBe('tidemill_archive_lag_seconds{shard="0"} 42');
+});
+
+test("an archive that doesn't reach NATS says nothing of the lag, rather than 0 or what it was", async () => {
+	let isAway = false;
+	const { lag } = metricsOf(async () => {
+		if (isAway) throw new Error("no answer");
+		return [{ shard: 0, frames: 1, bytes: 9, lagSeconds: 7 }];
+	});
+	expect(await lag()).toMatch(/ 7$/);
+	isAway = true;
+	expect(await lag()).toBeUndefined();
+});
