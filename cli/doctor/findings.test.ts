@@ -44,7 +44,7 @@ test.each<[string, Partial<Facts>, string, string]>([
 	["clock", { clockSkewMs: 31_000 }, "31 s ahead", "NTP"],
 	["resources", { served: [] }, "doesn't know tidemill.dev", "CRDs"],
 	["resources", { served: ["runs"] }, "lacks sources", "CRDs"],
-	["rights", { missingRights: ["create runs"] }, "create runs", "editor"],
+	["rights", { missingRights: ["list runs"] }, "list runs", "viewer"],
 	["operator", { leases: [] }, "no operator has ever led", "Install"],
 	[
 		"operator",
@@ -101,6 +101,14 @@ test("what the person may not see is skipped", () => {
 	const found = judged({ leases: undefined, workloads: undefined });
 	expect(found.filter(({ result }) => result === "failed")).toEqual([]);
 	expect(found.filter(({ result }) => result === "skipped")).toHaveLength(2);
+});
+
+test("a viewer's or a runner's missing rights are no failure", () => {
+	const found = judged({ missingRights: ["create runs", "patch runs"] });
+	expect(found.find(({ check }) => check === "rights")).toMatchObject({
+		result: "skipped",
+		message: "in namespace shop you may not: create runs, patch runs",
+	});
 });
 
 test("a cluster that doesn't answer is the only finding", () => {
