@@ -27,6 +27,22 @@ test.each([
 		["destinations", "create", "a", "--bigquery", "acme"],
 		'--bigquery is "acme", but must be a project and a dataset',
 	],
+	[
+		["destinations", "create", "a", "--duckdb", "p", "--location", "EU"],
+		"--location is only for --bigquery",
+	],
+	[
+		["destinations", "create", "a", "--duckdb", "p", "--create-dataset"],
+		"--create-dataset is only for --bigquery",
+	],
+	[
+		["destinations", "create", "-f", "a", "--credentials", "b"],
+		"--credentials is only for --bigquery",
+	],
+	[
+		["destinations", "create", "-f", "a", "--claim", "b"],
+		"--claim is only for --duckdb",
+	],
 	[["pipelines", "create", "a", "--source", "b"], "--source and --destination"],
 	[
 		["pipelines", "create", "a", "--daily", "06:00", "--cron", "x"],

@@ -63,9 +63,7 @@ export function define(destinations: Group): void {
 			await createObject<Destination>(
 				command.optsWithGlobals(),
 				destinationKind,
-				{
-					...{ name, spec, file, dryRun, wait },
-				},
+				{ name, spec, file, dryRun, wait },
 			);
 		});
 	destinations
@@ -106,6 +104,14 @@ export function specOf(options: {
 }): Partial<DestinationSpec> | undefined {
 	const { displayName, duckdb, claim, bigquery, location } = options;
 	const { createDataset = false, credentials, serviceAccount } = options;
+	for (const [option, value, type, given] of [
+		["--claim", claim, "--duckdb", duckdb],
+		["--location", location, "--bigquery", bigquery],
+		["--create-dataset", options.createDataset, "--bigquery", bigquery],
+		["--credentials", credentials, "--bigquery", bigquery],
+	] as const)
+		if (value !== undefined && given === undefined)
+			throw new UsageError(`${option} is only for ${type}`);
 	// A project of a domain has dots, too: example.com:acme-data.
 	const [, projectId, dataset] = /^(.+)\.([^.]+)$/.exec(bigquery ?? "") ?? [];
 	if (bigquery !== undefined && dataset === undefined)

@@ -60,7 +60,11 @@ export function define(pipelines: Group): void {
 			if (file === undefined && (!settings.source || !settings.destination))
 				throw new UsageError("pass --source and --destination, or --file");
 			await createObject<Pipeline>(command.optsWithGlobals(), pipelineKind, {
-				...{ name, spec, file, dryRun, wait },
+				name,
+				spec,
+				file,
+				dryRun,
+				wait,
 			});
 		});
 	defineStart(pipelines, "run");
