@@ -40,13 +40,13 @@ async function send(
 	token: string | undefined,
 ): Promise<void> {
 	const response = await post(url, body, token);
-	const answer = (await response.json()) as {
-		event_id?: string;
-		error?: { code: string; message: string };
-	};
-	if (!response.ok || answer.event_id === undefined)
+	// A proxy on the way may answer with a page of its own.
+	const answer = (await response.json().catch(() => undefined)) as
+		| { event_id?: string; error?: { code: string; message: string } }
+		| undefined;
+	if (!response.ok || answer?.event_id === undefined)
 		throw new CommandError(
-			answer.error
+			answer?.error
 				? `${answer.error.message} (${answer.error.code})`
 				: `the webhook URL answered ${response.status}`,
 		);

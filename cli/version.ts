@@ -1,5 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import { TransportError } from "../kube/client/errors.ts";
+import { ApiError, TransportError } from "../kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
@@ -30,7 +30,7 @@ export function define(version: Group): void {
 				output === "json"
 					? `${JSON.stringify(versions, undefined, 2)}\n`
 					: Object.entries(versions)
-							.map(([name, version]) => `${name} ${version ?? "unreachable"}\n`)
+							.map(([name, version]) => `${name} ${version ?? "unknown"}\n`)
 							.join(""),
 			);
 		});
@@ -47,6 +47,10 @@ async function serverVersion(
 		};
 		return answer.gitVersion;
 	} catch (error) {
+		if (error instanceof ApiError) {
+			process.stderr.write(`The cluster refuses: ${error.message}\n`);
+			return null;
+		}
 		if (error instanceof TransportError || error instanceof CommandError)
 			return null;
 		throw error;
