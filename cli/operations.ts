@@ -1,11 +1,10 @@
 import { Option } from "@commander-js/extra-typings";
 import { type Operation, operationKind } from "../crds/generated/types.ts";
-import {
-	type Cluster,
-	chooseCluster,
-	requireObject,
-} from "./command/cluster.ts";
+import { hasEnded } from "../crds/operation.ts";
+import { chooseCluster, requireObject } from "./command/cluster.ts";
+import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
+import { changeSpec } from "./resource/change.ts";
 import { createObject, dryRunOption } from "./resource/creation.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
@@ -15,7 +14,7 @@ export function define(operations: Group): void {
 	operations
 		.command("create")
 		.description(
-			"Create an operation from its manifest. Other commands create one and wait for its result: tracking-plans dry-run, tracking-plans draft and quarantine release.",
+			"Create an operation from its manifest. Other commands create one and wait for its result: tracking-plans dry-run, tracking-plans draft, quarantine inspect and quarantine release.",
 		)
 		.addOption(
 			new Option(
@@ -40,20 +39,23 @@ export function define(operations: Group): void {
 		.description("Stop an operation.")
 		.argument("<operation>")
 		.addHelpText("after", examples("tidemill operations cancel shop-dr1a2b"))
-		.action(async (name, _, command) =>
-			cancel(await chooseCluster(command.optsWithGlobals()), name),
-		);
-}
-
-async function cancel(cluster: Cluster, name: string): Promise<void> {
-	const { client, namespace } = cluster;
-	const { metadata } = await requireObject(cluster, operationKind, name);
-	await client.patch(
-		operationKind,
-		name,
-		namespace,
-		{ metadata: { uid: metadata.uid }, spec: { cancel: true } },
-		"merge",
-		{ fieldManager: "tidemill" },
-	);
+		.action(async (name, _, command) => {
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			const found = await requireObject<Operation>(
+				cluster,
+				operationKind,
+				name,
+			);
+			if (hasEnded(found))
+				throw new CommandError(
+					`the operation "${name}" has already ended: ${found.status?.phase}.`,
+				);
+			await changeSpec(
+				cluster,
+				operationKind,
+				name,
+				{ cancel: true },
+				"cancelled",
+			);
+		});
 }

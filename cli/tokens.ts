@@ -1,7 +1,6 @@
 import { Option } from "@commander-js/extra-typings";
 import { hasReason } from "../kube/client/errors.ts";
-import { kinds, type Secret } from "../kube/kinds.ts";
-import type { KubeObject, ResourceKind } from "../kube/resource.ts";
+import { kinds, type RoleBinding, type Secret } from "../kube/kinds.ts";
 import { resourcePath } from "../kube/resource.ts";
 import { awaitObject } from "../kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
@@ -12,27 +11,6 @@ const roles = ["viewer", "editor", "runner"] as const;
 const defaultDuration = "24h";
 const secretWaitMs = 10_000;
 const fieldManager = "tidemill";
-
-const serviceAccountKind: ResourceKind<KubeObject> = {
-	group: "",
-	version: "v1",
-	kind: "ServiceAccount",
-	plural: "serviceaccounts",
-	namespaced: true,
-};
-
-interface RoleBinding extends KubeObject {
-	roleRef: { apiGroup: string; kind: string; name: string };
-	subjects: { kind: string; name: string; namespace: string }[];
-}
-
-const roleBindingKind: ResourceKind<RoleBinding> = {
-	group: "rbac.authorization.k8s.io",
-	version: "v1",
-	kind: "RoleBinding",
-	plural: "rolebindings",
-	namespaced: true,
-};
 
 /** `tidemill tokens`. */
 export function define(tokens: Group): void {
@@ -84,14 +62,14 @@ async function bind(
 ): Promise<void> {
 	await unlessExists(
 		client.create(
-			serviceAccountKind,
+			kinds.serviceAccount,
 			{ metadata: { name, namespace } },
 			{ fieldManager },
 		),
 	);
 	await unlessExists(
 		client.create<RoleBinding>(
-			roleBindingKind,
+			kinds.roleBinding,
 			{
 				metadata: { name: `${name}-tidemill-${role}`, namespace },
 				roleRef: {
@@ -114,7 +92,7 @@ async function requestToken(
 ): Promise<string> {
 	const answer = (await client.raw(
 		"POST",
-		resourcePath(serviceAccountKind, namespace, name, "token"),
+		resourcePath(kinds.serviceAccount, namespace, name, "token"),
 		{
 			body: {
 				apiVersion: "authentication.k8s.io/v1",

@@ -63,7 +63,7 @@ tidemill tokens create orchestrator --role runner
 Without kubectl, \`POST /v1/tokens\` makes a token with the scope \`read\`, \`run\` or \`edit\` (the first three roles above) and an
 expiry, for who has \`tidemill-admin\`. Only that answer shows it. It is the token of a ServiceAccount of its own, named
 \`tidemill-token-<name>\`, and \`DELETE /v1/tokens/<name>\` ends it. The API forgets within a minute that a token was valid; Kubernetes refuses what
-is asked with it at once.
+is asked with it at once. The scopes \`read\`, \`run\` and \`edit\` are what the command line calls \`--role viewer\`, \`runner\` and \`editor\`.
 
 A webhook URL is a credential: whoever has the URL of a Source without authorization can send events to it. So
 \`tidemill-viewer\` is not part of the built-in role \`view\`.

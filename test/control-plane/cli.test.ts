@@ -396,7 +396,11 @@ test("operations cancel asks for the end, and list shows how each ended", async 
 		spec: { ...spec, eventType: { constant: "a" } },
 	} as Operation);
 	const cancelled = await tidemill("operations", "cancel", "endless");
-	expect(cancelled).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+	expect(cancelled).toEqual({
+		exitCode: 0,
+		stdout: "operation/endless cancelled\n",
+		stderr: "",
+	});
 	const found = await admin.get<Operation>(operationKind, "endless", account);
 	expect(found?.spec.cancel).toBe(true);
 	const phase = "Cancelled";
