@@ -36,7 +36,7 @@ const elsewhere = [
 // What tests and their processes leave in the temporary directory goes with the run.
 const temporary = mkdtempSync(join(tmpdir(), "tidemill-test-"));
 process.env.TMPDIR = temporary;
-// What libraries' code is compiled to serves the next run, too: it saves a tenth of the unit tests' CPU time.
+// Kept for the next run: it saves a tenth of the unit tests' CPU time.
 process.env.NODE_COMPILE_CACHE ??= join(
 	import.meta.dirname,
 	"node_modules/.compile-cache",

@@ -94,9 +94,9 @@ export async function main(): Promise<number> {
 		);
 	const { replicas } = archive.stream;
 	const { authorities } = archive.store;
-	const wide = { connection, replicas, store, keys, tombstones, log };
+	const shared = { connection, replicas, store, keys, tombstones, log };
 	const progress = () => NatsProgress.open(connection, replicas);
-	const released = new ReleasedLedgers({ ...wide, progress });
+	const released = new ReleasedLedgers({ ...shared, progress });
 	const turns = new WorkerSlots(1);
 	const responders = [
 		new LogResponder({ connection, store, keys, log }),
@@ -111,7 +111,7 @@ export async function main(): Promise<number> {
 				...(authorities && { authorities }),
 				log,
 			}),
-			new DeletionResponder({ ...wide, shard }),
+			new DeletionResponder({ ...shared, shard }),
 			new ReleaseResponder({
 				connection,
 				shard,
@@ -151,7 +151,7 @@ export async function main(): Promise<number> {
 		Promise.all([
 			...shards.map((shard) => shard.run(signal)),
 			retention.run(signal),
-			new DeletionSweep(wide).run(signal),
+			new DeletionSweep(shared).run(signal),
 			released.run(signal),
 			compactor.run(signal),
 		]),

@@ -30,7 +30,7 @@ export interface JobContext {
 	warehouse: string | undefined;
 	/** How long to wait for a process that holds the DuckDB file. */
 	busyWaitMs: number;
-	/** Has the result stored in another place, too, or the whole end of the log. `store` never throws. */
+	/** Registers where the result and the end of the log are stored. Called once the work has ended; `store` never throws. */
 	onResult(store: (result: JobResult, log: string) => Promise<void>): void;
 }
 

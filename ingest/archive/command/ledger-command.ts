@@ -58,8 +58,8 @@ export async function main(): Promise<number> {
 			for (const source of index.sources()) {
 				const ledger = ledgerOf(source);
 				await progress.setLedger(ledger);
-				const freed = await released.publish(source);
-				for (const line of linesOf(ledger, freed)) console.log(line);
+				const releasedEvents = await released.publish(source, { anew: true });
+				for (const line of linesOf(ledger, releasedEvents)) console.log(line);
 			}
 		}
 	} finally {
@@ -76,13 +76,13 @@ function linesOf(
 	const { account, sourceKey, archived, quarantined = {} } = ledger;
 	const dates = Object.keys({ ...archived, ...quarantined }).sort();
 	return dates.map((date) => {
-		const freed = released[date]?.events ?? 0;
+		const releasedEvents = released[date]?.events ?? 0;
 		return [
 			account,
 			sourceKey,
 			date,
-			(archived[date] ?? 0) + freed,
-			(quarantined[date] ?? 0) - freed,
+			(archived[date] ?? 0) + releasedEvents,
+			(quarantined[date] ?? 0) - releasedEvents,
 		].join("\t");
 	});
 }

@@ -2,8 +2,9 @@ import type { Logger } from "../../../service/log.ts";
 import { pause } from "./wait.ts";
 
 const intervalMs = 3_600_000;
-/** The longest wait after a failure. Full jitter keeps several archives from coming at once. */
-const maxRetryMs = 60_000;
+/** Bounds of the wait after a first failure, and after many. Full jitter keeps several archives from coming at once. */
+const firstRetryMs = 60_000;
+const maxRetryMs = 600_000;
 
 /** Does the work at once and then every hour, and sooner where it failed, until the signal fires. Never throws. */
 export async function hourly(
@@ -11,13 +12,16 @@ export async function hourly(
 	work: () => Promise<unknown>,
 	{ log, signal }: { log: Logger; signal: AbortSignal },
 ): Promise<void> {
+	let failures = 0;
 	while (!signal.aborted) {
 		let waitMs = intervalMs;
 		try {
 			await work();
+			failures = 0;
 		} catch (error) {
 			if (signal.aborted) break;
-			waitMs = Math.random() * maxRetryMs;
+			waitMs =
+				Math.random() * Math.min(maxRetryMs, firstRetryMs * 2 ** failures++);
 			log.warn({ err: error }, `${what} failed; trying again`);
 		}
 		await pause(waitMs, signal);

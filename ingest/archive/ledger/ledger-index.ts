@@ -19,7 +19,7 @@ export interface IndexedSource {
 	archivedThrough: string;
 	/** Of the dates that a manifest may include. */
 	objects: Map<UtcDate, DateObjects>;
-	/** Objects in quarantine, which no manifest includes. */
+	/** Objects in quarantine, which aren't rows of the date. */
 	quarantined: Map<UtcDate, DateObjects>;
 	deviations: Map<UtcDate, Deviations>;
 }

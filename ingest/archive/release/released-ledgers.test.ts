@@ -18,6 +18,7 @@ function bucket() {
 	const published = new Map<string, ReleasedLedger>();
 	const deleted = new Set<string>();
 	let writes = 0;
+	let opened = 0;
 	/** Comes between the reading of the records and the write. */
 	let meanwhile = async () => {};
 	const ledgers = new ReleasedLedgers({
@@ -25,26 +26,31 @@ function bucket() {
 		keys,
 		tombstones: { has: ({ sourceKey }) => deleted.has(sourceKey) },
 		log: pino({ level: "silent" }),
-		progress: async () => ({
-			// As NatsProgress does it, by compare-and-set.
-			setReleased: async (sourceKey, count) => {
-				for (;;) {
-					const before = published.get(sourceKey);
-					const after = await count(before);
-					const then = meanwhile;
-					meanwhile = async () => {};
-					await then();
-					if (published.get(sourceKey) !== before) continue;
-					if (!after || JSON.stringify(after) === JSON.stringify(before))
+		progress: async () => {
+			opened++;
+			return {
+				// As NatsProgress does it, by compare-and-set.
+				setReleased: async (sourceKey, count) => {
+					for (;;) {
+						const before = published.get(sourceKey);
+						const after = await count(before);
+						const then = meanwhile;
+						meanwhile = async () => {};
+						await then();
+						if (published.get(sourceKey) !== before) continue;
+						if (!after || JSON.stringify(after) === JSON.stringify(before))
+							return;
+						writes++;
+						published.set(sourceKey, after);
 						return;
-					writes++;
-					published.set(sourceKey, after);
-					return;
-				}
-			},
-		}),
+					}
+				},
+			};
+		},
 	});
 	return {
+		store,
+		opened: () => opened,
 		ledgers,
 		published,
 		deleted,
@@ -124,4 +130,45 @@ test("nothing is published of a source that is deleted", async () => {
 	deleted.add(shop.sourceKey);
 	await ledgers.publish(shop);
 	expect(counts()).toBeUndefined();
+});
+
+test("a record that can't be read keeps no other account from its count", async () => {
+	const { ledgers, record, counts, store, opened } = bucket();
+	await record(shop, date, 1, 3);
+	await record(bank, date, 1, 1);
+	// It comes first in the listing.
+	const key = keys.release({ ...bank, date }, 1);
+	store.objects.set(key, '{"version":2}');
+	await expect(ledgers.publishAll(signal)).rejects.toThrow(
+		"The released events of 1 source can't be counted",
+	);
+	expect(counts(bank)).toBeUndefined();
+	expect(counts()).toEqual({ [date]: { events: 3, releases: 1 } });
+	expect(opened()).toBe(1);
+});
+
+test("a stop ends the count of all accounts", async () => {
+	const { ledgers, record, counts, onceMeanwhile } = bucket();
+	await record(shop, date, 1, 3);
+	await record(bank, date, 1, 1);
+	const stop = new AbortController();
+	onceMeanwhile(async () => {
+		stop.abort(new Error("stopped"));
+		throw new Error("the connection is closed");
+	});
+	await expect(ledgers.publishAll(stop.signal)).rejects.toThrow("stopped");
+	expect(counts()).toBeUndefined();
+});
+
+test("a count that is anew comes from the records alone, whatever is published", async () => {
+	const { ledgers, record, counts, published } = bucket();
+	await record(shop, date, 1, 3);
+	await record(shop, date, 2, 4);
+	published.set(shop.sourceKey, {
+		version: 1,
+		...shop,
+		released: { [date]: { events: 99, releases: 1 } },
+	});
+	await ledgers.publish(shop, { anew: true });
+	expect(counts()).toEqual({ [date]: { events: 7, releases: 2 } });
 });

@@ -15,7 +15,7 @@ export interface ReleasedLedgersOptions {
 	log: Logger;
 }
 
-/** Publishes how many events were released. The records in the bucket say so, however often a release was begun. */
+/** Publishes how many events were released. Counts from the release records, so a repeated release counts once. */
 export class ReleasedLedgers {
 	readonly #options: ReleasedLedgersOptions;
 	readonly #releases: ReleaseStore;
@@ -25,7 +25,7 @@ export class ReleasedLedgers {
 		this.#releases = new ReleaseStore(options.store, options.keys);
 	}
 
-	/** At once and then every hour, what a killed archive left unpublished, or a rebuilt NATS has forgotten. */
+	/** Publishes all counts at once and then hourly: this covers a killed archive and a rebuilt NATS. */
 	run(signal: AbortSignal): Promise<void> {
 		const { log } = this.#options;
 		return hourly("counting released events", () => this.publishAll(signal), {
@@ -34,21 +34,51 @@ export class ReleasedLedgers {
 		});
 	}
 
+	/** Goes through all sources, and throws at the end if some failed. */
 	async publishAll(signal: AbortSignal): Promise<void> {
+		const progress = await this.#options.progress();
+		let failed = 0;
 		for await (const source of this.#releases.sources()) {
 			signal.throwIfAborted();
-			await this.publish(source);
+			try {
+				await this.#publish(source, progress, false);
+			} catch (error) {
+				signal.throwIfAborted();
+				failed++;
+				this.#options.log.warn(
+					{ err: error, ...source },
+					"can't count the released events of a source; going on with the others",
+				);
+			}
 		}
+		if (failed > 0)
+			throw new Error(
+				`The released events of ${failed} ${failed === 1 ? "source" : "sources"} can't be counted`,
+			);
 	}
 
-	/** Publishes what the records of a source say now. Returns it. */
-	async publish(source: SourceName): Promise<ReleasedLedger["released"]> {
+	/**
+	 * Publishes what the records of a source say now. Returns it.
+	 * @param options.anew reads all records, whatever is published.
+	 */
+	async publish(
+		source: SourceName,
+		{ anew = false } = {},
+	): Promise<ReleasedLedger["released"]> {
+		return this.#publish(source, await this.#options.progress(), anew);
+	}
+
+	async #publish(
+		source: SourceName,
+		progress: Pick<NatsProgress, "setReleased">,
+		anew: boolean,
+	): Promise<ReleasedLedger["released"]> {
 		const { tombstones } = this.#options;
 		const { account, sourceKey } = source;
-		const progress = await this.#options.progress();
 		let released: ReleasedLedger["released"] = {};
 		await progress.setReleased(sourceKey, async (published) => {
-			released = await this.#count(source, published?.released ?? {});
+			const known = (!anew && published?.released) || {};
+			released = await this.#count(source, known);
 			return tombstones.has(source)
 				? undefined
 				: { version: 1, account, sourceKey, released };

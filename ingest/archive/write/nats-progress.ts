@@ -70,7 +70,7 @@ export class NatsProgress {
 		});
 	}
 
-	/** @param count counts anew, knowing what is published; undefined changes nothing. */
+	/** @param count gets the published ledger, returns the new one, or undefined to leave it. May be called again after a conflict. */
 	async setReleased(
 		sourceKey: string,
 		count: (

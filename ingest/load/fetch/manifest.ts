@@ -41,11 +41,11 @@ export function parseManifest(text: string, run: string): Manifest {
 		checkObjects(objects, rows, at, date);
 		const { quarantine } = day;
 		if (!quarantine) continue;
-		const apart = `${at}.quarantine`;
-		checkObjects(quarantine.objects, quarantine.rows, apart, date);
+		const path = `${at}.quarantine`;
+		checkObjects(quarantine.objects, quarantine.rows, path, date);
 		const { released = [] } = quarantine;
 		for (const [index, object] of released.entries())
-			checkObject(object, `${apart}.released[${index}]`);
+			checkObject(object, `${path}.released[${index}]`);
 	}
 	return manifest;
 }

@@ -1,6 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
-/** In memory that the threads share. A plan's code takes a thirtieth of its size so, and most plans seldom judge. */
+/** Compressed, in memory that threads share: a plan's code shrinks to a thirtieth, and most plans rarely judge. */
 export function packed(
 	content: Uint8Array | string,
 ): Uint8Array<SharedArrayBuffer> {
