@@ -67,7 +67,7 @@ export interface ManifestDate {
 	quarantine?: {
 		rows: number;
 		objects: ManifestObject[];
-		/** For an Operation: the events in these were released, and are in quarantine no more. Absent if there are none. */
+		/** The events in these were released, and are in quarantine no more. Only for who asked for them, and absent if there are none. */
 		released?: ManifestObject[];
 	};
 }
@@ -102,6 +102,8 @@ export interface ManifestRequest extends AskedDates {
 	report?: boolean;
 	/** The manifest also names what is in quarantine. */
 	quarantine?: boolean;
+	/** With `report`: the manifest also names which events of its quarantine were released. An Inspect needs that. */
+	released?: boolean;
 }
 
 export type ManifestAnswer =

@@ -111,7 +111,12 @@ test("an Inspect looks at all days that are kept, and its Job gets the filter an
 		work: workOf(operation, undefined, () => undefined),
 	});
 	expect(decide(state, now).at(-1)).toMatchObject({
-		question: { start: "2026-03-01", end: "2026-03-31", report: true },
+		question: {
+			start: "2026-03-01",
+			end: "2026-03-31",
+			report: true,
+			released: true,
+		},
 	});
 	const start = decideStart(state, answer, now)[0]!;
 	if (start.type !== "startJob") throw new Error(start.type);

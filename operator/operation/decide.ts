@@ -102,6 +102,7 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 				extent: "Chosen",
 				...dates,
 				report: true,
+				...(spec.type === "Inspect" && { released: true }),
 				linkSeconds: secondsLeft(operation, now) + linkSlackSeconds,
 				// An earlier Job of this Operation found its links expired.
 				...(status?.startTime && { renew: true }),

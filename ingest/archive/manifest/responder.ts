@@ -189,7 +189,7 @@ export class ManifestResponder {
 					linkSeconds,
 				);
 				if (rows === 0) return whole;
-				const again = request.report
+				const releasedObjects = request.released
 					? await this.#objects.released(released.get(date), linkSeconds)
 					: [];
 				return {
@@ -197,7 +197,7 @@ export class ManifestResponder {
 					quarantine: {
 						rows,
 						objects,
-						...(again.length > 0 && { released: again }),
+						...(releasedObjects.length > 0 && { released: releasedObjects }),
 					},
 				};
 			}),

@@ -9,6 +9,8 @@ const good = {
 	start: "2026-03-01",
 	linkSeconds: 600,
 	renew: true,
+	report: true,
+	released: true,
 };
 
 test("a valid request is read unchanged", () => {

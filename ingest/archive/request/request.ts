@@ -31,6 +31,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 		...(request.isTrue("renew") && { renew: true }),
 		...(request.isTrue("report") && { report: true }),
 		...(request.isTrue("quarantine") && { quarantine: true }),
+		...(request.isTrue("released") && { released: true }),
 	};
 }
 
