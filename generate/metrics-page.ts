@@ -12,6 +12,7 @@ export function metricsPage(): string {
 		outcomes: new Map(),
 		kinds: new Map(),
 		restarts: 0,
+		readiedAgain: 0,
 		table: { counts: { compiled: 0, failed: 0 } },
 	});
 	const archive = new Registry();

@@ -20,6 +20,9 @@ export class JudgeLoop {
 	/** Evaluated plans, the least recently used first. */
 	readonly #ready = new Map<number, Ready>();
 	#readyBytes = 0;
+	/** Plans that others have taken the room of. */
+	readonly #displaced = new Set<number>();
+	#readiedAgain = 0;
 	readonly #current: Int32Array;
 	readonly #now: () => number;
 
@@ -38,12 +41,14 @@ export class JudgeLoop {
 
 	forget(id: number): void {
 		this.#drop(id);
+		this.#displaced.delete(id);
 		this.#plans.delete(id);
 	}
 
 	judge({ plans, headers, ends, bytes }: Batch): BatchAnswer {
 		const verdicts: Verdict[] = [];
 		const tookMs: number[] = [];
+		this.#readiedAgain = 0;
 		const startMs = this.#now();
 		let at = 0;
 		let nowMs = startMs;
@@ -58,7 +63,7 @@ export class JudgeLoop {
 			nowMs = endMs;
 		}
 		Atomics.store(this.#current, 0, -1);
-		return { verdicts, tookMs, bytes };
+		return { verdicts, tookMs, readiedAgain: this.#readiedAgain, bytes };
 	}
 
 	#verdictOf(plan: number, body: Buffer, header: string | undefined): Verdict {
@@ -75,11 +80,13 @@ export class JudgeLoop {
 		else {
 			ready = readyPlan(this.#plans.get(id)!);
 			this.#readyBytes += ready.bytes;
+			if (this.#displaced.delete(id)) this.#readiedAgain++;
 		}
 		this.#ready.set(id, ready);
 		for (const least of this.#ready.keys()) {
 			if (this.#readyBytes <= maxReadyBytes || least === id) break;
 			this.#drop(least);
+			this.#displaced.add(least);
 		}
 		return ready.judge;
 	}

@@ -38,6 +38,8 @@ export interface BatchAnswer {
 	verdicts: Verdict[];
 	/** How long each took. */
 	tookMs: number[];
+	/** How many plans had to be made ready again for them. */
+	readiedAgain: number;
 	bytes: ArrayBuffer;
 }
 

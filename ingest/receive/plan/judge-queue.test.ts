@@ -29,7 +29,7 @@ class HandThread {
 				kinds: [],
 			}),
 		);
-		this.#answers.shift()!({ verdicts, tookMs, bytes });
+		this.#answers.shift()!({ verdicts, tookMs, readiedAgain: 0, bytes });
 	}
 
 	die(): void {

@@ -129,3 +129,13 @@ test("the plans that judge take bounded memory: the others are ready again when 
 	await untilAccepted(1);
 	expect(thread.restarts).toBe(0);
 });
+
+test("a plan whose room others have taken is made ready again, and counted", async () => {
+	// Two don't fit together.
+	const large = `/*${" ".repeat(17 * 1024 * 1024)}*/ return true;`;
+	for (const id of [1, 2]) learn(id, large);
+	for (const id of [1, 1, 2]) await judge(id);
+	expect(thread.readiedAgain).toBe(0);
+	for (const id of [1, 1, 2]) await judge(id);
+	expect(thread.readiedAgain).toBe(2);
+});

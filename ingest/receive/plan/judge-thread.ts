@@ -46,6 +46,8 @@ export class JudgeThread {
 	#cpu: { ofBatchSentAtMs: number; ms: number } | undefined;
 	#isStopped = false;
 	restarts = 0;
+	/** How often a plan's code had to be made ready again, since other plans had taken its room. */
+	readiedAgain = 0;
 
 	constructor(options: JudgeThreadOptions) {
 		this.#options = options;
@@ -121,9 +123,10 @@ export class JudgeThread {
 			resourceLimits: { maxOldGenerationSizeMb: maxMegabytes },
 		});
 		thread.unref();
-		thread.on("message", (answer: BatchAnswer) =>
-			this.#awaited.shift()?.onAnswer(answer),
-		);
+		thread.on("message", (answer: BatchAnswer) => {
+			this.readiedAgain += answer.readiedAgain;
+			this.#awaited.shift()?.onAnswer(answer);
+		});
 		let reason: unknown;
 		thread.on("error", (error) => {
 			reason = error;

@@ -1,7 +1,10 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { TrackingPlans } from "./tracking-plans.ts";
 
-type Observed = Pick<TrackingPlans, "outcomes" | "kinds" | "restarts"> & {
+type Observed = Pick<
+	TrackingPlans,
+	"outcomes" | "kinds" | "restarts" | "readiedAgain"
+> & {
 	table: Pick<TrackingPlans["table"], "counts">;
 };
 
@@ -47,6 +50,15 @@ export function observePlans(registry: Registry, plans: Observed): void {
 		collect() {
 			this.reset();
 			this.inc(plans.restarts);
+		},
+	});
+	new Counter({
+		name: "tidemill_receive_plans_readied_again_total",
+		help: "How often a tracking plan's code had to be made ready again before an event was judged, since other plans had taken its room.",
+		registers,
+		collect() {
+			this.reset();
+			this.inc(plans.readiedAgain);
 		},
 	});
 }

@@ -87,6 +87,11 @@ export class TrackingPlans {
 		return this.#thread.restarts;
 	}
 
+	/** How often a plan that had judged had to be made ready again. */
+	get readiedAgain(): number {
+		return this.#thread.readiedAgain;
+	}
+
 	/**
 	 * Whether the plans that the bucket held at the start have been compiled, or 30 s have passed since. Ask only once the
 	 * routes are read.
