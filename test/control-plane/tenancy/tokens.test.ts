@@ -8,6 +8,7 @@ import { tokenClients } from "../../../kube/client/token-clients.ts";
 import { kinds } from "../../../kube/kinds.ts";
 import {
 	type ApiClient,
+	administrator,
 	apiClient,
 	newAccount,
 	startApi,
@@ -171,8 +172,9 @@ test("who hands out tokens gets none of another ServiceAccount, removes none, an
 		spec: {},
 	};
 	const subject = { kind: "ServiceAccount", name: "admin", namespace: account };
+	const labels = { "tidemill.dev/token": "read" };
 	const binding = (name: string, role: string, subjects: object[]) => ({
-		metadata: { name, namespace: account },
+		metadata: { name, namespace: account, labels },
 		roleRef: {
 			apiGroup: "rbac.authorization.k8s.io",
 			kind: "ClusterRole",
@@ -187,8 +189,27 @@ test("who hands out tokens gets none of another ServiceAccount, removes none, an
 			"another ServiceAccount",
 			() =>
 				kube.create(kinds.serviceAccount, {
-					metadata: { name: "mine", namespace: account },
+					metadata: { name: "mine", namespace: account, labels },
 				}),
+		],
+		[
+			"a ServiceAccount that no list shows",
+			() =>
+				kube.create(kinds.serviceAccount, {
+					metadata: { name: own, namespace: account },
+				}),
+		],
+		[
+			"a binding that no list shows",
+			() => {
+				const unlisted = binding(own, "tidemill-editor", [
+					{ ...subject, name: own },
+				]);
+				return kube.create(kinds.roleBinding, {
+					...unlisted,
+					metadata: { name: own, namespace: account },
+				} as never);
+			},
 		],
 		[
 			"the end of another",
@@ -234,4 +255,51 @@ test("who hands out tokens gets none of another ServiceAccount, removes none, an
 				}),
 			soon,
 		);
+});
+
+test("reading Secrets gives who hands out tokens no token of another ServiceAccount, and the built-in role edit does", async () => {
+	const path = `/api/v1/namespaces/${account}/serviceaccounts/editor/token`;
+	const body = {
+		apiVersion: "authentication.k8s.io/v1",
+		kind: "TokenRequest",
+		spec: {},
+	};
+	const cluster = administrator();
+	const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }];
+	const role = `${account}-secret-reader`;
+	const rbac = "/apis/rbac.authorization.k8s.io/v1";
+	await cluster.raw("POST", `${rbac}/clusterroles`, {
+		body: { metadata: { name: role }, rules },
+	});
+	const token = await tokenOf(account, "reader", "tidemill-admin");
+	await cluster.raw("POST", `${rbac}/namespaces/${account}/rolebindings`, {
+		body: {
+			metadata: { name: role },
+			roleRef: {
+				apiGroup: "rbac.authorization.k8s.io",
+				kind: "ClusterRole",
+				name: role,
+			},
+			subjects: [
+				{ kind: "ServiceAccount", name: "reader", namespace: account },
+			],
+		},
+	});
+	const reader = clientOf(token);
+	await vi.waitFor(async () => {
+		const read = reader.get(kinds.secret, "any", account);
+		await expect(read).resolves.toBeUndefined();
+	}, soon);
+	await expect(reader.raw("POST", path, { body })).rejects.toMatchObject({
+		status: 403,
+	});
+	const everything = await tokenOf(
+		account,
+		"everything",
+		"edit",
+		"tidemill-admin",
+	);
+	await expect(
+		clientOf(everything).raw("POST", path, { body }),
+	).resolves.toMatchObject({ kind: "TokenRequest" });
 });
