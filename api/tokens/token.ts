@@ -35,19 +35,26 @@ export function labelsOf(scope: TokenScope): Record<string, string> {
 
 /** A token in the API: all but the token itself, which only the answer to its creation has. */
 export function tokenView(
-	{ metadata }: RoleBinding,
+	{ metadata, roleRef }: RoleBinding,
 	now = Date.now(),
 ): JsonObject & { name: string } {
-	const { name, uid, creationTimestamp, labels, annotations } = metadata;
+	const { name, uid, creationTimestamp, annotations } = metadata;
 	const expireTime = annotations?.[annotation.tokenExpires];
 	return {
 		name: name.slice(objectName("").length),
 		id: uid,
 		createTime: creationTimestamp,
-		scope: labels?.[label.token],
+		scope: scopeOf(roleRef.name),
 		expireTime,
 		status: Date.parse(expireTime ?? "") > now ? "Active" : "Expired",
 	};
+}
+
+/** By what Kubernetes permits: anybody may have written the label. */
+function scopeOf(role: string): TokenScope | undefined {
+	return (Object.keys(tokenScopes) as TokenScope[]).find(
+		(scope) => tokenScopes[scope] === role,
+	);
 }
 
 /** Throws a 400 that names each field that is wrong. */

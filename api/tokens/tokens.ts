@@ -8,7 +8,12 @@ import {
 } from "../../kube/kinds.ts";
 import { resourcePath } from "../../kube/resource.ts";
 import { RequestError } from "../http/errors.ts";
-import { type Caller, type Handler, writeOptions } from "../http/operation.ts";
+import {
+	type Caller,
+	type Handler,
+	type IdempotentRequest,
+	writeOptions,
+} from "../http/operation.ts";
 import {
 	createOnce,
 	requestAnnotation,
@@ -67,24 +72,28 @@ export const createToken: Handler = async (
 			`There already is a token "${wanted.name}". Choose another name, or revoke that one first.`,
 		);
 	});
-	const { token, expirationTimestamp } = await issue(caller, wanted);
-	const binding = await createOnce<RoleBinding>(
-		client,
-		kinds.roleBinding,
-		metadata,
-		idempotency,
-		() =>
-			client.create<RoleBinding>(
-				kinds.roleBinding,
-				bindingOf(serviceAccount, wanted.scope, {
-					...requestAnnotation(idempotency).annotations,
-					[annotation.tokenExpires]: expirationTimestamp,
-				}),
-				writeOptions,
-			),
-	);
-	await untilPermitted(caller, token);
-	return { ...tokenView(binding), token };
+	try {
+		const { token, expirationTimestamp } = await issue(caller, wanted);
+		const binding = await bind(
+			caller,
+			bindingOf(serviceAccount, wanted.scope, {
+				...metadata.annotations,
+				[annotation.tokenExpires]: expirationTimestamp,
+			}),
+			idempotency,
+		);
+		await untilPermitted(caller, token);
+		return { ...tokenView(binding), token };
+	} catch (error) {
+		// Nothing else could free the name: no list shows a ServiceAccount without a binding. A request with a key is repeated.
+		if (!idempotency)
+			await client
+				.delete(kinds.serviceAccount, metadata.name, namespace, {
+					uid: serviceAccount.metadata.uid,
+				})
+				.catch(() => undefined);
+		throw error;
+	}
 };
 
 /** `GET /v1/tokens`. */
@@ -116,12 +125,15 @@ export const revokeToken: Handler = async (
 		name,
 		account,
 	);
-	if (!found?.metadata.labels?.[label.token])
-		throw notFound(params.name!, account);
-	const { uid } = found.metadata;
-	await client.delete(kinds.serviceAccount, name, account, { uid: uid! });
-	// Garbage collection would do it later.
 	const binding = await client.get(kinds.roleBinding, name, account);
+	// A binding is listed without its ServiceAccount, too.
+	if (![found, binding].some((each) => each?.metadata.labels?.[label.token]))
+		throw notFound(params.name!, account);
+	if (found)
+		await client.delete(kinds.serviceAccount, name, account, {
+			uid: found.metadata.uid!,
+		});
+	// Garbage collection would do it later.
 	if (binding)
 		await client.delete(kinds.roleBinding, name, account, {
 			uid: binding.metadata.uid!,
@@ -172,6 +184,31 @@ async function issue(
 	return status;
 }
 
+/** A binding of an earlier attempt tells when that attempt's token expires, and nobody has it: it gives way. */
+async function bind(
+	{ client, account }: Caller,
+	wanted: ReturnType<typeof bindingOf>,
+	idempotency: IdempotentRequest | undefined,
+): Promise<RoleBinding> {
+	const { name, annotations } = wanted.metadata;
+	const create = () =>
+		client.create<RoleBinding>(kinds.roleBinding, wanted, writeOptions);
+	const binding = await createOnce<RoleBinding>(
+		client,
+		kinds.roleBinding,
+		{ name, namespace: account },
+		idempotency,
+		create,
+	);
+	const expires = annotation.tokenExpires;
+	if (binding.metadata.annotations?.[expires] === annotations?.[expires])
+		return binding;
+	await client.delete(kinds.roleBinding, name, account, {
+		uid: binding.metadata.uid,
+	});
+	return create();
+}
+
 /** Kubernetes deletes the binding with its ServiceAccount. */
 function bindingOf(
 	{ metadata: { name, namespace, uid } }: ServiceAccount,
@@ -197,7 +234,10 @@ function bindingOf(
 	};
 }
 
-/** The apiserver judges by what it has in memory, where a binding comes a moment later. */
+/**
+ * The apiserver judges by what it has in memory, where a binding comes a moment later. A review that fails says nothing: the
+ * token is valid all the same, and only this answer has it.
+ */
 async function untilPermitted(
 	{ account, clientFor, settleWithinMs }: Caller,
 	token: string,
@@ -205,7 +245,8 @@ async function untilPermitted(
 	const client = clientFor(token);
 	for (
 		const until = performance.now() + settleWithinMs;
-		performance.now() < until && !(await mayReadPipelines(client, account));
+		performance.now() < until &&
+		!(await mayReadPipelines(client, account).catch(() => false));
 	)
 		await delay(20);
 }

@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { annotation, label } from "../../crds/labels.ts";
+import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import { kinds } from "../../kube/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { Caller, IdempotentRequest } from "../http/operation.ts";
+import { createToken, revokeToken } from "./tokens.ts";
+
+const unavailable = new ApiError(503, { reason: "ServiceUnavailable" });
+const key: IdempotentRequest = { digest: "d".repeat(64) };
+
+test("a review that fails costs no token", async () => {
+	const { create, fails } = cluster();
+	fails.review = [unavailable];
+	expect(await create()).toMatchObject({ name: "ci", token: "token-1" });
+});
+
+test.each(["token", "rolebindings"])(
+	"a request without a key that fails at the %s leaves its name free",
+	async (step) => {
+		const { create, fails, objects } = cluster();
+		fails[step] = [unavailable];
+		await expect(create()).rejects.toBe(unavailable);
+		expect([...objects.keys()]).toEqual([]);
+		expect(await create()).toMatchObject({ name: "ci", scope: "read" });
+	},
+);
+
+test("a repeat with the same key shows when the token that it issued expires", async () => {
+	const { create, fails, objects } = cluster();
+	fails.token = [undefined, unavailable];
+	await create(key);
+	await expect(create(key)).rejects.toBe(unavailable);
+	expect(objects.size).toBe(2);
+	const { token, expireTime } = (await create(key)) as Record<string, string>;
+	expect([token, expireTime]).toEqual(["token-2", expiry(2)]);
+	const { metadata } = objects.get("rolebindings")!;
+	expect(metadata.annotations?.[annotation.tokenExpires]).toBe(expiry(2));
+});
+
+test("a token's scope is that of its role, whatever its label says", async () => {
+	const { create, objects } = cluster();
+	await create(key);
+	const binding = objects.get("rolebindings")!;
+	binding.metadata.labels![label.token] = "edit";
+	expect(await create({ ...key, created: "ci" })).toMatchObject({
+		scope: "read",
+	});
+});
+
+test("a binding that lost its ServiceAccount is revoked like any token", async () => {
+	const { create, revoke, objects } = cluster();
+	await create();
+	objects.delete("serviceaccounts");
+	await revoke();
+	expect([...objects.keys()]).toEqual([]);
+	await expect(revoke()).rejects.toMatchObject({ code: "NotFound" });
+});
+
+function expiry(n: number): string {
+	return `2999-01-0${n}T00:00:00Z`;
+}
+
+/** An account in memory with room for one token. `fails` has the coming failures of each step. */
+function cluster() {
+	const objects = new Map<string, KubeObject>();
+	const fails: Record<string, (Error | undefined)[]> = {};
+	let uids = 0;
+	let tokens = 0;
+	const step = (name: string) => {
+		const failure = fails[name]?.shift();
+		if (failure) throw failure;
+	};
+	const client = {
+		get: async ({ plural }: ResourceKind<KubeObject>) => objects.get(plural),
+		create: async (
+			{ plural }: ResourceKind<KubeObject>,
+			object: KubeObject,
+		) => {
+			step(plural);
+			if (objects.has(plural))
+				throw new ApiError(409, { reason: "AlreadyExists" });
+			const uid = `uid-${++uids}`;
+			const made = { ...object, metadata: { ...object.metadata, uid } };
+			objects.set(plural, made);
+			return made;
+		},
+		delete: async (
+			{ plural }: ResourceKind<KubeObject>,
+			_name: string,
+			_namespace: string,
+			{ uid }: { uid: string },
+		) => {
+			expect(uid).toBe(objects.get(plural)?.metadata.uid);
+			objects.delete(plural);
+			if (plural === kinds.serviceAccount.plural)
+				objects.delete(kinds.roleBinding.plural);
+		},
+		raw: async (_method: string, path: string) => {
+			if (path.includes("selfsubjectaccessreviews")) {
+				step("review");
+				return { status: { allowed: true } };
+			}
+			step("token");
+			const token = `token-${++tokens}`;
+			return { status: { token, expirationTimestamp: expiry(tokens) } };
+		},
+	} as unknown as KubeClient;
+	const caller = {
+		client,
+		account: "shop",
+		settleWithinMs: 60_000,
+		clientFor: () => client,
+	} as unknown as Caller;
+	const reply = { code: () => reply, header: () => reply } as never;
+	const request = { params: { name: "ci" }, query: {}, ifMatch: undefined };
+	const body = { name: "ci", scope: "read" };
+	return {
+		objects,
+		fails,
+		create: (idempotency?: IdempotentRequest) =>
+			createToken(caller, { ...request, body, idempotency }, reply),
+		revoke: () =>
+			revokeToken(
+				caller,
+				{ ...request, body: {}, idempotency: undefined },
+				reply,
+			),
+	};
+}
