@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { requireMatch } from "./etag.ts";
+import { etagOf, requireMatch } from "./etag.ts";
 
 const object = { metadata: { name: "shop", generation: 3 } };
 
@@ -18,3 +18,11 @@ test.each(['"2"', "3", 'W/"3"', ""])(
 		);
 	},
 );
+
+test("the ETag changes with the labels, not with their order", () => {
+	const etag = (labels: Record<string, string>) =>
+		etagOf({ metadata: { ...object.metadata, labels } });
+	expect(etag({ a: "1", b: "2" })).toBe(etag({ b: "2", a: "1" }));
+	const all = [{}, { a: "1" }, { a: "2" }, { b: "1" }].map(etag);
+	expect(new Set(all).size).toBe(4);
+});

@@ -1,9 +1,18 @@
+import { hash } from "node:crypto";
 import type { KubeObject } from "../../kube/resource.ts";
 import { RequestError } from "../http/errors.ts";
 
-/** The generation: it increases with every change of the spec but not of the status, which changes often. */
+/**
+ * The generation increases with every change of the spec but not of the status, which changes often. Labels don't change it,
+ * and clients may write them.
+ */
 export function etagOf({ metadata }: KubeObject): string {
-	return `"${metadata.generation}"`;
+	const labels = Object.entries(metadata.labels ?? {}).sort(([a], [b]) =>
+		a < b ? -1 : 1,
+	);
+	if (labels.length === 0) return `"${metadata.generation}"`;
+	const digest = hash("sha256", JSON.stringify(labels)).slice(0, 16);
+	return `"${metadata.generation}-${digest}"`;
 }
 
 /** Throws `PreconditionFailed` if there is an `If-Match` and it lacks the object's ETag (RFC 9110 §13.1.1). */
