@@ -29,18 +29,21 @@ export function askArchiveForLog(
 
 /**
  * What was kept of the log of a Run or an Operation: the end that the bucket has, or else the few lines in the status. The
- * bucket has the log of an earlier attempt if it doesn't end with the status's lines.
+ * bucket has the log of an earlier attempt if it lacks the status's last line, which has a timestamp; and if the status has no
+ * lines, the last attempt was lost with its log.
  */
 export async function keptLog(
 	{ account, askLog, log }: Pick<Caller, "account" | "askLog" | "log">,
 	{ metadata, status }: Run | Operation,
 ): Promise<string | undefined> {
 	const lines = status?.log;
+	if (!lines) return lines;
 	const kept = await askLog({ run: metadata.uid!, account }).catch(
 		(error: Error) => {
 			log.warn({ err: error }, "the log in the bucket can't be read");
 			return undefined;
 		},
 	);
-	return kept?.endsWith(lines ?? "") ? kept : lines;
+	const lastLine = lines.trimEnd().split("\n").at(-1)!;
+	return kept?.includes(lastLine) ? kept : lines;
 }

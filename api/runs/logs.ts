@@ -10,7 +10,7 @@ import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
 import { keptLog } from "./kept-log.ts";
-import { followRunLog, readRunLog } from "./run-log.ts";
+import { followJobLog, readJobLog } from "./run-log.ts";
 import { requireRun } from "./runs.ts";
 
 export const maxLogLines = 10_000;
@@ -47,8 +47,8 @@ function logsOf(
 			work,
 			() =>
 				follows
-					? followRunLog(client, account, name, lines, caller.signal, podLabel)
-					: readRunLog(client, account, name, lines, podLabel),
+					? followJobLog(client, account, name, lines, caller.signal, podLabel)
+					: readJobLog(client, account, name, lines, podLabel),
 			async () => lastLines(await keptLog(caller, work), lines),
 		);
 		if (log === undefined)

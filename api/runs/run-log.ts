@@ -16,26 +16,26 @@ export interface Progress {
 const maxLogBytes = 4 * 1024 * 1024;
 
 /**
- * Reads the last lines of the log of a Run's latest Pod. Returns undefined if there is no such Pod: before it starts, or
- * after the end of the Run, which removes its Job. Throws as the client does, such as `Forbidden`.
- * @param podLabel has the Run's name; an Operation's Pods have another.
+ * Reads the last lines of the log of the latest Pod of a Run or an Operation. Returns undefined if there is no such Pod:
+ * before it starts, or after the end, which removes the Job. Throws as the client does, such as `Forbidden`.
+ * @param podLabel has the name on the Pods; an Operation's have another label than a Run's.
  */
-export async function readRunLog(
+export async function readJobLog(
 	client: KubeClient,
 	account: string,
 	run: string,
 	tailLines: number,
 	podLabel: string = label.run,
 ): Promise<string | undefined> {
-	const path = await runLogPath(client, account, run, podLabel);
+	const path = await jobLogPath(client, account, run, podLabel);
 	const query = { tailLines, limitBytes: maxLogBytes };
 	return path === undefined
 		? undefined
 		: client.rawText("GET", path, { query });
 }
 
-/** As {@link readRunLog}, followed by new lines until the Pod ends or `signal` fires. */
-export async function followRunLog(
+/** As {@link readJobLog}, followed by new lines until the Pod ends or `signal` fires. */
+export async function followJobLog(
 	client: KubeClient,
 	account: string,
 	run: string,
@@ -43,14 +43,14 @@ export async function followRunLog(
 	signal: AbortSignal,
 	podLabel: string = label.run,
 ): Promise<IncomingMessage | undefined> {
-	const path = await runLogPath(client, account, run, podLabel);
+	const path = await jobLogPath(client, account, run, podLabel);
 	return path === undefined
 		? undefined
 		: client.rawStream(path, { tailLines, follow: true }, signal);
 }
 
 /** The path of the latest Pod's log. Returns undefined if no Pod has started. */
-export async function runLogPath(
+export async function jobLogPath(
 	client: KubeClient,
 	account: string,
 	run: string,

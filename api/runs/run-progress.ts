@@ -3,7 +3,7 @@ import type { Handler } from "../http/operation.ts";
 import { runView } from "../resources/views.ts";
 import { keptLog } from "./kept-log.ts";
 import { defaultLogLines, orEnd } from "./logs.ts";
-import { progressIn, readRunLog } from "./run-log.ts";
+import { progressIn, readJobLog } from "./run-log.ts";
 import { requireRun } from "./runs.ts";
 
 /** `GET /v1/runs/{name}/progress`: days and rows loaded and in total, as far as known. */
@@ -15,7 +15,7 @@ export const getRunProgress: Handler = async (caller, { params }) => {
 		return { status, rowsDone: rows, rowsTotal: rows };
 	const log = await orEnd(
 		run,
-		() => readRunLog(caller.client, caller.account, name, defaultLogLines),
+		() => readJobLog(caller.client, caller.account, name, defaultLogLines),
 		() => keptLog(caller, run),
 	);
 	return { status, ...(log !== undefined && progressIn(log)) };

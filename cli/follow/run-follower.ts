@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
 	type Progress,
 	progressIn,
-	readRunLog,
+	readJobLog,
 } from "../../api/runs/run-log.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
@@ -78,7 +78,7 @@ async function showProgress(
 	let written = "";
 	while (!ended.aborted) {
 		const progress = await progressOf(() =>
-			readRunLog(client, namespace, run.metadata.name, logLines),
+			readJobLog(client, namespace, run.metadata.name, logLines),
 		);
 		const line = progressBar(shown.phase, progress, columns - 1);
 		if (isTTY) process.stderr.write(`\r\x1b[K${line}`);

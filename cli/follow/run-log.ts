@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readRunLog, runLogPath } from "../../api/runs/run-log.ts";
+import { jobLogPath, readJobLog } from "../../api/runs/run-log.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { hasReason } from "../../kube/client/errors.ts";
@@ -31,7 +31,7 @@ export async function writeRunLog(
 		run = ended;
 	}
 	const log =
-		(await ifThere(readRunLog(client, namespace, name, lines))) ??
+		(await ifThere(readJobLog(client, namespace, name, lines))) ??
 		(await logOfApi(run, namespace, lines)) ??
 		run.status?.log
 			?.split(/(?<=\n)/)
@@ -56,7 +56,7 @@ async function followPods(
 	const query = { tailLines: lines, follow: true };
 	let shown: string | undefined;
 	while (!hasEnded(run)) {
-		const path = await ifThere(runLogPath(client, namespace, name));
+		const path = await ifThere(jobLogPath(client, namespace, name));
 		const log =
 			path === undefined || path === shown
 				? undefined
