@@ -61,9 +61,10 @@ tidemill tokens create orchestrator --role runner
 \`\`\`
 
 Without kubectl, \`POST /v1/tokens\` makes a token with the scope \`read\`, \`run\` or \`edit\` (the first three roles above) and an
-expiry, for who has \`tidemill-admin\`. Only that answer shows it. It is the token of a ServiceAccount of its own, named
-\`tidemill-token-<name>\`, and \`DELETE /v1/tokens/<name>\` ends it. The API forgets within a minute that a token was valid; Kubernetes refuses what
-is asked with it at once. The scopes \`read\`, \`run\` and \`edit\` are what the command line calls \`--role viewer\`, \`runner\` and \`editor\`.
+expiry, if you have \`tidemill-admin\`. Only that answer shows it. It is the token of a ServiceAccount of its own, named
+\`tidemill-token-<name>\`, and \`DELETE /v1/tokens/<name>\` ends it. The API forgets within a minute that a token was valid; Kubernetes refuses
+requests with it within seconds. An expired token stays in the list, and keeps its name, until it is deleted.
+The scopes \`read\`, \`run\` and \`edit\` are what the command line calls \`--role viewer\`, \`runner\` and \`editor\`.
 
 A webhook URL is a credential: whoever has the URL of a Source without authorization can send events to it. So
 \`tidemill-viewer\` is not part of the built-in role \`view\`.
@@ -81,7 +82,7 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
 - **Labels** of a resource are its field \`labels\`, and \`?labelSelector=\` selects by them. A PATCH changes some, null removes one; a PUT
   without the field leaves them as they are.
 - **Changes** are JSON Merge Patches (RFC 7396). With \`If-Match: "<ETag>"\`, the answer is 412 if the resource has changed
-  since. The ETag changes with the spec, not with the status.
+  since. The ETag changes with the spec and the labels, not with the status.
 - **PUT** replaces all that people set, as a POST would have it. What GET answers can be edited and sent back by PATCH and PUT:
   fields that only Tidemill sets are ignored if they are unchanged.
 - **Lists** have pages: \`?limit=\` sets the size (100 by default, at most 1000), and \`?cursor=\` takes the \`cursor\` of the previous
@@ -90,7 +91,8 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
   Other resources come by name. \`total\` is there where counting is cheap.
 - **Deletion** of a resource that others refer to is 409 and names them. \`?force=true\` deletes it all the same.
 - **\`Idempotency-Key\`** on a POST: repeating a key within 24 hours returns the existing resource in its current state. With a
-  different body, the answer is 409. A refused request (4xx) leaves its key free. An account that holds as many keys as are free
+  different body, the answer is 409. A refused request (4xx) leaves its key free. One exception: after a 503 of
+  \`POST /v1/sources/{name}/test-event\`, a repeat sends another event, since nobody knows whether the first arrived. An account that holds as many keys as are free
   gets 429 for new ones.
 - **Rate limit**: 120 requests a minute per user over all replicas and tokens, and per address (per /64 network for IPv6) for
   requests without a valid token. What others at your address send never counts against a valid token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.

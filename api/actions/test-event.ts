@@ -9,7 +9,7 @@ const maxAnswerLength = 64 * 1024;
 
 /**
  * `POST /v1/sources/{name}/test-event`: sends one event to the Source's URL as any sender would, and answers with what the
- * sender would get. The body is the event. Only for who may change the Source: an event is a row of its tables.
+ * sender would get. The body is the event. Only callers who may change the Source may send it: an event is a row of its tables.
  */
 export const sendTestEvent: Handler = async (
 	caller,
@@ -30,28 +30,58 @@ export const sendTestEvent: Handler = async (
 	if (idempotency?.created)
 		throw new RequestError(
 			"Conflict",
-			"The test event of this Idempotency-Key was sent before. Look for it in the table, or use a new key.",
+			"The test event of this Idempotency-Key was sent before, and the answer isn't kept. Use a new key to send another.",
 		);
 	const url = urlOf(source);
 	const event =
 		Object.keys(body).length > 0
 			? body
 			: { type: "tidemill.test", message: "A test event." };
-	const answer = await fetch(url, {
-		method: "POST",
-		headers: { "content-type": "application/json" },
-		body: JSON.stringify(event),
-		redirect: "error",
-		signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-	}).catch((error: Error) => {
+	const answer = await post(
+		url,
+		event,
+		AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+	).catch((error: Error) => {
 		throw new RequestError(
 			"Unavailable",
 			`The source's URL can't be reached from here: ${reasonOf(error)}. Check that receive runs and that its base URL is right, or send the event yourself.`,
 			{ headers: { "retry-after": "2" } },
 		);
 	});
-	return { name, ...resultOf(answer.status, await answer.text()) };
+	return { name, ...resultOf(answer) };
 };
+
+interface Answer {
+	status: number;
+	text: string;
+}
+
+async function post(
+	url: string,
+	event: unknown,
+	signal: AbortSignal,
+): Promise<Answer> {
+	const { status, body } = await fetch(url, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(event),
+		redirect: "error",
+		signal,
+	});
+	return { status, text: await beginning(body ?? []) };
+}
+
+async function beginning(body: AsyncIterable<Uint8Array> | []) {
+	const chunks: Uint8Array[] = [];
+	let length = 0;
+	// The end of the loop cancels the rest.
+	for await (const chunk of body) {
+		chunks.push(chunk);
+		length += chunk.length;
+		if (length >= maxAnswerLength) break;
+	}
+	return Buffer.concat(chunks).toString("utf8", 0, maxAnswerLength);
+}
 
 /** Throws a 409 that says how to send an event if that needs a credential, which the API doesn't have. */
 function urlOf({ metadata: { name }, spec, status }: Source): string {
@@ -79,10 +109,8 @@ function urlOf({ metadata: { name }, spec, status }: Source): string {
 }
 
 /** The answer of receive, which has a shape of its own. */
-function resultOf(httpStatus: number, text: string) {
-	const { is_success, event_id, error } = parsed(
-		text.slice(0, maxAnswerLength),
-	);
+function resultOf({ status: httpStatus, text }: Answer) {
+	const { is_success, event_id, error } = parsed(text);
 	return {
 		accepted: httpStatus === 200 && is_success === true,
 		httpStatus,

@@ -12,7 +12,7 @@ const scope = {
 
 const fields = {
 	name: { description: "Name of the token.", type: "string" },
-	id: { description: "Identifies the token for ever.", type: "string" },
+	id: { description: "Never reused.", type: "string" },
 	createTime: { description: "When it was created.", ...time },
 	scope,
 	expireTime: {

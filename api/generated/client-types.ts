@@ -2456,7 +2456,7 @@ export type TestEventResult = {
 export type Token = {
 	/** Name of the token. */
 	name: string;
-	/** Identifies the token for ever. */
+	/** Never reused. */
 	id: string;
 	/** When it was created. */
 	createTime: string;
@@ -2472,7 +2472,7 @@ export type Token = {
 export type IssuedToken = {
 	/** Name of the token. */
 	name: string;
-	/** Identifies the token for ever. */
+	/** Never reused. */
 	id: string;
 	/** When it was created. */
 	createTime: string;

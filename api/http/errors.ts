@@ -105,7 +105,7 @@ export const errorCodes = {
 		title: "Temporarily unavailable",
 		status: 503,
 		advice:
-			"Retry after the seconds in `Retry-After`. For a POST, use an `Idempotency-Key`, so that a repeat has no second effect.",
+			"Retry after the seconds in `Retry-After`. For a POST, use an `Idempotency-Key`, so that a repeat has no second effect. Only a test event is sent again.",
 	},
 } as const satisfies Record<
 	string,

@@ -10,7 +10,6 @@ import { isOwnedBy } from "../../kube/resource.ts";
 import { endedAs } from "../job/endings.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { decideStart } from "./decide-start.ts";
-import type { RunErrorCode } from "./errors.ts";
 import { follow } from "./follow.ts";
 import { warehouseLabel } from "./job.ts";
 import { limitPending } from "./pending.ts";
@@ -89,7 +88,7 @@ function prepare(state: RunState, now: number): RunAction[] {
 	if (blocked !== undefined) return wait("WaitingForTurn", blocked);
 	if (shard === undefined) {
 		const error = {
-			code: "SourceKeysUnreadable" satisfies RunErrorCode,
+			code: "SourceKeysUnreadable",
 			message: `The Secret with the keys of Source "${spec.sourceRef.name}" is missing or damaged. See the Source's conditions.`,
 			retryable: true,
 		};

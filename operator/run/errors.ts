@@ -5,8 +5,6 @@
 export const runErrors = {
 	PendingDeadlineExceeded:
 		"The Run waited too long for something that Tidemill can't change; the message says for what. Change that, or raise the Pipeline's spec.pendingDeadlineSeconds, then start a new Run.",
-	SourceKeysUnreadable:
-		"Read the Source's conditions, which say what is wrong with the Secret with its keys. The Run goes on once that is mended.",
 	DatesNeedDateColumn:
 		"Start a Run without spec.dates, or add Date to the Pipeline's spec.table.columns.",
 	DatesNotRetained:

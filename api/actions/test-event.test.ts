@@ -1,0 +1,59 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import type { ApiRequest, Caller } from "../http/operation.ts";
+import { sendTestEvent } from "./test-event.ts";
+
+test("an answer that breaks off is the URL's fault", async () => {
+	const send = await source((_, response) => {
+		response.writeHead(200, { "content-length": "100" });
+		response.write("{");
+		setImmediate(() => response.destroy());
+	});
+	await expect(send()).rejects.toMatchObject({ code: "Unavailable" });
+});
+
+test("an answer without end is read as far as a real one could be", async () => {
+	const send = await source((_, response) => {
+		const chunk = "x".repeat(16 * 1024);
+		const more = () => {
+			while (!response.destroyed && response.write(chunk));
+		};
+		response.on("drain", more);
+		more();
+	});
+	expect(await send()).toEqual({
+		name: "open",
+		accepted: false,
+		httpStatus: 200,
+	});
+});
+
+/** A Source whose URL answers like this. */
+async function source(listener: RequestListener): Promise<() => unknown> {
+	const server = createServer(listener).listen(0, "127.0.0.1");
+	await new Promise((done) => server.once("listening", done));
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const { port } = server.address() as AddressInfo;
+	const object = {
+		metadata: { name: "open", uid: "1" },
+		spec: {},
+		status: { webhookURL: `http://127.0.0.1:${port}/` },
+	};
+	const caller = {
+		client: { get: async () => object, patch: async () => object },
+		account: "shop",
+		signal: new AbortController().signal,
+	} as unknown as Caller;
+	const request = {
+		params: { name: "open" },
+		query: {},
+		body: {},
+		ifMatch: undefined,
+		idempotency: undefined,
+	} satisfies ApiRequest;
+	return () => sendTestEvent(caller, request, undefined as never);
+}
