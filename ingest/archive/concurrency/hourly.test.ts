@@ -1,12 +1,8 @@
 import pino from "pino";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { hourly } from "./hourly.ts";
-import { pause } from "./wait.ts";
-
-vi.mock("./wait.ts", () => ({ pause: vi.fn() }));
 
 test("failures are repeated ever more seldom, and a success begins anew", async () => {
-	vi.spyOn(Math, "random").mockReturnValue(1);
 	const stop = new AbortController();
 	const outcomes = "xxxxxx.x.".split("");
 	const work = async () => {
@@ -14,8 +10,12 @@ test("failures are repeated ever more seldom, and a success begins anew", async 
 		if (outcomes.length === 0) stop.abort();
 		if (outcome === "x") throw new Error("no store");
 	};
-	const { signal } = stop;
-	await hourly("work", work, { log: pino({ level: "silent" }), signal });
-	const minutes = vi.mocked(pause).mock.calls.map(([ms]) => ms / 60_000);
+	const minutes: number[] = [];
+	await hourly("work", work, {
+		log: pino({ level: "silent" }),
+		signal: stop.signal,
+		wait: async (ms) => void minutes.push(ms / 60_000),
+		random: () => 1,
+	});
 	expect(minutes).toEqual([1, 2, 4, 8, 10, 10, 60, 1, 60]);
 });

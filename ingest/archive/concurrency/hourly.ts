@@ -6,11 +6,19 @@ const intervalMs = 3_600_000;
 const firstRetryMs = 60_000;
 const maxRetryMs = 600_000;
 
+export interface HourlyOptions {
+	log: Logger;
+	signal: AbortSignal;
+	/** Others are for tests. */
+	wait?: typeof pause;
+	random?: () => number;
+}
+
 /** Does the work at once and then every hour, and sooner where it failed, until the signal fires. Never throws. */
 export async function hourly(
 	what: string,
 	work: () => Promise<unknown>,
-	{ log, signal }: { log: Logger; signal: AbortSignal },
+	{ log, signal, wait = pause, random = Math.random }: HourlyOptions,
 ): Promise<void> {
 	let failures = 0;
 	while (!signal.aborted) {
@@ -20,10 +28,9 @@ export async function hourly(
 			failures = 0;
 		} catch (error) {
 			if (signal.aborted) break;
-			waitMs =
-				Math.random() * Math.min(maxRetryMs, firstRetryMs * 2 ** failures++);
+			waitMs = random() * Math.min(maxRetryMs, firstRetryMs * 2 ** failures++);
 			log.warn({ err: error }, `${what} failed; trying again`);
 		}
-		await pause(waitMs, signal);
+		await wait(waitMs, signal);
 	}
 }
