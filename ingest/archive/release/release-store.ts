@@ -44,7 +44,7 @@ export class ReleaseStore {
 		return this.#list(this.#keys.releasesOfSource(source));
 	}
 
-	/** Those that have any. */
+	/** The sources that have releases, in the order of their keys. Each comes once. */
 	async *sources(): AsyncGenerator<SourceName> {
 		let last = "";
 		for await (const { key } of this.#store.list(this.#keys.allReleases())) {
@@ -84,7 +84,12 @@ export class ReleaseStore {
 	}
 
 	async #read(key: string): Promise<ReleaseRecord> {
-		const record = JSON.parse((await this.#store.get(key)) ?? "null");
+		const text = await this.#store.get(key);
+		if (text === undefined)
+			throw new Error(
+				`The release record ${key} was deleted while it was read. Archive tries again.`,
+			);
+		const record = JSON.parse(text);
 		if (record?.version !== 1)
 			throw new Error(
 				`The release record ${key} has version ${record?.version}; this archive knows version 1. Upgrade archive.`,
