@@ -5,9 +5,8 @@ import {
 	destinationKind,
 } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
-import { findCondition } from "../kube/conditions.ts";
 import { chooseCluster } from "./command/cluster.ts";
-import { CommandError, UsageError } from "./command/errors.ts";
+import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { askOperator } from "./resource/change.ts";
 import {
@@ -17,6 +16,7 @@ import {
 	fileOption,
 	readyOption,
 } from "./resource/creation.ts";
+import { requireReady } from "./resource/readiness.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill destinations`. */
@@ -75,19 +75,14 @@ export function define(destinations: Group): void {
 		.addHelpText("after", examples("tidemill destinations check lake"))
 		.action(async (name, _, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
-			const { status } = await askOperator<Destination>(
+			const checked = await askOperator<Destination>(
 				cluster,
 				destinationKind,
 				name,
 				annotation.check,
 				(_, { status }, value) => status?.lastCheck?.request === value,
 			);
-			const ready = findCondition(status?.conditions, "Ready");
-			if (ready?.status !== "True")
-				throw new CommandError(
-					`${name} isn't ready: ${ready?.message} (${ready?.reason})`,
-				);
-			process.stdout.write(`${ready.message}\n`);
+			process.stdout.write(`${requireReady(checked, name).message}\n`);
 		});
 }
 

@@ -1,9 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { type Pipeline, pipelineKind } from "../crds/generated/types.ts";
-import { chooseCluster } from "./command/cluster.ts";
 import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
-import { changeSpec } from "./resource/change.ts";
 import {
 	createObject,
 	displayNameOption,
@@ -11,6 +9,7 @@ import {
 	fileOption,
 	readyOption,
 } from "./resource/creation.ts";
+import { defineSuspension } from "./resource/suspension.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 import { defineFullReload, defineStart } from "./run-start.ts";
 
@@ -69,23 +68,12 @@ export function define(pipelines: Group): void {
 		});
 	defineStart(pipelines, "run");
 	defineFullReload(pipelines);
-	for (const [verb, suspend, done] of [
-		["suspend", true, "suspended"],
-		["resume", false, "resumed"],
-	] as const)
-		pipelines
-			.command(verb)
-			.description(
-				suspend
-					? "Stop the schedule until the pipeline is resumed. You can still start runs."
-					: "Follow the schedule again.",
-			)
-			.argument("<pipeline>")
-			.addHelpText("after", examples(`tidemill pipelines ${verb} orders`))
-			.action(async (name, _, command) => {
-				const cluster = await chooseCluster(command.optsWithGlobals());
-				await changeSpec(cluster, pipelineKind, name, { suspend }, done);
-			});
+	defineSuspension(pipelines, pipelineKind, {
+		example: "orders",
+		suspend:
+			"Stop the schedule until the pipeline is resumed. You can still start runs.",
+		resume: "Follow the schedule again.",
+	});
 }
 
 /** Undefined if no option says anything about it. */

@@ -4,7 +4,7 @@ import { annotation } from "../crds/labels.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
 import { defineSend } from "./event-sending.ts";
-import { askOperator, changeSpec } from "./resource/change.ts";
+import { askOperator } from "./resource/change.ts";
 import {
 	createObject,
 	displayNameOption,
@@ -12,6 +12,7 @@ import {
 	fileOption,
 	readyOption,
 } from "./resource/creation.ts";
+import { defineSuspension } from "./resource/suspension.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill sources`. */
@@ -73,23 +74,11 @@ export function define(sources: Group): void {
 					process.stdout.write(`${status.webhookURL}\n`);
 			},
 		);
-	for (const [verb, suspend, done] of [
-		["suspend", true, "suspended"],
-		["resume", false, "resumed"],
-	] as const)
-		sources
-			.command(verb)
-			.description(
-				suspend
-					? "Refuse events with 403 until the source is resumed."
-					: "Accept events again.",
-			)
-			.argument("<source>")
-			.addHelpText("after", examples(`tidemill sources ${verb} shop`))
-			.action(async (name, _, command) => {
-				const cluster = await chooseCluster(command.optsWithGlobals());
-				await changeSpec(cluster, sourceKind, name, { suspend }, done);
-			});
+	defineSuspension(sources, sourceKind, {
+		example: "shop",
+		suspend: "Refuse events with 403 until the source is resumed.",
+		resume: "Accept events again.",
+	});
 	sources
 		.command("rotate-url")
 		.description(

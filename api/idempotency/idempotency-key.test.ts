@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import { memoryIdempotencyStore } from "../../test/support/doubles/idempotency/memory-store.ts";
 import { RequestError } from "../http/errors.ts";
 import type { IdempotentRequest } from "../http/operation.ts";
 import {
 	createOnce,
-	type IdempotencyRecord,
-	type IdempotencyStore,
 	performOnce,
 	requestAnnotation,
 } from "./idempotency-key.ts";
@@ -205,21 +204,7 @@ function create(existing: object, by: IdempotentRequest | undefined) {
 
 /** A store in memory, and requests that each create an object called "one". */
 function setup() {
-	const records = new Map<string, IdempotencyRecord>();
-	const store: IdempotencyStore = {
-		getOrCreate: async ({ digest }, record) => {
-			const known = records.get(digest);
-			if (known) return { record: known };
-			records.set(digest, record);
-			return { record, createdRevision: 1 };
-		},
-		complete: async ({ digest }, record) => {
-			records.set(digest, record);
-		},
-		drop: async ({ digest }) => {
-			if (!records.get(digest)?.made) records.delete(digest);
-		},
-	};
+	const { store, records } = memoryIdempotencyStore();
 	const performed: IdempotentRequest[] = [];
 	const perform = async (once: IdempotentRequest) => {
 		performed.push(once);

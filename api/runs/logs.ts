@@ -10,7 +10,7 @@ import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
 import { keptLog } from "./kept-log.ts";
-import { followJobLog, readJobLog } from "./run-log.ts";
+import { followJobLog, lastLines, readJobLog } from "./run-log.ts";
 import { requireRun } from "./runs.ts";
 
 export const maxLogLines = 10_000;
@@ -89,13 +89,6 @@ async function requireOperation(
 		"NotFound",
 		`There is no operation "${name}" in account "${account}".`,
 	);
-}
-
-function lastLines(log: string | undefined, lines: number): string | undefined {
-	return log
-		?.split(/(?<=\n)/)
-		.slice(-lines)
-		.join("");
 }
 
 function lineCountOf(tail = String(defaultLogLines)): number {

@@ -73,6 +73,16 @@ export async function jobLogPath(
 	);
 }
 
+export function lastLines(
+	log: string | undefined,
+	lines: number,
+): string | undefined {
+	return log
+		?.split(/(?<=\n)/)
+		.slice(-lines)
+		.join("");
+}
+
 /** Returns undefined if no line reports progress. */
 export function progressIn(log: string): Progress | undefined {
 	for (const line of log.split("\n").reverse()) {

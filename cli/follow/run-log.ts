@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { jobLogPath, readJobLog } from "../../api/runs/run-log.ts";
+import { jobLogPath, lastLines, readJobLog } from "../../api/runs/run-log.ts";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
 import { hasReason } from "../../kube/client/errors.ts";
@@ -33,10 +33,7 @@ export async function writeRunLog(
 	const log =
 		(await ifThere(readJobLog(client, namespace, name, lines))) ??
 		(await logOfApi(run, namespace, lines)) ??
-		run.status?.log
-			?.split(/(?<=\n)/)
-			.slice(-lines)
-			.join("");
+		lastLines(run.status?.log, lines);
 	if (log === undefined)
 		throw new CommandError(
 			`the run "${name}" has no log that you may read. Its Pod has not started yet, or you have no permission for Pods (role tidemill-log-reader).`,

@@ -1,13 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Option } from "@commander-js/extra-typings";
-import { type Condition, findCondition } from "../../kube/conditions.ts";
+import type { Condition } from "../../kube/conditions.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
 import { nameOf } from "../output/objects.ts";
+import { isReady, requireReady } from "./readiness.ts";
 
 const readyWaitMs = 60_000;
 
@@ -71,26 +72,19 @@ export async function createObject<T extends Resource>(
 
 /** Waits until the operator has judged the object. Throws {@link CommandError} unless it is ready. */
 async function awaitReady<T extends Resource>(
-	{ client, namespace }: Cluster,
+	{ client }: Cluster,
 	kind: ResourceKind<T>,
 	object: T,
 ): Promise<T> {
-	const readyOf = ({ status }: Resource) =>
-		findCondition(status?.conditions, "Ready");
 	const last = await awaitObject(
 		client,
 		kind,
 		object,
-		(seen) => readyOf(seen)?.status === "True",
+		isReady,
 		AbortSignal.timeout(readyWaitMs),
 	);
-	const ready = last && readyOf(last);
-	if (last && ready?.status === "True") return last;
-	throw new CommandError(
-		ready
-			? `${nameOf(object)} isn't ready: ${ready.message} (${ready.reason})`
-			: `${nameOf(object)} has no status yet. See: kubectl describe ${nameOf(object)} -n ${namespace}`,
-	);
+	requireReady(last ?? object);
+	return last ?? object;
 }
 
 /** The manifest's own namespace counts, as in kubectl. Throws {@link UsageError} if `-n` names another. */

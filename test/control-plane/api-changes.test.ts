@@ -9,9 +9,7 @@ import { kinds } from "../../kube/kinds.ts";
 import { uselessKey } from "../support/doubles/bigquery/service-account.ts";
 import {
 	type ApiClient,
-	apiClient,
-	newAccount,
-	startApi,
+	startAccountApi,
 	type TestApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
@@ -25,14 +23,10 @@ let editor: ApiClient;
 let viewer: ApiClient;
 
 beforeAll(async () => {
-	api = await startApi();
-	const made = await newAccount();
-	account = made.account;
-	editor = apiClient(api.url, made.tokens.editor);
-	viewer = apiClient(api.url, made.tokens.viewer);
+	({ api, account, editor, viewer } = await startAccountApi());
 });
 
-afterAll(() => api.api.close());
+afterAll(() => api?.api.close());
 
 test("what a GET answered can be edited and sent back, and a changed read-only field is refused", async () => {
 	const path = "/v1/destinations/edited";

@@ -47,7 +47,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
 		expectContract(operation, refused);
 
 		const { status, ...answered } = await editor(operation.method, path, body);
-		// There is no Pod and no URL: api-run-logs.test.ts reads a log, and api-resources.test.ts sends an event.
+		// There is no Pod and no URL: api-run-logs.test.ts reads a log, and api-waits.test.ts sends an event.
 		const expected = operation.id.endsWith("Logs")
 			? ["404"]
 			: operation.id === "sendTestEvent"

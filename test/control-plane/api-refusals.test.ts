@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
 	type ApiClient,
-	apiClient,
-	newAccount,
-	startApi,
+	startAccountApi,
 	type TestApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
 
@@ -14,13 +12,10 @@ let editor: ApiClient;
 let viewer: ApiClient;
 
 beforeAll(async () => {
-	api = await startApi();
-	const made = await newAccount();
-	editor = apiClient(api.url, made.tokens.editor);
-	viewer = apiClient(api.url, made.tokens.viewer);
+	({ api, editor, viewer } = await startAccountApi());
 });
 
-afterAll(() => api.api.close());
+afterAll(() => api?.api.close());
 
 describe("what is wrong", () => {
 	test("is named all at once, by the paths of the request", async () => {

@@ -1,6 +1,6 @@
 import pino from "pino";
 import { beforeEach, expect, test } from "vitest";
-import { MemoryIdempotencyBucket } from "../../../test/support/doubles/memory-idempotency-bucket.ts";
+import { MemoryIdempotencyBucket } from "../../../test/support/doubles/idempotency/memory-bucket.ts";
 import {
 	claimMs,
 	type IdempotencyEntry,

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
-import type {
-	IdempotencyRecord,
-	IdempotencyStore,
-} from "../../../api/idempotency/idempotency-key.ts";
 import { loadCluster } from "../../../kube/client/cluster.ts";
 import { tokenClients } from "../../../kube/client/token-clients.ts";
 import { kinds } from "../../../kube/kinds.ts";
+import { memoryIdempotencyStore } from "../../support/doubles/idempotency/memory-store.ts";
 import {
 	type ApiClient,
 	administrator,
@@ -20,21 +17,7 @@ import {
 
 const clientOf = tokenClients(loadCluster(inject("kubeconfig")));
 const soon = { timeout: 60_000, interval: 50 };
-const records = new Map<string, IdempotencyRecord>();
-const idempotency: IdempotencyStore = {
-	getOrCreate: async ({ digest }, record) => {
-		const known = records.get(digest);
-		if (known) return { record: known };
-		records.set(digest, record);
-		return { record, createdRevision: 1 };
-	},
-	complete: async ({ digest }, record) => {
-		records.set(digest, record);
-	},
-	drop: async ({ digest }) => {
-		records.delete(digest);
-	},
-};
+const { store: idempotency, records } = memoryIdempotencyStore();
 
 let api: TestApi;
 let account: string;

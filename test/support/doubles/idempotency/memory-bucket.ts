@@ -2,8 +2,8 @@ import {
 	type IdempotencyBucket,
 	IdempotencyBucketFull,
 	type KeptEntry,
-} from "../../../ingest/wire/idempotency-bucket.ts";
-import type { IdempotencyEntry } from "../../../ingest/wire/idempotency-entry.ts";
+} from "../../../../ingest/wire/idempotency-bucket.ts";
+import type { IdempotencyEntry } from "../../../../ingest/wire/idempotency-entry.ts";
 
 /** What a write meets: `lost` reaches NATS but its answer doesn't come back; `away` doesn't reach NATS. */
 type Fault = "lost" | "away" | "full";
