@@ -50,8 +50,8 @@ RBAC decides what the caller may do:
 
 | ClusterRole | Allows |
 | --- | --- |
-| \`tidemill-viewer\` | see all resources, including webhook URLs (see below) |
-| \`tidemill-editor\` | change everything; create Secrets for Tidemill, but not read, change or delete any |
+| \`tidemill-viewer\` | see all resources, including webhook URLs (see below), and which events came (\`sources/events\`), without their bodies |
+| \`tidemill-editor\` | change everything; see the bodies of events (\`sources/bodies\`); create Secrets for Tidemill, but not read, change or delete any |
 | \`tidemill-runner\` | see pipelines; start, follow and cancel their runs |
 | \`tidemill-log-reader\` | read the log and the progress of a run before it ends, beside another role. Who may read an ended run also reads its log. Kubernetes can't limit this to runs: it shows all Pods of the namespace and their logs |
 | \`tidemill-admin\` | create, list and revoke tokens of this API. No token that the API makes permits this |

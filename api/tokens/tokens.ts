@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { annotation, label } from "../../crds/labels.ts";
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import { hasReason } from "../../kube/client/client.ts";
 import {
 	kinds,
 	type RoleBinding,
 	type ServiceAccount,
 } from "../../kube/kinds.ts";
 import { resourcePath } from "../../kube/resource.ts";
+import { hasRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import {
 	type Caller,
@@ -234,6 +235,9 @@ function bindingOf(
 	};
 }
 
+/** Which every scope permits. */
+const everyScope = { verb: "list", resource: "pipelines" };
+
 /**
  * The apiserver judges by what it has in memory, where a binding comes a moment later. A review that fails says nothing: the
  * token is valid all the same, and only this answer has it.
@@ -246,33 +250,7 @@ async function untilPermitted(
 	for (
 		const until = performance.now() + settleWithinMs;
 		performance.now() < until &&
-		!(await mayReadPipelines(client, account).catch(() => false));
+		!(await hasRight(client, account, everyScope).catch(() => false));
 	)
 		await delay(20);
-}
-
-/** Which every scope permits. */
-async function mayReadPipelines(
-	client: KubeClient,
-	namespace: string,
-): Promise<boolean> {
-	const apiVersion = "authorization.k8s.io/v1";
-	const resourceAttributes = {
-		namespace,
-		verb: "list",
-		group: "tidemill.dev",
-		resource: "pipelines",
-	};
-	const { status } = (await client.raw(
-		"POST",
-		`/apis/${apiVersion}/selfsubjectaccessreviews`,
-		{
-			body: {
-				apiVersion,
-				kind: "SelfSubjectAccessReview",
-				spec: { resourceAttributes },
-			},
-		},
-	)) as { status: { allowed: boolean } };
-	return status.allowed;
 }

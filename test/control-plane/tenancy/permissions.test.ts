@@ -32,13 +32,17 @@ beforeAll(async () => {
 const kindsOf = "destinations operations pipelines runs sources trackingplans";
 
 const permitted: Record<string, string[]> = {
-	"tidemill-viewer": rights("tidemill.dev", kindsOf, "get list watch"),
+	"tidemill-viewer": [
+		...rights("tidemill.dev", kindsOf, "get list watch"),
+		...rights("tidemill.dev", "sources/events", "get"),
+	],
 	"tidemill-editor": [
 		...rights(
 			"tidemill.dev",
 			kindsOf,
 			"create delete get list patch update watch",
 		),
+		...rights("tidemill.dev", "sources/events sources/bodies", "get"),
 		...rights("", "secrets", "create"),
 	],
 	"tidemill-runner": [
