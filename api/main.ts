@@ -6,7 +6,7 @@ import { loadCluster } from "../kube/client/cluster.ts";
 import { tokenClients } from "../kube/client/token-clients.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
-import { connectNats } from "../service/nats.ts";
+import { connectNats } from "../service/nats/connection.ts";
 import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";

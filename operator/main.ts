@@ -11,7 +11,7 @@ import type { ControllerLoop } from "../kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../kube/reconcile/kube-events.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
-import { connectNats } from "../service/nats.ts";
+import { connectNats } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
 import { stopSignal } from "../service/stop-signal.ts";

@@ -4,7 +4,7 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../contracts/nats.ts";
 import { FairQuota } from "../../service/fair-quota.ts";
-import { countMessages } from "../../service/nats.ts";
+import { countMessages } from "../../service/nats/connection.ts";
 import type {
 	IdempotencyRecord,
 	IdempotencyStore,

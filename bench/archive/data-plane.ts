@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import pino from "pino";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import {
 	startNats,

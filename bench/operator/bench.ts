@@ -7,7 +7,7 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
 import { kinds } from "../../kube/kinds.ts";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { answerManifests } from "../../test/support/doubles/instant-archive.ts";
 import { runInstantNode } from "../../test/support/doubles/instant-node.ts";

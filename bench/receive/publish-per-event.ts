@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { jetstream, jetstreamManager, StorageType } from "@nats-io/jetstream";
 import fastify from "fastify";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 
 /**

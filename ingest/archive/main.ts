@@ -5,7 +5,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { WorkerSlots } from "../concurrency/worker-slots.ts";

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { backoffMs } from "../../service/backoff.ts";
 import { pause, WakeSignal } from "./concurrency/wait.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
@@ -20,7 +21,7 @@ export interface ShardOptions
 	checkStore: () => Promise<void>;
 }
 
-const maxBackoffMs = 10_000;
+const backoff = { baseMs: 200, maxMs: 10_000 };
 
 /**
  * Moves one shard's frames into the store for as long as the process lives. All that it knows comes from the store and
@@ -166,8 +167,6 @@ export class Shard {
 			metrics.failures.inc({ shard });
 			log.warn({ shard, reason }, "archiving failed; trying again");
 		}
-		const bound = Math.min(maxBackoffMs, 200 * 2 ** this.#failures++);
-		// Full jitter keeps shards from retrying in step.
-		await pause(Math.random() * bound, signal);
+		await pause(backoffMs(++this.#failures, backoff), signal);
 	}
 }

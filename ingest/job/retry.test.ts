@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { retry, retryDelayMs } from "./retry.ts";
+import { backoffMs } from "../../service/backoff.ts";
+import { retry, retryBackoff } from "./retry.ts";
 
 /** Work that fails with each of these errors in turn, then returns how often it ran. */
 function failing(...errors: Error[]) {
@@ -59,9 +60,9 @@ test("after the signal nothing is retried, and its reason is thrown", async () =
 	expect(given.retried).toEqual([]);
 });
 
-test("pauses grow to 8 s with jitter, so that eight attempts outlast a restart", () => {
-	const least = [1, 2, 3, 4, 5, 6, 7].map((n) => retryDelayMs(n, 0));
-	const most = [1, 2, 3, 4, 5, 6, 7].map((n) => retryDelayMs(n, 1));
-	expect(least).toEqual([25, 50, 100, 200, 400, 800, 800]);
-	expect(most).toEqual([250, 500, 1000, 2000, 4000, 8000, 8000]);
+test("the pauses of eight attempts outlast a restart", () => {
+	const pauses = [1, 2, 3, 4, 5, 6, 7].map((failures) =>
+		backoffMs(failures, retryBackoff, () => 0),
+	);
+	expect(pauses).toEqual([125, 250, 500, 1000, 2000, 4000, 4000]);
 });

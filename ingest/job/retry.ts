@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { type Backoff, backoffMs } from "../../service/backoff.ts";
 
 export interface RetryOptions {
 	attempts: number;
@@ -21,19 +22,11 @@ export async function retry<T>(
 			if (attempt >= options.attempts || !options.isTransient(error))
 				throw error;
 			options.onRetry(error, attempt);
-			await delay(retryDelayMs(attempt, Math.random()), undefined, {
-				signal: options.signal,
-			});
+			const { signal } = options;
+			await delay(backoffMs(attempt, retryBackoff), undefined, { signal });
 		}
 	}
 }
 
-/**
- * Exponential backoff from 250 ms to 8 s with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"), but at
- * least a tenth of the ceiling, so that 8 attempts outlast the restart of an S3 gateway.
- * @param attempt the one that failed, from 1.
- */
-export function retryDelayMs(attempt: number, random: number): number {
-	const ceilingMs = Math.min(8000, 250 * 2 ** (attempt - 1));
-	return ceilingMs * (0.1 + 0.9 * random);
-}
+/** Bounds of the pause between attempts, so that 8 attempts outlast the restart of an S3 gateway. */
+export const retryBackoff: Backoff = { baseMs: 250, maxMs: 8_000 };

@@ -7,10 +7,10 @@ import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { bucket } from "../../contracts/nats.ts";
-import { BucketWatch } from "../../service/bucket-watch.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { BucketWatch } from "../../service/nats/bucket-watch.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";

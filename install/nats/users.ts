@@ -28,7 +28,7 @@ const lookUp = [
 
 /**
  * What each role may do, and no more, so that a stolen password gives no access to other roles' work. Only the role itself
- * may listen to its inbox (service/nats.ts). Subjects as in ADR-1 (JetStream API) and ADR-8 (KV).
+ * may listen to its inbox (service/nats/connection.ts). Subjects as in ADR-1 (JetStream API) and ADR-8 (KV).
  */
 export const natsPermissions: Record<NatsRole, Permissions> = {
 	receive: {

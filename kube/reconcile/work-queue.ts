@@ -1,4 +1,4 @@
-import { type Backoff, backoffMs } from "../backoff.ts";
+import { type Backoff, backoffMs } from "../../service/backoff.ts";
 import { measureQueue, metrics } from "../metrics.ts";
 import { TokenBucket } from "./token-bucket.ts";
 

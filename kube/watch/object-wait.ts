@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../service/backoff.ts";
 import { ApiError, type KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
-import { backoffMs } from "../backoff.ts";
 import type { KubeClient, Scope } from "../client/client.ts";
 import { ApiError, hasReason } from "../client/errors.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";

@@ -9,9 +9,9 @@ import type {
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
-import { BucketWatch } from "../../service/bucket-watch.ts";
 import type { Logger } from "../../service/log.ts";
-import { onReconnect } from "../../service/nats.ts";
+import { BucketWatch } from "../../service/nats/bucket-watch.ts";
+import { onReconnect } from "../../service/nats/connection.ts";
 
 /** What archive has published about each Source, as last read from NATS. */
 export class LedgerView {

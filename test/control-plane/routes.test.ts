@@ -5,7 +5,7 @@ import { bucket } from "../../contracts/nats.ts";
 import { routeKey } from "../../contracts/route.ts";
 import { RouteTable } from "../../operator/source/routes/table.ts";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { routeWith } from "../support/examples/route-example.ts";
 import { startNats } from "../support/servers/servers.ts";

@@ -27,9 +27,9 @@ import {
 	natsRoles,
 } from "../../install/nats/users.ts";
 import { ensurePki } from "../../local/cluster/pki.ts";
-import { BucketWatch } from "../../service/bucket-watch.ts";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { BucketWatch } from "../../service/nats/bucket-watch.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";

@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { log } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";

@@ -7,7 +7,7 @@ import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { ensurePki, type Pki } from "../../local/cluster/pki.ts";
 import { createLog } from "../../service/log.ts";
-import { connectNats } from "../../service/nats.ts";
+import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 
 let directory: string;

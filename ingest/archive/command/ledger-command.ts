@@ -3,7 +3,7 @@ import type {
 	SourceLedger,
 } from "../../../contracts/ledger.ts";
 import { createLog } from "../../../service/log.ts";
-import { connectNats } from "../../../service/nats.ts";
+import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
 import { CompactionStore } from "../compaction/compaction-store.ts";
 import type { CompactionRecord } from "../compaction/record.ts";

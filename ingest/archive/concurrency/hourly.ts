@@ -1,10 +1,9 @@
+import { backoffMs } from "../../../service/backoff.ts";
 import type { Logger } from "../../../service/log.ts";
 import { pause } from "./wait.ts";
 
 const intervalMs = 3_600_000;
-/** Bounds of the wait after a first failure, and after many. Full jitter keeps several archives from coming at once. */
-const firstRetryMs = 60_000;
-const maxRetryMs = 600_000;
+const backoff = { baseMs: 60_000, maxMs: 600_000 };
 
 export interface HourlyOptions {
 	log: Logger;
@@ -28,7 +27,7 @@ export async function hourly(
 			failures = 0;
 		} catch (error) {
 			if (signal.aborted) break;
-			waitMs = random() * Math.min(maxRetryMs, firstRetryMs * 2 ** failures++);
+			waitMs = backoffMs(++failures, backoff, random);
 			log.warn({ err: error }, `${what} failed; trying again`);
 		}
 		await wait(waitMs, signal);

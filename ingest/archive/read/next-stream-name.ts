@@ -3,7 +3,7 @@ import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket, streamName } from "../../../contracts/nats.ts";
-import { isConflict } from "../../../service/nats.ts";
+import { isConflict } from "../../../service/nats/connection.ts";
 
 /**
  * The name of a shard's next stream. Archivers that create it at the same time agree on the name first: nats-server 2.15.2

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "../../../service/backoff.ts";
 import { attemptsOf, statusOf } from "./store-error.ts";
 
 const conflictAttempts = 6;
-const maxBackoffMs = 2_000;
+const backoff = { baseMs: 100, maxMs: 2_000 };
 
 /**
  * Carries out one write with `If-None-Match: *`. A 412 after a repeat may mean that our own first attempt succeeded and its
@@ -29,11 +30,10 @@ export async function writeOnce(
 		}
 }
 
-/** Waits before the next attempt. Full jitter keeps archivers from retrying in step. */
+/** Waits before the next attempt. */
 export async function backOff(
 	attempt: number,
 	signal: AbortSignal,
 ): Promise<void> {
-	const bound = Math.min(maxBackoffMs, 50 * 2 ** attempt);
-	await delay(Math.random() * bound, undefined, { signal });
+	await delay(backoffMs(attempt, backoff), undefined, { signal });
 }

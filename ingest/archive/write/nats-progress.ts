@@ -13,7 +13,7 @@ import {
 	shardKey,
 } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
-import { isConflict } from "../../../service/nats.ts";
+import { isConflict } from "../../../service/nats/connection.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
 const attempts = 10;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { retryDelayMs } from "../../job/retry.ts";
+import { backoffMs } from "../../../service/backoff.ts";
+import { retryBackoff } from "../../job/retry.ts";
 import type { Job } from "./api.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 
@@ -61,7 +62,7 @@ export async function completeJob(
 		if (!isOurs) continue;
 		const refusal = new BigQueryRefusal(0, job?.status?.errorResult ?? {});
 		if (!refusal.isTransient || started >= maxStarts) throw refusal;
-		await delay(retryDelayMs(started + 1, Math.random()), undefined, {
+		await delay(backoffMs(started + 1, retryBackoff), undefined, {
 			signal,
 		});
 	}

@@ -1,7 +1,8 @@
 import { open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "../../../service/backoff.ts";
 import type { Logger } from "../../../service/log.ts";
-import { retryDelayMs } from "../../job/retry.ts";
+import { retryBackoff } from "../../job/retry.ts";
 import type { Job } from "./api.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 import { isTransient, type RestClient } from "./rest-client.ts";
@@ -74,7 +75,7 @@ export async function uploadJob(
 			);
 			if (isLost) [session, offset] = [undefined, 0];
 			isOffsetKnown = session === undefined;
-			await delay(retryDelayMs(failures, Math.random()), undefined, options);
+			await delay(backoffMs(failures, retryBackoff), undefined, options);
 		}
 	}
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Route } from "../../../contracts/route.ts";
+import { backoffMs } from "../../../service/backoff.ts";
 import { FairQuota } from "../../../service/fair-quota.ts";
 import type { Logger } from "../../../service/log.ts";
 import { frameId } from "../../wire/frame.ts";
@@ -53,7 +54,7 @@ export type KeyOutcome = "claimed" | "taken_over" | "repeated" | "refused";
  */
 const maxSettling = 20_000;
 const settleForMs = 60_000;
-const maxBackoffMs = 5_000;
+const backoff = { baseMs: 250, maxMs: 5_000 };
 /** After this long the process was stopped in between, and another may hold the claim by now. */
 const maxClaimMs = 10_000;
 
@@ -251,8 +252,7 @@ export class Claims {
 			} catch {
 				kept = undefined;
 			}
-			const bound = Math.min(maxBackoffMs, 250 * 2 ** failures++);
-			await delay(bound * (0.5 + Math.random() / 2));
+			await delay(backoffMs(++failures, backoff));
 		}
 	}
 }

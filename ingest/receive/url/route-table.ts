@@ -1,6 +1,6 @@
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
 import { isPlanKey } from "../../../contracts/tracking-plan.ts";
-import type { BucketReader } from "../../../service/bucket-watch.ts";
+import type { BucketReader } from "../../../service/nats/bucket-watch.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import {
 	openSigningKeys,

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { ControllerLoop } from "../../../kube/reconcile/controller.ts";
-import { onReconnect } from "../../../service/nats.ts";
+import { onReconnect } from "../../../service/nats/connection.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";

@@ -1,6 +1,6 @@
 // @nats-io/kv: the NATS makers' own key-value API.
 import type { KV } from "@nats-io/kv";
-import { isConflict } from "../../../service/nats.ts";
+import { isConflict } from "../../../service/nats/connection.ts";
 
 /** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
 export const buried = "(deleted)";

@@ -17,7 +17,7 @@ import { loadKubeConfig } from "../../../kube/client/kube-config.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { kinds } from "../../../kube/kinds.ts";
 import { createLog } from "../../../service/log.ts";
-import { connectNats } from "../../../service/nats.ts";
+import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
 import { tokenOf } from "../../support/fixtures/control-plane/api-fixture.ts";
 import {

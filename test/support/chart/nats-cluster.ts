@@ -12,7 +12,7 @@ import {
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
-import { connectNats } from "../../../service/nats.ts";
+import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
 import { log } from "../fixtures/data-plane/archive-fixture.ts";
 import {

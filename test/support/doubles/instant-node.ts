@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobResult } from "../../../contracts/job.ts";
-import { backoffMs } from "../../../kube/backoff.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { hasReason } from "../../../kube/client/errors.ts";
 import { kinds, type Pod } from "../../../kube/kinds.ts";
 import { Informer } from "../../../kube/watch/informer.ts";
+import { backoffMs } from "../../../service/backoff.ts";
 import type { Logger } from "../../../service/log.ts";
 
 const result: JobResult = {

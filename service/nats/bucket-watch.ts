@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 // @nats-io/kv: the NATS makers' own key-value client.
 import type { KV, KvWatchEntry } from "@nats-io/kv";
 import type { QueuedIterator } from "@nats-io/transport-node";
-import type { Logger } from "./log.ts";
-import { isStreamNotFound } from "./nats.ts";
+import type { Logger } from "../log.ts";
+import { isStreamNotFound } from "./connection.ts";
 
 /** Takes what a bucket holds. */
 export interface BucketReader {

@@ -1,7 +1,7 @@
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, test } from "vitest";
-import { readNatsAddress } from "./nats-address.ts";
-import { SettingError, Settings } from "./settings.ts";
+import { SettingError, Settings } from "../settings.ts";
+import { readNatsAddress } from "./address.ts";
 
 const read = (env: Record<string, string>) =>
 	readNatsAddress(new Settings(env));

@@ -6,9 +6,9 @@ import {
 	type NatsConnection,
 	type NodeConnectionOptions,
 } from "@nats-io/transport-node";
-import type { Logger } from "./log.ts";
-import { readNatsAddress } from "./nats-address.ts";
-import type { Settings } from "./settings.ts";
+import type { Logger } from "../log.ts";
+import type { Settings } from "../settings.ts";
+import { readNatsAddress } from "./address.ts";
 
 /**
  * Connects to `NATS_URL`. Waits for a server that isn't up yet, and reconnects for as long as the process lives. When the signal

@@ -5,7 +5,7 @@ export interface Backoff {
 
 /**
  * How long to wait after a number of failures in a row (1 is the first). The wait doubles from base to max; a random factor
- * from one half to one spreads callers that failed together.
+ * from one half to one spreads callers that failed together (AWS Architecture Blog, "Exponential Backoff And Jitter").
  */
 export function backoffMs(
 	failures: number,

@@ -9,8 +9,8 @@ import type {
 	NodeConnectionOptions,
 	TlsOptions,
 } from "@nats-io/transport-node";
-import { SettingError, type Settings } from "./settings.ts";
-import { readAuthorities } from "./trusted-authorities.ts";
+import { SettingError, type Settings } from "../settings.ts";
+import { readAuthorities } from "../trusted-authorities.ts";
 
 /** Where NATS is, as whom to sign in, and how to encrypt: options of the client's `connect`. */
 export type NatsAddress = Pick<
