@@ -57,8 +57,15 @@ test.each([
 	[["runs", "logs", "a", "--tail", "0"], '--tail is "0", but must be between'],
 	[["events", "send", "a"], "either --data or --file"],
 	[["sources", "send", "a"], "either --data or --file"],
-	[["tokens", "create", "a", "--role", "admin"], "choices are viewer, editor"],
-	[["tokens", "create", "a"], "'-r, --role <role>' not specified"],
+	[
+		["tokens", "create", "a", "--scope", "admin"],
+		"choices are read, run, edit",
+	],
+	[["tokens", "create", "a"], "'-s, --scope <scope>' not specified"],
+	[
+		["tokens", "create", "a", "--scope", "read", "--duration", "366d"],
+		"at most 365d",
+	],
 	[["quarantine", "release", "a", "--days", "x"], '--days is "x", but must be'],
 	[
 		["quarantine", "release", "a", "--days=1", "--to=x"],

@@ -1,160 +1,176 @@
 import { Option } from "@commander-js/extra-typings";
-import { hasReason } from "../kube/client/errors.ts";
+import { RequestError } from "../api/http/errors.ts";
+import { endToken, issueToken, requestToken } from "../api/tokens/issuance.ts";
+import {
+	maxSeconds,
+	minSeconds,
+	neverExpires,
+	type TokenScope,
+	tokenScopes,
+	tokenView,
+} from "../api/tokens/token.ts";
+import { label } from "../crds/labels.ts";
 import { kinds, type RoleBinding, type Secret } from "../kube/kinds.ts";
-import { resourcePath } from "../kube/resource.ts";
 import { awaitObject } from "../kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
+import { table } from "./output/table.ts";
 
-const roles = ["viewer", "editor", "runner"] as const;
-const defaultDuration = "24h";
 const secretWaitMs = 10_000;
-const fieldManager = "tidemill";
 
 /** `tidemill tokens`. */
 export function define(tokens: Group): void {
 	tokens
 		.command("create")
 		.description(
-			"Print a token for the REST API. It belongs to the service account <name>, which gets the role.",
+			"Print a token for the REST API. It is shown once, and is that of a new service account tidemill-token-<name>.",
 		)
-		.argument("<name>", "the service account")
+		.argument("<name>", "the name of the token")
 		.addOption(
-			new Option("-r, --role <role>", "what the token may do")
-				.choices(roles)
+			new Option(
+				"-s, --scope <scope>",
+				"what the token may do in the namespace",
+			)
+				.choices(Object.keys(tokenScopes) as TokenScope[])
 				.makeOptionMandatory(),
 		)
 		.addOption(
 			new Option(
 				"--duration <duration>",
 				"how long it is valid, in hours or days, such as 24h or 90d",
-			).default(defaultDuration),
+			).default("24h"),
 		)
 		.addOption(
 			new Option(
 				"--long-lived",
-				"make a token that is valid until its Secret is deleted",
+				"make a token that is valid until it is revoked",
 			).conflicts("duration"),
 		)
 		.addHelpText(
 			"after",
-			examples("tidemill tokens create orchestrator --role runner"),
+			examples("tidemill tokens create orchestrator --scope run"),
 		)
-		.action(async (name, { role, duration, longLived }, command) => {
+		.action(async (name, { scope, duration, longLived }, command) => {
 			const seconds = secondsOf(duration);
 			const cluster = await chooseCluster(command.optsWithGlobals());
-			await bind(cluster, name, role);
-			const token = longLived
-				? await longLivedToken(cluster, name)
-				: await requestToken(cluster, name, seconds);
+			const issuer = { client: cluster.client, account: cluster.namespace };
+			const { binding, token } = await issueToken(
+				issuer,
+				{ name, scope },
+				{
+					issue: (serviceAccount) =>
+						longLived
+							? longLivedToken(cluster, serviceAccount)
+							: requestToken(issuer, serviceAccount, seconds),
+				},
+			).catch((error) => {
+				if (error instanceof RequestError)
+					throw new CommandError(error.message);
+				throw error;
+			});
+			const { expireTime } = tokenView(binding);
 			process.stderr.write(
-				`The service account ${cluster.namespace}/${name} has the role tidemill-${role}. ${longLived ? `Its token is valid until the Secret "${name}-token" is deleted.` : `Its token is valid for ${duration}, or less if the cluster allows less.`}\n`,
+				`The token "${name}" has the scope ${scope} in namespace ${cluster.namespace}. It is valid until ${expireTime ?? "it is revoked"}.\n`,
 			);
 			process.stdout.write(`${token}\n`);
 		});
+	tokens
+		.command("list")
+		.alias("ls")
+		.description("List tokens, those of the REST API too, without the tokens.")
+		.addOption(
+			new Option("-o, --output <format>", "how to print")
+				.choices(["table", "json", "name"] as const)
+				.default("table" as const),
+		)
+		.addHelpText("after", examples("tidemill tokens list -n shop"))
+		.action(async ({ output }, command) => {
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			process.stdout.write(await listing(cluster, output));
+		});
+	tokens
+		.command("revoke")
+		.description("End tokens. Kubernetes refuses them within seconds.")
+		.argument("<names...>", "the tokens")
+		.addHelpText("after", examples("tidemill tokens revoke orchestrator"))
+		.action(async (names, _, command) => {
+			const { client, namespace } = await chooseCluster(
+				command.optsWithGlobals(),
+			);
+			for (const name of names) {
+				if (!(await endToken(client, namespace, name)))
+					throw new CommandError(
+						`there is no token "${name}" in namespace ${namespace}. List them with: tidemill tokens list -n ${namespace}`,
+					);
+				process.stdout.write(`token/${name} revoked\n`);
+			}
+		});
 }
 
-async function bind(
+async function listing(
 	{ client, namespace }: Cluster,
-	name: string,
-	role: string,
-): Promise<void> {
-	await unlessExists(
-		client.create(
-			kinds.serviceAccount,
-			{ metadata: { name, namespace } },
-			{ fieldManager },
-		),
-	);
-	await unlessExists(
-		client.create<RoleBinding>(
-			kinds.roleBinding,
-			{
-				metadata: { name: `${name}-tidemill-${role}`, namespace },
-				roleRef: {
-					apiGroup: "rbac.authorization.k8s.io",
-					kind: "ClusterRole",
-					name: `tidemill-${role}`,
-				},
-				subjects: [{ kind: "ServiceAccount", name, namespace }],
-			},
-			{ fieldManager },
-		),
-	);
-}
-
-/** authentication.k8s.io/v1 TokenRequest. */
-async function requestToken(
-	{ client, namespace }: Cluster,
-	name: string,
-	expirationSeconds: number,
+	format: "table" | "json" | "name",
 ): Promise<string> {
-	const answer = (await client.raw(
-		"POST",
-		resourcePath(kinds.serviceAccount, namespace, name, "token"),
-		{
-			body: {
-				apiVersion: "authentication.k8s.io/v1",
-				kind: "TokenRequest",
-				spec: { expirationSeconds },
-			},
-		},
-	)) as { status: { token: string } };
-	return answer.status.token;
+	const { items } = await client.list<RoleBinding>(kinds.roleBinding, {
+		namespace,
+		labelSelector: label.token,
+	});
+	const tokens = items.map((binding) => tokenView(binding));
+	if (format === "json") return `${JSON.stringify(tokens, undefined, 2)}\n`;
+	if (format === "name")
+		return tokens.map(({ name }) => `token/${name}\n`).join("");
+	if (tokens.length === 0)
+		process.stderr.write(`There are no tokens in namespace ${namespace}.\n`);
+	const rows = tokens.map(({ name, scope, status, expireTime = "never" }) =>
+		[name, scope, status, expireTime].map(String),
+	);
+	return rows.length === 0
+		? ""
+		: table([["NAME", "SCOPE", "STATUS", "EXPIRES"], ...rows]);
 }
 
-/** Kubernetes writes a token into this Secret. It is valid for as long as the Secret exists. */
+/** Kubernetes writes a token into this Secret, and removes it with the service account. */
 async function longLivedToken(
 	{ client, namespace }: Cluster,
-	account: string,
-): Promise<string> {
-	const name = `${account}-token`;
-	await unlessExists(
-		client.create<Secret>(
-			kinds.secret,
-			{
-				metadata: {
-					name,
-					namespace,
-					annotations: { "kubernetes.io/service-account.name": account },
-				},
-				type: "kubernetes.io/service-account-token",
+	name: string,
+): Promise<{ token: string; expires: string }> {
+	const secret = await client.create<Secret>(
+		kinds.secret,
+		{
+			metadata: {
+				name,
+				namespace,
+				annotations: { "kubernetes.io/service-account.name": name },
 			},
-			{ fieldManager },
-		),
+			type: "kubernetes.io/service-account-token",
+		},
+		{ fieldManager: "tidemill" },
 	);
 	const tokenIn = (secret: Secret | undefined) => secret?.data?.token;
-	const secret = await client.get<Secret>(kinds.secret, name, namespace);
-	const filled =
-		secret &&
-		(await awaitObject(
-			client,
-			kinds.secret,
-			secret,
-			(seen) => tokenIn(seen) !== undefined,
-			AbortSignal.timeout(secretWaitMs),
-		));
-	const token = tokenIn(filled);
-	if (token !== undefined) return Buffer.from(token, "base64").toString();
-	throw new CommandError(
-		`Kubernetes has not yet written a token into the Secret "${name}". Read it later with: kubectl get secret ${name} -n ${namespace} -o jsonpath={.data.token} | base64 -d`,
+	const filled = await awaitObject(
+		client,
+		kinds.secret,
+		secret,
+		(seen) => tokenIn(seen) !== undefined,
+		AbortSignal.timeout(secretWaitMs),
 	);
-}
-
-async function unlessExists(creation: Promise<unknown>): Promise<void> {
-	try {
-		await creation;
-	} catch (error) {
-		if (!hasReason(error, "AlreadyExists")) throw error;
-	}
+	const token = tokenIn(filled);
+	if (token === undefined)
+		throw new CommandError(
+			`Kubernetes has not written a token into the Secret "${name}" within ${secretWaitMs / 1_000} s. Try again.`,
+		);
+	return {
+		token: Buffer.from(token, "base64").toString(),
+		expires: neverExpires,
+	};
 }
 
 function secondsOf(duration: string): number {
 	const [, number, unit] = /^(\d{1,5})([hd])$/.exec(duration) ?? [];
-	if (number === undefined || Number(number) === 0)
-		throw new UsageError(
-			"--duration must be in hours or days, such as 24h or 90d",
-		);
-	return Number(number) * (unit === "h" ? 3_600 : 86_400);
+	const seconds = Number(number) * (unit === "h" ? 3_600 : 86_400);
+	if (seconds >= minSeconds && seconds <= maxSeconds) return seconds;
+	throw new UsageError(
+		"--duration must be in hours or days, such as 24h or 90d, and at most 365d",
+	);
 }

@@ -57,14 +57,14 @@ RBAC decides what the caller may do:
 | \`tidemill-admin\` | create, list and revoke tokens of this API. No token that the API makes permits this |
 
 \`\`\`sh
-tidemill tokens create orchestrator --role runner
+tidemill tokens create orchestrator --scope run
 \`\`\`
 
-Without kubectl, \`POST /v1/tokens\` makes a token with the scope \`read\`, \`run\` or \`edit\` (the first three roles above) and an
+\`POST /v1/tokens\` makes a token without a kubeconfig, with the scope \`read\`, \`run\` or \`edit\` (the first three roles above) and an
 expiry, if you have \`tidemill-admin\`. Only that answer shows it. It is the token of a ServiceAccount of its own, named
-\`tidemill-token-<name>\`, and \`DELETE /v1/tokens/<name>\` ends it. The API forgets within a minute that a token was valid; Kubernetes refuses
+\`tidemill-token-<name>\`, and \`DELETE /v1/tokens/<name>\` ends it. \`tidemill tokens create\`, \`list\` and \`revoke\` do the same with your kubeconfig. The API forgets within a minute that a token was valid; Kubernetes refuses
 requests with it within seconds. An expired token stays in the list, and keeps its name, until it is deleted.
-The scopes \`read\`, \`run\` and \`edit\` are what the command line calls \`--role viewer\`, \`runner\` and \`editor\`.
+A token whose binding somebody wrote by hand for another role has the scope \`custom\`.
 
 A webhook URL is a credential: whoever has the URL of a Source without authorization can send events to it. So
 \`tidemill-viewer\` is not part of the built-in role \`view\`.
@@ -94,7 +94,7 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
   different body, the answer is 409. A refused request (4xx) leaves its key free. One exception: after a 503 of
   \`POST /v1/sources/{name}/test-event\`, a repeat sends another event, since nobody knows whether the first arrived. An account that holds as many keys as are free
   gets 429 for new ones.
-- **Rate limit**: 120 requests a minute per user over all replicas and tokens, and per address (per /64 network for IPv6) for
+- **Rate limit**: 120 requests a minute per account over all replicas and all tokens of its service accounts, per user for other tokens (OIDC), and per address (per /64 network for IPv6) for
   requests without a valid token. What others at your address send never counts against a valid token. Every answer has \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (in seconds). \`API_RATE_LIMIT\` changes the limit.
 - **Waiting**: POST and PATCH answer once the operator has judged the change, or after 5 seconds: then \`observedGeneration\` is
   less than \`generation\`. \`Prefer: respond-async\` answers at once. \`GET /v1/runs/{name}?wait=60s\` answers once the run has

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accountOf } from "./account.ts";
+import { accountOf, rateSubjectOf } from "./account.ts";
 
 const serviceAccount = {
 	username: "system:serviceaccount:shop:loader",
@@ -10,6 +10,24 @@ const person = { username: "ada", groups: ["system:authenticated"] };
 test("a service account's account is its namespace", () => {
 	expect(accountOf(serviceAccount, undefined)).toBe("shop");
 	expect(accountOf(serviceAccount, "shop")).toBe("shop");
+});
+
+test("all service accounts of an account count as one in the rate limit, and no user as an account", () => {
+	const other = {
+		...serviceAccount,
+		username: "system:serviceaccount:shop:tidemill-token-ci",
+	};
+	expect(rateSubjectOf(other)).toBe(rateSubjectOf(serviceAccount));
+	const bank = {
+		...serviceAccount,
+		username: "system:serviceaccount:bank:loader",
+	};
+	expect(rateSubjectOf(bank)).not.toBe(rateSubjectOf(serviceAccount));
+	// An issuer of OpenID Connect may let people choose their names.
+	const impostor = { ...person, username: serviceAccount.username };
+	const subjects = [person, impostor, { ...person, username: "shop" }];
+	for (const each of subjects)
+		expect(rateSubjectOf(each)).toBe(`user ${each.username}`);
 });
 
 test("a service account can't name another account", () => {

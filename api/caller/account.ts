@@ -1,5 +1,5 @@
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import type { Identity } from "./authenticator.ts";
+import type { Identity } from "./identity.ts";
 
 /**
  * The account (namespace) of a request: a service account's own namespace; other callers name it in the header
@@ -31,6 +31,15 @@ export function accountOf(
 			header,
 		);
 	return header;
+}
+
+/**
+ * Who is counted in the rate limit: a service account's namespace, whose people make as many service accounts and tokens as
+ * they like, and otherwise the user.
+ */
+export function rateSubjectOf(identity: Identity): string {
+	const own = namespaceOf(identity);
+	return own === undefined ? `user ${identity.username}` : `account ${own}`;
 }
 
 /** Whether a text is an RFC 1123 label. Anything else must not become part of a path to the apiserver. */

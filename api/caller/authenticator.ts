@@ -3,28 +3,24 @@ import type { FastifyRequest } from "fastify";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";
+import { rateSubjectOf } from "./account.ts";
+import type { Identity } from "./identity.ts";
 import { networkOf } from "./network.ts";
 import type { RateLimit, RateStatus } from "./rate-limit.ts";
 import { ReviewQueue } from "./review-queue.ts";
-
-/** The user of a token, as the apiserver says (authentication.k8s.io/v1 UserInfo). */
-export interface Identity {
-	username: string;
-	groups: string[];
-}
 
 /** The outcome of authenticating a request, and its sender's standing in the rate limit. */
 export interface Authentication {
 	/** Throws the reason if the request has no valid token. */
 	requireIdentity(): { identity: Identity; token: string };
-	/** Of the user if the token is valid, and otherwise of the network. */
+	/** Of the account or user if the token is valid, and otherwise of the network. */
 	rate: RateStatus;
 	isAuthenticated: boolean;
 }
 
 /**
- * Authenticates requests and counts them in the rate limit: by user if the token is valid, since a user can have many
- * tokens, and otherwise by the network that sent it. Nobody is refused for what others in their network sent before
+ * Authenticates requests and counts them in the rate limit: by account or user if the token is valid, and
+ * otherwise by the network that sent it. Nobody is refused for what others in their network sent before
  * their own token is known to be invalid.
  */
 export class Authenticator {
@@ -56,7 +52,7 @@ export class Authenticator {
 			const identity = await this.#identities.identityOf(token, (review) =>
 				this.#queue.run(network, gone(), review),
 			);
-			const rate = await this.#rateLimit.count(`user ${identity.username}`);
+			const rate = await this.#rateLimit.count(rateSubjectOf(identity));
 			return {
 				requireIdentity: () => ({ identity, token }),
 				rate,

@@ -214,7 +214,7 @@ test("the answer has the limit, what is left of it, and the seconds to the next 
 	expect(error.status).toBe(429);
 	expect(error.headers).toEqual({ "retry-after": "42" });
 	expect(error.message).toBe(
-		"More than 120 requests in a minute. Retry in 42 seconds.",
+		"More than 120 requests in a minute; all tokens of an account count together. Retry in 42 seconds.",
 	);
 	expect(rateLimited(status, false).message).toBe(
 		"More than 120 requests without a valid token came from your network in a minute. Send a valid token, or retry in 42 seconds.",

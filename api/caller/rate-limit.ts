@@ -113,7 +113,7 @@ export function rateHeaders(status: RateStatus): Record<string, string> {
 	};
 }
 
-/** @param isAuthenticated whether the limit is the user's, not that of all requests from a network without a valid token. */
+/** @param isAuthenticated whether the limit is the account's or user's, not that of all requests from a network without a valid token. */
 export function rateLimited(
 	{ limit, resetSeconds }: RateStatus,
 	isAuthenticated: boolean,
@@ -121,7 +121,7 @@ export function rateLimited(
 	return new RequestError(
 		"RateLimited",
 		isAuthenticated
-			? `More than ${limit} requests in a minute. Retry in ${resetSeconds} seconds.`
+			? `More than ${limit} requests in a minute; all tokens of an account count together. Retry in ${resetSeconds} seconds.`
 			: `More than ${limit} requests without a valid token came from your network in a minute. Send a valid token, or retry in ${resetSeconds} seconds.`,
 		{ headers: { "retry-after": String(resetSeconds) } },
 	);

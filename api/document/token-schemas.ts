@@ -14,10 +14,14 @@ const fields = {
 	name: { description: "Name of the token.", type: "string" },
 	id: { description: "Never reused.", type: "string" },
 	createTime: { description: "When it was created.", ...time },
-	scope,
+	scope: {
+		description: `${scope.description} \`custom\`: somebody bound another role by hand.`,
+		type: "string",
+		enum: [...scope.enum, "custom"],
+	},
 	expireTime: {
 		description:
-			"When it expires. The cluster may allow less time than was asked for.",
+			"When it expires. The cluster may allow less time than was asked for. Absent if it never does (`tidemill tokens create --long-lived`).",
 		...time,
 	},
 	status: {
@@ -27,19 +31,21 @@ const fields = {
 	},
 };
 
+const required = Object.keys(fields).filter((name) => name !== "expireTime");
+
 /** The bodies of the operations on tokens. */
 export const tokenSchemas: Record<string, JsonSchema> = {
 	Token: {
 		description:
 			"A token of this API. It is a token of a Kubernetes service account of its own.",
 		type: "object",
-		required: Object.keys(fields),
+		required,
 		properties: fields,
 	},
 	IssuedToken: {
 		description: "A new token.",
 		type: "object",
-		required: Object.keys(fields),
+		required,
 		properties: {
 			...fields,
 			token: {

@@ -2460,10 +2460,10 @@ export type Token = {
 	id: string;
 	/** When it was created. */
 	createTime: string;
-	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. */
-	scope: "read" | "run" | "edit";
-	/** When it expires. The cluster may allow less time than was asked for. */
-	expireTime: string;
+	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. `custom`: somebody bound another role by hand. */
+	scope: "read" | "run" | "edit" | "custom";
+	/** When it expires. The cluster may allow less time than was asked for. Absent if it never does (`tidemill tokens create --long-lived`). */
+	expireTime?: string;
 	/** Whether it has expired. */
 	status: "Active" | "Expired";
 };
@@ -2476,10 +2476,10 @@ export type IssuedToken = {
 	id: string;
 	/** When it was created. */
 	createTime: string;
-	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. */
-	scope: "read" | "run" | "edit";
-	/** When it expires. The cluster may allow less time than was asked for. */
-	expireTime: string;
+	/** What the token permits in its account. `read`: see everything. `run`: see pipelines; start, follow and cancel their runs. `edit`: change everything. `custom`: somebody bound another role by hand. */
+	scope: "read" | "run" | "edit" | "custom";
+	/** When it expires. The cluster may allow less time than was asked for. Absent if it never does (`tidemill tokens create --long-lived`). */
+	expireTime?: string;
 	/** Whether it has expired. */
 	status: "Active" | "Expired";
 	/** The token itself. No other answer has it, nor has that to a repeated request with the same Idempotency-Key. */

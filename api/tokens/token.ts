@@ -1,5 +1,5 @@
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
-import type { RoleBinding } from "../../kube/kinds.ts";
+import type { RoleBinding, ServiceAccount } from "../../kube/kinds.ts";
 import { type ErrorDetail, RequestError } from "../http/errors.ts";
 import type { JsonObject } from "../http/operation.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
@@ -24,6 +24,9 @@ export interface TokenRequest {
 	expiresInSeconds: number;
 }
 
+/** In place of a time, of a token that a Secret holds. */
+export const neverExpires = "never";
+
 /** Name of a token's ServiceAccount and RoleBinding. The admission policy tidemill-admin-tokens has the same prefix. */
 export function objectName(token: string): string {
 	return `tidemill-token-${token}`;
@@ -39,22 +42,52 @@ export function tokenView(
 	now = Date.now(),
 ): JsonObject & { name: string } {
 	const { name, uid, creationTimestamp, annotations } = metadata;
-	const expireTime = annotations?.[annotation.tokenExpires];
+	const expires = annotations?.[annotation.tokenExpires];
+	const isEndless = expires === neverExpires;
 	return {
 		name: name.slice(objectName("").length),
 		id: uid,
 		createTime: creationTimestamp,
-		scope: scopeOf(roleRef.name),
-		expireTime,
-		status: Date.parse(expireTime ?? "") > now ? "Active" : "Expired",
+		scope: scopeOf(roleRef),
+		...(!isEndless && { expireTime: expires }),
+		status: isEndless || Date.parse(expires ?? "") > now ? "Active" : "Expired",
 	};
 }
 
-/** By what Kubernetes permits: anybody may have written the label. */
-function scopeOf(role: string): TokenScope | undefined {
-	return (Object.keys(tokenScopes) as TokenScope[]).find(
-		(scope) => tokenScopes[scope] === role,
+/** By what Kubernetes permits: anybody may have written the label, and bound another role. */
+function scopeOf({
+	kind,
+	name,
+}: RoleBinding["roleRef"]): TokenScope | "custom" {
+	const found = (Object.keys(tokenScopes) as TokenScope[]).find(
+		(scope) => tokenScopes[scope] === name,
 	);
+	return (kind === "ClusterRole" && found) || "custom";
+}
+
+/** Kubernetes deletes the binding with its ServiceAccount. */
+export function bindingOf(
+	{ metadata: { name, namespace, uid } }: ServiceAccount,
+	scope: TokenScope,
+	annotations: Record<string, string>,
+): RoleBinding {
+	return {
+		metadata: {
+			name,
+			namespace: namespace!,
+			labels: labelsOf(scope),
+			annotations,
+			ownerReferences: [
+				{ apiVersion: "v1", kind: "ServiceAccount", name, uid: uid! },
+			],
+		},
+		roleRef: {
+			apiGroup: "rbac.authorization.k8s.io",
+			kind: "ClusterRole",
+			name: tokenScopes[scope],
+		},
+		subjects: [{ kind: "ServiceAccount", name, namespace: namespace! }],
+	};
 }
 
 /** Throws a 400 that names each field that is wrong. */

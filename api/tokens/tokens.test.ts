@@ -4,6 +4,7 @@ import { ApiError, type KubeClient } from "../../kube/client/client.ts";
 import { kinds } from "../../kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import type { Caller, IdempotentRequest } from "../http/operation.ts";
+import { neverExpires, objectName, tokenView } from "./token.ts";
 import { createToken, revokeToken } from "./tokens.ts";
 
 const unavailable = new ApiError(503, { reason: "ServiceUnavailable" });
@@ -46,6 +47,35 @@ test("a token's scope is that of its role, whatever its label says", async () =>
 	expect(await create({ ...key, created: "ci" })).toMatchObject({
 		scope: "read",
 	});
+});
+
+test.each([
+	["a role of ours", { kind: "ClusterRole", name: "tidemill-runner" }, "run"],
+	["another role", { kind: "ClusterRole", name: "cluster-admin" }, "custom"],
+	[
+		"a Role that has our name",
+		{ kind: "Role", name: "tidemill-viewer" },
+		"custom",
+	],
+])("a hand-made binding of %s shows the scope %#", (_, roleRef, scope) => {
+	const metadata = { name: objectName("ci"), namespace: "shop" };
+	expect(tokenView({ metadata, roleRef } as never)).toMatchObject({
+		name: "ci",
+		scope,
+	});
+});
+
+test("a token that a Secret holds is active, and has no time at which it expires", () => {
+	const view = tokenView({
+		metadata: {
+			name: objectName("ci"),
+			namespace: "shop",
+			annotations: { [annotation.tokenExpires]: neverExpires },
+		},
+		roleRef: { kind: "ClusterRole", name: "tidemill-viewer" },
+	} as never);
+	expect(view).toMatchObject({ status: "Active" });
+	expect(view).not.toHaveProperty("expireTime");
 });
 
 test("a binding that lost its ServiceAccount is revoked like any token", async () => {

@@ -1,34 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { annotation, label } from "../../crds/labels.ts";
-import { hasReason } from "../../kube/client/client.ts";
-import {
-	kinds,
-	type RoleBinding,
-	type ServiceAccount,
-} from "../../kube/kinds.ts";
-import { resourcePath } from "../../kube/resource.ts";
+import { label } from "../../crds/labels.ts";
+import { kinds, type RoleBinding } from "../../kube/kinds.ts";
 import { hasRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
-import {
-	type Caller,
-	type Handler,
-	type IdempotentRequest,
-	writeOptions,
-} from "../http/operation.ts";
-import {
-	createOnce,
-	requestAnnotation,
-} from "../idempotency/idempotency-key.ts";
+import type { Caller, Handler } from "../http/operation.ts";
 import { page } from "../lists/page.ts";
-import {
-	labelsOf,
-	objectName,
-	readTokenRequest,
-	type TokenRequest,
-	type TokenScope,
-	tokenScopes,
-	tokenView,
-} from "./token.ts";
+import { endToken, issueToken, requestToken } from "./issuance.ts";
+import { objectName, readTokenRequest, tokenView } from "./token.ts";
 
 /*
  * A token is that of a ServiceAccount of its own, so that it has its scope alone and is revoked alone. All that happens here
@@ -48,53 +26,12 @@ export const createToken: Handler = async (
 	// Tidemill doesn't keep tokens, so a repeated request gets none.
 	if (idempotency?.created)
 		return tokenView(await requireBinding(caller, wanted.name));
-	const { client, account: namespace } = caller;
-	const metadata = {
-		name: objectName(wanted.name),
-		namespace,
-		labels: labelsOf(wanted.scope),
-		...requestAnnotation(idempotency),
-	};
-	const serviceAccount = await createOnce<ServiceAccount>(
-		client,
-		kinds.serviceAccount,
-		metadata,
+	const { binding, token } = await issueToken(caller, wanted, {
+		issue: (name) => requestToken(caller, name, wanted.expiresInSeconds),
+		check: (token) => untilPermitted(caller, token),
 		idempotency,
-		() =>
-			client.create<ServiceAccount>(
-				kinds.serviceAccount,
-				{ metadata, automountServiceAccountToken: false },
-				writeOptions,
-			),
-	).catch((error) => {
-		if (!hasReason(error, "AlreadyExists")) throw error;
-		throw new RequestError(
-			"Conflict",
-			`There already is a token "${wanted.name}". Choose another name, or revoke that one first.`,
-		);
 	});
-	try {
-		const { token, expirationTimestamp } = await issue(caller, wanted);
-		const binding = await bind(
-			caller,
-			bindingOf(serviceAccount, wanted.scope, {
-				...metadata.annotations,
-				[annotation.tokenExpires]: expirationTimestamp,
-			}),
-			idempotency,
-		);
-		await untilPermitted(caller, token);
-		return { ...tokenView(binding), token };
-	} catch (error) {
-		// Nothing else could free the name: no list shows a ServiceAccount without a binding. A request with a key is repeated.
-		if (!idempotency)
-			await client
-				.delete(kinds.serviceAccount, metadata.name, namespace, {
-					uid: serviceAccount.metadata.uid,
-				})
-				.catch(() => undefined);
-		throw error;
-	}
+	return { ...tokenView(binding), token };
 };
 
 /** `GET /v1/tokens`. */
@@ -120,25 +57,8 @@ export const revokeToken: Handler = async (
 	{ params },
 	reply,
 ) => {
-	const name = objectName(params.name!);
-	const found = await client.get<ServiceAccount>(
-		kinds.serviceAccount,
-		name,
-		account,
-	);
-	const binding = await client.get(kinds.roleBinding, name, account);
-	// A binding is listed without its ServiceAccount, too.
-	if (![found, binding].some((each) => each?.metadata.labels?.[label.token]))
-		throw notFound(params.name!, account);
-	if (found)
-		await client.delete(kinds.serviceAccount, name, account, {
-			uid: found.metadata.uid!,
-		});
-	// Garbage collection would do it later.
-	if (binding)
-		await client.delete(kinds.roleBinding, name, account, {
-			uid: binding.metadata.uid!,
-		});
+	const { name } = params;
+	if (!(await endToken(client, account, name!))) throw notFound(name!, account);
 	reply.code(204);
 	return undefined;
 };
@@ -161,78 +81,6 @@ function notFound(name: string, account: string): RequestError {
 		"NotFound",
 		`There is no token "${name}" in account "${account}".`,
 	);
-}
-
-/** The cluster may allow less time than was asked for. */
-async function issue(
-	{ client, account }: Caller,
-	{ name, expiresInSeconds }: TokenRequest,
-): Promise<{ token: string; expirationTimestamp: string }> {
-	const path = resourcePath(
-		kinds.serviceAccount,
-		account,
-		objectName(name),
-		"token",
-	);
-	const body = {
-		apiVersion: "authentication.k8s.io/v1",
-		kind: "TokenRequest",
-		spec: { expirationSeconds: expiresInSeconds },
-	};
-	const { status } = (await client.raw("POST", path, { body })) as {
-		status: { token: string; expirationTimestamp: string };
-	};
-	return status;
-}
-
-/** A binding of an earlier attempt tells when that attempt's token expires, and nobody has it: it gives way. */
-async function bind(
-	{ client, account }: Caller,
-	wanted: ReturnType<typeof bindingOf>,
-	idempotency: IdempotentRequest | undefined,
-): Promise<RoleBinding> {
-	const { name, annotations } = wanted.metadata;
-	const create = () =>
-		client.create<RoleBinding>(kinds.roleBinding, wanted, writeOptions);
-	const binding = await createOnce<RoleBinding>(
-		client,
-		kinds.roleBinding,
-		{ name, namespace: account },
-		idempotency,
-		create,
-	);
-	const expires = annotation.tokenExpires;
-	if (binding.metadata.annotations?.[expires] === annotations?.[expires])
-		return binding;
-	await client.delete(kinds.roleBinding, name, account, {
-		uid: binding.metadata.uid,
-	});
-	return create();
-}
-
-/** Kubernetes deletes the binding with its ServiceAccount. */
-function bindingOf(
-	{ metadata: { name, namespace, uid } }: ServiceAccount,
-	scope: TokenScope,
-	annotations: Record<string, string>,
-): RoleBinding {
-	return {
-		metadata: {
-			name,
-			namespace: namespace!,
-			labels: labelsOf(scope),
-			annotations,
-			ownerReferences: [
-				{ apiVersion: "v1", kind: "ServiceAccount", name, uid: uid! },
-			],
-		},
-		roleRef: {
-			apiGroup: "rbac.authorization.k8s.io",
-			kind: "ClusterRole",
-			name: tokenScopes[scope],
-		},
-		subjects: [{ kind: "ServiceAccount", name, namespace: namespace! }],
-	};
 }
 
 /** Which every scope permits. */

@@ -23,8 +23,8 @@ test.each([
 	[["sources", "list", "-o", "j"], ["json"]],
 	[["sources", "list", "--output", "=", "y"], ["yaml"]],
 	[
-		["tokens", "create", "x", "--role", ""],
-		["viewer", "editor", "runner"],
+		["tokens", "create", "x", "--scope", ""],
+		["read", "run", "edit"],
 	],
 	[["completion", "f"], ["fish"]],
 	[["nothing", "x"], []],

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {
 	afterAll,
@@ -14,6 +15,7 @@ import { NatsIdempotencyStore } from "../../api/idempotency/nats-store.ts";
 import { runKind } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { loadKubeConfig } from "../../kube/client/kube-config.ts";
+import { kinds } from "../../kube/kinds.ts";
 import {
 	type ApiClient,
 	apiClient,
@@ -186,8 +188,9 @@ describe("a request with an Idempotency-Key", () => {
 describe("the rate limit", () => {
 	test("holds across replicas within 10 %, and every answer says where one is", async () => {
 		limit = 50;
+		const token = await tokenOfNewAccount("tidemill-runner");
 		const both = [await startReplica(true), await startReplica(true)];
-		const clients = both.map(({ url }) => apiClient(url, tokens.runner));
+		const clients = both.map(({ url }) => apiClient(url, token));
 		const answers = await Promise.all(
 			Array.from({ length: 80 }, (_, index) =>
 				clients[index % 2]!("GET", "/v1/runs"),
@@ -211,7 +214,7 @@ describe("the rate limit", () => {
 	test("counts callers without a token by address, apart from callers with one", async () => {
 		limit = 3;
 		const { url } = await startReplica(true);
-		const viewer = apiClient(url, tokens.viewer);
+		const viewer = apiClient(url, await tokenOfNewAccount("tidemill-viewer"));
 		expect((await viewer("GET", "/v1/none")).status).toBe(404);
 		const remaining: (string | null)[] = [];
 		for (const token of ["wrong", "wrong too", "", "more"]) {
@@ -226,14 +229,32 @@ describe("the rate limit", () => {
 		const left = known.headers.get("x-ratelimit-remaining");
 		expect([known.status, left]).toEqual([200, "1"]);
 		// A valid token is accepted, also one that the replica sees for the first time.
-		const newcomer = apiClient(url, await tokenOf(account, "newcomer"));
+		const newcomer = apiClient(url, await tokenOfNewAccount());
 		const { status, body } = await newcomer("GET", "/v1/runs");
 		expect([status, body.code]).toEqual([403, "Forbidden"]);
 	});
 
+	test("is the account's: more service accounts and tokens are no more requests", async () => {
+		limit = 3;
+		const made = await newAccount();
+		const { url } = await startReplica(true);
+		const remaining: (string | null)[] = [];
+		for (const role of ["viewer", "editor", "runner", "nobody"] as const) {
+			const ask = apiClient(url, made.tokens[role]);
+			const { status, headers } = await ask("GET", "/v1/none");
+			remaining.push(`${status} ${headers.get("x-ratelimit-remaining")}`);
+		}
+		expect(remaining).toEqual(["404 2", "404 1", "404 0", "429 0"]);
+		const other = apiClient(url, await tokenOfNewAccount());
+		expect((await other("GET", "/v1/none")).status).toBe(404);
+	});
+
 	test("holds in each replica while NATS is away", async () => {
 		limit = 5;
-		const ask = apiClient((await startReplica()).url, tokens.nobody);
+		const ask = apiClient(
+			(await startReplica()).url,
+			await tokenOfNewAccount(),
+		);
 		expect((await ask("GET", "/v1/runs")).status).toBe(403);
 		await nats.kill();
 		const statuses = [];
@@ -243,3 +264,10 @@ describe("the rate limit", () => {
 		await nats.start();
 	});
 });
+
+/** Of an account that nothing was counted for. */
+async function tokenOfNewAccount(...roles: string[]): Promise<string> {
+	const name = `rated-${randomBytes(4).toString("hex")}`;
+	await admin.create(kinds.namespace, { metadata: { name } });
+	return tokenOf(name, "caller", ...roles);
+}

@@ -174,7 +174,7 @@ test.each([{ options: [] }, { options: ["--long-lived"] }])(
 	async ({ options }) => {
 		const name = `machine${options.length}`;
 		const { stdout, exitCode } = await tidemill(
-			...["tokens", "create", name, "--role", "runner", ...options],
+			...["tokens", "create", name, "--scope", "run", ...options],
 		);
 		expect(exitCode).toBe(0);
 		const { api, url } = await startApi();
@@ -186,6 +186,21 @@ test.each([{ options: [] }, { options: ["--long-lived"] }])(
 		);
 		expect((await ask("GET", "/v1/sources")).status).toBe(403);
 		await api.close();
+
+		const listed = await tidemill("tokens", "list", "--output", "json");
+		expect(JSON.parse(listed.stdout)).toContainEqual(
+			expect.objectContaining({ name, scope: "run", status: "Active" }),
+		);
+		const again = await tidemill("tokens", "create", name, "--scope", "edit");
+		expect([again.exitCode, again.stdout]).toEqual([1, ""]);
+		expect(again.stderr).toContain(`There already is a token "${name}"`);
+		const revoked = await tidemill("tokens", "revoke", name);
+		expect(revoked.stdout).toBe(`token/${name} revoked\n`);
+		const { stdout: left } = await tidemill("tokens", "ls", "-o", "name");
+		expect(left).not.toContain(name);
+		const late = await tidemill("tokens", "revoke", name);
+		expect(late.exitCode).toBe(1);
+		expect(late.stderr).toContain(`there is no token "${name}"`);
 	},
 );
 

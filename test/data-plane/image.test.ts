@@ -69,7 +69,7 @@ test.each([
 	["check", 65, "--input <file> is missing"],
 	["sources list", 1, "kubeconfig"],
 	["pipelines run daily", 1, "kubeconfig"],
-	["tokens create ci --role viewer", 1, "kubeconfig"],
+	["tokens create ci --scope read", 1, "kubeconfig"],
 	["events send shop --data {}", 1, "kubeconfig"],
 	["ledger rebuild", 2, "S3_BUCKET is not set"],
 ])("the image holds all code of tidemill %s", (command, code, message) => {

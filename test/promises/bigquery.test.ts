@@ -153,8 +153,8 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 	});
 	await createRun("slow");
 	const progress = { daysDone: 0, daysTotal: 1, rowsDone: 0, rowsTotal: 1 };
-	const role = ["--role", "viewer"];
-	const token = await local.run("tidemill", "tokens", "create", "me", ...role);
+	const scope = ["--scope", "read"];
+	const token = await local.run("tidemill", "tokens", "create", "me", ...scope);
 	// Progress is in the log of the Run's Pod.
 	await local.run(
 		"kubectl",
@@ -162,7 +162,7 @@ test("while a Run loads, its log and the API say how far it is", async () => {
 		"rolebinding",
 		"logs-of-pods",
 		"--clusterrole=view",
-		`--serviceaccount=${local.namespace}:me`,
+		`--serviceaccount=${local.namespace}:tidemill-token-me`,
 	);
 	const curl = (path: string) =>
 		local.run(
