@@ -67,8 +67,9 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 	@$(node) test/schemathesis/run.ts --workers 1
 
 .PHONY: test-ecosystem
-test-ecosystem: $(installed) servers ## Minutes: a client generated from the OpenAPI document (needs Python 3)
+test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, and Airflow, Dagster and Prefect with their examples (needs Python 3.11)
 	@$(node) test/ecosystem/run.ts
+	@$(node) test/ecosystem/orchestrators/run.ts
 
 .PHONY: mutants
 mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)

@@ -14,6 +14,7 @@ import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
 import { jsonSchemaPage } from "./json-schema-page.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { pythonClientFiles } from "./python/client-files.ts";
 import { resourcesPage } from "./resources-page.ts";
 
 /** Every generated file: its path in the repository and its text. */
@@ -37,6 +38,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["docs/reference/json-schema.md", jsonSchemaPage()],
 		["docs/reference/metrics.md", metricsPage()],
 		["docs/reference/resources.md", resourcesPage(resources)],
+		...pythonClientFiles(),
 		...chartFiles(),
 	];
 }

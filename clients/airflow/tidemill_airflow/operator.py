@@ -1,0 +1,108 @@
+"""Runs a Pipeline and waits until it has succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator, conf
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from tidemill import RunCancelled, RunFailed, RunHandle, idempotency_key
+from tidemill.generated import types as t
+
+from .hook import TidemillHook
+from .trigger import TidemillRunTrigger
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class TidemillRunOperator(BaseOperator):
+    """Starts a Run of a Pipeline and returns it once it has succeeded.
+
+    A retry takes up the Run of the earlier attempt, unless that failed or was cancelled: then it starts another. Clearing the
+    task starts another, too. A killed task cancels its Run. An error that another Run can't mend fails the task at once.
+
+    :param pipeline: its name.
+    :param start_date_to_load: the first UTC date to load, with `end_date_to_load`. Without them, the Pipeline's rules apply.
+    :param full: load the whole window.
+    :param queue: accept the Run although the Pipeline can't run yet. It waits.
+    :param deferrable: wait in the triggerer, without a worker.
+    """
+
+    template_fields: Sequence[str] = ("pipeline", "start_date_to_load", "end_date_to_load", "tidemill_conn_id")
+
+    def __init__(
+        self,
+        *,
+        pipeline: str,
+        start_date_to_load: str | None = None,
+        end_date_to_load: str | None = None,
+        full: bool | None = None,
+        queue: bool | None = None,
+        tidemill_conn_id: str = TidemillHook.default_conn_name,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.pipeline = pipeline
+        self.start_date_to_load = start_date_to_load
+        self.end_date_to_load = end_date_to_load
+        self.full = full
+        self.queue = queue
+        self.tidemill_conn_id = tidemill_conn_id
+        self.deferrable = deferrable
+        self.run_name: str | None = None
+
+    def execute(self, context: Context) -> t.Run:
+        key, attempt = identity(context["ti"], self.retries)
+        dates = None
+        if self.start_date_to_load or self.end_date_to_load:
+            start, end = self.start_date_to_load, self.end_date_to_load
+            dates = (start or end or "", end or start or "")
+        with TidemillHook(self.tidemill_conn_id).get_conn() as tidemill:
+            run = tidemill.pipelines.run(
+                self.pipeline,
+                dates=dates,
+                full=self.full,
+                queue=self.queue,
+                idempotency_key=key,
+                attempt=attempt,
+            )
+            self.run_name = run.name
+            self.log.info("Run %s of Pipeline %s is %s.", run.name, self.pipeline, run.run["status"])
+            if self.deferrable and "completionTime" not in run.run:
+                self.defer(
+                    trigger=TidemillRunTrigger(run=run.name, tidemill_conn_id=self.tidemill_conn_id),
+                    method_name="execute_complete",
+                    timeout=self.execution_timeout,
+                )
+            return succeeded(run)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> t.Run:
+        with TidemillHook(self.tidemill_conn_id).get_conn() as tidemill:
+            return succeeded(tidemill.run(event["run"]))
+
+    def on_kill(self) -> None:
+        if self.run_name is None:
+            return
+        self.log.info("Cancelling Run %s, since the task is killed.", self.run_name)
+        with TidemillHook(self.tidemill_conn_id).get_conn() as tidemill:
+            tidemill.run(self.run_name).cancel()
+
+
+def identity(ti: Any, retries: int) -> tuple[str, int]:
+    """The task's key and its attempt. Clearing a task raises `max_tries` above `retries`, and begins anew."""
+    earlier = max(0, ti.max_tries - retries)
+    key = idempotency_key("airflow", ti.dag_id, ti.run_id, ti.task_id, ti.map_index, earlier)
+    return key, max(1, ti.try_number - earlier)
+
+
+def succeeded(run: RunHandle) -> t.Run:
+    """The Run once it has succeeded. Raises what Airflow retries, or what it doesn't."""
+    try:
+        return run.wait()
+    except RunFailed as error:
+        raise (AirflowException if error.retryable else AirflowFailException)(str(error)) from None
+    except RunCancelled as error:
+        raise AirflowFailException(str(error)) from None

@@ -1,0 +1,220 @@
+"""examples/airflow in a real Airflow: its scheduler, API server, triggerer and workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from local_tidemill import broken_warehouse, is_typed, new_run, no_pod_starts, run_names, status_of, until
+
+api_url, token = os.environ["TIDEMILL_API_URL"], os.environ["TIDEMILL_API_TOKEN"]
+
+
+def settings(home: Path) -> dict[str, str]:
+    """Airflow's, on ports of its own."""
+    api, worker_logs, trigger_logs = (free_port() for _ in range(3))
+    return {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": os.environ["EXAMPLES"],
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{api}/execution/",
+        "AIRFLOW__API__BASE_URL": f"http://127.0.0.1:{api}",
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(api),
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API_AUTH__JWT_SECRET": "a-secret-for-this-test-of-enough-bytes-for-sha-512-which-wants-64",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(worker_logs),
+        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_logs),
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "AIRFLOW_CONN_TIDEMILL_DEFAULT": json.dumps({"conn_type": "tidemill", "host": api_url, "password": token}),
+        "AIRFLOW_CONN_TIDEMILL_HTTP": json.dumps(
+            {
+                "conn_type": "http",
+                "host": api_url.removesuffix("/v1"),
+                "extra": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            }
+        ),
+        "NO_PROXY": "*",
+    }
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    home = tmp_path_factory.mktemp("airflow")
+    env = {**os.environ, **settings(home)}
+    output = (home / "output").open("w")
+    standalone = subprocess.Popen(
+        ["airflow", "standalone"], env=env, stdout=output, stderr=output, cwd=home, start_new_session=True
+    )
+    client = httpx.Client(base_url=env["AIRFLOW__API__BASE_URL"], timeout=60, trust_env=False)
+    try:
+        access = until(lambda: token_of(client), "Airflow's API", 300)
+        client.headers["Authorization"] = f"Bearer {access}"
+        for dag in ("tidemill_deferrable", "tidemill_http"):
+            until(lambda: client.get(f"/api/v2/dags/{dag}").status_code == 200, dag, 300)
+            client.patch(f"/api/v2/dags/{dag}", json={"is_paused": False}).raise_for_status()
+        yield client
+    except BaseException:
+        print((home / "output").read_text()[-8000:])
+        raise
+    finally:
+        client.close()
+        os.killpg(standalone.pid, signal.SIGINT)
+        try:
+            standalone.wait(30)
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.killpg(standalone.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def test_the_provider_is_typed() -> None:
+    is_typed(str(Path(os.environ["CLIENTS"]) / "airflow" / "tidemill_airflow"))
+
+
+def test_a_deferred_task_returns_the_run(airflow: httpx.Client) -> None:
+    dag_run = trigger(airflow, "tidemill_deferrable")
+    assert state(airflow, dag_run, "report") == "success"
+    assert "has loaded 2 rows." in log(airflow, dag_run, "report")
+    assert "Pausing task as DEFERRED" in log(airflow, dag_run, "load")
+
+
+def test_a_failed_run_fails_its_task_at_once_and_a_cleared_task_starts_another(airflow: httpx.Client) -> None:
+    before = run_names()
+    with broken_warehouse():
+        dag_run = trigger(airflow, "tidemill_deferrable")
+        assert state(airflow, dag_run, "load") == "failed"
+    said = log(airflow, dag_run, "load")
+    assert "failed with DestinationUnreadable: " in said
+    assert "move it away" in said
+    assert "End of its log:" in said
+    assert len(run_names() - before) == 1
+    clear(airflow, dag_run, "load")
+    assert state(airflow, dag_run, "report") == "success"
+    assert len(run_names() - before) == 2
+
+
+def test_a_killed_task_cancels_its_run_while_it_is_deferred(airflow: httpx.Client) -> None:
+    before = run_names()
+    with no_pod_starts():
+        dag_run = trigger(airflow, "tidemill_deferrable")
+        name = new_run(before)
+        until(lambda: instance(airflow, dag_run, "load")["state"] == "deferred", "the deferral")
+        until(lambda: "Creating trigger runner" in log(airflow, dag_run, "load") or is_awaited(airflow, dag_run), "the trigger")
+        end(airflow, dag_run, "load", "failed")
+    until(lambda: status_of(name) == "Cancelled", "the Run's end")
+
+
+def test_stock_operators_wait_for_the_run(airflow: httpx.Client) -> None:
+    before = run_names()
+    dag_run = trigger(airflow, "tidemill_http")
+    assert state(airflow, dag_run, "wait") == "success"
+    name = new_run(before)
+    assert status_of(name) == "Succeeded"
+    clear(airflow, dag_run, "start")
+    assert state(airflow, dag_run, "wait") == "success"
+    assert len(run_names() - before) == 2
+
+
+def test_stock_operators_tell_the_error(airflow: httpx.Client) -> None:
+    with broken_warehouse():
+        dag_run = trigger(airflow, "tidemill_http")
+        assert state(airflow, dag_run, "wait") == "failed"
+    said = log(airflow, dag_run, "wait")
+    assert "DestinationUnreadable: " in said
+    assert "move it away" in said
+
+
+@pytest.mark.parametrize(
+    ("try_number", "max_tries", "expected"),
+    [(1, 3, ("0", 1)), (3, 3, ("0", 3)), (2, 4, ("1", 1)), (4, 5, ("2", 2)), (1, 0, ("0", 1))],
+)
+def test_a_retry_has_the_key_of_its_task_and_a_cleared_task_another(
+    try_number: int, max_tries: int, expected: tuple[str, int]
+) -> None:
+    from tidemill_airflow.operator import identity
+
+    ti = SimpleNamespace(dag_id="d", run_id="r", task_id="t", map_index=-1, try_number=try_number, max_tries=max_tries)
+    key, attempt = identity(ti, retries=3)
+    assert (key, attempt) == (f"airflow/d/r/t/-1/{expected[0]}", expected[1])
+
+
+DagRun = tuple[str, str]
+
+
+def trigger(airflow: httpx.Client, dag: str) -> DagRun:
+    answer = airflow.post(f"/api/v2/dags/{dag}/dagRuns", json={"logical_date": None})
+    answer.raise_for_status()
+    return dag, answer.json()["dag_run_id"]
+
+
+def instance(airflow: httpx.Client, dag_run: DagRun, task: str) -> dict[str, Any]:
+    answer = airflow.get(f"/api/v2/dags/{dag_run[0]}/dagRuns/{dag_run[1]}/taskInstances/{task}")
+    answer.raise_for_status()
+    return answer.json()
+
+
+def state(airflow: httpx.Client, dag_run: DagRun, task: str) -> str:
+    """The task's last state."""
+    ended = {"success", "failed", "upstream_failed", "skipped"}
+    return until(lambda: next(iter({instance(airflow, dag_run, task)["state"]} & ended), None), f"the end of {task}", 300)
+
+
+def is_awaited(airflow: httpx.Client, dag_run: DagRun) -> bool:
+    return (instance(airflow, dag_run, "load").get("triggerer_job") or {}).get("id") is not None
+
+
+def end(airflow: httpx.Client, dag_run: DagRun, task: str, state: str) -> None:
+    """As a person does who marks the task in Airflow's pages."""
+    path = f"/api/v2/dags/{dag_run[0]}/dagRuns/{dag_run[1]}/taskInstances/{task}"
+    airflow.patch(path, json={"new_state": state}).raise_for_status()
+
+
+def clear(airflow: httpx.Client, dag_run: DagRun, task: str) -> None:
+    body = {"dry_run": False, "dag_run_id": dag_run[1], "task_ids": [task], "only_failed": False, "include_downstream": True}
+    airflow.post(f"/api/v2/dags/{dag_run[0]}/clearTaskInstances", json=body).raise_for_status()
+    until(lambda: instance(airflow, dag_run, task)["state"] not in ("success", "failed"), "the clearing")
+
+
+def log(airflow: httpx.Client, dag_run: DagRun, task: str) -> str:
+    """All attempts' logs, as Airflow's pages show them."""
+    path = f"/api/v2/dags/{dag_run[0]}/dagRuns/{dag_run[1]}/taskInstances/{task}/logs"
+    tries = range(1, instance(airflow, dag_run, task)["try_number"] + 1)
+    return "\n".join(text_of(airflow.get(f"{path}/{number}", params={"full_content": True}).json()) for number in tries)
+
+
+def text_of(value: Any) -> str:
+    """Every text in an answer, one a line."""
+    if isinstance(value, dict):
+        return "\n".join(text_of(one) for one in value.values())
+    if isinstance(value, list):
+        return "\n".join(text_of(one) for one in value)
+    return str(value)
+
+
+def token_of(client: httpx.Client) -> str | None:
+    try:
+        answer = client.get("/auth/token")
+    except httpx.TransportError:
+        return None
+    return answer.json()["access_token"] if answer.is_success else None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
