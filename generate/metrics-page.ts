@@ -3,6 +3,12 @@ import { ArchiveMetrics } from "../ingest/archive/metrics/archive-metrics.ts";
 import { ReceiveMetrics } from "../ingest/receive/metrics.ts";
 import { observePlans } from "../ingest/receive/plan/plan-metrics.ts";
 import { registerKubeMetrics } from "../kube/metrics.ts";
+import {
+	type ObservedInformers,
+	OperatorMetrics,
+} from "../operator/metrics/operator-metrics.ts";
+import { observeBacklogs } from "../service/metrics/backlog.ts";
+import { observeCertificates } from "../service/metrics/certificate.ts";
 
 /** The text of docs/reference/metrics.md. */
 export function metricsPage(): string {
@@ -21,8 +27,13 @@ export function metricsPage(): string {
 		() => [],
 		async () => [],
 	);
+	observeCertificates(archive, []);
 	const operator = new Registry();
 	registerKubeMetrics(operator);
+	const own = new Registry();
+	observeBacklogs(own, async () => []);
+	new OperatorMetrics(own, {} as ObservedInformers);
+	observeCertificates(own, []);
 	return [
 		introduction,
 		"## receive\n",
@@ -30,6 +41,8 @@ export function metricsPage(): string {
 		"## archive\n",
 		...table(archive),
 		"## operator\n",
+		"About Tidemill's own resources and what they depend on:\n",
+		...table(own),
 		"The names are those of controller-runtime and of client-go's workqueue and leaderelection, so existing dashboards and alerts work.\n",
 		...table(operator),
 	].join("\n");

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the usual metrics library, with the text format and Node's default metrics.
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { framesSubject } from "../contracts/nats.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadKubeConfig } from "../kube/client/kube-config.ts";
 import { LeaderElection } from "../kube/lease/lease.ts";
@@ -11,6 +12,9 @@ import type { ControllerLoop } from "../kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../kube/reconcile/kube-events.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
+import { observeBacklogs, readBacklogs } from "../service/metrics/backlog.ts";
+import { observeCertificates } from "../service/metrics/certificate.ts";
+import { natsServers } from "../service/nats/address.ts";
 import { connectNats } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
@@ -24,6 +28,7 @@ import {
 	reasonNotReady,
 } from "./health.ts";
 import { JobSlots } from "./job/slots.ts";
+import { OperatorMetrics } from "./metrics/operator-metrics.ts";
 import { reloadNats } from "./nats/reload.ts";
 import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
@@ -75,12 +80,20 @@ export async function main(): Promise<number> {
 		election,
 	};
 
+	const shardNumbers = Array.from({ length: settings.shards }, (_, n) => n);
+	let metrics: OperatorMetrics;
+	let nats: NatsConnection;
 	const healthServer: Part = {
 		name: "health server",
 		start: async () => {
 			const registry = new Registry();
 			collectDefaultMetrics({ register: registry });
 			registerKubeMetrics(registry);
+			observeBacklogs(registry, async () =>
+				health.hasNats ? readBacklogs(nats, shardNumbers, framesSubject) : [],
+			);
+			observeCertificates(registry, natsServers(env));
+			metrics = new OperatorMetrics(registry, informers);
 			const server = await startHealthServer({
 				port: env.integer("HEALTH_PORT", {
 					min: 0,
@@ -97,7 +110,6 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	let nats: NatsConnection;
 	const natsConnection: Part = {
 		name: "NATS",
 		start: async (stopping) => {
@@ -180,6 +192,7 @@ export async function main(): Promise<number> {
 					// Another process may lead by now, so this one must write nothing more.
 					if (!stepDown.signal.aborted) process.exit(1);
 				});
+				metrics.countRuns();
 				const { natsReloadIntervalMs } = settings;
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),

@@ -3,8 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { framesSubject } from "../../contracts/nats.ts";
 import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
+import { readBacklogs } from "../../service/metrics/backlog.ts";
+import { observeCertificates } from "../../service/metrics/certificate.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
@@ -17,13 +20,13 @@ import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { LogResponder } from "./manifest/log-responder.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
-import { readBacklogs } from "./metrics/stream-backlog.ts";
 import { ReleasedLedgers } from "./release/released-ledgers.ts";
 import { ReleaseResponder } from "./release/responder.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
 import { S3ObjectStore } from "./s3/s3-object-store.ts";
 import { probeStore } from "./s3/store-probe.ts";
+import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { CutStore } from "./write/cut-store.ts";
@@ -45,8 +48,9 @@ export async function main(): Promise<number> {
 	const metrics = new ArchiveMetrics(
 		registry,
 		() => shards,
-		async () => (nats ? readBacklogs(nats, archive.shards) : []),
+		async () => (nats ? readBacklogs(nats, archive.shards, framesSubject) : []),
 	);
+	observeCertificates(registry, tlsServersOf(archive.store));
 	const health = await startHealthServer({
 		port: archive.healthPort,
 		host: archive.healthHost,

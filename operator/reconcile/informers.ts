@@ -58,6 +58,11 @@ export function createInformers(
 		/** The metadata of all: their labels say which of them Destinations may use. */
 		volumeClaims: follow(kinds.persistentVolumeClaim, { metadataOnly: true }),
 		serviceAccounts: follow(kinds.serviceAccount, { metadataOnly: true }),
+		/** The metadata of the RoleBindings of the REST API's tokens, which say when a token expires. */
+		tokenBindings: follow(kinds.roleBinding, {
+			labelSelector: label.token,
+			metadataOnly: true,
+		}),
 		jobs: withJobLookups(follow(kinds.job, ours)),
 		pods: withPodLookups(follow(kinds.pod, ours)),
 	};

@@ -50,6 +50,22 @@ export function readNatsAddress(settings: Settings): NatsAddress {
 	};
 }
 
+/** The servers of `NATS_URL` that use TLS, to look at their certificates. Throws {@link SettingError}. */
+export function natsServers(settings: Settings) {
+	const authorities = readAuthorities(settings, "NATS_CA_FILE");
+	return settings
+		.text("NATS_URL")
+		.split(",")
+		.map((text) => readUrl(text.trim()))
+		.filter(({ protocol }) => protocol === "tls:")
+		.map(({ hostname, port }) => ({
+			host: hostname.replace(/^\[|\]$/g, ""),
+			port: Number(port || 4222),
+			greets: true,
+			authorities,
+		}));
+}
+
 function readUrl(text: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (url?.host && ["nats:", "tls:"].includes(url.protocol)) return url;

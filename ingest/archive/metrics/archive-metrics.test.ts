@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import type { ShardBacklog } from "../../../service/metrics/backlog.ts";
 import { ArchiveMetrics } from "./archive-metrics.ts";
-import type { ShardBacklog } from "./stream-backlog.ts";
 
 function metricsOf(backlogs: () => Promise<ShardBacklog[]>) {
 	const registry = new Registry();
@@ -14,7 +14,13 @@ function metricsOf(backlogs: () => Promise<ShardBacklog[]>) {
 }
 
 test("the lag is the stream's, also of an archive that stands by", async () => {
-	const backlog = { shard: 0, frames: 3, bytes: 900, lagSeconds: 42 };
+	const backlog = {
+		shard: 0,
+		frames: 3,
+		bytes: 900,
+		limitBytes: 1000,
+		lagSeconds: 42,
+	};
 	const { metrics, lag } = metricsOf(async () => [backlog]);
 	metrics.active.set({ shard: 0 }, 0);
 	expect(await lag()).toBe('tidemill_archive_lag_seconds{shard="0"} 42');
@@ -24,7 +30,9 @@ test("an archive that doesn't reach NATS says nothing of the lag, rather than 0 
 	let isAway = false;
 	const { lag } = metricsOf(async () => {
 		if (isAway) throw new Error("no answer");
-		return [{ shard: 0, frames: 1, bytes: 9, lagSeconds: 7 }];
+		return [
+			{ shard: 0, frames: 1, bytes: 9, limitBytes: undefined, lagSeconds: 7 },
+		];
 	});
 	expect(await lag()).toMatch(/ 7$/);
 	isAway = true;

@@ -1,7 +1,10 @@
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { Counter, Gauge, type Registry } from "prom-client";
+import {
+	observeBacklogs,
+	type ShardBacklog,
+} from "../../../service/metrics/backlog.ts";
 import { type CutRecord, lateEvents } from "../decide/cut.ts";
-import type { ShardBacklog } from "./stream-backlog.ts";
 
 /** What each reading of the metrics asks of a shard. */
 export interface ObservedShard {
@@ -147,39 +150,7 @@ export class ArchiveMetrics {
 					gauge.set({ shard: number }, sumOf(index.lostFrames.values()));
 			},
 		);
-		// One reading of all metrics asks NATS once.
-		let reading: Promise<ShardBacklog[]> | undefined;
-		const ofStream = (
-			name: string,
-			help: string,
-			figure: (backlog: ShardBacklog) => number,
-		) =>
-			observed(name, help, async (gauge) => {
-				reading ??= backlogs()
-					.catch(() => [])
-					.finally(() => {
-						reading = undefined;
-					});
-				const found = await reading;
-				gauge.reset();
-				for (const backlog of found)
-					gauge.set({ shard: backlog.shard }, figure(backlog));
-			});
-		ofStream(
-			"lag_seconds",
-			"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm or stands by. Absent while NATS doesn't answer. Alert if it is above 300, or absent.",
-			({ lagSeconds }) => lagSeconds,
-		);
-		ofStream(
-			"backlog_bytes",
-			"Bytes of the frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
-			({ bytes }) => bytes,
-		);
-		ofStream(
-			"backlog_frames",
-			"Frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
-			({ frames }) => frames,
-		);
+		observeBacklogs(registry, backlogs);
 	}
 
 	countCut(shard: number, cut: CutRecord): void {

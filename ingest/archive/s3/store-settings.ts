@@ -1,3 +1,4 @@
+import type { TlsServer } from "../../../service/metrics/certificate.ts";
 import { SettingError, type Settings } from "../../../service/settings.ts";
 import { readAuthorities } from "../../../service/trusted-authorities.ts";
 import type { Encryption, ObjectStoreSettings } from "./s3-client.ts";
@@ -28,6 +29,18 @@ export function readStoreSettings(settings: Settings): ObjectStoreSettings {
 			fallback: 30_000,
 		}),
 	};
+}
+
+/** The store's server, to look at its certificate; none for AWS's own, which AWS looks after. */
+export function tlsServersOf({
+	endpoint,
+	authorities,
+}: ObjectStoreSettings): TlsServer[] {
+	const url = endpoint === undefined ? undefined : new URL(endpoint);
+	if (url?.protocol !== "https:") return [];
+	const host = url.hostname.replace(/^\[|\]$/g, "");
+	const port = Number(url.port || 443);
+	return [{ host, port, greets: false, authorities }];
 }
 
 const algorithms = ["AES256", "aws:kms", "aws:kms:dsse"] as const;

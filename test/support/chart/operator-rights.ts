@@ -33,6 +33,7 @@ export const operatorRights = {
 		...rights("", "secrets", "create delete get list patch update watch"),
 		...rights("", "configmaps", "get list watch"),
 		...rights("", "persistentvolumeclaims serviceaccounts", "get list watch"),
+		...rights("rbac.authorization.k8s.io", "rolebindings", "get list watch"),
 		...rights("events.k8s.io", "events", "create patch update"),
 	],
 	/** In its own namespace. */
