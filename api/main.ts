@@ -11,6 +11,7 @@ import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
+import { readRefusedFrom } from "./refused/refused-stream.ts";
 import { askArchiveForLog } from "./runs/kept-log.ts";
 import { createApi } from "./server.ts";
 
@@ -78,6 +79,7 @@ export async function main(): Promise<number> {
 		},
 		idempotency: new NatsIdempotencyStore({ connection, replicas }),
 		askLog: askArchiveForLog(connection),
+		readRefused: readRefusedFrom(connection),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,

@@ -4,6 +4,7 @@ import { sendTestEvent } from "./actions/test-event.ts";
 import type { Operation } from "./http/operation.ts";
 import { labelSelector } from "./lists/filters.ts";
 import { previewPipeline } from "./pipelines/preview.ts";
+import { refusedOperations } from "./refused/operations.ts";
 import { type ApiResource, apiResources } from "./resources/api-resource.ts";
 import { createOf } from "./resources/resource-creation.ts";
 import { deleteOf } from "./resources/resource-deletion.ts";
@@ -26,6 +27,7 @@ const listParameters = [labelSelector, "limit", "cursor"];
 export const operations: Operation[] = [
 	...apiResources.flatMap(operationsOf),
 	...tokenOperations,
+	...refusedOperations,
 	{
 		id: "rotateSourceURL",
 		method: "POST",

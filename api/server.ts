@@ -48,6 +48,8 @@ export interface ApiOptions {
 	idempotency?: IdempotencyStore | undefined;
 	/** Asks archive for a log. Without it, there are only the lines in the status. */
 	askLog?: Caller["askLog"];
+	/** Reads refused requests. Without it, they are answered 503. */
+	readRefused?: Caller["readRefused"];
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -214,6 +216,11 @@ function callerOf(
 		account,
 		settleWithinMs,
 		askLog: options.askLog ?? (async () => undefined),
+		readRefused:
+			options.readRefused ??
+			(async () => {
+				throw new Error("not connected to NATS");
+			}),
 		log,
 		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
 		get signal() {

@@ -4,6 +4,7 @@ import { annotation } from "../crds/labels.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { examples, type Group } from "./command/group.ts";
 import { defineSend } from "./event-sending.ts";
+import { defineRefusals } from "./live/refusals.ts";
 import { askOperator } from "./resource/change.ts";
 import {
 	createObject,
@@ -100,4 +101,5 @@ export function define(sources: Group): void {
 			process.stdout.write(`${status!.webhookURL}\n`);
 		});
 	defineSend(sources);
+	defineRefusals(sources);
 }

@@ -76,6 +76,16 @@ export const rates = {
 		`tidemill.rates.${window}.${subject}`,
 } as const;
 
+/**
+ * Refused requests of the last hours ({@link file://./refused-request.ts}), in memory. Created by archive, written by receive,
+ * read by api. No Source's push out another's.
+ */
+export const refused = {
+	stream: "tidemill-refused",
+	subject: (account: string, sourceKey: string) =>
+		`tidemill.refused.${account}.${sourceKey}`,
+} as const;
+
 /** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */
 export const maxFrameBytes = 8 * 1024 * 1024;
 

@@ -3,6 +3,7 @@ import {
 	type ResourceSchema,
 	readResourceSchemas,
 } from "../../crds/resource-schema.ts";
+import { refusedSchemas } from "../refused/schemas.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
 import {
@@ -29,6 +30,7 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 		...runSchemas(crds.get("Run")!),
 		...testEventSchemas,
 		...tokenSchemas,
+		...refusedSchemas,
 		TokenList: listSchema("Token"),
 		PipelinePreview: previewSchema,
 		Problem: problemSchema,

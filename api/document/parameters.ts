@@ -114,6 +114,20 @@ export const parameters = {
 		description: "Continue with new lines until the run ends.",
 		schema: { type: "boolean", default: false },
 	},
+	from: {
+		name: "from",
+		in: "query",
+		description: "Only those at this time or later.",
+		schema: { type: "string", format: "date-time" },
+		example: "2026-03-01T12:00:00Z",
+	},
+	body: {
+		name: "body",
+		in: "query",
+		description:
+			"Also what the body holds. This needs the right to `get` `sources/bodies`.",
+		schema: { type: "boolean", default: false },
+	},
 	account: {
 		name: "Tidemill-Account",
 		in: "header",

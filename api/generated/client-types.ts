@@ -2496,6 +2496,39 @@ export type TokenCreate = {
 	expiresInSeconds?: number;
 };
 
+/** A request that a source refused, without what can be a credential. */
+export type RefusedRequest = {
+	/** When it was answered. */
+	time: string;
+	/** HTTP status of the answer. */
+	status: number;
+	/** Why it was refused, for programs. */
+	code: string;
+	/** What is wrong and what to do about it. */
+	message: string;
+	/** HTTP method. */
+	method: string;
+	/** Its `Content-Type`. */
+	contentType?: string;
+	/** Its `User-Agent`. */
+	userAgent?: string;
+	/** Size of the body: as the sender announced it, or as much as arrived. */
+	bytes?: number;
+	/** Names of its headers. Only the first, if it has many. */
+	headerNames: Array<string>;
+	/** How many of the source's requests were refused since the one before and aren't listed. */
+	leftOut?: number;
+	/** The first 1024 bytes of the body. Only with `body=true`, and if an uncompressed body was read. */
+	bodyHead?: string;
+	/** How the event violates the tracking plan. Only with `body=true`. */
+	violations?: Array<Record<string, unknown>>;
+};
+
+/** Refused requests, newest first. */
+export type RefusedRequestList = {
+	items: Array<RefusedRequest>;
+};
+
 /** A page of a list. */
 export type TokenList = {
 	items: Array<Token>;
@@ -2817,6 +2850,14 @@ export interface Operations {
 		query: {  };
 		body: undefined;
 		answer: void;
+	};
+	/** List the requests of the last hours that a source refused. */
+	listRefusals: {
+		method: "GET";
+		path: "/v1/sources/{name}/refusals";
+		query: { from?: string; limit?: string; body?: string };
+		body: undefined;
+		answer: RefusedRequestList;
 	};
 	/** Give a source another URL, and end the old one. */
 	rotateSourceURL: {

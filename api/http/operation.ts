@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { LogRequest } from "../../contracts/manifest.ts";
+import type { KeptRefusal } from "../../contracts/refused-request.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Logger } from "../../service/log.ts";
 
@@ -44,6 +45,15 @@ export interface Caller {
 	settleWithinMs: number;
 	/** Asks for a log in the bucket; undefined if there is none. Whoever asks has read the Run with `client`. */
 	askLog: (question: LogRequest) => Promise<string | undefined>;
+	/**
+	 * Reads the kept refused requests of a Source that was read with `client`: those that follow a place in the stream, oldest
+	 * first. Throws if NATS doesn't answer.
+	 */
+	readRefused: (
+		account: string,
+		sourceKey: string,
+		after?: number,
+	) => Promise<KeptRefusal[]>;
 	log: Logger;
 	/** A client that acts with another token, such as one that was just made. */
 	clientFor: (token: string) => KubeClient;

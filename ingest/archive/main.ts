@@ -32,6 +32,7 @@ import { Shard } from "./shard.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
+import { keepRefusedStream } from "./write/refused-stream.ts";
 import { Tombstones } from "./write/tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM. Returns the exit code. */
@@ -158,6 +159,7 @@ export async function main(): Promise<number> {
 			new DeletionSweep(shared).run(signal),
 			released.run(signal),
 			compactor.run(signal),
+			keepRefusedStream(connection, replicas, log, signal),
 		]),
 	);
 

@@ -25,6 +25,7 @@ import { HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { observePlans } from "./plan/plan-metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
+import { RefusedRequests } from "./refused/refused-requests.ts";
 import { RouteTable } from "./url/route-table.ts";
 import type { Receiver } from "./webhook-request.ts";
 
@@ -123,6 +124,9 @@ export async function main(): Promise<number> {
 	});
 	metrics.observeKeys(claims);
 	receiver.claims = claims;
+	const refused = new RefusedRequests(connection);
+	metrics.observeRefused(refused);
+	receiver.refused = refused;
 	const kvm = new Kvm(connection);
 	const watches = [
 		new BucketWatch(() => kvm.open(bucket.routes), routes, log),

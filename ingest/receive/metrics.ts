@@ -3,6 +3,7 @@ import type { Route } from "../../contracts/route.ts";
 import type { Budget } from "./admission/budget.ts";
 import type { KeyOutcome } from "./commit/claims.ts";
 import type { FinishedFrame } from "./commit/committer.ts";
+import type { RefusedRequests } from "./refused/refused-requests.ts";
 import type { RouteTable } from "./url/route-table.ts";
 
 /** Of one account, so that no account's sources take another's series. Each costs Prometheus a few for as long as receive runs. */
@@ -52,6 +53,7 @@ export class ReceiveMetrics {
 	readonly #frameEvents: Histogram;
 	readonly #commitSeconds: Histogram;
 	#keys: Keys | undefined;
+	#refused: Pick<RefusedRequests, "outcomes"> | undefined;
 
 	constructor(
 		registry: Registry,
@@ -150,6 +152,20 @@ export class ReceiveMetrics {
 				this.set(keys()?.keys ?? 0);
 			},
 		});
+		const refused = () => this.#refused;
+		new Counter({
+			name: "tidemill_receive_refused_records_total",
+			help: "Refused requests of known URLs, by what became of their record for people: sent, left_out (a Source, an account and receive have a pace each), or dropped while NATS is away.",
+			labelNames: ["outcome"],
+			registers,
+			collect() {
+				this.reset();
+				for (const [outcome, count] of Object.entries(
+					refused()?.outcomes ?? {},
+				))
+					this.inc({ outcome }, count);
+			},
+		});
 		this.#frames = new Counter({
 			name: "tidemill_receive_frames_total",
 			help: "Finished frames, by outcome: stored, refused, or unknown (given up after 60 s).",
@@ -207,6 +223,11 @@ export class ReceiveMetrics {
 	/** Includes the idempotency keys from now on. */
 	observeKeys(keys: Keys): void {
 		this.#keys = keys;
+	}
+
+	/** Includes the records of refused requests from now on. */
+	observeRefused(refused: Pick<RefusedRequests, "outcomes">): void {
+		this.#refused = refused;
 	}
 
 	/** Counts a stored event whose sender has disconnected. */

@@ -32,6 +32,7 @@ import type { PublishOutcome } from "./commit/frame-publisher.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
+import type { RefusedRequests } from "./refused/refused-requests.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
 
@@ -45,6 +46,8 @@ export interface Receiver {
 	plans: Pick<TrackingPlans, "judge">;
 	/** Undefined until NATS is reached. */
 	claims?: Pick<Claims, "claim" | "settle">;
+	/** Undefined until NATS is reached. */
+	refused?: Pick<RefusedRequests, "record">;
 }
 
 const nothing: readonly Uint8Array[] = [];
@@ -153,6 +156,8 @@ export class WebhookRequest implements PendingEvent {
 		admission.endReading();
 		const { headers } = this.#request;
 		const { limits } = this.#receiver;
+		// For people, if the request is refused.
+		if (!this.#head!.encoding) this.encoded = parts;
 		new SentBody(this.#head!, headers, admission, limits, (outcome) =>
 			this.#accept(outcome),
 		).judge(parts);
@@ -265,13 +270,17 @@ export class WebhookRequest implements PendingEvent {
 	}
 
 	#refuse(refusal: Refusal): void {
+		const body = this.#body?.all ?? this.encoded;
 		this.#leave();
-		this.#reply(refusal);
+		this.#reply(refusal, body);
 	}
 
-	#reply(refusal: Refusal): void {
-		this.#receiver.metrics.answer(refusal.code, this.#route);
+	#reply(refusal: Refusal, body = nothing): void {
+		const { metrics, refused } = this.#receiver;
+		metrics.answer(refusal.code, this.#route);
 		replyRefused(this.#request, this.#response, refusal);
+		// A request to an unknown URL is nobody's.
+		if (this.#route) refused?.record(this.#route, this.#request, refusal, body);
 	}
 
 	/** Gives up the body and everything that the request holds. */

@@ -2,6 +2,7 @@ import {
 	bucket,
 	logSubject,
 	rates,
+	refused,
 	reloadSubject,
 	serverStateSubject,
 } from "../../contracts/nats.ts";
@@ -37,6 +38,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				...lookUp,
 				serverStateSubject,
 				"tidemill.frames.*",
+				refused.subject("*", "*"),
 				...read(bucket.routes),
 				...read(bucket.objectsDone),
 				...read(bucket.archives),
@@ -105,6 +107,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				...own(bucket.requests),
 				`$JS.API.STREAM.CREATE.${rates.stream}`,
 				rates.subject("*", "*"),
+				`$JS.API.DIRECT.GET.${refused.stream}`,
 			],
 		},
 		subscribe: [inbox("api")],

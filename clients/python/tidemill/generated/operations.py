@@ -42,6 +42,11 @@ class SourcesApi:
         answer: t.Source | None = self._api.json("DELETE", path("/v1/sources/{name}", name), query={"force": force}, headers={"If-Match": if_match, "Prefer": prefer})
         return answer
 
+    def list_refusals(self, name: str, *, from: str | None = None, limit: int | None = None, body: bool | None = None) -> t.RefusedRequestList:
+        """List the requests of the last hours that a source refused."""
+        answer: t.RefusedRequestList = self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from, "limit": limit, "body": body})
+        return answer
+
     def rotate_url(self, name: str, *, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
         """Give a source another URL, and end the old one."""
         answer: t.Source = self._api.json("POST", path("/v1/sources/{name}/rotate-url", name), headers={"Prefer": prefer, "Idempotency-Key": idempotency_key})
@@ -312,6 +317,11 @@ class AsyncSourcesApi:
     async def delete(self, name: str, *, force: bool | None = None, if_match: str | None = None, prefer: str | None = None) -> t.Source | None:
         """Delete a source."""
         answer: t.Source | None = await self._api.json("DELETE", path("/v1/sources/{name}", name), query={"force": force}, headers={"If-Match": if_match, "Prefer": prefer})
+        return answer
+
+    async def list_refusals(self, name: str, *, from: str | None = None, limit: int | None = None, body: bool | None = None) -> t.RefusedRequestList:
+        """List the requests of the last hours that a source refused."""
+        answer: t.RefusedRequestList = await self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from, "limit": limit, "body": body})
         return answer
 
     async def rotate_url(self, name: str, *, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:

@@ -2917,6 +2917,37 @@ class TokenCreate(TypedDict):
     expiresInSeconds: NotRequired[int]
     """For how long it is valid; 30 days if absent."""
 
+class RefusedRequest(TypedDict):
+    """A request that a source refused, without what can be a credential."""
+    time: str
+    """When it was answered."""
+    status: int
+    """HTTP status of the answer."""
+    code: str
+    """Why it was refused, for programs."""
+    message: str
+    """What is wrong and what to do about it."""
+    method: str
+    """HTTP method."""
+    contentType: NotRequired[str]
+    """Its `Content-Type`."""
+    userAgent: NotRequired[str]
+    """Its `User-Agent`."""
+    bytes: NotRequired[int]
+    """Size of the body: as the sender announced it, or as much as arrived."""
+    headerNames: list[str]
+    """Names of its headers. Only the first, if it has many."""
+    leftOut: NotRequired[int]
+    """How many of the source's requests were refused since the one before and aren't listed."""
+    bodyHead: NotRequired[str]
+    """The first 1024 bytes of the body. Only with `body=true`, and if an uncompressed body was read."""
+    violations: NotRequired[list[dict[str, Any]]]
+    """How the event violates the tracking plan. Only with `body=true`."""
+
+class RefusedRequestList(TypedDict):
+    """Refused requests, newest first."""
+    items: list[RefusedRequest]
+
 class TokenList(TypedDict):
     """A page of a list."""
     items: list[Token]

@@ -1,0 +1,76 @@
+import { Option } from "@commander-js/extra-typings";
+import { examples, type Group } from "../command/group.ts";
+import { restApi } from "../command/rest.ts";
+import { table } from "../output/table.ts";
+
+/** What the API says of a refused request (`RefusedRequest` in its document). */
+export interface Refusal {
+	time: string;
+	status: number;
+	code: string;
+	message: string;
+	method: string;
+	bytes?: number;
+	leftOut?: number;
+	bodyHead?: string;
+}
+
+export const bodyOption = new Option(
+	"--body",
+	"also what the bodies hold, which needs a permission of its own (sources/bodies)",
+);
+
+/** `tidemill sources refusals`. */
+export function defineRefusals(sources: Group): void {
+	sources
+		.command("refusals")
+		.description(
+			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50; of a flood, the first ones. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+		)
+		.argument("<source>")
+		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
+		.option("--limit <n>", "how many at most")
+		.addOption(bodyOption)
+		.addOption(
+			new Option("-o, --output <format>", "how to print")
+				.choices(["table", "json"] as const)
+				.default("table" as const),
+		)
+		.addHelpText("after", examples("tidemill sources refusals shop"))
+		.action(async (name, { from, limit, body, output }, command) => {
+			const answer = await restApi(command.optsWithGlobals()).get(
+				`/sources/${encodeURIComponent(name)}/refusals`,
+				{ from, limit, body: body ? "true" : undefined },
+			);
+			const { items } = (await answer.json()) as { items: Refusal[] };
+			if (output === "json")
+				process.stdout.write(`${JSON.stringify(items, null, 2)}\n`);
+			else if (items.length > 0) process.stdout.write(refusalsText(items));
+			else
+				process.stderr.write(
+					`Source "${name}" has refused nothing in the last hours that was kept. Requests to a wrong URL are never kept: compare the sender's URL with the source's.\n`,
+				);
+		});
+}
+
+/** A line for each refusal, and then what to do about each code. */
+export function refusalsText(items: readonly Refusal[]): string {
+	const hasBodies = items.some(({ bodyHead }) => bodyHead !== undefined);
+	const rows = items.map(
+		({ time, status, code, method, bytes, leftOut, bodyHead = "" }) => [
+			time,
+			String(status),
+			code,
+			method,
+			bytes === undefined ? "" : String(bytes),
+			leftOut === undefined ? "" : String(leftOut),
+			...(hasBodies ? [bodyHead.slice(0, 80)] : []),
+		],
+	);
+	const head = ["TIME", "STATUS", "CODE", "METHOD", "BYTES", "LEFT OUT"];
+	const advice = new Map(items.map(({ code, message }) => [code, message]));
+	return [
+		table([hasBodies ? [...head, "BODY"] : head, ...rows]),
+		...[...advice].map(([code, message]) => `${code}: ${message}\n`),
+	].join("\n");
+}

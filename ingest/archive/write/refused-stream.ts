@@ -1,0 +1,67 @@
+import {
+	DiscardPolicy,
+	JetStreamApiError,
+	jetstreamManager,
+	RetentionPolicy,
+	StorageType,
+} from "@nats-io/jetstream";
+import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { refused } from "../../../contracts/nats.ts";
+import { maxKeptOfSource } from "../../../contracts/refused-request.ts";
+import type { Logger } from "../../../service/log.ts";
+import { pause } from "../concurrency/wait.ts";
+
+const keptMs = 6 * 60 * 60_000;
+const maxBytes = 32 * 1024 * 1024;
+const maxMessageBytes = 16 * 1024;
+/** How long the stream may be missing after NATS has lost its memory. */
+const lookEveryMs = 30_000;
+/** nats-server's JSStreamNameExistErr: the stream exists with other settings. */
+const nameTaken = 10058;
+
+/** Creates the stream of refused requests, and again whenever it is gone, until the signal fires. */
+export async function keepRefusedStream(
+	connection: NatsConnection,
+	replicas: number,
+	log: Logger,
+	signal: AbortSignal,
+): Promise<void> {
+	while (!signal.aborted) {
+		await openRefusedStream(connection, replicas).catch((error) =>
+			log.warn({ err: error }, "can't create the stream of refused requests"),
+		);
+		await pause(lookEveryMs, signal);
+	}
+}
+
+/** Creates the stream of refused requests, or gives it these settings. */
+export async function openRefusedStream(
+	connection: NatsConnection,
+	replicas: number,
+): Promise<void> {
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	const settings = {
+		subjects: [refused.subject("*", "*")],
+		max_age: nanos(keptMs),
+		max_bytes: maxBytes,
+		max_msg_size: maxMessageBytes,
+		max_msgs_per_subject: maxKeptOfSource,
+		num_replicas: replicas,
+		allow_direct: true,
+	};
+	try {
+		await streams.add({
+			name: refused.stream,
+			description: "Refused requests of the last hours, for people",
+			// Writing them must not make the disk slower for frames, and losing them with NATS does no harm.
+			storage: StorageType.Memory,
+			retention: RetentionPolicy.Limits,
+			discard: DiscardPolicy.Old,
+			...settings,
+		});
+	} catch (error) {
+		if (!(error instanceof JetStreamApiError) || error.code !== nameTaken)
+			throw error;
+		await streams.update(refused.stream, settings);
+	}
+}

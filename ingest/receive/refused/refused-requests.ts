@@ -1,0 +1,147 @@
+import type { IncomingMessage } from "node:http";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { refused } from "../../../contracts/nats.ts";
+import {
+	maxHeadBytes,
+	type RefusedRequest,
+} from "../../../contracts/refused-request.ts";
+import type { Route } from "../../../contracts/route.ts";
+import type { Refusal } from "../answer/refusal.ts";
+import { credentialsOf, redact } from "./redaction.ts";
+import { Sample } from "./sample.ts";
+
+/** `sent` to NATS, `left_out` of the sample, or `dropped` while NATS is away. */
+export type RecordOutcome = "sent" | "left_out" | "dropped";
+
+/**
+ * Tells people which requests of their Sources are refused. It never makes a sender wait: what the sample chooses is handed to
+ * NATS without an acknowledgement, and nothing is kept while NATS is away.
+ */
+export class RefusedRequests {
+	readonly outcomes: Record<RecordOutcome, number> = {
+		sent: 0,
+		left_out: 0,
+		dropped: 0,
+	};
+	readonly #connection: Pick<NatsConnection, "publish" | "status">;
+	readonly #sample = new Sample();
+	/** While it isn't, the client would collect what is published. */
+	#isConnected = true;
+
+	constructor(connection: Pick<NatsConnection, "publish" | "status">) {
+		this.#connection = connection;
+		void this.#follow();
+	}
+
+	/** @param body as it was sent, as far as it was read; empty for a compressed one. */
+	record(
+		route: Route,
+		request: IncomingMessage,
+		refusal: Refusal,
+		body: readonly Uint8Array[],
+	): void {
+		if (!this.#isConnected) {
+			this.outcomes.dropped++;
+			return;
+		}
+		const { account, sourceKey } = route;
+		const leftOut = this.#sample.take(account, sourceKey, performance.now());
+		if (leftOut === undefined) {
+			this.outcomes.left_out++;
+			return;
+		}
+		const record = recordOf(route, request, refusal, body);
+		this.#publish(
+			refused.subject(account, sourceKey),
+			JSON.stringify(leftOut > 0 ? { ...record, leftOut } : record),
+		);
+	}
+
+	#publish(subject: string, text: string): void {
+		try {
+			this.#connection.publish(subject, text);
+			this.outcomes.sent++;
+		} catch {
+			// The connection is being closed.
+			this.outcomes.dropped++;
+		}
+	}
+
+	async #follow(): Promise<void> {
+		for await (const { type } of this.#connection.status()) {
+			if (type === "disconnect") this.#isConnected = false;
+			if (type === "reconnect") this.#isConnected = true;
+		}
+	}
+}
+
+/** The text that follows the head tells where a credential in it ends. */
+const windowBytes = 2 * maxHeadBytes;
+const maxContentType = 100;
+const maxUserAgent = 200;
+const maxMethod = 20;
+const maxNames = 40;
+const maxNamesLength = 600;
+const maxViolations = 10;
+const maxViolationText = 200;
+
+/** @param now for the record's time. */
+export function recordOf(
+	{ authorization }: Pick<Route, "authorization">,
+	{ method = "", url = "", headers }: IncomingMessage,
+	{ status, code, message, details }: Refusal,
+	body: readonly Uint8Array[],
+	now = new Date(),
+): RefusedRequest {
+	const credentials = credentialsOf(
+		url,
+		headers,
+		authorization.type === "Signature"
+			? authorization.custom?.header
+			: undefined,
+	);
+	const shown = (text: string, length: number) =>
+		redact(text.slice(0, 2 * length), credentials, length);
+	const arrived = body.reduce((sum, { length }) => sum + length, 0);
+	const announced = Number(headers["content-length"] ?? Number.NaN);
+	const bytes = Number.isSafeInteger(announced) ? announced : arrived;
+	const type = headers["content-type"];
+	const agent = headers["user-agent"];
+	return {
+		version: 1,
+		time: now.toISOString(),
+		status,
+		code,
+		message,
+		method: method.slice(0, maxMethod),
+		...(type !== undefined && { contentType: shown(type, maxContentType) }),
+		...(agent !== undefined && { userAgent: shown(agent, maxUserAgent) }),
+		...(bytes > 0 && { bytes }),
+		headerNames: firstNames(Object.keys(headers)),
+		...(arrived > 0 && { bodyHead: shown(beginning(body), maxHeadBytes) }),
+		...(details !== undefined && {
+			violations: JSON.parse(details, (_, value) =>
+				typeof value === "string" ? shown(value, maxViolationText) : value,
+			).slice(0, maxViolations),
+		}),
+	};
+}
+
+function firstNames(names: string[]): string[] {
+	let length = 0;
+	return names.slice(0, maxNames).filter((name) => {
+		length += name.length;
+		return length <= maxNamesLength;
+	});
+}
+
+function beginning(body: readonly Uint8Array[]): string {
+	const parts: Uint8Array[] = [];
+	let bytes = 0;
+	for (const part of body) {
+		if (bytes >= windowBytes) break;
+		parts.push(part.subarray(0, windowBytes - bytes));
+		bytes += parts.at(-1)!.length;
+	}
+	return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { Sample } from "./sample.ts";
+
+const paces = {
+	ofSource: { burst: 2, perSecond: 1 },
+	ofAccount: { burst: 3, perSecond: 1 },
+	ofAll: { burst: 5, perSecond: 1 },
+};
+
+test("a Source's first refusals are kept, later ones at its pace, and it is told how many were left out", () => {
+	const sample = new Sample(paces);
+	expect(sample.take("shop", "a", 0)).toBe(0);
+	expect(sample.take("shop", "a", 0)).toBe(0);
+	expect(sample.take("shop", "a", 0)).toBeUndefined();
+	expect(sample.take("shop", "a", 500)).toBeUndefined();
+	expect(sample.take("shop", "a", 1_000)).toBe(2);
+	expect(sample.take("shop", "a", 2_000)).toBe(0);
+});
+
+test("after a quiet time no more than a burst is kept", () => {
+	const sample = new Sample(paces);
+	sample.take("shop", "a", 0);
+	const kept = [1, 2, 3].map(() => sample.take("shop", "a", 3_600_000));
+	expect(kept).toEqual([0, 0, undefined]);
+});
+
+test("a Source's flood leaves room for the account's other Sources, and an account's for other accounts", () => {
+	const sample = new Sample(paces);
+	for (let i = 0; i < 1_000; i++) sample.take("shop", "a", 0);
+	expect(sample.take("shop", "b", 0)).toBe(0);
+	for (let i = 0; i < 1_000; i++) sample.take("shop", `c${i}`, 0);
+	expect(sample.take("bank", "d", 0)).toBe(0);
+});
+
+test("all accounts together keep no more than the process may", () => {
+	const sample = new Sample(paces);
+	const kept = Array.from({ length: 100 }, (_, i) =>
+		sample.take(`account-${i}`, `source-${i}`, 0),
+	);
+	expect(kept.filter((leftOut) => leftOut !== undefined)).toHaveLength(5);
+});
+
+test("however many Sources are refused, it remembers a bounded number", () => {
+	const sample = new Sample({
+		...paces,
+		ofAll: { burst: 1e6, perSecond: 1e6 },
+	});
+	sample.take("shop", "first", 0);
+	sample.take("shop", "first", 0);
+	expect(sample.take("shop", "first", 0)).toBeUndefined();
+	for (let i = 0; i < 10_000; i++) sample.take(`account-${i}`, `s${i}`, 0);
+	expect(sample.take("shop", "first", 0)).toBe(0);
+});

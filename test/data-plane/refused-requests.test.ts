@@ -1,0 +1,146 @@
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { readRefusedFrom } from "../../api/refused/refused-stream.ts";
+import { refused } from "../../contracts/nats.ts";
+import { maxKeptOfSource } from "../../contracts/refused-request.ts";
+import type { Route } from "../../contracts/route.ts";
+import { openRefusedStream } from "../../ingest/archive/write/refused-stream.ts";
+import {
+	metric,
+	type ReceiveFixture,
+	startReceiveFixture,
+} from "../support/fixtures/data-plane/receiver.ts";
+import { send, untilKnown } from "../support/senders/http-client.ts";
+
+/* What people see of the requests that receive refuses: real receive, real NATS, and the users of each role. */
+
+const soon = { timeout: 120_000, interval: 50 };
+const json = { "content-type": "application/json" };
+
+let fixture: ReceiveFixture;
+let api: NatsConnection;
+let read: ReturnType<typeof readRefusedFrom>;
+
+beforeAll(async () => {
+	fixture = await startReceiveFixture();
+	const as = async (role: "api" | "archive") => {
+		const { host, username, password } = new URL(fixture.nats.urlFor(role));
+		const inboxPrefix = `_INBOX_${role}`;
+		return connect({
+			servers: host,
+			user: username,
+			pass: password,
+			inboxPrefix,
+		});
+	};
+	const archive = await as("archive");
+	// Archive opens it again and again.
+	await openRefusedStream(archive, 1);
+	await openRefusedStream(archive, 1);
+	await archive.close();
+	api = await as("api");
+	read = readRefusedFrom(() => api);
+});
+
+afterAll(async () => {
+	await api.close();
+	await fixture.stop();
+});
+
+async function newSource(
+	change: Partial<Route> = {},
+): Promise<{ url: string; route: Route }> {
+	const { path, route } = await fixture.routes.add(change);
+	const url = fixture.receiver.url + path;
+	await untilKnown(url);
+	return { url, route };
+}
+
+async function refusalsOf({ account, sourceKey }: Route) {
+	const kept = await read(account, sourceKey);
+	return kept.map(({ request }) => request);
+}
+
+/** The check that a URL is known is a request of its own, which is refused. */
+async function untilRefused(route: Route, code: string) {
+	return vi.waitFor(async () => {
+		const found = (await refusalsOf(route)).find((one) => one.code === code);
+		expect(found).toBeDefined();
+		return found!;
+	}, soon);
+}
+
+test("a refused request is there with its reason and the head of its body, without its URL and its token", async () => {
+	const { url, route } = await newSource();
+	const token = "s3cr3t-value-of-a-sender";
+	await send(`${url}?token=${token}`, {
+		headers: { ...json, authorization: `Bearer ${token}`, "x-shop": "private" },
+		body: `{"order": 1, "echo": "${token}", "token": "another", `,
+	});
+	const found = await untilRefused(route, "InvalidJSON");
+	expect(found).toMatchObject({
+		status: 400,
+		method: "POST",
+		contentType: "application/json",
+		bodyHead: '{"order": 1, "echo": "[redacted]", "token": [redacted], ',
+	});
+	expect(found.headerNames).toContain("x-shop");
+	const text = JSON.stringify(await refusalsOf(route));
+	for (const hidden of [token, "another", "private", url.split("/").at(-1)!])
+		expect(text).not.toContain(hidden);
+});
+
+test("a Source's refusals are its own, and an unknown URL's are nobody's", async () => {
+	const mine = await newSource({ account: "acme" });
+	const theirs = await newSource({ account: "bank" });
+	await send(mine.url, { headers: json, body: "not JSON" });
+	await untilRefused(mine.route, "InvalidJSON");
+	const codes = (await refusalsOf(theirs.route)).map(({ code }) => code);
+	expect(codes).not.toContain("InvalidJSON");
+	expect(await refusalsOf({ ...mine.route, account: "bank" })).toEqual([]);
+
+	const wrong = mine.url.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+	const answer = await send(wrong, { headers: json, body: "not JSON" });
+	expect(answer.status).toBe(404);
+	await send(mine.url, { headers: json, body: "" });
+	await untilRefused(mine.route, "EmptyBody");
+	const all = (await refusalsOf(mine.route)).map(({ code }) => code);
+	expect(all).not.toContain("UnknownURL");
+});
+
+test("a flood at one Source leaves another's refusals, and is counted", async () => {
+	const quiet = await newSource({ account: "acme" });
+	await send(quiet.url, { headers: json, body: "not JSON" });
+	await untilRefused(quiet.route, "InvalidJSON");
+	const loud = await newSource({ account: "acme" });
+	for (let i = 0; i < 3; i++)
+		await Promise.all(
+			Array.from({ length: 40 }, () =>
+				send(loud.url, { headers: json, body: "not JSON" }),
+			),
+		);
+	await untilRefused(loud.route, "InvalidJSON");
+	expect((await refusalsOf(loud.route)).length).toBeLessThan(maxKeptOfSource);
+	await untilRefused(quiet.route, "InvalidJSON");
+	const name = 'tidemill_receive_refused_records_total{outcome="left_out"}';
+	expect(await metric(fixture.receiver, name)).toBeGreaterThan(50);
+});
+
+test("only receive writes there, and receive reads nothing", async () => {
+	const { account, sourceKey } = (await newSource()).route;
+	const subject = refused.subject(account, sourceKey);
+	await expect(
+		api.request(subject, "forged", { timeout: 60_000 }),
+	).rejects.toThrow(/permissions violation/i);
+	const { host, username, password } = new URL(fixture.nats.urlFor("receive"));
+	const receive = await connect({
+		servers: host,
+		user: username,
+		pass: password,
+		inboxPrefix: "_INBOX_receive",
+	});
+	await expect(
+		readRefusedFrom(() => receive)(account, sourceKey),
+	).rejects.toThrow();
+	await receive.close();
+});
