@@ -70,14 +70,14 @@ async function setAge(key: string, ms: number) {
 	await utimes(file, ms / 1000, ms / 1000);
 }
 
-/** As if archive had been at work on that day. */
+/** As if archive had been at work on that day, a second later in the day than now. */
 async function noteDay(archive: ArchiveFixture, day: string) {
 	const key = new ObjectKeys(archive.prefix).day(day);
 	await mkdir(join(servers.s3.bucketDirectory, archive.prefix, "days"), {
 		recursive: true,
 	});
 	await writeFile(join(servers.s3.bucketDirectory, key), "");
-	await setAge(key, startOfDate(day) + dayMs / 2);
+	await setAge(key, startOfDate(day) + (nowMs % dayMs) + 1_000);
 }
 
 async function keysOf(archive: ArchiveFixture, folder: string) {
