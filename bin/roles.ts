@@ -26,6 +26,10 @@ const servers: Record<string, { about: string; load: Load<void> }> = {
 		about: "serve the REST API",
 		load: () => import("../api/main.ts"),
 	},
+	notify: {
+		about: "tell people's webhooks about Runs and Sources",
+		load: () => import("../notify/main.ts"),
+	},
 };
 
 const jobs: Record<string, { about: string; load: Load<JobOptions> }> = {

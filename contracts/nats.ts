@@ -65,6 +65,8 @@ export const bucket = {
 	ledger: "tidemill-ledger",
 	/** Created by archive, written by receive and archive: {@link file://../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
 	idempotency: "tidemill-idempotency",
+	/** Created and written by notify, watched by operator: {@link file://./notification/delivery.ts}. */
+	deliveries: "tidemill-deliveries",
 	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
 	requests: "tidemill-requests",
 } as const;
@@ -84,6 +86,16 @@ export const refused = {
 	stream: "tidemill-refused",
 	subject: (account: string, sourceKey: string) =>
 		`tidemill.refused.${account}.${sourceKey}`,
+} as const;
+
+/**
+ * Created by operator, which hands each {@link file://./notification/order.ts NotificationOrder} over here; notify takes it from the
+ * queue when it is delivered or given up.
+ */
+export const notifications = {
+	stream: "tidemill-notifications",
+	subject: (account: string) => `tidemill.notifications.${account}`,
+	consumer: "notify",
 } as const;
 
 /** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */

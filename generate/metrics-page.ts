@@ -3,6 +3,7 @@ import { ArchiveMetrics } from "../ingest/archive/metrics/archive-metrics.ts";
 import { ReceiveMetrics } from "../ingest/receive/metrics.ts";
 import { observePlans } from "../ingest/receive/plan/plan-metrics.ts";
 import { registerKubeMetrics } from "../kube/metrics.ts";
+import { notifyMetrics } from "../notify/metrics.ts";
 import {
 	type ObservedInformers,
 	OperatorMetrics,
@@ -34,6 +35,8 @@ export function metricsPage(): string {
 	observeBacklogs(own, async () => []);
 	new OperatorMetrics(own, {} as ObservedInformers);
 	observeCertificates(own, []);
+	const notify = new Registry();
+	notifyMetrics(notify, () => 0);
 	return [
 		introduction,
 		"## receive\n",
@@ -45,6 +48,8 @@ export function metricsPage(): string {
 		...table(own),
 		"The names are those of controller-runtime and of client-go's workqueue and leaderelection, so existing dashboards and alerts work.\n",
 		...table(operator),
+		"## notify\n",
+		...table(notify),
 	].join("\n");
 }
 

@@ -4,7 +4,7 @@ import { jobEnv } from "../contracts/job.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const page = readFileSync(`${root}docs/reference/settings.md`, "utf8");
-const code = globSync("{api,operator,kube,ingest,service}/**/*.ts", {
+const code = globSync("{api,operator,kube,ingest,notify,service}/**/*.ts", {
 	cwd: root,
 })
 	.filter((file) => !file.endsWith(".test.ts"))

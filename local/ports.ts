@@ -18,6 +18,7 @@ export const usualPorts = {
 	archiveHealth: 0,
 	operatorHealth: 0,
 	apiHealth: 0,
+	notifyHealth: 0,
 	nodeHealth: 0,
 } as const;
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { NatsRole } from "../install/nats/users.ts";
 import { processEnvironment } from "../install/process-environment.ts";
 import { compileCacheDirectory } from "../service/cache.ts";
 import type { Pki } from "./cluster/pki.ts";
@@ -16,7 +17,7 @@ export interface RoleSettings {
 	ports: Ports;
 	pki: Pki;
 	/** `nats://role:password@…` for each role. */
-	natsUrl: (role: "receive" | "archive" | "operator" | "api") => string;
+	natsUrl: (role: NatsRole) => string;
 	s3: { bucket: string; accessKeyId: string; secretAccessKey: string };
 	/** Path of a user's kubeconfig. */
 	kubeconfig: (user: "operator" | "api" | "node" | "scheduler") => string;
@@ -75,6 +76,12 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 			API_PORT: String(ports.api),
 			...processEnvironment.api,
 		}),
+		notify: role("notify", [cli, "notify"], ports.notifyHealth, {
+			NATS_URL: natsUrl("notify"),
+			TIDEMILL_SEAL_KEY: home.sealKey,
+			// Whoever runs `make up` tries webhooks out on this machine.
+			NOTIFY_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+		}),
 		node: role(
 			"node",
 			[join(projectDirectory, "local/node/main.ts")],
@@ -96,7 +103,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 	};
 }
 
-export type RoleName = "receive" | "archive" | "operator" | "api" | "node";
+export type RoleName = NatsRole | "node";
 
 function role(
 	name: RoleName,

@@ -15,12 +15,17 @@ export function ensureSecrets(home: Home): Secrets {
 	if (!existsSync(home.sealKey))
 		writeWhole(home.sealKey, `${randomPassword()}\n`);
 	const existing = readState<Secrets>(home.secrets);
-	if (existing) return existing;
+	if (existing && natsRoles.every((role) => existing.nats[role]))
+		return existing;
 	const secrets: Secrets = {
 		nats: Object.fromEntries(
 			[...natsRoles, "admin"].map((user) => [user, randomPassword()]),
 		) as Secrets["nats"],
-		s3: { accessKeyId: "tidemill", secretAccessKey: randomPassword() },
+		// A state of an earlier version lacks a role.
+		s3: existing?.s3 ?? {
+			accessKeyId: "tidemill",
+			secretAccessKey: randomPassword(),
+		},
 	};
 	writeState(home.secrets, secrets);
 	return secrets;

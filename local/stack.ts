@@ -125,6 +125,7 @@ async function startInOrder(
 		after([messages, cluster], programs.operator),
 		after([cluster], programs.node),
 		after([messages, cluster], programs.api),
+		after([messages], programs.notify),
 	]);
 }
 

@@ -30,6 +30,7 @@ import {
 import { JobSlots } from "./job/slots.ts";
 import { OperatorMetrics } from "./metrics/operator-metrics.ts";
 import { reloadNats } from "./nats/reload.ts";
+import { NotificationOutbox } from "./notification/outbox.ts";
 import { createOperationController } from "./operation/controller.ts";
 import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
@@ -137,6 +138,10 @@ export async function main(): Promise<number> {
 				replicas: settings.bucketReplicas,
 				log,
 			});
+			const outbox = new NotificationOutbox(nats, {
+				replicas: settings.bucketReplicas,
+				log,
+			});
 			const plans = new PlanVersions();
 			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
 				settings;
@@ -157,6 +162,7 @@ export async function main(): Promise<number> {
 					routes,
 					ledgers,
 					plans,
+					outbox,
 					sealKey,
 					receiveURL,
 					shards,
@@ -164,7 +170,7 @@ export async function main(): Promise<number> {
 				}),
 				createSourceDeletionController({ ...context, routes, nats }),
 				createDestinationController({ ...context, bigQueryEndpoints, slots }),
-				createPipelineController(context),
+				createPipelineController({ ...context, outbox, sealKey }),
 				createRunController({ ...context, nats, slots }),
 				createOperationController({ ...context, nats, slots }),
 				createTrackingPlanController({ ...context, plans, routes }),
@@ -172,7 +178,7 @@ export async function main(): Promise<number> {
 			];
 			health.loops = loops;
 			const watching = new AbortController();
-			const watchers = [...Object.values(informers), ledgers, routes];
+			const watchers = [...Object.values(informers), ledgers, routes, outbox];
 			const ended = watchers.map((each) => each.run(watching.signal));
 			return {
 				stop: async () => {

@@ -68,7 +68,18 @@ export type Source = {
 		/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values. */
 		enforcedBy?: string;
 	};
-	/** `Ready`: the URL accepts events. */
+	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
+	pendingNotifications?: Array<{
+		/** The notification's id, the header `webhook-id` of its calls. */
+		id: string;
+		/** What happened. One of `SourceQuiet`, `SourceRecovered`; later versions may add values. */
+		type: string;
+		/** When. */
+		time: string;
+		/** What the webhooks are told. */
+		message: string;
+	}>;
+	/** `Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Array<{
 		/** Type of the condition. */
 		type: string;
@@ -163,6 +174,16 @@ export type Source = {
 			/** Name of the TrackingPlan, in the Source's namespace. */
 			name: string;
 		};
+	};
+	/** Whom to tell when no events arrive. */
+	notify?: {
+		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+		quietAfter: string;
+		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+		secretRefs?: Array<{
+			/** Name of the Secret, in the same namespace. */
+			name: string;
+		}>;
 	};
 	/** Refuse events with 403 until this is false again. */
 	suspend?: boolean;
@@ -270,6 +291,16 @@ export type SourceCreate = {
 			name: string;
 		};
 	};
+	/** Whom to tell when no events arrive. */
+	notify?: {
+		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+		quietAfter: string;
+		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+		secretRefs?: Array<{
+			/** Name of the Secret, in the same namespace. */
+			name: string;
+		}>;
+	};
 	/** Refuse events with 403 until this is false again. Default: `false`. */
 	suspend?: boolean;
 	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
@@ -364,6 +395,16 @@ export type SourceUpdate = {
 			/** Name of the TrackingPlan, in the Source's namespace. */
 			name?: string | null;
 		} | null;
+	} | null;
+	/** Whom to tell when no events arrive. */
+	notify?: {
+		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+		quietAfter?: string | null;
+		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+		secretRefs?: Array<{
+			/** Name of the Secret, in the same namespace. */
+			name: string;
+		}> | null;
 	} | null;
 	/** Refuse events with 403 until this is false again. Default: `false`. */
 	suspend?: boolean | null;
@@ -865,7 +906,20 @@ export type Pipeline = {
 		/** The Run's message. */
 		message: string;
 	};
-	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. */
+	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
+	pendingNotifications?: Array<{
+		/** The notification's id, the header `webhook-id` of its calls. */
+		id: string;
+		/** What happened. One of `RunFailed`, `RunRecovered`, `RunLate`; later versions may add values. */
+		type: string;
+		/** When. */
+		time: string;
+		/** What the webhooks are told. */
+		message: string;
+		/** Name of the Run. */
+		run?: string;
+	}>;
+	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Array<{
 		/** Type of the condition. */
 		type: string;
@@ -921,6 +975,18 @@ export type Pipeline = {
 	};
 	/** How many days before the first incomplete day each Run loads again. */
 	overwritePeriodDays?: number;
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	notify?: {
+		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
+		types?: Array<"RunFailed" | "RunRecovered" | "RunLate">;
+		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+		lateAfter?: string;
+		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+		secretRefs?: Array<{
+			/** Name of the Secret, in the same namespace. */
+			name: string;
+		}>;
+	};
 	/** Stop the schedule until this is false again. You can still create Runs. */
 	suspend?: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
@@ -1092,6 +1158,18 @@ export type PipelineCreate = {
 		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string;
 	};
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	notify?: {
+		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
+		types?: Array<"RunFailed" | "RunRecovered" | "RunLate">;
+		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+		lateAfter?: string;
+		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+		secretRefs?: Array<{
+			/** Name of the Secret, in the same namespace. */
+			name: string;
+		}>;
+	};
 	/** Stop the schedule until this is false again. You can still create Runs. Default: `false`. */
 	suspend?: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
@@ -1251,6 +1329,18 @@ export type PipelineUpdate = {
 		cron?: string | null;
 		/** An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`. */
 		timeZone?: string | null;
+	} | null;
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	notify?: {
+		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
+		types?: Array<"RunFailed" | "RunRecovered" | "RunLate"> | null;
+		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+		lateAfter?: string | null;
+		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+		secretRefs?: Array<{
+			/** Name of the Secret, in the same namespace. */
+			name: string;
+		}> | null;
 	} | null;
 	/** Stop the schedule until this is false again. You can still create Runs. Default: `false`. */
 	suspend?: boolean | null;

@@ -12,25 +12,19 @@ import { awaitObject } from "../../kube/watch/object-wait.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { progressBar } from "./progress-bar.ts";
-import { ProgressLines } from "./progress-lines.ts";
 
 const pollMs = 1_000;
 const logLines = 200;
 
 /**
- * Shows the progress of a run until it ends, and returns the run. Broken
+ * Shows the progress of a run until it ends, and returns the run. On a terminal, one line is updated in place. Broken
  * connections are resumed for five minutes.
  */
 export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	const { client, namespace } = cluster;
 	const ended = new AbortController();
 	const shown = { phase: "Pending" };
-	const lines = new ProgressLines();
-	const showing = showProgress(cluster, run, { shown, lines }, ended.signal);
-	const stopped = () => {
-		ended.abort();
-		return showing;
-	};
+	const showing = showProgress(cluster, run, shown, ended.signal);
 	try {
 		const last = await awaitObject(
 			client,
@@ -43,11 +37,7 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 			// Never fires: Ctrl-C ends the command, and the run continues.
 			new AbortController().signal,
 		);
-		if (last) {
-			await stopped();
-			lines.note({ run: last.metadata.name, ...outcomeOf(last) });
-			return last;
-		}
+		if (last) return last;
 		throw new CommandError(
 			`${run.metadata.name} in namespace ${namespace} was deleted before it ended.`,
 		);
@@ -57,13 +47,9 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 			`the cluster is unreachable: ${error.message}. The run continues. See how it ended with: kubectl get run ${run.metadata.name} -n ${namespace}`,
 		);
 	} finally {
-		await stopped();
+		ended.abort();
+		await showing;
 	}
-}
-
-function outcomeOf({ status = {} }: Run): object {
-	const { phase, rows, dates, error } = status;
-	return { phase, rows, dates, error };
 }
 
 /** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
@@ -85,22 +71,22 @@ export function requireSuccess({ metadata, status = {} }: Run): void {
 async function showProgress(
 	{ client, namespace }: Cluster,
 	run: Run,
-	{ shown, lines }: { shown: { phase: string }; lines: ProgressLines },
+	shown: { phase: string },
 	ended: AbortSignal,
 ): Promise<void> {
-	const { name } = run.metadata;
+	const { isTTY, columns = 80 } = process.stderr;
+	let written = "";
 	while (!ended.aborted) {
 		const progress = await progressOf(() =>
-			readJobLog(client, namespace, name, logLines),
+			readJobLog(client, namespace, run.metadata.name, logLines),
 		);
-		const { phase } = shown;
-		if (!ended.aborted)
-			lines.update({ run: name, phase, ...progress }, (columns) =>
-				progressBar(phase, progress, columns),
-			);
+		const line = progressBar(shown.phase, progress, columns - 1);
+		if (isTTY) process.stderr.write(`\r\x1b[K${line}`);
+		else if (line !== written) process.stderr.write(`${line}\n`);
+		written = line;
 		await sleep(pollMs, undefined, { signal: ended }).catch(() => undefined);
 	}
-	lines.clear();
+	if (isTTY) process.stderr.write("\r\x1b[K");
 }
 
 /** Returns undefined if the log is unavailable: without permission, without a Pod, or after a failed request. */

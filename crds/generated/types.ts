@@ -723,6 +723,16 @@ export interface PipelineSchedule {
 	timeZone?: string;
 }
 
+/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+export interface PipelineNotify {
+	/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
+	types?: ("RunFailed" | "RunRecovered" | "RunLate")[];
+	/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+	lateAfter?: string;
+	/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+	secretRefs?: { name: string }[];
+}
+
 /** Which ended Runs to keep. */
 export interface PipelineRunHistory {
 	/** Runs that succeeded. */
@@ -855,6 +865,8 @@ export interface PipelineSpec {
 	overwritePeriodDays: number;
 	/** When the Pipeline runs. */
 	schedule: PipelineSchedule;
+	/** Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run. */
+	notify?: PipelineNotify;
 	/** Stop the schedule until this is false again. You can still create Runs. */
 	suspend: boolean;
 	/** How late a missed Run may still start, in seconds. A later one is skipped, and the Kubernetes event `MissSchedule` reports it. Without this field the latest missed Run always starts. */
@@ -921,6 +933,19 @@ export interface PipelineIncompatibility {
 	layout: Layout;
 }
 
+export interface PipelinePendingNotification {
+	/** The notification's id, the header `webhook-id` of its calls. */
+	id: string;
+	/** What happened. One of `RunFailed`, `RunRecovered`, `RunLate`; later versions may add values. */
+	type: string;
+	/** When. */
+	time: string;
+	/** What the webhooks are told. */
+	message: string;
+	/** Name of the Run. */
+	run?: string;
+}
+
 /** What the operator has observed. Only the operator writes it. */
 export interface PipelineStatus {
 	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
@@ -945,7 +970,9 @@ export interface PipelineStatus {
 	lastSuccess?: PipelineLastSuccess;
 	/** Why the table did not fit the last Run. It stays until another Run ends. */
 	incompatibility?: PipelineIncompatibility;
-	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. */
+	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
+	pendingNotifications?: PipelinePendingNotification[];
+	/** `Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Condition[];
 }
 
@@ -1133,6 +1160,14 @@ export interface SourceWebhook {
 	trackingPlanRef?: { name: string };
 }
 
+/** Whom to tell when no events arrive. */
+export interface SourceNotify {
+	/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+	quietAfter: string;
+	/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
+	secretRefs?: { name: string }[];
+}
+
 /** What the webhook accepts. */
 export interface SourceSpec {
 	/** Name to display. */
@@ -1141,6 +1176,8 @@ export interface SourceSpec {
 	type: "Webhook";
 	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
 	webhook?: SourceWebhook;
+	/** Whom to tell when no events arrive. */
+	notify?: SourceNotify;
 	/** Refuse events with 403 until this is false again. */
 	suspend: boolean;
 	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
@@ -1190,6 +1227,17 @@ export interface SourceRetention {
 	enforcedBy?: string;
 }
 
+export interface SourcePendingNotification {
+	/** The notification's id, the header `webhook-id` of its calls. */
+	id: string;
+	/** What happened. One of `SourceQuiet`, `SourceRecovered`; later versions may add values. */
+	type: string;
+	/** When. */
+	time: string;
+	/** What the webhooks are told. */
+	message: string;
+}
+
 /** What the operator has observed. Only the operator writes it. */
 export interface SourceStatus {
 	/** The metadata.generation that this status describes; -1 until the operator has seen the resource. */
@@ -1216,7 +1264,9 @@ export interface SourceStatus {
 	otherDeviations?: SourceOtherDeviations;
 	/** How long events stay in the bucket. */
 	retention?: SourceRetention;
-	/** `Ready`: the URL accepts events. */
+	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
+	pendingNotifications?: SourcePendingNotification[];
+	/** `Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Condition[];
 }
 

@@ -1,6 +1,7 @@
 // cron-parser: parses cron expressions. Used in UTC only, to avoid its daylight-saving bugs (issues 378 and 404).
 import { CronExpressionParser } from "cron-parser";
 import type { PipelineSchedule } from "../generated/types.ts";
+import { durationMs } from "./duration.ts";
 import {
 	goesBackMs,
 	instantsOfWallTime,
@@ -76,7 +77,7 @@ export function runsPerDay(spec: PipelineSchedule): number {
 		case "Daily":
 			return 1;
 		case "Interval":
-			return Math.ceil((24 * hourMs) / intervalMsOf(spec.interval!));
+			return Math.ceil((24 * hourMs) / durationMs(spec.interval!));
 		case "Cron": {
 			const { minute, hour } = CronExpressionParser.parse(spec.cron!).fields;
 			return minute.values.length * hour.values.length;
@@ -84,22 +85,15 @@ export function runsPerDay(spec: PipelineSchedule): number {
 	}
 }
 
-const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
 /** Slots are multiples of the interval since the epoch, so that restarts and other edits don't shift them. */
 function everyInterval(interval: string): Schedule {
-	const intervalMs = intervalMsOf(interval);
+	const intervalMs = durationMs(interval);
 	return {
 		rule: `every ${intervalMs} ms`,
 		next: (afterMs) => (Math.floor(afterMs / intervalMs) + 1) * intervalMs,
 	};
-}
-
-function intervalMsOf(interval: string): number {
-	const [, hours = "0", minutes = "0"] =
-		/^(?:(\d+)h)?(?:(\d+)m)?$/.exec(interval) ?? [];
-	return Number(hours) * hourMs + Number(minutes) * minuteMs;
 }
 
 function dailyCron(updateTime: string): string {

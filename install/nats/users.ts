@@ -1,6 +1,7 @@
 import {
 	bucket,
 	logSubject,
+	notifications,
 	rates,
 	refused,
 	reloadSubject,
@@ -8,7 +9,13 @@ import {
 } from "../../contracts/nats.ts";
 
 /** The NATS users of Tidemill's roles. People use `admin`. */
-export const natsRoles = ["receive", "archive", "operator", "api"] as const;
+export const natsRoles = [
+	"receive",
+	"archive",
+	"operator",
+	"api",
+	"notify",
+] as const;
 export type NatsRole = (typeof natsRoles)[number];
 export type NatsUser = NatsRole | "admin";
 
@@ -70,6 +77,9 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				...everything(bucket.routes),
 				...everything(bucket.sourceKeys),
 				...everything(bucket.requests),
+				...everything(bucket.deliveries),
+				...requestsTo(notifications.stream),
+				notifications.subject("*"),
 			],
 		},
 		subscribe: [
@@ -95,6 +105,9 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				...own(bucket.routes),
 				...own(bucket.sourceKeys),
 				...read(bucket.ledger),
+				`$JS.API.STREAM.CREATE.${notifications.stream}`,
+				notifications.subject("*"),
+				...read(bucket.deliveries),
 			],
 		},
 		subscribe: [inbox("operator")],
@@ -111,6 +124,20 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			],
 		},
 		subscribe: [inbox("api")],
+	},
+	notify: {
+		publish: {
+			allow: [
+				...lookUp,
+				`$JS.API.CONSUMER.CREATE.${notifications.stream}.${notifications.consumer}`,
+				`$JS.API.CONSUMER.INFO.${notifications.stream}.${notifications.consumer}`,
+				`$JS.API.CONSUMER.MSG.NEXT.${notifications.stream}.${notifications.consumer}`,
+				`$JS.ACK.${notifications.stream}.${notifications.consumer}.>`,
+				`$JS.API.STREAM.CREATE.KV_${bucket.deliveries}`,
+				`$KV.${bucket.deliveries}.>`,
+			],
+		},
+		subscribe: [inbox("notify")],
 	},
 };
 
@@ -146,12 +173,15 @@ function own(name: string): string[] {
 
 /** Every JetStream request that names the bucket's stream, and every write to it. */
 function everything(name: string): string[] {
-	const stream = `KV_${name}`;
+	return [...requestsTo(`KV_${name}`), `$KV.${name}.>`];
+}
+
+/** Every JetStream request that names the stream. */
+function requestsTo(stream: string): string[] {
 	return [
 		`$JS.API.*.*.${stream}`,
 		`$JS.API.*.*.${stream}.>`,
 		`$JS.API.*.*.*.${stream}`,
 		`$JS.API.*.*.*.${stream}.>`,
-		`$KV.${name}.>`,
 	];
 }

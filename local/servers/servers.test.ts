@@ -9,6 +9,7 @@ const passwords = {
 	archive: "p-archive",
 	operator: "p-operator",
 	api: "p-api",
+	notify: "p-notify",
 };
 
 test("NATS syncs every write and listens only on the loopback", () => {

@@ -1,3 +1,4 @@
+import type { Notification } from "../../contracts/notification/order.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -14,6 +15,8 @@ import { newRun } from "../../crds/run.ts";
 import { hasReason, type KubeClient } from "../../kube/client/client.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
 import { controllerReference } from "../../kube/resource.ts";
+import { soonerIf, withPending } from "../notification/pending.ts";
+import type { NotificationMeans } from "../notification/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { decide } from "./decide.ts";
@@ -23,13 +26,14 @@ const aboutPipeline = { kind: pipelineKind, verb: "Reconcile" };
 
 /** Does what `decide` says about a Pipeline at an instant. */
 export async function applyPipeline(
-	context: OperatorContext,
+	context: OperatorContext & Pick<NotificationMeans, "outbox">,
 	state: PipelineState,
 	now: number,
 ): Promise<Result | undefined> {
 	const { client } = context;
 	let { pipeline } = state;
 	let result: Result | undefined;
+	let left: Notification[] = [];
 	for (const action of decide(state, now))
 		switch (action.type) {
 			case "createRun": {
@@ -42,13 +46,24 @@ export async function applyPipeline(
 				await client.delete(runKind, name, namespace, { uid });
 				break;
 			}
+			case "notify": {
+				const { usable } = state.notifications.webhooks;
+				left = await context.outbox.handOver(pipeline, action.due, usable);
+				break;
+			}
+			case "writeStatus": {
+				const status = withPending(action.status, left);
+				const write = { ...action, status };
+				pipeline = await report(context, aboutPipeline, pipeline, write);
+				break;
+			}
 			case "lookAgain":
 				result = { requeueAfterMs: action.afterMs };
 				break;
 			default:
 				pipeline = await report(context, aboutPipeline, pipeline, action);
 		}
-	return result;
+	return soonerIf(left, result);
 }
 
 /** Returns the Run of another Pipeline that has the name, if there is one. */

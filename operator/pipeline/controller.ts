@@ -9,15 +9,17 @@ import {
 	specMatters,
 } from "../../kube/reconcile/controller.ts";
 import { keyOf, type ObjectKey, textOf } from "../../kube/resource.ts";
+import type { NotificationMeans } from "../notification/state.ts";
+import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { applyPipeline } from "./apply.ts";
 import { hasUntypedColumn, readPipeline } from "./state.ts";
 
 /** Creates a Pipeline's scheduled Runs, keeps its status, and prunes its ended Runs. The loop doesn't run yet. */
 export function createPipelineController(
-	context: OperatorContext,
+	context: OperatorContext & NotificationMeans,
 ): ControllerLoop {
-	const { informers, log } = context;
+	const { informers, outbox, log } = context;
 	const loop = new ControllerLoop(
 		{
 			name: "pipeline",
@@ -54,6 +56,18 @@ export function createPipelineController(
 		groupsOf: ({ metadata: { namespace, name } }) =>
 			informers.destinations.ofSecret(namespace!, name).map(nameOf),
 		membersOf: usersAndRivals,
+	});
+	const tellingBy = informers.pipelines.index((pipeline) =>
+		webhookSecretsOf(pipeline).map((name) =>
+			textOf({ ...keyOf(pipeline), name }),
+		),
+	);
+	for (const secrets of [informers.secrets, informers.unlabelledSecrets])
+		loop.watch(secrets, (secret) =>
+			tellingBy(textOf(keyOf(secret))).map(keyOf),
+		);
+	outbox.onChange(({ kind, account, name }) => {
+		if (kind === "Pipeline") loop.enqueue({ namespace: account, name });
 	});
 	loop.watch(informers.sources, ({ metadata }) =>
 		informers.pipelines.ofSource(metadata.namespace!, metadata.name).map(keyOf),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Notification } from "../../contracts/notification/order.ts";
 import type {
 	Destination,
 	Layout,
@@ -10,19 +11,24 @@ import type {
 import { scheduledRunName } from "../../crds/run.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import type { ConditionStatus } from "../../kube/conditions.ts";
+import { dueNotifications } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { quotaProblem } from "./bigquery-quota.ts";
+import { newsOf } from "./news.ts";
 import { type Findings, kubeEventsOf, statusOf } from "./report.ts";
 import { type RunHistory, runHistory } from "./run-history.ts";
+import { latenessOf } from "./schedule/lateness.ts";
+import { decideTiming } from "./schedule/timing.ts";
 import type { PipelineState } from "./state.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
-import { decideTiming } from "./timing.ts";
 
 export type PipelineAction =
 	| { type: "createRun"; name: string }
 	| { type: "deleteRun"; run: Run }
+	/** What isn't taken goes into the status that is written next. */
+	| { type: "notify"; due: Notification[] }
 	| CommonAction<Pipeline, KubeEventReason<"Pipeline">>;
 
 /** The actions in their order: a Run is recorded before it is pruned. */
@@ -34,9 +40,10 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 	const incompatibility = incompatibilityOf(pipeline, history);
 	const parsed = parseSchedule(spec.schedule);
 	const problem = problemOf(state, parsed, incompatibility);
+	const schedule = "schedule" in parsed ? parsed.schedule : undefined;
 	const timing = decideTiming(
 		pipeline,
-		"schedule" in parsed ? parsed.schedule : undefined,
+		schedule,
 		problem === undefined && history.active === undefined,
 		now,
 	);
@@ -45,8 +52,28 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 			? undefined
 			: scheduledRunName(metadata.name, timing.dueMs);
 	const isTaken = namesake?.metadata.name === due;
+	const lateness = latenessOf(
+		pipeline,
+		schedule,
+		{
+			timing,
+			endedTime: history.lastRun?.completionTime,
+			active: history.active?.metadata.name,
+			why: problem?.message,
+		},
+		now,
+	);
+	const { due: told, kept } = dueNotifications(
+		pipeline,
+		newsOf(pipeline, runs, lateness),
+		state.notifications.webhooks,
+		now,
+	);
 	const findings: Findings = {
 		history,
+		lateness,
+		notifications: state.notifications,
+		kept,
 		incompatibility,
 		problem,
 		readiness: readinessOf(pipeline, problem, now),
@@ -63,6 +90,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 		...(findings.scheduledRun === undefined
 			? []
 			: [{ type: "createRun", name: findings.scheduledRun } as const]),
+		...(told.length > 0 ? [{ type: "notify", due: told } as const] : []),
 		...(changed ? [{ type: "writeStatus", status } as const] : []),
 		...kubeEventsOf(state, findings),
 		...history.surplus.map((run) => ({ type: "deleteRun", run }) as const),
@@ -72,6 +100,7 @@ export function decide(state: PipelineState, now: number): PipelineAction[] {
 				: history.nextExpiryMs - now,
 			[
 				timing.nextMs === undefined ? undefined : timing.nextMs - now,
+				lateness && lateness.lateMs - now,
 				timing.deadlineMs === undefined
 					? undefined
 					: timing.deadlineMs + 1 - now,

@@ -1,3 +1,4 @@
+import type { Notification } from "../../contracts/notification/order.ts";
 import type {
 	Pipeline,
 	PipelineIncompatibility,
@@ -14,12 +15,18 @@ import {
 	setCondition,
 } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
+import {
+	type NotificationState,
+	withDelivered,
+} from "../notification/condition.ts";
+import { pendingOf } from "../notification/pending.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import type { RunHistory } from "./run-history.ts";
+import { type Lateness, withRunOnTime } from "./schedule/lateness.ts";
+import type { Timing } from "./schedule/timing.ts";
 import type { PipelineState } from "./state.ts";
 import { strategyOf, type TargetProblem } from "./target.ts";
-import type { Timing } from "./timing.ts";
 
 /** What was decided about a Pipeline. */
 export interface Findings {
@@ -28,6 +35,10 @@ export interface Findings {
 	problem: TargetProblem | undefined;
 	readiness: ConditionStatus;
 	timing: Timing;
+	lateness: Lateness | undefined;
+	notifications: NotificationState;
+	/** Notifications that wait until a webhook is usable. */
+	kept: Notification[];
 	/** Name of the Run that is created now. */
 	scheduledRun: string | undefined;
 	/** The Run of another Pipeline that has the name of the Run that is due. */
@@ -40,6 +51,7 @@ export function statusOf(
 	now: number,
 ): PipelineStatus {
 	const { history, incompatibility, problem, readiness, timing } = findings;
+	const { lateness, notifications, kept } = findings;
 	const { metadata, spec, status: before } = pipeline;
 	const observedGeneration = metadata.generation ?? 0;
 	const tableName = tableNameOf(metadata.name, spec.table.name);
@@ -69,7 +81,19 @@ export function statusOf(
 		...(history.lastRun && { lastRun: history.lastRun }),
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
 		...(incompatibility && { incompatibility }),
-		conditions: withRunSucceeded(ready, history, observedGeneration, now),
+		...(kept.length > 0 && { pendingNotifications: kept }),
+		conditions: withDelivered(
+			withRunOnTime(
+				withRunSucceeded(ready, history, observedGeneration, now),
+				lateness,
+				observedGeneration,
+				now,
+			),
+			notifications,
+			pendingOf(before),
+			observedGeneration,
+			now,
+		),
 	};
 }
 

@@ -6,7 +6,7 @@ import type {
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { pipelineOf } from "../../test/support/examples/resource-examples.ts";
-import { decideTiming } from "./timing.ts";
+import { decideTiming } from "./schedule/timing.ts";
 
 const hourly: Partial<PipelineSpec> = {
 	schedule: { type: "Interval", interval: "1h", timeZone: "UTC" },

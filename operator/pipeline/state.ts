@@ -8,6 +8,11 @@ import {
 import type { Secret } from "../../kube/kinds.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { PodPolicy } from "../job/pod-template.ts";
+import type { NotificationState } from "../notification/condition.ts";
+import {
+	type NotificationMeans,
+	readNotifications,
+} from "../notification/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import {
 	type PlannedEvents,
@@ -19,6 +24,7 @@ import { type TableHolder, TableHolders } from "./table-holders.ts";
 export interface PipelineState extends References {
 	/** The Pipeline's Runs, except those that are being deleted. */
 	runs: Run[];
+	notifications: NotificationState;
 	/** A Run of another Pipeline that has the name of a scheduled Run, if one was found. */
 	namesake?: Run;
 }
@@ -41,7 +47,7 @@ export interface References {
 
 /** Undefined if there is no such Pipeline. */
 export async function readPipeline(
-	context: OperatorContext,
+	context: OperatorContext & NotificationMeans,
 	{ namespace, name }: ObjectKey,
 ): Promise<PipelineState | undefined> {
 	const pipeline = context.informers.pipelines.get(namespace, name);
@@ -49,6 +55,7 @@ export async function readPipeline(
 		pipeline && {
 			...referencesOf(context, pipeline),
 			runs: await runsOf(context, pipeline),
+			notifications: await readNotifications(context, pipeline),
 		}
 	);
 }

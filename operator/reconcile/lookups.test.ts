@@ -9,6 +9,7 @@ import {
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
 import { JobSlots } from "../job/slots.ts";
+import { NotificationOutbox } from "../notification/outbox.ts";
 import { createPipelineController } from "../pipeline/controller.ts";
 import { createRunController } from "../run/controller.ts";
 import { readRun } from "../run/state.ts";
@@ -61,7 +62,11 @@ test("the operator's start looks up as many objects as there are, not each for e
 	counted(informers.pipelines, "intoTable");
 	counted(informers.pipelines, "ofDestination");
 	const context = { informers, client, log } as unknown as OperatorContext;
-	createPipelineController(context);
+	createPipelineController({
+		...context,
+		sealKey: undefined,
+		outbox: new NotificationOutbox({} as NatsConnection, { replicas: 1, log }),
+	});
 	createRunController({
 		...context,
 		nats: {} as NatsConnection,

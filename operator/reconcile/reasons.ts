@@ -1,3 +1,23 @@
+/** They are the same for each kind that tells webhooks. */
+const notificationReasons = {
+	NothingToTell: "The webhooks are known, and there was no notification yet.",
+	Delivered: "Each webhook was told the latest notification.",
+	Pending:
+		"Notifications wait in `status.pendingNotifications`: NATS is unreachable, or 50 of the namespace's wait to be delivered. Tidemill retries for two days.",
+	Delivering:
+		"The latest call of a webhook failed; the message says why. It is called again, for more than a day.",
+	DeliveryFailed:
+		"A webhook could not be told the latest notification and is not called again for it; the message says why. The next notification is tried anew.",
+	WebhookInvalid:
+		"A Secret of `spec.notify.secretRefs` has no usable webhook; the message says what is wrong.",
+	SecretNotFound: "A Secret of `spec.notify.secretRefs` does not exist.",
+	SecretNotLabelled:
+		'The Secret with the webhook lacks the label `tidemill.dev/use: "true"`, so Tidemill does not read it.',
+	SecretKeyNotFound: "The Secret with the webhook has no key `url`.",
+	SealKeyMissing:
+		"The operator has no TIDEMILL_SEAL_KEY, so it can't pass webhooks to notify.",
+} as const;
+
 /**
  * Every reason a condition can have: kind → condition type → reason → its meaning.
  * docs/reference/conditions.md is generated from this table. Reasons are API: add, never rename.
@@ -47,6 +67,13 @@ export const reasons = {
 			PlanDeleting:
 				"The TrackingPlan is being deleted, and goes once no Source names it. It goes on judging.",
 		},
+		Receiving: {
+			EventsArrive:
+				"An event has arrived within `spec.notify.quietAfter`, or the Source was not watched for so long yet.",
+			Quiet:
+				"No event has arrived within `spec.notify.quietAfter`; or archive is behind, which its alerts say.",
+		},
+		NotificationsDelivered: notificationReasons,
 		EventsLost: {
 			FramesLost:
 				"NATS lost frames that it had acknowledged, of the shard that holds the Source's events. The condition says how many and when, and goes when those days can't be loaded any more. [What to do](errors.md#losses).",
@@ -124,6 +151,11 @@ export const reasons = {
 			Failed: "The last Run failed; the message has its error.",
 			Cancelled: "The last Run was cancelled.",
 		},
+		RunOnTime: {
+			OnTime: "No scheduled Run is late.",
+			Late: "A scheduled Run has not ended within `spec.notify.lateAfter`; the message says why. The condition is True again when a Run has ended.",
+		},
+		NotificationsDelivered: notificationReasons,
 	},
 	TrackingPlan: {
 		Ready: {

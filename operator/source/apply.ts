@@ -1,13 +1,17 @@
+import type { Notification } from "../../contracts/notification/order.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import { kinds } from "../../kube/kinds.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
+import { soonerIf, withPending } from "../notification/pending.ts";
+import type { NotificationMeans } from "../notification/state.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { fetchSecret } from "../reconcile/secret-ref.ts";
 import type { SourceAction } from "./decide.ts";
+import type { SourceState } from "./state.ts";
 import {
 	keysSecret,
 	keysSecretName,
@@ -20,16 +24,21 @@ const aboutSource = { kind: sourceKind, verb: "Reconcile" };
 
 type IssueKeys = Extract<SourceAction, { type: "issueKeys" }>;
 
-type Context = OperatorContext & { shards: number };
+type Context = OperatorContext &
+	Pick<NotificationMeans, "outbox"> & { shards: number };
 
 /** Does what was decided. */
 export async function applySource(
 	context: Context,
-	read: Source,
+	{
+		source: read,
+		notifications,
+	}: Pick<SourceState, "source" | "notifications">,
 	actions: SourceAction[],
 ): Promise<Result | undefined> {
 	let source = read;
 	let result: Result | undefined;
+	let left: Notification[] = [];
 	for (const action of actions)
 		switch (action.type) {
 			case "setFinalizers":
@@ -46,13 +55,24 @@ export async function applySource(
 			case "rotateURL":
 				await rotateURL(context, source, action.rotation);
 				break;
+			case "notify": {
+				const { usable } = notifications.webhooks;
+				left = await context.outbox.handOver(source, action.due, usable);
+				break;
+			}
+			case "writeStatus": {
+				const status = withPending(action.status, left);
+				const write = { ...action, status };
+				source = await report(context, aboutSource, source, write);
+				break;
+			}
 			case "lookAgain":
 				result = { requeueAfterMs: action.afterMs };
 				break;
 			default:
 				source = await report(context, aboutSource, source, action);
 		}
-	return result;
+	return soonerIf(left, result);
 }
 
 async function issueKeys(

@@ -1,6 +1,7 @@
 import { hasReason } from "../../kube/client/client.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../kube/resource.ts";
+import { webhookSecretsOf } from "../notification/webhooks.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { applySource } from "./apply.ts";
@@ -16,7 +17,7 @@ import { keysSecretName } from "./webhook/keys.ts";
 export function createSourceController(
 	context: OperatorContext & SourceMeans,
 ): ControllerLoop {
-	const { informers, ledgers, routes, log } = context;
+	const { informers, ledgers, routes, outbox, log } = context;
 	const statusWrittenMs = new Map<string, number>();
 	const loop = new ControllerLoop(
 		{
@@ -35,7 +36,7 @@ export function createSourceController(
 				);
 				const actions = decide(state, Date.now());
 				try {
-					const result = await applySource(context, source, actions);
+					const result = await applySource(context, state, actions);
 					if (actions.some(({ type }) => type === "writeStatus"))
 						statusWrittenMs.set(text, Date.now());
 					return result;
@@ -49,9 +50,11 @@ export function createSourceController(
 	);
 	loop.watch(informers.sources);
 	const sourcesOfSecret = informers.sources.index((source) =>
-		[keysSecretName(source.metadata.name), ...secretNames(source)].map((name) =>
-			textOf({ ...keyOf(source), name }),
-		),
+		[
+			keysSecretName(source.metadata.name),
+			...secretNames(source),
+			...webhookSecretsOf(source),
+		].map((name) => textOf({ ...keyOf(source), name })),
 	);
 	const sourcesOfPlan = informers.sources.index((source) =>
 		planNamesOf(source).map((name) => textOf({ ...keyOf(source), name })),
@@ -66,6 +69,9 @@ export function createSourceController(
 	});
 	const ofRoute = (route: { account: string; source: string }) =>
 		loop.enqueue({ namespace: route.account, name: route.source });
+	outbox.onChange(({ kind, account, name }) => {
+		if (kind === "Source") loop.enqueue({ namespace: account, name });
+	});
 	routes.onChange(ofRoute);
 	ledgers.onChange((key) => {
 		if (key === undefined)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Notification } from "../../contracts/notification/order.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
 import {
@@ -6,12 +7,15 @@ import {
 	findCondition,
 	setCondition,
 } from "../../kube/conditions.ts";
+import { withDelivered } from "../notification/condition.ts";
+import { dueNotifications, pendingOf } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import { factsOf, withoutFacts } from "./facts.ts";
 import { withLosses } from "./losses.ts";
 import { planConditionOf, withPlan } from "./plan-condition.ts";
+import { newsOf, type Quietness, quietnessOf, withReceiving } from "./quiet.ts";
 import { buried } from "./routes/key-owners.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
@@ -36,6 +40,8 @@ export type SourceAction =
 	  }
 	/** Replaces the url key. The source key stays, since it names the data. */
 	| { type: "rotateURL"; rotation: string }
+	/** What isn't taken goes into the status that is written next. */
+	| { type: "notify"; due: Notification[] }
 	| CommonAction<Source, KubeEventReason<"Source">>;
 
 export function decide(state: SourceState, now: number): SourceAction[] {
@@ -55,9 +61,15 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	const judged = judge(state, state.keys, now);
 	if (!judged) return actions;
 	const verdict = { ...judged, readiness: readinessOf(state, judged, now) };
-	const status = statusOf(state, verdict, now);
+	const facts = statusOf(state, verdict, now);
+	const quietness = quietnessOf(source, facts.lastEventTime, now);
+	const { webhooks } = state.notifications;
+	const news = newsOf(source, quietness, now);
+	const { due, kept } = dueNotifications(source, news, webhooks, now);
+	const status = withNotifications(facts, state, { quietness, kept }, now);
+	const waits = [...lookAgainFor(source, verdict, quietness, now)];
 	if (isDeepStrictEqual(status, source.status ?? {}))
-		return [...actions, ...lookAgainFor(source, verdict, now)];
+		return [...actions, ...waits];
 
 	const onlyFactsDiffer = isDeepStrictEqual(
 		withoutFacts(status),
@@ -68,9 +80,10 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 		return [...actions, { type: "lookAgain", afterMs: waitMs }];
 	return [
 		...actions,
+		...(due.length > 0 ? [{ type: "notify", due } as const] : []),
 		{ type: "writeStatus", status },
 		...kubeEventsOf(state, verdict),
-		...lookAgainFor(source, verdict, now),
+		...waits,
 	];
 }
 
@@ -242,17 +255,52 @@ function kubeEventsOf(
 	];
 }
 
-/** A missing Secret may still arrive: look again when the grace is over. */
+/** The status with what the Source's webhooks are told, and how that goes. */
+function withNotifications(
+	status: SourceStatus,
+	{ source, notifications }: SourceState,
+	{
+		quietness,
+		kept,
+	}: { quietness: Quietness | undefined; kept: Notification[] },
+	now: number,
+): SourceStatus {
+	const conditions = withDelivered(
+		withReceiving(status.conditions ?? [], source, quietness, now),
+		notifications,
+		pendingOf(source.status),
+		status.observedGeneration ?? 0,
+		now,
+	);
+	return {
+		...status,
+		...(kept.length > 0 && { pendingNotifications: kept }),
+		conditions,
+	};
+}
+
+/** A missing Secret may still arrive: look again when the grace is over, and when the Source is quiet. */
 function lookAgainFor(
 	source: Source,
 	{ reason }: Verdict,
+	quietness: Quietness | undefined,
 	now: number,
 ): SourceAction[] {
 	const isWaiting =
 		reason === "SecretNotFound" || reason === "TrackingPlanUnavailable";
-	const afterMs = isWaiting ? remainingGraceMs(source, now) : 0;
-	return afterMs > 0 ? [{ type: "lookAgain", afterMs }] : [];
+	const waitsMs = [
+		...(isWaiting ? [remainingGraceMs(source, now)] : []),
+		// A timer misses changes of the clock.
+		...(quietness && !quietness.isQuiet
+			? [Math.min(quietness.quietMs - now, longestWaitMs)]
+			: []),
+	].filter((waitMs) => waitMs > 0);
+	return waitsMs.length > 0
+		? [{ type: "lookAgain", afterMs: Math.min(...waitsMs) }]
+		: [];
 }
+
+const longestWaitMs = 5 * 60_000;
 
 /** Only `deletionPolicy: Delete` makes a deletion wait, for archive. */
 function decideFinalizer(source: Source): SourceAction[] {

@@ -10,6 +10,11 @@ import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
 import type { SealKey } from "../../service/seal-key.ts";
 import type { LedgerView } from "../archive/ledger.ts";
+import type { NotificationState } from "../notification/condition.ts";
+import {
+	type NotificationMeans,
+	readNotifications,
+} from "../notification/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { readSecret } from "../reconcile/secret-ref.ts";
@@ -29,6 +34,7 @@ export interface SourceState {
 	keysAdopted: boolean;
 	/** The Secrets that the authorization refers to, by name, with or without the label. */
 	secrets: ReadonlyMap<string, Secret>;
+	notifications: NotificationState;
 	/** Seals signing secrets; undefined if the operator has no key. */
 	sealKey: SealKey | undefined;
 	/** The receivers' route for the source key. */
@@ -56,11 +62,10 @@ export interface SourceState {
 }
 
 /** What the controller of Sources works with, beyond {@link OperatorContext}. */
-export interface SourceMeans {
+export interface SourceMeans extends NotificationMeans {
 	routes: RouteTable;
 	ledgers: LedgerView;
 	plans: PlanVersions;
-	sealKey: SealKey | undefined;
 	receiveURL: string;
 	/** New Sources are spread over this many shards. */
 	shards: number;
@@ -94,6 +99,7 @@ export async function readSource(
 			issued !== undefined &&
 			issued.metadata.creationTimestamp! < creationTimestamp!,
 		secrets,
+		notifications: await readNotifications(context, source),
 		sealKey,
 		published: sourceKey ? routes.published(sourceKey) : undefined,
 		keyOwner:

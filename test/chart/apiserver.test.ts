@@ -95,10 +95,12 @@ test.each<[string, string, string[]]>([
 	["receive", release, []],
 	["archive", release, []],
 	["api", release, []],
+	["notify", release, []],
 	["nats", release, []],
 	["receive", "shop", []],
 	["archive", "shop", []],
 	["api", "shop", []],
+	["notify", "shop", []],
 	[
 		"operator",
 		release,

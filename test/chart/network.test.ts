@@ -11,6 +11,7 @@ interface Selector {
 interface Peer {
 	podSelector?: Selector;
 	namespaceSelector?: Selector;
+	ipBlock?: { cidr: string; except?: string[] };
 }
 interface Rule {
 	ports?: { port: number; protocol?: string }[];
@@ -58,11 +59,39 @@ test("only the roles reach NATS, and only NATS its cluster's port", () => {
 		api: [4222],
 		archive: [4222],
 		nats: [6222],
+		notify: [4222],
 		operator: [4222],
 		receive: [4222],
 		s3: [],
 		setup: [],
 	});
+});
+
+test("notify reaches the internet, NATS and DNS, and nothing else of the cluster", () => {
+	const policies = objects.filter(
+		({ kind, spec }) =>
+			kind === "NetworkPolicy" &&
+			spec.policyTypes.includes("Egress") &&
+			selects(spec.podSelector, components.get("notify")!),
+	);
+	const rules: Rule[] = policies.flatMap(({ spec }) => spec.egress);
+	const blocks = rules
+		.flatMap(({ to }) => to ?? [])
+		.flatMap(({ ipBlock }) => ipBlock ?? []);
+	expect(blocks.map(({ cidr }) => cidr)).toEqual(["0.0.0.0/0", "2000::/3"]);
+	for (const network of ["10.0.0.0/8", "169.254.0.0/16", "127.0.0.0/8"])
+		expect(blocks[0]!.except).toContain(network);
+	const [dns, nats] = rules;
+	expect(dns!.ports!.map(({ port }) => port)).toEqual([53, 53]);
+	const reached = [...components.keys()].filter((name) =>
+		nats!.to!.some(({ podSelector }) =>
+			selects(podSelector!, components.get(name)!),
+		),
+	);
+	expect([reached, nats!.ports!.map(({ port }) => port)]).toEqual([
+		["nats"],
+		[4222],
+	]);
 });
 
 test("no policy that names Prometheus opens more than the metrics", async () => {

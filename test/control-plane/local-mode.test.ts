@@ -91,6 +91,7 @@ const strangers: Record<string, (port: number) => Promise<unknown>> = {
 	archiveHealth: showsHealth,
 	operatorHealth: showsHealth,
 	apiHealth: showsHealth,
+	notifyHealth: showsHealth,
 	nodeHealth: showsHealth,
 };
 

@@ -65,6 +65,7 @@ test.each([
 	["archive", 2, "S3_BUCKET is not set"],
 	["operator", 2, "TIDEMILL_RECEIVE_URL is not set"],
 	["api", 2, "KUBECONFIG is not set"],
+	["notify", 2, "TIDEMILL_SEAL_KEY is not set"],
 	["load", 65, "--input <file> is missing"],
 	["check", 65, "--input <file> is missing"],
 	["sources list", 1, "kubeconfig"],

@@ -11,11 +11,17 @@ import {
 	framesSubject,
 	logSubject,
 	manifestSubject,
+	notifications,
 	rates,
 	resultSubject,
 	serverStateSubject,
 	streamName,
 } from "../../contracts/nats.ts";
+import type { Delivery } from "../../contracts/notification/delivery.ts";
+import {
+	type NotificationOrder,
+	webhookDigest,
+} from "../../contracts/notification/order.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-bucket-creation.ts";
 import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
@@ -27,10 +33,14 @@ import {
 	natsRoles,
 } from "../../install/nats/users.ts";
 import { ensurePki } from "../../local/cluster/pki.ts";
+import { openOrders } from "../../notify/delivery/orders.ts";
+import { DeliveryReports } from "../../notify/delivery/reports.ts";
+import { NotificationOutbox } from "../../operator/notification/outbox.ts";
 import { createLog } from "../../service/log.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
+import { pipelineOf } from "../support/examples/resource-examples.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
@@ -236,6 +246,52 @@ test("api writes idempotency keys and rate limits", async () => {
 	expect(answer.json()).toMatchObject({ val: "1" });
 });
 
+test("operator hands notifications over, which notify takes and reports on", async () => {
+	const outbox = new NotificationOutbox(as.operator, { replicas: 1, log });
+	const pipeline = pipelineOf();
+	const webhook = { secret: "alerts", sealed: "sealed" };
+	const notification = {
+		id: "msg_1",
+		type: "RunFailed",
+		time: new Date().toISOString(),
+		message: "It failed.",
+	} as const;
+	expect(await outbox.handOver(pipeline, [notification], [webhook])).toEqual(
+		[],
+	);
+	const orders = await openOrders(as.notify);
+	const message = (await orders.next({ expires: 60_000 }))!;
+	const order = message.json<NotificationOrder>();
+	expect(order).toMatchObject({ account: "shop", notification });
+	message.working();
+	expect(await message.ackAck()).toBe(true);
+
+	const delivery: Delivery = {
+		version: 1,
+		id: "msg_1",
+		state: "Delivered",
+		attempts: 1,
+		time: notification.time,
+		webhook: webhookDigest(webhook),
+	};
+	await new DeliveryReports(as.notify, 1).write(order, delivery);
+	const watching = new AbortController();
+	const watched = outbox.run(watching.signal);
+	onTestFinished(async () => {
+		watching.abort();
+		await watched;
+	});
+	await vi.waitFor(
+		() =>
+			expect(outbox.deliveriesOf(pipeline, { usable: [webhook] })).toEqual(
+				new Map([["alerts", delivery]]),
+			),
+		untilSeen,
+	);
+	const other = { ...webhook, sealed: "another webhook" };
+	expect(outbox.deliveriesOf(pipeline, { usable: [other] })).toEqual(new Map());
+});
+
 const forbidden: [string, () => Promise<unknown>][] = [
 	["receive writes a route", () => put("receive", bucket.routes)],
 	["archive writes a route", () => put("archive", bucket.routes)],
@@ -250,6 +306,23 @@ const forbidden: [string, () => Promise<unknown>][] = [
 		"api purges frames",
 		async () => (await jetstreamManager(as.api)).streams.purge(frames),
 	],
+	...(["receive", "archive", "api", "notify"] as const).map(
+		(role): [string, () => Promise<unknown>] => [
+			`${role} hands a notification over`,
+			() =>
+				jetstream(as[role]).publish(notifications.subject("shop"), "forged"),
+		],
+	),
+	...(["receive", "archive", "api", "operator"] as const).map(
+		(role): [string, () => Promise<unknown>] => [
+			`${role} takes notifications`,
+			() => openOrders(as[role]),
+		],
+	),
+	["operator writes a delivery", () => put("operator", bucket.deliveries)],
+	["archive writes a delivery", () => put("archive", bucket.deliveries)],
+	["notify reads routes", () => get("notify", bucket.routes)],
+	["notify reads source keys", () => get("notify", bucket.sourceKeys)],
 	["archive writes a request", () => put("archive", bucket.requests)],
 	["receive reads source keys", () => get("receive", bucket.sourceKeys)],
 	[

@@ -244,7 +244,7 @@ test.skipIf(!isOwn)(
 		const { items } = await get<{ items: { status: { podIP: string } }[] }>(
 			"pods",
 			`--namespace=${systemNamespace}`,
-			"--selector=app.kubernetes.io/component in (receive, archive, operator, api)",
+			"--selector=app.kubernetes.io/component in (receive, archive, operator, api, notify)",
 		);
 		const health = items.map(({ status }) => `${status.podIP}:8081`);
 		const targets = [...open, host("nats:4222"), ...health];

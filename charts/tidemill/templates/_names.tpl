@@ -121,5 +121,5 @@ matchLabels:
 matchExpressions:
   - key: app.kubernetes.io/component
     operator: In
-    values: [receive, archive, operator, api]
+    values: [receive, archive, operator, api, notify]
 {{- end }}

@@ -175,7 +175,7 @@ metadata:
   labels:
     {{- include "tidemill.selectorLabels" . | nindent 4 }}
     app.kubernetes.io/part-of: tidemill
-    {{- if has .component (list "receive" "archive" "operator" "api") }}
+    {{- if has .component (list "receive" "archive" "operator" "api" "notify") }}
     tidemill.dev/metrics: "true"
     {{- end }}
     {{- with .root.Values.commonLabels }}

@@ -9,6 +9,7 @@ import { Fault } from "../doubles/bigquery/fault.ts";
 import { terminated } from "../doubles/terminated-pod.ts";
 import {
 	bigQueryOf,
+	noWebhooks,
 	pipelineOf,
 	runOf,
 	sourceOf,
@@ -140,6 +141,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			runs: [runOf(run, written.status)],
+			notifications: noWebhooks,
 		},
 		now,
 	);

@@ -3,6 +3,7 @@ import { decide } from "../../../operator/pipeline/decide.ts";
 import type { PipelineState } from "../../../operator/pipeline/state.ts";
 import {
 	destinationOf,
+	noWebhooks,
 	pipelineOf,
 	runOf,
 	sourceOf,
@@ -28,6 +29,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		runs: [],
+		notifications: noWebhooks,
 		...changes,
 	};
 }

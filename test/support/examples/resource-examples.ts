@@ -12,6 +12,7 @@ import type {
 } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
 import { checkHash } from "../../../operator/destination/check.ts";
+import type { NotificationState } from "../../../operator/notification/condition.ts";
 
 /** Resources as the apiserver returns them, settled and ready, for tables of decisions. */
 
@@ -46,6 +47,12 @@ function verified(spec: DestinationSpec, credentials?: Secret) {
 	const hash = checkHash(spec, credentials);
 	return { ...ready, lastCheck: { hash, failures: 0 } };
 }
+
+/** Of a namespace that wants no notifications. */
+export const noWebhooks: NotificationState = {
+	webhooks: { usable: [] },
+	deliveries: new Map(),
+};
 
 export function sourceOf(
 	name = "orders",

@@ -44,6 +44,16 @@ class SourceRetention(TypedDict):
     enforcedBy: NotRequired[str]
     """What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values."""
 
+class SourcePendingNotificationsItem(TypedDict):
+    id: str
+    """The notification's id, the header `webhook-id` of its calls."""
+    type: str
+    """What happened. One of `SourceQuiet`, `SourceRecovered`; later versions may add values."""
+    time: str
+    """When."""
+    message: str
+    """What the webhooks are told."""
+
 class SourceConditionsItem(TypedDict):
     type: str
     """Type of the condition."""
@@ -154,6 +164,17 @@ class SourceWebhook(TypedDict):
     trackingPlanRef: NotRequired[SourceWebhookTrackingPlanRef]
     """The TrackingPlan that says what events should look like."""
 
+class SourceNotifySecretRefsItem(TypedDict):
+    name: str
+    """Name of the Secret, in the same namespace."""
+
+class SourceNotify(TypedDict):
+    """Whom to tell when no events arrive."""
+    quietAfter: str
+    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute."""
+    secretRefs: NotRequired[list[SourceNotifySecretRefsItem]]
+    """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
+
 class Source(TypedDict):
     """A webhook connection with its own URL, which accepts events. Each accepted request is one event."""
     name: str
@@ -190,14 +211,18 @@ class Source(TypedDict):
     """All other deviations together, if there are more than 20 in `deviations`."""
     retention: NotRequired[SourceRetention]
     """How long events stay in the bucket."""
+    pendingNotifications: NotRequired[list[SourcePendingNotificationsItem]]
+    """Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10."""
     conditions: NotRequired[list[SourceConditionsItem]]
-    """`Ready`: the URL accepts events."""
+    """`Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `NotificationsDelivered`: the webhooks were told, if there are any."""
     displayName: NotRequired[str]
     """Name to display."""
     type: Literal["Webhook"]
     """How events arrive."""
     webhook: NotRequired[SourceWebhook]
     """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    notify: NotRequired[SourceNotify]
+    """Whom to tell when no events arrive."""
     suspend: NotRequired[bool]
     """Refuse events with 403 until this is false again."""
     deletionPolicy: NotRequired[Literal["Retain", "Delete"]]
@@ -311,6 +336,17 @@ class SourceCreateWebhook(TypedDict):
     trackingPlanRef: NotRequired[SourceCreateWebhookTrackingPlanRef]
     """The TrackingPlan that says what events should look like."""
 
+class SourceCreateNotifySecretRefsItem(TypedDict):
+    name: str
+    """Name of the Secret, in the same namespace."""
+
+class SourceCreateNotify(TypedDict):
+    """Whom to tell when no events arrive."""
+    quietAfter: str
+    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute."""
+    secretRefs: NotRequired[list[SourceCreateNotifySecretRefsItem]]
+    """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
+
 class SourceCreate(TypedDict):
     """A new Source. If name is absent, it is derived from displayName."""
     name: NotRequired[str]
@@ -323,6 +359,8 @@ class SourceCreate(TypedDict):
     """How events arrive."""
     webhook: NotRequired[SourceCreateWebhook]
     """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    notify: NotRequired[SourceCreateNotify]
+    """Whom to tell when no events arrive."""
     suspend: NotRequired[bool]
     """Refuse events with 403 until this is false again. Default: `false`."""
     deletionPolicy: NotRequired[Literal["Retain", "Delete"]]
@@ -428,6 +466,17 @@ class SourceUpdateWebhook(TypedDict):
     trackingPlanRef: NotRequired[SourceUpdateWebhookTrackingPlanRef | None]
     """The TrackingPlan that says what events should look like."""
 
+class SourceUpdateNotifySecretRefsItem(TypedDict):
+    name: str
+    """Name of the Secret, in the same namespace."""
+
+class SourceUpdateNotify(TypedDict):
+    """Whom to tell when no events arrive."""
+    quietAfter: NotRequired[str | None]
+    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute."""
+    secretRefs: NotRequired[list[SourceUpdateNotifySecretRefsItem] | None]
+    """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
+
 class SourceUpdate(TypedDict):
     """A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list."""
     labels: NotRequired[dict[str, str | None] | None]
@@ -438,6 +487,8 @@ class SourceUpdate(TypedDict):
     """How events arrive."""
     webhook: NotRequired[SourceUpdateWebhook | None]
     """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    notify: NotRequired[SourceUpdateNotify | None]
+    """Whom to tell when no events arrive."""
     suspend: NotRequired[bool | None]
     """Refuse events with 403 until this is false again. Default: `false`."""
     deletionPolicy: NotRequired[Literal["Retain", "Delete", None]]
@@ -987,6 +1038,18 @@ class PipelineIncompatibility(TypedDict):
     message: str
     """The Run's message."""
 
+class PipelinePendingNotificationsItem(TypedDict):
+    id: str
+    """The notification's id, the header `webhook-id` of its calls."""
+    type: str
+    """What happened. One of `RunFailed`, `RunRecovered`, `RunLate`; later versions may add values."""
+    time: str
+    """When."""
+    message: str
+    """What the webhooks are told."""
+    run: NotRequired[str]
+    """Name of the Run."""
+
 class PipelineConditionsItem(TypedDict):
     type: str
     """Type of the condition."""
@@ -1038,6 +1101,19 @@ class PipelineDateRange(TypedDict):
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str]
     """The last date, or `Today` for no end."""
+
+class PipelineNotifySecretRefsItem(TypedDict):
+    name: str
+    """Name of the Secret, in the same namespace."""
+
+class PipelineNotify(TypedDict):
+    """Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run."""
+    types: NotRequired[list[Literal["RunFailed", "RunRecovered", "RunLate"]]]
+    """What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them."""
+    lateAfter: NotRequired[str]
+    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late."""
+    secretRefs: NotRequired[list[PipelineNotifySecretRefsItem]]
+    """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
 class PipelineRunHistory(TypedDict):
     """Which ended Runs to keep."""
@@ -1188,8 +1264,10 @@ class Pipeline(TypedDict):
     """What the table has held since the latest successful Run. The days of the next Run follow from it."""
     incompatibility: NotRequired[PipelineIncompatibility]
     """Why the table did not fit the last Run. It stays until another Run ends."""
+    pendingNotifications: NotRequired[list[PipelinePendingNotificationsItem]]
+    """Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10."""
     conditions: NotRequired[list[PipelineConditionsItem]]
-    """`Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded."""
+    """`Ready`: the Pipeline can run; Unknown while a resource that it refers to may still be created. `RunSucceeded`: the last Run succeeded. `RunOnTime`: no scheduled Run is late, if `spec.notify.lateAfter` says when one is. `NotificationsDelivered`: the webhooks were told, if there are any."""
     displayName: NotRequired[str]
     """Name to display."""
     sourceRef: PipelineSourceRef
@@ -1202,6 +1280,8 @@ class Pipeline(TypedDict):
     """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded."""
     overwritePeriodDays: NotRequired[int]
     """How many days before the first incomplete day each Run loads again."""
+    notify: NotRequired[PipelineNotify]
+    """Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run."""
     suspend: NotRequired[bool]
     """Stop the schedule until this is false again. You can still create Runs."""
     startingDeadlineSeconds: NotRequired[int]
@@ -1271,6 +1351,19 @@ class PipelineCreateSchedule(TypedDict):
     """A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step."""
     timeZone: NotRequired[str]
     """An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`."""
+
+class PipelineCreateNotifySecretRefsItem(TypedDict):
+    name: str
+    """Name of the Secret, in the same namespace."""
+
+class PipelineCreateNotify(TypedDict):
+    """Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run."""
+    types: NotRequired[list[Literal["RunFailed", "RunRecovered", "RunLate"]]]
+    """What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them."""
+    lateAfter: NotRequired[str]
+    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late."""
+    secretRefs: NotRequired[list[PipelineCreateNotifySecretRefsItem]]
+    """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
 class PipelineCreateRunHistory(TypedDict):
     """Which ended Runs to keep. Default: `{}`."""
@@ -1403,6 +1496,8 @@ class PipelineCreate(TypedDict):
     """How many days before the first incomplete day each Run loads again. Default: `1`."""
     schedule: NotRequired[PipelineCreateSchedule]
     """When the Pipeline runs. Default: `{\"type\":\"Manual\"}`."""
+    notify: NotRequired[PipelineCreateNotify]
+    """Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run."""
     suspend: NotRequired[bool]
     """Stop the schedule until this is false again. You can still create Runs. Default: `false`."""
     startingDeadlineSeconds: NotRequired[int]
@@ -1464,6 +1559,19 @@ class PipelineUpdateSchedule(TypedDict):
     """A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step."""
     timeZone: NotRequired[str | None]
     """An IANA time zone, such as `Europe/Berlin`, for `Daily` and `Cron`. Without this field, `UTC`."""
+
+class PipelineUpdateNotifySecretRefsItem(TypedDict):
+    name: str
+    """Name of the Secret, in the same namespace."""
+
+class PipelineUpdateNotify(TypedDict):
+    """Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run."""
+    types: NotRequired[list[Literal["RunFailed", "RunRecovered", "RunLate"]] | None]
+    """What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them."""
+    lateAfter: NotRequired[str | None]
+    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late."""
+    secretRefs: NotRequired[list[PipelineUpdateNotifySecretRefsItem] | None]
+    """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
 class PipelineUpdateRunHistory(TypedDict):
     """Which ended Runs to keep. Default: `{}`."""
@@ -1594,6 +1702,8 @@ class PipelineUpdate(TypedDict):
     """How many days before the first incomplete day each Run loads again. Default: `1`."""
     schedule: NotRequired[PipelineUpdateSchedule | None]
     """When the Pipeline runs. Default: `{\"type\":\"Manual\"}`."""
+    notify: NotRequired[PipelineUpdateNotify | None]
+    """Whom to tell what happens to this Pipeline's Runs. Without this field, the webhook in the Secret `tidemill-notifications` of the namespace, if there is one, is told of every failed and recovered Run."""
     suspend: NotRequired[bool | None]
     """Stop the schedule until this is false again. You can still create Runs. Default: `false`."""
     startingDeadlineSeconds: NotRequired[int | None]

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type {
 	Pipeline,
 	PipelineStatusSchedule,
-} from "../../crds/generated/types.ts";
-import { latestSlot, type Schedule } from "../../crds/schedule/schedule.ts";
-import { rfc3339 } from "../../kube/timestamps.ts";
+} from "../../../crds/generated/types.ts";
+import { latestSlot, type Schedule } from "../../../crds/schedule/schedule.ts";
+import { rfc3339 } from "../../../kube/timestamps.ts";
 
 /** What a schedule means for a Pipeline at one moment. */
 export interface Timing {

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsMsg } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	type NotificationOrder,
+	type NotificationWebhook,
+	webhookDigest,
+	webhookPurpose,
+} from "../../contracts/notification/order.ts";
+import type { Logger } from "../../service/log.ts";
+import type { SealKey } from "../../service/seal-key.ts";
+import { type CallOptions, callWebhook } from "../webhook/call.ts";
+import { signedRequest } from "../webhook/signed-request.ts";
+import { decide, type NextStep } from "./decide.ts";
+import { Dispatcher, type Limits } from "./dispatcher.ts";
+import { ackWaitMs, openOrders, takeOrders } from "./orders.ts";
+import type { DeliveryReports } from "./reports.ts";
+
+/** Orders in memory, at most about 8 KiB each. */
+const maxInHand = 2_000;
+const retryDelayMs = 1_000;
+
+export interface DelivererOptions {
+	nats: NatsConnection;
+	reports: DeliveryReports;
+	sealKey: SealKey;
+	call: CallOptions;
+	limits: Limits;
+	/** Called after each attempt. */
+	onAttempt: (state: NextStep["state"]) => void;
+	log: Logger;
+}
+
+/**
+ * Delivers the orders that wait in NATS, each at least once: an order leaves the queue after its delivery, or when it is given
+ * up. If a process dies, another one gets its orders.
+ */
+export class Deliverer {
+	readonly #options: DelivererOptions;
+	readonly #dispatcher: Dispatcher<JsMsg>;
+
+	constructor(options: DelivererOptions) {
+		this.#options = options;
+		this.#dispatcher = new Dispatcher(options.limits, (message) =>
+			this.#deliver(message),
+		);
+	}
+
+	/** How many orders this process has. */
+	get inHand(): number {
+		return this.#dispatcher.inHand.size;
+	}
+
+	/** Until the signal; then finishes the attempts that have begun. Never throws. */
+	async run(signal: AbortSignal): Promise<void> {
+		const { nats, log } = this.#options;
+		// So that nobody else gets what waits here.
+		const keeping = setInterval(() => {
+			for (const message of this.#dispatcher.inHand) message.working();
+		}, ackWaitMs / 3);
+		while (!signal.aborted)
+			try {
+				const orders = await openOrders(nats);
+				while (!signal.aborted) {
+					const room = maxInHand - this.inHand;
+					if (room === 0) await this.#dispatcher.changed;
+					else
+						await takeOrders(
+							orders,
+							room,
+							(message) => this.#dispatcher.add(message.subject, message),
+							signal,
+						);
+				}
+			} catch (error) {
+				// The operator may not have created the stream yet.
+				log.debug({ err: error }, "failed to take orders; trying again");
+				await sleep(retryDelayMs, undefined, { signal }).catch(() => {});
+			}
+		await this.#dispatcher.stop();
+		clearInterval(keeping);
+	}
+
+	async #deliver(message: JsMsg): Promise<void> {
+		const { log } = this.#options;
+		try {
+			const order = message.json<NotificationOrder>();
+			const attempt = message.info.deliveryCount;
+			const step = await this.#attempt(order, attempt);
+			await this.#report(order, attempt, step);
+			if (step.state === "Delivering") message.nak(step.afterMs);
+			else message.ack();
+		} catch (error) {
+			log.error({ err: error }, "an order is unreadable and is removed");
+			message.term("unreadable");
+		}
+	}
+
+	async #attempt(order: NotificationOrder, attempt: number): Promise<NextStep> {
+		const { sealKey, call } = this.#options;
+		const webhook: NotificationWebhook = JSON.parse(
+			sealKey.open(order.sealed, webhookPurpose(order.account)).toString(),
+		);
+		const request = signedRequest(order, webhook, Date.now());
+		const outcome = await callWebhook(webhook.url, request, call);
+		return decide(outcome, attempt, Math.random());
+	}
+
+	async #report(
+		order: NotificationOrder,
+		attempts: number,
+		step: NextStep,
+	): Promise<void> {
+		const { reports, onAttempt, log } = this.#options;
+		const { account, kind, name, secret, notification } = order;
+		onAttempt(step.state);
+		const error = "error" in step ? step.error : undefined;
+		const about = { account, kind, name, secret, id: notification.id };
+		log[error ? "warn" : "info"](
+			{ ...about, attempts, state: step.state, reason: error },
+			"called a webhook",
+		);
+		try {
+			await reports.write(order, {
+				version: 1,
+				id: notification.id,
+				state: step.state,
+				attempts,
+				time: new Date().toISOString(),
+				...(error !== undefined && { error }),
+				webhook: webhookDigest(order),
+			});
+		} catch (err) {
+			// The delivery counts for more than its report.
+			log.warn({ ...about, err }, "failed to report a delivery");
+		}
+	}
+}

@@ -1,0 +1,96 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+// prom-client: the usual metrics library, with the text format and Node's default metrics.
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { startHealthServer } from "../service/health-server.ts";
+import { createLog } from "../service/log.ts";
+import { connectNats } from "../service/nats/connection.ts";
+import { Settings } from "../service/settings.ts";
+import { type Part, runInOrder } from "../service/start-order.ts";
+import { stopSignal } from "../service/stop-signal.ts";
+import { Deliverer } from "./delivery/deliverer.ts";
+import { DeliveryReports } from "./delivery/reports.ts";
+import { notifyMetrics } from "./metrics.ts";
+import { readNotifySettings } from "./settings.ts";
+
+/** Of calls at once: 256 receivers that hang still leave places to other accounts. */
+const limits = { overall: 256, perAccount: 4 };
+/** More than a call's timeout, less than a Pod's 30 s. */
+const stopTimeoutMs = 20_000;
+
+/** The role `notify`: calls webhooks, and is the only process that calls addresses which users choose. Returns the exit code. */
+export async function main(): Promise<number> {
+	const env = new Settings();
+	const settings = readNotifySettings(env);
+	const { allowedNetworks, timeoutMs } = settings;
+	const log = createLog("notify");
+	const registry = new Registry();
+	collectDefaultMetrics({ register: registry });
+	let nats: NatsConnection | undefined;
+	let deliverer: Deliverer | undefined;
+	const metrics = notifyMetrics(registry, () => deliverer?.inHand ?? 0);
+
+	const healthServer: Part = {
+		name: "health server",
+		start: async () => {
+			const port = { min: 0, max: 65_535, fallback: 0 };
+			const server = await startHealthServer({
+				port: env.integer("HEALTH_PORT", port),
+				host: env.text("HEALTH_HOST", "127.0.0.1"),
+				live: () => undefined,
+				ready: () => (nats ? undefined : "not connected to NATS yet"),
+				registry,
+			});
+			log.info({ healthPort: server.port }, "notify starts");
+			return { stop: () => server.close() };
+		},
+	};
+
+	let connection: NatsConnection;
+	const natsConnection: Part = {
+		name: "NATS",
+		start: async (stopping) => {
+			connection = await connectNats(env, "notify", log, stopping);
+			nats = connection;
+			return {
+				failed: failsWhenClosed(connection),
+				stop: () => connection.close(),
+			};
+		},
+	};
+
+	const deliveries: Part = {
+		name: "deliveries",
+		start: async () => {
+			deliverer = new Deliverer({
+				nats: connection,
+				reports: new DeliveryReports(connection, settings.replicas),
+				sealKey: settings.sealKey,
+				call: { allowedNetworks, timeoutMs },
+				limits,
+				onAttempt: metrics.attempted,
+				log,
+			});
+			const stopping = new AbortController();
+			const ended = deliverer.run(stopping.signal);
+			return {
+				stop: async () => {
+					stopping.abort();
+					await ended;
+				},
+			};
+		},
+	};
+
+	await runInOrder([healthServer, natsConnection, deliveries], stopSignal(), {
+		stopTimeoutMs,
+		log,
+	});
+	log.info("notify has stopped");
+	return 0;
+}
+
+/** The client reconnects for ever, unless the server refuses the user. A restart then reads the settings again. */
+async function failsWhenClosed(nats: NatsConnection): Promise<never> {
+	const cause = await nats.closed();
+	throw new Error("NATS closed the connection for good", { cause });
+}

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import type { Delivery } from "../../contracts/notification/delivery.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import { type NotificationState, withDelivered } from "./condition.ts";
+
+const usable = [
+	{ secret: "a", sealed: "x" },
+	{ secret: "b", sealed: "y" },
+];
+const delivery = (
+	state: Delivery["state"],
+	more: Partial<Delivery> = {},
+): Delivery => ({
+	version: 1,
+	id: "msg_1",
+	state,
+	attempts: 3,
+	time: "2026-03-10T12:00:00Z",
+	webhook: "digest",
+	...(state !== "Delivered" && {
+		error: "The receiver answered with status 500.",
+	}),
+	...more,
+});
+const problem = { reason: "SecretNotFound", message: "No Secret." } as const;
+const waiting = [
+	{ id: "m", type: "RunFailed", time: "2026-03-10T12:00:00Z", message: "No." },
+] as const;
+
+function conditionOf(
+	state: {
+		webhooks?: NotificationState["webhooks"];
+		deliveries?: Record<string, Delivery>;
+	},
+	pending: Parameters<typeof withDelivered>[2] = [],
+) {
+	const conditions = withDelivered(
+		[],
+		{
+			webhooks: state.webhooks ?? { usable },
+			deliveries: new Map(Object.entries(state.deliveries ?? {})),
+		},
+		pending,
+		1,
+		Date.now(),
+	);
+	const { status, reason, message } =
+		findCondition(conditions, "NotificationsDelivered") ?? {};
+	return [status, reason, message];
+}
+
+test.each([
+	[
+		"True NothingToTell",
+		{},
+		'Notifications go to the webhooks in Secrets "a", "b". There was none yet.',
+	],
+	["False SecretNotFound", { webhooks: { usable, problem } }, "No Secret."],
+	["True Delivered", { deliveries: { a: delivery("Delivered") } }, "msg_1"],
+	[
+		"Unknown Delivering",
+		{ deliveries: { a: delivery("Delivering"), b: delivery("Delivered") } },
+		'Secret "a" was called 3 times and is called again: The receiver answered with status 500.',
+	],
+	[
+		"False DeliveryFailed",
+		{ deliveries: { a: delivery("Delivering"), b: delivery("Failed") } },
+		'Secret "b" could not be told',
+	],
+])("%s", (expected, state, words) => {
+	const [status, reason, message] = conditionOf(state);
+	expect(`${status} ${reason}`).toBe(expected);
+	expect(message).toContain(words);
+});
+
+test("what NATS doesn't take is said", () => {
+	const state = { deliveries: { a: delivery("Delivered") } };
+	expect(conditionOf(state, waiting)).toEqual([
+		"Unknown",
+		"Pending",
+		expect.stringContaining("1 notifications wait"),
+	]);
+});
+
+test("without webhooks there is no condition", () => {
+	expect(conditionOf({ webhooks: { usable: [] } }, waiting)[0]).toBeUndefined();
+});

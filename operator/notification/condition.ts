@@ -1,0 +1,81 @@
+import type { Delivery } from "../../contracts/notification/delivery.ts";
+import type { Notification } from "../../contracts/notification/order.ts";
+import { type Condition, setCondition } from "../../kube/conditions.ts";
+import type { Reason } from "../reconcile/reasons.ts";
+import type { Webhooks } from "./webhooks.ts";
+
+/** What decides about a resource's notifications, beside the resource. */
+export interface NotificationState {
+	webhooks: Webhooks;
+	/** What notify last reported of each webhook as it is now, by the Secret's name. */
+	deliveries: ReadonlyMap<string, Delivery>;
+}
+
+const type = "NotificationsDelivered";
+
+/** The conditions with the one that says whether the webhooks were told; without it if there are none. */
+export function withDelivered(
+	conditions: Condition[],
+	state: NotificationState,
+	pending: readonly Notification[],
+	observedGeneration: number,
+	now: number,
+): Condition[] {
+	const finding = findingOf(state, pending);
+	if (!finding)
+		return conditions.filter((condition) => condition.type !== type);
+	return setCondition(
+		conditions,
+		{ type, ...finding, observedGeneration },
+		now,
+	);
+}
+
+interface Finding {
+	status: Condition["status"];
+	reason: Reason<"Pipeline", typeof type>;
+	message: string;
+}
+
+function findingOf(
+	{ webhooks, deliveries }: NotificationState,
+	pending: readonly Notification[],
+): Finding | undefined {
+	const { usable, problem } = webhooks;
+	if (problem) return { status: "False", ...problem };
+	if (usable.length === 0) return undefined;
+	const latest = [...deliveries].toSorted(([, a], [, b]) =>
+		a.time < b.time ? 1 : -1,
+	);
+	const failed = latest.find(([, { state }]) => state === "Failed");
+	if (failed)
+		return {
+			status: "False",
+			reason: "DeliveryFailed",
+			message: `The webhook in Secret "${failed[0]}" could not be told, and is not called again for this notification: ${failed[1].error}`,
+		};
+	if (pending.length > 0)
+		return {
+			status: "Unknown",
+			reason: "Pending",
+			message: `${pending.length} notifications wait until NATS takes them. NATS is unreachable, or too many of the namespace's wait to be delivered.`,
+		};
+	const trying = latest.find(([, { state }]) => state === "Delivering");
+	if (trying)
+		return {
+			status: "Unknown",
+			reason: "Delivering",
+			message: `The webhook in Secret "${trying[0]}" was called ${trying[1].attempts} times and is called again: ${trying[1].error}`,
+		};
+	return latest.length === 0
+		? {
+				status: "True",
+				reason: "NothingToTell",
+				message: `Notifications go to ${usable.length === 1 ? "the webhook in Secret" : "the webhooks in Secrets"} ${usable.map(({ secret }) => `"${secret}"`).join(", ")}. There was none yet.`,
+			}
+		: {
+				status: "True",
+				reason: "Delivered",
+				message: `The latest notification was delivered (${latest[0]![1].id}).`,
+			};
+}

@@ -1,0 +1,181 @@
+import {
+	DiscardPolicy,
+	JetStreamApiError,
+	jetstream,
+	jetstreamManager,
+	RetentionPolicy,
+} from "@nats-io/jetstream";
+// @nats-io/kv: the NATS makers' own key-value client.
+import { Kvm } from "@nats-io/kv";
+import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { bucket, notifications } from "../../contracts/nats.ts";
+import {
+	type Delivery,
+	deliveryKey,
+} from "../../contracts/notification/delivery.ts";
+import {
+	type Notification,
+	type NotificationOrder,
+	webhookDigest,
+} from "../../contracts/notification/order.ts";
+import type { Pipeline, Source } from "../../crds/generated/types.ts";
+import type { Logger } from "../../service/log.ts";
+import { BucketWatch } from "../../service/nats/bucket-watch.ts";
+import { onReconnect } from "../../service/nats/connection.ts";
+import type { SealedWebhook, Webhooks } from "./webhooks.ts";
+
+/** Of one namespace: its receivers may fail, and it alone waits. */
+const maxPerAccount = 50;
+const maxOrderBytes = 16 * 1024;
+/** Full, 160 namespaces have all they may have. */
+const maxBytes = 128 * 1024 ** 2;
+/** Longer than notify tries. */
+const keepMs = 2 * 24 * 3_600_000;
+const timeoutMs = 5_000;
+/** While NATS is away, nobody waits for it again and again. */
+const restMs = 10_000;
+
+type About = Pick<NotificationOrder, "account" | "kind" | "name">;
+
+/** Hands notifications to notify, and knows how their delivery goes. */
+export class NotificationOutbox {
+	readonly #nats: NatsConnection;
+	readonly #replicas: number;
+	readonly #log: Logger;
+	readonly #deliveries = new Map<string, Delivery>();
+	readonly #handlers: ((about: About) => void)[] = [];
+	#restUntilMs = 0;
+
+	constructor(
+		nats: NatsConnection,
+		options: { replicas: number; log: Logger },
+	) {
+		this.#nats = nats;
+		this.#replicas = options.replicas;
+		this.#log = options.log;
+	}
+
+	/** What notify reported of the webhooks as they are now, by the Secret's name. */
+	deliveriesOf(
+		resource: Pipeline | Source,
+		{ usable }: Webhooks,
+	): Map<string, Delivery> {
+		const about = aboutOf(resource);
+		return new Map(
+			usable.flatMap(({ secret, sealed }) => {
+				const key = deliveryKey({ ...about, secret });
+				const delivery = this.#deliveries.get(key);
+				return delivery?.webhook === webhookDigest({ sealed })
+					? [[secret, delivery] as const]
+					: [];
+			}),
+		);
+	}
+
+	/** Called when notify has reported something. */
+	onChange(handler: (about: About) => void): void {
+		this.#handlers.push(handler);
+	}
+
+	/** Follows the reports until the signal. Never throws. Notify creates the bucket at its first report. */
+	run(signal: AbortSignal): Promise<void> {
+		const watch = new BucketWatch(
+			() => new Kvm(this.#nats).open(bucket.deliveries),
+			{
+				begin: () => {},
+				set: (key, value) => {
+					if (value === undefined) this.#deliveries.delete(key);
+					else this.#deliveries.set(key, JSON.parse(value));
+					const [account = "", kind, name = ""] = key.split(".");
+					for (const handler of this.#handlers)
+						handler({ account, kind: kind as About["kind"], name });
+				},
+				complete: () => {},
+				seenCurrent: () => {},
+			},
+			this.#log,
+		);
+		void onReconnect(this.#nats, () => watch.readAgain());
+		return watch.run(signal);
+	}
+
+	/**
+	 * Hands each notification over for each webhook, and returns those that NATS didn't take. A repeated notification has the
+	 * same id, by which NATS drops it within minutes and receivers drop it later. Never throws.
+	 */
+	async handOver(
+		resource: Pipeline | Source,
+		due: readonly Notification[],
+		webhooks: readonly SealedWebhook[],
+	): Promise<Notification[]> {
+		const left: Notification[] = [];
+		for (const notification of due)
+			try {
+				if (Date.now() < this.#restUntilMs) throw new Error("NATS is away");
+				for (const webhook of webhooks)
+					await this.#send(aboutOf(resource), notification, webhook);
+			} catch (err) {
+				// A refusal is this account's, not NATS's.
+				if (!(err instanceof JetStreamApiError))
+					this.#restUntilMs = Date.now() + restMs;
+				this.#log.debug({ err }, "failed to hand a notification over");
+				left.push(notification);
+			}
+		return left;
+	}
+
+	async #send(
+		about: About,
+		notification: Notification,
+		{ secret, sealed }: SealedWebhook,
+	): Promise<void> {
+		const order: NotificationOrder = {
+			version: 1,
+			...about,
+			notification,
+			secret,
+			sealed,
+		};
+		const subject = notifications.subject(about.account);
+		const options = {
+			msgID: `${notification.id}.${secret}`,
+			expect: { streamName: notifications.stream },
+			timeout: timeoutMs,
+		};
+		const text = JSON.stringify(order);
+		const client = jetstream(this.#nats, { checkAPI: false });
+		try {
+			await client.publish(subject, text, options);
+		} catch (error) {
+			if (error instanceof JetStreamApiError) throw error;
+			// Perhaps nothing listens, since there is no stream yet.
+			await this.#createStream();
+			await client.publish(subject, text, options);
+		}
+	}
+
+	async #createStream(): Promise<void> {
+		const { streams } = await jetstreamManager(this.#nats, { checkAPI: false });
+		await streams.add({
+			name: notifications.stream,
+			subjects: [notifications.subject("*")],
+			retention: RetentionPolicy.Workqueue,
+			discard: DiscardPolicy.New,
+			max_msgs_per_subject: maxPerAccount,
+			discard_new_per_subject: true,
+			max_bytes: maxBytes,
+			max_msg_size: maxOrderBytes,
+			max_age: nanos(keepMs),
+			duplicate_window: nanos(5 * 60_000),
+			num_replicas: this.#replicas,
+		});
+	}
+}
+
+function aboutOf({ kind, metadata }: Pipeline | Source): About {
+	return {
+		account: metadata.namespace!,
+		kind: kind as About["kind"],
+		name: metadata.name,
+	};
+}

@@ -1,0 +1,104 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { notifications } from "../../../contracts/nats.ts";
+import { Deliverer } from "../../../notify/delivery/deliverer.ts";
+import { DeliveryReports } from "../../../notify/delivery/reports.ts";
+import { networkList } from "../../../notify/webhook/call.ts";
+import { connectAdmin } from "../../support/fixtures/data-plane/receiver.ts";
+import {
+	failureOf,
+	log,
+	type NotificationScene,
+	pipelineIn,
+	sealKey,
+	startNotificationScene,
+	webhookOf,
+} from "../../support/fixtures/notifications/notification-scene.ts";
+import { startWebhookReceiver } from "../../support/fixtures/notifications/webhook-receiver.ts";
+
+const patient = { timeout: 60_000, interval: 20 };
+const [attacker, neighbour] = [pipelineIn("attacker"), pipelineIn("shop")];
+let scene: NotificationScene;
+
+beforeAll(async () => {
+	scene = await startNotificationScene();
+});
+afterAll(() => scene.stop());
+
+async function whileDelivering(
+	networks: string[],
+	work: () => Promise<void>,
+): Promise<void> {
+	const nats = await scene.connectAs("notify");
+	const deliverer = new Deliverer({
+		nats,
+		reports: new DeliveryReports(nats, 1),
+		sealKey,
+		call: { allowedNetworks: networkList(networks), timeoutMs: 10_000 },
+		limits: { overall: 8, perAccount: 4 },
+		onAttempt: () => undefined,
+		log,
+	});
+	const stopping = new AbortController();
+	const ended = deliverer.run(stopping.signal);
+	try {
+		await work();
+	} finally {
+		stopping.abort();
+		await ended;
+	}
+}
+
+test("a flood of one account, whose receiver hangs, takes its own room alone, and keeps no other account waiting", async () => {
+	const hanging = await startWebhookReceiver(() => undefined);
+	const { url, calls, close } = await startWebhookReceiver();
+	const many = Array.from({ length: 60 }, (_, i) => failureOf(`flood-${i}`));
+	const left = await scene.outbox.handOver(attacker, many, [
+		webhookOf(attacker, hanging.url),
+	]);
+	expect(left).toEqual(many.slice(50));
+	const told = await scene.outbox.handOver(
+		neighbour,
+		[failureOf("mine")],
+		[webhookOf(neighbour, url)],
+	);
+	expect(told).toEqual([]);
+	await whileDelivering(["127.0.0.0/8"], async () => {
+		await vi.waitFor(() => expect(calls).toHaveLength(1), patient);
+		expect(hanging.calls.length).toBeLessThanOrEqual(4);
+		await hanging.close();
+	});
+	await close();
+});
+
+test("an account's webhook reaches nothing internal, and its error shows nothing of it", async () => {
+	const internal = await startWebhookReceiver();
+	const curious = pipelineIn("curious");
+	const webhook = webhookOf(curious, internal.url.replace("http:", "https:"));
+	await scene.outbox.handOver(curious, [failureOf("probe")], [webhook]);
+	await whileDelivering([], async () => {
+		await vi.waitFor(() => {
+			const found = scene.outbox.deliveriesOf(curious, { usable: [webhook] });
+			expect(found.get("alerts")?.error).toMatch(/not public/);
+			expect(found.get("alerts")?.error).not.toContain("127.0.0.1");
+		}, patient);
+	});
+	expect(internal.calls).toEqual([]);
+	await internal.close();
+});
+
+test("NATS holds nobody's URL or signing secret in clear", async () => {
+	const secret = "https://hooks.example.com/T0/very-secret";
+	const webhook = webhookOf(neighbour, secret);
+	await scene.outbox.handOver(neighbour, [failureOf("sealed")], [webhook]);
+	const admin = await connectAdmin(scene.nats);
+	const { streams } = await jetstreamManager(admin, { checkAPI: false });
+	const subject = notifications.subject("shop");
+	const message = await streams.getMessage(notifications.stream, {
+		last_by_subj: subject,
+	});
+	await admin.close();
+	const text = message!.string();
+	expect(text).toContain("msg_sealed_failed");
+	expect(text).not.toMatch(/hooks\.example|very-secret|BQUFBQUF/);
+});
