@@ -142,6 +142,7 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		versionArgs: ["-v"],
 		module: "kubeconform",
 		package: "github.com/yannh/kubeconform/cmd/kubeconform",
+		ldflags: "-X main.version=v0.8.0",
 		release: () => undefined,
 	},
 	actionlint: {
