@@ -15,7 +15,7 @@ export type BinaryName =
 	| "kubectl"
 	| "kubelet"
 	| "nats-server"
-	| "promtool"
+	| "alert-rules"
 	| "versitygw";
 
 /** What `make up` and the tests on a process node need. The programs of a real node are got when it starts. */
@@ -152,10 +152,10 @@ export const pinnedBinaries: Record<BinaryName, PinnedBinary> = {
 		package: "github.com/rhysd/actionlint/cmd/actionlint",
 		release: () => undefined,
 	},
-	promtool: {
+	"alert-rules": {
 		version: "0.316.0",
 		versionArgs: ["--version"],
-		module: "promtool",
+		module: "alert-rules",
 		package: "github.com/prometheus/prometheus",
 		main: ".",
 		release: () => undefined,

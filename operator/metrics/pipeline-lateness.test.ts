@@ -33,6 +33,11 @@ test.each([
 		"2026-03-01T06:00:00Z",
 	],
 	[
+		"the first slot of all before any success, also after slots were skipped",
+		since("2026-03-09T06:00:00Z"),
+		"2026-03-01T06:00:00Z",
+	],
+	[
 		"none from before the schedule was edited or resumed",
 		{ ...since("2026-03-09T12:34:56Z"), ...success("2026-03-02T06:00:20Z") },
 		"2026-03-10T06:00:00Z",

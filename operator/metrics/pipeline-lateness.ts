@@ -18,12 +18,12 @@ export function firstOpenSlotMs({
 	const { schedule } = parsed;
 	const sinceMs = Date.parse(since);
 	const success = status?.lastSuccess?.snapshotTime;
-	const successMs = Date.parse(success ?? metadata.creationTimestamp ?? since);
 	// A slot that was skipped begins the schedule anew (timing.ts), and is late all the same. What a person edits or resumes
 	// catches up on nothing.
-	const afterMs = isSlot(schedule, sinceMs)
-		? successMs
-		: Math.max(sinceMs, successMs);
+	const isSkipped = isSlot(schedule, sinceMs);
+	const afterMs = isSkipped
+		? Date.parse(success ?? metadata.creationTimestamp!)
+		: Math.max(sinceMs, success === undefined ? 0 : Date.parse(success));
 	return schedule.next(afterMs);
 }
 

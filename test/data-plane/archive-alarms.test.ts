@@ -5,6 +5,7 @@ import type { AlarmCode } from "../../ingest/archive/decide/alarm.ts";
 import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
 import { probeConditionalWrites } from "../../ingest/archive/s3/store-probe.ts";
 import { encodeFrameHead } from "../../ingest/wire/frame.ts";
+import { firing } from "../support/alerts/firing.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
 	ArchiveFixture,
@@ -35,6 +36,9 @@ async function expectAlarm(
 	expect(
 		await registry.getSingleMetricAsString("tidemill_archive_alarm"),
 	).toContain(`tidemill_archive_alarm{shard="${archive.shard}"} 1`);
+	expect(
+		await firing({ atMs: Date.now(), texts: [await registry.metrics()] }),
+	).toContain("TidemillArchiveAlarm");
 	await expect(flush()).rejects.toBe(shard.alarm);
 	if (messages > 0)
 		expect(

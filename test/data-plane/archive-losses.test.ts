@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ShardState, shardKey } from "../../contracts/ledger.ts";
 import { bucket, framesSubject } from "../../contracts/nats.ts";
 import type { CutRecord } from "../../ingest/archive/decide/cut.ts";
+import { firing } from "../support/alerts/firing.ts";
 import { mortal } from "../support/faults/mortal-archive.ts";
 import {
 	ArchiveFixture,
@@ -136,6 +137,9 @@ async function isTold(
 	expect(
 		await registry.getSingleMetricAsString("tidemill_archive_lost_frames"),
 	).toMatch(new RegExp(`} ${frames}$`, "m"));
+	expect(
+		await firing({ atMs: Date.now(), texts: [await registry.metrics()] }),
+	).toContain("TidemillFramesLost");
 }
 
 test("a shard goes on without frames that never arrived, and says so in its cut, its metric and its ledger", async () => {

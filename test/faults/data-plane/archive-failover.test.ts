@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { firing } from "../../support/alerts/firing.ts";
 import { startArchiveProcess } from "../../support/faults/archive-process.ts";
 import {
 	ArchiveFixture,
@@ -148,6 +149,13 @@ test("backlog, lag and watermark are metrics", async () => {
 		expect(await metric(running, "backlog_bytes")).toBe(0);
 		expect(await metric(running, "lag_seconds")).toBe(0);
 	});
+	// No operator is scraped here.
+	expect(
+		await firing({
+			atMs: Date.now(),
+			texts: [await running.registry.metrics()],
+		}),
+	).toEqual(["TidemillOperatorHasNoLeader"]);
 	expect(await metric(running, "watermark_seconds")).toBeCloseTo(
 		Date.parse(last_ts) / 1000,
 		2,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JobResult } from "../../../contracts/job.ts";
+import { type JobResult, jobExitCode } from "../../../contracts/job.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { hasReason } from "../../../kube/client/errors.ts";
 import { kinds, type Pod } from "../../../kube/kinds.ts";
@@ -7,16 +7,17 @@ import { Informer } from "../../../kube/watch/informer.ts";
 import { backoffMs } from "../../../service/backoff.ts";
 import type { Logger } from "../../../service/log.ts";
 
-const result: JobResult = {
-	version: 1,
-	outcome: "Succeeded",
-	rows: 0,
-	bytes: 0,
-	objects: 0,
-};
+/** A Pod with the label `ends-with` fails with this code of docs/reference/errors.md. */
+function resultOf({ metadata }: Pod): JobResult {
+	const code = metadata.labels?.["ends-with"];
+	if (code === undefined)
+		return { version: 1, outcome: "Succeeded", rows: 0, bytes: 0, objects: 0 };
+	const error = { code, message: "It failed.", retryable: false };
+	return { version: 1, outcome: "Failed", error };
+}
 
 /**
- * A node that costs nothing: it reports at once that each Pod of these namespaces has succeeded. Like a kubelet, it repeats
+ * A node that costs nothing: it reports at once that each Pod of these namespaces has ended, well unless a label says otherwise. Like a kubelet, it repeats
  * a report until the apiserver has stored it (kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle).
  * @param isEnded false leaves a Pod pending for ever.
  */
@@ -53,9 +54,15 @@ async function untilStored(
 		}
 }
 
-function end(client: KubeClient, { metadata, spec }: Pod): Promise<Pod> {
+function end(client: KubeClient, pod: Pod): Promise<Pod> {
+	const { metadata, spec } = pod;
+	const result = resultOf(pod);
+	const isDone = result.outcome === "Succeeded";
 	const { name, image } = spec!.containers[0]!;
-	const terminated = { exitCode: 0, message: JSON.stringify(result) };
+	const terminated = {
+		exitCode: isDone ? jobExitCode.succeeded : jobExitCode.permanent,
+		message: JSON.stringify(result),
+	};
 	const container = {
 		name,
 		image,
@@ -68,7 +75,12 @@ function end(client: KubeClient, { metadata, spec }: Pod): Promise<Pod> {
 		kinds.pod,
 		metadata.name,
 		metadata.namespace,
-		{ status: { phase: "Succeeded", containerStatuses: [container] } },
+		{
+			status: {
+				phase: isDone ? "Succeeded" : "Failed",
+				containerStatuses: [container],
+			},
+		},
 		"merge",
 		{ subresource: "status" },
 	);

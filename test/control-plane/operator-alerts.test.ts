@@ -1,0 +1,247 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { framesSubject } from "../../contracts/nats.ts";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
+import { freePort } from "../../local/ports.ts";
+import { firing, scrape } from "../support/alerts/firing.ts";
+import {
+	dailyLoad,
+	OperatorWorld,
+} from "../support/fixtures/control-plane/operator-world.ts";
+import {
+	connectAdmin,
+	createShardStream,
+} from "../support/fixtures/data-plane/receiver.ts";
+import type { TidemillProcess } from "../support/servers/tidemill-process.ts";
+
+/* Each reason is caused on real servers, and what the operator then tells Prometheus fires the alert. */
+
+const soon = { timeout: 120_000, interval: 50 };
+const dayMs = 86_400_000;
+
+let world: OperatorWorld;
+let namespace: string;
+let admin: NatsConnection;
+let stream: string;
+let leader: TidemillProcess;
+let health: string;
+
+beforeAll(async () => {
+	world = await OperatorWorld.start(inject("kubeconfig"));
+	[namespace = ""] = await world.namespaces(1);
+	admin = await connectAdmin(world.nats);
+	stream = await createShardStream(admin, { max_bytes: 100_000 });
+	[leader, health] = await startOperator();
+	await world.apply(namespace, dailyLoad);
+	await vi.waitFor(async () => {
+		const { status } = await world.pipelineIn(namespace);
+		expect(status?.phase).toBe("Ready");
+	}, soon);
+});
+
+afterAll(async () => {
+	await admin?.close();
+	await world?.stop();
+});
+
+async function startOperator(): Promise<[TidemillProcess, string]> {
+	const port = await freePort();
+	const process = world.startOperator([namespace], {
+		throughProxy: true,
+		env: { HEALTH_PORT: String(port) },
+	});
+	return [process, `http://127.0.0.1:${port}`];
+}
+
+/** The alerts that fire if it stays as it is. */
+const alerts = async () => firing(await scrape(health));
+
+/** Waits until this alert fires, among others that the test's earlier reasons may have left. */
+function fires(alert: string): Promise<void> {
+	return vi.waitFor(async () => expect(await alerts()).toContain(alert), {
+		...soon,
+		interval: 500,
+	});
+}
+
+const silent = () =>
+	vi.waitFor(async () => expect(await alerts()).toEqual([]), {
+		...soon,
+		interval: 500,
+	});
+
+const pipelineYaml = (name: string, more: string) => `
+apiVersion: tidemill.dev/v1alpha1
+kind: Pipeline
+metadata: { name: ${name} }
+spec:
+  sourceRef: { name: orders }
+  destinationRef: { name: lake }
+  ${more}
+`;
+
+const runYaml = (pipeline: string, name: string) => `
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Run
+metadata: { name: ${name} }
+spec: { pipelineRef: { name: ${pipeline} } }
+`;
+
+test("where all is well no alert fires", async () => {
+	await silent();
+});
+
+test("events that no archive takes away fire the alerts about the lag and the buffer, though no archive runs", async () => {
+	for (let frame = 0; frame < 7; frame++)
+		await admin.request(framesSubject(0), Buffer.alloc(10_000));
+	const before = await scrape(health);
+	expect(await firing(before)).toContain("TidemillBufferFills");
+	// A few seconds of lag are no reason, but this one goes on.
+	expect(await firing(before)).not.toContain("TidemillArchiveLags");
+	expect(await firing(await scrape(health), before)).toContain(
+		"TidemillArchiveLags",
+	);
+	const { streams } = await jetstreamManager(admin, { checkAPI: false });
+	await streams.purge(stream);
+	await silent();
+});
+
+test.each([
+	["DestinationBusy", "TidemillRunFailed"],
+	["ObjectMismatch", "TidemillLedgerMismatch"],
+])(
+	"a Run that fails with %s fires %s until one succeeds",
+	async (code, alert) => {
+		const name = code.toLowerCase();
+		await world.apply(
+			namespace,
+			pipelineYaml(
+				name,
+				`runTemplate: { retries: 0, labels: { ends-with: ${code} } }`,
+			) + runYaml(name, `${name}-first`),
+		);
+		await fires(alert);
+		expect(await alerts()).toEqual([alert]);
+		await world.client.patch<Pipeline>(
+			pipelineKind,
+			name,
+			namespace,
+			{ spec: { runTemplate: { labels: { "ends-with": null } } } },
+			"merge",
+		);
+		await world.apply(namespace, runYaml(name, `${name}-second`));
+		await vi.waitFor(async () => {
+			const run = await world.client.get<Run>(
+				runKind,
+				`${name}-second`,
+				namespace,
+			);
+			expect(run?.status?.phase).toBe("Succeeded");
+		}, soon);
+		await silent();
+	},
+);
+
+test("a Pipeline whose scheduled Run can't start fires TidemillPipelineLate", async () => {
+	await world.apply(
+		namespace,
+		pipelineYaml("late", "schedule: { type: Interval, interval: 15m }").replace(
+			"name: orders",
+			"name: missing",
+		),
+	);
+	await vi.waitFor(async () => {
+		const pipeline = await world.client.get<Pipeline>(
+			pipelineKind,
+			"late",
+			namespace,
+		);
+		expect(pipeline?.status?.schedule).toBeDefined();
+	}, soon);
+	await silent();
+	const since = new Date(Date.now() - dayMs).toISOString().replace(/\.\d+/, "");
+	await world.client.patch<Pipeline>(
+		pipelineKind,
+		"late",
+		namespace,
+		{ status: { schedule: { since } } },
+		"merge",
+		{ subresource: "status" },
+	);
+	await fires("TidemillPipelineLate");
+	await world.client.patch<Pipeline>(
+		pipelineKind,
+		"late",
+		namespace,
+		{ spec: { suspend: true } },
+		"merge",
+	);
+	await silent();
+});
+
+test("a token of the REST API that expires soon fires TidemillTokenExpires, and one that lives on doesn't", async () => {
+	const binding = (name: string, days: number) => `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: tidemill-token-${name}
+  labels: { tidemill.dev/token: read }
+  annotations: { tidemill.dev/token-expires: "${new Date(Date.now() + days * dayMs).toISOString()}" }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view }
+`;
+	await world.apply(namespace, binding("lasting", 90));
+	await vi.waitFor(async () => {
+		const { texts } = await scrape(health);
+		expect(texts[0]).toContain('token="lasting"');
+	}, soon);
+	expect(await alerts()).toEqual([]);
+	await world.apply(namespace, binding("ending", 2));
+	await fires("TidemillTokenExpires");
+});
+
+test("an apiserver that refuses the operator's writes fires TidemillOperatorFails", async () => {
+	const before = await scrape(health);
+	world.proxy.onRequest = ({ method, path }) =>
+		method !== "GET" && path.includes("/pipelines/refused")
+			? Promise.reject(new Error("refused"))
+			: undefined;
+	for (let index = 0; index < 3; index++)
+		await world.apply(
+			namespace,
+			pipelineYaml(`refused-${index}`, "suspend: false"),
+		);
+	await vi.waitFor(async () => {
+		expect(await firing(await scrape(health), before)).toContain(
+			"TidemillOperatorFails",
+		);
+	}, soon);
+	world.proxy.onRequest = () => undefined;
+});
+
+test("an operator that only stands by fires TidemillOperatorHasNoLeader", async () => {
+	const [, standby] = await startOperator();
+	await vi.waitFor(async () => {
+		const { texts } = await scrape(standby);
+		expect(texts[0]).toContain("tidemill_archive_lag_seconds{");
+	}, soon);
+	expect(await firing(await scrape(health, standby))).not.toContain(
+		"TidemillOperatorHasNoLeader",
+	);
+	leader.child.kill("SIGKILL");
+	await leader.ended;
+	health = standby;
+	await fires("TidemillOperatorHasNoLeader");
+});
+
+test("a NATS that doesn't answer fires TidemillArchiveLagUnknown", async () => {
+	expect(await alerts()).not.toContain("TidemillArchiveLagUnknown");
+	await world.nats.stop();
+	await fires("TidemillArchiveLagUnknown");
+});
