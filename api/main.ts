@@ -14,6 +14,7 @@ import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
 import { readRefusedFrom } from "./refused/refused-stream.ts";
 import { askArchiveForLog } from "./runs/kept-log.ts";
 import { createApi } from "./server.ts";
+import { followArchive } from "./tail/archive-tail.ts";
 
 /** A caller gets an answer within this time even if the apiserver sends none. */
 const requestTimeoutMs = 10_000;
@@ -80,6 +81,7 @@ export async function main(): Promise<number> {
 		idempotency: new NatsIdempotencyStore({ connection, replicas }),
 		askLog: askArchiveForLog(connection),
 		readRefused: readRefusedFrom(connection),
+		followArchive: (...tail) => followArchive(connection, ...tail),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,

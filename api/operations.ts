@@ -19,6 +19,7 @@ import {
 	runFilters,
 	startRun,
 } from "./runs/runs.ts";
+import { tailOperations } from "./tail/operations.ts";
 import { tokenOperations } from "./tokens/operations.ts";
 
 const listParameters = [labelSelector, "limit", "cursor"];
@@ -28,6 +29,7 @@ export const operations: Operation[] = [
 	...apiResources.flatMap(operationsOf),
 	...tokenOperations,
 	...refusedOperations,
+	...tailOperations,
 	{
 		id: "rotateSourceURL",
 		method: "POST",

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 // fastify: routing, parsing and draining of an HTTP API.
 import fastify, {
 	type FastifyInstance,
@@ -50,6 +51,8 @@ export interface ApiOptions {
 	askLog?: Caller["askLog"];
 	/** Reads refused requests. Without it, they are answered 503. */
 	readRefused?: Caller["readRefused"];
+	/** Follows archive's tails. Without it, a tail waits for ever. */
+	followArchive?: Caller["followArchive"];
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -216,6 +219,7 @@ function callerOf(
 		account,
 		settleWithinMs,
 		askLog: options.askLog ?? (async () => undefined),
+		followArchive: options.followArchive ?? neverFollowing,
 		readRefused:
 			options.readRefused ??
 			(async () => {
@@ -228,6 +232,11 @@ function callerOf(
 		},
 	};
 }
+
+const neverFollowing: Caller["followArchive"] = async (_, listener, signal) => {
+	listener.onArchive(false);
+	if (!signal.aborted) await once(signal, "abort");
+};
 
 /** Fires when the answer is complete or the client has disconnected. */
 function closeOf({ raw }: FastifyReply): AbortSignal {
@@ -251,6 +260,7 @@ function apiRequest(
 		query: queryOf(operation, query as Record<string, string | string[]>),
 		body: isObject(body) ? body : {},
 		ifMatch: headers["if-match"],
+		lastEventId: headers["last-event-id"]?.toString(),
 		idempotency,
 	};
 }

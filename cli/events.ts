@@ -1,7 +1,9 @@
 import type { Group } from "./command/group.ts";
 import { defineSend } from "./event-sending.ts";
+import { defineTail } from "./live/tail.ts";
 
 /** `tidemill events`. */
 export function define(events: Group): void {
 	defineSend(events);
+	defineTail(events);
 }

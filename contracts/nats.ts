@@ -29,6 +29,11 @@ export function resultSubject(shard: number): string {
 /** The API asks any archive for the log of a Run's Job (request/reply, {@link file://./manifest.ts LogRequest}). */
 export const logSubject = "tidemill.archive.log";
 
+/** The API opens a live tail here, and renews it on that of the archive process ({@link file://./live/event-tail.ts}). */
+export function tailSubject(shardOrProcess: number | string): string {
+	return `tidemill.archive.${shardOrProcess}.tail`;
+}
+
 /** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
 export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;
@@ -79,7 +84,7 @@ export const rates = {
 } as const;
 
 /**
- * Refused requests of the last hours ({@link file://./refused-request.ts}), in memory. Created by archive, written by receive,
+ * Refused requests of the last hours ({@link file://./live/refused-request.ts}), in memory. Created by archive, written by receive,
  * read by api. No Source's push out another's.
  */
 export const refused = {

@@ -121,6 +121,12 @@ export const parameters = {
 		schema: { type: "string", format: "date-time" },
 		example: "2026-03-01T12:00:00Z",
 	},
+	refused: {
+		name: "refused",
+		in: "query",
+		description: "Also the requests that are refused.",
+		schema: { type: "boolean", default: false },
+	},
 	body: {
 		name: "body",
 		in: "query",

@@ -1,8 +1,9 @@
 import type { FastifyReply } from "fastify";
+import type { KeptRefusal } from "../../contracts/live/refused-request.ts";
 import type { LogRequest } from "../../contracts/manifest.ts";
-import type { KeptRefusal } from "../../contracts/refused-request.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Logger } from "../../service/log.ts";
+import type { TailListener, TailQuestion } from "./tail-listener.ts";
 
 /** One operation of the API. The routes and the OpenAPI document both derive from these. */
 export interface Operation {
@@ -22,7 +23,7 @@ export interface Operation {
 	/** Successful answers by status, each with the name of its body's schema if it has a body. */
 	answers: Record<number, { about: string; schema?: string }>;
 	/** Content type of the answer. JSON if absent. */
-	produces?: "text/plain";
+	produces?: "text/plain" | "text/event-stream";
 	/** Error statuses of this operation beyond those that every operation has. */
 	errors: number[];
 }
@@ -54,6 +55,12 @@ export interface Caller {
 		sourceKey: string,
 		after?: number,
 	) => Promise<KeptRefusal[]>;
+	/** Follows the events of a Source that was read with `client`, until the signal fires. */
+	followArchive: (
+		question: TailQuestion,
+		listener: TailListener,
+		signal: AbortSignal,
+	) => Promise<void>;
 	log: Logger;
 	/** A client that acts with another token, such as one that was just made. */
 	clientFor: (token: string) => KubeClient;
@@ -69,6 +76,8 @@ export interface ApiRequest {
 	body: JsonObject;
 	/** The `If-Match` header. */
 	ifMatch: string | undefined;
+	/** The `Last-Event-ID` header of a client that follows server-sent events again. */
+	lastEventId?: string | undefined;
 	/** Set if the request has an `Idempotency-Key`. */
 	idempotency: IdempotentRequest | undefined;
 }

@@ -1,4 +1,4 @@
-import type { RefusedRequest } from "../../contracts/refused-request.ts";
+import type { RefusedRequest } from "../../contracts/live/refused-request.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { requireRight } from "../caller/access.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";

@@ -1,7 +1,7 @@
 import { jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { maxKeptOfSource } from "../../contracts/live/refused-request.ts";
 import { refused } from "../../contracts/nats.ts";
-import { maxKeptOfSource } from "../../contracts/refused-request.ts";
 import type { Caller } from "../http/operation.ts";
 
 const timeoutMs = 5_000;
@@ -25,7 +25,7 @@ export function readRefusedFrom(
 			next_by_subj: refused.subject(account, sourceKey),
 			callback: (done, message) => {
 				if (!done) messages.push(message);
-				else if (done.err) reject(done.err);
+				else if (done.err && !isNothing(done.err)) reject(done.err);
 				else resolve(messages);
 			},
 		});
@@ -39,4 +39,9 @@ export function readRefusedFrom(
 			request: message.json(),
 		}));
 	};
+}
+
+/** ADR-31: status 404 if no message matches. The client takes it for an error. */
+function isNothing(error: Error): boolean {
+	return "code" in error && error.code === 404;
 }

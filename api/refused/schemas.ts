@@ -1,4 +1,4 @@
-import { maxHeadBytes } from "../../contracts/refused-request.ts";
+import { maxHeadBytes } from "../../contracts/live/refused-request.ts";
 import type { JsonSchema } from "../../crds/json-schema.ts";
 
 const text = (description: string) => ({ description, type: "string" });

@@ -29,6 +29,7 @@ import { probeStore } from "./s3/store-probe.ts";
 import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
+import { ShardTails } from "./tail/shard-tails.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
@@ -103,7 +104,12 @@ export async function main(): Promise<number> {
 	const progress = () => NatsProgress.open(connection, replicas);
 	const released = new ReleasedLedgers({ ...shared, progress });
 	const turns = new WorkerSlots(1);
+	const tails = archive.shards.map(
+		(shard) => new ShardTails({ connection, shard, log }),
+	);
+	metrics.observeTails(tails);
 	const responders = [
+		...tails,
 		new LogResponder({ connection, store, keys, log }),
 		...shards.flatMap((shard) => [
 			new ManifestResponder({

@@ -209,7 +209,8 @@ function decode(buffer: Buffer): Frame {
 	return { process, number, voided, events };
 }
 
-function decodeEvent(
+/** Decodes the event between two places of a frame. Throws as {@link decodeFrame} does. */
+export function decodeEvent(
 	buffer: Buffer,
 	start: number,
 	end: number,

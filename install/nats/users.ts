@@ -6,6 +6,7 @@ import {
 	refused,
 	reloadSubject,
 	serverStateSubject,
+	tailSubject,
 } from "../../contracts/nats.ts";
 
 /** The NATS users of Tidemill's roles. People use `admin`. */
@@ -88,6 +89,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			"tidemill.archive.*.delete",
 			"tidemill.archive.*.result",
 			"tidemill.archive.*.release",
+			tailSubject("*"),
 			logSubject,
 		],
 		allowResponses: true,
@@ -117,6 +119,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			allow: [
 				...lookUp,
 				logSubject,
+				tailSubject("*"),
 				...own(bucket.requests),
 				`$JS.API.STREAM.CREATE.${rates.stream}`,
 				rates.subject("*", "*"),

@@ -16,6 +16,7 @@ import {
 	resultSubject,
 	serverStateSubject,
 	streamName,
+	tailSubject,
 } from "../../contracts/nats.ts";
 import type { Delivery } from "../../contracts/notification/delivery.ts";
 import {
@@ -150,7 +151,7 @@ test("the API asks archive for logs, waits while archive works on it, and asks f
 		natsPermissions.api.publish.allow.filter((subject) =>
 			subject.startsWith("tidemill.archive."),
 		),
-	).toEqual([logSubject]);
+	).toEqual([logSubject, tailSubject("*")]);
 });
 
 test("operator asks archive for manifests, results and deletions, and reads its ledger", async () => {

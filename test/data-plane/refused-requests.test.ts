@@ -1,8 +1,8 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readRefusedFrom } from "../../api/refused/refused-stream.ts";
+import { maxKeptOfSource } from "../../contracts/live/refused-request.ts";
 import { refused } from "../../contracts/nats.ts";
-import { maxKeptOfSource } from "../../contracts/refused-request.ts";
 import type { Route } from "../../contracts/route.ts";
 import { openRefusedStream } from "../../ingest/archive/write/refused-stream.ts";
 import {
@@ -140,7 +140,9 @@ test("only receive writes there, and receive reads nothing", async () => {
 		inboxPrefix: "_INBOX_receive",
 	});
 	await expect(
-		readRefusedFrom(() => receive)(account, sourceKey),
-	).rejects.toThrow();
+		receive.request(`$JS.API.DIRECT.GET.${refused.stream}`, '{"seq":1}', {
+			timeout: 60_000,
+		}),
+	).rejects.toThrow(/permissions violation/i);
 	await receive.close();
 });

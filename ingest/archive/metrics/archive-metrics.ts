@@ -40,11 +40,14 @@ export class ArchiveMetrics {
 	/** With the label `enforced_by`, without `shard`. */
 	readonly retention: Gauge;
 
+	readonly #registry: Registry;
+
 	constructor(
 		registry: Registry,
 		shards: () => Iterable<ObservedShard>,
 		backlogs: () => Promise<ShardBacklog[]>,
 	) {
+		this.#registry = registry;
 		const counter = (name: string, help: string) =>
 			new Counter({
 				name: `tidemill_archive_${name}_total`,
@@ -151,6 +154,19 @@ export class ArchiveMetrics {
 			},
 		);
 		observeBacklogs(registry, backlogs);
+	}
+
+	/** Includes the open tails from now on. */
+	observeTails(tails: readonly { shard: number; size: number }[]): void {
+		new Gauge({
+			name: "tidemill_archive_tails",
+			help: "Live tails that this archive reads new frames for.",
+			labelNames: ["shard"],
+			registers: [this.#registry],
+			collect() {
+				for (const { shard, size } of tails) this.set({ shard }, size);
+			},
+		});
 	}
 
 	countCut(shard: number, cut: CutRecord): void {

@@ -6,8 +6,8 @@ import {
 	StorageType,
 } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { maxKeptOfSource } from "../../../contracts/live/refused-request.ts";
 import { refused } from "../../../contracts/nats.ts";
-import { maxKeptOfSource } from "../../../contracts/refused-request.ts";
 import type { Logger } from "../../../service/log.ts";
 import { pause } from "../concurrency/wait.ts";
 

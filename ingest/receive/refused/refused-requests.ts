@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { refused } from "../../../contracts/nats.ts";
 import {
 	maxHeadBytes,
 	type RefusedRequest,
-} from "../../../contracts/refused-request.ts";
+} from "../../../contracts/live/refused-request.ts";
+import { refused } from "../../../contracts/nats.ts";
 import type { Route } from "../../../contracts/route.ts";
 import type { Refusal } from "../answer/refusal.ts";
 import { credentialsOf, redact } from "./redaction.ts";

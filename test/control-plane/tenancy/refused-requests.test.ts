@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { KeptRefusal } from "../../../contracts/refused-request.ts";
+import type { KeptRefusal } from "../../../contracts/live/refused-request.ts";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
 import {
 	administrator,

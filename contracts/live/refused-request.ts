@@ -1,5 +1,5 @@
 /**
- * A webhook request that receive refused, as JSON on {@link file://./nats.ts refused}. Receive removes what can be a credential
+ * A webhook request that receive refused, as JSON on {@link file://../nats.ts refused}. Receive removes what can be a credential
  * before it publishes: no header's value is here but two, nothing of the URL, and no secret that it knows in the body.
  */
 export interface RefusedRequest {

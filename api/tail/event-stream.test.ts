@@ -1,0 +1,51 @@
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { EventStream } from "./event-stream.ts";
+import { OpenTails } from "./open-tails.ts";
+import { idOf, positionOf } from "./tail-position.ts";
+
+test("a reader that falls behind is told so, and is cut off", async () => {
+	const stream = new EventStream();
+	for (let i = 0; i < 10_000; i++)
+		stream.send("accepted", { body: "x".repeat(1_000) });
+	expect(stream.signal.aborted).toBe(true);
+	const all = await text(stream.body);
+	expect(all.length).toBeLessThan(1.5 * 1024 * 1024);
+	expect(all.split("\n\n").at(-2)).toContain('"reason":"SlowReader"');
+});
+
+test("a client that leaves ends the tail", async () => {
+	const stream = new EventStream();
+	stream.body.destroy();
+	await expect.poll(() => stream.signal.aborted).toBe(true);
+	stream.send("accepted", {});
+});
+
+test("an account has five tails at most, and a tail that ends makes room for one", () => {
+	const tails = new OpenTails();
+	const leave = Array.from({ length: 5 }, () => tails.enter("shop"));
+	expect(() => tails.enter("shop")).toThrow("5 open tails");
+	tails.enter("bank");
+	leave[0]!();
+	leave[0]!();
+	tails.enter("shop");
+	expect(() => tails.enter("shop")).toThrow("5 open tails");
+});
+
+test("all accounts together have a bounded number of tails", () => {
+	const tails = new OpenTails();
+	for (let i = 0; i < 100; i++) tails.enter(`account-${i}`);
+	expect(() => tails.enter("one-more")).toThrow("Too many tails");
+});
+
+test("an event's id leads back to its place", () => {
+	const place = {
+		stream: "tidemill-frames-3-0123456789abcdef",
+		sequence: 42,
+		index: 7,
+	};
+	expect(idOf(place)).toBe("0123456789abcdef.42.7");
+	expect(positionOf(idOf(place), 3)).toEqual(place);
+	for (const id of ["", "42", "0123456789abcdef.42", "0123456789ABCDEF.1.1"])
+		expect(() => positionOf(id, 3)).toThrow("Last-Event-ID");
+});

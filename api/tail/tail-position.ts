@@ -1,0 +1,29 @@
+import type { TailPosition } from "../../contracts/live/event-tail.ts";
+import { streamName } from "../../contracts/nats.ts";
+import { invalidParameter } from "../http/errors.ts";
+
+/** The id of a server-sent event: `<epoch of the shard's stream>.<sequence>.<index>`. */
+export function idOf({
+	stream,
+	sequence,
+	index,
+}: Required<TailPosition>): string {
+	return `${stream.slice(stream.lastIndexOf("-") + 1)}.${sequence}.${index}`;
+}
+
+/** What a client sends back as `Last-Event-ID`. Throws a 400 for anything else. */
+export function positionOf(id: string, shard: number): TailPosition {
+	const match = /^([0-9a-f]{16})\.(\d{1,15})\.(\d{1,9})$/.exec(id);
+	if (!match)
+		throw invalidParameter(
+			"Last-Event-ID",
+			"must be the id of an event of this tail",
+			id,
+		);
+	const [, epoch, sequence, index] = match;
+	return {
+		stream: streamName(shard, epoch!),
+		sequence: Number(sequence),
+		index: Number(index),
+	};
+}

@@ -1,0 +1,156 @@
+import { requestErrorOf } from "../http/error-translation.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
+import type { TailListener } from "../http/tail-listener.ts";
+import { refusedView, requireSource } from "../refused/refused-requests.ts";
+import { EventStream } from "./event-stream.ts";
+import { OpenTails } from "./open-tails.ts";
+import { idOf, positionOf } from "./tail-position.ts";
+
+const heartbeatMs = 10_000;
+const refusedEveryMs = 500;
+/** A right that was taken away, a token that has expired and a Source that is gone end a tail within this time. */
+const reviewEveryMs = 30_000;
+/** The apiserver may be away for as long. */
+const maxFailedReviews = 4;
+const retryMs = 2_000;
+
+const tails = new OpenTails();
+
+/** `GET /v1/sources/{name}/events/tail`: new events as server-sent events, and with `?refused=true` refused requests. */
+export const tailEvents: Handler = async (caller, request, reply) => {
+	const name = request.params.name!;
+	const withBody = flagOf("body", request.query.body);
+	const withRefused = flagOf("refused", request.query.refused);
+	const { sourceKey, shard } = await requireSource(caller, name, withBody);
+	if (sourceKey === undefined || shard === undefined)
+		throw new RequestError(
+			"Conflict",
+			`The source "${name}" can't receive events yet. Its conditions say why.`,
+		);
+	const lastId = request.lastEventId;
+	const after = lastId === undefined ? undefined : positionOf(lastId, shard);
+	const leave = tails.enter(caller.account);
+	const stream = new EventStream();
+	caller.signal.addEventListener("abort", () =>
+		stream.end("Stopping", "The API is stopping. Connect again."),
+	);
+	const question = {
+		account: caller.account,
+		sourceKey,
+		shard,
+		withBody,
+		after,
+	};
+	stream.retryAfter(retryMs);
+	const timers = [
+		setInterval(() => stream.heartbeat(), heartbeatMs),
+		setInterval(
+			reviewOf(caller, name, withBody, sourceKey, stream),
+			reviewEveryMs,
+		),
+		...(withRefused
+			? [
+					setInterval(
+						refusedOf(caller, sourceKey, withBody, stream),
+						refusedEveryMs,
+					),
+				]
+			: []),
+	];
+	void caller
+		.followArchive(question, listenerOf(stream), stream.signal)
+		.catch((error) => {
+			caller.log.error({ err: error }, "a tail failed");
+			stream.end("Internal", "Internal error. Connect again.");
+		})
+		.finally(() => {
+			for (const timer of timers) clearInterval(timer);
+			leave();
+		});
+	reply
+		.type("text/event-stream; charset=utf-8")
+		.header("cache-control", "no-store")
+		// nginx would hold events back.
+		.header("x-accel-buffering", "no");
+	return stream.body;
+};
+
+function listenerOf(stream: EventStream): TailListener {
+	return {
+		onEvents: (events, name) => {
+			for (const { sequence, index, ...event } of events)
+				stream.send(
+					event.state,
+					event,
+					idOf({ stream: name, sequence, index }),
+				);
+		},
+		onLeftOut: (count) =>
+			stream.send("left-out", {
+				...(count !== undefined && { count }),
+				message:
+					count === undefined
+						? "Events before this may be missing."
+						: "More events came than a tail shows.",
+			}),
+		onArchive: (isThere) =>
+			isThere
+				? stream.send("open", { message: "New events are shown." })
+				: stream.send("waiting", {
+						message:
+							"Archive or NATS doesn't answer. Events are accepted and kept all the same; they are shown when it is back.",
+					}),
+	};
+}
+
+/** Ends the tail when the caller may not see it any more. */
+function reviewOf(
+	caller: Caller,
+	name: string,
+	withBody: boolean,
+	sourceKey: string,
+	stream: EventStream,
+): () => void {
+	let failures = 0;
+	return async () => {
+		try {
+			const source = await requireSource(caller, name, withBody);
+			failures = 0;
+			if (source.sourceKey !== sourceKey)
+				stream.end("NotFound", "The source was replaced by another one.");
+		} catch (error) {
+			const { code, status, message } = requestErrorOf(error);
+			if (status < 500 || ++failures >= maxFailedReviews)
+				stream.end(code, message);
+		}
+	};
+}
+
+/** Sends the requests that were refused since the tail began. */
+function refusedOf(
+	{ readRefused, account }: Caller,
+	sourceKey: string,
+	withBody: boolean,
+	stream: EventStream,
+): () => void {
+	let after: number | undefined;
+	let isReading = false;
+	return async () => {
+		if (isReading || stream.signal.aborted) return;
+		isReading = true;
+		try {
+			const kept = await readRefused(account, sourceKey, after);
+			// The first reading only finds where new ones begin.
+			if (after !== undefined)
+				for (const { request } of kept)
+					stream.send("refused", refusedView(request, withBody));
+			after = kept.at(-1)?.sequence ?? after ?? 0;
+		} catch {
+			// The tail itself says that NATS is away.
+		} finally {
+			isReading = false;
+		}
+	};
+}

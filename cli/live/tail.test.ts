@@ -1,0 +1,63 @@
+import { expect, test, vi } from "vitest";
+import { CommandError } from "../command/errors.ts";
+import type { ServerEvent } from "./server-events.ts";
+import { tail } from "./tail.ts";
+import { tailLine } from "./tail-line.ts";
+
+const answerOf = (...events: [name: string, data: object, id?: string][]) =>
+	new Response(
+		events
+			.map(
+				([name, data, id]) =>
+					`${id ? `id: ${id}\n` : ""}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`,
+			)
+			.join(""),
+	);
+
+test("when the connection ends, it connects again behind the last event", async () => {
+	const over = new AbortController();
+	const lastIds: (string | undefined)[] = [];
+	const seen: ServerEvent[] = [];
+	const get = vi.fn(async (_path, _query, { headers }) => {
+		lastIds.push(headers["last-event-id"]);
+		if (lastIds.length === 3) over.abort();
+		return answerOf(
+			["accepted", { n: lastIds.length }, `id-${lastIds.length}`],
+			["refused", {}],
+			["end", { reason: "Stopping", message: "Connect again." }],
+		);
+	});
+	await tail({ get }, "/x", {}, (event) => seen.push(event), over.signal);
+	expect(lastIds).toEqual([undefined, "id-1", "id-2"]);
+	expect(seen.map(({ name }) => name)).not.toContain("end");
+});
+
+test("it ends when the token has expired or a right was taken away", async () => {
+	const get = async () =>
+		answerOf(["end", { reason: "Unauthorized", message: "Expired." }]);
+	await expect(tail({ get }, "/x", {}, () => undefined)).rejects.toThrow(
+		"Expired. (Unauthorized)",
+	);
+});
+
+test("it ends when the API refuses it at once", async () => {
+	const get = async () => {
+		throw new CommandError("There is no source");
+	};
+	await expect(tail({ get }, "/x", {}, () => undefined)).rejects.toThrow(
+		"There is no source",
+	);
+});
+
+test("a line says when and what, and can't write to the terminal", () => {
+	const time = "2026-03-01T12:00:00.000Z";
+	expect(
+		tailLine({
+			name: "accepted",
+			data: { time, eventID: "e", type: "a\u001b[2Jb", bytes: 7 },
+		}),
+	).toBe(`${time}   accepted      e   a [2Jb   7 B\n`);
+	expect(
+		tailLine({ name: "refused", data: { time, status: 401, code: "C" } }),
+	).toBe(`${time}   refused       401 C\n`);
+});

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Option } from "@commander-js/extra-typings";
+import { backoffMs } from "../../service/backoff.ts";
+import { CommandError } from "../command/errors.ts";
+import { examples, type Group } from "../command/group.ts";
+import { type RestApi, restApi } from "../command/rest.ts";
+import { bodyOption } from "./refusals.ts";
+import { readServerEvents, type ServerEvent } from "./server-events.ts";
+import { tailLine } from "./tail-line.ts";
+
+const backoff = { baseMs: 500, maxMs: 10_000 };
+/** Ends that connecting again doesn't help. */
+const lasting = new Set(["Unauthorized", "Forbidden", "NotFound", "Conflict"]);
+
+/** `tidemill events tail`. */
+export function defineTail(events: Group): void {
+	events
+		.command("tail")
+		.description(
+			"Print a source's new events as they come, until Ctrl-C. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+		)
+		.argument("<source>")
+		.option("--refused", "also requests that are refused")
+		.addOption(bodyOption)
+		.addOption(
+			new Option(
+				"-o, --output <format>",
+				"how to print; json is one object in a line",
+			)
+				.choices(["table", "json"] as const)
+				.default("table" as const),
+		)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill events tail shop",
+				"tidemill events tail shop --refused --output json",
+			),
+		)
+		.action(async (name, { refused, body, output }, command) => {
+			const api = restApi(command.optsWithGlobals());
+			const path = `/sources/${encodeURIComponent(name)}/events/tail`;
+			const query = {
+				refused: refused ? "true" : undefined,
+				body: body ? "true" : undefined,
+			};
+			await tail(api, path, query, (event) => print(event, output));
+		});
+}
+
+/** Connects again whenever the connection ends, behind the last event. Throws {@link CommandError} if that can't help. */
+export async function tail(
+	api: RestApi,
+	path: string,
+	query: Record<string, string | undefined>,
+	onEvent: (event: ServerEvent) => void,
+	signal?: AbortSignal,
+): Promise<void> {
+	let lastId: string | undefined;
+	let failures = 0;
+	let isFirst = true;
+	while (!signal?.aborted) {
+		try {
+			const answer = await api.get(path, query, {
+				headers: {
+					accept: "text/event-stream",
+					...(lastId && { "last-event-id": lastId }),
+				},
+				signal: signal ?? new AbortController().signal,
+			});
+			isFirst = false;
+			for await (const event of readServerEvents(answer.body!)) {
+				failures = 0;
+				lastId = event.id ?? lastId;
+				if (event.name === "end") throwIfLasting(event);
+				else onEvent(event);
+			}
+		} catch (error) {
+			if (signal?.aborted) return;
+			// What the API refuses at once, it would refuse again.
+			if (isFirst || error instanceof Lasting) throw error;
+		}
+		await sleep(backoffMs(++failures, backoff));
+	}
+}
+
+class Lasting extends CommandError {}
+
+function throwIfLasting({ data }: ServerEvent): void {
+	const { reason, message } = data as { reason: string; message: string };
+	if (lasting.has(reason)) throw new Lasting(`${message} (${reason})`);
+}
+
+/** Events go to standard output, remarks to standard error. */
+function print(event: ServerEvent, output: "table" | "json"): void {
+	const { name, data } = event;
+	const isRemark = ["open", "waiting", "left-out"].includes(name);
+	if (isRemark) {
+		const { message, count } = data as { message: string; count?: number };
+		process.stderr.write(
+			`${message}${count === undefined ? "" : ` Left out: ${count}.`}\n`,
+		);
+	} else
+		process.stdout.write(
+			output === "json"
+				? `${JSON.stringify({ event: name, ...data })}\n`
+				: tailLine(event),
+		);
+}
