@@ -12,9 +12,9 @@ def another_run_may_succeed(task, task_run, state) -> bool:
 
 @task(retries=3, retry_delay_seconds=[60, 300, 900], retry_jitter_factor=0.5, retry_condition_fn=another_run_may_succeed)
 def load(pipeline: str) -> dict:
-    # The flow run's count covers a flow that is retried, the task run's a task.
+    # A retried task and a retried flow keep the key. A flow that loads a Pipeline twice needs one more part in it.
     key = idempotency_key("prefect", flow_run.id, task_run.task_name, pipeline)
-    attempt = flow_run.run_count + task_run.run_count - 1
+    attempt = max(1, flow_run.run_count) + max(1, task_run.run_count) - 1
     with Tidemill() as tidemill, tidemill.pipelines.run(pipeline, idempotency_key=key, attempt=attempt) as started:
         # Cancelling the flow run interrupts the block, which cancels the Run.
         get_run_logger().info("Run %s is %s", started.name, started.run["status"])

@@ -24,20 +24,20 @@ class TidemillRunOperator(BaseOperator):
     task starts another, too. A killed task cancels its Run. An error that another Run can't mend fails the task at once.
 
     :param pipeline: its name.
-    :param start_date_to_load: the first UTC date to load, with `end_date_to_load`. Without them, the Pipeline's rules apply.
+    :param dates: the first and the last UTC date to load, both included, such as `("{{ ds }}", "{{ ds }}")`. Without them, the
+        Pipeline's rules apply.
     :param full: load the whole window.
     :param queue: accept the Run although the Pipeline can't run yet. It waits.
     :param deferrable: wait in the triggerer, without a worker.
     """
 
-    template_fields: Sequence[str] = ("pipeline", "start_date_to_load", "end_date_to_load", "tidemill_conn_id")
+    template_fields: Sequence[str] = ("pipeline", "dates", "tidemill_conn_id")
 
     def __init__(
         self,
         *,
         pipeline: str,
-        start_date_to_load: str | None = None,
-        end_date_to_load: str | None = None,
+        dates: tuple[str, str] | None = None,
         full: bool | None = None,
         queue: bool | None = None,
         tidemill_conn_id: str = TidemillHook.default_conn_name,
@@ -46,8 +46,7 @@ class TidemillRunOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.pipeline = pipeline
-        self.start_date_to_load = start_date_to_load
-        self.end_date_to_load = end_date_to_load
+        self.dates = dates
         self.full = full
         self.queue = queue
         self.tidemill_conn_id = tidemill_conn_id
@@ -56,14 +55,10 @@ class TidemillRunOperator(BaseOperator):
 
     def execute(self, context: Context) -> t.Run:
         key, attempt = identity(context["ti"], self.retries)
-        dates = None
-        if self.start_date_to_load or self.end_date_to_load:
-            start, end = self.start_date_to_load, self.end_date_to_load
-            dates = (start or end or "", end or start or "")
         with TidemillHook(self.tidemill_conn_id).get_conn() as tidemill:
             run = tidemill.pipelines.run(
                 self.pipeline,
-                dates=dates,
+                dates=self.dates,
                 full=self.full,
                 queue=self.queue,
                 idempotency_key=key,

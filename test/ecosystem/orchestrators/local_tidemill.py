@@ -30,6 +30,11 @@ def status_of(run: str) -> str:
         return tidemill.runs.get(run)["status"]
 
 
+def is_being_cancelled(run: str) -> bool:
+    with Tidemill() as tidemill:
+        return tidemill.runs.get(run).get("cancel", False)
+
+
 def new_run(before: set[str]) -> str:
     """The one Run that began since."""
     (name,) = until(lambda: run_names() - before, "a new Run")

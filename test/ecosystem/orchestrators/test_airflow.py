@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from local_tidemill import broken_warehouse, is_typed, new_run, no_pod_starts, run_names, status_of, until
+from local_tidemill import broken_warehouse, is_being_cancelled, is_typed, new_run, no_pod_starts, run_names, status_of, until
 
 api_url, token = os.environ["TIDEMILL_API_URL"], os.environ["TIDEMILL_API_TOKEN"]
 
@@ -34,6 +34,10 @@ def settings(home: Path) -> dict[str, str]:
         "AIRFLOW__API__PORT": str(api),
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API_AUTH__JWT_SECRET": "a-secret-for-this-test-of-enough-bytes-for-sha-512-which-wants-64",
+        # Else it would make up for the latest scheduled time, and the tests count Runs.
+        "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",
+        # On a busy machine the default of 5 seconds ends workers.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(worker_logs),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_logs),
@@ -58,7 +62,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     standalone = subprocess.Popen(
         ["airflow", "standalone"], env=env, stdout=output, stderr=output, cwd=home, start_new_session=True
     )
-    client = httpx.Client(base_url=env["AIRFLOW__API__BASE_URL"], timeout=60, trust_env=False)
+    client = httpx.Client(base_url=env["AIRFLOW__API__BASE_URL"], timeout=180, trust_env=False)
     try:
         access = until(lambda: token_of(client), "Airflow's API", 300)
         client.headers["Authorization"] = f"Bearer {access}"
@@ -101,7 +105,6 @@ def test_a_failed_run_fails_its_task_at_once_and_a_cleared_task_starts_another(a
     said = log(airflow, dag_run, "load")
     assert "failed with DestinationUnreadable: " in said
     assert "move it away" in said
-    assert "End of its log:" in said
     assert len(run_names() - before) == 1
     clear(airflow, dag_run, "load")
     assert state(airflow, dag_run, "report") == "success"
@@ -114,8 +117,9 @@ def test_a_killed_task_cancels_its_run_while_it_is_deferred(airflow: httpx.Clien
         dag_run = trigger(airflow, "tidemill_deferrable")
         name = new_run(before)
         until(lambda: instance(airflow, dag_run, "load")["state"] == "deferred", "the deferral")
-        until(lambda: "Creating trigger runner" in log(airflow, dag_run, "load") or is_awaited(airflow, dag_run), "the trigger")
+        until(lambda: is_awaited(airflow, dag_run), "the trigger")
         end(airflow, dag_run, "load", "failed")
+        until(lambda: is_being_cancelled(name), "the cancellation")
     until(lambda: status_of(name) == "Cancelled", "the Run's end")
 
 

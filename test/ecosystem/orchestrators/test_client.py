@@ -42,7 +42,6 @@ def test_a_new_attempt_takes_up_a_run_unless_it_failed() -> None:
                 first.wait()
         assert raised.value.code == "DestinationUnreadable"
         assert not raised.value.retryable
-        assert "DestinationUnreadable" in raised.value.log
         second = tidemill.pipelines.run("orders", idempotency_key=key, attempt=2)
         assert second.name != first.name
         assert second.wait()["rows"] == 2

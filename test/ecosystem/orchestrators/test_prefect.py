@@ -39,7 +39,6 @@ def test_a_failed_run_fails_the_flow_at_once_with_its_error() -> None:
     with broken_warehouse(), pytest.raises(RunFailed, match="DestinationUnreadable: ") as raised:
         example.orders()
     assert "move it away" in str(raised.value)
-    assert "End of its log:" in str(raised.value)
     assert len(run_names() - before) == 1
 
 
@@ -61,6 +60,8 @@ def test_a_repeated_task_starts_another_run_after_one_that_failed() -> None:
     said, _ = child.communicate(timeout=180)
     assert child.returncode == 0, said
     assert "DestinationBusy" in said
+    assert "End of its log:" in said
+    assert "the DuckDB file is in use; waiting" in said
     assert len(run_names() - before) == 2
 
 
