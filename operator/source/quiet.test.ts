@@ -48,6 +48,8 @@ function look(source: Source, atMs: number, lastEventMs?: number) {
 test("a Source that goes quiet is told once, and once when events arrive again", () => {
 	const first = look(sourceWith(quietAfter), now, now);
 	expect(first).toMatchObject({ told: [], receiving: "True", waitMs: 300_000 });
+	const heardOn = look(first.after, now + hourMs, now + hourMs);
+	expect(heardOn).toMatchObject({ told: [], receiving: "True" });
 	const nearly = look(first.after, now + 2 * hourMs - 1_000, now);
 	expect(nearly).toMatchObject({ told: [], receiving: "True", waitMs: 1_000 });
 	const quiet = look(first.after, now + 2 * hourMs, now);
