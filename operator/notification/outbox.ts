@@ -35,6 +35,9 @@ const timeoutMs = 5_000;
 /** While NATS is away, nobody waits for it again and again. */
 const restMs = 10_000;
 
+/** Of all namespaces, in memory: some 30 MB. */
+const maxDeliveries = 50_000;
+
 type About = Pick<NotificationOrder, "account" | "kind" | "name">;
 
 /** Hands notifications to notify, and knows how their delivery goes. */
@@ -85,7 +88,7 @@ export class NotificationOutbox {
 				begin: () => {},
 				set: (key, value) => {
 					if (value === undefined) this.#deliveries.delete(key);
-					else this.#deliveries.set(key, JSON.parse(value));
+					else this.#remember(key, JSON.parse(value));
 					const [account = "", kind, name = ""] = key.split(".");
 					for (const handler of this.#handlers)
 						handler({ account, kind: kind as About["kind"], name });
@@ -97,6 +100,14 @@ export class NotificationOutbox {
 		);
 		void onReconnect(this.#nats, () => watch.readAgain());
 		return watch.run(signal);
+	}
+
+	/** The bucket forgets by itself, without a word. */
+	#remember(key: string, delivery: Delivery): void {
+		this.#deliveries.delete(key);
+		this.#deliveries.set(key, delivery);
+		const [oldest] = this.#deliveries.keys();
+		if (this.#deliveries.size > maxDeliveries) this.#deliveries.delete(oldest!);
 	}
 
 	/**
