@@ -65,6 +65,19 @@ test.each([
 		["10.0.0.2", "10.0.0.3"],
 	],
 	["a network", [{ ipBlock: { cidr: "10.1.0.0/16" } }], ["10.1.0.0/16"]],
+	[
+		"a network but for parts of it",
+		[
+			{
+				ipBlock: {
+					cidr: "10.1.0.0/16",
+					except: ["10.1.0.0/18", "10.1.192.0/18"],
+				},
+			},
+			{ ipBlock: { cidr: "::/0", except: ["fc00::/7"] } },
+		],
+		["10.1.64.0/18", "10.1.128.0/18"],
+	],
 ])("%s may come in", (_, from, addresses) => {
 	const open = {
 		podSelector: server,

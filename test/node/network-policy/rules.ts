@@ -1,3 +1,4 @@
+import { networksOf } from "./networks.ts";
 import { type LabelSelector, selects } from "./selector.ts";
 
 /** What of a cluster decides who may reach whom. */
@@ -108,8 +109,7 @@ function addresses(
 ): string[] {
 	if (peers.length === 0) return ["0.0.0.0/0"];
 	return peers.flatMap(({ podSelector, namespaceSelector, ipBlock }) => {
-		if (ipBlock?.except?.length) throw new Error("except isn't implemented");
-		if (ipBlock) return [ipBlock.cidr];
+		if (ipBlock) return networksOf(ipBlock);
 		const namespaces = cluster.namespaces
 			.filter(({ metadata }) =>
 				namespaceSelector
