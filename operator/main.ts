@@ -19,6 +19,7 @@ import { connectNats } from "../service/nats/connection.ts";
 import { Settings } from "../service/settings.ts";
 import { type Part, runInOrder } from "../service/start-order.ts";
 import { stopSignal } from "../service/stop-signal.ts";
+import { openTracing } from "../service/tracing/tracing.ts";
 import { createApiSecretController } from "./api-secret/controller.ts";
 import { LedgerView } from "./archive/ledger.ts";
 import { createDestinationController } from "./destination/controller.ts";
@@ -36,6 +37,7 @@ import { createPipelineController } from "./pipeline/controller.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
 import { createInformers } from "./reconcile/informers.ts";
 import { createRunController } from "./run/controller.ts";
+import { traceRuns } from "./run/run-trace.ts";
 import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
@@ -54,6 +56,7 @@ export async function main(): Promise<number> {
 	const kubeConfig = loadKubeConfig(env.optional("KUBECONFIG"));
 	const log = createLog("operator");
 	const stop = stopSignal();
+	const tracing = await openTracing("operator", env, log);
 
 	const userAgent = "tidemill-operator";
 	const election = new LeaderElection(
@@ -171,7 +174,12 @@ export async function main(): Promise<number> {
 				createSourceDeletionController({ ...context, routes, nats }),
 				createDestinationController({ ...context, bigQueryEndpoints, slots }),
 				createPipelineController({ ...context, outbox, sealKey }),
-				createRunController({ ...context, nats, slots }),
+				createRunController({
+					...context,
+					nats,
+					slots,
+					traceEndpoint: settings.traceEndpoint,
+				}),
 				createOperationController({ ...context, nats, slots }),
 				createTrackingPlanController({ ...context, plans, routes }),
 				createApiSecretController(context),
@@ -199,6 +207,7 @@ export async function main(): Promise<number> {
 					if (!stepDown.signal.aborted) process.exit(1);
 				});
 				metrics.countRuns();
+				if (tracing) traceRuns(tracing, informers.runs);
 				const { natsReloadIntervalMs } = settings;
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
@@ -219,6 +228,7 @@ export async function main(): Promise<number> {
 		stopTimeoutMs,
 		log,
 	});
+	await tracing?.stop();
 	log.info("operator has stopped");
 	return 0;
 }

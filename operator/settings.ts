@@ -30,6 +30,8 @@ export interface OperatorSettings {
 	jobLimits: JobLimits;
 	/** How often NATS's servers read their certificates anew; undefined for never. */
 	natsReloadIntervalMs: number | undefined;
+	/** The collector of Jobs' traces. A Job is in its account's namespace, so none that needs credentials. */
+	traceEndpoint: string | undefined;
 	/** Replicas of the operator's buckets: 1, or 3 in a NATS cluster. */
 	bucketReplicas: number;
 }
@@ -94,6 +96,10 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 				fallback: 20,
 			}),
 		},
+		traceEndpoint:
+			settings.optional("OTEL_EXPORTER_OTLP_HEADERS") === undefined
+				? settings.optional("OTEL_EXPORTER_OTLP_ENDPOINT")
+				: undefined,
 		bucketReplicas: settings.integer("STREAM_REPLICAS", {
 			min: 1,
 			max: 5,

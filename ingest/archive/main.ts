@@ -11,6 +11,7 @@ import { observeCertificates } from "../../service/metrics/certificate.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
+import { openTracing } from "../../service/tracing/tracing.ts";
 import { WorkerSlots } from "../concurrency/worker-slots.ts";
 import { whileAnnounced } from "./announcement.ts";
 import { Compactor } from "./compaction/compactor.ts";
@@ -42,6 +43,7 @@ export async function main(): Promise<number> {
 	const settings = new Settings();
 	const archive = readArchiveSettings(settings);
 	const stop = stopSignal();
+	const tracing = await openTracing("archive", settings, log);
 
 	const shards: Shard[] = [];
 	const registry = new Registry();
@@ -81,7 +83,13 @@ export async function main(): Promise<number> {
 	const store = new S3ObjectStore(archive.store, signal);
 	const keys = new ObjectKeys(archive.prefix);
 	const tombstones = new Tombstones(store, keys);
-	const writer = new CutWriter({ store, keys, tombstones, metrics });
+	const writer = new CutWriter({
+		store,
+		keys,
+		tombstones,
+		metrics,
+		tracing,
+	});
 	for (const number of archive.shards)
 		shards.push(
 			new Shard({
@@ -181,6 +189,7 @@ export async function main(): Promise<number> {
 	await within(stopTimeoutMs, work);
 	await within(1_000, connection.close());
 	store.close();
+	await tracing?.stop();
 	await health.close();
 	return end === "stopped" ? 0 : 1;
 }

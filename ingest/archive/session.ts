@@ -111,6 +111,7 @@ export class ShardSession {
 			stream,
 			from,
 			maxBytes: options.limits.maxBytes,
+			isTraced: options.writer.isTraced,
 			onChange: () => options.wakeSignal.wake(),
 		});
 		log.info({ shard, stream, from }, "archiving the shard");

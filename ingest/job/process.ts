@@ -11,6 +11,7 @@ import { createLog, type Logger } from "../../service/log.ts";
 import { Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
 import { JobFailure, type Role } from "./errors.ts";
+import { JobTrace } from "./job-trace.ts";
 import { LogEnd } from "./log-end.ts";
 import { writeResult } from "./result.ts";
 
@@ -30,6 +31,8 @@ export interface JobContext {
 	warehouse: string | undefined;
 	/** How long to wait for a process that holds the DuckDB file. */
 	busyWaitMs: number;
+	/** Undefined unless the operator traces Runs. */
+	trace?: JobTrace | undefined;
 	/** Registers where the result and the end of the log are stored. Called once the work has ended; `store` never throws. */
 	onResult(store: (result: JobResult, log: string) => Promise<void>): void;
 }
@@ -50,22 +53,28 @@ export async function runJob<Input>(
 	const logEnd = new LogEnd();
 	const log = createLog(role, logEnd);
 	const signal = stopSignal();
-	return await perform(role, { log, logEnd, signal }, async (onResult) => {
-		const resultFile = settings.optional(jobEnv.result);
-		if (resultFile) onResult((result) => writeResult(resultFile, result));
-		return work(parse(await readInput(file)), {
-			log,
-			signal,
-			scratch: settings.text(jobEnv.scratch, tmpdir()),
-			warehouse: settings.optional(jobEnv.warehouse),
-			busyWaitMs: settings.integer("TIDEMILL_BUSY_WAIT_MS", {
-				min: 0,
-				max: 3_600_000,
-				fallback: 60_000,
-			}),
-			onResult,
-		});
-	});
+	const trace = await JobTrace.open(role, settings, log);
+	return await perform(
+		role,
+		{ log, logEnd, signal, trace },
+		async (onResult) => {
+			const resultFile = settings.optional(jobEnv.result);
+			if (resultFile) onResult((result) => writeResult(resultFile, result));
+			return work(parse(await readInput(file)), {
+				log,
+				signal,
+				trace,
+				scratch: settings.text(jobEnv.scratch, tmpdir()),
+				warehouse: settings.optional(jobEnv.warehouse),
+				busyWaitMs: settings.integer("TIDEMILL_BUSY_WAIT_MS", {
+					min: 0,
+					max: 3_600_000,
+					fallback: 60_000,
+				}),
+				onResult,
+			});
+		},
+	);
 }
 
 /** Does a Job's work, logs how it ended and has the result stored. Returns the exit code. */
@@ -75,7 +84,9 @@ export async function perform(
 		log,
 		logEnd,
 		signal,
-	}: Pick<JobContext, "log" | "signal"> & { logEnd: LogEnd },
+		trace,
+	}: Pick<JobContext, "log" | "signal"> &
+		Partial<Pick<JobContext, "trace">> & { logEnd: LogEnd },
 	work: (onResult: JobContext["onResult"]) => Promise<JobSuccess>,
 ): Promise<number> {
 	const stores: Parameters<JobContext["onResult"]>[0][] = [];
@@ -93,6 +104,9 @@ export async function perform(
 	result = { ...result, log: logEnd.last(maxLogEndBytes) };
 	const whole = logEnd.last(maxLogBytes);
 	for (const store of stores) await store(result, whole);
+	await trace?.ended(
+		result.outcome === "Failed" ? result.error.code : undefined,
+	);
 	return exitCode;
 }
 

@@ -36,6 +36,9 @@ export async function load(
 		}),
 		input.run.uid,
 	);
+	context.trace?.loads(
+		manifest.dates.flatMap(({ objects }) => objects.map(({ key }) => key)),
+	);
 	const { result: link, logs } = manifest;
 	if (link) context.onResult((result) => storeResult(link, result, log));
 	if (logs)
@@ -47,8 +50,9 @@ export async function load(
 		let apart = quarantineTable && planQuarantine(manifest, directory);
 		const result = resultOf(manifest);
 		const { rows, bytes, objects } = result;
+		const { name: run, pipeline, account } = input.run;
 		log.info(
-			{ days: days.length, rows, bytes, objects },
+			{ run, pipeline, account, days: days.length, rows, bytes, objects },
 			"downloading the objects",
 		);
 		const unfit = new UnfitCount(table.columns);

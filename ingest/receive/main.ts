@@ -14,6 +14,7 @@ import { connectNats } from "../../service/nats/connection.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
+import { openTracing } from "../../service/tracing/tracing.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";
@@ -60,6 +61,7 @@ export async function main(): Promise<number> {
 		fallback: 5_000,
 	});
 	const stop = stopSignal();
+	const tracing = await openTracing("receive", settings, log);
 
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
@@ -80,7 +82,14 @@ export async function main(): Promise<number> {
 		registry,
 	});
 	const limits = new Limits(budget);
-	const receiver: Receiver = { routes, shards, limits, metrics, plans };
+	const receiver: Receiver = {
+		routes,
+		shards,
+		limits,
+		metrics,
+		plans,
+		tracing,
+	};
 	const server = new HttpServer(receiver);
 	// Listen before NATS is reached, so that a sender gets a 503 instead of no answer.
 	const listening = await server
@@ -157,6 +166,7 @@ export async function main(): Promise<number> {
 	background.abort();
 	clearInterval(ticking);
 	await plans.stop();
+	await tracing?.stop();
 	// Archive settles the claims that are left.
 	await Promise.race([
 		claims.settled(),

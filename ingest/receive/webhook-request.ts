@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 // uuid: the field's RFC 9562 implementation.
 import { parse } from "uuid";
+import type { Tracing } from "../../service/tracing/tracing.ts";
 import {
 	type EventHead,
 	encodeEventHead,
@@ -27,6 +28,7 @@ import {
 } from "./answer/reply.ts";
 import type { Claim, Claims } from "./commit/claims.ts";
 import type { PendingEvent } from "./commit/committer.ts";
+import { EventTrace } from "./commit/event-trace.ts";
 import type { OutgoingFrame } from "./commit/frame-builder.ts";
 import type { PublishOutcome } from "./commit/frame-publisher.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
@@ -44,6 +46,8 @@ export interface Receiver {
 	limits: Limits;
 	metrics: ReceiveMetrics;
 	plans: Pick<TrackingPlans, "judge">;
+	/** Undefined unless traces are on. */
+	tracing?: Tracing | undefined;
 	/** Undefined until NATS is reached. */
 	claims?: Pick<Claims, "claim" | "settle">;
 	/** Undefined until NATS is reached. */
@@ -60,6 +64,7 @@ const nothing: readonly Uint8Array[] = [];
 export class WebhookRequest implements PendingEvent {
 	encoded = nothing;
 	bytes = 0;
+	trace: EventTrace | undefined;
 	readonly #receiver: Receiver;
 	readonly #request: IncomingMessage;
 	readonly #response: ServerResponse;
@@ -220,7 +225,20 @@ export class WebhookRequest implements PendingEvent {
 		this.#event = event;
 		this.encoded = [head, ...this.encoded];
 		this.bytes = head.length + bodyBytes;
+		const { tracing } = this.#receiver;
+		if (tracing) this.#beginTrace(tracing, event);
 		this.#receiver.shards[this.#route!.shard]!.add(this);
+	}
+
+	#beginTrace(tracing: Tracing, { id }: EventHead): void {
+		const { account, source } = this.#route!;
+		this.trace = EventTrace.begin(tracing, {
+			account,
+			source,
+			event: id,
+			traceparent: this.#request.headers.traceparent,
+			sinceMs: this.#admission!.waitingSinceMs,
+		});
 	}
 
 	get waitingSinceMs(): number {
@@ -250,15 +268,18 @@ export class WebhookRequest implements PendingEvent {
 		metrics.event(this.#admission!.bytes);
 		if (this.#response.destroyed) metrics.undelivered();
 		else replyStored(this.#response, eventIdText(this.#event!.id));
+		this.trace?.answered(200);
 	}
 
 	answerUnavailable(): void {
 		this.#admission!.leave();
+		this.trace?.answered(refusals.StorageUnavailable.status);
 		this.#reply(refusals.StorageUnavailable);
 	}
 
 	release(outcome: PublishOutcome, frame?: OutgoingFrame): void {
 		this.#drop();
+		this.trace?.released(outcome, frame);
 		const claim = this.#claim;
 		if (claim) this.#receiver.claims!.settle(claim, outcome, frame);
 	}

@@ -1,4 +1,5 @@
 import { maxFrameBytes } from "../../contracts/nats.ts";
+import type { TraceContext } from "../../service/tracing/trace-context.ts";
 
 /**
  * A frame is one JetStream message: the events that were committed together. A frame with a quarantined event has version 3
@@ -39,10 +40,12 @@ export interface FrameEvent {
 	key?: string | undefined;
 	/** JSON text in UTF-8. */
 	body: Uint8Array;
+	/** The span that stored it. It isn't in the frame's bytes: a header of the message has it, if the event has a trace. */
+	trace?: TraceContext;
 }
 
 /** An event without its body. */
-export type EventHead = Omit<FrameEvent, "body">;
+export type EventHead = Omit<FrameEvent, "body" | "trace">;
 
 export interface Frame {
 	/** Who numbers the frames: 128 random bits as 32 hex digits. A receive process takes new ones for each stream. */

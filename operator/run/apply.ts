@@ -16,12 +16,15 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { decide } from "./decide.ts";
 import { decideRefused, decideStart } from "./decide-start.ts";
 import { inputSecretName } from "./job.ts";
+import { withTrace } from "./run-trace.ts";
 import type { RunState } from "./state.ts";
 import { type RunAction, steps } from "./transition.ts";
 
 /** What Runs work with, beyond {@link OperatorContext}. */
 export interface RunMeans extends ArchiveMeans {
 	slots: JobSlots;
+	/** The collector that Jobs send traces to; undefined for no traces of Jobs. */
+	traceEndpoint?: string | undefined;
 }
 
 const aboutRun = { kind: runKind, verb: "Run" };
@@ -69,7 +72,11 @@ export async function applyRun(
 				return applyRun(context, answered, decide(answered, Date.now()));
 			}
 			case "startJob": {
-				const { job, dryRun } = action;
+				const { dryRun } = action;
+				const job =
+					context.traceEndpoint === undefined
+						? action.job
+						: withTrace(action.job, run, context.traceEndpoint);
 				const refusal = await startJob(client, job, { dryRun });
 				if (refusal === undefined) break;
 				slots.release(ownerOf(run));

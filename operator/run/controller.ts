@@ -24,7 +24,11 @@ const questionsAtOnce = 16;
 
 /** Carries out Runs: asks archive what to load, starts the Job, and records its result. The loop doesn't run yet. */
 export function createRunController(
-	context: OperatorContext & { nats: NatsConnection; slots: JobSlots },
+	context: OperatorContext & {
+		nats: NatsConnection;
+		slots: JobSlots;
+		traceEndpoint?: string | undefined;
+	},
 ): ControllerLoop {
 	const { informers, log, slots } = context;
 	const asks = new BackgroundWork<ManifestAnswer>((key) => loop.enqueue(key));

@@ -1,5 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { freePort } from "../../local/ports.ts";
+import { startCollector } from "../support/doubles/otlp-collector.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 
 declare module "vitest" {
@@ -8,6 +9,8 @@ declare module "vitest" {
 		localMode: string;
 		/** Where that one expects BigQuery. */
 		bigQueryPort: number;
+		/** What its processes send their traces to. */
+		collector: string;
 	}
 }
 
@@ -16,10 +19,16 @@ export default async function setup(
 	project: TestProject,
 ): Promise<() => Promise<void>> {
 	const bigQueryPort = await freePort();
+	const collector = await startCollector();
 	const { home, stop } = await startLocalMode({
 		TIDEMILL_BIGQUERY_ENDPOINTS: `http://127.0.0.1:${bigQueryPort}`,
+		OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
 	});
 	project.provide("localMode", home);
 	project.provide("bigQueryPort", bigQueryPort);
-	return stop;
+	project.provide("collector", collector.url);
+	return async () => {
+		await stop();
+		await collector.stop();
+	};
 }

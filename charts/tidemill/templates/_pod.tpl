@@ -86,6 +86,11 @@ capabilities:
 {{- if $nats.enabled }}
 {{- $url = printf "%s://%s-nats:4222" (ternary "tls" "nats" $nats.tls.enabled) (include "tidemill.fullname" $root) }}
 {{- end }}
+{{- if and $root.Values.tracing.endpoint (has .role (list "receive" "archive" "operator")) }}
+{{- $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $root.Values.tracing.endpoint }}
+{{- $_ := set $env "OTEL_TRACES_SAMPLER" $root.Values.tracing.sampler }}
+{{- $_ := set $env "OTEL_TRACES_SAMPLER_ARG" (toString $root.Values.tracing.ratio) }}
+{{- end }}
 {{- range $name, $value := .env }}
 {{- $_ := set $env $name $value }}
 {{- end }}

@@ -80,10 +80,13 @@ export class ManifestResponder {
 	async #respond(text: string, task: Task): Promise<ManifestAnswer> {
 		const { log, metrics, shard } = this.#options;
 		const request = readManifestRequest(text);
-		const { run, account } = request;
+		const { run, account, sourceKey } = request;
 		const answer = await this.#answer(request, task);
 		metrics.manifests.inc({ shard: shard.number });
-		log.info({ run, account, dates: answer.dates }, "gave a manifest");
+		log.info(
+			{ run, account, sourceKey, dates: answer.dates },
+			"gave a manifest",
+		);
 		return answer;
 	}
 

@@ -9,6 +9,7 @@ import {
 } from "@nats-io/jetstream";
 import { maxFrameBytes } from "../../../contracts/nats.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
+import { readFrameTraces, traceHeader } from "../../wire/frame-traces.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { StreamFrame } from "../decide/cut.ts";
 import { cutBytes } from "./cut-size.ts";
@@ -55,6 +56,7 @@ export class FrameQueue {
 	readonly #consumer: Consumer;
 	readonly #stream: string;
 	readonly #maxBytes: number;
+	readonly #isTraced: boolean;
 	readonly #onChange: () => void;
 	#frames: (StreamFrame & { readAtMs: number })[] = [];
 	#bytes = 0;
@@ -74,6 +76,7 @@ export class FrameQueue {
 		this.#consumer = consumer;
 		this.#stream = options.stream;
 		this.#maxBytes = options.maxBytes;
+		this.#isTraced = options.isTraced ?? false;
 		this.#onChange = options.onChange;
 		this.#lastSequence = options.from - 1;
 	}
@@ -85,6 +88,8 @@ export class FrameQueue {
 			stream: string;
 			from: number;
 			maxBytes: number;
+			/** Whether to read which events have traces. */
+			isTraced?: boolean;
 			onChange: () => void;
 		},
 	): Promise<FrameQueue> {
@@ -196,6 +201,7 @@ export class FrameQueue {
 			throw new SequenceSkipped(this.#stream, this.#lastSequence + 1, sequence);
 		const bytes = message.data.length;
 		const frame = readFrame(message.data, this.#stream, sequence);
+		if (this.#isTraced) noteTraces(frame, message);
 		this.#frames.push({
 			sequence,
 			timeMs: Math.floor(timestampNanos / 1e6),
@@ -223,6 +229,15 @@ export class FrameQueue {
 				this.#room = resolve;
 			});
 		this.#room = undefined;
+	}
+}
+
+function noteTraces({ events }: Frame, { headers }: JsMsg): void {
+	for (const [index, trace] of readFrameTraces(
+		headers?.values(traceHeader) ?? [],
+	)) {
+		const event = events[index];
+		if (event) event.trace = trace;
 	}
 }
 

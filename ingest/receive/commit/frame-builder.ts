@@ -1,4 +1,6 @@
+import type { TraceContext } from "../../../service/tracing/trace-context.ts";
 import { encodeFrameHead, type FrameVersion } from "../../wire/frame.ts";
+import { frameTrace, maxFrameTraces } from "../../wire/frame-traces.ts";
 import { selectFairly } from "./fair-selection.ts";
 
 /** An event, encoded for a frame. */
@@ -10,6 +12,8 @@ export interface EncodedEvent {
 	readonly bytes: number;
 	/** The oldest version of the frame format that can hold it. */
 	readonly frameVersion: FrameVersion;
+	/** Undefined for an event without a trace. */
+	readonly trace?: { readonly store: TraceContext } | undefined;
 }
 
 export interface OutgoingFrame {
@@ -17,6 +21,8 @@ export interface OutgoingFrame {
 	process: string;
 	number: number;
 	data: Uint8Array;
+	/** Values of the message's header `Tidemill-Trace`; absent for none. */
+	traces?: readonly string[];
 }
 
 export interface FrameBuilderOptions {
@@ -70,7 +76,9 @@ export class FrameBuilder {
 		const parts: Uint8Array[] = [head];
 		for (const event of chosen) parts.push(...event.encoded);
 		const data = this.#memory.join(parts);
-		return { frame: { stream, process, number, data }, events: chosen, rest };
+		const traces = tracesOf(chosen);
+		const frame = { stream, process, number, data, ...(traces && { traces }) };
+		return { frame, events: chosen, rest };
 	}
 
 	/** The latest frame is stored, and so are the voided numbers that it names. */
@@ -109,6 +117,18 @@ function newestOf(events: readonly EncodedEvent[]): FrameVersion {
 	for (const { frameVersion } of events)
 		if (frameVersion > newest) newest = frameVersion;
 	return newest;
+}
+
+function tracesOf(events: readonly EncodedEvent[]): string[] | undefined {
+	let traces: string[] | undefined;
+	for (let index = 0; index < events.length; index++) {
+		const { trace } = events[index]!;
+		if (!trace) continue;
+		traces ??= [];
+		if (traces.length === maxFrameTraces) break;
+		traces.push(frameTrace(index, trace.store));
+	}
+	return traces;
 }
 
 /** Chooses all events, or as many as fit: fairly to all accounts and their Sources, the oldest of each first. At least one. */

@@ -3,10 +3,15 @@ import {
 	type JetStreamClient,
 	jetstream,
 } from "@nats-io/jetstream";
-import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	headers,
+	type MsgHdrs,
+	type NatsConnection,
+} from "@nats-io/transport-node";
 import { framesSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
 import { frameId } from "../../wire/frame.ts";
+import { traceHeader } from "../../wire/frame-traces.ts";
 import type { OutgoingFrame } from "./frame-builder.ts";
 
 /**
@@ -67,12 +72,13 @@ export class FramePublisher {
 	}
 
 	async #try(frame: OutgoingFrame): Promise<PublishOutcome> {
-		const { stream, process, number } = frame;
+		const { stream, process, number, traces } = frame;
 		try {
 			await this.#jetstream.publish(this.#subject, frame.data, {
 				msgID: frameId(process, number),
 				expect: { streamName: stream },
 				timeout: ackTimeoutMs,
+				...(traces && { headers: traceHeaders(traces) }),
 			});
 			return "stored";
 		} catch (error) {
@@ -87,4 +93,10 @@ export class FramePublisher {
 			return isRefused ? "refused" : "unknown";
 		}
 	}
+}
+
+function traceHeaders(traces: readonly string[]): MsgHdrs {
+	const made = headers();
+	for (const trace of traces) made.append(traceHeader, trace);
+	return made;
 }

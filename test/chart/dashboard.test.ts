@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { metricsPage } from "../../generate/metrics-page.ts";
+import { dashboard, dashboardQueries } from "../support/alerts/dashboard.ts";
+import {
+	examples,
+	type Rendered,
+	render,
+	renderText,
+} from "../support/chart/render.ts";
+
+const tryOut = `--values=${examples.get("try-out")}`;
+
+test("each metric of the dashboard exists", () => {
+	const page = metricsPage();
+	const names = dashboardQueries.flatMap(
+		({ expr }) =>
+			expr.match(
+				/\b(?:tidemill|controller_runtime|leader_election|workqueue)_\w+/g,
+			) ?? [],
+	);
+	expect(names.length).toBeGreaterThan(20);
+	expect(
+		names.filter(
+			(name) => !page.includes(`\`${name.replace(/_bucket$/, "")}\``),
+		),
+	).toEqual([]);
+});
+
+test("each panel says what it shows", () => {
+	const silent = dashboard.panels.filter(
+		({ targets, description }) => targets && !description,
+	);
+	expect(silent).toEqual([]);
+});
+
+test("the chart gives the dashboard to Grafana's sidecar if it is wanted", async () => {
+	const named = (objects: Rendered[]) =>
+		objects.filter(({ metadata }) => metadata.name === "tidemill-dashboard");
+	expect(named(await render(tryOut))).toEqual([]);
+	const [found, ...others] = named(
+		await render(tryOut, "--set=metrics.dashboard.enabled=true"),
+	);
+	expect(others).toEqual([]);
+	expect(found).toMatchObject({
+		kind: "ConfigMap",
+		metadata: { labels: { grafana_dashboard: "1" } },
+	});
+	expect(JSON.parse(found!.data["tidemill.json"])).toEqual(dashboard);
+});
+
+test("the chart names the collector of traces to receive, archive and operator, and to nobody unless it is set", async () => {
+	const tracedBy = async (...args: string[]) =>
+		(await render(tryOut, ...args))
+			.filter(({ kind }) => kind === "Deployment")
+			.flatMap(({ spec }) => spec.template.spec.containers)
+			.filter(({ env }) =>
+				env?.some(
+					({ name, value }: { name: string; value: string }) =>
+						name === "OTEL_EXPORTER_OTLP_ENDPOINT" &&
+						value === "http://collector:4318",
+				),
+			)
+			.map(({ name }) => name)
+			.toSorted();
+	expect(
+		await tracedBy("--set=tracing.endpoint=http://collector:4318"),
+	).toEqual(["archive", "operator", "receive"]);
+	expect((await renderText(tryOut)).includes("OTEL_")).toBe(false);
+});
