@@ -34,6 +34,11 @@ export function tailSubject(shardOrProcess: number | string): string {
 	return `tidemill.archive.${shardOrProcess}.tail`;
 }
 
+/** The API asks archive for stored events (request/reply, {@link file://./stored-event.ts}). */
+export function eventsSubject(shard: number): string {
+	return `tidemill.archive.${shard}.events`;
+}
+
 /** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
 export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;

@@ -19,6 +19,7 @@ export async function bundle(folder: string, node: string): Promise<void> {
 			"schema-worker": "operator/tracking-plan/schema-worker.ts",
 			"compile-worker": "ingest/receive/plan/compile-worker.ts",
 			"judge-worker": "ingest/receive/plan/judge-worker.ts",
+			"read-worker": "ingest/archive/events/rows/read-worker.ts",
 		},
 		// Logs are pretty on a developer's terminal only.
 		external: [/^@duckdb\//, "pino-pretty"],

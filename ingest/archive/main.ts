@@ -17,6 +17,8 @@ import { whileAnnounced } from "./announcement.ts";
 import { Compactor } from "./compaction/compactor.ts";
 import { DeletionSweep } from "./deletion/deletion-sweep.ts";
 import { DeletionResponder } from "./deletion/responder.ts";
+import { EventsResponder } from "./events/responder.ts";
+import { RowThread } from "./events/rows/row-thread.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { LogResponder } from "./manifest/log-responder.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
@@ -116,6 +118,7 @@ export async function main(): Promise<number> {
 		(shard) => new ShardTails({ connection, shard, log }),
 	);
 	metrics.observeTails(tails);
+	const reading = { thread: new RowThread(), turns: new WorkerSlots(2) };
 	const responders = [
 		...tails,
 		new LogResponder({ connection, store, keys, log }),
@@ -131,6 +134,7 @@ export async function main(): Promise<number> {
 				log,
 			}),
 			new DeletionResponder({ ...shared, shard }),
+			new EventsResponder({ ...shared, ...reading, shard }),
 			new ReleaseResponder({
 				connection,
 				shard,

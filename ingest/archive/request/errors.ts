@@ -44,6 +44,14 @@ export const requestErrors = {
 		advice:
 			"Somebody or a lifecycle rule deleted it. Restore it, then start a new Run.",
 	},
+	CursorInvalid: {
+		retryable: false,
+		advice: "Use the cursor of the page before, with the same parameters.",
+	},
+	CursorExpired: {
+		retryable: false,
+		advice: "List again from the first page.",
+	},
 	StoreUnavailable: {
 		retryable: true,
 		advice: "Operator tries again.",

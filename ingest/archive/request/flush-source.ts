@@ -75,7 +75,10 @@ export async function flushSource(
 }
 
 /** The stream's last sequence, and an instant: every frame acknowledged before it has at most this sequence. */
-async function endOf(connection: NatsConnection, shard: FlushableShard) {
+export async function endOf(
+	connection: NatsConnection,
+	shard: Pick<FlushableShard, "number">,
+) {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	// NATS knows the stream even while the shard is still catching up.
 	const subject = framesSubject(shard.number);
@@ -84,6 +87,7 @@ async function endOf(connection: NatsConnection, shard: FlushableShard) {
 		throw new RequestFailure("ShardNotReady", `No stream takes ${subject}`);
 	// The clock is read before the last sequence. In the other order, a frame could be acknowledged in between.
 	const { ts } = await streams.info(stream);
-	const { last_seq: last } = (await streams.info(stream)).state;
-	return { stream, last, time: new Date(ts!).toISOString() };
+	const { state } = await streams.info(stream);
+	const time = new Date(ts!).toISOString();
+	return { stream, last: state.last_seq, time, state };
 }

@@ -7,7 +7,7 @@ import type {
 } from "../../../contracts/manifest.ts";
 import type { ReleaseRequest } from "../../../contracts/release.ts";
 import { accountForm } from "../../wire/frame.ts";
-import { RequestFailure } from "./errors.ts";
+import { type Fields, parse } from "./fields.ts";
 
 // The fields of a request become parts of object keys, so their form is checked. Each function throws RequestFailure
 // QuestionInvalid, which says what is wrong.
@@ -90,74 +90,5 @@ function sourceIn(request: Fields) {
 	return {
 		account: request.field("account", accountForm),
 		sourceKey: request.field("sourceKey", /^[0-9a-f]{32}$/),
-	};
-}
-
-interface Fields {
-	has(name: string): boolean;
-	isTrue(name: string): boolean;
-	field(name: string, form: RegExp): string;
-	/** A positive whole number. */
-	seconds(name: string): number;
-	/** A list of texts that are not empty. */
-	texts(name: string, most: number, longest: number): string[];
-	/** An object. */
-	inside(name: string): Fields;
-}
-
-function parse(noun: string, text: string): Fields {
-	let request: Record<string, unknown> | null;
-	try {
-		request = JSON.parse(text);
-	} catch (error) {
-		throw new RequestFailure(
-			"QuestionInvalid",
-			`The ${noun} request is not JSON`,
-			{ cause: error },
-		);
-	}
-	return fieldsOf(noun, request);
-}
-
-function fieldsOf(
-	noun: string,
-	request: Record<string, unknown> | null,
-): Fields {
-	const invalid = (name: string) =>
-		new RequestFailure(
-			"QuestionInvalid",
-			`The ${noun} request's ${name} is ${JSON.stringify(request?.[name])}`,
-		);
-	return {
-		has: (name) => request?.[name] !== undefined,
-		isTrue: (name) => request?.[name] === true,
-		field: (name, form) => {
-			const value = request?.[name];
-			if (typeof value !== "string" || !form.test(value)) throw invalid(name);
-			return value;
-		},
-		seconds: (name) => {
-			const value = request?.[name];
-			if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
-				throw invalid(name);
-			return value;
-		},
-		texts: (name, most, longest) => {
-			const value = request?.[name];
-			const isText = (text: unknown) =>
-				typeof text === "string" && text !== "" && text.length <= longest;
-			if (!Array.isArray(value) || value.length === 0 || value.length > most)
-				throw invalid(name);
-			if (!value.every(isText)) throw invalid(name);
-			return value;
-		},
-		inside: (name) => {
-			const value = request?.[name];
-			if (typeof value !== "object" || value === null) throw invalid(name);
-			return fieldsOf(
-				`${noun} request's ${name}`,
-				value as Record<string, unknown>,
-			);
-		},
 	};
 }

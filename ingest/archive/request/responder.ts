@@ -39,7 +39,7 @@ export class Responder {
 
 	async #respond(message: Msg): Promise<void> {
 		const { answer, log, subject } = this.#options;
-		let response: object;
+		let response: object | Uint8Array;
 		const task: Task = { stopping: this.#stopping.signal };
 		const notices = setInterval(() => {
 			if (!task.stopping.aborted) message.respond(noticeOf(task));
@@ -58,7 +58,9 @@ export class Responder {
 		} finally {
 			clearInterval(notices);
 		}
-		message.respond(JSON.stringify(response));
+		message.respond(
+			response instanceof Uint8Array ? response : JSON.stringify(response),
+		);
 	}
 }
 
@@ -67,9 +69,9 @@ export interface ResponderOptions {
 	subject: string;
 	/**
 	 * Answers one request, which is JSON text. Throws {@link RequestFailure} to refuse it; any other error counts as the
-	 * store's.
+	 * store's. The response is sent as JSON, or as its bytes.
 	 */
-	answer(request: string, task: Task): Promise<object>;
+	answer(request: string, task: Task): Promise<object | Uint8Array>;
 	log: Logger;
 }
 

@@ -45,6 +45,17 @@ export interface FileStore {
 	getFile(key: string, file: string): Promise<string | undefined>;
 }
 
+/** Reads parts of objects. */
+export interface PartStore {
+	/** The bytes of a range (RFC 9110 §14.1.2), such as `bytes=-100` for the last 100; undefined if there is no object. */
+	getPart(
+		key: string,
+		range: string,
+	): Promise<
+		{ bytes: Uint8Array<ArrayBuffer>; totalBytes: number } | undefined
+	>;
+}
+
 /** The store's own removal of objects and uploads. */
 export interface LifecycleStore {
 	/** All rules of the bucket; undefined if the store doesn't support rules, or archive may not read them. */

@@ -20,13 +20,16 @@ import {
 	digest,
 	fileDigest,
 	type ObjectBody,
+	type ObjectPart,
 	readObject,
+	readPart,
 } from "./object-read.ts";
 import type {
 	FileStore,
 	LifecycleStore,
 	ListedObject,
 	ObjectStore,
+	PartStore,
 } from "./object-store.ts";
 import { QuickPut } from "./quick-put.ts";
 import {
@@ -39,7 +42,9 @@ import { isUnsupported, statusOf, storeError } from "./store-error.ts";
 /** The most keys of one DeleteObjects request, by its API reference. */
 const removedAtOnce = 1_000;
 
-export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
+export class S3ObjectStore
+	implements ObjectStore, FileStore, PartStore, LifecycleStore
+{
 	readonly #client: S3Client;
 	readonly #links: ObjectLinks;
 	readonly #quickPut: QuickPut;
@@ -164,6 +169,15 @@ export class S3ObjectStore implements ObjectStore, FileStore, LifecycleStore {
 
 	getFile(key: string, file: string): Promise<string | undefined> {
 		return this.#digest(key, file);
+	}
+
+	getPart(key: string, range: string): Promise<ObjectPart | undefined> {
+		const object = { Bucket: this.#settings.bucket, Key: key };
+		return readPart(this.#client, object, range, this.#abortSignal).catch(
+			(error) => {
+				throw this.#named(error, `read ${key}`);
+			},
+		);
 	}
 
 	#digest(key: string, file?: string): Promise<string | undefined> {

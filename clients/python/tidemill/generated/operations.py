@@ -12,9 +12,9 @@ class SourcesApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
+    def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
         """List sources."""
-        answer: t.SourceList = self._api.json("GET", "/v1/sources", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.SourceList = self._api.json("GET", "/v1/sources", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     def create(self, body: t.SourceCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
@@ -47,6 +47,16 @@ class SourcesApi:
         answer: t.RefusedRequestList = self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from, "limit": limit, "body": body})
         return answer
 
+    def list_events(self, name: str, *, from: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
+        """List the events of a source, without their bodies."""
+        answer: t.EventList = self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
+        return answer
+
+    def get_event(self, name: str, event_id: str, *, body: bool | None = None) -> t.Event:
+        """Show an event of a source."""
+        answer: t.Event = self._api.json("GET", path("/v1/sources/{name}/events/{event_id}", name, event_id), query={"body": body})
+        return answer
+
     def rotate_url(self, name: str, *, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
         """Give a source another URL, and end the old one."""
         answer: t.Source = self._api.json("POST", path("/v1/sources/{name}/rotate-url", name), headers={"Prefer": prefer, "Idempotency-Key": idempotency_key})
@@ -62,9 +72,9 @@ class DestinationsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
+    def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
         """List destinations."""
-        answer: t.DestinationList = self._api.json("GET", "/v1/destinations", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.DestinationList = self._api.json("GET", "/v1/destinations", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     def create(self, body: t.DestinationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Destination:
@@ -182,9 +192,9 @@ class OperationsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    def list(self, *, source: str | None = None, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
-        answer: t.OperationList = self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.OperationList = self._api.json("GET", "/v1/operations", query={"source": source, "type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     def create(self, body: t.OperationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Operation:
@@ -242,6 +252,16 @@ class TokensApi:
         self._api.json("DELETE", path("/v1/tokens/{name}", name))
 
 
+class EventsApi:
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get_receipt(self, event_id: str) -> t.EventReceipt:
+        """Show where an event of the account is, and which runs loaded it."""
+        answer: t.EventReceipt = self._api.json("GET", path("/v1/events/{event_id}", event_id))
+        return answer
+
+
 class RunsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -282,6 +302,7 @@ class Collections:
         self.tracking_plans = TrackingPlansApi(api)
         self.operations = OperationsApi(api)
         self.tokens = TokensApi(api)
+        self.events = EventsApi(api)
         self.runs = RunsApi(api)
 
 
@@ -289,9 +310,9 @@ class AsyncSourcesApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
+    async def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
         """List sources."""
-        answer: t.SourceList = await self._api.json("GET", "/v1/sources", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.SourceList = await self._api.json("GET", "/v1/sources", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     async def create(self, body: t.SourceCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
@@ -324,6 +345,16 @@ class AsyncSourcesApi:
         answer: t.RefusedRequestList = await self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from, "limit": limit, "body": body})
         return answer
 
+    async def list_events(self, name: str, *, from: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
+        """List the events of a source, without their bodies."""
+        answer: t.EventList = await self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
+        return answer
+
+    async def get_event(self, name: str, event_id: str, *, body: bool | None = None) -> t.Event:
+        """Show an event of a source."""
+        answer: t.Event = await self._api.json("GET", path("/v1/sources/{name}/events/{event_id}", name, event_id), query={"body": body})
+        return answer
+
     async def rotate_url(self, name: str, *, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
         """Give a source another URL, and end the old one."""
         answer: t.Source = await self._api.json("POST", path("/v1/sources/{name}/rotate-url", name), headers={"Prefer": prefer, "Idempotency-Key": idempotency_key})
@@ -339,9 +370,9 @@ class AsyncDestinationsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
+    async def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
         """List destinations."""
-        answer: t.DestinationList = await self._api.json("GET", "/v1/destinations", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.DestinationList = await self._api.json("GET", "/v1/destinations", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     async def create(self, body: t.DestinationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Destination:
@@ -459,9 +490,9 @@ class AsyncOperationsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    async def list(self, *, source: str | None = None, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
-        answer: t.OperationList = await self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.OperationList = await self._api.json("GET", "/v1/operations", query={"source": source, "type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     async def create(self, body: t.OperationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Operation:
@@ -519,6 +550,16 @@ class AsyncTokensApi:
         await self._api.json("DELETE", path("/v1/tokens/{name}", name))
 
 
+class AsyncEventsApi:
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def get_receipt(self, event_id: str) -> t.EventReceipt:
+        """Show where an event of the account is, and which runs loaded it."""
+        answer: t.EventReceipt = await self._api.json("GET", path("/v1/events/{event_id}", event_id))
+        return answer
+
+
 class AsyncRunsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -559,4 +600,5 @@ class AsyncCollections:
         self.tracking_plans = AsyncTrackingPlansApi(api)
         self.operations = AsyncOperationsApi(api)
         self.tokens = AsyncTokensApi(api)
+        self.events = AsyncEventsApi(api)
         self.runs = AsyncRunsApi(api)

@@ -2986,6 +2986,172 @@ class TestEventResult(TypedDict):
     error: NotRequired[TestEventResultError]
     """Why it isn't stored."""
 
+class EventListItemsItem(TypedDict):
+    eventId: str
+    """The `event_id` of its row."""
+    time: str
+    """When it was received."""
+    type: NotRequired[str]
+    """Its type, as the source's tracking plan has it. Absent without a plan."""
+    kind: Literal["json", "form"]
+    """What the sender sent."""
+    bytes: int
+    """Size of the body."""
+    state: Literal["accepted", "quarantined", "released"]
+    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now."""
+    violations: NotRequired[list[str]]
+    """How it deviates from its tracking plan. Absent if it doesn't."""
+
+class EventList(TypedDict):
+    """Events, the newest first. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds."""
+    items: list[EventListItemsItem]
+    cursor: NotRequired[str]
+    """Leads to the next page. Absent on the last one."""
+
+class EventViolationsItem(TypedDict):
+    kind: str
+    """What is wrong."""
+    path: NotRequired[str]
+    """JSON Pointer into the body; empty for all of it."""
+    message: NotRequired[str]
+    """What was expected there."""
+
+class EventFrames(TypedDict):
+    """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
+    stream: str
+    """Name of the stream."""
+    first: int
+    """First sequence."""
+    last: int
+    """Last sequence."""
+
+class EventReleased(TypedDict):
+    """Its release from quarantine. Absent if there was none."""
+    time: str
+    """When it was released."""
+    object: str
+    """Key of the object that has its row since."""
+
+class Event(TypedDict):
+    """An event, and where it is."""
+    eventId: str
+    """The `event_id` of its row."""
+    time: str
+    """When it was received."""
+    type: NotRequired[str]
+    """Its type, as the source's tracking plan has it. Absent without a plan."""
+    kind: Literal["json", "form"]
+    """What the sender sent."""
+    bytes: int
+    """Size of the body."""
+    state: Literal["accepted", "quarantined", "released"]
+    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now."""
+    source: str
+    """Name of the source."""
+    trackingPlan: NotRequired[str]
+    """The tracking plan that judged it. Absent without one."""
+    planVersion: NotRequired[str]
+    """Version of that plan."""
+    violations: NotRequired[list[EventViolationsItem]]
+    """How it deviates from the plan. Absent if it doesn't."""
+    otherViolations: NotRequired[int]
+    """How many violations there are beside these."""
+    stage: str
+    """`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values."""
+    frames: NotRequired[EventFrames]
+    """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
+    object: NotRequired[str]
+    """Key of the object that has it in the bucket."""
+    storedTime: str
+    """A run whose `snapshotTime` is this or later loads it."""
+    released: NotRequired[EventReleased]
+    """Its release from quarantine. Absent if there was none."""
+    body: NotRequired[str]
+    """Its body as JSON text, unchanged. Only with `?body=true`."""
+    headers: NotRequired[dict[str, str]]
+    """The captured headers. Only with `?body=true`."""
+
+class EventReceiptViolationsItem(TypedDict):
+    kind: str
+    """What is wrong."""
+    path: NotRequired[str]
+    """JSON Pointer into the body; empty for all of it."""
+    message: NotRequired[str]
+    """What was expected there."""
+
+class EventReceiptFrames(TypedDict):
+    """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
+    stream: str
+    """Name of the stream."""
+    first: int
+    """First sequence."""
+    last: int
+    """Last sequence."""
+
+class EventReceiptReleased(TypedDict):
+    """Its release from quarantine. Absent if there was none."""
+    time: str
+    """When it was released."""
+    object: str
+    """Key of the object that has its row since."""
+
+class EventReceiptLoadsItem(TypedDict):
+    pipeline: str
+    """Name of the pipeline."""
+    table: str
+    """Name of the table."""
+    state: str
+    """`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values."""
+    partition: NotRequired[str]
+    """The table's partition. Absent for a table without partitions."""
+    run: NotRequired[str]
+    """The latest run that loaded it. Absent if the pipeline has removed that run."""
+    loadedTime: NotRequired[str]
+    """When that run ended."""
+    firstRun: NotRequired[str]
+    """The first such run that is still there."""
+    loadedBefore: NotRequired[str]
+    """Of a run that is removed: the table has had the event since this time at the latest."""
+    nextRunTime: NotRequired[str]
+    """When the schedule starts the next run."""
+
+class EventReceipt(TypedDict):
+    """An event, where it is, and which runs loaded it."""
+    eventId: str
+    """The `event_id` of its row."""
+    time: str
+    """When it was received."""
+    type: NotRequired[str]
+    """Its type, as the source's tracking plan has it. Absent without a plan."""
+    kind: Literal["json", "form"]
+    """What the sender sent."""
+    bytes: int
+    """Size of the body."""
+    state: Literal["accepted", "quarantined", "released"]
+    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now."""
+    source: str
+    """Name of the source."""
+    trackingPlan: NotRequired[str]
+    """The tracking plan that judged it. Absent without one."""
+    planVersion: NotRequired[str]
+    """Version of that plan."""
+    violations: NotRequired[list[EventReceiptViolationsItem]]
+    """How it deviates from the plan. Absent if it doesn't."""
+    otherViolations: NotRequired[int]
+    """How many violations there are beside these."""
+    stage: str
+    """`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values."""
+    frames: NotRequired[EventReceiptFrames]
+    """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
+    object: NotRequired[str]
+    """Key of the object that has it in the bucket."""
+    storedTime: str
+    """A run whose `snapshotTime` is this or later loads it."""
+    released: NotRequired[EventReceiptReleased]
+    """Its release from quarantine. Absent if there was none."""
+    loads: NotRequired[list[EventReceiptLoadsItem]]
+    """What each pipeline of the source did with it. Absent if you may not see pipelines or runs."""
+
 class Token(TypedDict):
     """A token of this API. It is a token of a Kubernetes service account of its own."""
     name: str

@@ -152,7 +152,13 @@ function columnsOf(events: readonly FrameEvent[]): Column[] {
 		times[row] = BigInt(receivedAtMs) * 1000n;
 	const date = Math.floor(events[0]!.receivedAtMs / dayMs);
 	return [
-		{ name: "event_id", type: "BYTE_ARRAY", values: uuidTexts(events), rows },
+		{
+			name: "event_id",
+			type: "BYTE_ARRAY",
+			values: uuidTexts(events),
+			bounds: idBounds(events),
+			rows,
+		},
 		{
 			name: "timestamp",
 			type: "INT64",
@@ -183,6 +189,20 @@ function columnsOf(events: readonly FrameEvent[]): Column[] {
 			events.map(({ violations }) => violations),
 		),
 	];
+}
+
+/**
+ * The least and the greatest ID. IDs grow with the time of receipt, except that an event with a sender's key may have the ID of
+ * an earlier attempt that wasn't stored: readers find it by these bounds.
+ */
+function idBounds(events: readonly FrameEvent[]): [Uint8Array, Uint8Array] {
+	let least = events[0]!;
+	let greatest = events.at(-1)!;
+	for (const event of events) {
+		if (Buffer.compare(event.id, least.id) < 0) least = event;
+		if (Buffer.compare(event.id, greatest.id) > 0) greatest = event;
+	}
+	return [uuidTexts([least]).subarray(4), uuidTexts([greatest]).subarray(4)];
 }
 
 /** Little-endian, as all processors are that Node runs on. */

@@ -1,0 +1,108 @@
+import type { Violation, ViolationKind } from "./tracking-plan.ts";
+import type { UtcDate } from "./utc-date.ts";
+
+/**
+ * The API's questions to archive about stored events, JSON on {@link file://./nats.ts eventsSubject}. A source key is a secret
+ * that the API reads from a Source with its caller's token, so the API can ask for nothing that its callers may not see.
+ */
+export interface EventsRequest {
+	account: string;
+	/** At most {@link maxSourcesAsked}; one for a list. */
+	sourceKeys: string[];
+	/** Absent for the question for one event. */
+	list?: EventsAsked;
+	/** Event ID of one event. */
+	id?: string;
+	/** With the body and the captured headers; only for one event. */
+	body?: boolean;
+	/** A sender's key may repeat for this long after an ID's time, so the event may be that much later than its ID. */
+	keySeconds?: number;
+}
+
+export const maxSourcesAsked = 100;
+export const maxEventsAsked = 1_000;
+
+export interface EventsAsked {
+	limit: number;
+	/** RFC 3339; both bounds of the receipt time are included. */
+	from?: string;
+	to?: string;
+	/** The plan's event types. */
+	types?: string[];
+	state?: EventState;
+	/** Where the page before ended. */
+	cursor?: string;
+}
+
+/**
+ * `accepted`: a row of its date. `quarantined`: its tracking plan keeps it apart. `released`: it was kept apart, and is a row
+ * now.
+ */
+export type EventState = "accepted" | "quarantined" | "released";
+
+export const eventStates: readonly EventState[] = [
+	"accepted",
+	"quarantined",
+	"released",
+];
+
+/** What is known of an event without its body. */
+export interface StoredEvent {
+	eventID: string;
+	/** When it was received, RFC 3339. */
+	time: string;
+	/** As its tracking plan has it; absent without a plan. */
+	type?: string;
+	kind: "json" | "form";
+	/** Of the body. */
+	bytes: number;
+	state: EventState;
+	/** How it deviates from its plan, each kind once; absent if it doesn't. */
+	violations?: ViolationKind[];
+}
+
+export type EventsAnswer =
+	| {
+			ok: true;
+			events: StoredEvent[];
+			/** Absent at the end. A page may have fewer events than asked for, and even none, before the end. */
+			cursor?: string;
+	  }
+	| EventsRefusal;
+
+/** One event, and where it is. */
+export interface FoundEvent extends Omit<StoredEvent, "violations"> {
+	sourceKey: string;
+	violations?: Violation[];
+	otherViolations?: number;
+	plan?: string;
+	planVersion?: string;
+	/** `Buffer`: in the stream, on its way to the bucket. `Bucket`: in an object. */
+	stage: "Buffer" | "Bucket";
+	/** The frame's sequence, or those of the cut that has it. Absent if compaction has merged the cuts. */
+	frames?: { stream: string; first: number; last: number };
+	/** Key of the object. */
+	object?: string;
+	/** When the first frame of its cut came to the stream, RFC 3339: every later manifest has the event. */
+	storedTime: string;
+	/** When it was released, and the object that has it since. */
+	released?: { time: string; object: string };
+	/** Captured headers, as a JSON object. */
+	headers?: Record<string, string>;
+}
+
+/** If there is a body, it follows the answer's JSON after a line feed. */
+export type EventAnswer =
+	| {
+			ok: true;
+			/** Absent if there is no such event. */
+			event?: FoundEvent;
+			/** The dates that were searched. */
+			searched: { from: UtcDate; to: UtcDate };
+	  }
+	| EventsRefusal;
+
+export interface EventsRefusal {
+	ok: false;
+	error: { code: string; message: string; retryable: boolean };
+}

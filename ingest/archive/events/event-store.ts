@@ -1,0 +1,124 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import type { IndexedSource, LedgerIndex } from "../ledger/ledger-index.ts";
+import { ReleaseStore } from "../release/release-store.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { endOf, type FlushableShard } from "../request/flush-source.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore, PartStore } from "../s3/object-store.ts";
+import type { Tombstones } from "../write/tombstones.ts";
+import { SourceObjects } from "./date-objects.ts";
+import { ObjectReader } from "./object-reader.ts";
+import type { FrameMessage } from "./rows/frame-rows.ts";
+import type { RowThread } from "./rows/row-thread.ts";
+import { type FramesWanted, framesOf } from "./stream-frames.ts";
+
+/** What waits of one account's questions. An API process asks no more at once for one caller. */
+const maxWaiting = 64;
+const catchUpMs = 5_000;
+const maxTombstonesAgeMs = 60_000;
+
+export interface EventStoreOptions {
+	connection: NatsConnection;
+	shard: FlushableShard & { readonly index: LedgerIndex };
+	store: ObjectStore & PartStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	/** Of all shards of this process. */
+	thread: RowThread;
+	/** Of all shards of this process. */
+	turns: WorkerSlots;
+}
+
+/** How far a stream is archived, and where it ends. */
+export interface StreamEnds {
+	stream: string;
+	/** What this archive knows of the bucket has all events through this sequence. */
+	done: number;
+	last: number;
+	/** Of a frame, on average. */
+	frameBytes: number;
+}
+
+/** A shard's events, wherever they are, for questions about them. */
+export class EventStore {
+	readonly objects: SourceObjects;
+	readonly releases: ReleaseStore;
+	readonly reader: ObjectReader;
+	readonly #options: EventStoreOptions;
+
+	constructor(options: EventStoreOptions) {
+		this.#options = options;
+		const { store, keys, thread } = options;
+		this.objects = new SourceObjects(store, keys);
+		this.releases = new ReleaseStore(store, keys);
+		this.reader = new ObjectReader(store, thread);
+	}
+
+	get options(): EventStoreOptions {
+		return this.#options;
+	}
+
+	/** What of a source is in the bucket. */
+	archived(account: string, sourceKey: string): IndexedSource | undefined {
+		return this.#options.shard.index.source(account, sourceKey);
+	}
+
+	/**
+	 * A piece of work in the account's turn: what one account asks takes two objects' time from another, however much it is.
+	 * Throws {@link RequestFailure} ArchiveBusy if too much of the account's work waits.
+	 */
+	inTurn<T>(account: string, work: () => Promise<T>): Promise<T> {
+		const { turns } = this.#options;
+		if (turns.waitingOf(account) >= maxWaiting)
+			throw new RequestFailure(
+				"ArchiveBusy",
+				`Too many questions of ${account} about events wait for their turn`,
+			);
+		return turns.run(account, work);
+	}
+
+	/** The stream's frames in batches of some MiB; those that are archived and purged meanwhile are left out. */
+	frames(wanted: Omit<FramesWanted, "shard">): AsyncIterable<FrameMessage[]> {
+		const { connection, shard } = this.#options;
+		return framesOf(connection, { ...wanted, shard: shard.number });
+	}
+
+	/** Those that aren't deleted. */
+	async existing(
+		account: string,
+		sourceKeys: readonly string[],
+	): Promise<string[]> {
+		const { tombstones } = this.#options;
+		await tombstones.refresh(maxTombstonesAgeMs);
+		return sourceKeys.filter(
+			(sourceKey) => !tombstones.has({ account, sourceKey }),
+		);
+	}
+
+	/** Throws {@link RequestFailure} ShardNotReady or ArchiveBusy. Stands by for another archive until it knows its cuts. */
+	async ends(): Promise<StreamEnds> {
+		const { connection, shard } = this.#options;
+		const { stream, last, state } = await endOf(connection, shard);
+		const { first_seq: first, bytes, messages } = state;
+		let done = shard.flushes.doneOf(stream);
+		if (done !== undefined && first > done + 1) {
+			const signal = AbortSignal.timeout(catchUpMs);
+			await shard.flushes.wait(stream, first - 1, signal).catch((cause) => {
+				throw new RequestFailure(
+					"ArchiveBusy",
+					`Shard ${shard.number} doesn't know yet what another archive has cut`,
+					{ cause },
+				);
+			});
+			done = shard.flushes.doneOf(stream);
+		}
+		if (done === undefined)
+			throw new RequestFailure(
+				"ShardNotReady",
+				`Shard ${shard.number} isn't ready${shard.notReady ? ` (${shard.notReady})` : ""}`,
+			);
+		const frameBytes = messages > 0 ? bytes / messages : 0;
+		return { stream, done, last, frameBytes };
+	}
+}

@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import type { StoredEvent } from "../../../contracts/stored-event.ts";
+import {
+	eventAt,
+	idOf,
+	StoredEvents,
+} from "../../../test/support/fixtures/data-plane/stored-events.ts";
+import { listEvents } from "./listing.ts";
+
+const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
+const account = "shop";
+const { sourceKey } = StoredEvents;
+
+async function pages(
+	events: StoredEvents,
+	limit: number,
+	between: () => Promise<unknown> = async () => undefined,
+): Promise<StoredEvent[]> {
+	const all: StoredEvent[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const asked = { limit, ...(cursor && { cursor }) };
+		const page = await listEvents(events, account, sourceKey, asked);
+		if (!page.ok) throw new Error(page.error.message);
+		expect(page.events.length).toBeLessThanOrEqual(limit);
+		all.push(...page.events);
+		cursor = page.cursor;
+		if (cursor === undefined) return all;
+		await between();
+	}
+}
+
+/** Frames whose times are woven into each other, as those of several receivers are. */
+function frame(atMs: number) {
+	return [0, 3, 6].map((ms) => eventAt(noonMs + atMs + ms));
+}
+
+test.each([1, 2, 5, 100])(
+	"each event comes once on pages of %i, the buffered ones in the order of time and before the others",
+	async (limit) => {
+		const events = new StoredEvents();
+		const archived = [frame(0), frame(2), frame(4)];
+		for (const each of archived) {
+			events.publish(each);
+			await events.archive();
+		}
+		const buffered = [frame(20), frame(21)];
+		for (const each of buffered) events.publish(each);
+		const seen = (await pages(events, limit)).map(({ eventID }) => eventID);
+		expect(seen.toSorted()).toEqual(
+			[...archived, ...buffered].flat().map(idOf).toSorted(),
+		);
+		expect(seen.slice(0, 6)).toEqual(
+			buffered.flat().map(idOf).toSorted().reverse(),
+		);
+	},
+);
+
+test("each event comes once if those of the buffer are archived between two pages, and new ones come", async () => {
+	const events = new StoredEvents();
+	const all = [frame(0), frame(10), frame(11), frame(12)];
+	events.publish(all[0]!);
+	await events.archive();
+	for (const each of all.slice(1)) events.publish(each);
+	let at = 100;
+	const seen = await pages(events, 2, async () => {
+		await events.archive();
+		at += 100;
+		events.publish([eventAt(noonMs + at)]);
+	});
+	const known = new Set(all.flat().map(idOf));
+	const ids = seen.map(({ eventID }) => eventID);
+	expect(ids.filter((id) => known.has(id)).toSorted()).toEqual(
+		[...known].toSorted(),
+	);
+	expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a list has the source's events of the chosen times, types and states alone", async () => {
+	const events = new StoredEvents();
+	const violations = (type: string) =>
+		JSON.stringify({ plan: "p", version: "1", type });
+	const paid = eventAt(noonMs, { violations: violations("paid") });
+	const kept = eventAt(noonMs + 10, {
+		violations: violations("sent"),
+		quarantined: true,
+	});
+	const others = [
+		eventAt(noonMs + 5, { account: "other" }),
+		eventAt(noonMs + 5, { sourceKey: "00".repeat(16) }),
+	];
+	events.publish([paid, kept, ...others]);
+	const ids = async (asked: object) => {
+		const page = await listEvents(events, account, sourceKey, {
+			limit: 10,
+			...asked,
+		});
+		return page.ok && page.events.map(({ eventID }) => eventID);
+	};
+	for (const _ of ["buffered", "archived"]) {
+		expect(await ids({})).toEqual([kept, paid].map(idOf));
+		expect(await ids({ types: ["paid"] })).toEqual([idOf(paid)]);
+		expect(await ids({ state: "quarantined" })).toEqual([idOf(kept)]);
+		expect(await ids({ state: "accepted" })).toEqual([idOf(paid)]);
+		expect(await ids({ from: "2026-03-01T12:00:00.001Z" })).toEqual([
+			idOf(kept),
+		]);
+		expect(await ids({ to: "2026-03-01T12:00:00.000Z" })).toEqual([idOf(paid)]);
+		await events.archive();
+	}
+});
+
+test("a cursor of an object that is gone has expired, and any other text is none", async () => {
+	const events = new StoredEvents();
+	events.publish(frame(0));
+	await events.archive();
+	const page = await listEvents(events, account, sourceKey, { limit: 1 });
+	const { cursor } = page as { cursor: string };
+	const read = JSON.parse(Buffer.from(cursor, "base64url").toString());
+	const changed = { ...read, object: { ...read.object, name: "compacted" } };
+	for (const [text, code] of [
+		[JSON.stringify(changed), "CursorExpired"],
+		[JSON.stringify({ ...read, after: {} }), "CursorInvalid"],
+		["{", "CursorInvalid"],
+	] as const)
+		await expect(
+			listEvents(events, account, sourceKey, {
+				limit: 1,
+				cursor: Buffer.from(text).toString("base64url"),
+			}),
+		).rejects.toMatchObject({ code });
+});

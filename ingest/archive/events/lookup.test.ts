@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import {
+	eventAt,
+	idOf,
+	StoredEvents,
+} from "../../../test/support/fixtures/data-plane/stored-events.ts";
+import { newEventId } from "../../receive/accept/event-id.ts";
+import type { FrameEvent } from "../../wire/frame.ts";
+import { findEvent } from "./lookup.ts";
+
+const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
+const { sourceKey } = StoredEvents;
+
+function find(events: StoredEvents, event: FrameEvent, more: object = {}) {
+	return findEvent(events, {
+		account: "shop",
+		sourceKeys: [sourceKey],
+		id: idOf(event),
+		whole: false,
+		keyMs: 0,
+		...more,
+	});
+}
+
+test("an event is found in its frame, and then in its object, by few reads among hundreds of objects", async () => {
+	const events = new StoredEvents();
+	const all = Array.from({ length: 300 }, (_, at) =>
+		eventAt(noonMs + at * 60_000),
+	);
+	for (const event of all.slice(0, -1)) {
+		events.publish([event]);
+		await events.archive();
+	}
+	events.publish([all.at(-1)!]);
+	expect((await find(events, all.at(-1)!)).answer).toMatchObject({
+		event: { stage: "Buffer", frames: { first: 300, last: 300 } },
+	});
+	for (const at of [0, 100, 298]) {
+		events.parts.length = 0;
+		expect((await find(events, all[at]!)).answer).toMatchObject({
+			event: {
+				stage: "Bucket",
+				eventID: idOf(all[at]!),
+				frames: { first: at + 1, last: at + 1 },
+				object: expect.stringContaining(sourceKey),
+			},
+			searched: { from: "2026-03-01", to: "2026-03-01" },
+		});
+		expect(events.parts.length).toBeLessThan(15);
+	}
+});
+
+test("an event that came to the stream a minute late is found beside its time", async () => {
+	const events = new StoredEvents();
+	for (let at = 0; at < 100; at++) {
+		events.publish([eventAt(noonMs + at * 2_000)]);
+		await events.archive();
+	}
+	const late = eventAt(noonMs + 100 * 2_000 - 60_000);
+	events.publish([eventAt(noonMs + 100 * 2_000), late]);
+	await events.archive();
+	const { answer } = await find(events, late);
+	expect(answer).toMatchObject({ event: { eventID: idOf(late) } });
+});
+
+test("the event of a sender's key is found after its ID's time, for as long as a key is kept", async () => {
+	const events = new StoredEvents();
+	const id = newEventId(noonMs - 3_600_000);
+	const event = eventAt(noonMs, { id, key: "ab".repeat(16) });
+	events.publish([eventAt(noonMs - 1), event]);
+	for (const stage of ["Buffer", "Bucket"]) {
+		const { answer } = await find(events, event, { keyMs: 7_200_000 });
+		expect(answer).toMatchObject({
+			event: { stage, time: "2026-03-01T12:00:00.000Z" },
+		});
+		await events.archive();
+	}
+	const { answer } = await find(events, event, { keyMs: 600_000 });
+	expect(answer).not.toHaveProperty("event");
+});
+
+test("the body and the captured headers are there only if they are asked for", async () => {
+	const events = new StoredEvents();
+	const event = eventAt(noonMs, { headers: '{"x-a":"1"}' });
+	events.publish([event]);
+	for (const _ of ["Buffer", "Bucket"]) {
+		const { answer, body } = await find(events, event);
+		expect(JSON.stringify(answer)).not.toContain("x-a");
+		expect(body).toBeUndefined();
+		const whole = await find(events, event, { whole: true });
+		expect(whole.answer).toMatchObject({ event: { headers: { "x-a": "1" } } });
+		expect(Buffer.from(whole.body!)).toEqual(event.body);
+		await events.archive();
+	}
+});
+
+test("nobody's event is found under another account or source", async () => {
+	const events = new StoredEvents();
+	const event = eventAt(noonMs);
+	events.publish([event]);
+	for (const _ of ["Buffer", "Bucket"]) {
+		for (const more of [
+			{ account: "other" },
+			{ sourceKeys: ["00".repeat(16)] },
+		])
+			expect((await find(events, event, more)).answer).not.toHaveProperty(
+				"event",
+			);
+		await events.archive();
+	}
+});

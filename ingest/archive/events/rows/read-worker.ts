@@ -1,0 +1,21 @@
+import { parentPort } from "node:worker_threads";
+import { rowsOfFrames } from "./frame-rows.ts";
+import { rowsOfGroup } from "./object-rows.ts";
+import type { ReadAnswer, ReadQuestion } from "./row-thread.ts";
+
+// A thread of RowThread: bytes come in, and the chosen rows go out.
+parentPort!.on("message", async (question: ReadQuestion) =>
+	parentPort!.postMessage(await answerTo(question)),
+);
+
+async function answerTo(question: ReadQuestion): Promise<ReadAnswer> {
+	try {
+		const rows =
+			"group" in question
+				? await rowsOfGroup(question.group, question.choice)
+				: rowsOfFrames(question.frames, question.choice);
+		return { rows };
+	} catch (error) {
+		return { fault: error instanceof Error ? error.message : String(error) };
+	}
+}

@@ -1,0 +1,66 @@
+import { jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { framesSubject, maxFrameBytes } from "../../../contracts/nats.ts";
+import type { FrameMessage } from "./rows/frame-rows.ts";
+
+/** A frame of the largest size must fit with its headers. */
+const batchBytes = maxFrameBytes + 64 * 1024;
+const batchFrames = 1_000;
+const timeoutMs = 5_000;
+
+export interface FramesWanted {
+	shard: number;
+	stream: string;
+	/** First sequence. */
+	from: number;
+	/** Last sequence. */
+	to: number;
+	/** Only frames since then, by the stream's clock. */
+	sinceMs?: number;
+}
+
+/**
+ * The stream's frames in batches of some MiB, which the server reads without a consumer (ADR-31). Frames that are archived
+ * and purged meanwhile are left out.
+ */
+export async function* framesOf(
+	connection: NatsConnection,
+	{ shard, stream, from, to, sinceMs }: FramesWanted,
+): AsyncGenerator<FrameMessage[]> {
+	const { direct } = await jetstreamManager(connection, { checkAPI: false });
+	let place: { seq: number } | { start_time: Date } =
+		sinceMs === undefined
+			? { seq: from }
+			: { start_time: new Date(Math.max(0, sinceMs)) };
+	for (;;) {
+		const { promise, resolve, reject } = Promise.withResolvers<StoredMsg[]>();
+		const messages: StoredMsg[] = [];
+		const reading = await direct.getBatch(stream, {
+			...place,
+			batch: batchFrames,
+			max_bytes: batchBytes,
+			next_by_subj: framesSubject(shard),
+			callback: (done, message) => {
+				if (!done) messages.push(message);
+				else if (done.err) reject(done.err);
+				else resolve(messages);
+			},
+		});
+		const timer = setTimeout(
+			() => reading.stop(new Error("NATS did not answer in time")),
+			timeoutMs,
+		);
+		const batch = await promise.finally(() => clearTimeout(timer));
+		const wanted = batch
+			.filter(({ seq }) => seq >= from && seq <= to)
+			.map(({ seq: sequence, time, data: bytes }) => ({
+				sequence,
+				timeMs: time.getTime(),
+				bytes,
+			}));
+		if (wanted.length > 0) yield wanted;
+		const last = batch.at(-1)?.seq;
+		if (last === undefined || last >= to) return;
+		place = { seq: last + 1 };
+	}
+}
