@@ -10,6 +10,7 @@ import { connectNats } from "../service/nats/connection.ts";
 import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
+import { askArchiveForEvents } from "./events/archive-question.ts";
 import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
 import { readRefusedFrom } from "./refused/refused-stream.ts";
 import { askArchiveForLog } from "./runs/kept-log.ts";
@@ -82,6 +83,7 @@ export async function main(): Promise<number> {
 		askLog: askArchiveForLog(connection),
 		readRefused: readRefusedFrom(connection),
 		followArchive: (...tail) => followArchive(connection, ...tail),
+		askEvents: askArchiveForEvents(connection),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,

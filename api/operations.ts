@@ -1,6 +1,7 @@
 import { checkDestination } from "./actions/destination-check.ts";
 import { rotateURL } from "./actions/source-url.ts";
 import { sendTestEvent } from "./actions/test-event.ts";
+import { eventOperations } from "./events/operations.ts";
 import type { Operation } from "./http/operation.ts";
 import { labelSelector } from "./lists/filters.ts";
 import { previewPipeline } from "./pipelines/preview.ts";
@@ -30,6 +31,7 @@ export const operations: Operation[] = [
 	...tokenOperations,
 	...refusedOperations,
 	...tailOperations,
+	...eventOperations,
 	{
 		id: "rotateSourceURL",
 		method: "POST",

@@ -18,6 +18,7 @@ import {
 	rateLimited,
 } from "./caller/rate-limit.ts";
 import { serveDocumentation } from "./document/documentation.ts";
+import { askArchiveForEvents } from "./events/archive-question.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
@@ -53,6 +54,8 @@ export interface ApiOptions {
 	readRefused?: Caller["readRefused"];
 	/** Follows archive's tails. Without it, a tail waits for ever. */
 	followArchive?: Caller["followArchive"];
+	/** Asks archive about stored events. Without it, such requests are answered 503. */
+	askEvents?: Caller["askEvents"];
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -206,6 +209,10 @@ function serve(
 	});
 }
 
+const withoutArchive = askArchiveForEvents(() => {
+	throw new Error("not connected to NATS");
+});
+
 function callerOf(
 	reply: FastifyReply,
 	account: string,
@@ -225,6 +232,7 @@ function callerOf(
 			(async () => {
 				throw new Error("not connected to NATS");
 			}),
+		askEvents: options.askEvents ?? withoutArchive,
 		log,
 		// Lazy: few handlers wait, and the signal costs as much as the rest of a caller.
 		get signal() {

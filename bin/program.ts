@@ -51,8 +51,14 @@ const groups: {
 	},
 	{
 		name: "events",
-		about: "send an event",
+		about: "send an event, and see those that are stored",
 		load: () => import("../cli/events.ts"),
+	},
+	{
+		name: "trace",
+		about:
+			"show where an event is, from its receipt to the tables; it asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN)",
+		load: () => import("../cli/stored/trace.ts"),
 	},
 	{
 		name: "quarantine",

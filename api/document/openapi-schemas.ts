@@ -12,6 +12,7 @@ import {
 	patchSchema,
 	requestSchema,
 } from "./body-schema.ts";
+import { eventSchemas } from "./event-schemas.ts";
 import { previewSchema } from "./preview-schema.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { testEventSchemas } from "./test-event-schemas.ts";
@@ -29,6 +30,7 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 		),
 		...runSchemas(crds.get("Run")!),
 		...testEventSchemas,
+		...eventSchemas,
 		...tokenSchemas,
 		...refusedSchemas,
 		TokenList: listSchema("Token"),

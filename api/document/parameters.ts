@@ -1,3 +1,4 @@
+import { eventStates } from "../../contracts/stored-event.ts";
 import type { Operation } from "../http/operation.ts";
 import { labelSelector } from "../lists/filters.ts";
 import { defaultPageSize, maxPageSize } from "../lists/page.ts";
@@ -62,6 +63,33 @@ export const parameters = {
 			},
 		]),
 	),
+	eventId: {
+		name: "event_id",
+		in: "path",
+		description: "The `event_id` that the webhook answered.",
+		required: true,
+		schema: { type: "string", format: "uuid" },
+	},
+	to: {
+		name: "to",
+		in: "query",
+		description: "Only those at this time or earlier.",
+		schema: { type: "string", format: "date-time" },
+		example: "2026-03-01T13:00:00Z",
+	},
+	type: {
+		name: "type",
+		in: "query",
+		description:
+			"Only events of this type, as the source's tracking plan has it.",
+		schema: { type: "string", minLength: 1, maxLength: 200 },
+	},
+	state: {
+		name: "state",
+		in: "query",
+		description: "Only events in this state.",
+		schema: { type: "string", enum: eventStates },
+	},
 	labelSelector: {
 		name: labelSelector,
 		in: "query",
@@ -170,6 +198,7 @@ function sharedParameters(operation: Operation): string[] {
 	const { method, path, tag, query = [] } = operation;
 	const shared = query.filter((name) => name in parameters);
 	const names = ["account", ...shared];
+	if (path.includes("{event_id}")) names.unshift("eventId");
 	if (path.includes("{name}"))
 		names.unshift(path.startsWith("/v1/runs") ? "run" : "name");
 	const isResource = tag !== "tokens";

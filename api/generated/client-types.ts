@@ -2542,6 +2542,163 @@ export type TestEventResult = {
 	};
 };
 
+/** Events, the newest first. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds. */
+export type EventList = {
+	items: Array<{
+		/** The `event_id` of its row. */
+		eventId: string;
+		/** When it was received. */
+		time: string;
+		/** Its type, as the source's tracking plan has it. Absent without a plan. */
+		type?: string;
+		/** What the sender sent. */
+		kind: "json" | "form";
+		/** Size of the body. */
+		bytes: number;
+		/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. */
+		state: "accepted" | "quarantined" | "released";
+		/** How it deviates from its tracking plan. Absent if it doesn't. */
+		violations?: Array<string>;
+	}>;
+	/** Leads to the next page. Absent on the last one. */
+	cursor?: string;
+};
+
+/** An event, and where it is. */
+export type Event = {
+	/** The `event_id` of its row. */
+	eventId: string;
+	/** When it was received. */
+	time: string;
+	/** Its type, as the source's tracking plan has it. Absent without a plan. */
+	type?: string;
+	/** What the sender sent. */
+	kind: "json" | "form";
+	/** Size of the body. */
+	bytes: number;
+	/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. */
+	state: "accepted" | "quarantined" | "released";
+	/** Name of the source. */
+	source: string;
+	/** The tracking plan that judged it. Absent without one. */
+	trackingPlan?: string;
+	/** Version of that plan. */
+	planVersion?: string;
+	/** How it deviates from the plan. Absent if it doesn't. */
+	violations?: Array<{
+		/** What is wrong. */
+		kind: string;
+		/** JSON Pointer into the body; empty for all of it. */
+		path?: string;
+		/** What was expected there. */
+		message?: string;
+	}>;
+	/** How many violations there are beside these. */
+	otherViolations?: number;
+	/** `Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values. */
+	stage: string;
+	/** Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted. */
+	frames?: {
+		/** Name of the stream. */
+		stream: string;
+		/** First sequence. */
+		first: number;
+		/** Last sequence. */
+		last: number;
+	};
+	/** Key of the object that has it in the bucket. */
+	object?: string;
+	/** A run whose `snapshotTime` is this or later loads it. */
+	storedTime: string;
+	/** Its release from quarantine. Absent if there was none. */
+	released?: {
+		/** When it was released. */
+		time: string;
+		/** Key of the object that has its row since. */
+		object: string;
+	};
+	/** Its body as JSON text, unchanged. Only with `?body=true`. */
+	body?: string;
+	/** The captured headers. Only with `?body=true`. */
+	headers?: Record<string, string>;
+};
+
+/** An event, where it is, and which runs loaded it. */
+export type EventReceipt = {
+	/** The `event_id` of its row. */
+	eventId: string;
+	/** When it was received. */
+	time: string;
+	/** Its type, as the source's tracking plan has it. Absent without a plan. */
+	type?: string;
+	/** What the sender sent. */
+	kind: "json" | "form";
+	/** Size of the body. */
+	bytes: number;
+	/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. */
+	state: "accepted" | "quarantined" | "released";
+	/** Name of the source. */
+	source: string;
+	/** The tracking plan that judged it. Absent without one. */
+	trackingPlan?: string;
+	/** Version of that plan. */
+	planVersion?: string;
+	/** How it deviates from the plan. Absent if it doesn't. */
+	violations?: Array<{
+		/** What is wrong. */
+		kind: string;
+		/** JSON Pointer into the body; empty for all of it. */
+		path?: string;
+		/** What was expected there. */
+		message?: string;
+	}>;
+	/** How many violations there are beside these. */
+	otherViolations?: number;
+	/** `Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values. */
+	stage: string;
+	/** Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted. */
+	frames?: {
+		/** Name of the stream. */
+		stream: string;
+		/** First sequence. */
+		first: number;
+		/** Last sequence. */
+		last: number;
+	};
+	/** Key of the object that has it in the bucket. */
+	object?: string;
+	/** A run whose `snapshotTime` is this or later loads it. */
+	storedTime: string;
+	/** Its release from quarantine. Absent if there was none. */
+	released?: {
+		/** When it was released. */
+		time: string;
+		/** Key of the object that has its row since. */
+		object: string;
+	};
+	/** What each pipeline of the source did with it. Absent if you may not see pipelines or runs. */
+	loads?: Array<{
+		/** Name of the pipeline. */
+		pipeline: string;
+		/** Name of the table. */
+		table: string;
+		/** `Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values. */
+		state: string;
+		/** The table's partition. Absent for a table without partitions. */
+		partition?: string;
+		/** The latest run that loaded it. Absent if the pipeline has removed that run. */
+		run?: string;
+		/** When that run ended. */
+		loadedTime?: string;
+		/** The first such run that is still there. */
+		firstRun?: string;
+		/** Of a run that is removed: the table has had the event since this time at the latest. */
+		loadedBefore?: string;
+		/** When the schedule starts the next run. */
+		nextRunTime?: string;
+	}>;
+};
+
 /** A token of this API. It is a token of a Kubernetes service account of its own. */
 export type Token = {
 	/** Name of the token. */
@@ -2956,6 +3113,30 @@ export interface Operations {
 		query: { refused?: string; body?: string };
 		body: undefined;
 		answer: string;
+	};
+	/** List the events of a source, without their bodies. */
+	listSourceEvents: {
+		method: "GET";
+		path: "/v1/sources/{name}/events";
+		query: { from?: string; to?: string; type?: string; state?: string; limit?: string; cursor?: string };
+		body: undefined;
+		answer: EventList;
+	};
+	/** Show an event of a source. */
+	getSourceEvent: {
+		method: "GET";
+		path: "/v1/sources/{name}/events/{event_id}";
+		query: { body?: string };
+		body: undefined;
+		answer: Event;
+	};
+	/** Show where an event of the account is, and which runs loaded it. */
+	getEventReceipt: {
+		method: "GET";
+		path: "/v1/events/{event_id}";
+		query: {  };
+		body: undefined;
+		answer: EventReceipt;
 	};
 	/** Give a source another URL, and end the old one. */
 	rotateSourceURL: {

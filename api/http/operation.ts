@@ -1,6 +1,11 @@
 import type { FastifyReply } from "fastify";
 import type { KeptRefusal } from "../../contracts/live/refused-request.ts";
 import type { LogRequest } from "../../contracts/manifest.ts";
+import type {
+	EventAnswer,
+	EventsAnswer,
+	EventsRequest,
+} from "../../contracts/stored-event.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Logger } from "../../service/log.ts";
 import type { TailListener, TailQuestion } from "./tail-listener.ts";
@@ -61,6 +66,18 @@ export interface Caller {
 		listener: TailListener,
 		signal: AbortSignal,
 	) => Promise<void>;
+	/**
+	 * Asks the archive of a shard about stored events. Whoever asks has read the Source with `client`, and has been found to
+	 * have the right to its events. Throws a 503 if archive is away.
+	 */
+	askEvents: (
+		shard: number,
+		question: EventsRequest,
+	) => Promise<{
+		answer: Extract<EventsAnswer | EventAnswer, { ok: true }>;
+		/** Only if it was asked for. */
+		body?: Buffer;
+	}>;
 	log: Logger;
 	/** A client that acts with another token, such as one that was just made. */
 	clientFor: (token: string) => KubeClient;

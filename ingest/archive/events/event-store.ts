@@ -96,29 +96,32 @@ export class EventStore {
 		);
 	}
 
-	/** Throws {@link RequestFailure} ShardNotReady or ArchiveBusy. Stands by for another archive until it knows its cuts. */
+	/**
+	 * Throws {@link RequestFailure} ShardNotReady. It waits some seconds while the shard starts, and, if this archive stands by
+	 * for another one, until it knows that one's cuts.
+	 */
 	async ends(): Promise<StreamEnds> {
 		const { connection, shard } = this.#options;
 		const { stream, last, state } = await endOf(connection, shard);
 		const { first_seq: first, bytes, messages } = state;
 		let done = shard.flushes.doneOf(stream);
-		if (done !== undefined && first > done + 1) {
+		if (done === undefined || first > done + 1) {
 			const signal = AbortSignal.timeout(catchUpMs);
 			await shard.flushes.wait(stream, first - 1, signal).catch((cause) => {
-				throw new RequestFailure(
-					"ArchiveBusy",
-					`Shard ${shard.number} doesn't know yet what another archive has cut`,
-					{ cause },
-				);
+				throw notReady(shard, cause);
 			});
 			done = shard.flushes.doneOf(stream);
 		}
-		if (done === undefined)
-			throw new RequestFailure(
-				"ShardNotReady",
-				`Shard ${shard.number} isn't ready${shard.notReady ? ` (${shard.notReady})` : ""}`,
-			);
+		if (done === undefined) throw notReady(shard);
 		const frameBytes = messages > 0 ? bytes / messages : 0;
 		return { stream, done, last, frameBytes };
 	}
+}
+
+function notReady(shard: FlushableShard, cause?: unknown): RequestFailure {
+	return new RequestFailure(
+		"ShardNotReady",
+		`Shard ${shard.number} isn't ready${shard.notReady ? ` (${shard.notReady})` : ""}`,
+		{ cause },
+	);
 }

@@ -1,0 +1,195 @@
+import { eventStates } from "../../contracts/stored-event.ts";
+import type { JsonSchema } from "../../crds/json-schema.ts";
+
+const time = { type: "string", format: "date-time" };
+
+const head = {
+	eventId: { description: "The `event_id` of its row.", type: "string" },
+	time: { description: "When it was received.", ...time },
+	type: {
+		description:
+			"Its type, as the source's tracking plan has it. Absent without a plan.",
+		type: "string",
+	},
+	kind: {
+		description: "What the sender sent.",
+		type: "string",
+		enum: ["json", "form"],
+	},
+	bytes: { description: "Size of the body.", type: "integer" },
+	state: {
+		description:
+			"`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now.",
+		type: "string",
+		enum: [...eventStates],
+	},
+};
+const headOfAll = ["eventId", "time", "kind", "bytes", "state"];
+
+const whole = {
+	...head,
+	source: { description: "Name of the source.", type: "string" },
+	trackingPlan: {
+		description: "The tracking plan that judged it. Absent without one.",
+		type: "string",
+	},
+	planVersion: { description: "Version of that plan.", type: "string" },
+	violations: {
+		description: "How it deviates from the plan. Absent if it doesn't.",
+		type: "array",
+		items: {
+			type: "object",
+			required: ["kind"],
+			properties: {
+				kind: { description: "What is wrong.", type: "string" },
+				path: {
+					description: "JSON Pointer into the body; empty for all of it.",
+					type: "string",
+				},
+				message: { description: "What was expected there.", type: "string" },
+			},
+		},
+	},
+	otherViolations: {
+		description: "How many violations there are beside these.",
+		type: "integer",
+	},
+	stage: {
+		description:
+			"`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values.",
+		type: "string",
+	},
+	frames: {
+		description:
+			"Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted.",
+		type: "object",
+		required: ["stream", "first", "last"],
+		properties: {
+			stream: { description: "Name of the stream.", type: "string" },
+			first: { description: "First sequence.", type: "integer" },
+			last: { description: "Last sequence.", type: "integer" },
+		},
+	},
+	object: {
+		description: "Key of the object that has it in the bucket.",
+		type: "string",
+	},
+	storedTime: {
+		description: "A run whose `snapshotTime` is this or later loads it.",
+		...time,
+	},
+	released: {
+		description: "Its release from quarantine. Absent if there was none.",
+		type: "object",
+		required: ["time", "object"],
+		properties: {
+			time: { description: "When it was released.", ...time },
+			object: {
+				description: "Key of the object that has its row since.",
+				type: "string",
+			},
+		},
+	},
+};
+const wholeOfAll = [...headOfAll, "source", "stage", "storedTime"];
+
+/** The answers about stored events. */
+export const eventSchemas: Record<string, JsonSchema> = {
+	EventList: {
+		description:
+			"Events, the newest first. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds.",
+		type: "object",
+		required: ["items"],
+		properties: {
+			items: {
+				type: "array",
+				items: {
+					type: "object",
+					required: headOfAll,
+					properties: {
+						...head,
+						violations: {
+							description:
+								"How it deviates from its tracking plan. Absent if it doesn't.",
+							type: "array",
+							items: { type: "string" },
+						},
+					},
+				},
+			},
+			cursor: {
+				description: "Leads to the next page. Absent on the last one.",
+				type: "string",
+			},
+		},
+	},
+	Event: {
+		description: "An event, and where it is.",
+		type: "object",
+		required: wholeOfAll,
+		properties: {
+			...whole,
+			body: {
+				description:
+					"Its body as JSON text, unchanged. Only with `?body=true`.",
+				type: "string",
+			},
+			headers: {
+				description: "The captured headers. Only with `?body=true`.",
+				type: "object",
+				additionalProperties: { type: "string" },
+			},
+		},
+	},
+	EventReceipt: {
+		description: "An event, where it is, and which runs loaded it.",
+		type: "object",
+		required: wholeOfAll,
+		properties: {
+			...whole,
+			loads: {
+				description:
+					"What each pipeline of the source did with it. Absent if you may not see pipelines or runs.",
+				type: "array",
+				items: {
+					type: "object",
+					required: ["pipeline", "table", "state"],
+					properties: {
+						pipeline: { description: "Name of the pipeline.", type: "string" },
+						table: { description: "Name of the table.", type: "string" },
+						state: {
+							description:
+								"`Loaded`: the table has it. `Waiting`: the next run loads it. `Held`: it is in quarantine. `Excluded`: its date is none of the pipeline's. Later versions may add values.",
+							type: "string",
+						},
+						partition: {
+							description:
+								"The table's partition. Absent for a table without partitions.",
+							type: "string",
+							format: "date",
+						},
+						run: {
+							description:
+								"The latest run that loaded it. Absent if the pipeline has removed that run.",
+							type: "string",
+						},
+						loadedTime: { description: "When that run ended.", ...time },
+						firstRun: {
+							description: "The first such run that is still there.",
+							type: "string",
+						},
+						loadedBefore: {
+							description:
+								"Of a run that is removed: the table has had the event since this time at the latest.",
+							...time,
+						},
+						nextRunTime: {
+							description: "When the schedule starts the next run.",
+							...time,
+						},
+					},
+				},
+			},
+		},
+	},
+};

@@ -1,0 +1,78 @@
+import type { Msg, NatsConnection } from "@nats-io/transport-node";
+import { eventsSubject } from "../../contracts/nats.ts";
+import type {
+	EventAnswer,
+	EventsAnswer,
+	EventsRefusal,
+	EventsRequest,
+} from "../../contracts/stored-event.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller } from "../http/operation.ts";
+
+/** Archive says every second that it works on the question. */
+const silenceMs = 5_000;
+
+/** Asks archive, which has the stream and the bucket. The function that is returned throws a 503 if nobody answers. */
+export function askArchiveForEvents(
+	connection: () => NatsConnection,
+): Caller["askEvents"] {
+	return async (shard, question) => {
+		const said = await lastWord(connection, shard, question);
+		const [head, body] = parted(said.data);
+		const answer = JSON.parse(head.toString()) as EventsAnswer | EventAnswer;
+		if (!answer.ok) throw refusal(answer);
+		return { answer, ...(body && { body }) };
+	};
+}
+
+async function lastWord(
+	connection: () => NatsConnection,
+	shard: number,
+	question: EventsRequest,
+): Promise<Msg> {
+	try {
+		const answers = await connection().requestMany(
+			eventsSubject(shard),
+			JSON.stringify(question),
+			{ strategy: "stall", maxWait: silenceMs, stall: silenceMs },
+		);
+		for await (const answer of answers) if (!isNotice(answer)) return answer;
+	} catch (error) {
+		throw silent((error as Error).message);
+	}
+	throw silent(`silent for ${silenceMs / 1_000} s`);
+}
+
+/** A notice is short, and an answer may have a body of some MiB. */
+function isNotice({ data }: Msg): boolean {
+	return data.length < 1_000 && Buffer.from(data).includes('"working":true');
+}
+
+/** The body follows the JSON after a line feed, which JSON has none of. */
+function parted(data: Uint8Array): [head: Buffer, body?: Buffer] {
+	const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+	const end = bytes.indexOf("\n");
+	return end < 0 ? [bytes] : [bytes.subarray(0, end), bytes.subarray(end + 1)];
+}
+
+function silent(reason: string): RequestError {
+	return new RequestError(
+		"Unavailable",
+		`Archive, which has the stored events, does not answer (${reason}). Retry the request.`,
+		{ headers: { "retry-after": "2" } },
+	);
+}
+
+function refusal({ error }: EventsRefusal): RequestError {
+	const { code, message } = error;
+	if (code === "CursorExpired" || code === "CursorInvalid")
+		return new RequestError(
+			code === "CursorExpired" ? "CursorExpired" : "InvalidRequest",
+			message,
+		);
+	return new RequestError(
+		"Unavailable",
+		`Archive can't read the stored events now: ${message} (${code})`,
+		{ headers: { "retry-after": "2" } },
+	);
+}

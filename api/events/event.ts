@@ -1,0 +1,77 @@
+import type {
+	EventAnswer,
+	EventsRequest,
+} from "../../contracts/stored-event.ts";
+import { invalidParameter, RequestError } from "../http/errors.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import { flagOf } from "../http/query.ts";
+import { foundEventView } from "./event-view.ts";
+import { placeOf, requireSource } from "./sources.ts";
+
+/** `GET /v1/sources/{name}/events/{event_id}`. With `?body=true`, also the body and the captured headers. */
+export const getSourceEvent: Handler = async (caller, { params, query }) => {
+	const name = params.name!;
+	const body = flagOf("body", query.body);
+	const id = eventIdOf(params.event_id!);
+	const place = placeOf(await requireSource(caller, name, body));
+	const found =
+		place &&
+		(await findEvent(caller, place.shard, {
+			account: caller.account,
+			sourceKeys: [place.sourceKey],
+			id,
+			body,
+			keySeconds: place.keySeconds,
+		}));
+	if (!found?.event)
+		throw new RequestError(
+			"NotFound",
+			`There is no event "${id}" of the source "${name}" in account "${caller.account}". ${searchedText(found?.searched)}`,
+		);
+	const { headers, ...event } = found.event;
+	return {
+		...foundEventView(name, event),
+		...(headers && { headers }),
+		...(found.body && { body: found.body.toString() }),
+	};
+};
+
+export interface Answered extends Extract<EventAnswer, { ok: true }> {
+	body?: Buffer;
+}
+
+/** Asks one shard's archive for one event. */
+export async function findEvent(
+	{ askEvents }: Pick<Caller, "askEvents">,
+	shard: number,
+	question: EventsRequest & { id: string },
+): Promise<Answered> {
+	const { answer, body } = await askEvents(shard, question);
+	return { ...(answer as EventAnswer & { ok: true }), ...(body && { body }) };
+}
+
+/** Throws a 400 for what is no event ID of Tidemill's. */
+export function eventIdOf(text: string): string {
+	const id = text.toLowerCase();
+	if (
+		/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(
+			id,
+		)
+	)
+		return id;
+	throw invalidParameter(
+		"event_id",
+		"must be an event ID as the answer to a webhook has it, a UUID of version 7",
+		text,
+	);
+}
+
+/** What a search without a result has looked at. */
+export function searchedText(
+	searched: Answered["searched"] | undefined,
+): string {
+	if (!searched) return "The source has no events yet.";
+	const { from, to } = searched;
+	const dates = from === to ? from : `${from} to ${to}`;
+	return `The buffer and the bucket were searched for ${dates}, which follows from the ID. Events older than the retention are gone.`;
+}

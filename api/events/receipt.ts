@@ -1,0 +1,118 @@
+import { maxSourcesAsked } from "../../contracts/stored-event.ts";
+import {
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+	type Source,
+	sourceKind,
+} from "../../crds/generated/types.ts";
+import { hasReason, type KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { requireRight } from "../caller/access.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import { type Answered, eventIdOf, findEvent, searchedText } from "./event.ts";
+import { foundEventView } from "./event-view.ts";
+import { type EventLoad, loadsOf } from "./loads.ts";
+import { placeOf } from "./sources.ts";
+
+const pageSize = 500;
+/** Of a Pipeline. It keeps fewer unless it is told to keep more. */
+const mostRuns = 1_000;
+
+/** `GET /v1/events/{event_id}`: where an event of the account is, from its receipt to the tables. */
+export const getReceipt: Handler = async (caller, { params }) => {
+	const id = eventIdOf(params.event_id!);
+	await requireRight(caller, {
+		verb: "get",
+		resource: "sources",
+		subresource: "events",
+	});
+	const { client, account } = caller;
+	const sources = await allOf<Source>(client, sourceKind, account);
+	const { found, searched } = await search(caller, sources, id);
+	if (!found?.event)
+		throw new RequestError(
+			"NotFound",
+			sources.length === 0
+				? `There is no event "${id}" in account "${account}": it has no sources.`
+				: `There is no event "${id}" in account "${account}" (${sources.length} ${sources.length === 1 ? "source" : "sources"}). ${searchedText(searched)}`,
+		);
+	const { headers: _, ...event } = found.event;
+	const { name } = found.source.metadata;
+	const loads = await readLoads(caller, name, event);
+	return { ...foundEventView(name, event), ...(loads && { loads }) };
+};
+
+async function search(caller: Caller, sources: readonly Source[], id: string) {
+	const places = sources.flatMap((source) => {
+		const place = placeOf(source);
+		return place ? [{ source, ...place }] : [];
+	});
+	let searched: Answered["searched"] | undefined;
+	for (const [shard, ofShard] of Map.groupBy(places, (place) => place.shard))
+		for (let at = 0; at < ofShard.length; at += maxSourcesAsked) {
+			const some = ofShard.slice(at, at + maxSourcesAsked);
+			const answer = await findEvent(caller, shard, {
+				account: caller.account,
+				sourceKeys: some.map(({ sourceKey }) => sourceKey),
+				id,
+				keySeconds: Math.max(...some.map(({ keySeconds }) => keySeconds)),
+			});
+			searched = answer.searched;
+			const { event } = answer;
+			const place =
+				event && some.find(({ sourceKey }) => sourceKey === event.sourceKey);
+			if (event && place)
+				return { found: { source: place.source, event }, searched };
+		}
+	return { searched };
+}
+
+/** Undefined if the caller may not see Pipelines or Runs. */
+async function readLoads(
+	{ client, account }: Caller,
+	source: string,
+	event: Parameters<typeof loadsOf>[0],
+): Promise<EventLoad[] | undefined> {
+	try {
+		const { items: pipelines } = await client.list<Pipeline>(pipelineKind, {
+			namespace: account,
+			limit: pageSize,
+			fieldSelector: `spec.sourceRef.name=${source}`,
+		});
+		const runs: Run[] = [];
+		for (const { metadata } of pipelines) {
+			const { items } = await client.list<Run>(runKind, {
+				namespace: account,
+				limit: mostRuns,
+				fieldSelector: `spec.pipelineRef.name=${metadata.name},status.phase=Succeeded`,
+			});
+			runs.push(...items);
+		}
+		return loadsOf(event, pipelines, runs);
+	} catch (error) {
+		if (hasReason(error, "Forbidden")) return undefined;
+		throw error;
+	}
+}
+
+async function allOf<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	namespace: string,
+): Promise<T[]> {
+	const all: T[] = [];
+	let next: string | undefined;
+	do {
+		const { items, metadata } = await client.list<T>(kind, {
+			namespace,
+			limit: pageSize,
+			continue: next,
+		});
+		all.push(...items);
+		next = metadata.continue || undefined;
+	} while (next);
+	return all;
+}

@@ -1,0 +1,44 @@
+import type { Source } from "../../crds/generated/types.ts";
+import { sourceKind } from "../../crds/generated/types.ts";
+import { requireRight } from "../caller/access.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller } from "../http/operation.ts";
+
+/** Where a Source's events are. */
+export interface EventsPlace {
+	sourceKey: string;
+	shard: number;
+	/** How much later than its ID an event may be, because its sender's key was used before. */
+	keySeconds: number;
+}
+
+/** Undefined until the operator has given the Source a key: it has no events. */
+export function placeOf({ spec, status }: Source): EventsPlace | undefined {
+	const { sourceKey, shard } = status ?? {};
+	if (sourceKey === undefined || shard === undefined) return undefined;
+	const { idempotency } = spec.webhook ?? {};
+	return {
+		sourceKey,
+		shard,
+		keySeconds: idempotency ? (idempotency.windowSeconds ?? 0) : 0,
+	};
+}
+
+/** The Source, if the caller may see it and its events. Throws a 403 or a 404. */
+export async function requireSource(
+	caller: Caller,
+	name: string,
+	withBodies = false,
+): Promise<Source> {
+	const { client, account } = caller;
+	const right = { verb: "get", resource: "sources", name };
+	await requireRight(caller, { ...right, subresource: "events" });
+	if (withBodies)
+		await requireRight(caller, { ...right, subresource: "bodies" });
+	const source = await client.get<Source>(sourceKind, name, account);
+	if (source) return source;
+	throw new RequestError(
+		"NotFound",
+		`There is no source "${name}" in account "${account}".`,
+	);
+}

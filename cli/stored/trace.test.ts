@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { type Receipt, receiptText } from "./trace.ts";
+
+const receipt: Receipt = {
+	eventId: "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11",
+	time: "2026-03-01T12:00:00.124Z",
+	type: "order.paid",
+	kind: "json",
+	bytes: 312,
+	state: "accepted",
+	source: "shop",
+	stage: "Bucket",
+	frames: { stream: "tidemill-frames-0-6c", first: 81, last: 82 },
+	object: "tidemill/events/x.parquet",
+};
+
+test("a trace shows each step of an event, one a line", () => {
+	const run = { run: "orders-1", loadedTime: "2026-03-01T12:05:09.310Z" };
+	const load = { pipeline: "orders", table: "orders", partition: "2026-03-01" };
+	const waiting = { pipeline: "all", table: "all", state: "Waiting" };
+	expect(
+		receiptText({
+			...receipt,
+			loads: [{ ...load, state: "Loaded", ...run }, waiting],
+		}),
+	).toBe(
+		`accepted   2026-03-01T12:00:00.124Z   by source shop: 312 bytes (json), type order.paid
+frame                                 tidemill-frames-0-6c 81–82
+object                                tidemill/events/x.parquet
+loaded     2026-03-01T12:05:09.310Z   pipeline orders → orders$2026-03-01 by run orders-1
+waiting                               pipeline all → all: the next run loads it
+`,
+	);
+});
+
+test("a trace of an event in quarantine says what holds it, and how to release it", () => {
+	const text = receiptText({
+		...receipt,
+		state: "quarantined",
+		trackingPlan: "orders",
+		violations: [{ kind: "TypeMismatch", path: "/n", message: "a number" }],
+	});
+	expect(text).toContain("TypeMismatch at /n: a number");
+	expect(text).toContain(
+		"tidemill quarantine release shop --event-id 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11",
+	);
+});

@@ -1,0 +1,106 @@
+import { Option } from "@commander-js/extra-typings";
+import { examples, type Group } from "../command/group.ts";
+import { restApi } from "../command/rest.ts";
+import { table } from "../output/table.ts";
+import type { ListedEvent } from "./events.ts";
+
+/** What the API says of an event (`EventReceipt` in its document). */
+export interface Receipt extends Omit<ListedEvent, "violations"> {
+	source: string;
+	trackingPlan?: string;
+	violations?: { kind: string; path?: string; message?: string }[];
+	stage: string;
+	frames?: { stream: string; first: number; last: number };
+	object?: string;
+	released?: { time: string; object: string };
+	loads?: {
+		pipeline: string;
+		table: string;
+		state: string;
+		partition?: string;
+		run?: string;
+		loadedTime?: string;
+		loadedBefore?: string;
+		nextRunTime?: string;
+	}[];
+}
+
+/** `tidemill trace`. */
+export function define(trace: Group): void {
+	trace
+		.argument("<event-id>", "the event_id that the webhook answered")
+		.addOption(
+			new Option("-o, --output <format>", "how to print")
+				.choices(["table", "json"] as const)
+				.default("table" as const),
+		)
+		.addHelpText(
+			"after",
+			examples("tidemill trace 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11"),
+		)
+		.action(async (id, { output }, command) => {
+			const answer = await restApi(command.optsWithGlobals()).get(
+				`/events/${encodeURIComponent(id)}`,
+			);
+			const receipt = (await answer.json()) as Receipt;
+			process.stdout.write(
+				output === "json"
+					? `${JSON.stringify(receipt, null, 2)}\n`
+					: receiptText(receipt),
+			);
+		});
+}
+
+/** A line for each step, in the order in which they happen. */
+export function receiptText(receipt: Receipt): string {
+	const { source, time, kind, bytes, type, stage, frames, object } = receipt;
+	const { violations = [], trackingPlan, released, loads } = receipt;
+	const of = frames && frames.last > frames.first ? `–${frames.last}` : "";
+	const isHeld = receipt.state === "quarantined";
+	return table([
+		[
+			"accepted",
+			time,
+			`by source ${source}: ${bytes} bytes (${kind})${type ? `, type ${type}` : ""}`,
+		],
+		...(frames ? [["frame", "", `${frames.stream} ${frames.first}${of}`]] : []),
+		...(stage === "Buffer"
+			? [["buffer", "", "on its way to the bucket"]]
+			: [["object", "", object ?? ""]]),
+		...violations.map(({ kind, path, message }) => [
+			"violation",
+			"",
+			`${kind}${path ? ` at ${path}` : ""}${message ? `: ${message}` : ""}`,
+		]),
+		...(isHeld
+			? [
+					[
+						"held",
+						"",
+						`in quarantine by tracking plan ${trackingPlan ?? ""}. Release it: tidemill quarantine release ${source} --event-id ${receipt.eventId}`,
+					],
+				]
+			: []),
+		...(released ? [["released", released.time, released.object]] : []),
+		...(loads ?? []).map((load) => {
+			const place = `${load.table}${load.partition ? `$${load.partition}` : ""}`;
+			if (load.state !== "Loaded")
+				return [
+					load.state.toLowerCase(),
+					load.nextRunTime ?? "",
+					`pipeline ${load.pipeline} → ${place}${wordsOf[load.state] ?? ""}`,
+				];
+			return [
+				"loaded",
+				load.loadedTime ?? load.loadedBefore ?? "",
+				`pipeline ${load.pipeline} → ${place}${load.run ? ` by run ${load.run}` : ", or earlier: that run is removed"}`,
+			];
+		}),
+	]);
+}
+
+const wordsOf: Partial<Record<string, string>> = {
+	Waiting: ": the next run loads it",
+	Held: ": not loaded while it is in quarantine",
+	Excluded: ": its date is none of the pipeline's",
+};
