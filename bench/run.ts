@@ -7,6 +7,7 @@ import type { Bench, Measurement } from "./measure/measurement.ts";
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive/bench.ts"),
 	"receive-plan": () => import("./receive/plan.ts"),
+	tail: () => import("./tail/bench.ts"),
 	archive: () => import("./archive/throughput.ts"),
 	"many-sources": () => import("./archive/many-sources.ts"),
 	"archive-memory": () => import("./archive/memory.ts"),

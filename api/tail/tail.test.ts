@@ -1,0 +1,187 @@
+import { once } from "node:events";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ApiError, type KubeClient } from "../../kube/client/client.ts";
+import { createLog } from "../../service/log.ts";
+import type { TailListener, TailQuestion } from "../http/tail-listener.ts";
+import { createApi } from "../server.ts";
+
+const sourceKey = "5".repeat(32);
+const path = "/v1/sources/shop/events/tail";
+const stream = "tidemill-frames-2-0123456789abcdef";
+const place = "0123456789abcdef.7.0";
+const soon = { timeout: 60_000 };
+
+let api: ReturnType<typeof createApi>;
+let url: string;
+let stopping: AbortController;
+let asked: TailQuestion[];
+let open: number;
+
+/** An apiserver where a token `<account>.<role>` is a ServiceAccount's, and roles have the rights of ours. */
+function clientOf(token: string): KubeClient {
+	const [account, role] = token.split(".");
+	return {
+		raw: async (
+			_method: string,
+			path: string,
+			{ body }: { body: { spec: { resourceAttributes: Attributes } } },
+		) => {
+			if (!role) throw new ApiError(401, { reason: "Unauthorized" });
+			if (path.endsWith("selfsubjectaccessreviews")) {
+				const { subresource } = body.spec.resourceAttributes;
+				const allowed = rights[role]?.includes(subresource) ?? false;
+				return { status: { allowed } };
+			}
+			const username = `system:serviceaccount:${account}:${role}`;
+			const groups = ["system:serviceaccounts"];
+			return { status: { userInfo: { username, groups } } };
+		},
+		rawText: async () => "ok",
+		get: async () => ({ status: { sourceKey, shard: 2 } }),
+	} as unknown as KubeClient;
+}
+
+interface Attributes {
+	subresource: string;
+}
+
+const rights: Record<string, string[]> = {
+	viewer: ["events"],
+	editor: ["events", "bodies"],
+};
+
+async function followArchive(
+	question: TailQuestion,
+	listener: TailListener,
+	signal: AbortSignal,
+): Promise<void> {
+	asked.push(question);
+	open++;
+	listener.onArchive(true);
+	const event = {
+		sequence: 7,
+		index: 0,
+		eventID: "e",
+		time: "2026-03-01T12:00:00.000Z",
+		kind: "json" as const,
+		bytes: 2,
+		state: "accepted" as const,
+	};
+	listener.onEvents([event], stream);
+	listener.onLeftOut(3);
+	if (!signal.aborted) await once(signal, "abort");
+	open--;
+}
+
+beforeEach(async () => {
+	asked = [];
+	open = 0;
+	stopping = new AbortController();
+	const log = createLog("test");
+	log.level = "silent";
+	api = createApi({
+		clientFor: clientOf,
+		rateLimit: { limit: 1_000, windowMs: 60_000 },
+		followArchive,
+		log,
+		stopping: stopping.signal,
+	});
+	url = await api.listen({ host: "127.0.0.1", port: 0 });
+});
+
+afterEach(async () => {
+	stopping.abort();
+	await api.close();
+});
+
+async function follow(
+	token: string,
+	headers: Record<string, string> = {},
+	query = "",
+) {
+	const leaving = new AbortController();
+	const answer = await fetch(url + path + query, {
+		headers: { authorization: `Bearer ${token}`, ...headers },
+		signal: leaving.signal,
+	});
+	return { answer, leave: () => leaving.abort() };
+}
+
+/** Reads until the text has this. */
+async function read(answer: Response, until: string): Promise<string> {
+	let text = "";
+	const decoder = new TextDecoder();
+	for await (const chunk of answer.body!) {
+		text += decoder.decode(chunk, { stream: true });
+		if (text.includes(until)) break;
+	}
+	return text;
+}
+
+test("a viewer follows the events of a Source in its own account, without bodies; leaving ends the tail", async () => {
+	const { answer, leave } = await follow("shop.viewer", {
+		accept: "text/event-stream",
+	});
+	expect(answer.status).toBe(200);
+	expect(answer.headers.get("content-type")).toMatch(/^text\/event-stream/);
+	expect(asked).toMatchObject([
+		{ account: "shop", sourceKey, shard: 2, withBody: false },
+	]);
+	expect(await read(answer, "left-out")).toContain(
+		`event: open\ndata: {"message":"New events are shown."}\n\nid: ${place}\nevent: accepted\ndata: {"eventID":"e"`,
+	);
+	leave();
+	await expect.poll(() => open, soon).toBe(0);
+});
+
+test("a client goes on behind its last event", async () => {
+	await follow("shop.viewer", { "last-event-id": place });
+	expect(asked[0]?.after).toEqual({ stream, sequence: 7, index: 0 });
+	const { answer } = await follow("shop.viewer", { "last-event-id": "x" });
+	expect(answer.status).toBe(400);
+});
+
+test("bodies need a right of their own, and without the right to events there is no tail", async () => {
+	const statuses = async (token: string) =>
+		Promise.all(
+			["", "?body=true"].map(
+				async (query) => (await follow(token, {}, query)).answer.status,
+			),
+		);
+	expect(await statuses("shop.editor")).toEqual([200, 200]);
+	expect(await statuses("shop.viewer")).toEqual([200, 403]);
+	expect(await statuses("shop.runner")).toEqual([403, 403]);
+	expect(asked.map(({ withBody }) => withBody).sort()).toEqual([
+		false,
+		false,
+		true,
+	]);
+});
+
+test("a token of one account names no other", async () => {
+	const { answer } = await follow("thief.editor", {
+		"tidemill-account": "shop",
+	});
+	expect(answer.status).toBe(403);
+	expect(asked).toEqual([]);
+});
+
+test("an account's sixth tail is refused, and another account has its own", async () => {
+	const tails = [];
+	for (let i = 0; i < 5; i++) tails.push(await follow("many.viewer"));
+	const { answer } = await follow("many.viewer");
+	expect(answer.status).toBe(429);
+	expect(answer.headers.get("retry-after")).toBe("10");
+	expect((await follow("few.viewer")).answer.status).toBe(200);
+	tails[0]!.leave();
+	await expect
+		.poll(async () => (await follow("many.viewer")).answer.status, soon)
+		.toBe(200);
+});
+
+test("when the API stops, a tail ends with the reason", async () => {
+	const { answer } = await follow("shop.viewer");
+	stopping.abort();
+	expect(await read(answer, "event: end")).toContain('"reason":"Stopping"');
+	await expect.poll(() => open, soon).toBe(0);
+});
