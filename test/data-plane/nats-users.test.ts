@@ -151,7 +151,7 @@ test("the API asks archive for logs, waits while archive works on it, and asks f
 		natsPermissions.api.publish.allow.filter((subject) =>
 			subject.startsWith("tidemill.archive."),
 		),
-	).toEqual([logSubject, tailSubject("*")]);
+	).toEqual([logSubject, tailSubject("*"), "tidemill.archive.*.events"]);
 });
 
 test("operator asks archive for manifests, results and deletions, and reads its ledger", async () => {
