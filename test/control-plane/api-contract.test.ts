@@ -30,11 +30,16 @@ beforeAll(async () => {
 
 afterAll(() => api.api.close());
 
+/** Of no event. */
+const eventID = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
+
 test.each(operations.map((operation) => [operation.id, operation] as const))(
 	"%s answers as the document says who may, who may not, and who is unknown",
 	async (_, operation) => {
 		const name = await prepare(operation);
-		const path = operation.path.replace("{name}", name);
+		const path = operation.path
+			.replace("{name}", name)
+			.replace("{event_id}", eventID);
 		const body = bodyOf(operation);
 
 		const unknown = await ask(api.url + path, { method: operation.method });
@@ -47,8 +52,9 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
 		expectContract(operation, refused);
 
 		const { status, ...answered } = await editor(operation.method, path, body);
-		// There is no Pod and no URL: api-run-logs.test.ts reads a log, and api-waits.test.ts sends an event.
-		const expected = operation.id.endsWith("Logs")
+		// There is no Pod, no URL and no event: api-run-logs.test.ts reads a log, and api-waits.test.ts sends an event.
+		const hasNone = path.includes(eventID) || operation.id.endsWith("Logs");
+		const expected = hasNone
 			? ["404"]
 			: ["sendTestEvent", "tailEvents"].includes(operation.id)
 				? ["409"]
@@ -63,7 +69,9 @@ test.each(
 		.filter(({ path }) => path.includes("{name}"))
 		.map((operation) => [operation.id, operation] as const),
 )("%s is 404 for what isn't there", async (_, operation) => {
-	const path = operation.path.replace("{name}", "not-there");
+	const path = operation.path
+		.replace("{name}", "not-there")
+		.replace("{event_id}", eventID);
 	const answer = await editor(operation.method, path, bodyOf(operation));
 	expect(answer.status).toBe(404);
 	expectContract(operation, answer);
