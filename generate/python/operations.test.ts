@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { operations } from "../../api/operations.ts";
+import { isPythonName } from "./names.ts";
 import { methodName, pythonOperationsText } from "./operations.ts";
 
 test.each([
@@ -19,6 +20,13 @@ test("no two operations of a collection are one method", () => {
 		(one) => `${one.path.split("/")[2]}.${methodName(one)}`,
 	);
 	expect(names).toHaveLength(new Set(names).size);
+});
+
+test("no parameter has a name that Python reserves", () => {
+	const text = pythonOperationsText(operations);
+	const names = [...text.matchAll(/[(*,] (\w+): /g)].map(([, name]) => name);
+	expect(names).toContain("limit");
+	expect(names.filter((name) => !isPythonName(name!))).toEqual([]);
 });
 
 test("an operation that streams has no method", () => {

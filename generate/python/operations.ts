@@ -1,5 +1,6 @@
 import { parameters, parametersOf } from "../../api/document/parameters.ts";
 import type { Operation } from "../../api/http/operation.ts";
+import { isPythonName } from "./names.ts";
 
 type Parameter = {
 	name: string;
@@ -132,8 +133,10 @@ export function methodName(operation: Operation): string {
 	return rest;
 }
 
+/** A reserved name gets an underscore (PEP 8, "Naming conventions"). */
 function pythonName(name: string): string {
-	return snake(name.replaceAll("-", ""));
+	const text = snake(name.replaceAll("-", ""));
+	return isPythonName(text) ? text : `${text}_`;
 }
 
 function snake(name: string): string {

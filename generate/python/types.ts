@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../crds/json-schema.ts";
+import { isPythonName } from "./names.ts";
 
 type Schemas = Record<string, JsonSchema>;
 
@@ -37,7 +38,7 @@ function addClass(
 		return { field, inner, type: isRequired ? type : `NotRequired[${type}]` };
 	});
 	const about = docstring(schema, "    ");
-	const isReserved = fields.some(({ field }) => !isName(field));
+	const isReserved = fields.some(({ field }) => !isPythonName(field));
 	classes.push(
 		isReserved
 			? `${name} = TypedDict(\n    "${name}",\n    {\n${fields.map(({ field, type }) => `        "${field}": ${JSON.stringify(type)},\n`).join("")}    },\n)`
@@ -94,15 +95,4 @@ function pascal(field: string): string {
 			letter.toUpperCase(),
 		)
 		.replaceAll(/[^A-Za-z0-9]/g, "");
-}
-
-/** Python's keywords among words of JSON (Python language reference §2.3.1). */
-const keywords = new Set(
-	"and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False".split(
-		" ",
-	),
-);
-
-function isName(field: string): boolean {
-	return /^[A-Za-z_]\w*$/.test(field) && !keywords.has(field);
 }

@@ -42,14 +42,14 @@ class SourcesApi:
         answer: t.Source | None = self._api.json("DELETE", path("/v1/sources/{name}", name), query={"force": force}, headers={"If-Match": if_match, "Prefer": prefer})
         return answer
 
-    def list_refusals(self, name: str, *, from: str | None = None, limit: int | None = None, body: bool | None = None) -> t.RefusedRequestList:
+    def list_refusals(self, name: str, *, from_: str | None = None, limit: int | None = None, body: bool | None = None) -> t.RefusedRequestList:
         """List the requests of the last hours that a source refused."""
-        answer: t.RefusedRequestList = self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from, "limit": limit, "body": body})
+        answer: t.RefusedRequestList = self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from_, "limit": limit, "body": body})
         return answer
 
-    def list_events(self, name: str, *, from: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
+    def list_events(self, name: str, *, from_: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
         """List the events of a source, without their bodies."""
-        answer: t.EventList = self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
+        answer: t.EventList = self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from_, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
         return answer
 
     def get_event(self, name: str, event_id: str, *, body: bool | None = None) -> t.Event:
@@ -340,14 +340,14 @@ class AsyncSourcesApi:
         answer: t.Source | None = await self._api.json("DELETE", path("/v1/sources/{name}", name), query={"force": force}, headers={"If-Match": if_match, "Prefer": prefer})
         return answer
 
-    async def list_refusals(self, name: str, *, from: str | None = None, limit: int | None = None, body: bool | None = None) -> t.RefusedRequestList:
+    async def list_refusals(self, name: str, *, from_: str | None = None, limit: int | None = None, body: bool | None = None) -> t.RefusedRequestList:
         """List the requests of the last hours that a source refused."""
-        answer: t.RefusedRequestList = await self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from, "limit": limit, "body": body})
+        answer: t.RefusedRequestList = await self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from_, "limit": limit, "body": body})
         return answer
 
-    async def list_events(self, name: str, *, from: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
+    async def list_events(self, name: str, *, from_: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
         """List the events of a source, without their bodies."""
-        answer: t.EventList = await self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
+        answer: t.EventList = await self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from_, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
         return answer
 
     async def get_event(self, name: str, event_id: str, *, body: bool | None = None) -> t.Event:
