@@ -29,7 +29,7 @@ export interface Route {
 	/** How to answer senders that check the URL; absent when they get no answer. */
 	verification?: {
 		allowGet: boolean;
-		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
+		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta")[];
 	};
 	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */
 	idempotency?: {

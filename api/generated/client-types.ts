@@ -116,7 +116,7 @@ export type Source = {
 			};
 			/** How requests are signed. */
 			signature?: {
-				/** The provider's signing scheme, or `Custom` to describe another one. */
+				/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
 				scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 				secretRefs: Array<{
@@ -148,8 +148,8 @@ export type Source = {
 		verification?: {
 			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
 			allowGet?: boolean;
-			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
-			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
+			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta">;
 		};
 		/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 		idempotency?: {
@@ -230,7 +230,7 @@ export type SourceCreate = {
 			};
 			/** How requests are signed. */
 			signature?: {
-				/** The provider's signing scheme, or `Custom` to describe another one. */
+				/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
 				scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 				secretRefs?: Array<{
@@ -264,8 +264,8 @@ export type SourceCreate = {
 		verification?: {
 			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`. */
 			allowGet?: boolean;
-			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
-			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid">;
+			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta">;
 		};
 		/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 		idempotency?: {
@@ -335,7 +335,7 @@ export type SourceUpdate = {
 			} | null;
 			/** How requests are signed. */
 			signature?: {
-				/** The provider's signing scheme, or `Custom` to describe another one. */
+				/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
 				scheme?: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom" | null;
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 				secretRefs?: Array<{
@@ -369,8 +369,8 @@ export type SourceUpdate = {
 		verification?: {
 			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`. */
 			allowGet?: boolean | null;
-			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
-			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid"> | null;
+			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta"> | null;
 		} | null;
 		/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 		idempotency?: {

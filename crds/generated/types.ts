@@ -1098,7 +1098,7 @@ export interface SourceCustom {
 
 /** How requests are signed. */
 export interface SourceSignature {
-	/** The provider's signing scheme, or `Custom` to describe another one. */
+	/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
 	scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
 	/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 	secretRefs: { name: string; key: string }[];
@@ -1122,8 +1122,8 @@ export interface SourceAuthorization {
 export interface SourceVerification {
 	/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
 	allowGet: boolean;
-	/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. */
-	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid")[];
+	/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta")[];
 }
 
 /** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */

@@ -1,12 +1,16 @@
 import { expect, test } from "vitest";
 import type { Route } from "../../../contracts/route.ts";
-import { answerBodyChallenge, answerHeadChallenge } from "./url-challenge.ts";
+import {
+	allowedMethods,
+	answerBodyChallenge,
+	answerHeadChallenge,
+} from "./url-challenge.ts";
 
 type Verification = NonNullable<Route["verification"]>;
 
 const all: Verification = {
 	allowGet: true,
-	handshakes: ["Slack", "MicrosoftGraph", "EventGrid"],
+	handshakes: ["Slack", "MicrosoftGraph", "EventGrid", "Meta"],
 };
 const none: Verification = { allowGet: false, handshakes: [] };
 
@@ -41,6 +45,29 @@ test("Microsoft Graph gets its validation token back, decoded, as text that no b
 	expect(byHead(none, "POST", { query })).toBeUndefined();
 	expect(byHead(all, "POST", { query: "token=x" })).toBeUndefined();
 	expect(byHead(all, "POST")).toBeUndefined();
+});
+
+test("Meta gets its challenge back, as text that no browser takes for a page", () => {
+	const query =
+		"hub.mode=subscribe&hub.challenge=%3Cb%3E1158201444&hub.verify_token=x";
+	const only: Verification = { allowGet: false, handshakes: ["Meta"] };
+	expect(byHead(only, "GET", { query })).toEqual({
+		contentType: "text/plain; charset=utf-8",
+		headers: ["x-content-type-options", "nosniff"],
+		body: "<b>1158201444",
+	});
+	expect(allowedMethods({ verification: only })).toBe("POST, GET");
+	for (const other of [
+		"hub.mode=unsubscribe&hub.challenge=1",
+		"hub.mode=subscribe&hub.challenge=",
+		"hub.challenge=1",
+		"",
+	])
+		expect(byHead(only, "GET", { query: other })).toBeUndefined();
+	expect(byHead(only, "HEAD", { query })).toBeUndefined();
+	expect(byHead(only, "POST", { query })).toBeUndefined();
+	expect(byHead(none, "GET", { query })).toBeUndefined();
+	expect(byHead(all, "GET")?.body).toBe('{"is_success":true}');
 });
 
 test("Event Grid gets its validation code back, or its CloudEvents origin allowed", () => {

@@ -15,6 +15,7 @@ export function allowedMethods({
 }: Pick<Route, "verification">): string {
 	const methods = ["POST"];
 	if (verification?.allowGet) methods.push("GET", "HEAD");
+	else if (verification?.handshakes.includes("Meta")) methods.push("GET");
 	if (verification?.handshakes.includes("EventGrid")) methods.push("OPTIONS");
 	return methods.join(", ");
 }
@@ -29,7 +30,12 @@ export function answerHeadChallenge(
 	if (!verification) return undefined;
 	const { allowGet, handshakes } = verification;
 	switch (method) {
-		case "GET":
+		case "GET": {
+			const challenge =
+				handshakes.includes("Meta") && metaChallenge(query ?? "");
+			if (challenge) return text(challenge);
+			return allowGet ? json({ is_success: true }) : undefined;
+		}
 		case "HEAD":
 			return allowGet ? json({ is_success: true }) : undefined;
 		case "OPTIONS": {
@@ -55,6 +61,14 @@ export function answerHeadChallenge(
 		default:
 			return undefined;
 	}
+}
+
+/** developers.facebook.com, "Webhooks: Verification Requests". A query is no longer than a request line may be. */
+function metaChallenge(query: string): string | undefined {
+	const parameters = new URLSearchParams(query);
+	return parameters.get("hub.mode") === "subscribe"
+		? parameters.get("hub.challenge") || undefined
+		: undefined;
 }
 
 /** Longer than any provider's challenge. */

@@ -104,7 +104,7 @@ class SourceWebhookAuthorizationSignatureCustom(TypedDict):
 class SourceWebhookAuthorizationSignature(TypedDict):
     """How requests are signed."""
     scheme: Literal["StandardWebhooks", "GitHub", "Stripe", "Shopify", "Slack", "Custom"]
-    """The provider's signing scheme, or `Custom` to describe another one."""
+    """The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret."""
     secretRefs: list[SourceWebhookAuthorizationSignatureSecretRefsItem]
     """The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: \"true\"`."""
     toleranceSeconds: NotRequired[int]
@@ -125,8 +125,8 @@ class SourceWebhookVerification(TypedDict):
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
     allowGet: NotRequired[bool]
     """Answer GET and HEAD on the URL with 200, for senders that check whether it exists."""
-    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid"]]]
-    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents."""
+    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]]]
+    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
 class SourceWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
@@ -274,7 +274,7 @@ class SourceCreateWebhookAuthorizationSignatureCustom(TypedDict):
 class SourceCreateWebhookAuthorizationSignature(TypedDict):
     """How requests are signed."""
     scheme: Literal["StandardWebhooks", "GitHub", "Stripe", "Shopify", "Slack", "Custom"]
-    """The provider's signing scheme, or `Custom` to describe another one."""
+    """The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret."""
     secretRefs: NotRequired[list[SourceCreateWebhookAuthorizationSignatureSecretRefsItem]]
     """The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: \"true\"`."""
     toleranceSeconds: NotRequired[int]
@@ -297,8 +297,8 @@ class SourceCreateWebhookVerification(TypedDict):
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
     allowGet: NotRequired[bool]
     """Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`."""
-    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid"]]]
-    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents."""
+    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]]]
+    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
 class SourceCreateWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
@@ -404,7 +404,7 @@ class SourceUpdateWebhookAuthorizationSignatureCustom(TypedDict):
 class SourceUpdateWebhookAuthorizationSignature(TypedDict):
     """How requests are signed."""
     scheme: NotRequired[Literal["StandardWebhooks", "GitHub", "Stripe", "Shopify", "Slack", "Custom", None]]
-    """The provider's signing scheme, or `Custom` to describe another one."""
+    """The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret."""
     secretRefs: NotRequired[list[SourceUpdateWebhookAuthorizationSignatureSecretRefsItem] | None]
     """The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: \"true\"`."""
     toleranceSeconds: NotRequired[int | None]
@@ -427,8 +427,8 @@ class SourceUpdateWebhookVerification(TypedDict):
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
     allowGet: NotRequired[bool | None]
     """Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`."""
-    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid"]] | None]
-    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents."""
+    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]] | None]
+    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
 class SourceUpdateWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
