@@ -3,6 +3,10 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Source } from "../../crds/generated/types.ts";
+import {
+	signingKey,
+	startWebhookReceiver,
+} from "../support/fixtures/notifications/webhook-receiver.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
 	applyQuickstart,
@@ -149,4 +153,39 @@ test("a Pipeline says why its last Run failed", async () => {
 			expect(await kubectl("describe", "pipeline/orders")).toContain("too-old"),
 		soon,
 	);
+});
+
+test("a webhook is told of a Run that failed and of the one that succeeds after it", async () => {
+	const { url, calls, close } = await startWebhookReceiver();
+	onTestFinished(close);
+	await kubectl(
+		...["create", "secret", "generic", "tidemill-notifications"],
+		`--from-literal=url=${url}`,
+		`--from-literal=signingSecret=whsec_${signingKey}`,
+	);
+	await describes("pipeline/orders", "SecretNotLabelled");
+	await kubectl(
+		...["label", "secret", "tidemill-notifications", "tidemill.dev/use=true"],
+	);
+	await describes("pipeline/orders", "NothingToTell");
+	await apply(
+		'{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: much-too-old }, spec: { pipelineRef: { name: orders }, dates: { start: "2020-01-01", end: "2020-01-02" } } }',
+	);
+	const types = () => calls.map(({ payload }) => payload.type);
+	await vi.waitFor(() => expect(types()).toEqual(["run.failed"]), soon);
+	expect(calls[0]!.payload.data).toMatchObject({
+		kind: "Pipeline",
+		name: "orders",
+		run: "much-too-old",
+		message: expect.stringContaining("DatesNotRetained"),
+	});
+	await quickstart.runPipeline();
+	await vi.waitFor(
+		() => expect(types()).toEqual(["run.failed", "run.recovered"]),
+		soon,
+	);
+	await vi.waitFor(async () => {
+		const text = await kubectl("describe", "pipeline/orders");
+		expect(text).toMatch(/delivered \(msg_\S+_recovered\)/);
+	}, soon);
 });
