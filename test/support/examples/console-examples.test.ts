@@ -31,14 +31,19 @@ test.each([
 	["x | y\n---+---", "x   | y\n----+------", true],
 	["a.b", "axb", false],
 	["a", "a b", false],
+	["… b", "a b b", true],
+	["a … c", "a b c d", false],
+	["a … b …", "a x b ", true],
+	["…---…a", "x - a", true],
+	["… a", "a", false],
 	["", "error", false],
 ])("%j printed as %j is a match: %s", (shown, printed, matches) => {
 	expect(isShown(printed, shown)).toBe(matches);
 });
 
-test("what a document with many gaps doesn't show is known as such in time", () => {
+test("many gaps, whatever is printed, are filled in one pass", () => {
 	const shown = Array(60).fill("…   …").join("\n");
 	const printed = Array(200).fill("a b c d").join("\n");
-	expect(isShown(`${printed}!`, `${shown}!`, 500)).toBe(true);
-	expect(isShown(printed, `${shown}?`, 500)).toBe(false);
+	expect(isShown(`${printed}!`, `${shown}!`)).toBe(true);
+	expect(isShown(printed, `${shown}?`)).toBe(false);
 });
