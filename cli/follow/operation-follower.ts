@@ -9,6 +9,7 @@ import { findCondition } from "../../kube/conditions.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
+import { ProgressLines } from "./progress-lines.ts";
 
 /** Creates an Operation, and returns it once it has succeeded. Throws {@link CommandError} if it ends otherwise. */
 export async function performOperation(
@@ -22,8 +23,10 @@ export async function performOperation(
 		{ metadata: { name, namespace }, spec } as Operation,
 		{ fieldManager: "tidemill" },
 	);
-	process.stderr.write(`Operation ${name}\n`);
-	const ended = await followOperation(cluster, created);
+	const lines = new ProgressLines();
+	lines.say({ operation: name }, `Operation ${name}`);
+	const ended = await followOperation(cluster, created, lines);
+	lines.note({ operation: name, ...outcomeOf(ended) });
 	const { phase, error } = ended.status ?? {};
 	if (phase === "Succeeded") return ended;
 	throw new CommandError(
@@ -40,14 +43,14 @@ export async function performOperation(
 async function followOperation(
 	{ client, namespace }: Cluster,
 	operation: Operation,
+	lines: ProgressLines,
 ): Promise<Operation> {
 	const { name } = operation.metadata;
-	let said = "";
 	const say = ({ status }: Operation) => {
 		const message = findCondition(status?.conditions, "Complete")?.message;
-		if (message === undefined || message === said) return;
-		said = message;
-		process.stderr.write(`${message}\n`);
+		const phase = status?.phase ?? "Pending";
+		if (message !== undefined)
+			lines.say({ operation: name, phase, message }, message);
 	};
 	try {
 		const last = await awaitObject(
@@ -72,4 +75,9 @@ async function followOperation(
 			`the cluster is unreachable: ${error.message}. The operation continues. See how it ended with: kubectl get operation ${name} -n ${namespace}`,
 		);
 	}
+}
+
+function outcomeOf({ status = {} }: Operation): object {
+	const { phase, error } = status;
+	return { phase, error };
 }

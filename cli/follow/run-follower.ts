@@ -12,19 +12,25 @@ import { awaitObject } from "../../kube/watch/object-wait.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { progressBar } from "./progress-bar.ts";
+import { ProgressLines } from "./progress-lines.ts";
 
 const pollMs = 1_000;
 const logLines = 200;
 
 /**
- * Shows the progress of a run until it ends, and returns the run. On a terminal, one line is updated in place. Broken
+ * Shows the progress of a run until it ends, and returns the run. Broken
  * connections are resumed for five minutes.
  */
 export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 	const { client, namespace } = cluster;
 	const ended = new AbortController();
 	const shown = { phase: "Pending" };
-	const showing = showProgress(cluster, run, shown, ended.signal);
+	const lines = new ProgressLines();
+	const showing = showProgress(cluster, run, { shown, lines }, ended.signal);
+	const stopped = () => {
+		ended.abort();
+		return showing;
+	};
 	try {
 		const last = await awaitObject(
 			client,
@@ -37,7 +43,11 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 			// Never fires: Ctrl-C ends the command, and the run continues.
 			new AbortController().signal,
 		);
-		if (last) return last;
+		if (last) {
+			await stopped();
+			lines.note({ run: last.metadata.name, ...outcomeOf(last) });
+			return last;
+		}
 		throw new CommandError(
 			`${run.metadata.name} in namespace ${namespace} was deleted before it ended.`,
 		);
@@ -47,9 +57,13 @@ export async function followRun(cluster: Cluster, run: Run): Promise<Run> {
 			`the cluster is unreachable: ${error.message}. The run continues. See how it ended with: kubectl get run ${run.metadata.name} -n ${namespace}`,
 		);
 	} finally {
-		ended.abort();
-		await showing;
+		await stopped();
 	}
+}
+
+function outcomeOf({ status = {} }: Run): object {
+	const { phase, rows, dates, error } = status;
+	return { phase, rows, dates, error };
 }
 
 /** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
@@ -71,22 +85,22 @@ export function requireSuccess({ metadata, status = {} }: Run): void {
 async function showProgress(
 	{ client, namespace }: Cluster,
 	run: Run,
-	shown: { phase: string },
+	{ shown, lines }: { shown: { phase: string }; lines: ProgressLines },
 	ended: AbortSignal,
 ): Promise<void> {
-	const { isTTY, columns = 80 } = process.stderr;
-	let written = "";
+	const { name } = run.metadata;
 	while (!ended.aborted) {
 		const progress = await progressOf(() =>
-			readJobLog(client, namespace, run.metadata.name, logLines),
+			readJobLog(client, namespace, name, logLines),
 		);
-		const line = progressBar(shown.phase, progress, columns - 1);
-		if (isTTY) process.stderr.write(`\r\x1b[K${line}`);
-		else if (line !== written) process.stderr.write(`${line}\n`);
-		written = line;
+		const { phase } = shown;
+		if (!ended.aborted)
+			lines.update({ run: name, phase, ...progress }, (columns) =>
+				progressBar(phase, progress, columns),
+			);
 		await sleep(pollMs, undefined, { signal: ended }).catch(() => undefined);
 	}
-	if (isTTY) process.stderr.write("\r\x1b[K");
+	lines.clear();
 }
 
 /** Returns undefined if the log is unavailable: without permission, without a Pod, or after a failed request. */

@@ -90,7 +90,13 @@ test("--wait follows a run to its end", async () => {
 	});
 	const { exitCode, stdout, stderr } = await waiting;
 	expect(stdout).toBe(`${name}\n`);
-	expect(stderr).toContain("Loaded 1,234 rows of 2026-01-01 to 2026-01-02.");
+	const lines = stderr.trimEnd().split("\n");
+	expect(lines.pop()).toBe("Loaded 1,234 rows of 2026-01-01 to 2026-01-02.");
+	const facts = lines.map((line) => JSON.parse(line));
+	expect(facts.at(-1)).toMatchObject({
+		...{ run: name, phase: "Succeeded", rows: 1234 },
+		dates: { start: "2026-01-01", end: "2026-01-02" },
+	});
 	expect(exitCode).toBe(0);
 	await admin.delete(runKind, name, account);
 });
