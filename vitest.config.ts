@@ -13,6 +13,7 @@ const waiting = [
 	"api/http/connections.test.ts",
 	"api/main.test.ts",
 	"bin/tidemill.test.ts",
+	"cli/completion/shells.test.ts",
 	"deploy/kind/up.test.ts",
 	"ingest/archive/release/date-release.test.ts",
 	"ingest/operation/draft/draft.test.ts",
