@@ -3,9 +3,11 @@ import { isTimeZone } from "../../crds/schedule/wall-clock.ts";
 import type { Kind } from "../../crds/spec-validator.ts";
 import type { ErrorDetail } from "../http/errors.ts";
 import { isObject, type JsonObject } from "../http/operation.ts";
+import { planSchemaErrors } from "./plan-schemas.ts";
 
 /** Wrong values that neither the CRD's schema nor its rules can judge. Without this, only the resource's conditions would tell. */
 export function valueErrors(kind: Kind, spec: JsonObject): ErrorDetail[] {
+	if (kind === "TrackingPlan") return planSchemaErrors(spec);
 	const { schedule } = spec;
 	if (kind !== "Pipeline" || !isObject(schedule)) return [];
 	const { cron, timeZone } = schedule;

@@ -103,7 +103,30 @@ test("what only the operator could judge before is refused at once", async () =>
 		expect(status).toBe(400);
 		expect(body.details.map(({ path }) => path).sort()).toEqual(expected);
 	}
-	const key = await editor("POST", "/v1/destinations", {
+	const five = { ...pipeline, schedule: { type: "Cron", cron: "0 0 6 * * *" } };
+	const plan = (schema: object) => ({
+		eventType: { constant: "order" },
+		events: [{ type: "order", schema }],
+	});
+	const known = { name: "judged", ...plan({ type: "object" }) };
+	expect((await editor("POST", "/v1/tracking-plans", known)).status).toBe(201);
+	const objekt = plan({ properties: { id: { type: "objekt" } } });
+	const typed = ["events[0].schema.properties.id.type"];
+	const dry = "?dryRun=true";
+	for (const [method, path, wrong, paths] of [
+		["POST", "/v1/pipelines", five, ["schedule.cron"]],
+		["POST", "/v1/tracking-plans", objekt, typed],
+		["PUT", "/v1/tracking-plans/judged", objekt, typed],
+		["PATCH", "/v1/tracking-plans/judged", { events: objekt.events }, typed],
+	] as const)
+		for (const query of method === "PUT" ? [""] : ["", dry]) {
+			const { status, body } = await editor(method, path + query, wrong);
+			expect([status, body.details?.map(({ path }) => path)]).toEqual([
+				400,
+				paths,
+			]);
+		}
+	const key = await editor("POST", "/v1/destinations?dryRun=true", {
 		type: "BigQuery",
 		bigQuery: {
 			projectId: "project-1",
