@@ -32,6 +32,8 @@ const reservedShare = 1 / 1_000;
 /** After a failure, no request waits for the shared counter for this long. */
 const pauseMs = 1_000;
 
+// Not @fastify/rate-limit: its store is asked once for each request, where one call to NATS has to cover many; it has one key for
+// a request, where who is counted depends on whether the token proves valid; and without its store it counts nothing.
 /**
  * Limits the requests per subject and window of the clock over all replicas. While the shared counter is unavailable,
  * each replica counts alone.
