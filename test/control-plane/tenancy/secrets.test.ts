@@ -132,6 +132,38 @@ test("an editor doesn't get a token of another ServiceAccount by a Secret that a
 	).rejects.toMatchObject({ status: 403 });
 });
 
+test("an editor who may read Secrets by another role doesn't get a token of another ServiceAccount either", async () => {
+	const name = `reader-${randomBytes(4).toString("hex")}`;
+	const reader = clientOf(await tokenOf(account, name, "tidemill-editor"));
+	const inAccount = `--namespace=${account}`;
+	await kubectlDone([
+		...["create", "role", name, "--verb=get", "--resource=secrets"],
+		inAccount,
+	]);
+	await kubectlDone([
+		...["create", "rolebinding", name, `--role=${name}`, inAccount],
+		`--serviceaccount=${account}:${name}`,
+	]);
+	await vi.waitFor(async () => {
+		const read = reader.get(kinds.secret, "of-another-application", account);
+		expect(await read).toBeDefined();
+	}, soon);
+	await expect(
+		reader.create(
+			kinds.secret,
+			secretLike({
+				type: "kubernetes.io/service-account-token",
+				metadata: {
+					name: `token-by-${name}`,
+					namespace: account,
+					annotations: { "kubernetes.io/service-account.name": "viewer" },
+					labels: { "tidemill.dev/use": "true" },
+				},
+			}),
+		),
+	).rejects.toMatchObject(forbidden);
+});
+
 test.each([
 	["without the label", secretLike({}, false)],
 	[
