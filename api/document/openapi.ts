@@ -1,4 +1,6 @@
+import type { JsonSchema } from "../../crds/json-schema.ts";
 import type { Operation } from "../http/operation.ts";
+import { curlSample } from "./curl-sample.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 import { parameters, parametersOf } from "./parameters.ts";
 import { errorResponses, headers, responsesOf } from "./responses.ts";
@@ -7,6 +9,7 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The OpenAPI 3.1 document of the whole API. */
 export function openApiDocument(operations: Operation[]) {
+	const schemas = openApiSchemas();
 	return {
 		openapi: "3.1.0",
 		info: {
@@ -25,11 +28,11 @@ export function openApiDocument(operations: Operation[]) {
 		paths: Object.fromEntries(
 			[...new Set(operations.map(({ path }) => path))].map((path) => [
 				path,
-				pathItem(operations, path),
+				pathItem(operations, path, schemas),
 			]),
 		),
 		components: {
-			schemas: openApiSchemas(),
+			schemas,
 			parameters,
 			headers,
 			responses: errorResponses(),
@@ -45,13 +48,27 @@ export function openApiDocument(operations: Operation[]) {
 	};
 }
 
-function pathItem(operations: Operation[], path: string) {
+function pathItem(
+	operations: Operation[],
+	path: string,
+	schemas: Record<string, JsonSchema>,
+) {
 	return Object.fromEntries(
 		operations
 			.filter((operation) => operation.path === path)
 			.map((operation) => [
 				operation.method.toLowerCase(),
-				describe(operations, operation),
+				{
+					...describe(operations, operation),
+					// Documentation pages such as Redoc and Scalar show it.
+					"x-codeSamples": [
+						{
+							lang: "Shell",
+							label: "curl",
+							source: curlSample(operation, schemas),
+						},
+					],
+				},
 			]),
 	);
 }

@@ -71,7 +71,20 @@ test("the docs page loads nothing from other hosts", async () => {
 		"default-src 'none'",
 	);
 	const page = await response.text();
-	for (const { id } of operations) expect(page).toContain(`id="${id}"`);
+	const articles = page.split("<article ");
+	for (const { id, method, path } of operations) {
+		const article = articles.find((each) => each.startsWith(`id="${id}"`))!;
+		const route = path.slice("/v1".length).replace("{name}", "example");
+		expect(article).toContain(`$TIDEMILL_API_URL${route}&quot;`);
+		const statuses = Object.keys(
+			document.paths[path]![method.toLowerCase()]!.responses,
+		);
+		for (const status of statuses)
+			expect(article).toContain(`<code>${status}</code>`);
+		if (method === "POST") expect(article).toContain("<code>Idempotency-Key:");
+	}
+	expect(page).toContain("<code>If-Match:");
+	expect(page).toContain("X-RateLimit-Reset");
 	expect(page).not.toMatch(/<(script|link|img|iframe)|url\(|@import/);
 	expect(page).not.toMatch(/(src|href)="?(https?:)?\/\//);
 });
