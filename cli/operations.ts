@@ -4,6 +4,7 @@ import { hasEnded } from "../crds/operation.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
+import { defineLogs } from "./follow/log-command.ts";
 import { changeSpec } from "./resource/change.ts";
 import { createObject, dryRunOption } from "./resource/creation.ts";
 import { defineVerbs } from "./resource/verbs.ts";
@@ -34,6 +35,7 @@ export function define(operations: Group): void {
 				...options,
 			});
 		});
+	defineLogs(operations, "Operation", "shop-dr1a2b");
 	operations
 		.command("cancel")
 		.description("Stop an operation.")

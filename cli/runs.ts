@@ -1,10 +1,10 @@
 import { type Run, runKind } from "../crds/generated/types.ts";
 import { hasEnded } from "../crds/run.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
-import { CommandError, UsageError } from "./command/errors.ts";
+import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
+import { defineLogs } from "./follow/log-command.ts";
 import { followRun, requireSuccess } from "./follow/run-follower.ts";
-import { writeRunLog } from "./follow/run-log.ts";
 import { changeSpec } from "./resource/change.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 import { defineStart } from "./run-start.ts";
@@ -13,25 +13,7 @@ import { defineStart } from "./run-start.ts";
 export function define(runs: Group): void {
 	defineVerbs(runs, runKind, { newestFirst: true });
 	defineStart(runs, "create");
-	runs
-		.command("logs")
-		.description(
-			"Print the log of a run. Of an ended run it is what the run keeps: its last 64 KiB through the REST API, if TIDEMILL_API_URL and TIDEMILL_API_TOKEN are set, and otherwise the last lines.",
-		)
-		.argument("<run>")
-		.option("-f, --follow", "print new lines until the run ends")
-		.option("--tail <lines>", "only the last lines", "1000")
-		.addHelpText("after", examples("tidemill runs logs orders-1a2b3c -f"))
-		.action(async (name, { follow = false, tail }, command) => {
-			const lines = /^\d{1,5}$/.test(tail) ? Number(tail) : 0;
-			if (lines < 1 || lines > 10_000)
-				throw new UsageError(
-					`--tail is "${tail}", but must be between 1 and 10000`,
-				);
-			const cluster = await chooseCluster(command.optsWithGlobals());
-			const run = await requireObject<Run>(cluster, runKind, name);
-			await writeRunLog(cluster, run, { follow, lines });
-		});
+	defineLogs(runs, "Run", "orders-1a2b3c");
 	runs
 		.command("wait")
 		.description(

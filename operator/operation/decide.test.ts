@@ -307,6 +307,31 @@ test("a Job that failed is recorded with its error, and one without a Pod is loo
 	expect(types(decide(gone, now))).toEqual(["askResult"]);
 });
 
+test("what each failed attempt said stays in the status, while the next works and once the last has ended", () => {
+	const operation = operationOf(begun);
+	const error = { code: "StoreBusy", message: "busy", retryable: true };
+	const attempt = (name: string, minute: number, log: string) => {
+		const failed = podWith({ version: 1, outcome: "Failed", error, log }, 75);
+		const creationTimestamp = `2026-03-31T11:5${minute}:00Z`;
+		failed.metadata = { ...failed.metadata, name, creationTimestamp };
+		return failed;
+	};
+	const first = attempt("first", 0, "one\n");
+	const next = { ...attempt("next", 1, ""), status: { phase: "Running" } };
+	const told = { pod: "first", code: "StoreBusy", log: "one\n" };
+	const working = stateOf({ operation, job: jobWith(), pods: [first, next] });
+	expect(statusOf(decide(working, now))).toMatchObject({
+		failedAttempts: [told],
+	});
+	const pods = [first, attempt("next", 1, "two\n")];
+	const over = stateOf({ operation, job: jobWith("Failed"), pods });
+	expect(statusOf(decide(over, now))).toMatchObject({
+		phase: "Failed",
+		failedAttempts: [told],
+		log: "two\n",
+	});
+});
+
 test("expired links start the Operation over, while it has time", () => {
 	const operation = operationOf(begun);
 	const error = { code: "ManifestExpired", message: "Old.", retryable: false };

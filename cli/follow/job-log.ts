@@ -1,11 +1,24 @@
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { jobLogPath, lastLines, readJobLog } from "../../api/runs/run-log.ts";
-import { type Run, runKind } from "../../crds/generated/types.ts";
-import { hasEnded } from "../../crds/run.ts";
+import {
+	type Operation,
+	operationKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
 import { hasReason } from "../../kube/client/errors.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
+
+/** What a Job does, with the label that its Pods have. */
+export type Work = Run | Operation;
+export const loggedKinds = {
+	Run: { ...runKind, podLabel: label.run },
+	Operation: { ...operationKind, podLabel: label.operation },
+};
+export type LoggedKind = keyof typeof loggedKinds;
 
 interface Reading {
 	follow: boolean;
@@ -15,45 +28,51 @@ interface Reading {
 }
 
 /**
- * Prints the last lines of a Run's log: from its Pods; else from the REST API, which has the last 64 KiB of an ended Run;
- * else the lines that the Run has. Throws {@link CommandError} if there is none.
+ * Prints the last lines of the log of a Run or an Operation: from its Pods; else from the REST API, which has the last 64 KiB
+ * once it has ended; else the lines in its status. Throws {@link CommandError} if there is none.
  */
-export async function writeRunLog(
+export async function writeJobLog(
 	cluster: Cluster,
-	run: Run,
+	kind: LoggedKind,
+	work: Work,
 	{ follow, lines, pauseMs = 1_000 }: Reading,
 ): Promise<void> {
 	const { client, namespace } = cluster;
-	const { name } = run.metadata;
+	const { name } = work.metadata;
 	if (follow) {
-		const { ended, wrote } = await followPods(cluster, run, lines, pauseMs);
+		const { ended, wrote } = await followPods(cluster, kind, work, {
+			lines,
+			pauseMs,
+		});
 		if (wrote) return;
-		run = ended;
+		work = ended;
 	}
+	const { podLabel } = loggedKinds[kind];
 	const log =
-		(await ifThere(readJobLog(client, namespace, name, lines))) ??
-		(await logOfApi(run, namespace, lines)) ??
-		lastLines(run.status?.log, lines);
+		(await ifThere(readJobLog(client, namespace, name, lines, podLabel))) ??
+		(await logOfApi(kind, work, namespace, lines)) ??
+		lastLines(work.status?.log, lines);
 	if (log === undefined)
 		throw new CommandError(
-			`the run "${name}" has no log that you may read. Its Pod has not started yet, or you have no permission for Pods (role tidemill-log-reader).`,
+			`the ${kind.toLowerCase()} "${name}" has no log that you may read. Its Pod has not started yet, or you have no permission for Pods (role tidemill-log-reader).`,
 		);
 	process.stdout.write(log);
 }
 
-/** Prints the log of each Pod, one after another, until the Run has ended. */
+/** Prints the log of each Pod, one after another, until the work has ended. */
 async function followPods(
 	{ client, namespace }: Cluster,
-	run: Run,
-	lines: number,
-	pauseMs: number,
-): Promise<{ ended: Run; wrote: boolean }> {
-	const { name, uid } = run.metadata;
+	kind: LoggedKind,
+	work: Work,
+	{ lines, pauseMs }: { lines: number; pauseMs: number },
+): Promise<{ ended: Work; wrote: boolean }> {
+	const { name, uid } = work.metadata;
+	const { podLabel } = loggedKinds[kind];
 	const never = new AbortController().signal;
 	const query = { tailLines: lines, follow: true };
 	let shown: string | undefined;
-	while (!hasEnded(run)) {
-		const path = await ifThere(jobLogPath(client, namespace, name));
+	while (work.status?.completionTime === undefined) {
+		const path = await ifThere(jobLogPath(client, namespace, name, podLabel));
 		const log =
 			path === undefined || path === shown
 				? undefined
@@ -62,11 +81,11 @@ async function followPods(
 			await pipeline(log, process.stdout, { end: false });
 			shown = path;
 		} else await sleep(pauseMs);
-		const seen = await client.get<Run>(runKind, name, namespace);
+		const seen = await client.get<Work>(loggedKinds[kind], name, namespace);
 		if (!seen || seen.metadata.uid !== uid) break;
-		run = seen;
+		work = seen;
 	}
-	return { ended: run, wrote: shown !== undefined };
+	return { ended: work, wrote: shown !== undefined };
 }
 
 /** Undefined if there is none, or the person may not read it. */
@@ -79,9 +98,10 @@ async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Undefined unless TIDEMILL_API_URL and TIDEMILL_API_TOKEN lead to an API that has this Run, and its log. */
+/** Undefined unless TIDEMILL_API_URL and TIDEMILL_API_TOKEN lead to an API that has this object, and its log. */
 async function logOfApi(
-	{ metadata: { name, uid } }: Run,
+	kind: LoggedKind,
+	{ metadata: { name, uid } }: Work,
 	namespace: string,
 	lines: number,
 ): Promise<string | undefined> {
@@ -89,7 +109,7 @@ async function logOfApi(
 	if (!url || !token) return undefined;
 	const get = async (path: string) => {
 		const answer = await fetch(
-			`${url.replace(/\/+$/, "")}/runs/${name}${path}`,
+			`${url.replace(/\/+$/, "")}/${loggedKinds[kind].plural}/${name}${path}`,
 			{
 				headers: {
 					authorization: `Bearer ${token}`,
@@ -102,7 +122,7 @@ async function logOfApi(
 		return answer.ok ? answer.text() : undefined;
 	};
 	try {
-		// It may belong to another cluster, which can have a Run of this name.
+		// It may belong to another cluster, which can have one of this name.
 		const { id } = JSON.parse((await get("")) ?? "{}");
 		return id === uid ? await get(`/logs?tail=${lines}`) : undefined;
 	} catch {

@@ -1,10 +1,11 @@
 import { Readable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Run } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Pod } from "../../kube/kinds.ts";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
-import { writeRunLog } from "./run-log.ts";
+import { type LoggedKind, writeJobLog } from "./job-log.ts";
 
 afterEach(() => {
 	vi.restoreAllMocks();
@@ -26,6 +27,28 @@ test("a followed log has each Pod's lines, from before the first until the Run e
 	);
 });
 
+test("an Operation's log is that of its Pods, and of the API's operations", async () => {
+	const asked: string[] = [];
+	const client = {
+		list: async (_: object, { labelSelector }: { labelSelector: string }) => {
+			asked.push(labelSelector);
+			return { items: [] };
+		},
+	};
+	const { url } = await apiserver((request) => {
+		asked.push(request);
+		return request.includes("/logs") ? [200, "a\n"] : [200, { id: "1" }];
+	});
+	vi.stubEnv("TIDEMILL_API_URL", `${url}/v1`);
+	vi.stubEnv("TIDEMILL_API_TOKEN", "secret");
+	expect(await written(client, run("Failed"), false, "Operation")).toBe("a\n");
+	expect(asked).toEqual([
+		`${label.operation}=r`,
+		"GET /v1/operations/r",
+		"GET /v1/operations/r/logs?tail=10",
+	]);
+});
+
 test.each([
 	["the Run", "1", "a\nb\n"],
 	["another cluster's Run of its name", "2", "kept\n"],
@@ -39,14 +62,19 @@ test.each([
 	expect(await written(client, run("Failed"), false)).toBe(expected);
 });
 
-async function written(client: object, run: Run, follow: boolean) {
+async function written(
+	client: object,
+	run: Run,
+	follow: boolean,
+	kind: LoggedKind = "Run",
+) {
 	let text = "";
 	vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
 		text += chunk;
 		return true;
 	});
 	const cluster = { client: client as KubeClient, namespace: "shop" };
-	await writeRunLog(cluster, run, { follow, lines: 10, pauseMs: 1 });
+	await writeJobLog(cluster, kind, run, { follow, lines: 10, pauseMs: 1 });
 	return text;
 }
 
