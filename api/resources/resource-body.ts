@@ -6,7 +6,7 @@ import { mergePatch } from "./merge-patch.ts";
 import { withoutReadOnly } from "./read-only-fields.ts";
 import { resourceNamePattern } from "./resource-name.ts";
 import { type InlineSecret, takeSecrets } from "./secret-fields.ts";
-import { valueErrors } from "./spec-values.ts";
+import { valueErrors } from "./values/spec-values.ts";
 import { resourceView } from "./views.ts";
 
 /** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */
