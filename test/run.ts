@@ -1,50 +1,10 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Lane, type LaneOptions } from "./lanes/lane.ts";
+import { Lane } from "./lanes/lane.ts";
 import { bundleProgram } from "./lanes/program.ts";
 import { failedTests, slowestFiles, sumUp } from "./lanes/report.ts";
+import { suites } from "./lanes/suites.ts";
 
-/** Lanes that run side by side. */
-type Stage = Record<
-	string,
-	Pick<LaneOptions, "projects" | "folders" | "without">
->;
-
-/** Those of the data plane's faults that have the operator's beside them, so that all lanes end together. */
-const compaction = "test/faults/data-plane/compaction";
-
-/*
- * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
- * other. A lane waits about half of its time, so four keep two cores busy. What measures time has the machine to itself.
- */
-const suites: Record<string, Stage[]> = {
-	test: [
-		{ check: { projects: ["unit", "slow"] } },
-		{
-			control: {
-				projects: ["control-plane"],
-				folders: ["test/control-plane/"],
-			},
-			// With a control plane of its own, which costs less than what the lane would wait longer without.
-			outages: {
-				projects: ["control-plane", "data-plane", "chaos"],
-				folders: [
-					"test/faults/control-plane/",
-					compaction,
-					"test/faults/chaos/",
-				],
-			},
-			data: { projects: ["data-plane"], folders: ["test/data-plane/"] },
-			promises: {
-				projects: ["promises", "data-plane"],
-				folders: ["test/promises/", "test/faults/data-plane/"],
-				without: `${compaction}*`,
-			},
-		},
-		{ alone: { projects: ["alone"] } },
-	],
-	e2e: [{ chart: { projects: ["chart"] } }, { e2e: { projects: ["e2e"] } }],
-};
 const [suite = "test"] = process.argv.slice(2);
 const stages = suites[suite];
 if (!stages)

@@ -12,8 +12,8 @@ export interface LaneOptions {
 	projects: string[];
 	/** Of their files, those below these folders; all if undefined. */
 	folders?: string[];
-	/** A glob of those that another lane has. */
-	without?: string;
+	/** Globs of those that another lane has. */
+	without?: string[];
 	root: string;
 	/** Folder of the JSON reports. */
 	reports: string;
@@ -43,7 +43,7 @@ export class Lane implements LaneEnd {
 	/** Prints vitest's lines, each with the lane's name before it. */
 	async run(): Promise<void> {
 		const { name, projects, root, reports, hopeless } = this.#options;
-		const { folders = [], without = "" } = this.#options;
+		const { folders = [], without = [] } = this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
 		const vitest = spawn(
@@ -58,7 +58,11 @@ export class Lane implements LaneEnd {
 			{
 				cwd: root,
 				stdio: ["ignore", "pipe", "pipe"],
-				env: { ...process.env, TEST_REPORT: file, TEST_WITHOUT: without },
+				env: {
+					...process.env,
+					TEST_REPORT: file,
+					TEST_WITHOUT: without.join(),
+				},
 			},
 		);
 		// However this process ends, no lane outlives it.
