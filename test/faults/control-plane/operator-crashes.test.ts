@@ -23,15 +23,17 @@ import {
 const wait = { timeout: 120_000, interval: 50 };
 /** More than an operator writes for one slot, however it falls into steps. */
 const mostWrites = 20;
-/** Operators that one test kills at the same time, each in a namespace of its own. */
-const atOnce = 10;
+/** Namespaces of one operator that is killed: fewer than it has workers for Runs, as each of them waits for an answer. */
+const atOnce = 7;
 
 let world: OperatorWorld;
 let settled: string[];
 
 beforeAll(async () => {
 	world = await OperatorWorld.start(inject("kubeconfig"));
-	settled = await world.settledNamespaces(mostWrites + 3);
+	settled = await world.settledNamespaces(
+		Math.ceil(mostWrites / atOnce) * atOnce + 3,
+	);
 });
 
 afterEach(async () => {
@@ -43,21 +45,19 @@ afterEach(async () => {
 afterAll(() => world?.stop());
 
 test("killed after any of its writes, the next operator ends with one Run and one Job for the slot", async () => {
-	const crashes: { namespace: string; run: string; made: EverMade }[] = [];
-	const crashAfter = async (index: number) => {
-		const namespace = settled.pop()!;
-		const made = await world.everMade(namespace);
-		const run = await world.missSlots(namespace);
-		const isKilled = await killAfterWrite(index, namespace, run);
-		if (isKilled) crashes.push({ namespace, run, made });
-		return isKilled;
-	};
-	// Several at a time, as each waits for Kubernetes more than it works.
-	for (let index = 0, areKilled = true; areKilled && index < mostWrites; ) {
-		const indices = Array.from({ length: atOnce }, () => index++);
-		areKilled = (await Promise.all(indices.map(crashAfter))).every(Boolean);
+	const crashes: MissedSlot[] = [];
+	for (let writes = 1, areAll = true; areAll && writes <= mostWrites; ) {
+		const missed: MissedSlot[] = [];
+		while (missed.length < atOnce) {
+			const namespace = settled.pop()!;
+			const made = await world.everMade(namespace);
+			const run = await world.missSlots(namespace);
+			missed.push({ namespace, made, run, writes: writes++ });
+		}
+		const crashed = await killAfterWrites(missed);
+		crashes.push(...crashed);
+		areAll = crashed.length === missed.length;
 	}
-	await world.killOperators();
 	// From the Run's creation to the removal of its Job.
 	expect(crashes.length).toBeGreaterThanOrEqual(8);
 	expect(crashes.length).toBeLessThan(mostWrites);
@@ -74,31 +74,49 @@ test("killed after any of its writes, the next operator ends with one Run and on
 	}
 });
 
-/** Kills an operator after this write, before its answer arrives. Returns false if it has recorded the Run before. */
-async function killAfterWrite(
-	index: number,
-	namespace: string,
-	run: string,
-): Promise<boolean> {
-	let isKilled = false;
-	let writes = 0;
-	const others = world.proxy.onAnswer;
+interface MissedSlot {
+	namespace: string;
+	/** Of the slot. */
+	run: string;
+	made: EverMade;
+	/** After so many the operator is killed. */
+	writes: number;
+}
+
+/**
+ * Kills an operator when it has done so many writes in each of the namespaces, before the answer to the last one arrives. A
+ * namespace that has its number stands still until the others have theirs. Returns those whose Run it hadn't recorded before.
+ */
+async function killAfterWrites(missed: MissedSlot[]): Promise<MissedSlot[]> {
+	const left = new Map(
+		missed.map(({ namespace, writes }) => [namespace, writes]),
+	);
+	const never = new Promise(() => {});
+	const namespaceOf = (request: SeenRequest) =>
+		(isWrite(request) &&
+			request.path.split("/namespaces/")[1]?.split("/")[0]) ||
+		"";
+	world.proxy.onRequest = (request) =>
+		left.get(namespaceOf(request)) === 0 ? never : undefined;
 	world.proxy.onAnswer = (request) => {
-		if (!request.path.includes(`/namespaces/${namespace}/`))
-			return others(request);
-		// A Lease is renewed the more often, the slower the machine is.
-		const isStep = isWrite(request) && !/\/leases\b/.test(request.path);
-		if (!isStep || writes++ < index) return undefined;
-		isKilled = true;
-		operator.child.kill("SIGKILL");
-		return new Promise(() => {});
+		const namespace = namespaceOf(request);
+		const writes = left.get(namespace);
+		if (writes === undefined) return undefined;
+		left.set(namespace, Math.max(writes - 1, 0));
+		return writes > 1 ? undefined : never;
 	};
-	const operator = world.startOperator([namespace], { throughProxy: true });
-	return vi.waitFor(async () => {
-		if (isKilled) return true;
-		expect(await world.isRecorded(namespace, run)).toBe(true);
-		return false;
+	const namespaces = missed.map(({ namespace }) => namespace);
+	const operator = world.startOperator(namespaces, { throughProxy: true });
+	const isStill = ({ namespace }: MissedSlot) => left.get(namespace) === 0;
+	await vi.waitFor(async () => {
+		for (const each of missed)
+			expect(
+				isStill(each) || (await world.isRecorded(each.namespace, each.run)),
+			).toBe(true);
 	}, wait);
+	operator.child.kill("SIGKILL");
+	await operator.ended;
+	return missed.filter(isStill);
 }
 
 /** Holds back the answer to a Run's input: the next thing is its Job. */
