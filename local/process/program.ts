@@ -13,12 +13,12 @@ export interface Program {
 	stopTimeoutMs: number;
 }
 
-/** The variables that a child inherits. A person's own AWS keys or KUBECONFIG must not reach a local server. */
+/** The variables that a child inherits. A person's own AWS keys or KUBECONFIG must not reach a local server. GOGC: tests have it. */
 export function baseEnvironment(
 	env: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> {
 	const names = [
-		...["PATH", "HOME", "TMPDIR", "LANG", "TZ", "LOG_LEVEL"],
+		...["PATH", "HOME", "TMPDIR", "LANG", "TZ", "LOG_LEVEL", "GOGC"],
 		// A collector of traces is never here by accident, and gets nothing secret.
 		...["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_SAMPLER"],
 		"OTEL_TRACES_SAMPLER_ARG",

@@ -12,7 +12,10 @@ import {
 	type ProcessIdentity,
 } from "../../local/process/identity.ts";
 import { listenersOf } from "../support/servers/listeners.ts";
-import { temporaryDirectory } from "../support/servers/test-server.ts";
+import {
+	sparingGo,
+	temporaryDirectory,
+} from "../support/servers/test-server.ts";
 
 const project = join(import.meta.dirname, "../..");
 const readyTimeoutMs = 240_000;
@@ -187,7 +190,7 @@ async function showsHealth(port: number): Promise<void> {
 function up() {
 	const child = spawn(process.execPath, ["local/up.ts"], {
 		cwd: project,
-		env: { ...process.env, TIDEMILL_HOME: home },
+		env: { ...process.env, ...sparingGo, TIDEMILL_HOME: home },
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let output = "";

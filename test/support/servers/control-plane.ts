@@ -15,7 +15,7 @@ import type { Program } from "../../../local/process/program.ts";
 import { etcd } from "../../../local/servers/etcd.ts";
 import { kubeApiserver } from "../../../local/servers/kube-apiserver.ts";
 import { kubeControllerManager } from "../../../local/servers/kube-controller-manager.ts";
-import { startServer, temporaryDirectory } from "./test-server.ts";
+import { sparingGo, startServer, temporaryDirectory } from "./test-server.ts";
 
 export interface TestControlPlane {
 	/** Path of an administrator's kubeconfig. */
@@ -142,9 +142,8 @@ export async function startControlPlane({
 	};
 }
 
-/** Memory for CPU time: a tenth of what these servers burn is garbage collection (https://go.dev/doc/gc-guide#GOGC). */
 function eager(program: Program): Program {
-	return { ...program, env: { ...program.env, GOGC: "400" } };
+	return { ...program, env: { ...program.env, ...sparingGo } };
 }
 
 /** By etcd's JSON gateway, whose numbers are text. */

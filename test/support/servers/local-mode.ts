@@ -12,7 +12,7 @@ import { locateHome } from "../../../local/home/home.ts";
 import { readState } from "../../../local/home/state-file.ts";
 import type { Ports } from "../../../local/ports.ts";
 import type { Secrets } from "../../../local/secrets.ts";
-import { temporaryDirectory } from "./test-server.ts";
+import { sparingGo, temporaryDirectory } from "./test-server.ts";
 
 const project = join(import.meta.dirname, "../../..");
 
@@ -50,7 +50,7 @@ export async function startLocalMode(
 	const output = openSync(outputOf(home), "a");
 	const supervisor = spawn(process.execPath, ["local/up.ts"], {
 		cwd: project,
-		env: { ...process.env, ...env, TIDEMILL_HOME: home },
+		env: { ...process.env, ...sparingGo, ...env, TIDEMILL_HOME: home },
 		stdio: ["ignore", output, output],
 	});
 	const ended = new Promise((resolve) => supervisor.on("exit", resolve));
