@@ -67,9 +67,10 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 	@$(node) test/schemathesis/run.ts --workers 1
 
 .PHONY: test-ecosystem
-test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, and Airflow, Dagster and Prefect with their examples (needs Python 3.11)
+test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflow, Dagster and Prefect with their examples, and schemathesis (needs Python 3.11 and Go)
 	@$(node) test/ecosystem/run.ts
 	@$(node) test/ecosystem/orchestrators/run.ts
+	@$(MAKE) schemathesis
 
 .PHONY: mutants
 mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)

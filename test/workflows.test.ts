@@ -16,7 +16,7 @@ interface Workflow {
 			permissions?: Record<string, string>;
 			"timeout-minutes"?: number;
 			strategy?: { matrix: { minor?: string[] } };
-			needs?: string;
+			needs?: string | string[];
 			/** Another workflow, in place of steps. */
 			uses?: string;
 			outputs?: Record<string, string>;
@@ -71,13 +71,18 @@ test("every make command of a workflow is one of the Makefile's", () => {
 
 test("nothing is released before all tests have passed", () => {
 	const release = parse(read(".github/workflows/release.yaml")) as Workflow;
-	const { test: tests, ...others } = release.jobs;
+	const { test: tests, ecosystem, ...others } = release.jobs;
 	expect(tests?.uses).toBe("./.github/workflows/test.yaml");
-	const waitsForTests = (name: string): boolean =>
-		name === "test" ||
-		(name in release.jobs && waitsForTests(release.jobs[name]!.needs ?? ""));
+	expect(ecosystem?.steps?.at(-1)?.run).toBe("make test-ecosystem");
+	const waitsFor = (name: string, awaited: string): boolean =>
+		[release.jobs[name]?.needs ?? []]
+			.flat()
+			.some((need) => need === awaited || waitsFor(need, awaited));
 	for (const name of Object.keys(others))
-		expect(waitsForTests(name)).toBe(true);
+		for (const awaited of ["test", "ecosystem"])
+			expect(waitsFor(name, awaited), `${name} waits for ${awaited}`).toBe(
+				true,
+			);
 });
 
 test("the signed image is made of the very images that have run, since tags can move", () => {

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { cacheDirectory } from "../../../service/cache.ts";
 
 /**
  * Folder with the programs of a Python environment that has these packages (`name==version`). It stays in the cache under
@@ -12,8 +12,7 @@ export async function pythonEnvironment(
 	name: string,
 	packages: string[],
 ): Promise<string> {
-	const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-	const directory = join(cache, "tidemill", name);
+	const directory = join(cacheDirectory(process.env), name);
 	const bin = join(directory, "bin");
 	const complete = join(directory, "complete");
 	if (!existsSync(complete)) {
