@@ -27,12 +27,8 @@ export function bodyParts(schema: Schema): {
  */
 export function answerSchema(schema: JsonSchema): JsonSchema {
 	return mapSchema(schema, ({ default: value, ...part }) => {
-		const {
-			additionalProperties,
-			allOf: _,
-			...rest
-		}: JsonSchema = {
-			...part,
+		const { additionalProperties, ...rest }: JsonSchema = {
+			...withoutRules(part),
 			...(value !== undefined &&
 				typeof value !== "object" && { default: value }),
 		};
@@ -67,13 +63,7 @@ export function patchSchema(schema: JsonSchema): JsonSchema {
 	return mapSchema(schema, (part, isItem) => {
 		// A patch replaces whole lists, so their items are complete.
 		if (isItem) return part;
-		const {
-			required: _,
-			allOf: _rules,
-			oneOf: _one,
-			default: _d,
-			...rest
-		} = part;
+		const { required: _, default: _d, ...rest } = withoutRules(part);
 		return {
 			...rest,
 			...(rest.type !== undefined && { type: [rest.type, "null"].flat() }),
@@ -93,9 +83,33 @@ function withRules(crd: Schema): JsonSchema {
 			]),
 		);
 	if (crd.items) result.items = withRules(crd.items);
-	const rules = (crd["x-kubernetes-validations"] ?? []).map(ruleSchema);
-	if (rules.length > 0) result.allOf = rules;
-	return result;
+	return (crd["x-kubernetes-validations"] ?? [])
+		.map(ruleSchema)
+		.reduce(withRule, result);
+}
+
+/**
+ * A rule stands beside the field's own keywords, or in `allOf` if one of these has its name: openapi-generator's Go has no type for
+ * many schemas with `allOf`.
+ */
+function withRule(schema: JsonSchema, rule: JsonSchema): JsonSchema {
+	const { description: words, ...keywords } = rule;
+	if (words !== undefined) {
+		const before = schema.description ? `${schema.description} ` : "";
+		return { ...schema, description: `${before}Rule: ${words}.` };
+	}
+	return Object.keys(keywords).some((name) => name in schema)
+		? { ...schema, allOf: [...((schema.allOf as []) ?? []), rule] }
+		: { ...schema, ...keywords };
+}
+
+/** Keywords with which {@link withRule} says a rule. */
+const ofRules = ["allOf", "if", "then", "else", "oneOf", "not", "uniqueItems"];
+
+function withoutRules(schema: JsonSchema): JsonSchema {
+	return Object.fromEntries(
+		Object.entries(schema).filter(([name]) => !ofRules.includes(name)),
+	);
 }
 
 /** The schema of what the view of a status has. */

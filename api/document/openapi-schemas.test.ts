@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { JsonSchema } from "../../crds/json-schema.ts";
 import { operations } from "../operations.ts";
 import { openApiSchemas } from "./openapi-schemas.ts";
 
@@ -30,3 +31,25 @@ test.each(["Source", "Destination", "Pipeline", "Operation", "Run"])(
 		expect(JSON.stringify(schemas[name])).not.toMatch(/"default":[{[]/);
 	},
 );
+
+// openapi-generator's Go makes `interface{}` of the first, and of the second a type that isn't there.
+test("no text or map has allOf, and no schema has it beside oneOf", () => {
+	const allOfs = Object.values(schemas)
+		.flatMap(partsOf)
+		.filter(({ allOf }) => allOf);
+	expect(allOfs).not.toEqual([]);
+	for (const { properties, items, oneOf, allOf } of allOfs) {
+		expect(properties ?? items, JSON.stringify(allOf)).toBeDefined();
+		expect(oneOf, JSON.stringify(allOf)).toBeUndefined();
+	}
+});
+
+/** A schema and those of its fields and items. */
+function partsOf(schema: JsonSchema): JsonSchema[] {
+	const { properties = {}, items } = schema as {
+		properties?: Record<string, JsonSchema>;
+		items?: JsonSchema;
+	};
+	const parts = [...Object.values(properties), ...(items ? [items] : [])];
+	return [schema, ...parts.flatMap(partsOf)];
+}

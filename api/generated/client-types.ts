@@ -98,7 +98,7 @@ export type Source = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
@@ -127,7 +127,7 @@ export type Source = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. */
+				/** A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header: string;
@@ -177,7 +177,7 @@ export type Source = {
 	};
 	/** Whom to tell when no events arrive. */
 	notify?: {
-		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. Rule: quietAfter must be between 5m and 720h. */
 		quietAfter: string;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
 		secretRefs?: Array<{
@@ -210,7 +210,7 @@ export type SourceCreate = {
 	displayName?: string;
 	/** How events arrive. */
 	type: "Webhook";
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
@@ -241,7 +241,7 @@ export type SourceCreate = {
 				}>;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number;
-				/** A signature that none of the other schemes covers. */
+				/** A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header: string;
@@ -293,7 +293,7 @@ export type SourceCreate = {
 	};
 	/** Whom to tell when no events arrive. */
 	notify?: {
-		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. Rule: quietAfter must be between 5m and 720h. */
 		quietAfter: string;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
 		secretRefs?: Array<{
@@ -315,7 +315,7 @@ export type SourceUpdate = {
 	displayName?: string | null;
 	/** How events arrive. */
 	type?: "Webhook" | null;
-	/** Settings of a webhook. Without them, the URL alone is enough to send events. */
+	/** Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature. */
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
@@ -346,7 +346,7 @@ export type SourceUpdate = {
 				}> | null;
 				/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`. */
 				toleranceSeconds?: number | null;
-				/** A signature that none of the other schemes covers. */
+				/** A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise. */
 				custom?: {
 					/** Header that holds the signature, in lower case. */
 					header?: string | null;
@@ -398,7 +398,7 @@ export type SourceUpdate = {
 	} | null;
 	/** Whom to tell when no events arrive. */
 	notify?: {
-		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. */
+		/** How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. Rule: quietAfter must be between 5m and 720h. */
 		quietAfter?: string | null;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
 		secretRefs?: Array<{
@@ -522,9 +522,9 @@ export type Destination = {
 				}>;
 			};
 		};
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -658,9 +658,9 @@ export type DestinationCreate = {
 				}>;
 			};
 		};
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -785,9 +785,9 @@ export type DestinationUpdate = {
 				}> | null;
 			} | null;
 		} | null;
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string> | null;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string> | null;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -874,7 +874,7 @@ export type Pipeline = {
 		type: "Manual" | "Daily" | "Interval" | "Cron";
 		/** Time of day of a `Daily` schedule, such as `"06:30"`, in `timeZone`. */
 		updateTime?: string;
-		/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. */
+		/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. Rule: interval must be between 1m and 24h. */
 		interval?: string;
 		/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 		cron?: string;
@@ -948,13 +948,13 @@ export type Pipeline = {
 	};
 	/** The table. */
 	table?: {
-		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
+		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string;
 		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
-			/** The column's name, such as `order_id`. */
+			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_. */
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
@@ -966,11 +966,11 @@ export type Pipeline = {
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
+	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
-		/** The last date, or `Today` for no end. */
+		/** The last date, or `Today` for no end. Rule: end must be Today or a valid date, such as 2026-12-31. */
 		end?: string;
 	};
 	/** How many days before the first incomplete day each Run loads again. */
@@ -979,7 +979,7 @@ export type Pipeline = {
 	notify?: {
 		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
 		types?: Array<"RunFailed" | "RunRecovered" | "RunLate">;
-		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h. */
 		lateAfter?: string;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
 		secretRefs?: Array<{
@@ -1064,9 +1064,9 @@ export type Pipeline = {
 				}>;
 			};
 		};
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -1118,13 +1118,13 @@ export type PipelineCreate = {
 	};
 	/** The table. Default: `{}`. */
 	table?: {
-		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
+		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string;
 		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
-			/** The column's name, such as `order_id`. */
+			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_. */
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
@@ -1136,11 +1136,11 @@ export type PipelineCreate = {
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`. */
+	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
-		/** The last date, or `Today` for no end. Default: `"Today"`. */
+		/** The last date, or `Today` for no end. Rule: end must be Today or a valid date, such as 2026-12-31. Default: `"Today"`. */
 		end?: string;
 	};
 	/** How many days before the first incomplete day each Run loads again. Default: `1`. */
@@ -1151,7 +1151,7 @@ export type PipelineCreate = {
 		type: "Manual" | "Daily" | "Interval" | "Cron";
 		/** Time of day of a `Daily` schedule, such as `"06:30"`, in `timeZone`. */
 		updateTime?: string;
-		/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. */
+		/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. Rule: interval must be between 1m and 24h. */
 		interval?: string;
 		/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 		cron?: string;
@@ -1162,7 +1162,7 @@ export type PipelineCreate = {
 	notify?: {
 		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
 		types?: Array<"RunFailed" | "RunRecovered" | "RunLate">;
-		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h. */
 		lateAfter?: string;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
 		secretRefs?: Array<{
@@ -1247,9 +1247,9 @@ export type PipelineCreate = {
 				}>;
 			};
 		};
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -1290,13 +1290,13 @@ export type PipelineUpdate = {
 	} | null;
 	/** The table. Default: `{}`. */
 	table?: {
-		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
+		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string | null;
 		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations"> | null;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
-			/** The column's name, such as `order_id`. */
+			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_. */
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
@@ -1308,11 +1308,11 @@ export type PipelineUpdate = {
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
 	} | null;
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`. */
+	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string | null;
-		/** The last date, or `Today` for no end. Default: `"Today"`. */
+		/** The last date, or `Today` for no end. Rule: end must be Today or a valid date, such as 2026-12-31. Default: `"Today"`. */
 		end?: string | null;
 	} | null;
 	/** How many days before the first incomplete day each Run loads again. Default: `1`. */
@@ -1323,7 +1323,7 @@ export type PipelineUpdate = {
 		type?: "Manual" | "Daily" | "Interval" | "Cron" | null;
 		/** Time of day of a `Daily` schedule, such as `"06:30"`, in `timeZone`. */
 		updateTime?: string | null;
-		/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. */
+		/** Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. Rule: interval must be between 1m and 24h. */
 		interval?: string | null;
 		/** A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step. */
 		cron?: string | null;
@@ -1334,7 +1334,7 @@ export type PipelineUpdate = {
 	notify?: {
 		/** What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them. */
 		types?: Array<"RunFailed" | "RunRecovered" | "RunLate"> | null;
-		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. */
+		/** How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h. */
 		lateAfter?: string | null;
 		/** Secrets with the webhooks to call, each with the label `tidemill.dev/use: "true"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one. */
 		secretRefs?: Array<{
@@ -1419,9 +1419,9 @@ export type PipelineUpdate = {
 				}> | null;
 			} | null;
 		} | null;
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string> | null;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string> | null;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -1676,7 +1676,7 @@ export type Operation = {
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -1821,7 +1821,7 @@ export type Operation = {
 	plan?: {
 		/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
 		name?: string;
-		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both. */
 		inline?: {
 			/** Name to display. */
 			displayName?: string;
@@ -1963,9 +1963,9 @@ export type Operation = {
 				}>;
 			};
 		};
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -2012,7 +2012,7 @@ export type OperationCreate = {
 		/** Name of the Source, in the Operation's namespace. */
 		name: string;
 	};
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -2023,7 +2023,7 @@ export type OperationCreate = {
 	plan?: {
 		/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
 		name?: string;
-		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both. */
 		inline?: {
 			/** Name to display. */
 			displayName?: string;
@@ -2165,9 +2165,9 @@ export type OperationCreate = {
 				}>;
 			};
 		};
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string>;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string>;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -2203,7 +2203,7 @@ export type OperationUpdate = {
 		/** Name of the Source, in the Operation's namespace. */
 		name?: string | null;
 	} | null;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start?: string | null;
@@ -2214,7 +2214,7 @@ export type OperationUpdate = {
 	plan?: {
 		/** Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts. */
 		name?: string | null;
-		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. */
+		/** A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both. */
 		inline?: {
 			/** Name to display. */
 			displayName?: string | null;
@@ -2356,9 +2356,9 @@ export type OperationUpdate = {
 				}> | null;
 			} | null;
 		} | null;
-		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. */
+		/** Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set. */
 		labels?: Record<string, string> | null;
-		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. */
+		/** Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets. */
 		annotations?: Record<string, string> | null;
 		/** Secrets in this namespace with credentials for the registry of Tidemill's image. */
 		imagePullSecrets?: Array<{
@@ -2495,7 +2495,7 @@ export type RunList = {
 
 /** The days to load. If empty, the pipeline's rules decide. */
 export type RunStart = {
-	/** Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. */
+	/** Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start: string;

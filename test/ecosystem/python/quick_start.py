@@ -14,7 +14,7 @@ with tidemill.ApiClient(configuration) as client:
     sources = tidemill.SourcesApi(client)
     source = sources.create_source(tidemill.SourceCreate(name="py-shop", type="Webhook"))
     assert source.webhook_url
-    while not sources.send_test_event(source.name, test_event={"type": "order.paid", "order": 1}).accepted:
+    while not sources.send_test_event(source.name, request_body={"type": "order.paid", "order": 1}).accepted:
         time.sleep(0.2)
     destination = tidemill.DestinationsApi(client).create_destination(
         tidemill.DestinationCreate.from_dict({"name": "py-lake", "type": "DuckDB", "duckDB": {"path": "py.duckdb"}})

@@ -87,7 +87,7 @@ class SourceWebhookAuthorizationSignatureSecretRefsItem(TypedDict):
     """Key in the Secret's data."""
 
 class SourceWebhookAuthorizationSignatureCustom(TypedDict):
-    """A signature that none of the other schemes covers."""
+    """A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise."""
     header: str
     """Header that holds the signature, in lower case."""
     prefix: NotRequired[str]
@@ -110,7 +110,7 @@ class SourceWebhookAuthorizationSignature(TypedDict):
     toleranceSeconds: NotRequired[int]
     """How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it."""
     custom: NotRequired[SourceWebhookAuthorizationSignatureCustom]
-    """A signature that none of the other schemes covers."""
+    """A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise."""
 
 class SourceWebhookAuthorization(TypedDict):
     """What a sender must present in addition to the URL."""
@@ -150,7 +150,7 @@ class SourceWebhookTrackingPlanRef(TypedDict):
     """Name of the TrackingPlan, in the Source's namespace."""
 
 class SourceWebhook(TypedDict):
-    """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     authorization: NotRequired[SourceWebhookAuthorization]
     """What a sender must present in addition to the URL."""
     verification: NotRequired[SourceWebhookVerification]
@@ -171,7 +171,7 @@ class SourceNotifySecretRefsItem(TypedDict):
 class SourceNotify(TypedDict):
     """Whom to tell when no events arrive."""
     quietAfter: str
-    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute."""
+    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. Rule: quietAfter must be between 5m and 720h."""
     secretRefs: NotRequired[list[SourceNotifySecretRefsItem]]
     """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
@@ -220,7 +220,7 @@ class Source(TypedDict):
     type: Literal["Webhook"]
     """How events arrive."""
     webhook: NotRequired[SourceWebhook]
-    """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     notify: NotRequired[SourceNotify]
     """Whom to tell when no events arrive."""
     suspend: NotRequired[bool]
@@ -257,7 +257,7 @@ class SourceCreateWebhookAuthorizationSignatureSecretRefsItem(TypedDict):
     """Key in the Secret's data."""
 
 class SourceCreateWebhookAuthorizationSignatureCustom(TypedDict):
-    """A signature that none of the other schemes covers."""
+    """A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise."""
     header: str
     """Header that holds the signature, in lower case."""
     prefix: NotRequired[str]
@@ -280,7 +280,7 @@ class SourceCreateWebhookAuthorizationSignature(TypedDict):
     toleranceSeconds: NotRequired[int]
     """How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`."""
     custom: NotRequired[SourceCreateWebhookAuthorizationSignatureCustom]
-    """A signature that none of the other schemes covers."""
+    """A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise."""
     secrets: NotRequired[list[str]]
     """The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them."""
 
@@ -322,7 +322,7 @@ class SourceCreateWebhookTrackingPlanRef(TypedDict):
     """Name of the TrackingPlan, in the Source's namespace."""
 
 class SourceCreateWebhook(TypedDict):
-    """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     authorization: NotRequired[SourceCreateWebhookAuthorization]
     """What a sender must present in addition to the URL. Default: `{\"type\":\"None\"}`."""
     verification: NotRequired[SourceCreateWebhookVerification]
@@ -343,7 +343,7 @@ class SourceCreateNotifySecretRefsItem(TypedDict):
 class SourceCreateNotify(TypedDict):
     """Whom to tell when no events arrive."""
     quietAfter: str
-    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute."""
+    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. Rule: quietAfter must be between 5m and 720h."""
     secretRefs: NotRequired[list[SourceCreateNotifySecretRefsItem]]
     """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
@@ -358,7 +358,7 @@ class SourceCreate(TypedDict):
     type: Literal["Webhook"]
     """How events arrive."""
     webhook: NotRequired[SourceCreateWebhook]
-    """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     notify: NotRequired[SourceCreateNotify]
     """Whom to tell when no events arrive."""
     suspend: NotRequired[bool]
@@ -387,7 +387,7 @@ class SourceUpdateWebhookAuthorizationSignatureSecretRefsItem(TypedDict):
     """Key in the Secret's data."""
 
 class SourceUpdateWebhookAuthorizationSignatureCustom(TypedDict):
-    """A signature that none of the other schemes covers."""
+    """A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise."""
     header: NotRequired[str | None]
     """Header that holds the signature, in lower case."""
     prefix: NotRequired[str | None]
@@ -410,7 +410,7 @@ class SourceUpdateWebhookAuthorizationSignature(TypedDict):
     toleranceSeconds: NotRequired[int | None]
     """How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. Default: `300`."""
     custom: NotRequired[SourceUpdateWebhookAuthorizationSignatureCustom | None]
-    """A signature that none of the other schemes covers."""
+    """A signature that none of the other schemes covers. Rule: signedString must contain {body}; otherwise the signature would not cover the event. Rule: timestampHeader is required if signedString contains {timestamp} and not allowed otherwise."""
     secrets: NotRequired[list[str] | None]
     """The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them."""
 
@@ -452,7 +452,7 @@ class SourceUpdateWebhookTrackingPlanRef(TypedDict):
     """Name of the TrackingPlan, in the Source's namespace."""
 
 class SourceUpdateWebhook(TypedDict):
-    """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     authorization: NotRequired[SourceUpdateWebhookAuthorization | None]
     """What a sender must present in addition to the URL. Default: `{\"type\":\"None\"}`."""
     verification: NotRequired[SourceUpdateWebhookVerification | None]
@@ -473,7 +473,7 @@ class SourceUpdateNotifySecretRefsItem(TypedDict):
 class SourceUpdateNotify(TypedDict):
     """Whom to tell when no events arrive."""
     quietAfter: NotRequired[str | None]
-    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute."""
+    """How long after its latest event the Source is quiet, such as `6h`. Its webhooks are told when it goes quiet, and when events arrive again. The latest event is known when it is archived, which takes a minute. Rule: quietAfter must be between 5m and 720h."""
     secretRefs: NotRequired[list[SourceUpdateNotifySecretRefsItem] | None]
     """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
@@ -486,7 +486,7 @@ class SourceUpdate(TypedDict):
     type: NotRequired[Literal["Webhook", None]]
     """How events arrive."""
     webhook: NotRequired[SourceUpdateWebhook | None]
-    """Settings of a webhook. Without them, the URL alone is enough to send events."""
+    """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     notify: NotRequired[SourceUpdateNotify | None]
     """Whom to tell when no events arrive."""
     suspend: NotRequired[bool | None]
@@ -603,9 +603,9 @@ class DestinationCheckTemplate(TypedDict):
     affinity: NotRequired[DestinationCheckTemplateAffinity]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str]]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str]]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[DestinationCheckTemplateImagePullSecretsItem]]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str]
@@ -782,9 +782,9 @@ class DestinationCreateCheckTemplate(TypedDict):
     affinity: NotRequired[DestinationCreateCheckTemplateAffinity]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str]]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str]]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[DestinationCreateCheckTemplateImagePullSecretsItem]]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str]
@@ -937,9 +937,9 @@ class DestinationUpdateCheckTemplate(TypedDict):
     affinity: NotRequired[DestinationUpdateCheckTemplateAffinity | None]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str] | None]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str] | None]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[DestinationUpdateCheckTemplateImagePullSecretsItem] | None]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str | None]
@@ -1009,7 +1009,7 @@ class PipelineSchedule(TypedDict):
     updateTime: NotRequired[str]
     """Time of day of a `Daily` schedule, such as `\"06:30\"`, in `timeZone`."""
     interval: NotRequired[str]
-    """Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`."""
+    """Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. Rule: interval must be between 1m and 24h."""
     cron: NotRequired[str]
     """A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step."""
     timeZone: NotRequired[str]
@@ -1076,7 +1076,7 @@ class PipelineDestinationRef(TypedDict):
 
 class PipelineTableBodyColumnsItem(TypedDict):
     name: str
-    """The column's name, such as `order_id`."""
+    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_."""
     bodyPointer: str
     """JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`."""
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
@@ -1085,7 +1085,7 @@ class PipelineTableBodyColumnsItem(TypedDict):
 class PipelineTable(TypedDict):
     """The table."""
     name: NotRequired[str]
-    """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it."""
+    """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]]]
     """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned."""
     bodyColumns: NotRequired[list[PipelineTableBodyColumnsItem]]
@@ -1096,11 +1096,11 @@ class PipelineTable(TypedDict):
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost."""
 
 class PipelineDateRange(TypedDict):
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded."""
+    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end."""
     start: NotRequired[str]
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str]
-    """The last date, or `Today` for no end."""
+    """The last date, or `Today` for no end. Rule: end must be Today or a valid date, such as 2026-12-31."""
 
 class PipelineNotifySecretRefsItem(TypedDict):
     name: str
@@ -1111,7 +1111,7 @@ class PipelineNotify(TypedDict):
     types: NotRequired[list[Literal["RunFailed", "RunRecovered", "RunLate"]]]
     """What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them."""
     lateAfter: NotRequired[str]
-    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late."""
+    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h."""
     secretRefs: NotRequired[list[PipelineNotifySecretRefsItem]]
     """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
@@ -1212,9 +1212,9 @@ class PipelineRunTemplate(TypedDict):
     affinity: NotRequired[PipelineRunTemplateAffinity]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str]]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str]]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[PipelineRunTemplateImagePullSecretsItem]]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str]
@@ -1277,7 +1277,7 @@ class Pipeline(TypedDict):
     table: NotRequired[PipelineTable]
     """The table."""
     dateRange: NotRequired[PipelineDateRange]
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded."""
+    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end."""
     overwritePeriodDays: NotRequired[int]
     """How many days before the first incomplete day each Run loads again."""
     notify: NotRequired[PipelineNotify]
@@ -1313,7 +1313,7 @@ class PipelineCreateDestinationRef(TypedDict):
 
 class PipelineCreateTableBodyColumnsItem(TypedDict):
     name: str
-    """The column's name, such as `order_id`."""
+    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_."""
     bodyPointer: str
     """JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`."""
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
@@ -1322,7 +1322,7 @@ class PipelineCreateTableBodyColumnsItem(TypedDict):
 class PipelineCreateTable(TypedDict):
     """The table. Default: `{}`."""
     name: NotRequired[str]
-    """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it."""
+    """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]]]
     """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `[\"EventID\",\"Timestamp\",\"Body\",\"Date\"]`."""
     bodyColumns: NotRequired[list[PipelineCreateTableBodyColumnsItem]]
@@ -1333,11 +1333,11 @@ class PipelineCreateTable(TypedDict):
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
 
 class PipelineCreateDateRange(TypedDict):
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`."""
+    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     start: NotRequired[str]
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str]
-    """The last date, or `Today` for no end. Default: `\"Today\"`."""
+    """The last date, or `Today` for no end. Rule: end must be Today or a valid date, such as 2026-12-31. Default: `\"Today\"`."""
 
 class PipelineCreateSchedule(TypedDict):
     """When the Pipeline runs. Default: `{\"type\":\"Manual\"}`."""
@@ -1346,7 +1346,7 @@ class PipelineCreateSchedule(TypedDict):
     updateTime: NotRequired[str]
     """Time of day of a `Daily` schedule, such as `\"06:30\"`, in `timeZone`."""
     interval: NotRequired[str]
-    """Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`."""
+    """Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. Rule: interval must be between 1m and 24h."""
     cron: NotRequired[str]
     """A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step."""
     timeZone: NotRequired[str]
@@ -1361,7 +1361,7 @@ class PipelineCreateNotify(TypedDict):
     types: NotRequired[list[Literal["RunFailed", "RunRecovered", "RunLate"]]]
     """What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them."""
     lateAfter: NotRequired[str]
-    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late."""
+    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h."""
     secretRefs: NotRequired[list[PipelineCreateNotifySecretRefsItem]]
     """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
@@ -1462,9 +1462,9 @@ class PipelineCreateRunTemplate(TypedDict):
     affinity: NotRequired[PipelineCreateRunTemplateAffinity]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str]]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str]]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[PipelineCreateRunTemplateImagePullSecretsItem]]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str]
@@ -1491,7 +1491,7 @@ class PipelineCreate(TypedDict):
     table: NotRequired[PipelineCreateTable]
     """The table. Default: `{}`."""
     dateRange: NotRequired[PipelineCreateDateRange]
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`."""
+    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     overwritePeriodDays: NotRequired[int]
     """How many days before the first incomplete day each Run loads again. Default: `1`."""
     schedule: NotRequired[PipelineCreateSchedule]
@@ -1521,7 +1521,7 @@ class PipelineUpdateDestinationRef(TypedDict):
 
 class PipelineUpdateTableBodyColumnsItem(TypedDict):
     name: str
-    """The column's name, such as `order_id`."""
+    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_."""
     bodyPointer: str
     """JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`."""
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
@@ -1530,7 +1530,7 @@ class PipelineUpdateTableBodyColumnsItem(TypedDict):
 class PipelineUpdateTable(TypedDict):
     """The table. Default: `{}`."""
     name: NotRequired[str | None]
-    """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it."""
+    """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]] | None]
     """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `[\"EventID\",\"Timestamp\",\"Body\",\"Date\"]`."""
     bodyColumns: NotRequired[list[PipelineUpdateTableBodyColumnsItem] | None]
@@ -1541,11 +1541,11 @@ class PipelineUpdateTable(TypedDict):
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
 
 class PipelineUpdateDateRange(TypedDict):
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`."""
+    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     start: NotRequired[str | None]
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str | None]
-    """The last date, or `Today` for no end. Default: `\"Today\"`."""
+    """The last date, or `Today` for no end. Rule: end must be Today or a valid date, such as 2026-12-31. Default: `\"Today\"`."""
 
 class PipelineUpdateSchedule(TypedDict):
     """When the Pipeline runs. Default: `{\"type\":\"Manual\"}`."""
@@ -1554,7 +1554,7 @@ class PipelineUpdateSchedule(TypedDict):
     updateTime: NotRequired[str | None]
     """Time of day of a `Daily` schedule, such as `\"06:30\"`, in `timeZone`."""
     interval: NotRequired[str | None]
-    """Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`."""
+    """Time between the Runs of an `Interval` schedule, such as `15m` or `1h30m`. Rule: interval must be between 1m and 24h."""
     cron: NotRequired[str | None]
     """A cron expression with five fields, in `timeZone`. When clocks go forward, the times that are skipped run once, at the first instant after the gap. When clocks go back, a time that occurs twice runs the first time only, but both times if the hour is `*`, with or without a step."""
     timeZone: NotRequired[str | None]
@@ -1569,7 +1569,7 @@ class PipelineUpdateNotify(TypedDict):
     types: NotRequired[list[Literal["RunFailed", "RunRecovered", "RunLate"]] | None]
     """What to tell. `RunFailed`: a Run failed. `RunRecovered`: a Run succeeded after one that failed or was late. `RunLate`: a Run of the schedule has not ended `lateAfter` its time. An empty list tells nothing. Without this field, all of them."""
     lateAfter: NotRequired[str | None]
-    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late."""
+    """How long after its scheduled time a Run that has not ended is late, such as `1h30m`, for whatever reason: it waits, it still loads, or the Pipeline can't run. Without this field, no Run is late. Rule: lateAfter must be between 1m and 168h."""
     secretRefs: NotRequired[list[PipelineUpdateNotifySecretRefsItem] | None]
     """Secrets with the webhooks to call, each with the label `tidemill.dev/use: \"true\"`. Its key `url` is the webhook's URL; `format` is `StandardWebhooks` (the default) or `Slack`; `signingSecret` is required for `StandardWebhooks` and signs each call. Without this field, the Secret `tidemill-notifications`, if there is one."""
 
@@ -1670,9 +1670,9 @@ class PipelineUpdateRunTemplate(TypedDict):
     affinity: NotRequired[PipelineUpdateRunTemplateAffinity | None]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str] | None]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str] | None]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the Destination's key. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[PipelineUpdateRunTemplateImagePullSecretsItem] | None]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str | None]
@@ -1697,7 +1697,7 @@ class PipelineUpdate(TypedDict):
     table: NotRequired[PipelineUpdateTable | None]
     """The table. Default: `{}`."""
     dateRange: NotRequired[PipelineUpdateDateRange | None]
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Default: `{}`."""
+    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     overwritePeriodDays: NotRequired[int | None]
     """How many days before the first incomplete day each Run loads again. Default: `1`."""
     schedule: NotRequired[PipelineUpdateSchedule | None]
@@ -1763,6 +1763,7 @@ class TrackingPlanEventsItemSchemaFrom(TypedDict):
     """A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: \"true\"`."""
 
 class TrackingPlanEventsItem(TypedDict):
+    """Rule: set schema or schemaFrom, not both."""
     type: str
     """The type's name."""
     description: NotRequired[str]
@@ -1857,6 +1858,7 @@ class TrackingPlanCreateEventsItemSchemaFrom(TypedDict):
     """A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: \"true\"`."""
 
 class TrackingPlanCreateEventsItem(TypedDict):
+    """Rule: set schema or schemaFrom, not both."""
     type: str
     """The type's name."""
     description: NotRequired[str]
@@ -1923,6 +1925,7 @@ class TrackingPlanUpdateEventsItemSchemaFrom(TypedDict):
     """A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: \"true\"`."""
 
 class TrackingPlanUpdateEventsItem(TypedDict):
+    """Rule: set schema or schemaFrom, not both."""
     type: str
     """The type's name."""
     description: NotRequired[str]
@@ -1954,7 +1957,7 @@ class TrackingPlanUpdate(TypedDict):
     """What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. Default: `\"Annotate\"`."""
 
 class OperationDates(TypedDict):
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
     start: str
     """The first date."""
     end: str
@@ -2118,6 +2121,7 @@ class OperationPlanInlineEventsItemSchemaFrom(TypedDict):
     """A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: \"true\"`."""
 
 class OperationPlanInlineEventsItem(TypedDict):
+    """Rule: set schema or schemaFrom, not both."""
     type: str
     """The type's name."""
     description: NotRequired[str]
@@ -2128,7 +2132,7 @@ class OperationPlanInlineEventsItem(TypedDict):
     """Where `schema` stands, if it is too large for this resource. Not together with `schema`."""
 
 class OperationPlanInline(TypedDict):
-    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan."""
+    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both."""
     displayName: NotRequired[str]
     """Name to display."""
     eventType: OperationPlanInlineEventType
@@ -2151,7 +2155,7 @@ class OperationPlan(TypedDict):
     name: NotRequired[str]
     """Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts."""
     inline: NotRequired[OperationPlanInline]
-    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan."""
+    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both."""
 
 class OperationEventType(TypedDict):
     """Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field."""
@@ -2259,9 +2263,9 @@ class OperationJobTemplate(TypedDict):
     affinity: NotRequired[OperationJobTemplateAffinity]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str]]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str]]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[OperationJobTemplateImagePullSecretsItem]]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str]
@@ -2298,7 +2302,7 @@ class Operation(TypedDict):
     completionTime: NotRequired[str]
     """When it ended."""
     dates: NotRequired[OperationDates]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
     snapshotTime: NotRequired[str]
     """It reads every event of its dates that was accepted before this instant."""
     planVersion: NotRequired[str]
@@ -2360,7 +2364,7 @@ class OperationCreateSourceRef(TypedDict):
     """Name of the Source, in the Operation's namespace."""
 
 class OperationCreateDates(TypedDict):
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
     start: str
     """The first date."""
     end: str
@@ -2400,6 +2404,7 @@ class OperationCreatePlanInlineEventsItemSchemaFrom(TypedDict):
     """A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: \"true\"`."""
 
 class OperationCreatePlanInlineEventsItem(TypedDict):
+    """Rule: set schema or schemaFrom, not both."""
     type: str
     """The type's name."""
     description: NotRequired[str]
@@ -2410,7 +2415,7 @@ class OperationCreatePlanInlineEventsItem(TypedDict):
     """Where `schema` stands, if it is too large for this resource. Not together with `schema`."""
 
 class OperationCreatePlanInline(TypedDict):
-    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan."""
+    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both."""
     displayName: NotRequired[str]
     """Name to display."""
     eventType: OperationCreatePlanInlineEventType
@@ -2433,7 +2438,7 @@ class OperationCreatePlan(TypedDict):
     name: NotRequired[str]
     """Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts."""
     inline: NotRequired[OperationCreatePlanInline]
-    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan."""
+    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both."""
 
 class OperationCreateEventType(TypedDict):
     """Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field."""
@@ -2541,9 +2546,9 @@ class OperationCreateJobTemplate(TypedDict):
     affinity: NotRequired[OperationCreateJobTemplateAffinity]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str]]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str]]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[OperationCreateJobTemplateImagePullSecretsItem]]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str]
@@ -2568,7 +2573,7 @@ class OperationCreate(TypedDict):
     sourceRef: OperationCreateSourceRef
     """The Source whose stored events are read."""
     dates: NotRequired[OperationCreateDates]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
     plan: NotRequired[OperationCreatePlan]
     """The plan of a DryRun. Set exactly one field."""
     eventType: NotRequired[OperationCreateEventType]
@@ -2594,7 +2599,7 @@ class OperationUpdateSourceRef(TypedDict):
     """Name of the Source, in the Operation's namespace."""
 
 class OperationUpdateDates(TypedDict):
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
     start: NotRequired[str | None]
     """The first date."""
     end: NotRequired[str | None]
@@ -2634,6 +2639,7 @@ class OperationUpdatePlanInlineEventsItemSchemaFrom(TypedDict):
     """A key of a ConfigMap in this namespace that holds the schema as JSON. The ConfigMap needs the label `tidemill.dev/use: \"true\"`."""
 
 class OperationUpdatePlanInlineEventsItem(TypedDict):
+    """Rule: set schema or schemaFrom, not both."""
     type: str
     """The type's name."""
     description: NotRequired[str]
@@ -2644,7 +2650,7 @@ class OperationUpdatePlanInlineEventsItem(TypedDict):
     """Where `schema` stands, if it is too large for this resource. Not together with `schema`."""
 
 class OperationUpdatePlanInline(TypedDict):
-    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan."""
+    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both."""
     displayName: NotRequired[str | None]
     """Name to display."""
     eventType: NotRequired[OperationUpdatePlanInlineEventType | None]
@@ -2667,7 +2673,7 @@ class OperationUpdatePlan(TypedDict):
     name: NotRequired[str | None]
     """Name of a TrackingPlan, in the Operation's namespace, as it is when the Job starts."""
     inline: NotRequired[OperationUpdatePlanInline | None]
-    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan."""
+    """A plan that isn't applied yet, as in the `spec` of a TrackingPlan. Rule: set common or commonFrom, not both."""
 
 class OperationUpdateEventType(TypedDict):
     """Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field."""
@@ -2775,9 +2781,9 @@ class OperationUpdateJobTemplate(TypedDict):
     affinity: NotRequired[OperationUpdateJobTemplateAffinity | None]
     """Where the Pod runs, as in a Pod. There is only `nodeAffinity`: affinity between Pods could keep another namespace's Pods away from a node."""
     labels: NotRequired[dict[str, str] | None]
-    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's."""
+    """Labels of the Job and its Pods, such as `sidecar.istio.io/inject`. They are added to Tidemill's. Rule: labels must not contain tidemill.dev/*, batch.kubernetes.io/*, app.kubernetes.io/managed-by, job-name or controller-uid, which Tidemill and Kubernetes set."""
     annotations: NotRequired[dict[str, str] | None]
-    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows."""
+    """Annotations of the Job and its Pods. Some make other software run containers in the Pod, beside the links to events. So the operator takes only those that turn an injected sidecar on or off or hold the Pod on its node, and those that its setting `TIDEMILL_JOB_ANNOTATIONS` allows. Rule: annotations must not contain tidemill.dev/*, which Tidemill sets."""
     imagePullSecrets: NotRequired[list[OperationUpdateJobTemplateImagePullSecretsItem] | None]
     """Secrets in this namespace with credentials for the registry of Tidemill's image."""
     priorityClassName: NotRequired[str | None]
@@ -2800,7 +2806,7 @@ class OperationUpdate(TypedDict):
     sourceRef: NotRequired[OperationUpdateSourceRef | None]
     """The Source whose stored events are read."""
     dates: NotRequired[OperationUpdateDates | None]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
     plan: NotRequired[OperationUpdatePlan | None]
     """The plan of a DryRun. Set exactly one field."""
     eventType: NotRequired[OperationUpdateEventType | None]
@@ -2938,7 +2944,7 @@ class RunList(TypedDict):
     """How many there are on all pages. Absent where counting them would cost more."""
 
 class RunStartDates(TypedDict):
-    """Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply."""
+    """Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. Rule: start must not be after end."""
     start: str
     """The first date."""
     end: str
@@ -2947,7 +2953,7 @@ class RunStartDates(TypedDict):
 class RunStart(TypedDict):
     """The days to load. If empty, the pipeline's rules decide."""
     dates: NotRequired[RunStartDates]
-    """Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply."""
+    """Load only these UTC dates, both included. They can't change. Without them, the Pipeline's rules apply. Rule: start must not be after end."""
     full: NotRequired[bool]
     """Load the whole window: every date of the Pipeline's `dateRange` whose events are kept, as a Pipeline's first Run does. It can't change."""
 
