@@ -72,6 +72,10 @@ test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflo
 	@$(node) test/ecosystem/orchestrators/run.ts
 	@$(MAKE) schemathesis
 
+.PHONY: site
+site: ## Build docs/ as a site, docs/.vitepress/dist, and check its links (npm --prefix docs run dev shows it while you write)
+	@cd docs && npm ci && npm run build
+
 .PHONY: mutants
 mutants: $(installed) ## Minutes: change the decisions one expression at a time; a unit test must notice each (FILES=… for some)
 	@$(node) test/mutants/run.ts $(FILES)

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { sidebar } from "../docs/.vitepress/sidebar.ts";
 import { startHealthServer } from "../service/health-server.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -77,3 +78,12 @@ test("every path that settings.md names for HEALTH_PORT is served there", async 
 function textOf(file: string): string {
 	return readFileSync(join(root, file), "utf8");
 }
+
+test("every page of docs/ stands in the site's sidebar once", () => {
+	const inSidebar = sidebar.flatMap(({ pages }) => pages.map(([path]) => path));
+	const written = globSync("**/*.md", {
+		cwd: join(root, "docs"),
+		exclude: ["node_modules/**", "decisions/**", "index.md"],
+	}).map((page) => page.replace(/\.md$/, ""));
+	expect(inSidebar.toSorted()).toEqual(written.toSorted());
+});

@@ -7,16 +7,16 @@ import {
 } from "../support/examples/console-examples.ts";
 import { openLocalMode } from "../support/servers/local-mode.ts";
 
-const readme = readFileSync(
-	join(import.meta.dirname, "../../README.md"),
-	"utf8",
+/** In the order in which a new user reads them. */
+const pages = ["README.md", "docs/tutorial.md"].map((page) =>
+	readFileSync(join(import.meta.dirname, "../..", page), "utf8"),
 );
 
-test("the README's commands print what the README shows", async () => {
+test("the commands of the README and of the first hour print what those pages show", async () => {
 	// The first one loads the environment of the folder that make up uses unless it is told another.
-	const [environment, ...examples] = consoleExamples(readme);
+	const [environment, ...examples] = pages.flatMap(consoleExamples);
 	expect(environment?.command).toBe("source .tidemill/env");
-	expect(examples.length).toBeGreaterThan(10);
+	expect(examples.length).toBeGreaterThan(30);
 
 	// Where a person begins, and no other test does.
 	const local = await openLocalMode("default");

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+// VitePress makes a site of Markdown, with a search that needs no server, and refuses dead links.
+import { defineConfig } from "vitepress";
+import { sidebar } from "./sidebar.ts";
+
+const docs = join(import.meta.dirname, "..");
+const decisions = readdirSync(join(docs, "decisions"))
+	.filter((file) => /^\d{4}-.*\.md$/.test(file))
+	.sort()
+	.map((file) => {
+		const [title = file] = readFileSync(
+			join(docs, "decisions", file),
+			"utf8",
+		).split("\n", 1);
+		return {
+			text: title.replace(/^# /, ""),
+			link: `/decisions/${file.replace(/\.md$/, "")}`,
+		};
+	});
+
+const repository = "https://github.com/tidemill/tidemill";
+
+export default defineConfig({
+	title: "Tidemill",
+	description: "Webhooks into your data warehouse, day by day, on Kubernetes",
+	base: process.env.SITE_BASE ?? "/",
+	cleanUrls: true,
+	srcExclude: ["node_modules/**"],
+	markdown: {
+		config(markdown) {
+			const inner = markdown.renderer.rules.link_open;
+			markdown.renderer.rules.link_open = (
+				tokens,
+				index,
+				options,
+				env,
+				self,
+			) => {
+				const href = tokens[index]?.attrGet("href") ?? "";
+				const path = posix.join("docs", posix.dirname(env.relativePath), href);
+				if (href.startsWith("../") && !path.startsWith("docs/"))
+					tokens[index]?.attrSet("href", `${repository}/blob/main/${path}`);
+				return inner
+					? inner(tokens, index, options, env, self)
+					: self.renderToken(tokens, index, options);
+			};
+		},
+	},
+	themeConfig: {
+		search: { provider: "local" },
+		nav: [
+			{ text: "Tutorial", link: "/tutorial" },
+			{ text: "Install", link: "/install" },
+			{ text: "Reference", link: "/reference/resources" },
+			{ text: "Troubleshooting", link: "/troubleshooting" },
+		],
+		sidebar: [
+			...sidebar.map(({ text, pages }) => ({
+				text,
+				items: pages.map(([path, text]) => ({ text, link: `/${path}` })),
+			})),
+			{ text: "Decisions", collapsed: true, items: decisions },
+		],
+		outline: [2, 3],
+	},
+});

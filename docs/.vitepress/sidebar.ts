@@ -1,0 +1,58 @@
+/** Where each page stands in the site: every page of `docs/` once. The decisions are listed by their files. */
+export const sidebar: {
+	text: string;
+	pages: [path: string, text: string][];
+}[] = [
+	{
+		text: "Tutorial",
+		pages: [["tutorial", "Your first hour"]],
+	},
+	{
+		text: "How-to: receive and look",
+		pages: [
+			["tracking-plans", "Tracking plans"],
+			["operations", "Operations and quarantine"],
+			["columns", "Columns of a table"],
+			["bigquery", "BigQuery"],
+			["lake", "The bucket as a lake"],
+			["cli", "The command line"],
+			["troubleshooting", "Troubleshooting"],
+		],
+	},
+	{
+		text: "How-to: run it in a cluster",
+		pages: [
+			["install", "Install"],
+			["upgrade", "Upgrade, back up, restore"],
+			["high-availability", "High availability"],
+			["s3", "S3"],
+			["gitops", "GitOps"],
+			["jobs", "Jobs in your namespace"],
+		],
+	},
+	{
+		text: "Reference",
+		pages: [
+			["reference/resources", "Resources"],
+			["reference/cli", "Commands"],
+			["reference/api", "REST API"],
+			["reference/conditions", "Conditions"],
+			["reference/errors", "Errors"],
+			["reference/bigquery-errors", "BigQuery's errors"],
+			["reference/events", "Kubernetes events"],
+			["reference/json-schema", "JSON Schema"],
+			["reference/metrics", "Metrics"],
+			["reference/settings", "Settings"],
+			["reference/values", "Values of the chart"],
+		],
+	},
+	{
+		text: "Explanation",
+		pages: [
+			["how-it-works", "How it works"],
+			["security", "Security"],
+			["comparison", "Compared with others"],
+			["faq", "Frequent questions"],
+		],
+	},
+];
