@@ -5,19 +5,20 @@ import { defineConfig } from "vitepress";
 import { sidebar } from "./sidebar.ts";
 
 const docs = join(import.meta.dirname, "..");
-const decisions = readdirSync(join(docs, "decisions"))
-	.filter((file) => /^\d{4}-.*\.md$/.test(file))
-	.sort()
-	.map((file) => {
-		const [title = file] = readFileSync(
-			join(docs, "decisions", file),
-			"utf8",
-		).split("\n", 1);
-		return {
-			text: title.replace(/^# /, ""),
-			link: `/decisions/${file.replace(/\.md$/, "")}`,
-		};
-	});
+
+/** The pages of a folder by their titles. */
+function pagesOf(folder: string) {
+	return readdirSync(join(docs, folder))
+		.filter((file) => file.endsWith(".md"))
+		.sort()
+		.map((file) => {
+			const text = readFileSync(join(docs, folder, file), "utf8");
+			return {
+				text: /^# (.*)$/m.exec(text)?.[1] ?? file,
+				link: `/${folder}/${file.replace(/\.md$/, "")}`,
+			};
+		});
+}
 
 const repository = "https://github.com/tidemill/tidemill";
 
@@ -60,7 +61,8 @@ export default defineConfig({
 				text,
 				items: pages.map(([path, text]) => ({ text, link: `/${path}` })),
 			})),
-			{ text: "Decisions", collapsed: true, items: decisions },
+			{ text: "Runbooks", collapsed: true, items: pagesOf("runbooks") },
+			{ text: "Decisions", collapsed: true, items: pagesOf("decisions") },
 		],
 		outline: [2, 3],
 	},

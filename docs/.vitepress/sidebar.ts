@@ -1,4 +1,4 @@
-/** Where each page stands in the site: every page of `docs/` once. The decisions are listed by their files. */
+/** Where each page stands in the site: every page of `docs/` once. Decisions and runbooks are listed by their files. */
 export const sidebar: {
 	text: string;
 	pages: [path: string, text: string][];
@@ -10,11 +10,15 @@ export const sidebar: {
 	{
 		text: "How-to: receive and look",
 		pages: [
+			["events", "Find an event"],
+			["debug-a-webhook", "Debug a webhook"],
 			["tracking-plans", "Tracking plans"],
 			["operations", "Operations and quarantine"],
 			["columns", "Columns of a table"],
 			["bigquery", "BigQuery"],
 			["lake", "The bucket as a lake"],
+			["notifications", "Notifications"],
+			["orchestrators", "Airflow, Dagster, Prefect"],
 			["cli", "The command line"],
 			["troubleshooting", "Troubleshooting"],
 		],
@@ -28,6 +32,7 @@ export const sidebar: {
 			["s3", "S3"],
 			["gitops", "GitOps"],
 			["jobs", "Jobs in your namespace"],
+			["observability", "Metrics, alerts, traces"],
 		],
 	},
 	{
