@@ -167,7 +167,7 @@ export class PodController implements Controller {
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			sandbox.waitFor("CreateContainerConfigError", error.message);
-			// The first failure is often an apiserver that hasn't seen the binding yet.
+			// A Secret that is created together with its Pod may be a moment later.
 			if (sandbox.failedStarts === 3)
 				events.record(kinds.pod, pod, {
 					type: "Warning",

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { ApiError, type KubeClient } from "../../../kube/client/client.ts";
 import { kinds, type Pod } from "../../../kube/kinds.ts";
+import { backoffMs } from "../../../service/backoff.ts";
 
 /** What the volumes of one Pod may refer to, in the Pod's namespace. */
 export interface Sources {
@@ -17,30 +19,48 @@ export class ConfigError extends Error {
 }
 
 /** Reads the sources from the apiserver. Throws {@link ConfigError} when the node may not read them. */
-export function sourcesOf(client: KubeClient, { metadata }: Pod): Sources {
+export function sourcesOf(
+	client: Pick<KubeClient, "get">,
+	{ metadata }: Pod,
+	wait: (ms: number) => Promise<unknown> = delay,
+): Sources {
 	const { namespace } = metadata;
 	return {
 		secret: async (name) => {
-			const secret = await readable(client.get(kinds.secret, name, namespace));
+			const secret = await readable(
+				() => client.get(kinds.secret, name, namespace),
+				wait,
+			);
 			return secret && decoded(secret.data);
 		},
 		claimExists: async (name) =>
 			(await readable(
-				client.get(kinds.persistentVolumeClaim, name, namespace),
+				() => client.get(kinds.persistentVolumeClaim, name, namespace),
+				wait,
 			)) !== undefined,
 	};
 }
 
-/** Just after the binding the Node authorizer may not yet know that the Pod is ours, so it refuses for a moment. */
-async function readable<T>(reading: Promise<T>): Promise<T> {
-	try {
-		return await reading;
-	} catch (error) {
-		if (error instanceof ApiError && error.status === 403)
-			throw new ConfigError(error.message);
-		throw error;
-	}
+/**
+ * Just after the binding the Node authorizer may not yet know that the Pod is ours, and refuses for a moment. That is no news
+ * to anybody, so the first refusals aren't told.
+ */
+async function readable<T>(
+	read: () => Promise<T>,
+	wait: (ms: number) => Promise<unknown>,
+): Promise<T> {
+	for (let refusals = 1; ; refusals++)
+		try {
+			return await read();
+		} catch (error) {
+			if (!(error instanceof ApiError) || error.status !== 403) throw error;
+			if (refusals > quietRefusals) throw new ConfigError(error.message);
+			await wait(backoffMs(refusals, refusalBackoff));
+		}
 }
+
+const quietRefusals = 4;
+const refusalBackoff = { baseMs: 100, maxMs: 1_000 };
 
 function decoded(data: Record<string, string> = {}): Record<string, Buffer> {
 	return Object.fromEntries(
