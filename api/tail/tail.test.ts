@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ApiError, type KubeClient } from "../../kube/client/client.ts";
 import { createLog } from "../../service/log.ts";
@@ -69,6 +70,10 @@ async function followArchive(
 	};
 	listener.onEvents([event], stream);
 	listener.onLeftOut(3);
+	while (question.account === "flood" && !signal.aborted) {
+		listener.onEvents([{ ...event, type: "x".repeat(100_000) }], stream);
+		await turn();
+	}
 	if (!signal.aborted) await once(signal, "abort");
 	open--;
 }
@@ -177,6 +182,24 @@ test("an account's sixth tail is refused, and another account has its own", asyn
 	await expect
 		.poll(async () => (await follow("many.viewer")).answer.status, soon)
 		.toBe(200);
+});
+
+test("a tail that is cut off keeps its place until its client has read or left", async () => {
+	const tails = [];
+	for (let i = 0; i < 5; i++) tails.push(await follow("flood.viewer"));
+	await expect.poll(() => open, soon).toBe(0);
+	const { answer } = await follow("flood.viewer");
+	expect(answer.status).toBe(429);
+	expect(await read(tails[0]!.answer, "event: end")).toContain("SlowReader");
+	tails[1]!.leave();
+	await expect
+		.poll(async () => {
+			const { answer, leave } = await follow("flood.viewer");
+			leave();
+			return answer.status;
+		}, soon)
+		.toBe(200);
+	for (const { leave } of tails) leave();
 });
 
 test("when the API stops, a tail ends with the reason", async () => {

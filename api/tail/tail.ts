@@ -1,3 +1,4 @@
+import { finished } from "node:stream";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
@@ -31,7 +32,8 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 		);
 	const lastId = request.lastEventId;
 	const after = lastId === undefined ? undefined : positionOf(lastId, shard);
-	const leave = tails.enter(caller.account);
+	// The place is taken for as long as the connection and what waits in it.
+	finished(reply.raw, tails.enter(caller.account));
 	const stream = new EventStream();
 	caller.signal.addEventListener("abort", () =>
 		stream.end("Stopping", "The API is stopping. Connect again."),
@@ -67,7 +69,6 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 		})
 		.finally(() => {
 			for (const timer of timers) clearInterval(timer);
-			leave();
 		});
 	reply
 		.type("text/event-stream; charset=utf-8")
