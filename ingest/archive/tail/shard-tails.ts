@@ -7,16 +7,17 @@ import type {
 } from "@nats-io/transport-node";
 import type {
 	TailMessage,
-	TailRenewal,
 	TailRequest,
 } from "../../../contracts/live/event-tail.ts";
 import { framesSubject, tailSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
 import { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { type ScannedEvent, scanFrame } from "../../wire/frame-scan.ts";
+import { RequestFailure } from "../request/errors.ts";
 import { catchUp } from "./catch-up.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { Lease } from "./lease.ts";
+import { readTailRenewal, readTailRequest } from "./tail-request.ts";
 
 export interface ShardTailsOptions {
 	connection: NatsConnection;
@@ -94,7 +95,8 @@ export class ShardTails {
 	}
 
 	async #open(asked: Msg): Promise<void> {
-		const request = asked.json<TailRequest>();
+		const request = orRefusal(asked, readTailRequest);
+		if (!request) return;
 		const refusal = this.#refusalOf(request);
 		if (refusal) {
 			respond(asked, refusal);
@@ -135,7 +137,9 @@ export class ShardTails {
 	}
 
 	#renew(message: Msg): void {
-		const { tail: id, end } = message.json<TailRenewal>();
+		const renewal = orRefusal(message, readTailRenewal);
+		if (!renewal) return;
+		const { tail: id, end } = renewal;
 		const tail = this.#tails.get(id);
 		if (!tail) respond(message, failure("TailUnknown", "the tail has ended"));
 		else if (end) this.#remove(id);
@@ -232,6 +236,17 @@ export class ShardTails {
 
 function failure(code: string, message: string): TailMessage {
 	return { ok: false, error: { code, message } };
+}
+
+/** What the message asks for; undefined if it is invalid, which is answered. */
+function orRefusal<T>(message: Msg, read: (text: string) => T): T | undefined {
+	try {
+		return read(message.string());
+	} catch (error) {
+		const code = error instanceof RequestFailure ? error.code : "TailEnded";
+		respond(message, failure(code, reasonOf(error)));
+		return undefined;
+	}
 }
 
 function respond(asked: Msg, message: TailMessage): void {
