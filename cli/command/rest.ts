@@ -21,7 +21,7 @@ export function restApi({ namespace }: ClusterOptions): RestApi {
 	const { TIDEMILL_API_URL: url, TIDEMILL_API_TOKEN: token } = process.env;
 	if (!url || !token)
 		throw new CommandError(
-			"this needs the REST API. Set TIDEMILL_API_URL to its address, such as https://tidemill.example.com/v1, and TIDEMILL_API_TOKEN to a token (tidemill tokens create <name> --role viewer)",
+			"this needs the REST API. Set TIDEMILL_API_URL to its address, such as https://tidemill.example.com/v1, and TIDEMILL_API_TOKEN to a token (tidemill tokens create <name> --scope read)",
 		);
 	return {
 		get: async (path, query = {}, { headers, signal } = {}) => {

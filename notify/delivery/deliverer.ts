@@ -98,11 +98,14 @@ export class Deliverer {
 
 	async #attempt(order: NotificationOrder, attempt: number): Promise<NextStep> {
 		const { sealKey, call } = this.#options;
-		const webhook: NotificationWebhook = JSON.parse(
-			sealKey.open(order.sealed, webhookPurpose(order.account)).toString(),
-		);
-		const request = signedRequest(order, webhook, Date.now());
-		const outcome = await callWebhook(webhook.url, request, call);
+		const webhook = opened(order, sealKey);
+		const outcome = webhook
+			? await callWebhook(
+					webhook.url,
+					signedRequest(order, webhook, Date.now()),
+					call,
+				)
+			: { error: foreignKey };
 		return decide(outcome, attempt, Math.random());
 	}
 
@@ -134,5 +137,21 @@ export class Deliverer {
 			// The delivery counts for more than its report.
 			log.warn({ ...about, err }, "failed to report a delivery");
 		}
+	}
+}
+
+/** While the key is replaced, operator and notify may have different ones for a while. */
+const foreignKey =
+	"Notify can't read the webhook's address: its seal key is not the operator's. Give both the same key.";
+
+/** Undefined if the order is sealed with another key. */
+function opened(
+	{ sealed, account }: NotificationOrder,
+	sealKey: SealKey,
+): NotificationWebhook | undefined {
+	try {
+		return JSON.parse(sealKey.open(sealed, webhookPurpose(account)).toString());
+	} catch {
+		return undefined;
 	}
 }

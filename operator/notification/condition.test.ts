@@ -78,7 +78,7 @@ test("what NATS doesn't take is said", () => {
 	expect(conditionOf(state, waiting)).toEqual([
 		"Unknown",
 		"Pending",
-		expect.stringContaining("1 notifications wait"),
+		expect.stringContaining("1 notification waits"),
 	]);
 });
 

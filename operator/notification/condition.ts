@@ -58,14 +58,14 @@ function findingOf(
 		return {
 			status: "Unknown",
 			reason: "Pending",
-			message: `${pending.length} notifications wait until NATS takes them. NATS is unreachable, or too many of the namespace's wait to be delivered.`,
+			message: `${counted(pending.length, "notification")} ${pending.length === 1 ? "waits" : "wait"} until NATS takes ${pending.length === 1 ? "it" : "them"}. NATS is unreachable, or too many of the namespace's wait to be delivered.`,
 		};
 	const trying = latest.find(([, { state }]) => state === "Delivering");
 	if (trying)
 		return {
 			status: "Unknown",
 			reason: "Delivering",
-			message: `The webhook in Secret "${trying[0]}" was called ${trying[1].attempts} times and is called again: ${trying[1].error}`,
+			message: `The webhook in Secret "${trying[0]}" was called ${counted(trying[1].attempts, "time")} and is called again: ${trying[1].error}`,
 		};
 	return latest.length === 0
 		? {
@@ -78,4 +78,8 @@ function findingOf(
 				reason: "Delivered",
 				message: `The latest notification was delivered (${latest[0]![1].id}).`,
 			};
+}
+
+function counted(count: number, noun: string): string {
+	return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -98,7 +98,10 @@ export class NotificationOutbox {
 			},
 			this.#log,
 		);
-		void onReconnect(this.#nats, () => watch.readAgain());
+		void onReconnect(this.#nats, () => {
+			this.#restUntilMs = 0;
+			watch.readAgain();
+		});
 		return watch.run(signal);
 	}
 
@@ -120,9 +123,12 @@ export class NotificationOutbox {
 		webhooks: readonly SealedWebhook[],
 	): Promise<Notification[]> {
 		const left: Notification[] = [];
-		for (const notification of due)
+		for (const notification of due) {
+			if (Date.now() < this.#restUntilMs) {
+				left.push(notification);
+				continue;
+			}
 			try {
-				if (Date.now() < this.#restUntilMs) throw new Error("NATS is away");
 				for (const webhook of webhooks)
 					await this.#send(aboutOf(resource), notification, webhook);
 			} catch (err) {
@@ -132,6 +138,7 @@ export class NotificationOutbox {
 				this.#log.debug({ err }, "failed to hand a notification over");
 				left.push(notification);
 			}
+		}
 		return left;
 	}
 

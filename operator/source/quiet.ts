@@ -64,7 +64,7 @@ export function withReceiving(
 			reason,
 			message: isQuiet
 				? quietText(source, quietness)
-				: `The Source is not quiet for ${source.spec.notify!.quietAfter}.`,
+				: `Events arrive at least every ${source.spec.notify!.quietAfter}.`,
 			observedGeneration: source.metadata.generation ?? 0,
 		},
 		now,
