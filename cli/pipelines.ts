@@ -11,7 +11,7 @@ import {
 } from "./resource/creation.ts";
 import { defineSuspension } from "./resource/suspension.ts";
 import { defineVerbs } from "./resource/verbs.ts";
-import { defineFullReload, defineStart } from "./run-start.ts";
+import { defineFullReload, defineReload, defineStart } from "./run-start.ts";
 
 /** `tidemill pipelines`. */
 export function define(pipelines: Group): void {
@@ -67,6 +67,7 @@ export function define(pipelines: Group): void {
 			});
 		});
 	defineStart(pipelines, "run");
+	defineReload(pipelines);
 	defineFullReload(pipelines);
 	defineSuspension(pipelines, pipelineKind, {
 		example: "orders",

@@ -7,7 +7,8 @@ import {
 	chooseCluster,
 	requireObject,
 } from "./command/cluster.ts";
-import { datesOf, fromOption, toOption } from "./command/dates.ts";
+import { datesOf, daysOption, fromOption, toOption } from "./command/dates.ts";
+import { UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { followRun, requireSuccess } from "./follow/run-follower.ts";
 
@@ -54,6 +55,36 @@ export function defineFullReload(pipelines: Group): void {
 		.action(async (pipeline, { wait }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
 			await start(cluster, pipeline, { full: true }, wait);
+		});
+}
+
+/** `tidemill pipelines reload`. */
+export function defineReload(pipelines: Group): void {
+	pipelines
+		.command("reload")
+		.description(
+			"Start a run that loads these dates again and leaves the others, and print its name. The same as run --from --to.",
+		)
+		.argument("<pipeline>")
+		.addOption(fromOption)
+		.addOption(toOption)
+		.addOption(daysOption)
+		.addOption(waitOption)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill pipelines reload orders --from 2026-01-01 --to 2026-01-31",
+				"tidemill pipelines reload orders --days 7 --wait",
+			),
+		)
+		.action(async (pipeline, { wait, ...days }, command) => {
+			const { dates } = datesOf(days);
+			if (!dates)
+				throw new UsageError(
+					"pass --from and --to, or --days; full-reload loads all dates",
+				);
+			const cluster = await chooseCluster(command.optsWithGlobals());
+			await start(cluster, pipeline, { dates }, wait);
 		});
 }
 

@@ -15,6 +15,7 @@ export const sidebar: {
 			["tracking-plans", "Tracking plans"],
 			["operations", "Operations and quarantine"],
 			["columns", "Columns of a table"],
+			["reload", "Load dates again"],
 			["bigquery", "BigQuery"],
 			["lake", "The bucket as a lake"],
 			["notifications", "Notifications"],

@@ -209,6 +209,22 @@ test("pipelines and sources are suspended and resumed", async () => {
 		}
 });
 
+test("a reload is a run of the dates that it names, and needs some", async () => {
+	await newPipeline("again");
+	const days = ["--from", "2026-01-02", "--to", "2026-01-03"];
+	const started = await tidemill("pipelines", "reload", "again", ...days);
+	const name = started.stdout.trim();
+	const { spec } = (await admin.get<Run>(runKind, name, account))!;
+	expect(spec).toEqual({
+		pipelineRef: { name: "again" },
+		dates: { start: "2026-01-02", end: "2026-01-03" },
+	});
+	expect(await tidemill("pipelines", "reload", "again")).toMatchObject({
+		exitCode: 2,
+		stderr: expect.stringContaining("full-reload loads all dates"),
+	});
+});
+
 test("a full reload is a run of all dates; it is waited for, its log is printed, and it is cancelled", async () => {
 	await newPipeline("orders");
 	const started = await tidemill("pipelines", "full-reload", "orders");
