@@ -1,9 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { jetstreamManager } from "@nats-io/jetstream";
+import { jetstreamManager, type StreamAPI } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { notifications } from "../../contracts/nats.ts";
+import { webhookPurpose } from "../../contracts/notification/order.ts";
 import type { SealedWebhook } from "../../operator/notification/webhooks.ts";
+import { SealKey } from "../../service/seal-key.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
 import {
 	failureOf,
@@ -72,16 +74,42 @@ function deliveryTo(webhook: SealedWebhook) {
 		.get(webhook.secret);
 }
 
-async function waitingOrders(): Promise<number> {
+async function withStreams<T>(act: (streams: StreamAPI) => Promise<T>) {
 	const admin = await connectAdmin(scene.nats);
 	try {
 		const { streams } = await jetstreamManager(admin, { checkAPI: false });
-		const { state } = await streams.info(notifications.stream);
-		return state.messages;
+		return await act(streams);
 	} finally {
 		await admin.close();
 	}
 }
+
+async function waitingOrders(): Promise<number> {
+	const { state } = await withStreams((s) => s.info(notifications.stream));
+	return state.messages;
+}
+
+async function purgeOrders(): Promise<void> {
+	await withStreams((s) => s.purge(notifications.stream));
+}
+
+test("an order that is sealed with another key waits for that key, and the operator learns why", async () => {
+	const sealed = new SealKey(Buffer.from("the key of another day, 32 bytes"));
+	const webhook = {
+		secret: "rotated",
+		sealed: sealed.seal(Buffer.from("{}"), webhookPurpose("shop")),
+	};
+	await handOver("rotated", webhook);
+	await vi.waitFor(
+		() =>
+			expect(deliveryTo(webhook)).toMatchObject({
+				state: "Delivering",
+				error: expect.stringContaining("seal key"),
+			}),
+		patient,
+	);
+	await purgeOrders();
+});
 
 test("a webhook is told what happened, signed, and the operator learns that it was", async () => {
 	const { url, calls } = await receiver();
