@@ -27,7 +27,7 @@ const telling = [
 	),
 ];
 
-/** The credentials of a request: whatever its sender presents as one, right or wrong. */
+/** The distinct credentials of a request: whatever its sender presents as one, right or wrong. */
 export function credentialsOf(
 	url: string,
 	headers: IncomingHttpHeaders,
@@ -42,7 +42,8 @@ export function credentialsOf(
 		const value = pair.slice(pair.indexOf("=") + 1);
 		return [value, decoded(value)];
 	});
-	return [...values, ...parameters, ...url.split(/[/?]/).slice(2, 4)].filter(
+	const all = [...values, ...parameters, ...url.split(/[/?]/).slice(2, 4)];
+	return [...new Set(all)].filter(
 		({ length }) => length >= minCredentialLength,
 	);
 }
@@ -56,33 +57,31 @@ export function redact(
 	credentials: readonly string[],
 	length = text.length,
 ): string {
-	const hidden = [
-		...telling.flatMap((pattern) =>
-			[...text.matchAll(pattern)].map(
-				(match) => [match.index, match.index + match[0].length] as const,
-			),
-		),
-		...credentials.flatMap((credential) => occurrences(text, credential)),
-	].sort(([a], [b]) => a - b);
+	const hidden = new Uint8Array(text.length);
+	for (const pattern of telling)
+		for (const match of text.matchAll(pattern))
+			hidden.fill(1, match.index, match.index + match[0].length);
+	for (const credential of credentials) hide(hidden, text, credential);
+	const wanted = Math.min(length, text.length);
 	let shown = "";
-	let at = 0;
-	for (const [start, end] of hidden) {
-		if (start >= length) break;
-		if (end <= at) continue;
-		if (start >= at) shown += text.slice(at, start) + redacted;
+	for (let at = 0; at < wanted; ) {
+		const isHidden = hidden[at] === 1;
+		const next = hidden.indexOf(isHidden ? 0 : 1, at);
+		const end = next < 0 ? text.length : next;
+		shown += isHidden ? redacted : text.slice(at, Math.min(end, wanted));
 		at = end;
 	}
-	return shown + text.slice(at, Math.max(at, length));
+	return shown;
 }
 
-function occurrences(text: string, credential: string): [number, number][] {
-	const found: [number, number][] = [];
+/** Marks each character of the credential, wherever it occurs. */
+function hide(hidden: Uint8Array, text: string, credential: string): void {
 	for (
 		let at = text.indexOf(credential);
 		at >= 0;
 		at = text.indexOf(credential, at + credential.length)
 	)
-		found.push([at, at + credential.length]);
+		hidden.fill(1, at, at + credential.length);
 	// The text may end in the middle of one.
 	for (
 		let kept = Math.min(credential.length - 1, text.length);
@@ -90,10 +89,9 @@ function occurrences(text: string, credential: string): [number, number][] {
 		kept--
 	)
 		if (text.endsWith(credential.slice(0, kept))) {
-			found.push([text.length - kept, text.length]);
+			hidden.fill(1, text.length - kept);
 			break;
 		}
-	return found;
 }
 
 function decoded(value: string): string {

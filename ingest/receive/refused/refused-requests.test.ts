@@ -102,6 +102,58 @@ test("a record is small, however much its sender sends", () => {
 	expect(JSON.stringify(record).length).toBeLessThan(5_000);
 });
 
+const details = JSON.stringify(
+	Array.from({ length: 500 }, () => ({ path: `/${"a".repeat(400)}` })),
+);
+const bodyOfAs = [Buffer.alloc(2_048, "a")];
+
+/** Throws as soon as the work searches more often. */
+function withSearches(most: number, work: () => void): void {
+	const { indexOf } = String.prototype;
+	let searches = 0;
+	const spy = vi
+		.spyOn(String.prototype, "indexOf")
+		.mockImplementation(function (this: string, ...wanted) {
+			if (++searches > most) throw new Error(`more than ${most} searches`);
+			return indexOf.apply(this, wanted);
+		});
+	try {
+		work();
+	} finally {
+		spy.mockRestore();
+	}
+}
+
+test.each([
+	["one credential, repeated", () => "aaaaaa"],
+	["many credentials", (i: number) => "a".repeat(6 + (i % 40))],
+])("a request with %s costs bounded work", (_, parameter) => {
+	const query = `?${Array.from({ length: 2_300 }, (_, i) => parameter(i)).join("&")}`;
+	// One for each of its parameters, before any text is searched.
+	withSearches(2_300 + 5_000, () =>
+		recordOf(route, requestWith({}, query), violationOf(details), bodyOfAs),
+	);
+});
+
+test("a request with more credentials than are searched for shows none of its texts", () => {
+	const record = (parameters: number) => {
+		const query = `?${Array.from({ length: parameters }, (_, i) => `${i}-secret`).join("&")}`;
+		const headers = { "content-type": "a/b", "user-agent": "sender" };
+		return recordOf(
+			route,
+			requestWith(headers, query),
+			violationOf(details),
+			bodyOfAs,
+		);
+	};
+	const texts = ["contentType", "userAgent", "bodyHead", "violations"];
+	// Beside the URL's two keys.
+	expect(Object.keys(record(30))).toEqual(expect.arrayContaining(texts));
+	const without = record(31);
+	for (const text of texts) expect(without).not.toHaveProperty(text);
+	expect(without).toMatchObject({ bytes: 2_048, status: 400 });
+});
+
 test("it is published on the subject of its account and Source alone", () => {
 	const { connection, published } = natsWith();
 	const requests = new RefusedRequests(connection);
