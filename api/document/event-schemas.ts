@@ -34,26 +34,6 @@ const whole = {
 		type: "string",
 	},
 	planVersion: { description: "Version of that plan.", type: "string" },
-	violations: {
-		description: "How it deviates from the plan. Absent if it doesn't.",
-		type: "array",
-		items: {
-			type: "object",
-			required: ["kind"],
-			properties: {
-				kind: { description: "What is wrong.", type: "string" },
-				path: {
-					description: "JSON Pointer into the body; empty for all of it.",
-					type: "string",
-				},
-				message: { description: "What was expected there.", type: "string" },
-			},
-		},
-	},
-	otherViolations: {
-		description: "How many violations there are beside these.",
-		type: "integer",
-	},
 	stage: {
 		description:
 			"`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values.",
@@ -91,6 +71,7 @@ const whole = {
 		},
 	},
 };
+const violationKind = { description: "What is wrong.", type: "string" };
 const wholeOfAll = [...headOfAll, "source", "stage", "storedTime"];
 
 /** The answers about stored events. */
@@ -129,6 +110,32 @@ export const eventSchemas: Record<string, JsonSchema> = {
 		required: wholeOfAll,
 		properties: {
 			...whole,
+			violations: {
+				description:
+					"How it deviates from the plan: with `?body=true` where and how, else each kind once. Absent if it doesn't.",
+				type: "array",
+				items: {
+					type: "object",
+					required: ["kind"],
+					properties: {
+						kind: violationKind,
+						path: {
+							description:
+								"JSON Pointer into the body; empty for all of it. Only with `?body=true`.",
+							type: "string",
+						},
+						message: {
+							description: "What was expected there. Only with `?body=true`.",
+							type: "string",
+						},
+					},
+				},
+			},
+			otherViolations: {
+				description:
+					"How many violations there are beside these. Only with `?body=true`.",
+				type: "integer",
+			},
 			body: {
 				description:
 					"Its body as JSON text, unchanged. Only with `?body=true`.",
@@ -147,6 +154,16 @@ export const eventSchemas: Record<string, JsonSchema> = {
 		required: wholeOfAll,
 		properties: {
 			...whole,
+			violations: {
+				description:
+					"How it deviates from the plan, each kind once. Absent if it doesn't.",
+				type: "array",
+				items: {
+					type: "object",
+					required: ["kind"],
+					properties: { kind: violationKind },
+				},
+			},
 			loads: {
 				description:
 					"What each pipeline of the source did with it. Absent if you may not see pipelines or runs.",

@@ -1,4 +1,5 @@
 import type { FoundEvent, StoredEvent } from "../../contracts/stored-event.ts";
+import type { Violation } from "../../contracts/tracking-plan.ts";
 import type { JsonObject } from "../http/operation.ts";
 
 /** An event in a list. */
@@ -22,7 +23,10 @@ export function eventView({
 	};
 }
 
-/** One event: what is known of it, and where it is. */
+/**
+ * One event: what is known of it, and where it is.
+ * @param withBody whether the caller may see bodies, and asked for this one: paths and messages of violations tell of it.
+ */
 export function foundEventView(
 	source: string,
 	{
@@ -37,17 +41,27 @@ export function foundEventView(
 		released,
 		...head
 	}: Omit<FoundEvent, "headers">,
+	withBody: boolean,
 ): JsonObject {
 	return {
 		...eventView(head),
 		source,
 		...(plan !== undefined && { trackingPlan: plan, planVersion }),
-		...(violations && { violations }),
-		...(otherViolations !== undefined && { otherViolations }),
+		...(violations && {
+			violations: withBody ? violations : kindsOf(violations),
+		}),
+		...(withBody && otherViolations !== undefined && { otherViolations }),
 		stage,
 		...(frames && { frames }),
 		...(object !== undefined && { object }),
 		storedTime,
 		...(released && { released }),
 	};
+}
+
+/** Each kind once, as lists have it. */
+function kindsOf(violations: readonly Violation[]): Pick<Violation, "kind">[] {
+	return [...new Set(violations.map(({ kind }) => kind))].map((kind) => ({
+		kind,
+	}));
 }

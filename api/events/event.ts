@@ -30,7 +30,7 @@ export const getSourceEvent: Handler = async (caller, { params, query }) => {
 		);
 	const { headers, ...event } = found.event;
 	return {
-		...foundEventView(name, event),
+		...foundEventView(name, event, body),
 		...(headers && { headers }),
 		...(found.body && { body: found.body.toString() }),
 	};

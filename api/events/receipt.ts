@@ -42,7 +42,7 @@ export const getReceipt: Handler = async (caller, { params }) => {
 	const { headers: _, ...event } = found.event;
 	const { name } = found.source.metadata;
 	const loads = await readLoads(caller, name, event);
-	return { ...foundEventView(name, event), ...(loads && { loads }) };
+	return { ...foundEventView(name, event, false), ...(loads && { loads }) };
 };
 
 async function search(caller: Caller, sources: readonly Source[], id: string) {

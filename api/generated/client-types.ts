@@ -2584,17 +2584,6 @@ export type Event = {
 	trackingPlan?: string;
 	/** Version of that plan. */
 	planVersion?: string;
-	/** How it deviates from the plan. Absent if it doesn't. */
-	violations?: Array<{
-		/** What is wrong. */
-		kind: string;
-		/** JSON Pointer into the body; empty for all of it. */
-		path?: string;
-		/** What was expected there. */
-		message?: string;
-	}>;
-	/** How many violations there are beside these. */
-	otherViolations?: number;
 	/** `Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values. */
 	stage: string;
 	/** Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted. */
@@ -2617,6 +2606,17 @@ export type Event = {
 		/** Key of the object that has its row since. */
 		object: string;
 	};
+	/** How it deviates from the plan: with `?body=true` where and how, else each kind once. Absent if it doesn't. */
+	violations?: Array<{
+		/** What is wrong. */
+		kind: string;
+		/** JSON Pointer into the body; empty for all of it. Only with `?body=true`. */
+		path?: string;
+		/** What was expected there. Only with `?body=true`. */
+		message?: string;
+	}>;
+	/** How many violations there are beside these. Only with `?body=true`. */
+	otherViolations?: number;
 	/** Its body as JSON text, unchanged. Only with `?body=true`. */
 	body?: string;
 	/** The captured headers. Only with `?body=true`. */
@@ -2643,17 +2643,6 @@ export type EventReceipt = {
 	trackingPlan?: string;
 	/** Version of that plan. */
 	planVersion?: string;
-	/** How it deviates from the plan. Absent if it doesn't. */
-	violations?: Array<{
-		/** What is wrong. */
-		kind: string;
-		/** JSON Pointer into the body; empty for all of it. */
-		path?: string;
-		/** What was expected there. */
-		message?: string;
-	}>;
-	/** How many violations there are beside these. */
-	otherViolations?: number;
 	/** `Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values. */
 	stage: string;
 	/** Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted. */
@@ -2676,6 +2665,11 @@ export type EventReceipt = {
 		/** Key of the object that has its row since. */
 		object: string;
 	};
+	/** How it deviates from the plan, each kind once. Absent if it doesn't. */
+	violations?: Array<{
+		/** What is wrong. */
+		kind: string;
+	}>;
 	/** What each pipeline of the source did with it. Absent if you may not see pipelines or runs. */
 	loads?: Array<{
 		/** Name of the pipeline. */

@@ -38,9 +38,9 @@ test("a trace of an event in quarantine says what holds it, and how to release i
 		...receipt,
 		state: "quarantined",
 		trackingPlan: "orders",
-		violations: [{ kind: "TypeMismatch", path: "/n", message: "a number" }],
+		violations: [{ kind: "TypeMismatch" }],
 	});
-	expect(text).toContain("TypeMismatch at /n: a number");
+	expect(text).toMatch(/^violation +TypeMismatch$/m);
 	expect(text).toContain(
 		"tidemill quarantine release shop --event-id 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11",
 	);

@@ -8,7 +8,7 @@ import type { ListedEvent } from "./events.ts";
 export interface Receipt extends Omit<ListedEvent, "violations"> {
 	source: string;
 	trackingPlan?: string;
-	violations?: { kind: string; path?: string; message?: string }[];
+	violations?: { kind: string }[];
 	stage: string;
 	frames?: { stream: string; first: number; last: number };
 	object?: string;
@@ -44,9 +44,7 @@ export function define(trace: Group): void {
 			);
 			const receipt = (await answer.json()) as Receipt;
 			process.stdout.write(
-				output === "json"
-					? `${JSON.stringify(receipt, null, 2)}\n`
-					: receiptText(receipt),
+				output === "json" ? `${JSON.stringify(receipt, null, 2)}\n` : receiptText(receipt),
 			);
 		});
 }
@@ -67,11 +65,7 @@ export function receiptText(receipt: Receipt): string {
 		...(stage === "Buffer"
 			? [["buffer", "", "on its way to the bucket"]]
 			: [["object", "", object ?? ""]]),
-		...violations.map(({ kind, path, message }) => [
-			"violation",
-			"",
-			`${kind}${path ? ` at ${path}` : ""}${message ? `: ${message}` : ""}`,
-		]),
+		...violations.map(({ kind }) => ["violation", "", kind]),
 		...(isHeld
 			? [
 					[

@@ -3014,14 +3014,6 @@ class EventList(TypedDict):
     cursor: NotRequired[str]
     """Leads to the next page. Absent on the last one."""
 
-class EventViolationsItem(TypedDict):
-    kind: str
-    """What is wrong."""
-    path: NotRequired[str]
-    """JSON Pointer into the body; empty for all of it."""
-    message: NotRequired[str]
-    """What was expected there."""
-
 class EventFrames(TypedDict):
     """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
     stream: str
@@ -3037,6 +3029,14 @@ class EventReleased(TypedDict):
     """When it was released."""
     object: str
     """Key of the object that has its row since."""
+
+class EventViolationsItem(TypedDict):
+    kind: str
+    """What is wrong."""
+    path: NotRequired[str]
+    """JSON Pointer into the body; empty for all of it. Only with `?body=true`."""
+    message: NotRequired[str]
+    """What was expected there. Only with `?body=true`."""
 
 class Event(TypedDict):
     """An event, and where it is."""
@@ -3058,10 +3058,6 @@ class Event(TypedDict):
     """The tracking plan that judged it. Absent without one."""
     planVersion: NotRequired[str]
     """Version of that plan."""
-    violations: NotRequired[list[EventViolationsItem]]
-    """How it deviates from the plan. Absent if it doesn't."""
-    otherViolations: NotRequired[int]
-    """How many violations there are beside these."""
     stage: str
     """`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values."""
     frames: NotRequired[EventFrames]
@@ -3072,18 +3068,14 @@ class Event(TypedDict):
     """A run whose `snapshotTime` is this or later loads it."""
     released: NotRequired[EventReleased]
     """Its release from quarantine. Absent if there was none."""
+    violations: NotRequired[list[EventViolationsItem]]
+    """How it deviates from the plan: with `?body=true` where and how, else each kind once. Absent if it doesn't."""
+    otherViolations: NotRequired[int]
+    """How many violations there are beside these. Only with `?body=true`."""
     body: NotRequired[str]
     """Its body as JSON text, unchanged. Only with `?body=true`."""
     headers: NotRequired[dict[str, str]]
     """The captured headers. Only with `?body=true`."""
-
-class EventReceiptViolationsItem(TypedDict):
-    kind: str
-    """What is wrong."""
-    path: NotRequired[str]
-    """JSON Pointer into the body; empty for all of it."""
-    message: NotRequired[str]
-    """What was expected there."""
 
 class EventReceiptFrames(TypedDict):
     """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
@@ -3100,6 +3092,10 @@ class EventReceiptReleased(TypedDict):
     """When it was released."""
     object: str
     """Key of the object that has its row since."""
+
+class EventReceiptViolationsItem(TypedDict):
+    kind: str
+    """What is wrong."""
 
 class EventReceiptLoadsItem(TypedDict):
     pipeline: str
@@ -3141,10 +3137,6 @@ class EventReceipt(TypedDict):
     """The tracking plan that judged it. Absent without one."""
     planVersion: NotRequired[str]
     """Version of that plan."""
-    violations: NotRequired[list[EventReceiptViolationsItem]]
-    """How it deviates from the plan. Absent if it doesn't."""
-    otherViolations: NotRequired[int]
-    """How many violations there are beside these."""
     stage: str
     """`Buffer`: in NATS, on its way to the bucket. `Bucket`: in an object. Later versions may add values."""
     frames: NotRequired[EventReceiptFrames]
@@ -3155,6 +3147,8 @@ class EventReceipt(TypedDict):
     """A run whose `snapshotTime` is this or later loads it."""
     released: NotRequired[EventReceiptReleased]
     """Its release from quarantine. Absent if there was none."""
+    violations: NotRequired[list[EventReceiptViolationsItem]]
+    """How it deviates from the plan, each kind once. Absent if it doesn't."""
     loads: NotRequired[list[EventReceiptLoadsItem]]
     """What each pipeline of the source did with it. Absent if you may not see pipelines or runs."""
 

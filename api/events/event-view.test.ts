@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import type { Violation } from "../../contracts/tracking-plan.ts";
+import { foundEventView } from "./event-view.ts";
+
+const violations: Violation[] = [
+	{ kind: "TypeMismatch", path: "/card/secret", message: "a string" },
+	{ kind: "TypeMismatch", path: "/n", message: "a number" },
+	{ kind: "UnplannedProperty", path: "/hidden", message: "no such property" },
+];
+const event = {
+	eventID: "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11",
+	time: "2026-03-01T12:00:00.124Z",
+	kind: "json" as const,
+	bytes: 9,
+	state: "accepted" as const,
+	sourceKey: "5".repeat(32),
+	violations,
+	otherViolations: 3,
+	stage: "Buffer" as const,
+	storedTime: "2026-03-01T12:00:00.124Z",
+};
+
+test("without the body, only the kinds of violations are shown, each once", () => {
+	expect(foundEventView("shop", event, false)).toMatchObject({
+		violations: [{ kind: "TypeMismatch" }, { kind: "UnplannedProperty" }],
+	});
+	const shown = JSON.stringify(foundEventView("shop", event, false));
+	for (const told of ["secret", "hidden", "no such", "otherViolations"])
+		expect(shown).not.toContain(told);
+});
+
+test("with the body, the violations are shown whole", () => {
+	expect(foundEventView("shop", event, true)).toMatchObject({
+		violations,
+		otherViolations: 3,
+	});
+});
