@@ -1,6 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { examples, type Group } from "../command/group.ts";
 import { restApi } from "../command/rest.ts";
+import { jsonText } from "../output/json.ts";
 import { table } from "../output/table.ts";
 
 /** What the API says of a refused request (`RefusedRequest` in its document). */
@@ -43,8 +44,7 @@ export function defineRefusals(sources: Group): void {
 				{ from, limit, body: body ? "true" : undefined },
 			);
 			const { items } = (await answer.json()) as { items: Refusal[] };
-			if (output === "json")
-				process.stdout.write(`${JSON.stringify(items, null, 2)}\n`);
+			if (output === "json") process.stdout.write(`${jsonText(items, 2)}\n`);
 			else if (items.length > 0) process.stdout.write(refusalsText(items));
 			else
 				process.stderr.write(

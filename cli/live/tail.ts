@@ -4,6 +4,7 @@ import { backoffMs } from "../../service/backoff.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
+import { jsonText } from "../output/json.ts";
 import { bodyOption } from "./refusals.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
 import { tailLine } from "./tail-line.ts";
@@ -103,7 +104,7 @@ function print(event: ServerEvent, output: "table" | "json"): void {
 	} else
 		process.stdout.write(
 			output === "json"
-				? `${JSON.stringify({ event: name, ...data })}\n`
+				? `${jsonText({ event: name, ...data })}\n`
 				: tailLine(event),
 		);
 }

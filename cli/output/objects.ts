@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Format } from "./format.ts";
+import { jsonText } from "./json.ts";
 
 /** Objects as text that programs read: `json` and `yaml` as `kubectl apply` takes them, several as a List. */
 export async function objectsText(
@@ -13,7 +14,7 @@ export async function objectsText(
 	const value = asList
 		? { apiVersion: "v1", kind: "List", items: shown }
 		: shown[0];
-	if (format === "json") return `${JSON.stringify(value, undefined, 2)}\n`;
+	if (format === "json") return `${jsonText(value, 2)}\n`;
 	// yaml: writes YAML 1.2. Loaded late, because it costs every other command.
 	const { stringify } = await import("yaml");
 	return stringify(value, { lineWidth: 0 });

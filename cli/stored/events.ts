@@ -3,6 +3,7 @@ import { UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { bodyOption } from "../live/refusals.ts";
+import { jsonText } from "../output/json.ts";
 import { table } from "../output/table.ts";
 
 /** An event in a list, as the API has it (`EventList` in its document). */
@@ -56,8 +57,7 @@ export function defineStored(events: Group): void {
 			const api = restApi(command.optsWithGlobals());
 			const path = `/sources/${encodeURIComponent(name)}/events`;
 			const items = await listed(api, path, query, count);
-			if (output === "json")
-				process.stdout.write(`${JSON.stringify(items, null, 2)}\n`);
+			if (output === "json") process.stdout.write(`${jsonText(items, 2)}\n`);
 			else if (items.length > 0) process.stdout.write(eventsText(items));
 			else
 				process.stderr.write(
@@ -83,7 +83,7 @@ export function defineStored(events: Group): void {
 				`/sources/${encodeURIComponent(name)}/events/${encodeURIComponent(id)}`,
 				{ body: body ? "true" : undefined },
 			);
-			process.stdout.write(`${JSON.stringify(await answer.json(), null, 2)}\n`);
+			process.stdout.write(`${jsonText(await answer.json(), 2)}\n`);
 		});
 }
 

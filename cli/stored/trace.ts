@@ -1,6 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { examples, type Group } from "../command/group.ts";
 import { restApi } from "../command/rest.ts";
+import { jsonText } from "../output/json.ts";
 import { table } from "../output/table.ts";
 import type { ListedEvent } from "./events.ts";
 
@@ -44,7 +45,7 @@ export function define(trace: Group): void {
 			);
 			const receipt = (await answer.json()) as Receipt;
 			process.stdout.write(
-				output === "json" ? `${JSON.stringify(receipt, null, 2)}\n` : receiptText(receipt),
+				output === "json" ? `${jsonText(receipt, 2)}\n` : receiptText(receipt),
 			);
 		});
 }
