@@ -4,6 +4,7 @@ import {
 	eventStates,
 } from "../../contracts/stored-event.ts";
 import { invalidParameter } from "../http/errors.ts";
+import { instantOf } from "../http/instant.ts";
 import type { Handler } from "../http/operation.ts";
 import { sizeOf } from "../lists/page.ts";
 import { eventView } from "./event-view.ts";
@@ -36,27 +37,6 @@ export const listSourceEvents: Handler = async (caller, { params, query }) => {
 		...(next !== undefined && { cursor: next }),
 	};
 };
-
-const date = /^\d{4}-\d\d-\d\d$/;
-const dateTime =
-	/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-
-/** Of a date, its first instant as `from` and its last one as `to`. */
-function instantOf(name: "from" | "to", text: string): string {
-	const end = name === "from" ? "T00:00:00.000Z" : "T23:59:59.999Z";
-	const ms = date.test(text)
-		? Date.parse(text + end)
-		: dateTime.test(text)
-			? Date.parse(text)
-			: Number.NaN;
-	const year = new Date(ms).getUTCFullYear();
-	if (year >= 0 && year <= 9999) return new Date(ms).toISOString();
-	throw invalidParameter(
-		name,
-		"must be a date or a time, such as 2026-03-01 or 2026-03-01T12:00:00Z",
-		text,
-	);
-}
 
 function typeOf(type: string): string {
 	if (type !== "" && type.length <= 200) return type;

@@ -1,7 +1,8 @@
 import type { RefusedRequest } from "../../contracts/live/refused-request.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { requireRight } from "../caller/access.ts";
-import { invalidParameter, RequestError } from "../http/errors.ts";
+import { RequestError } from "../http/errors.ts";
+import { instantOf } from "../http/instant.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
 import { sizeOf } from "../lists/page.ts";
@@ -13,7 +14,10 @@ export const listRefused: Handler = async (caller, { params, query }) => {
 	const name = params.name!;
 	const withBody = flagOf("body", query.body);
 	const limit = sizeOf(query.limit);
-	const from = timeOf("from", query.from);
+	const from =
+		query.from === undefined
+			? undefined
+			: Date.parse(instantOf("from", query.from));
 	const { sourceKey } = await requireSource(caller, name, withBody);
 	if (sourceKey === undefined) return { items: [] };
 	const kept = await caller
@@ -62,15 +66,4 @@ export function refusedView(
 		...(withBody && bodyHead !== undefined && { bodyHead }),
 		...(withBody && violations !== undefined && { violations }),
 	};
-}
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-	if (text === undefined) return undefined;
-	const time = /^\d{4}-\d\d-\d\d(T|$)/.test(text) ? Date.parse(text) : NaN;
-	if (!Number.isNaN(time)) return time;
-	throw invalidParameter(
-		name,
-		"must be a time such as 2026-03-01T12:00:00Z",
-		text,
-	);
 }
