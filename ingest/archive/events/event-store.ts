@@ -9,9 +9,14 @@ import type { ObjectStore, PartStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { SourceObjects } from "./date-objects.ts";
 import { ObjectReader } from "./object-reader.ts";
-import type { FrameMessage } from "./rows/frame-rows.ts";
+import type { FramesChoice } from "./rows/frame-rows.ts";
+import type { EventRow } from "./rows/row.ts";
 import type { RowThread } from "./rows/row-thread.ts";
-import { type FramesWanted, framesOf } from "./stream-frames.ts";
+import {
+	type FramesWanted,
+	framesOf,
+	type NextFrames,
+} from "./stream-frames.ts";
 
 /** What waits of one account's questions. An API process asks no more at once for one caller. */
 const maxWaiting = 64;
@@ -78,8 +83,32 @@ export class EventStore {
 		return turns.run(account, work);
 	}
 
+	/**
+	 * Rows of the stream's frames, batch by batch. A batch takes some MiB of memory, so it is read in the account's turn, and
+	 * gone with it.
+	 */
+	async *buffered(
+		wanted: Omit<FramesWanted, "shard">,
+		choice: FramesChoice,
+	): AsyncGenerator<{ rows: EventRow[]; lastMs: number }> {
+		const { thread } = this.#options;
+		const next = this.frames(wanted);
+		for (;;) {
+			const batch = await this.inTurn(choice.account, async () => {
+				const frames = await next();
+				const lastMs = frames?.at(-1)?.timeMs ?? 0;
+				const rows = frames?.length
+					? await thread.rows({ frames, choice })
+					: [];
+				return frames && { rows, lastMs };
+			});
+			if (!batch) return;
+			yield batch;
+		}
+	}
+
 	/** The stream's frames in batches of some MiB; those that are archived and purged meanwhile are left out. */
-	frames(wanted: Omit<FramesWanted, "shard">): AsyncIterable<FrameMessage[]> {
+	frames(wanted: Omit<FramesWanted, "shard">): NextFrames {
 		const { connection, shard } = this.#options;
 		return framesOf(connection, { ...wanted, shard: shard.number });
 	}

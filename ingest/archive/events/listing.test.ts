@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { StoredEvent } from "../../../contracts/stored-event.ts";
 import {
 	eventAt,
@@ -6,6 +6,7 @@ import {
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
 import { listEvents } from "./listing.ts";
+import { findEvent } from "./lookup.ts";
 
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
 const account = "shop";
@@ -128,4 +129,26 @@ test("a cursor of an object that is gone has expired, and any other text is none
 				cursor: Buffer.from(text).toString("base64url"),
 			}),
 		).rejects.toMatchObject({ code });
+});
+
+test("no frame is read before the account's turn, nor for an account of which too much waits", async () => {
+	const events = new StoredEvents();
+	for (const at of [0, 1]) events.publish(frame(at));
+	const read = Promise.withResolvers<void>();
+	const busy = ["a", "b"].map((each) =>
+		events.inTurn(each, () => read.promise),
+	);
+	const list = () => listEvents(events, account, sourceKey, { limit: 10 });
+	const lists = Array.from({ length: 64 }, list);
+	await vi.waitFor(() => expect(events.waitingOf(account)).toBe(64));
+	await expect(list()).rejects.toMatchObject({ code: "ArchiveBusy" });
+	const find = { account, sourceKeys: [sourceKey], id: idOf(frame(0)[0]!) };
+	await expect(
+		findEvent(events, { ...find, whole: false, keyMs: 0 }),
+	).rejects.toMatchObject({ code: "ArchiveBusy" });
+	expect(events.batches).toBe(0);
+	read.resolve();
+	await Promise.all(busy);
+	for (const page of await Promise.all(lists))
+		expect(page).toMatchObject({ events: { length: 6 } });
 });

@@ -127,7 +127,6 @@ class Listing {
 	}
 
 	async #buffered(choice: Omit<Choice, "limit">): Promise<Shown[]> {
-		const { thread } = this.#events.options;
 		const { state, limit } = this.#asked;
 		const { stream, done, last, frameBytes } = this.#ends;
 		if (done >= last || state === "released") return [];
@@ -135,21 +134,14 @@ class Listing {
 		const from = Math.max(done + 1, last + 1 - most);
 		const wanted = { stream, from, to: last };
 		const rows: EventRow[] = [];
-		for await (const frames of this.#events.frames(wanted)) {
-			const some = await this.#events.inTurn(this.#account, () =>
-				thread.rows({
-					frames,
-					choice: {
-						...choice,
-						limit,
-						account: this.#account,
-						sourceKeys: [this.#sourceKey],
-						...(state && { quarantined: state === "quarantined" }),
-					},
-				}),
-			);
-			rows.push(...some);
-		}
+		const batches = this.#events.buffered(wanted, {
+			...choice,
+			limit,
+			account: this.#account,
+			sourceKeys: [this.#sourceKey],
+			...(state && { quarantined: state === "quarantined" }),
+		});
+		for await (const batch of batches) rows.push(...batch.rows);
 		return newestFirst(rows).map((row) => ({
 			row,
 			state: row.quarantined ? "quarantined" : "accepted",

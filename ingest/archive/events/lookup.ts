@@ -71,7 +71,6 @@ async function inFrames(
 	{ account, sourceKeys, id, whole, keyMs }: Wanted,
 	idMs: number,
 ): Promise<Found | undefined> {
-	const { thread } = events.options;
 	const { stream, done, last } = await events.ends();
 	if (done >= last) return undefined;
 	const wanted = {
@@ -80,11 +79,9 @@ async function inFrames(
 		to: last,
 		sinceMs: idMs - disorderMs,
 	};
-	for await (const frames of events.frames(wanted)) {
-		const choice = { account, sourceKeys, eventID: id, whole, limit: 1 };
-		const [row] = await events.inTurn(account, () =>
-			thread.rows({ frames, choice }),
-		);
+	const choice = { account, sourceKeys, eventID: id, whole, limit: 1 };
+	for await (const { rows, lastMs } of events.buffered(wanted, choice)) {
+		const [row] = rows;
 		if (row) {
 			const { sequence, storedMs, sourceKey } = row;
 			return foundOf(row, {
@@ -95,7 +92,7 @@ async function inFrames(
 				storedTime: new Date(storedMs!).toISOString(),
 			});
 		}
-		if (frames.at(-1)!.timeMs > idMs + keyMs + disorderMs) return undefined;
+		if (lastMs > idMs + keyMs + disorderMs) return undefined;
 	}
 	return undefined;
 }

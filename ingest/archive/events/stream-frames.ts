@@ -19,20 +19,24 @@ export interface FramesWanted {
 	sinceMs?: number;
 }
 
+/** Reads the next frames; they may be none. Undefined at the end. It keeps nothing of what it returned. */
+export type NextFrames = () => Promise<FrameMessage[] | undefined>;
+
 /**
  * The stream's frames in batches of some MiB, which the server reads without a consumer (ADR-31). Frames that are archived
  * and purged meanwhile are left out.
  */
-export async function* framesOf(
+export function framesOf(
 	connection: NatsConnection,
 	{ shard, stream, from, to, sinceMs }: FramesWanted,
-): AsyncGenerator<FrameMessage[]> {
-	const { direct } = await jetstreamManager(connection, { checkAPI: false });
-	let place: { seq: number } | { start_time: Date } =
+): NextFrames {
+	let place: { seq: number } | { start_time: Date } | undefined =
 		sinceMs === undefined
 			? { seq: from }
 			: { start_time: new Date(Math.max(0, sinceMs)) };
-	for (;;) {
+	return async () => {
+		if (!place) return undefined;
+		const { direct } = await jetstreamManager(connection, { checkAPI: false });
 		const { promise, resolve, reject } = Promise.withResolvers<StoredMsg[]>();
 		const messages: StoredMsg[] = [];
 		const reading = await direct.getBatch(stream, {
@@ -51,16 +55,14 @@ export async function* framesOf(
 			timeoutMs,
 		);
 		const batch = await promise.finally(() => clearTimeout(timer));
-		const wanted = batch
+		const last = batch.at(-1)?.seq;
+		place = last === undefined || last >= to ? undefined : { seq: last + 1 };
+		return batch
 			.filter(({ seq }) => seq >= from && seq <= to)
 			.map(({ seq: sequence, time, data: bytes }) => ({
 				sequence,
 				timeMs: time.getTime(),
 				bytes,
 			}));
-		if (wanted.length > 0) yield wanted;
-		const last = batch.at(-1)?.seq;
-		if (last === undefined || last >= to) return;
-		place = { seq: last + 1 };
-	}
+	};
 }
