@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { callWebhook, networkList } from "./call.ts";
 
@@ -88,6 +88,26 @@ test("a receiver that never answers costs no more than the timeout", async () =>
 	expect(await callWebhook(url, request, brief)).toEqual({
 		error: "There was no answer within 0.05 s.",
 	});
+});
+
+test("a receiver that switches protocols ends the call", async () => {
+	const server = createSocketServer((socket) => {
+		socket.on("error", () => {});
+		socket.write(
+			"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+		);
+	});
+	await new Promise<void>((resolve) =>
+		server.listen(0, "127.0.0.1", () => resolve()),
+	);
+	onTestFinished(() => void server.close());
+	const { port } = server.address() as AddressInfo;
+	const outcome = await callWebhook(
+		`http://127.0.0.1:${port}/`,
+		request,
+		loopback,
+	);
+	expect(outcome).toEqual({ error: expect.any(String) });
 });
 
 test("an error names no address", async () => {

@@ -57,6 +57,10 @@ export async function callWebhook(
 	request.on("error", (error) =>
 		resolve({ error: signal.aborted ? late(timeoutMs) : textOf(error) }),
 	);
+	// Without an answer or an error, such as after 101 (RFC 9110 §15.2.2), this is the only word of its end.
+	request.on("close", () =>
+		resolve({ error: "The connection ended without an answer." }),
+	);
 	request.end(body);
 	return promise;
 }
