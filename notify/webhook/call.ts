@@ -1,8 +1,8 @@
-import { type LookupAddress, lookup } from "node:dns";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
 import { addNetwork, isPublicAddress } from "./public-address.ts";
+import { resolveName } from "./resolve.ts";
 import type { SignedRequest } from "./signed-request.ts";
 
 /** How a call ended. Neither has a word of the receiver's answer: what it reads from an internal service must not show. */
@@ -43,7 +43,7 @@ export async function callWebhook(
 		headers,
 		// A connection of its own each: no receiver's connection serves another account.
 		agent: false,
-		lookup: checkedLookup(mayCall, refusal(isPlain)),
+		lookup: checkedLookup(mayCall, refusal(isPlain), signal),
 		maxHeaderSize: 16_384,
 		signal,
 	});
@@ -70,16 +70,18 @@ class AddressRefused extends Error {}
 function checkedLookup(
 	mayCall: (address: string) => boolean,
 	message: string,
+	signal: AbortSignal,
 ): LookupFunction {
 	return (name, options, callback) =>
-		lookup(name, { ...options, all: true }, (error, addresses) => {
-			if (error) return callback(error, []);
-			const all = addresses as LookupAddress[];
-			if (all.length === 0 || !all.every(({ address }) => mayCall(address)))
-				return callback(new AddressRefused(message), []);
-			if (options.all) return callback(null, all);
-			callback(null, all[0]!.address, all[0]!.family);
-		});
+		void resolveName(name, { signal }).then(
+			(all) => {
+				if (!all.every(({ address }) => mayCall(address)))
+					return callback(new AddressRefused(message), []);
+				if (options.all) return callback(null, all);
+				callback(null, all[0]!.address, all[0]!.family);
+			},
+			(error) => callback(error, []),
+		);
 }
 
 function isIn(networks: BlockList, address: string): boolean {
