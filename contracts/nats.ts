@@ -90,7 +90,7 @@ export const rates = {
 
 /**
  * Refused requests of the last hours ({@link file://./live/refused-request.ts}), in memory. Created by archive, written by receive,
- * read by api. No Source's push out another's.
+ * read by api. No Source's push out another's, since receive bounds what an account writes.
  */
 export const refused = {
 	stream: "tidemill-refused",

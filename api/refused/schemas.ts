@@ -39,7 +39,7 @@ export const refusedSchemas: Record<string, JsonSchema> = {
 				"How many of the source's requests were refused since the one before and aren't listed.",
 			),
 			bodyHead: text(
-				`The first ${maxHeadBytes} bytes of the body. Only with \`body=true\`, and if an uncompressed body was read. None of a request with more than 32 headers or parameters that may be credentials.`,
+				`The beginning of the body, at most ${maxHeadBytes} bytes. Only with \`body=true\`, and if an uncompressed body was read. None of a request with more than 32 headers or parameters that may be credentials.`,
 			),
 			violations: {
 				description:

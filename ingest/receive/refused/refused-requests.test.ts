@@ -154,6 +154,32 @@ test("a request with more credentials than are searched for shows none of its te
 	expect(without).toMatchObject({ bytes: 2_048, status: 400 });
 });
 
+test.each(["\0", "é", "\u{1f600}", '"'])(
+	"a body of %j is cut to its share of the stream",
+	(character) => {
+		const body = [Buffer.from(character.repeat(2_048))];
+		const record = recordOf(route, requestWith(), refusals.InvalidJSON, body);
+		const bytes = Buffer.byteLength(JSON.stringify(record.bodyHead));
+		expect(bytes).toBeLessThanOrEqual(1_024 + 2);
+		expect(bytes).toBeGreaterThan(1_000);
+	},
+);
+
+test("records of an account use up its share of the stream", () => {
+	const { connection, published } = natsWith();
+	const requests = new RefusedRequests(connection);
+	const clock = vi.spyOn(performance, "now");
+	const body = [Buffer.alloc(2_048, "a")];
+	for (let i = 0; i < 2_000; i++) {
+		clock.mockReturnValue(i * 10_000);
+		const source = { ...route, sourceKey: `${i}` };
+		requests.record(source, requestWith(), refusals.InvalidJSON, body);
+	}
+	clock.mockRestore();
+	const bytes = published.reduce((sum, [, text]) => sum + text.length, 0);
+	expect(bytes).toBeLessThan(1_100_000);
+});
+
 test("it is published on the subject of its account and Source alone", () => {
 	const { connection, published } = natsWith();
 	const requests = new RefusedRequests(connection);

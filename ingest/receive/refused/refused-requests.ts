@@ -51,10 +51,9 @@ export class RefusedRequests {
 			return;
 		}
 		const record = recordOf(route, request, refusal, body);
-		this.#publish(
-			refused.subject(account, sourceKey),
-			JSON.stringify(leftOut > 0 ? { ...record, leftOut } : record),
-		);
+		const text = JSON.stringify(leftOut > 0 ? { ...record, leftOut } : record);
+		this.#sample.spend(account, Buffer.byteLength(text));
+		this.#publish(refused.subject(account, sourceKey), text);
 	}
 
 	#publish(subject: string, text: string): void {
@@ -122,7 +121,7 @@ export function recordOf(
 		...(bytes > 0 && { bytes }),
 		headerNames: firstNames(Object.keys(headers)),
 		...(isShown &&
-			arrived > 0 && { bodyHead: shown(beginning(body), maxHeadBytes) }),
+			arrived > 0 && { bodyHead: cut(shown(beginning(body), maxHeadBytes)) }),
 		...(isShown &&
 			details !== undefined && {
 				violations: firstViolations(details, (text) =>
@@ -149,6 +148,18 @@ function firstNames(names: string[]): string[] {
 		length += name.length;
 		return length <= maxNamesLength;
 	});
+}
+
+/** As JSON no longer than a head may be: JSON writes a control character with six bytes. */
+function cut(head: string): string {
+	let bytes = 0;
+	let end = 0;
+	for (const character of head) {
+		bytes += Buffer.byteLength(JSON.stringify(character)) - 2;
+		if (bytes > maxHeadBytes) break;
+		end += character.length;
+	}
+	return head.slice(0, end);
 }
 
 function beginning(body: readonly Uint8Array[]): string {

@@ -5,6 +5,7 @@ const paces = {
 	ofSource: { burst: 2, perSecond: 1 },
 	ofAccount: { burst: 3, perSecond: 1 },
 	ofAll: { burst: 5, perSecond: 1 },
+	ofAccountBytes: { burst: 1_000, perSecond: 10 },
 };
 
 test("a Source's first refusals are kept, later ones at its pace, and it is told how many were left out", () => {
@@ -30,6 +31,15 @@ test("a Source's flood leaves room for the account's other Sources, and an accou
 	expect(sample.take("shop", "b", 0)).toBe(0);
 	for (let i = 0; i < 1_000; i++) sample.take("shop", `c${i}`, 0);
 	expect(sample.take("bank", "d", 0)).toBe(0);
+});
+
+test("an account's large records leave room for other accounts", () => {
+	const sample = new Sample(paces);
+	sample.take("shop", "a", 0);
+	sample.spend("shop", 1_500);
+	expect(sample.take("shop", "b", 50_000)).toBeUndefined();
+	expect(sample.take("bank", "c", 50_000)).toBe(0);
+	expect(sample.take("shop", "b", 60_000)).toBe(1);
 });
 
 test("all accounts together keep no more than the process may", () => {

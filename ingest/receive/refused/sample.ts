@@ -8,6 +8,8 @@ interface Paces {
 	ofSource: Pace;
 	ofAccount: Pace;
 	ofAll: Pace;
+	/** Bytes of records. */
+	ofAccountBytes: Pace;
 }
 
 /** A debugging person sends few; a flood shows itself in the first ones. */
@@ -15,6 +17,8 @@ const usualPaces: Paces = {
 	ofSource: { burst: 20, perSecond: 0.2 },
 	ofAccount: { burst: 40, perSecond: 0.5 },
 	ofAll: { burst: 100, perSecond: 20 },
+	// 1 MiB in the stream's six hours, of its 32.
+	ofAccountBytes: { burst: 512 * 1024, perSecond: 24 },
 };
 
 /** Of Sources, and of accounts. One that is forgotten begins with a full burst. */
@@ -34,6 +38,7 @@ export class Sample {
 	readonly #paces: Paces;
 	readonly #all: Bucket;
 	readonly #accounts = new Map<string, Bucket>();
+	readonly #bytes = new Map<string, Bucket>();
 	readonly #sources = new Map<string, Bucket>();
 
 	constructor(paces = usualPaces) {
@@ -46,14 +51,15 @@ export class Sample {
 	 * @param nowMs of a clock that never jumps.
 	 */
 	take(account: string, sourceKey: string, nowMs: number): number | undefined {
-		const { ofSource, ofAccount, ofAll } = this.#paces;
+		const { ofSource, ofAccount, ofAll, ofAccountBytes } = this.#paces;
 		const source = bucketOf(this.#sources, sourceKey, ofSource, nowMs);
 		const buckets = [
 			source,
 			bucketOf(this.#accounts, account, ofAccount, nowMs),
 			refilled(this.#all, ofAll, nowMs),
 		];
-		if (buckets.some(({ tokens }) => tokens < 1)) {
+		const bytes = bucketOf(this.#bytes, account, ofAccountBytes, nowMs);
+		if ([...buckets, bytes].some(({ tokens }) => tokens < 1)) {
 			source.leftOut++;
 			return undefined;
 		}
@@ -61,6 +67,12 @@ export class Sample {
 		const { leftOut } = source;
 		source.leftOut = 0;
 		return leftOut;
+	}
+
+	/** Counts the bytes of a record that was taken: the stream is one for all accounts, and none fills it alone. */
+	spend(account: string, bytes: number): void {
+		const bucket = this.#bytes.get(account);
+		if (bucket) bucket.tokens -= bytes;
 	}
 }
 

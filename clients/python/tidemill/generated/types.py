@@ -3216,7 +3216,7 @@ class RefusedRequest(TypedDict):
     leftOut: NotRequired[int]
     """How many of the source's requests were refused since the one before and aren't listed."""
     bodyHead: NotRequired[str]
-    """The first 1024 bytes of the body. Only with `body=true`, and if an uncompressed body was read. None of a request with more than 32 headers or parameters that may be credentials."""
+    """The beginning of the body, at most 1024 bytes. Only with `body=true`, and if an uncompressed body was read. None of a request with more than 32 headers or parameters that may be credentials."""
     violations: NotRequired[list[dict[str, Any]]]
     """How the event violates the tracking plan. Only with `body=true`."""
 
