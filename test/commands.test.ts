@@ -21,7 +21,7 @@ const exercised = [
 	...tests
 		.flatMap((pattern) => globSync(pattern, { cwd: root }))
 		.map((file) => readFileSync(join(root, file), "utf8")),
-	...["README.md", "docs/cli.md"].flatMap((page) =>
+	...["README.md", "docs/cli.md", "docs/tutorial.md"].flatMap((page) =>
 		consoleExamples(readFileSync(join(root, page), "utf8")).map(
 			({ command }) => command,
 		),
