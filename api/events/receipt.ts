@@ -12,6 +12,8 @@ import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { requireRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
+import { readPage } from "../lists/page.ts";
+import { Queues } from "../lists/queues.ts";
 import { type Answered, eventIdOf, findEvent, searchedText } from "./event.ts";
 import { foundEventView } from "./event-view.ts";
 import { type EventLoad, loadsOf } from "./loads.ts";
@@ -20,6 +22,9 @@ import { placeOf } from "./sources.ts";
 const pageSize = 500;
 /** Of a Pipeline. It keeps fewer unless it is told to keep more. */
 const mostRuns = 1_000;
+
+/** What an account's receipts read doesn't add up, however many it asks for at once. */
+const receipts = new Queues();
 
 /** `GET /v1/events/{event_id}`: where an event of the account is, from its receipt to the tables. */
 export const getReceipt: Handler = async (caller, { params }) => {
@@ -41,7 +46,9 @@ export const getReceipt: Handler = async (caller, { params }) => {
 		);
 	const { headers: _, ...event } = found.event;
 	const { name } = found.source.metadata;
-	const loads = await readLoads(caller, name, event);
+	const loads = await receipts.run(account, () =>
+		readLoads(caller, name, event),
+	);
 	return { ...foundEventView(name, event, false), ...(loads && { loads }) };
 };
 
@@ -72,26 +79,37 @@ async function search(caller: Caller, sources: readonly Source[], id: string) {
 
 /** Undefined if the caller may not see Pipelines or Runs. */
 async function readLoads(
-	{ client, account }: Caller,
+	{ client, account: namespace }: Caller,
 	source: string,
 	event: Parameters<typeof loadsOf>[0],
 ): Promise<EventLoad[] | undefined> {
 	try {
-		const { items: pipelines } = await client.list<Pipeline>(pipelineKind, {
-			namespace: account,
-			limit: pageSize,
-			fieldSelector: `spec.sourceRef.name=${source}`,
-		});
-		const runs: Run[] = [];
-		for (const { metadata } of pipelines) {
-			const { items } = await client.list<Run>(runKind, {
-				namespace: account,
-				limit: mostRuns,
-				fieldSelector: `spec.pipelineRef.name=${metadata.name},status.phase=Succeeded`,
-			});
-			runs.push(...items);
+		const { items: pipelines } = await readPage<Pipeline>(
+			{
+				client,
+				kind: pipelineKind,
+				namespace,
+				selectors: { fieldSelector: `spec.sourceRef.name=${source}` },
+			},
+			pageSize,
+		);
+		const loads: EventLoad[] = [];
+		// The Runs of one Pipeline at a time: those of all would take too much memory.
+		for (const pipeline of pipelines) {
+			const { items: runs } = await readPage<Run>(
+				{
+					client,
+					kind: runKind,
+					namespace,
+					selectors: {
+						fieldSelector: `spec.pipelineRef.name=${pipeline.metadata.name},status.phase=Succeeded`,
+					},
+				},
+				mostRuns,
+			);
+			loads.push(...loadsOf(event, [pipeline], runs));
 		}
-		return loadsOf(event, pipelines, runs);
+		return loads;
 	} catch (error) {
 		if (hasReason(error, "Forbidden")) return undefined;
 		throw error;

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import type { FoundEvent } from "../../contracts/stored-event.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { ApiRequest, Caller } from "../http/operation.ts";
+import { getReceipt } from "./receipt.ts";
+
+const id = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
+const sourceKey = "5".repeat(32);
+const event: FoundEvent = {
+	eventID: id,
+	time: "2026-03-01T12:00:00.000Z",
+	kind: "json",
+	bytes: 2,
+	state: "accepted",
+	sourceKey,
+	stage: "Bucket",
+	storedTime: "2026-03-01T12:00:01.000Z",
+};
+const layout = { sourceKey, table: "t", strategy: "Incremental" };
+
+/** Lists by field selector, with how many lists of Runs are open at once. */
+class Cluster {
+	open = 0;
+	most = 0;
+
+	readonly client = {
+		raw: async () => ({ status: { allowed: true } }),
+		list: async (
+			{ plural }: { plural: string },
+			{ fieldSelector = "" }: { fieldSelector?: string },
+		) => ({ items: await this.#items(plural, fieldSelector), metadata: {} }),
+	} as unknown as KubeClient;
+
+	async #items(plural: string, fieldSelector: string): Promise<object[]> {
+		if (plural === "sources")
+			return [
+				{
+					metadata: { name: "shop" },
+					spec: {},
+					status: { sourceKey, shard: 0 },
+				},
+			];
+		if (plural === "pipelines")
+			return ["a", "b"].map((name) => ({
+				metadata: { name },
+				spec: { dateRange: {}, table: {} },
+			}));
+		this.most = Math.max(this.most, ++this.open);
+		await new Promise(setImmediate);
+		this.open--;
+		const name = /spec\.pipelineRef\.name=(\w+),/.exec(fieldSelector)![1]!;
+		return [
+			{
+				metadata: { name: `${name}-1` },
+				spec: { pipelineRef: { name } },
+				status: {
+					phase: "Succeeded",
+					snapshotTime: "2026-03-01T12:05:00.000Z",
+					completionTime: "2026-03-01T12:05:09.000Z",
+					dates: { start: "2026-03-01" },
+					layout,
+				},
+			},
+		];
+	}
+}
+
+function ask(account: string, { client }: Cluster) {
+	const caller = {
+		client,
+		account,
+		askEvents: async () => ({
+			answer: { ok: true, event, searched: { from: "", to: "" } },
+		}),
+	} as unknown as Caller;
+	const request = { params: { event_id: id } } as unknown as ApiRequest;
+	return getReceipt(caller, request, undefined as never);
+}
+
+test("a receipt has each Pipeline's Run", async () => {
+	expect(await ask("shop", new Cluster())).toMatchObject({
+		eventId: id,
+		source: "shop",
+		loads: [
+			{ pipeline: "a", state: "Loaded", run: "a-1" },
+			{ pipeline: "b", state: "Loaded", run: "b-1" },
+		],
+	});
+});
+
+test("however many receipts an account asks for at once, the Runs of one Pipeline are read at a time", async () => {
+	const cluster = new Cluster();
+	await Promise.all(Array.from({ length: 5 }, () => ask("shop", cluster)));
+	expect(cluster.most).toBe(1);
+});
