@@ -76,7 +76,8 @@ class TailLease {
 	readonly #connection: () => NatsConnection;
 	readonly #question: TailQuestion;
 	readonly #id = randomUUID();
-	#inbox = "";
+	readonly #inbox = createInbox(inboxPrefix);
+	#asked = 0;
 	#renewOn: string | undefined;
 	#subscription: Subscription | undefined;
 	#timers: NodeJS.Timeout[] = [];
@@ -90,8 +91,7 @@ class TailLease {
 	async *messages(signal: AbortSignal): AsyncGenerator<Answer> {
 		const nats = this.#connection();
 		const { account, sourceKey, shard, withBody, after } = this.#question;
-		this.#inbox = createInbox(inboxPrefix);
-		const subscription = nats.subscribe(this.#inbox);
+		const subscription = nats.subscribe(`${this.#inbox}.*`);
 		this.#subscription = subscription;
 		const end = () => subscription.unsubscribe();
 		signal.addEventListener("abort", end, { once: true });
@@ -108,7 +108,7 @@ class TailLease {
 			after,
 		};
 		nats.publish(tailSubject(shard), JSON.stringify(request), {
-			reply: this.#inbox,
+			reply: this.#newReply(),
 		});
 		try {
 			for await (const message of subscription) {
@@ -137,11 +137,16 @@ class TailLease {
 			this.#connection().publish(
 				this.#renewOn,
 				JSON.stringify({ tail: this.#id, ...change }),
-				{ reply: this.#inbox },
+				{ reply: this.#newReply() },
 			);
 		} catch {
 			// NATS is away: the silence ends the tail.
 		}
+	}
+
+	/** NATS permits archive so many answers on a reply subject and for so long, and doesn't begin anew when it sees it again. */
+	#newReply(): string {
+		return `${this.#inbox}.${this.#asked++}`;
 	}
 }
 

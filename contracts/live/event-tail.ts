@@ -1,7 +1,7 @@
 /**
  * A live tail: the API asks archive for a Source's new events (JSON on {@link file://../nats.ts tailSubject}), and archive
- * answers with {@link TailMessage}s until the lease ends. The API renews the lease on {@link TailMessage.renewOn}, with the same
- * reply subject. Nothing of a tail is kept: when archive is gone, the API opens another one after the last position.
+ * answers with {@link TailMessage}s until the lease ends. The API renews the lease on {@link TailMessage.renewOn}, with a new
+ * reply subject each time: NATS limits archive's answers on one. Nothing of a tail is kept: when archive is gone, the API opens another one after the last position.
  */
 export interface TailRequest {
 	/** Names the tail in its renewals. */

@@ -1,0 +1,114 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+	afterEach,
+	beforeEach,
+	expect,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
+import { tailSubject } from "../../contracts/nats.ts";
+import { followArchive } from "./archive-tail.ts";
+
+beforeEach(() => {
+	vi.useFakeTimers();
+});
+
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+interface Published {
+	subject: string;
+	reply: string;
+}
+
+/** A NATS where archive answers whatever is said to it, on the reply subject of the latest message. */
+class NatsDouble {
+	readonly published: Published[] = [];
+	readonly subscribed: string[] = [];
+	#waiting: object[] = [];
+	#wake = Promise.withResolvers<void>();
+
+	get connection(): NatsConnection {
+		return {
+			publish: (subject: string, _: string, { reply }: { reply: string }) => {
+				this.published.push({ subject, reply });
+			},
+			subscribe: (subject: string) => {
+				this.subscribed.push(subject);
+				let isOver = false;
+				const unsubscribe = () => {
+					isOver = true;
+					this.#wake.resolve();
+				};
+				const messages = () => this.#messages(() => isOver);
+				return { unsubscribe, [Symbol.asyncIterator]: messages };
+			},
+		} as unknown as NatsConnection;
+	}
+
+	answer(message: object): void {
+		this.#waiting.push(message);
+		this.#wake.resolve();
+	}
+
+	async *#messages(isOver: () => boolean) {
+		while (!isOver()) {
+			for (const one of this.#waiting.splice(0)) yield { json: () => one };
+			await this.#wake.promise;
+			this.#wake = Promise.withResolvers<void>();
+		}
+	}
+}
+
+const position = {
+	stream: "tidemill-frames-0-0123456789abcdef",
+	sequence: 4,
+};
+
+function follow(nats: NatsDouble) {
+	const heard = { sequences: [] as number[], isThere: [] as boolean[] };
+	const over = new AbortController();
+	const following = followArchive(
+		() => nats.connection,
+		{ account: "shop", sourceKey: "5".repeat(32), shard: 0, withBody: false },
+		{
+			onEvents: (events) =>
+				heard.sequences.push(...events.map(({ sequence }) => sequence)),
+			onLeftOut: () => undefined,
+			onArchive: (is) => heard.isThere.push(is),
+		},
+		over.signal,
+	);
+	onTestFinished(() => over.abort());
+	return { heard, following };
+}
+
+const said = (change: object = {}) => ({
+	ok: true,
+	renewOn: "renew",
+	events: [],
+	position,
+	...change,
+});
+
+test("each renewal asks for answers on a subject of its own, so that NATS permits as many again", async () => {
+	const nats = new NatsDouble();
+	follow(nats);
+	for (let second = 0; second < 13; second++) {
+		nats.answer(said());
+		await vi.advanceTimersByTimeAsync(1_000);
+	}
+	expect(nats.published.map(({ subject }) => subject)).toEqual([
+		tailSubject(0),
+		"renew",
+		"renew",
+		"renew",
+	]);
+	const replies = nats.published.map(({ reply }) => reply);
+	expect(new Set(replies).size).toBe(4);
+	const inbox = nats.subscribed[0]!.replace(/\*$/, "");
+	expect(nats.subscribed).toEqual([`${inbox}*`]);
+	for (const reply of replies) expect(reply.startsWith(inbox)).toBe(true);
+});
