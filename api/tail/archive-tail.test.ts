@@ -7,6 +7,7 @@ import {
 	test,
 	vi,
 } from "vitest";
+import type { TailPosition } from "../../contracts/live/event-tail.ts";
 import { tailSubject } from "../../contracts/nats.ts";
 import { followArchive } from "./archive-tail.ts";
 
@@ -62,17 +63,18 @@ class NatsDouble {
 	}
 }
 
-const position = {
-	stream: "tidemill-frames-0-0123456789abcdef",
-	sequence: 4,
-};
-
-function follow(nats: NatsDouble) {
+function follow(nats: NatsDouble, after?: TailPosition) {
 	const heard = { sequences: [] as number[], isThere: [] as boolean[] };
 	const over = new AbortController();
 	const following = followArchive(
 		() => nats.connection,
-		{ account: "shop", sourceKey: "5".repeat(32), shard: 0, withBody: false },
+		{
+			account: "shop",
+			sourceKey: "5".repeat(32),
+			shard: 0,
+			withBody: false,
+			after,
+		},
 		{
 			onEvents: (events) =>
 				heard.sequences.push(...events.map(({ sequence }) => sequence)),
@@ -89,7 +91,7 @@ const said = (change: object = {}) => ({
 	ok: true,
 	renewOn: "renew",
 	events: [],
-	position,
+	position: { stream: "rebuilt", sequence: 4 },
 	...change,
 });
 
@@ -111,4 +113,20 @@ test("each renewal asks for answers on a subject of its own, so that NATS permit
 	const inbox = nats.subscribed[0]!.replace(/\*$/, "");
 	expect(nats.subscribed).toEqual([`${inbox}*`]);
 	for (const reply of replies) expect(reply.startsWith(inbox)).toBe(true);
+});
+
+test("behind a place in a stream that was rebuilt, it shows every event of the new one", async () => {
+	const nats = new NatsDouble();
+	const { heard } = follow(nats, { stream: "before", sequence: 99 });
+	nats.answer(said({ events: [{ sequence: 3, index: 0 }] }));
+	await vi.advanceTimersByTimeAsync(0);
+	expect(heard.sequences).toEqual([3]);
+});
+
+test("what archive sends again is shown once", async () => {
+	const nats = new NatsDouble();
+	const { heard } = follow(nats, { stream: "rebuilt", sequence: 3 });
+	nats.answer(said({ events: [3, 4].map((sequence) => ({ sequence })) }));
+	await vi.advanceTimersByTimeAsync(0);
+	expect(heard.sequences).toEqual([4]);
 });

@@ -44,10 +44,12 @@ export async function followArchive(
 			for await (const message of lease.messages(signal)) {
 				failures = 0;
 				tell(true);
-				const events = message.events.filter((event) => isAfter(event, after));
+				const stream = message.position?.stream;
+				const events = message.events.filter((event) =>
+					isAfter(event, stream, after),
+				);
 				if (message.hasGap) listener.onLeftOut(undefined);
-				if (events.length > 0)
-					listener.onEvents(events, message.position!.stream);
+				if (events.length > 0) listener.onEvents(events, stream!);
 				if (message.leftOut) listener.onLeftOut(message.leftOut);
 				after = message.position ?? after;
 			}
@@ -62,9 +64,13 @@ export async function followArchive(
 	}
 }
 
-/** Of the archive before, the last message may have come late. */
-function isAfter(event: TailedEvent, after: TailPosition | undefined): boolean {
-	if (!after) return true;
+/** Of the archive before, the last message may have come late. A stream that was rebuilt counts anew. */
+function isAfter(
+	event: TailedEvent,
+	stream: string | undefined,
+	after: TailPosition | undefined,
+): boolean {
+	if (!after || after.stream !== stream) return true;
 	if (event.sequence !== after.sequence) return event.sequence > after.sequence;
 	return after.index !== undefined && event.index > after.index;
 }
