@@ -44,19 +44,21 @@ export async function catchUp({
 			opt_start_seq: from,
 		});
 		let bytes = 0;
+		let reached = from - 1;
 		const timer = setTimeout(() => void reader.close(), maxReadMs);
 		try {
 			await reader.run(async (sequence, frame) => {
 				bytes += frame.length;
-				if (bytes > maxBytes || sequence > last) {
-					if (sequence <= last) lease.skip();
-					return false;
-				}
+				if (bytes > maxBytes || sequence > last) return false;
+				// Frames between were purged meanwhile.
+				if (sequence > reached + 1) lease.skip();
+				reached = sequence;
 				while (lease.isFull && isWanted()) await delay(waitMs);
 				const scanned = scanFrame(frame, (key) => key === sourceKey);
 				lease.take(stream, sequence, scanned, performance.now(), false);
 				return sequence < last && isWanted();
 			});
+			if (reached < last && isWanted()) lease.skip();
 		} finally {
 			clearTimeout(timer);
 			await reader.close();
