@@ -43,9 +43,10 @@ async function lastWord(
 	throw silent(`silent for ${silenceMs / 1_000} s`);
 }
 
-/** A notice is short, and an answer may have a body of some MiB. */
+/** A notice is short. What a sender chose, such as an event's body, makes no answer a notice. */
 function isNotice({ data }: Msg): boolean {
-	return data.length < 1_000 && Buffer.from(data).includes('"working":true');
+	const [head] = parted(data);
+	return head.length < 1_000 && JSON.parse(head.toString()).working === true;
 }
 
 /** The body follows the JSON after a line feed, which JSON has none of. */
