@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { followArchive } from "../../api/tail/archive-tail.ts";
+import { HeldBytes } from "../../ingest/archive/tail/held-frames.ts";
 import { ShardTails } from "../../ingest/archive/tail/shard-tails.ts";
 import { createLog } from "../../service/log.ts";
 import {
@@ -58,6 +59,7 @@ async function measure(
 	const tails = new ShardTails({
 		connection: archive,
 		shard: 0,
+		held: new HeldBytes(),
 		log: createLog("bench"),
 	});
 	const { path, route } = await fixture.routes.add();

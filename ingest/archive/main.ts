@@ -32,6 +32,7 @@ import { probeStore } from "./s3/store-probe.ts";
 import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
+import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
@@ -114,8 +115,9 @@ export async function main(): Promise<number> {
 	const progress = () => NatsProgress.open(connection, replicas);
 	const released = new ReleasedLedgers({ ...shared, progress });
 	const turns = new WorkerSlots(1);
+	const held = new HeldBytes();
 	const tails = archive.shards.map(
-		(shard) => new ShardTails({ connection, shard, log }),
+		(shard) => new ShardTails({ connection, shard, held, log }),
 	);
 	metrics.observeTails(tails);
 	const reading = { thread: new RowThread(), turns: new WorkerSlots(2) };

@@ -6,6 +6,7 @@ import type {
 	TailPosition,
 } from "../../contracts/live/event-tail.ts";
 import type { Route } from "../../contracts/route.ts";
+import { HeldBytes } from "../../ingest/archive/tail/held-frames.ts";
 import { ShardTails } from "../../ingest/archive/tail/shard-tails.ts";
 import { createLog } from "../../service/log.ts";
 import {
@@ -38,7 +39,12 @@ beforeAll(async () => {
 	};
 	api = await as("api");
 	archive = await as("archive");
-	tails = new ShardTails({ connection: archive, shard: 0, log });
+	tails = new ShardTails({
+		connection: archive,
+		shard: 0,
+		held: new HeldBytes(),
+		log,
+	});
 });
 
 afterAll(async () => {
@@ -184,7 +190,12 @@ test("without an archive it says so, and goes on with the next one where it was"
 	tails.close();
 	await vi.waitFor(() => expect(heard.isThere).toEqual([true, false]), soon);
 	sent.push(await sendTo(url, "2"));
-	tails = new ShardTails({ connection: archive, shard: 0, log });
+	tails = new ShardTails({
+		connection: archive,
+		shard: 0,
+		held: new HeldBytes(),
+		log,
+	});
 	sent.push(await sendTo(url, "3"));
 	await vi.waitFor(() => expect(idsOf(heard)).toEqual(sent), soon);
 	expect(heard.isThere).toEqual([true, false, true]);

@@ -2,6 +2,7 @@ import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { expect, onTestFinished, test } from "vitest";
 import type { TailMessage } from "../../../contracts/live/event-tail.ts";
 import { createLog } from "../../../service/log.ts";
+import { HeldBytes } from "./held-frames.ts";
 import { ShardTails } from "./shard-tails.ts";
 
 /** NATS, as far as a request goes in and its answers come out. */
@@ -16,6 +17,7 @@ function shardTails() {
 	const tails = new ShardTails({
 		connection,
 		shard: 0,
+		held: new HeldBytes(),
 		log: createLog("test"),
 	});
 	onTestFinished(() => tails.close());

@@ -12,16 +12,19 @@ import type {
 import { framesSubject, tailSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
 import { WorkerSlots } from "../../concurrency/worker-slots.ts";
-import { type ScannedEvent, scanFrame } from "../../wire/frame-scan.ts";
+import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { catchUp } from "./catch-up.ts";
 import { FrameReader } from "./frame-reader.ts";
+import { type HeldBytes, HeldFrames } from "./held-frames.ts";
 import { Lease } from "./lease.ts";
 import { readTailRenewal, readTailRequest } from "./tail-request.ts";
 
 export interface ShardTailsOptions {
 	connection: NatsConnection;
 	shard: number;
+	/** Of all shards of this process. */
+	held: HeldBytes;
 	log: Logger;
 }
 
@@ -30,20 +33,12 @@ const maxTailsOfAccount = 10;
 /** How often messages are sent, if there is something to say. */
 const sendEveryMs = 100;
 
-/** An event keeps its whole frame in memory. */
-const maxHeldBytes = 16 * 1024 * 1024;
-
 interface Tail {
 	lease: Lease;
 	/** The API's latest message, whose reply subject it listens to. */
 	asked: Msg;
 	/** New frames that wait for the earlier ones that the tail asked for; undefined for none. */
-	held: Held | undefined;
-}
-
-interface Held {
-	frames: { sequence: number; scanned: ScannedEvent[] }[];
-	bytes: number;
+	held: HeldFrames | undefined;
 }
 
 /**
@@ -103,7 +98,8 @@ export class ShardTails {
 			return;
 		}
 		const lease = new Lease(request, performance.now());
-		const tail: Tail = { lease, asked, held: { frames: [], bytes: 0 } };
+		const held = new HeldFrames(this.#options.held, request.account);
+		const tail: Tail = { lease, asked, held };
 		this.#tails.set(request.tail, tail);
 		this.#timer ??= setInterval(() => this.#send(), sendEveryMs);
 		try {
@@ -116,7 +112,7 @@ export class ShardTails {
 				turns: this.#turns,
 				isWanted: () => this.#tails.has(request.tail),
 			});
-			for (const { sequence, scanned } of tail.held?.frames ?? [])
+			for (const { sequence, scanned } of held.letGo())
 				lease.take(stream, sequence, scanned, performance.now());
 			tail.held = undefined;
 		} catch (error) {
@@ -124,7 +120,9 @@ export class ShardTails {
 		}
 	}
 
-	#refusalOf({ account }: TailRequest): TailMessage | undefined {
+	#refusalOf({ tail, account }: TailRequest): TailMessage | undefined {
+		if (this.#tails.has(tail))
+			return failure("QuestionInvalid", "a tail of this name is open");
 		const ofAccount = [...this.#tails.values()].filter(
 			({ lease }) => lease.request.account === account,
 		).length;
@@ -190,10 +188,11 @@ export class ShardTails {
 			);
 			if (!held) lease.take(stream, sequence, own, performance.now());
 			// An empty frame only moves the position on.
-			else if (own.length > 0 && held.bytes < maxHeldBytes) {
-				held.frames.push({ sequence, scanned: own });
-				held.bytes += bytes.length;
-			} else if (own.length > 0) lease.skip();
+			else if (
+				own.length > 0 &&
+				!held.add({ sequence, scanned: own }, bytes.length)
+			)
+				lease.skip();
 		}
 		return tails.length > 0;
 	}
@@ -225,6 +224,7 @@ export class ShardTails {
 	}
 
 	#remove(id: string): void {
+		this.#tails.get(id)?.held?.letGo();
 		this.#tails.delete(id);
 		if (this.#tails.size > 0) return;
 		clearInterval(this.#timer);
