@@ -9,11 +9,14 @@ import { runFilters } from "../runs/runs.ts";
 
 /** The parameters of an operation: those of the path, the query and the headers. */
 export function parametersOf(operation: Operation): object[] {
+	const filters = filterParameters(operation);
+	// A filter may have the name of a parameter that other operations share.
+	const own = new Set(filters.map(({ name }) => name));
 	return [
-		...sharedParameters(operation).map((name) => ({
-			$ref: `#/components/parameters/${name}`,
-		})),
-		...filterParameters(operation),
+		...sharedParameters(operation)
+			.filter((name) => !own.has(name))
+			.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+		...filters,
 	];
 }
 

@@ -12,9 +12,9 @@ class SourcesApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
+    def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
         """List sources."""
-        answer: t.SourceList = self._api.json("GET", "/v1/sources", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.SourceList = self._api.json("GET", "/v1/sources", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     def create(self, body: t.SourceCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
@@ -72,9 +72,9 @@ class DestinationsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
+    def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
         """List destinations."""
-        answer: t.DestinationList = self._api.json("GET", "/v1/destinations", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.DestinationList = self._api.json("GET", "/v1/destinations", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     def create(self, body: t.DestinationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Destination:
@@ -192,9 +192,9 @@ class OperationsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, source: str | None = None, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
-        answer: t.OperationList = self._api.json("GET", "/v1/operations", query={"source": source, "type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.OperationList = self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     def create(self, body: t.OperationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Operation:
@@ -310,9 +310,9 @@ class AsyncSourcesApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
+    async def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["Webhook"] | None = None, status: Literal["Pending", "Active", "Suspended", "Error", "Deleting"] | None = None) -> t.SourceList:
         """List sources."""
-        answer: t.SourceList = await self._api.json("GET", "/v1/sources", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.SourceList = await self._api.json("GET", "/v1/sources", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     async def create(self, body: t.SourceCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Source:
@@ -370,9 +370,9 @@ class AsyncDestinationsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
+    async def list(self, *, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["BigQuery", "DuckDB"] | None = None, status: Literal["Checking", "Ready", "Error"] | None = None) -> t.DestinationList:
         """List destinations."""
-        answer: t.DestinationList = await self._api.json("GET", "/v1/destinations", query={"type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.DestinationList = await self._api.json("GET", "/v1/destinations", query={"labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     async def create(self, body: t.DestinationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Destination:
@@ -490,9 +490,9 @@ class AsyncOperationsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, source: str | None = None, type: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    async def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
-        answer: t.OperationList = await self._api.json("GET", "/v1/operations", query={"source": source, "type": type, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
+        answer: t.OperationList = await self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
 
     async def create(self, body: t.OperationCreate, *, dry_run: bool | None = None, prefer: str | None = None, idempotency_key: str | None = None) -> t.Operation:
