@@ -223,11 +223,11 @@ test("links that have expired are renewed by a new Job of the same Run", async (
 	await startRun("long");
 	const error = { code: "ManifestExpired", message: "", retryable: false };
 	await scene.endPod("long", 65, { version: 1, outcome: "Failed", error });
-	await vi.waitFor(() => expect(scene.questions).toHaveLength(2), wait);
-	expect(scene.questions.map(({ renew = false }) => renew)).toEqual([
-		false,
-		true,
-	]);
+	// A busy operator may ask the same again.
+	const asked = () => [
+		...new Set(scene.questions.map(({ renew = false }) => renew)),
+	];
+	await vi.waitFor(() => expect(asked()).toEqual([false, true]), wait);
 	await scene.phaseBecomes("long", "Running");
 	await vi.waitFor(async () => {
 		const { status } = await scene.podOf("long");
