@@ -9,6 +9,8 @@ export interface Cursor {
 	done: number;
 	/** The last event of the page, or of the object below. */
 	after: RowPlace;
+	/** While the page ended among the later events: those of the stream's frames from this sequence on have been listed. */
+	frame?: number;
 	/** Absent while the page ended among the later events. */
 	object?: { date: UtcDate; quarantined: boolean; name: string };
 }
@@ -24,17 +26,25 @@ export function writeCursor(cursor: Cursor): string {
 export function readCursor(text: string): Cursor {
 	try {
 		const cursor = JSON.parse(Buffer.from(text, "base64url").toString());
-		const { stream, done, after, object } = cursor;
+		const { stream, done, after, frame, object } = cursor;
 		const isRight =
 			typeof stream === "string" &&
 			Number.isSafeInteger(done) &&
 			Number.isSafeInteger(after.timeMs) &&
 			typeof after.eventID === "string" &&
+			(frame === undefined || Number.isSafeInteger(frame)) &&
 			(object === undefined ||
 				(/^\d{4}-\d\d-\d\d$/.test(object.date) &&
 					typeof object.quarantined === "boolean" &&
 					typeof object.name === "string"));
-		if (isRight) return { stream, done, after, ...(object && { object }) };
+		if (isRight)
+			return {
+				stream,
+				done,
+				after,
+				...(frame !== undefined && { frame }),
+				...(object && { object }),
+			};
 	} catch {
 		// As any other text that isn't one.
 	}

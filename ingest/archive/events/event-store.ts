@@ -84,27 +84,30 @@ export class EventStore {
 	}
 
 	/**
-	 * Rows of the stream's frames, batch by batch. A batch takes some MiB of memory, so it is read in the account's turn, and
-	 * gone with it.
+	 * Rows of the stream's frames, and the times of the first and the last of them, batch by batch. A batch takes some MiB of
+	 * memory, so it is read in the account's turn, and gone with it.
 	 */
 	async *buffered(
 		wanted: Omit<FramesWanted, "shard">,
 		choice: FramesChoice,
-	): AsyncGenerator<{ rows: EventRow[]; lastMs: number }> {
+	): AsyncGenerator<{ rows: EventRow[]; firstMs?: number; lastMs?: number }> {
 		const { thread } = this.#options;
 		const next = this.frames(wanted);
 		for (;;) {
 			const batch = await this.inTurn(choice.account, async () => {
 				const frames = await next();
-				const lastMs = frames?.at(-1)?.timeMs ?? 0;
-				const rows = frames?.length
-					? await thread.rows({ frames, choice })
-					: [];
-				return frames && { rows, lastMs };
+				if (!frames?.length) return frames && { rows: [] };
+				const [firstMs, lastMs] = [frames[0]!.timeMs, frames.at(-1)!.timeMs];
+				return { rows: await thread.rows({ frames, choice }), firstMs, lastMs };
 			});
 			if (!batch) return;
 			yield batch;
 		}
+	}
+
+	/** Through which sequence a stream is archived by now; undefined if this archive doesn't know. */
+	doneOf(stream: string): number | undefined {
+		return this.#options.shard.flushes.doneOf(stream);
 	}
 
 	/** The stream's frames in batches of some MiB; those that are archived and purged meanwhile are left out. */

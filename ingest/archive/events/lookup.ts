@@ -92,7 +92,8 @@ async function inFrames(
 				storedTime: new Date(storedMs!).toISOString(),
 			});
 		}
-		if (lastMs > idMs + keyMs + disorderMs) return undefined;
+		if (lastMs !== undefined && lastMs > idMs + keyMs + disorderMs)
+			return undefined;
 	}
 	return undefined;
 }

@@ -1,0 +1,111 @@
+import type {
+	EventState,
+	EventsAsked,
+} from "../../../contracts/stored-event.ts";
+import { utcDate } from "../../../contracts/utc-date.ts";
+import type { IndexedSource } from "../ledger/ledger-index.ts";
+import type { EventObject } from "./date-objects.ts";
+import type { EventStore } from "./event-store.ts";
+import type { OpenObject } from "./object-reader.ts";
+import { releasedRows } from "./released-rows.ts";
+import type { Choice, EventRow } from "./rows/row.ts";
+
+/** A row, and what a list says of it. */
+export interface Shown {
+	row: EventRow;
+	state: EventState;
+}
+
+/** The objects of a source that may have what a list asks for. */
+export class ListedObjects {
+	readonly #events: EventStore;
+	readonly #source: IndexedSource;
+	readonly #asked: Pick<EventsAsked, "from" | "to" | "state">;
+
+	constructor(
+		events: EventStore,
+		source: IndexedSource,
+		asked: Pick<EventsAsked, "from" | "to" | "state">,
+	) {
+		this.#events = events;
+		this.#source = source;
+		this.#asked = asked;
+	}
+
+	/** The latest first. */
+	dates(): string[] {
+		const { from, to } = this.#asked;
+		const { objects, quarantined } = this.#source;
+		const first = from && utcDate(Date.parse(from));
+		const last = to && utcDate(Date.parse(to));
+		return [...new Set([...objects.keys(), ...quarantined.keys()])]
+			.filter((date) => (!first || date >= first) && (!last || date <= last))
+			.sort()
+			.reverse();
+	}
+
+	/** The latest cut first. */
+	async ofDate(date: string): Promise<EventObject[]> {
+		const { state } = this.#asked;
+		const [rows, apart] = await Promise.all(
+			[false, true].map((quarantined) =>
+				state === undefined || (state !== "accepted") === quarantined
+					? this.#events.objects.ofDate(this.#source, date, quarantined)
+					: [],
+			),
+		);
+		return inOrderOfCuts(rows!, apart!).reverse();
+	}
+
+	/** The chosen rows of an object, the newest first. */
+	async rows(
+		object: EventObject,
+		opened: OpenObject,
+		choice: Choice,
+	): Promise<Shown[]> {
+		const { state } = this.#asked;
+		const { account, sourceKey } = this.#source;
+		const folder = { account, sourceKey, date: object.date };
+		const found: Shown[] = [];
+		const { fromMs = 0, toMs = Infinity, before } = choice;
+		for (const group of opened.groups.toReversed()) {
+			if (group.toMs < fromMs || group.fromMs > toMs) continue;
+			if (before && group.fromMs > before.timeMs) continue;
+			const limit = choice.limit - found.length;
+			if (limit <= 0) break;
+			// Which rows of quarantine are chosen shows only afterwards.
+			const most = object.quarantined && state ? Infinity : limit;
+			const rows = await this.#events.inTurn(account, () =>
+				this.#events.reader.rows(opened, group, { ...choice, limit: most }),
+			);
+			const released = object.quarantined
+				? await releasedRows(this.#events, folder, object, rows)
+				: undefined;
+			for (const row of rows) {
+				const own = !released
+					? "accepted"
+					: released.has(row.eventID)
+						? "released"
+						: "quarantined";
+				if (state === undefined || own === state)
+					found.push({ row, state: own });
+			}
+		}
+		return found.slice(0, choice.limit);
+	}
+}
+
+/** Each of the lists is in the order of cuts. Of the same cut, what is apart comes first. */
+function inOrderOfCuts(
+	rows: readonly EventObject[],
+	apart: readonly EventObject[],
+): EventObject[] {
+	const left = [...apart];
+	const merged: EventObject[] = [];
+	for (const row of rows) {
+		while (left[0]?.stream === row.stream && left[0].first <= row.first)
+			merged.push(left.shift()!);
+		merged.push(row);
+	}
+	return [...merged, ...left];
+}
