@@ -104,8 +104,9 @@ lint: $(installed)
 .PHONY: style types unit
 style: $(installed)
 	$(node) $(bin)/biome check --error-on-warnings .
+# One checker and a lazy garbage collector take half of the CPU time; the lint beside it wants the rest.
 types: $(installed)
-	$(node) $(bin)/tsc
+	GOGC=400 $(node) $(bin)/tsc --checkers 1
 unit: $(installed)
 	$(node) $(bin)/vitest run --project unit
 

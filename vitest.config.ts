@@ -62,6 +62,8 @@ export default defineConfig({
 			: ["default"],
 		// Vitest would leave one core of two idle.
 		maxWorkers: availableParallelism(),
+		// Node itself reads TypeScript; Vite's transforms take longer.
+		experimental: { viteModuleRunner: false },
 		projects: [
 			{
 				test: {

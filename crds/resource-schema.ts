@@ -55,22 +55,27 @@ interface Definition {
 	};
 }
 
-/** All custom resources, ordered by file name. */
+let schemas: ResourceSchema[] | undefined;
+
+/** All custom resources, ordered by file name. They are read once: whoever changes one copies it first. */
 export function readResourceSchemas(): ResourceSchema[] {
-	return readdirSync(import.meta.dirname)
+	schemas ??= readdirSync(import.meta.dirname)
 		.filter((name) => name.endsWith(".yaml"))
 		.sort()
-		.map((name) => {
-			const text = readFileSync(join(import.meta.dirname, name), "utf8");
-			const { spec } = parse(text) as Definition;
-			const version = spec.versions[0]!;
-			return {
-				group: spec.group,
-				version: version.name,
-				kind: spec.names.kind,
-				plural: spec.names.plural,
-				shortNames: spec.names.shortNames,
-				schema: version.schema.openAPIV3Schema,
-			};
-		});
+		.map(readResourceSchema);
+	return schemas;
+}
+
+function readResourceSchema(file: string): ResourceSchema {
+	const text = readFileSync(join(import.meta.dirname, file), "utf8");
+	const { spec } = parse(text) as Definition;
+	const version = spec.versions[0]!;
+	return {
+		group: spec.group,
+		version: version.name,
+		kind: spec.names.kind,
+		plural: spec.names.plural,
+		shortNames: spec.names.shortNames,
+		schema: version.schema.openAPIV3Schema,
+	};
 }

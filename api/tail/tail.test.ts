@@ -117,8 +117,9 @@ async function read(answer: Response, until: string): Promise<string> {
 	let text = "";
 	const decoder = new TextDecoder();
 	for await (const chunk of answer.body!) {
+		const before = Math.max(0, text.length - until.length);
 		text += decoder.decode(chunk, { stream: true });
-		if (text.includes(until)) break;
+		if (text.includes(until, before)) break;
 	}
 	return text;
 }
