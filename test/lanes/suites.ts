@@ -3,7 +3,7 @@ import type { LaneOptions } from "./lane.ts";
 /** Lanes that run side by side. */
 export type Stage = Record<
 	string,
-	Pick<LaneOptions, "projects" | "folders" | "without">
+	Pick<LaneOptions, "projects" | "folders" | "without" | "niceness">
 >;
 
 /** Beginnings of files that the lane `outages` has, so that all lanes end together: its own are the fewest. */
@@ -17,12 +17,13 @@ const without = moved.map((beginning) => `${beginning}*`);
 
 /**
  * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
- * other. A lane waits about half of its time, so four keep two cores busy. What measures time has the machine to itself.
+ * other. A lane of servers waits about half of its time, so four leave a part of two cores to `check`, which only computes.
+ * What measures time has the machine to itself.
  */
 export const suites: Record<string, Stage[]> = {
 	test: [
-		{ check: { projects: ["unit", "slow"] } },
 		{
+			check: { projects: ["unit", "slow"], niceness: 5 },
 			control: {
 				projects: ["control-plane"],
 				folders: ["test/control-plane/"],
