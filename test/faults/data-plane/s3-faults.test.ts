@@ -224,9 +224,9 @@ test("a store without conditions on multipart uploads gets objects whole", async
 	const large = `${key}-large`;
 	expect(await store.putNewFile(large, largeFile, "x/y")).toBe("created");
 	expect(proxy.requests.map(({ method }) => method)).not.toContain("POST");
-	// With other content: the gateway may reset a request that it refuses, and it accepts its own content again.
+	// Small, since the gateway resets a large request that it refuses, and with other content, since it accepts its own again.
 	const other = join(directory, "other");
-	await writeFile(other, randomBytes(33 * mib));
+	await writeFile(other, "other");
 	expect(await store.putNewFile(large, other, "x/y")).toBe("exists");
 });
 
