@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { askArchiveForEvents } from "../../api/events/archive-question.ts";
 import type {
@@ -9,6 +10,7 @@ import type {
 	StoredEvent,
 } from "../../contracts/stored-event.ts";
 import { utcDate } from "../../contracts/utc-date.ts";
+import { framesOf } from "../../ingest/archive/events/stream-frames.ts";
 import {
 	eventIdText,
 	newEventId,
@@ -365,6 +367,23 @@ test("an id that no event has is not found, and an archive that isn't ready says
 			list: { limit: 1 },
 		}),
 	).rejects.toMatchObject({ code: "Unavailable", status: 503 });
+});
+
+test("frames that are purged before they are read are left out", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { connection, shard, sourceKey, stream } = archive;
+	const publish = () =>
+		archive.publish([eventAt(Date.now(), '"e"', { sourceKey })]);
+	await publish();
+	const to = await publish();
+	const wanted = { shard, stream, from: to - 1, to };
+	const read = framesOf(connection, wanted);
+	const byTime = framesOf(connection, { ...wanted, sinceMs: 0 });
+	const { streams } = await jetstreamManager(connection);
+	await streams.purge(stream);
+	expect(await read()).toEqual([]);
+	expect(await byTime()).toEqual([]);
+	expect(await read()).toBeUndefined();
 });
 
 test("what one account asks keeps no other waiting for all of it", async () => {

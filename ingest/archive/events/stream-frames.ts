@@ -1,12 +1,11 @@
-import { jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject, maxFrameBytes } from "../../../contracts/nats.ts";
+import { readStoredBatch } from "../../../service/nats/stored-batch.ts";
 import type { FrameMessage } from "./rows/frame-rows.ts";
 
 /** A frame of the largest size must fit with its headers. */
 const batchBytes = maxFrameBytes + 64 * 1024;
 const batchFrames = 1_000;
-const timeoutMs = 5_000;
 
 export interface FramesWanted {
 	shard: number;
@@ -22,10 +21,7 @@ export interface FramesWanted {
 /** Reads the next frames; they may be none. Undefined at the end. It keeps nothing of what it returned. */
 export type NextFrames = () => Promise<FrameMessage[] | undefined>;
 
-/**
- * The stream's frames in batches of some MiB, which the server reads without a consumer (ADR-31). Frames that are archived
- * and purged meanwhile are left out.
- */
+/** The stream's frames in batches of some MiB. Frames that are archived and purged meanwhile are left out. */
 export function framesOf(
 	connection: NatsConnection,
 	{ shard, stream, from, to, sinceMs }: FramesWanted,
@@ -36,25 +32,12 @@ export function framesOf(
 			: { start_time: new Date(Math.max(0, sinceMs)) };
 	return async () => {
 		if (!place) return undefined;
-		const { direct } = await jetstreamManager(connection, { checkAPI: false });
-		const { promise, resolve, reject } = Promise.withResolvers<StoredMsg[]>();
-		const messages: StoredMsg[] = [];
-		const reading = await direct.getBatch(stream, {
+		const batch = await readStoredBatch(connection, stream, {
 			...place,
 			batch: batchFrames,
 			max_bytes: batchBytes,
 			next_by_subj: framesSubject(shard),
-			callback: (done, message) => {
-				if (!done) messages.push(message);
-				else if (done.err) reject(done.err);
-				else resolve(messages);
-			},
 		});
-		const timer = setTimeout(
-			() => reading.stop(new Error("NATS did not answer in time")),
-			timeoutMs,
-		);
-		const batch = await promise.finally(() => clearTimeout(timer));
 		const last = batch.at(-1)?.seq;
 		place = last === undefined || last >= to ? undefined : { seq: last + 1 };
 		return batch
