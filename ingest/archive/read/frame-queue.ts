@@ -1,22 +1,15 @@
 import { isUtf8 } from "node:buffer";
 import {
-	type Consumer,
-	type ConsumerMessages,
 	DeliverPolicy,
 	type JetStreamClient,
-	JetStreamError,
 	type JsMsg,
 } from "@nats-io/jetstream";
-import { maxFrameBytes } from "../../../contracts/nats.ts";
 import { decodeFrame, type Frame, FrameError } from "../../wire/frame.ts";
 import { readFrameTraces, traceHeader } from "../../wire/frame-traces.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { StreamFrame } from "../decide/cut.ts";
 import { cutBytes } from "./cut-size.ts";
-
-/** Of one fetch. A frame of the largest size must fit with its headers, or JetStream never sends it. */
-const fetchBytes = maxFrameBytes + 64 * 1024;
-const fetchExpiresMs = 10_000;
+import { FrameBatches, MessageTooLarge } from "./frame-batches.ts";
 
 /**
  * The frames aren't where they were expected: another archiver has purged them, or NATS was restarted. That is no fault
@@ -53,7 +46,7 @@ export interface UncutFrames {
 
 /** A stream's frames from one sequence on, read ahead up to a limit of bytes. */
 export class FrameQueue {
-	readonly #consumer: Consumer;
+	readonly #batches: FrameBatches;
 	readonly #stream: string;
 	readonly #maxBytes: number;
 	readonly #isTraced: boolean;
@@ -64,16 +57,14 @@ export class FrameQueue {
 	#lastSequence: number;
 	/** Read through this sequence even beyond the limit. */
 	#wanted = 0;
-	#batch: ConsumerMessages | undefined;
 	#room: (() => void) | undefined;
 	#failure: unknown;
-	#isClosed = false;
 
 	private constructor(
-		consumer: Consumer,
+		batches: FrameBatches,
 		options: Parameters<typeof FrameQueue.open>[1],
 	) {
-		this.#consumer = consumer;
+		this.#batches = batches;
 		this.#stream = options.stream;
 		this.#maxBytes = options.maxBytes;
 		this.#isTraced = options.isTraced ?? false;
@@ -97,7 +88,7 @@ export class FrameQueue {
 			deliver_policy: DeliverPolicy.StartSequence,
 			opt_start_seq: options.from,
 		});
-		const queue = new FrameQueue(consumer, options);
+		const queue = new FrameQueue(new FrameBatches(consumer), options);
 		void queue.#read();
 		return queue;
 	}
@@ -152,46 +143,30 @@ export class FrameQueue {
 	}
 
 	async close(): Promise<void> {
-		this.#isClosed = true;
+		const closing = this.#batches.close();
 		this.#room?.();
-		this.#batch?.stop();
-		// Otherwise, the server removes an idle consumer after five minutes.
-		await this.#consumer.delete().catch(() => undefined);
+		await closing;
 	}
 
 	async #read(): Promise<void> {
+		const take = async (message: JsMsg) => {
+			this.#push(message);
+			await this.#untilRoom();
+			return true;
+		};
 		try {
-			while (!this.#isClosed) await this.#readBatch();
+			do await this.#untilRoom();
+			while (!this.#batches.isClosed && (await this.#batches.read(take)));
 		} catch (error) {
-			if (this.#isClosed) return;
-			this.#failure = error;
+			if (this.#batches.isClosed) return;
+			this.#failure =
+				error instanceof MessageTooLarge
+					? new Alarm(
+							"FrameUnreadable",
+							`stream ${this.#stream}, sequence ${this.#lastSequence + 1}: ${error.message}`,
+						)
+					: error;
 			this.#onChange();
-		}
-	}
-
-	async #readBatch(): Promise<void> {
-		await this.#untilRoom();
-		if (this.#isClosed) return;
-		// Not consume(): it limits messages or bytes, and stalls for seconds where the limits meet.
-		this.#batch = await this.#consumer.fetch({
-			max_bytes: fetchBytes,
-			expires: fetchExpiresMs,
-		});
-		let count = 0;
-		try {
-			for await (const message of this.#batch) {
-				count++;
-				this.#push(message);
-				await this.#untilRoom();
-				if (this.#isClosed) return;
-			}
-		} catch (error) {
-			if (!isEndOfBatch(error)) throw error;
-			if (count === 0)
-				throw new Alarm(
-					"FrameUnreadable",
-					`stream ${this.#stream}, sequence ${this.#lastSequence + 1}: the message is larger than a frame can be`,
-				);
 		}
 	}
 
@@ -223,7 +198,7 @@ export class FrameQueue {
 		while (
 			this.#bytes >= cutBytes(this.#maxBytes, this.#sources.size) &&
 			this.#lastSequence >= this.#wanted &&
-			!this.#isClosed
+			!this.#batches.isClosed
 		)
 			await new Promise<void>((resolve) => {
 				this.#room = resolve;
@@ -255,15 +230,4 @@ function readFrame(data: Uint8Array, stream: string, sequence: number): Frame {
 			{ cause: error },
 		);
 	}
-}
-
-/**
- * Whether the batch ended normally: it is complete, or the next message exceeds the rest of its bytes (ADR-13, status
- * 409). The client throws these ends as errors.
- */
-function isEndOfBatch(error: unknown): boolean {
-	return (
-		error instanceof JetStreamError &&
-		/^(batch completed|message size exceeds maxbytes)$/i.test(error.message)
-	);
 }
