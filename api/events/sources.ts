@@ -1,8 +1,8 @@
 import type { Source } from "../../crds/generated/types.ts";
-import { sourceKind } from "../../crds/generated/types.ts";
 import { requireRight } from "../caller/access.ts";
-import { RequestError } from "../http/errors.ts";
 import type { Caller } from "../http/operation.ts";
+import { sources } from "../resources/api-resource.ts";
+import { requireResource } from "../resources/resource-read.ts";
 
 /** Where a Source's events are. */
 export interface EventsPlace {
@@ -30,15 +30,9 @@ export async function requireSource(
 	name: string,
 	withBodies = false,
 ): Promise<Source> {
-	const { client, account } = caller;
 	const right = { verb: "get", resource: "sources", name };
 	await requireRight(caller, { ...right, subresource: "events" });
 	if (withBodies)
 		await requireRight(caller, { ...right, subresource: "bodies" });
-	const source = await client.get<Source>(sourceKind, name, account);
-	if (source) return source;
-	throw new RequestError(
-		"NotFound",
-		`There is no source "${name}" in account "${account}".`,
-	);
+	return (await requireResource(sources, caller, name)) as Source;
 }

@@ -1,13 +1,10 @@
 import type { RefusedRequest } from "../../contracts/live/refused-request.ts";
-import type { Source } from "../../crds/generated/types.ts";
-import { requireRight } from "../caller/access.ts";
+import { requireSource } from "../events/sources.ts";
 import { RequestError } from "../http/errors.ts";
 import { instantOf } from "../http/instant.ts";
-import type { Caller, Handler } from "../http/operation.ts";
+import type { Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
 import { sizeOf } from "../lists/page.ts";
-import { sources } from "../resources/api-resource.ts";
-import { requireResource } from "../resources/resource-read.ts";
 
 /** `GET /v1/sources/{name}/refusals`: the refused requests of the last hours that were kept, newest first. */
 export const listRefused: Handler = async (caller, { params, query }) => {
@@ -18,7 +15,8 @@ export const listRefused: Handler = async (caller, { params, query }) => {
 		query.from === undefined
 			? undefined
 			: Date.parse(instantOf("from", query.from));
-	const { sourceKey } = await requireSource(caller, name, withBody);
+	const { status } = await requireSource(caller, name, withBody);
+	const { sourceKey } = status ?? {};
 	if (sourceKey === undefined) return { items: [] };
 	const kept = await caller
 		.readRefused(caller.account, sourceKey)
@@ -38,23 +36,6 @@ export const listRefused: Handler = async (caller, { params, query }) => {
 			.slice(0, limit),
 	};
 };
-
-/**
- * What the caller needs to read of the Source. Throws a 403 without the right to its events, or to their bodies if those are
- * asked for, and a 404 if there is no such Source.
- */
-export async function requireSource(
-	caller: Caller,
-	name: string,
-	withBody: boolean,
-): Promise<{ sourceKey: string | undefined; shard: number | undefined }> {
-	const right = { verb: "get", resource: "sources", name };
-	await requireRight(caller, { ...right, subresource: "events" });
-	if (withBody) await requireRight(caller, { ...right, subresource: "bodies" });
-	const { status } = (await requireResource(sources, caller, name)) as Source;
-	const { sourceKey, shard } = status ?? {};
-	return { sourceKey, shard };
-}
 
 /** A refused request as the caller may see it. */
 export function refusedView(

@@ -38,7 +38,7 @@ function clientOf(token: string): KubeClient {
 			return { status: { userInfo: { username, groups } } };
 		},
 		rawText: async () => "ok",
-		get: async () => ({ status: { sourceKey, shard: 2 } }),
+		get: async () => ({ spec: {}, status: { sourceKey, shard: 2 } }),
 	} as unknown as KubeClient;
 }
 

@@ -1,10 +1,11 @@
 import { finished } from "node:stream";
+import { placeOf, requireSource } from "../events/sources.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
 import type { TailListener } from "../http/tail-listener.ts";
-import { refusedView, requireSource } from "../refused/refused-requests.ts";
+import { refusedView } from "../refused/refused-requests.ts";
 import { EventStream } from "./event-stream.ts";
 import { OpenTails } from "./open-tails.ts";
 import { idOf, positionOf } from "./tail-position.ts";
@@ -24,12 +25,13 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 	const name = request.params.name!;
 	const withBody = flagOf("body", request.query.body);
 	const withRefused = flagOf("refused", request.query.refused);
-	const { sourceKey, shard } = await requireSource(caller, name, withBody);
-	if (sourceKey === undefined || shard === undefined)
+	const place = placeOf(await requireSource(caller, name, withBody));
+	if (!place)
 		throw new RequestError(
 			"Conflict",
 			`The source "${name}" can't receive events yet. Its conditions say why.`,
 		);
+	const { sourceKey, shard } = place;
 	const lastId = request.lastEventId;
 	const after = lastId === undefined ? undefined : positionOf(lastId, shard);
 	// The place is taken for as long as the connection and what waits in it.
@@ -117,9 +119,9 @@ function reviewOf(
 	let failures = 0;
 	return async () => {
 		try {
-			const source = await requireSource(caller, name, withBody);
+			const { status } = await requireSource(caller, name, withBody);
 			failures = 0;
-			if (source.sourceKey !== sourceKey)
+			if (status?.sourceKey !== sourceKey)
 				stream.end("NotFound", "The source was replaced by another one.");
 		} catch (error) {
 			const { code, status, message } = requestErrorOf(error);
