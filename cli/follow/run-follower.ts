@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
 	type Progress,
 	progressIn,
@@ -9,6 +8,7 @@ import { hasEnded } from "../../crds/run.ts";
 import { ApiError } from "../../kube/client/client.ts";
 import { TransportError } from "../../kube/client/errors.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
+import { pause } from "../../service/pause.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError } from "../command/errors.ts";
 import { progressBar } from "./progress-bar.ts";
@@ -98,7 +98,7 @@ async function showProgress(
 			lines.update({ run: name, phase, ...progress }, (columns) =>
 				progressBar(phase, progress, columns),
 			);
-		await sleep(pollMs, undefined, { signal: ended }).catch(() => undefined);
+		await pause(pollMs, ended);
 	}
 	lines.clear();
 }

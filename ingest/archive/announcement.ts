@@ -9,8 +9,8 @@ import {
 } from "../../contracts/archive-announcement.ts";
 import { bucket } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
 import { newestFrameVersion } from "../wire/frame.ts";
-import { pause } from "./concurrency/wait.ts";
 
 export interface AnnouncementOptions {
 	connection: NatsConnection;

@@ -3,7 +3,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../service/log.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp, reportLosses } from "./catch-up.ts";
-import type { WakeSignal } from "./concurrency/wait.ts";
+import type { WakeSignal } from "./concurrency/wake-signal.ts";
 import {
 	type CutRecord,
 	decideCut,

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { backoffMs } from "../../service/backoff.ts";
-import { pause, WakeSignal } from "./concurrency/wait.ts";
+import { pause } from "../../service/pause.ts";
+import { WakeSignal } from "./concurrency/wake-signal.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";

@@ -11,6 +11,7 @@ import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
 import { connectNats } from "../../service/nats/connection.ts";
+import { pause } from "../../service/pause.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
 import { stopSignal } from "../../service/stop-signal.ts";
@@ -217,10 +218,7 @@ async function inspectShards(
 	while (!signal.aborted) {
 		await Promise.all(shards.map((shard) => shard.inspect()));
 		const inspectedAtMs = performance.now();
-		do
-			await delay(inspectClosedMs, undefined, { signal }).catch(
-				() => undefined,
-			);
+		do await pause(inspectClosedMs, signal);
 		while (
 			!signal.aborted &&
 			performance.now() - inspectedAtMs < inspectOpenMs &&

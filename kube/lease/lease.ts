@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
 import { hasReason, type KubeClient } from "../client/client.ts";
 import { kinds, type Lease } from "../kinds.ts";
 import { metrics } from "../metrics.ts";
@@ -202,6 +203,6 @@ export class LeaderElection {
 	async #pause(signal: AbortSignal): Promise<void> {
 		// Random, so that candidates that started together drift apart.
 		const waitMs = this.#retryMs * (1 + Math.random() / 5);
-		await sleep(waitMs, undefined, { signal }).catch(() => {});
+		await pause(waitMs, signal);
 	}
 }

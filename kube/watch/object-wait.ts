@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../service/backoff.ts";
+import { pause } from "../../service/pause.ts";
 import { ApiError, type KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 
@@ -38,7 +38,7 @@ export async function awaitObject<T extends KubeObject>(
 		if (performance.now() - startMs >= shortMs) continue;
 		if (!seen.latest || isSettled(seen.latest)) break;
 		const waitMs = backoffMs(++failures, watchBackoff);
-		await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+		await pause(waitMs, signal);
 	}
 	return seen.latest;
 }

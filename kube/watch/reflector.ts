@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
 import type { KubeClient, Scope } from "../client/client.ts";
 import { ApiError, hasReason } from "../client/errors.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
@@ -78,7 +78,7 @@ export async function reflect<T extends KubeObject>(
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
 				expired ? "listing a kind again" : "the watch of a kind failed",
 			);
-			await sleep(waitMs, undefined, { signal }).catch(() => {});
+			await pause(waitMs, signal);
 		}
 	}
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { JsMsg } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
@@ -8,6 +7,7 @@ import {
 	webhookPurpose,
 } from "../../contracts/notification/order.ts";
 import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
 import type { SealKey } from "../../service/seal-key.ts";
 import { type CallOptions, callWebhook } from "../webhook/call.ts";
 import { signedRequest } from "../webhook/signed-request.ts";
@@ -75,7 +75,7 @@ export class Deliverer {
 			} catch (error) {
 				// The operator may not have created the stream yet.
 				log.debug({ err: error }, "failed to take orders; trying again");
-				await sleep(retryDelayMs, undefined, { signal }).catch(() => {});
+				await pause(retryDelayMs, signal);
 			}
 		await this.#dispatcher.stop();
 		clearInterval(keeping);

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { reloadSubject, serverStateSubject } from "../../contracts/nats.ts";
 import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
 
 /**
  * Makes NATS's servers read their certificates again from time to time. By themselves they read them only at their start, and
@@ -14,7 +14,7 @@ export async function reloadNats(
 	signal: AbortSignal,
 ): Promise<void> {
 	for (;;) {
-		await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+		await pause(intervalMs, signal);
 		if (signal.aborted) return;
 		try {
 			for (const { server, error } of await reloadServers(nats))

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KV, KvWatchEntry } from "@nats-io/kv";
 import type { QueuedIterator } from "@nats-io/transport-node";
 import type { Logger } from "../log.ts";
+import { pause } from "../pause.ts";
 import { isStreamNotFound } from "./connection.ts";
 
 /** Takes what a bucket holds. */
@@ -63,7 +64,7 @@ export class BucketWatch {
 					{ err: error },
 					"failed to watch a bucket; trying again",
 				);
-				await delay(retryDelayMs, undefined, { signal }).catch(() => {});
+				await pause(retryDelayMs, signal);
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { closedThrough } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import { pause } from "../concurrency/wait.ts";
+import { pause } from "../../../service/pause.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";

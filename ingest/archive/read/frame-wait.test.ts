@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { WakeSignal } from "../concurrency/wait.ts";
+import { WakeSignal } from "../concurrency/wake-signal.ts";
 import { FlushRequests } from "./flush-requests.ts";
 import {
 	type FrameQueue,

@@ -1,4 +1,4 @@
-import type { WakeSignal } from "../concurrency/wait.ts";
+import type { WakeSignal } from "../concurrency/wake-signal.ts";
 import { cutBytes } from "./cut-size.ts";
 import type { FlushRequests } from "./flush-requests.ts";
 import {

@@ -1,6 +1,6 @@
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { WakeSignal } from "../concurrency/wait.ts";
+import { WakeSignal } from "../concurrency/wake-signal.ts";
 import { FrameQueue } from "./frame-queue.ts";
 
 const maxBytes = 8 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { WakeSignal } from "../concurrency/wait.ts";
+import type { WakeSignal } from "../concurrency/wake-signal.ts";
 import type { FlushRequests } from "./flush-requests.ts";
 
 /** Another archiver decided this archiver's next cut first. It works on the shard, and one archiver is enough. */

@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../../contracts/nats.ts";
-import { pause } from "../concurrency/wait.ts";
+import { pause } from "../../../service/pause.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { FlushRequests } from "../read/flush-requests.ts";
 import type { SourceTails } from "../read/source-tails.ts";

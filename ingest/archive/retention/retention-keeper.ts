@@ -1,7 +1,7 @@
 import type { RetentionState } from "../../../contracts/ledger.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import { pause } from "../concurrency/wait.ts";
+import { pause } from "../../../service/pause.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type {

@@ -9,7 +9,7 @@ import { type NatsConnection, nanos } from "@nats-io/transport-node";
 import { maxKeptOfSource } from "../../../contracts/live/refused-request.ts";
 import { refused } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
-import { pause } from "../concurrency/wait.ts";
+import { pause } from "../../../service/pause.ts";
 
 const keptMs = 6 * 60 * 60_000;
 const maxBytes = 32 * 1024 * 1024;

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { kinds, type Lease } from "../../../kube/kinds.ts";
 import { microTime } from "../../../kube/timestamps.ts";
 import type { Logger } from "../../../service/log.ts";
+import { pause } from "../../../service/pause.ts";
 import { type NodeFacts, nodeObject } from "./node-object.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function keepRegistered(
 			log.warn({ err }, "the node could not be registered");
 			waitMs = retryMs;
 		}
-		await sleep(waitMs, undefined, { signal }).catch(() => {});
+		await pause(waitMs, signal);
 	}
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type JobResult, jobExitCode } from "../../../contracts/job.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { hasReason } from "../../../kube/client/errors.ts";
@@ -6,6 +5,7 @@ import { kinds, type Pod } from "../../../kube/kinds.ts";
 import { Informer } from "../../../kube/watch/informer.ts";
 import { backoffMs } from "../../../service/backoff.ts";
 import type { Logger } from "../../../service/log.ts";
+import { pause } from "../../../service/pause.ts";
 
 /** A Pod with the label `ends-with` fails with this code of docs/reference/errors.md. */
 function resultOf({ metadata }: Pod): JobResult {
@@ -50,7 +50,7 @@ async function untilStored(
 			if (hasReason(err, "NotFound")) return;
 			log.debug({ err }, "failed to report the end of a Pod");
 			const waitMs = backoffMs(failures, { baseMs: 50, maxMs: 1000 });
-			await sleep(waitMs, undefined, { signal }).catch(() => {});
+			await pause(waitMs, signal);
 		}
 }
 

@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../../service/pause.ts";
 
 interface Backend {
 	/** `http://host:port`, which gets the connections. */
@@ -55,7 +55,7 @@ export class ServiceBalancer {
 			await answer?.text().catch(() => undefined);
 			if (answer?.ok) this.#ready.add(backend);
 			else this.#ready.delete(backend);
-			await delay(probeEveryMs, undefined, { signal }).catch(() => undefined);
+			await pause(probeEveryMs, signal);
 		}
 	}
 

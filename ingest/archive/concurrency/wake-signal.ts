@@ -1,13 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-/** Waits; settles early when the signal fires. */
-export async function pause(
-	timeMs: number,
-	signal: AbortSignal,
-): Promise<void> {
-	await delay(timeMs, undefined, { signal }).catch(() => undefined);
-}
-
 /** Wakes the one waiter. A wake before the wait counts, so none is missed. */
 export class WakeSignal {
 	#isSet = false;
