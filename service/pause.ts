@@ -1,9 +1,17 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-/** Waits; settles early when the signal fires, or has fired before. */
+/** Waits; settles early when the signal fires, and at once if it has fired before. */
 export async function pause(
 	timeMs: number,
 	signal: AbortSignal,
 ): Promise<void> {
-	await delay(timeMs, undefined, { signal }).catch(() => undefined);
+	if (signal.aborted) return;
+	// Not node:timers/promises, which tests' fake timers don't reach.
+	await new Promise<void>((resolve) => {
+		const done = () => {
+			clearTimeout(timer);
+			signal.removeEventListener("abort", done);
+			resolve();
+		};
+		const timer = setTimeout(done, timeMs);
+		signal.addEventListener("abort", done);
+	});
 }

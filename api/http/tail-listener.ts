@@ -18,6 +18,6 @@ export interface TailListener {
 	onEvents(events: TailedEvent[], stream: string): void;
 	/** Events were left out: so many, or undefined if nobody knows how many. */
 	onLeftOut(count: number | undefined): void;
-	/** Archive shows events from now on, or has stopped to. */
-	onArchive(isThere: boolean): void;
+	/** Archive shows events from now on, or doesn't, for a reason that is known or not. */
+	onArchive(isThere: boolean, reason?: "TooManyTails"): void;
 }

@@ -9,6 +9,7 @@ import {
 } from "vitest";
 import type { TailPosition } from "../../contracts/live/event-tail.ts";
 import { tailSubject } from "../../contracts/nats.ts";
+import type { TailListener } from "../http/tail-listener.ts";
 import { followArchive } from "./archive-tail.ts";
 
 beforeEach(() => {
@@ -63,8 +64,15 @@ class NatsDouble {
 	}
 }
 
-function follow(nats: NatsDouble, after?: TailPosition) {
-	const heard = { sequences: [] as number[], isThere: [] as boolean[] };
+function follow(
+	nats: NatsDouble,
+	after?: TailPosition,
+	onArchive?: (over: AbortController) => void,
+) {
+	const heard = {
+		sequences: [] as number[],
+		archive: [] as Parameters<TailListener["onArchive"]>[],
+	};
 	const over = new AbortController();
 	const following = followArchive(
 		() => nats.connection,
@@ -79,7 +87,10 @@ function follow(nats: NatsDouble, after?: TailPosition) {
 			onEvents: (events) =>
 				heard.sequences.push(...events.map(({ sequence }) => sequence)),
 			onLeftOut: () => undefined,
-			onArchive: (is) => heard.isThere.push(is),
+			onArchive: (...said) => {
+				heard.archive.push(said);
+				onArchive?.(over);
+			},
 		},
 		over.signal,
 	);
@@ -129,4 +140,33 @@ test("what archive sends again is shown once", async () => {
 	nats.answer(said({ events: [3, 4].map((sequence) => ({ sequence })) }));
 	await vi.advanceTimersByTimeAsync(0);
 	expect(heard.sequences).toEqual([4]);
+});
+
+const refused = (code: string) => ({ ok: false, error: { code, message: "" } });
+
+test("a refused tail says once that there are too many, and is asked for again until there is room", async () => {
+	const nats = new NatsDouble();
+	const { heard } = follow(nats);
+	for (let times = 0; times < 3; times++) {
+		nats.answer(refused("TooManyTails"));
+		await vi.advanceTimersByTimeAsync(3_000);
+	}
+	expect(heard.archive).toEqual([[false, "TooManyTails"]]);
+	nats.answer(said());
+	await vi.advanceTimersByTimeAsync(0);
+	nats.answer(refused("TailEnded"));
+	await vi.advanceTimersByTimeAsync(0);
+	expect(heard.archive.slice(1)).toEqual([[true], [false]]);
+});
+
+test("it ends at once if whoever hears that archive is away wants no more", async () => {
+	const nats = new NatsDouble();
+	const { following } = follow(nats, undefined, (over) => over.abort());
+	let hasEnded = false;
+	void following.then(() => {
+		hasEnded = true;
+	});
+	nats.answer(refused("TailEnded"));
+	await vi.advanceTimersByTimeAsync(0);
+	expect(hasEnded).toBe(true);
 });

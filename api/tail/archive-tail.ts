@@ -13,6 +13,7 @@ import {
 } from "../../contracts/live/event-tail.ts";
 import { tailSubject } from "../../contracts/nats.ts";
 import { backoffMs } from "../../service/backoff.ts";
+import { pause } from "../../service/pause.ts";
 import type { TailListener, TailQuestion } from "../http/tail-listener.ts";
 
 /** The only one that the API's user may listen to. */
@@ -33,10 +34,10 @@ export async function followArchive(
 ): Promise<void> {
 	let { after } = question;
 	let failures = 0;
-	let isThere: boolean | undefined;
-	const tell = (now: boolean) => {
-		if (isThere !== now) listener.onArchive(now);
-		isThere = now;
+	let told: string | undefined;
+	const tell: TailListener["onArchive"] = (...now) => {
+		if (told !== String(now)) listener.onArchive(...now);
+		told = String(now);
 	};
 	while (!signal.aborted) {
 		const lease = new TailLease(connection, { ...question, after });
@@ -59,7 +60,8 @@ export async function followArchive(
 			lease.close();
 		}
 		if (signal.aborted) return;
-		tell(false);
+		if (lease.isRefused) tell(false, "TooManyTails");
+		else tell(false);
 		await pause(backoffMs(++failures, backoff), signal);
 	}
 }
@@ -83,6 +85,8 @@ class TailLease {
 	readonly #question: TailQuestion;
 	readonly #id = randomUUID();
 	readonly #inbox = createInbox(inboxPrefix);
+	/** Archive has as many tails as it may. */
+	isRefused = false;
 	#asked = 0;
 	#renewOn: string | undefined;
 	#subscription: Subscription | undefined;
@@ -121,7 +125,10 @@ class TailLease {
 				// No archive listens.
 				if (message.headers?.code === 503) return;
 				const said = message.json<TailMessage>();
-				if (!said.ok) return;
+				if (!said.ok) {
+					this.isRefused = said.error.code === "TooManyTails";
+					return;
+				}
 				silence.refresh();
 				this.#renewOn = said.renewOn;
 				yield said;
@@ -154,16 +161,4 @@ class TailLease {
 	#newReply(): string {
 		return `${this.#inbox}.${this.#asked++}`;
 	}
-}
-
-async function pause(timeMs: number, signal: AbortSignal): Promise<void> {
-	await new Promise<void>((resolve) => {
-		const done = () => {
-			clearTimeout(timer);
-			signal.removeEventListener("abort", done);
-			resolve();
-		};
-		const timer = setTimeout(done, timeMs);
-		signal.addEventListener("abort", done);
-	});
 }

@@ -58,7 +58,8 @@ async function followArchive(
 ): Promise<void> {
 	asked.push(question);
 	open++;
-	listener.onArchive(true);
+	if (question.account === "crowd") listener.onArchive(false, "TooManyTails");
+	else listener.onArchive(true);
 	const event = {
 		sequence: 7,
 		index: 0,
@@ -201,6 +202,14 @@ test("a tail that is cut off keeps its place until its client has read or left",
 		}, soon)
 		.toBe(200);
 	for (const { leave } of tails) leave();
+});
+
+test("a tail for which archive has no room says so, and goes on to wait", async () => {
+	const { answer } = await follow("crowd.viewer");
+	const text = await read(answer, "left-out");
+	expect(text).toContain(`event: waiting\ndata: {"reason":"TooManyTails"`);
+	expect(text).toContain("this one goes on when there is room");
+	expect(open).toBe(1);
 });
 
 test("when the API stops, a tail ends with the reason", async () => {

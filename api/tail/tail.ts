@@ -98,14 +98,17 @@ function listenerOf(stream: EventStream): TailListener {
 						? "Events before this may be missing."
 						: "More events came than a tail shows.",
 			}),
-		onArchive: (isThere) =>
+		onArchive: (isThere, reason) =>
 			isThere
 				? stream.send("open", { message: "New events are shown." })
-				: stream.send("waiting", {
-						message:
-							"Archive or NATS doesn't answer. Events are accepted and kept all the same; they are shown when it is back.",
-					}),
+				: stream.send("waiting", { reason, message: waitingText(reason) }),
 	};
+}
+
+function waitingText(reason: "TooManyTails" | undefined): string {
+	return reason
+		? "Archive has as many tails as it may, of the account or in all. Close one: this one goes on when there is room. Events are accepted and kept all the same."
+		: "Archive or NATS doesn't answer. Events are accepted and kept all the same; they are shown when it is back.";
 }
 
 /** Ends the tail when the caller may not see it any more. */

@@ -205,7 +205,7 @@ test("an account has a bounded number of tails, and another one has its own", as
 	const mine = await newSource({ account: "many" });
 	const theirs = await newSource({ account: "few" });
 	for (let i = 0; i < 10; i++) await follow(mine.route);
-	const isThere: boolean[] = [];
+	const said: unknown[] = [];
 	const over = new AbortController();
 	const { account, sourceKey } = mine.route;
 	const refused = followArchive(
@@ -214,11 +214,11 @@ test("an account has a bounded number of tails, and another one has its own", as
 		{
 			onEvents: () => undefined,
 			onLeftOut: () => undefined,
-			onArchive: (is) => isThere.push(is),
+			onArchive: (...archive) => said.push(archive),
 		},
 		over.signal,
 	);
-	await vi.waitFor(() => expect(isThere).toEqual([false]), soon);
+	await vi.waitFor(() => expect(said).toEqual([[false, "TooManyTails"]]), soon);
 	over.abort();
 	await refused;
 	await follow(theirs.route);
