@@ -5,12 +5,22 @@ const timeoutMs = 30_000;
 
 /** The REST API, for what Kubernetes doesn't know: events, and requests that were refused. */
 export interface RestApi {
-	/** Gets a path below `/v1`. Throws {@link CommandError} with the API's own words. */
+	/** Gets a path below `/v1`. Throws {@link RestError} with the API's own words, and {@link CommandError} without an answer. */
 	get(
 		path: string,
 		query?: Record<string, string | undefined>,
 		request?: { headers?: Record<string, string>; signal?: AbortSignal },
 	): Promise<Response>;
+}
+
+/** The API refuses, or can't answer. */
+export class RestError extends CommandError {
+	readonly status: number;
+
+	constructor(status: number, message: string) {
+		super(message);
+		this.status = status;
+	}
 }
 
 /**
@@ -42,7 +52,8 @@ export function restApi({ namespace }: ClusterOptions): RestApi {
 					`${target.host} is unreachable: ${(error.cause as Error | undefined)?.message ?? error.message}`,
 				);
 			});
-			if (!answer.ok) throw new CommandError(await reasonOf(answer));
+			if (!answer.ok)
+				throw new RestError(answer.status, await reasonOf(answer));
 			return answer;
 		},
 	};

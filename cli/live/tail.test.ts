@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { CommandError } from "../command/errors.ts";
+import { RestError } from "../command/rest.ts";
 import type { ServerEvent } from "./server-events.ts";
 import { tail } from "./tail.ts";
 import { tailLine } from "./tail-line.ts";
@@ -47,6 +48,45 @@ test("it ends when the API refuses it at once", async () => {
 	await expect(tail({ get }, "/x", {}, () => undefined)).rejects.toThrow(
 		"There is no source",
 	);
+});
+
+test.each([
+	[410, "ends"],
+	[403, "ends"],
+	[429, "goes on"],
+	[503, "goes on"],
+] as const)(
+	"refused with %i when it connects again, it %s",
+	async (status, what) => {
+		const over = new AbortController();
+		let times = 0;
+		const get = async () => {
+			if (++times === 1) return answerOf(["accepted", {}, "id-1"]);
+			if (times === 3) over.abort();
+			throw new RestError(status, "No more.");
+		};
+		const tailing = tail({ get }, "/x", {}, () => undefined, over.signal);
+		if (what === "ends") await expect(tailing).rejects.toThrow("No more.");
+		else await tailing;
+		expect(times).toBe(what === "ends" ? 2 : 3);
+	},
+);
+
+test("an API that ends each tail at once is asked ever more seldom, until events come again", async () => {
+	const over = new AbortController();
+	const waits: number[] = [];
+	const end = ["end", { reason: "Stopping", message: "" }] as const;
+	const get = async () => {
+		if (waits.length === 4) over.abort();
+		return waits.length === 3
+			? answerOf(["accepted", {}, "id-1"], [...end])
+			: answerOf([...end]);
+	};
+	const wait = async (timeMs: number) => void waits.push(timeMs);
+	const random = vi.spyOn(Math, "random").mockReturnValue(1);
+	await tail({ get }, "/x", {}, () => undefined, over.signal, wait);
+	random.mockRestore();
+	expect(waits).toEqual([500, 1_000, 2_000, 500, 1_000]);
 });
 
 test("a line says when and what, and can't write to the terminal", () => {

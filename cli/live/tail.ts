@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "@commander-js/extra-typings";
 import { backoffMs } from "../../service/backoff.ts";
+import { pause } from "../../service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
-import { type RestApi, restApi } from "../command/rest.ts";
+import { type RestApi, RestError, restApi } from "../command/rest.ts";
 import { jsonText } from "../output/json.ts";
 import { bodyOption } from "./refusals.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
@@ -55,34 +55,44 @@ export async function tail(
 	path: string,
 	query: Record<string, string | undefined>,
 	onEvent: (event: ServerEvent) => void,
-	signal?: AbortSignal,
+	signal = new AbortController().signal,
+	/** Another one is for tests. */
+	wait = pause,
 ): Promise<void> {
 	let lastId: string | undefined;
 	let failures = 0;
-	let isFirst = true;
-	while (!signal?.aborted) {
+	let wasOpen = false;
+	while (!signal.aborted) {
 		try {
 			const answer = await api.get(path, query, {
 				headers: {
 					accept: "text/event-stream",
 					...(lastId && { "last-event-id": lastId }),
 				},
-				signal: signal ?? new AbortController().signal,
+				signal,
 			});
-			isFirst = false;
+			wasOpen = true;
 			for await (const event of readServerEvents(answer.body!)) {
+				if (event.name === "end") {
+					throwIfLasting(event);
+					break;
+				}
 				failures = 0;
 				lastId = event.id ?? lastId;
-				if (event.name === "end") throwIfLasting(event);
-				else onEvent(event);
+				onEvent(event);
 			}
 		} catch (error) {
-			if (signal?.aborted) return;
-			// What the API refuses at once, it would refuse again.
-			if (isFirst || error instanceof Lasting) throw error;
+			if (signal.aborted) return;
+			if (!wasOpen || error instanceof Lasting || isRefusal(error)) throw error;
 		}
-		await sleep(backoffMs(++failures, backoff));
+		await wait(backoffMs(++failures, backoff), signal);
 	}
+}
+
+/** What the API refuses, it would refuse again. 429 says when it wouldn't. */
+function isRefusal(error: unknown): boolean {
+	const status = error instanceof RestError ? error.status : 500;
+	return status < 500 && status !== 429;
 }
 
 class Lasting extends CommandError {}
