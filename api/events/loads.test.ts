@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
-import { loadsOf } from "./loads.ts";
+import { loadOf } from "./loads.ts";
 
 const sourceKey = "5a".repeat(16);
 const event = {
@@ -98,27 +98,29 @@ test.each<[string, Run[], object, object]>([
 		{ ...loaded, run: "full" },
 	],
 ])("%s", (_, runs, status, expected) => {
-	const [load] = loadsOf(event, [pipeline(status)], runs);
+	const load = loadOf(event, pipeline(status), runs);
 	expect(load).toMatchObject(expected);
-	expect(load!.partition).toBe((expected as { partition?: string }).partition);
+	expect(load.partition).toBe((expected as { partition?: string }).partition);
 });
 
 test("a date that is none of the pipeline's is excluded", () => {
 	const of = pipeline({}, { start: "2026-03-02", end: "Today" });
-	expect(loadsOf(event, [of], [])).toMatchObject([{ state: "Excluded" }]);
+	expect(loadOf(event, of, [])).toMatchObject({ state: "Excluded" });
 });
 
 test("quarantine holds an event, unless a table of its own has it", () => {
 	const held = { ...event, state: "quarantined" } as const;
-	expect(loadsOf(held, [pipeline(success)], [last])).toMatchObject([
-		{ state: "Held" },
-	]);
+	expect(loadOf(held, pipeline(success), [last])).toMatchObject({
+		state: "Held",
+	});
 	const apart = run("apart", "2026-03-02T00:00:00.000Z", {
 		layout: { ...layout, quarantine: true },
 	});
-	expect(loadsOf(held, [pipeline()], [apart])).toMatchObject([
-		{ state: "Loaded", table: "orders_quarantine", run: "apart" },
-	]);
+	expect(loadOf(held, pipeline(), [apart])).toMatchObject({
+		state: "Loaded",
+		table: "orders_quarantine",
+		run: "apart",
+	});
 });
 
 test("a released event is loaded by a run after its release alone", () => {
@@ -127,10 +129,12 @@ test("a released event is loaded by a run after its release alone", () => {
 		state: "released",
 		released: { time: "2026-03-01T18:00:00.000Z", object: "o" },
 	} as const;
-	expect(loadsOf(released, [pipeline()], [first])).toMatchObject([
-		{ state: "Waiting" },
-	]);
-	expect(loadsOf(released, [pipeline()], [first, last])).toMatchObject([
-		{ state: "Loaded", run: "last", firstRun: "last" },
-	]);
+	expect(loadOf(released, pipeline(), [first])).toMatchObject({
+		state: "Waiting",
+	});
+	expect(loadOf(released, pipeline(), [first, last])).toMatchObject({
+		state: "Loaded",
+		run: "last",
+		firstRun: "last",
+	});
 });

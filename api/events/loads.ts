@@ -22,76 +22,73 @@ export interface EventLoad {
 }
 
 /**
- * What the Pipelines of an event's Source did with it, from what they and their Runs say. A Run has every event that was stored
- * before its snapshot, of the dates that it loads.
+ * What a Pipeline of an event's Source did with it, from what it and its Runs say. A Run has every event that was stored before
+ * its snapshot, of the dates that it loads.
  */
-export function loadsOf(
+export function loadOf(
 	event: Pick<
 		FoundEvent,
 		"time" | "storedTime" | "sourceKey" | "state" | "released"
 	>,
-	pipelines: readonly Pipeline[],
+	{ metadata, spec, status }: Pipeline,
 	runs: readonly Run[],
-): EventLoad[] {
+): EventLoad {
 	const date = event.time.slice(0, 10);
 	// A row of quarantine is one of its date only since it was released.
 	const sinceTime = event.released?.time ?? event.storedTime;
 	const since = Date.parse(sinceTime);
 	const hasIt = (snapshotTime: string | undefined) =>
 		snapshotTime !== undefined && Date.parse(snapshotTime) >= since;
-	return pipelines.map(({ metadata, spec, status }) => {
-		const pipeline = metadata.name;
-		const isHeld = event.state === "quarantined";
-		const own = runs
-			.filter(
-				(run) =>
-					run.spec.pipelineRef.name === pipeline &&
-					run.status?.phase === "Succeeded" &&
-					run.status.layout?.sourceKey === event.sourceKey &&
-					hasIt(run.status.snapshotTime) &&
-					isWithin(date, run.status.dates),
-			)
-			.sort((a, b) =>
-				a.status!.snapshotTime! < b.status!.snapshotTime! ? -1 : 1,
-			);
-		const last = own.at(-1);
-		const { lastSuccess } = status ?? {};
-		const layout =
-			last?.status?.layout ??
-			(lastSuccess?.layout.sourceKey === event.sourceKey &&
-			hasIt(lastSuccess.snapshotTime) &&
-			isWithin(date, spec.dateRange)
-				? lastSuccess.layout
-				: undefined);
-		const table =
-			layout?.table ??
-			status?.tableName ??
-			tableNameOf(pipeline, spec.table.name);
-		if (isHeld && !layout?.quarantine)
-			return { pipeline, table, state: "Held" };
-		if (layout)
-			return {
-				pipeline,
-				table: isHeld ? `${table}_quarantine` : table,
-				state: "Loaded",
-				...(layout.strategy === "Incremental" && { partition: date }),
-				...(last
-					? {
-							run: last.metadata.name,
-							loadedTime: last.status!.completionTime!,
-							firstRun: own[0]!.metadata.name,
-						}
-					: { loadedBefore: lastSuccess!.snapshotTime }),
-			};
-		if (!isWithin(date, spec.dateRange))
-			return { pipeline, table, state: "Excluded" };
+	const pipeline = metadata.name;
+	const isHeld = event.state === "quarantined";
+	const own = runs
+		.filter(
+			(run) =>
+				run.spec.pipelineRef.name === pipeline &&
+				run.status?.phase === "Succeeded" &&
+				run.status.layout?.sourceKey === event.sourceKey &&
+				hasIt(run.status.snapshotTime) &&
+				isWithin(date, run.status.dates),
+		)
+		.sort((a, b) =>
+			a.status!.snapshotTime! < b.status!.snapshotTime! ? -1 : 1,
+		);
+	const last = own.at(-1);
+	const { lastSuccess } = status ?? {};
+	const layout =
+		last?.status?.layout ??
+		(lastSuccess?.layout.sourceKey === event.sourceKey &&
+		hasIt(lastSuccess.snapshotTime) &&
+		isWithin(date, spec.dateRange)
+			? lastSuccess.layout
+			: undefined);
+	const table =
+		layout?.table ??
+		status?.tableName ??
+		tableNameOf(pipeline, spec.table.name);
+	if (isHeld && !layout?.quarantine) return { pipeline, table, state: "Held" };
+	if (layout)
 		return {
 			pipeline,
-			table,
-			state: "Waiting",
-			...(status?.nextRunTime && { nextRunTime: status.nextRunTime }),
+			table: isHeld ? `${table}_quarantine` : table,
+			state: "Loaded",
+			...(layout.strategy === "Incremental" && { partition: date }),
+			...(last
+				? {
+						run: last.metadata.name,
+						loadedTime: last.status!.completionTime!,
+						firstRun: own[0]!.metadata.name,
+					}
+				: { loadedBefore: lastSuccess!.snapshotTime }),
 		};
-	});
+	if (!isWithin(date, spec.dateRange))
+		return { pipeline, table, state: "Excluded" };
+	return {
+		pipeline,
+		table,
+		state: "Waiting",
+		...(status?.nextRunTime && { nextRunTime: status.nextRunTime }),
+	};
 }
 
 function isWithin(

@@ -18,6 +18,11 @@ const event: FoundEvent = {
 };
 const layout = { sourceKey, table: "t", strategy: "Incremental" };
 
+interface ListOptions {
+	fieldSelector?: string;
+	continue?: string;
+}
+
 /** Lists by field selector, with how many lists of Runs are open at once. */
 class Cluster {
 	open = 0;
@@ -27,13 +32,22 @@ class Cluster {
 		raw: async () => ({ status: { allowed: true } }),
 		list: async (
 			{ plural }: { plural: string },
-			{ fieldSelector = "" }: { fieldSelector?: string },
-		) => ({ items: await this.#items(plural, fieldSelector), metadata: {} }),
+			{ fieldSelector = "", continue: from = "0" }: ListOptions,
+		) => {
+			const all = await this.#items(plural, fieldSelector);
+			const next = Number(from) + 1;
+			return {
+				// The smallest pages.
+				items: all.slice(Number(from), next),
+				metadata: next < all.length ? { continue: String(next) } : {},
+			};
+		},
 	} as unknown as KubeClient;
 
 	async #items(plural: string, fieldSelector: string): Promise<object[]> {
 		if (plural === "sources")
 			return [
+				{ metadata: { name: "new" }, spec: {} },
 				{
 					metadata: { name: "shop" },
 					spec: {},
@@ -77,7 +91,7 @@ function ask(account: string, { client }: Cluster) {
 	return getReceipt(caller, request, undefined as never);
 }
 
-test("a receipt has each Pipeline's Run", async () => {
+test("a receipt has each Pipeline's Run, however many pages of them there are", async () => {
 	expect(await ask("shop", new Cluster())).toMatchObject({
 		eventId: id,
 		source: "shop",

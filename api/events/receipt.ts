@@ -7,19 +7,17 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
-import { hasReason, type KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { hasReason } from "../../kube/client/client.ts";
 import { requireRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
-import { readPage } from "../lists/page.ts";
+import { readPage, readPages } from "../lists/page.ts";
 import { Queues } from "../lists/queues.ts";
 import { type Answered, eventIdOf, findEvent, searchedText } from "./event.ts";
 import { foundEventView } from "./event-view.ts";
-import { type EventLoad, loadsOf } from "./loads.ts";
-import { placeOf } from "./sources.ts";
+import { type EventLoad, loadOf } from "./loads.ts";
+import { type EventsPlace, placeOf } from "./sources.ts";
 
-const pageSize = 500;
 /** Of a Pipeline. It keeps fewer unless it is told to keep more. */
 const mostRuns = 1_000;
 
@@ -34,8 +32,8 @@ export const getReceipt: Handler = async (caller, { params }) => {
 		resource: "sources",
 		subresource: "events",
 	});
-	const { client, account } = caller;
-	const sources = await allOf<Source>(client, sourceKind, account);
+	const { account } = caller;
+	const sources = await readSources(caller);
 	const { found, searched } = await search(caller, sources, id);
 	if (!found?.event)
 		throw new RequestError(
@@ -45,18 +43,34 @@ export const getReceipt: Handler = async (caller, { params }) => {
 				: `There is no event "${id}" in account "${account}" (${sources.length} ${sources.length === 1 ? "source" : "sources"}). ${searchedText(searched)}`,
 		);
 	const { headers: _, ...event } = found.event;
-	const { name } = found.source.metadata;
+	const { name } = found;
 	const loads = await receipts.run(account, () =>
 		readLoads(caller, name, event),
 	);
 	return { ...foundEventView(name, event, false), ...(loads && { loads }) };
 };
 
-async function search(caller: Caller, sources: readonly Source[], id: string) {
-	const places = sources.flatMap((source) => {
-		const place = placeOf(source);
-		return place ? [{ source, ...place }] : [];
-	});
+/** The account's Sources, and where their events are. */
+async function readSources({ client, account: namespace }: Caller) {
+	const sources: { name: string; place: EventsPlace | undefined }[] = [];
+	for await (const page of readPages<Source>({
+		client,
+		kind: sourceKind,
+		namespace,
+	}))
+		for (const source of page)
+			sources.push({ name: source.metadata.name, place: placeOf(source) });
+	return sources;
+}
+
+async function search(
+	caller: Caller,
+	sources: Awaited<ReturnType<typeof readSources>>,
+	id: string,
+) {
+	const places = sources.flatMap(({ name, place }) =>
+		place ? [{ name, ...place }] : [],
+	);
 	let searched: Answered["searched"] | undefined;
 	for (const [shard, ofShard] of Map.groupBy(places, (place) => place.shard))
 		for (let at = 0; at < ofShard.length; at += maxSourcesAsked) {
@@ -72,7 +86,7 @@ async function search(caller: Caller, sources: readonly Source[], id: string) {
 			const place =
 				event && some.find(({ sourceKey }) => sourceKey === event.sourceKey);
 			if (event && place)
-				return { found: { source: place.source, event }, searched };
+				return { found: { name: place.name, event }, searched };
 		}
 	return { searched };
 }
@@ -81,56 +95,35 @@ async function search(caller: Caller, sources: readonly Source[], id: string) {
 async function readLoads(
 	{ client, account: namespace }: Caller,
 	source: string,
-	event: Parameters<typeof loadsOf>[0],
+	event: Parameters<typeof loadOf>[0],
 ): Promise<EventLoad[] | undefined> {
 	try {
-		const { items: pipelines } = await readPage<Pipeline>(
-			{
-				client,
-				kind: pipelineKind,
-				namespace,
-				selectors: { fieldSelector: `spec.sourceRef.name=${source}` },
-			},
-			pageSize,
-		);
 		const loads: EventLoad[] = [];
+		const fieldSelector = `spec.sourceRef.name=${source}`;
 		// The Runs of one Pipeline at a time: those of all would take too much memory.
-		for (const pipeline of pipelines) {
-			const { items: runs } = await readPage<Run>(
-				{
-					client,
-					kind: runKind,
-					namespace,
-					selectors: {
-						fieldSelector: `spec.pipelineRef.name=${pipeline.metadata.name},status.phase=Succeeded`,
+		for await (const pipelines of readPages<Pipeline>({
+			client,
+			kind: pipelineKind,
+			namespace,
+			selectors: { fieldSelector },
+		}))
+			for (const pipeline of pipelines) {
+				const { items: runs } = await readPage<Run>(
+					{
+						client,
+						kind: runKind,
+						namespace,
+						selectors: {
+							fieldSelector: `spec.pipelineRef.name=${pipeline.metadata.name},status.phase=Succeeded`,
+						},
 					},
-				},
-				mostRuns,
-			);
-			loads.push(...loadsOf(event, [pipeline], runs));
-		}
+					mostRuns,
+				);
+				loads.push(loadOf(event, pipeline, runs));
+			}
 		return loads;
 	} catch (error) {
 		if (hasReason(error, "Forbidden")) return undefined;
 		throw error;
 	}
-}
-
-async function allOf<T extends KubeObject>(
-	client: KubeClient,
-	kind: ResourceKind<T>,
-	namespace: string,
-): Promise<T[]> {
-	const all: T[] = [];
-	let next: string | undefined;
-	do {
-		const { items, metadata } = await client.list<T>(kind, {
-			namespace,
-			limit: pageSize,
-			continue: next,
-		});
-		all.push(...items);
-		next = metadata.continue || undefined;
-	} while (next);
-	return all;
 }

@@ -7,6 +7,8 @@ import { labelSelector, type Selectors } from "./filters.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
+/** Of those that read all. */
+const pageSize = 500;
 /** A page of 1,000 needs about 10 MB while it is read. This bounds the memory. */
 const largePages = new ConcurrencyLimit(2);
 
@@ -65,6 +67,18 @@ export async function readPage<T extends KubeObject>(
 		};
 	};
 	return size > defaultPageSize ? largePages.run(read) : read();
+}
+
+/** All objects, a page at a time. */
+export async function* readPages<T extends KubeObject>(
+	listed: Listed<T>,
+): AsyncGenerator<T[]> {
+	let next: string | undefined;
+	do {
+		const { items, cursor } = await readPage(listed, pageSize, next);
+		yield items;
+		next = cursor;
+	} while (next !== undefined);
 }
 
 /** The apiserver's message quotes what the cursor decodes to. */

@@ -63,6 +63,24 @@ test("an event that came to the stream a minute late is found beside its time", 
 	expect(answer).toMatchObject({ event: { eventID: idOf(late) } });
 });
 
+test("an event of a receiver whose clock is ahead is found before its time", async () => {
+	const events = new StoredEvents();
+	const ahead = eventAt(noonMs + 55_000);
+	for (const frame of [
+		[eventAt(noonMs), ahead, eventAt(noonMs + 60_000)],
+		[eventAt(noonMs + 30_000)],
+		[eventAt(noonMs + 40_000)],
+		[eventAt(noonMs + 120_000)],
+	]) {
+		events.publish(frame);
+		await events.archive();
+	}
+	const { answer } = await find(events, ahead);
+	expect(answer).toMatchObject({
+		event: { eventID: idOf(ahead), frames: { first: 1 } },
+	});
+});
+
 test("the event of a sender's key is found after its ID's time, for as long as a key is kept", async () => {
 	const events = new StoredEvents();
 	const id = newEventId(noonMs - 3_600_000);

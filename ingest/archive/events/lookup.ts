@@ -2,36 +2,23 @@ import type {
 	EventAnswer,
 	FoundEvent,
 } from "../../../contracts/stored-event.ts";
-import { datesBetween, utcDate } from "../../../contracts/utc-date.ts";
+import { utcDate } from "../../../contracts/utc-date.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { IndexedSource } from "../ledger/ledger-index.ts";
-import type { EventObject } from "./date-objects.ts";
 import { timeOfEventID } from "./event-id-time.ts";
 import type { EventStore } from "./event-store.ts";
-import type { OpenGroup, OpenObject } from "./object-reader.ts";
+import {
+	afterItsTime,
+	atItsTime,
+	disorderMs,
+	type Place,
+	type Wanted,
+} from "./object-search.ts";
 import { releasedRows } from "./released-rows.ts";
 import { type EventRow, storedEvent } from "./rows/row.ts";
 
-export interface Wanted {
-	account: string;
-	sourceKeys: readonly string[];
-	id: string;
-	/** With body and captured headers. */
-	whole: boolean;
-	/** How much later than its ID the event may be. */
-	keyMs: number;
-}
-
-/**
- * How far the order of cuts and of times may differ: a frame is published within 60 s of its oldest event, and receivers'
- * clocks differ by 30 s at most from NATS's.
- */
-const disorderMs = 2 * 60_000;
 const sourcesAtOnce = 4;
-const opensAtOnce = 8;
-/** After this time the search for an event that is later than its ID ends. */
-const searchMs = 6_000;
 
 type Found = { event: FoundEvent; body?: Uint8Array };
 
@@ -98,11 +85,6 @@ async function inFrames(
 	return undefined;
 }
 
-interface Place {
-	object: EventObject;
-	row: EventRow;
-}
-
 async function inObjects(
 	events: EventStore,
 	{ account, sourceKeys }: Wanted,
@@ -115,136 +97,6 @@ async function inObjects(
 		if (place) found = { source, place };
 	});
 	return found && described(events, found.source, found.place);
-}
-
-async function atItsTime(
-	events: EventStore,
-	source: IndexedSource,
-	wanted: Wanted,
-	idMs: number,
-): Promise<Place | undefined> {
-	for (const quarantined of [false, true]) {
-		const date = utcDate(idMs);
-		const objects = await events.objects.ofDate(source, date, quarantined);
-		const found = await inOrderedObjects(events, objects, wanted, idMs);
-		if (found) return found;
-	}
-	return undefined;
-}
-
-/** Looks where the time should be, and then around it. */
-async function inOrderedObjects(
-	events: EventStore,
-	objects: readonly EventObject[],
-	{ account, id, whole }: Wanted,
-	idMs: number,
-): Promise<Place | undefined> {
-	const opened = new Map<EventObject, OpenObject>();
-	const open = async (object: EventObject) => {
-		const known = opened.get(object);
-		if (known) return known;
-		const read = await events.inTurn(account, () =>
-			events.reader.open(object.key),
-		);
-		opened.set(object, read);
-		return read;
-	};
-	const look = async (object: EventObject): Promise<Place | undefined> => {
-		const { groups, ...rest } = await open(object);
-		const row = await rowIn(events, account, { groups, ...rest }, id, whole, {
-			fromMs: idMs,
-			toMs: idMs,
-		});
-		return row && { object, row };
-	};
-	let [low, high] = [0, objects.length];
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if (toMsOf(await open(objects[middle]!)) < idMs) low = middle + 1;
-		else high = middle;
-	}
-	const here = objects[low];
-	const first = here && (await look(here));
-	if (first) return first;
-	for (const step of [1, -1])
-		for (let at = low + step; objects[at]; ) {
-			const some: EventObject[] = [];
-			for (; some.length < opensAtOnce && objects[at]; at += step)
-				some.push(objects[at]!);
-			const places = await mapConcurrently(some, opensAtOnce, look);
-			const place = places.find((each) => each !== undefined);
-			if (place) return place;
-			const edge = await open(some.at(-1)!);
-			const isBeyond =
-				step > 0
-					? fromMsOf(edge) > idMs + disorderMs
-					: toMsOf(edge) < idMs - disorderMs;
-			if (isBeyond) break;
-		}
-	return undefined;
-}
-
-/** The event of a sender's key may be later than its ID. The groups' bounds of IDs show which ones may have it. */
-async function afterItsTime(
-	events: EventStore,
-	source: IndexedSource,
-	{ account, id, whole, keyMs }: Wanted,
-	idMs: number,
-): Promise<Place | undefined> {
-	const untilMs = performance.now() + searchMs;
-	const times = { fromMs: idMs, toMs: idMs + keyMs };
-	for (const date of datesBetween(utcDate(idMs), utcDate(idMs + keyMs)))
-		for (const quarantined of [false, true]) {
-			const objects = await events.objects.ofDate(source, date, quarantined);
-			for (let at = 0; at < objects.length; at += opensAtOnce) {
-				if (performance.now() > untilMs) return undefined;
-				const some = objects.slice(at, at + opensAtOnce);
-				const opened = await events.inTurn(account, () =>
-					mapConcurrently(some, opensAtOnce, ({ key }) =>
-						events.reader.open(key),
-					),
-				);
-				for (const [index, object] of some.entries()) {
-					const args = [opened[index]!, id, whole, times] as const;
-					const row = await rowIn(events, account, ...args);
-					if (row) return { object, row };
-				}
-			}
-		}
-	return undefined;
-}
-
-async function rowIn(
-	events: EventStore,
-	account: string,
-	object: OpenObject,
-	eventID: string,
-	whole: boolean,
-	{ fromMs, toMs }: { fromMs: number; toMs: number },
-): Promise<EventRow | undefined> {
-	for (const group of object.groups) {
-		if (!mayHave(group, eventID, fromMs, toMs)) continue;
-		const [row] = await events.inTurn(account, () =>
-			events.reader.rows(object, group, { eventID, whole, limit: 1 }),
-		);
-		if (row) return row;
-	}
-	return undefined;
-}
-
-function mayHave(
-	group: OpenGroup,
-	id: string,
-	fromMs: number,
-	toMs: number,
-): boolean {
-	const { ids = { from: id, to: id } } = group;
-	return (
-		group.toMs >= fromMs &&
-		group.fromMs <= toMs &&
-		ids.from <= id &&
-		ids.to >= id
-	);
 }
 
 async function described(
@@ -304,12 +156,4 @@ function foundOf(
 		},
 		...(body && { body }),
 	};
-}
-
-function fromMsOf({ groups }: OpenObject): number {
-	return groups[0]?.fromMs ?? 0;
-}
-
-function toMsOf({ groups }: OpenObject): number {
-	return groups.at(-1)?.toMs ?? 0;
 }

@@ -5,8 +5,7 @@ export interface Fields {
 	has(name: string): boolean;
 	isTrue(name: string): boolean;
 	field(name: string, form: RegExp): string;
-	/** A positive whole number. */
-	seconds(name: string): number;
+	/** A whole number. */
 	number(name: string, least: number, most: number): number;
 	/** A list of texts that are not empty. */
 	texts(name: string, most: number, longest: number): string[];
@@ -44,12 +43,6 @@ function fieldsOf(
 		field: (name, form) => {
 			const value = request?.[name];
 			if (typeof value !== "string" || !form.test(value)) throw invalid(name);
-			return value;
-		},
-		seconds: (name) => {
-			const value = request?.[name];
-			if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
-				throw invalid(name);
 			return value;
 		},
 		number: (name, least, most) => {

@@ -25,7 +25,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 		...date("start"),
 		...date("end"),
 		...(request.has("linkSeconds") && {
-			linkSeconds: request.seconds("linkSeconds"),
+			linkSeconds: request.number("linkSeconds", 1, Infinity),
 		}),
 		...(request.has("releases") && { releases: releasesIn(request) }),
 		...(request.isTrue("renew") && { renew: true }),
