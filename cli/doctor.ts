@@ -1,5 +1,4 @@
 import { styleText } from "node:util";
-import { Option } from "@commander-js/extra-typings";
 import {
 	destinationKind,
 	operationKind,
@@ -13,6 +12,8 @@ import { examples, type Group } from "./command/group.ts";
 import { ownVersion } from "./command/own-version.ts";
 import { readFacts } from "./doctor/facts.ts";
 import { type Finding, findings } from "./doctor/findings.ts";
+import { tableOrJson } from "./output/format.ts";
+import { jsonText } from "./output/json.ts";
 
 const kinds = [
 	sourceKind,
@@ -31,11 +32,7 @@ const rights = kinds.flatMap(({ plural }) =>
 /** `tidemill doctor`. */
 export function define(doctor: Group): void {
 	doctor
-		.addOption(
-			new Option("-o, --output <format>", "how to print")
-				.choices(["table", "json"] as const)
-				.default("table" as const),
-		)
+		.addOption(tableOrJson)
 		.addHelpText(
 			"after",
 			examples("tidemill doctor", "tidemill doctor -n shop -o json"),
@@ -50,7 +47,7 @@ export function define(doctor: Group): void {
 			});
 			process.stdout.write(
 				output === "json"
-					? `${JSON.stringify(found, undefined, 2)}\n`
+					? `${jsonText(found, 2)}\n`
 					: found.map(lineOf).join(""),
 			);
 			if (found.some(({ result }) => result === "failed")) process.exitCode = 1;

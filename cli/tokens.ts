@@ -15,6 +15,8 @@ import { awaitObject } from "../kube/watch/object-wait.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
+import { outputIn } from "./output/format.ts";
+import { jsonText } from "./output/json.ts";
 import { table } from "./output/table.ts";
 
 const secretWaitMs = 10_000;
@@ -79,11 +81,7 @@ export function define(tokens: Group): void {
 		.command("list")
 		.alias("ls")
 		.description("List tokens, those of the REST API too, without the tokens.")
-		.addOption(
-			new Option("-o, --output <format>", "how to print")
-				.choices(["table", "json", "name"] as const)
-				.default("table" as const),
-		)
+		.addOption(outputIn(["table", "json", "name"]))
 		.addHelpText("after", examples("tidemill tokens list -n shop"))
 		.action(async ({ output }, command) => {
 			const cluster = await chooseCluster(command.optsWithGlobals());
@@ -117,7 +115,7 @@ async function listing(
 		labelSelector: label.token,
 	});
 	const tokens = items.map((binding) => tokenView(binding));
-	if (format === "json") return `${JSON.stringify(tokens, undefined, 2)}\n`;
+	if (format === "json") return `${jsonText(tokens, 2)}\n`;
 	if (format === "name")
 		return tokens.map(({ name }) => `token/${name}\n`).join("");
 	if (tokens.length === 0)

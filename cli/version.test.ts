@@ -14,3 +14,10 @@ test("a refused token costs nobody the command's own version", async () => {
 	expect(stderr).toMatch(/^The cluster refuses: .*Unauthorized/m);
 	expect(exitCode).toBe(0);
 });
+
+test("JSON of what the cluster says can't write to the terminal", async () => {
+	const { args } = await apiserver(() => [200, { gitVersion: "v1\u009b2J" }]);
+	const { stdout } = await tidemill("version", "-o", "json", ...args);
+	expect(stdout).not.toContain("\u009b");
+	expect(JSON.parse(stdout)).toMatchObject({ kubernetes: "v1\u009b2J" });
+});

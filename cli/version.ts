@@ -1,19 +1,16 @@
-import { Option } from "@commander-js/extra-typings";
 import { ApiError, TransportError } from "../kube/client/errors.ts";
 import { chooseCluster } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { examples, type Group } from "./command/group.ts";
 import { ownVersion } from "./command/own-version.ts";
+import { tableOrJson } from "./output/format.ts";
+import { jsonText } from "./output/json.ts";
 
 /** `tidemill version`. */
 export function define(version: Group): void {
 	version
 		.option("--client", "only this command's version, without the cluster's")
-		.addOption(
-			new Option("-o, --output <format>", "how to print")
-				.choices(["table", "json"] as const)
-				.default("table" as const),
-		)
+		.addOption(tableOrJson)
 		.addHelpText(
 			"after",
 			examples("tidemill version", "tidemill version --client"),
@@ -28,7 +25,7 @@ export function define(version: Group): void {
 			};
 			process.stdout.write(
 				output === "json"
-					? `${JSON.stringify(versions, undefined, 2)}\n`
+					? `${jsonText(versions, 2)}\n`
 					: Object.entries(versions)
 							.map(([name, version]) => `${name} ${version ?? "unknown"}\n`)
 							.join(""),

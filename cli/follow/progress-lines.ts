@@ -1,3 +1,5 @@
+import { jsonText } from "../output/json.ts";
+
 /**
  * Says on standard error how far a piece of work is: on a terminal as text for people, and otherwise as a line of JSON for
  * programs, once for each change.
@@ -31,7 +33,7 @@ export class ProgressLines {
 		if (this.#stream.isTTY || said === this.#noted) return;
 		this.#noted = said;
 		const time = new Date().toISOString();
-		this.#stream.write(`${JSON.stringify({ time, ...facts })}\n`);
+		this.#stream.write(`${jsonText({ time, ...facts })}\n`);
 	}
 
 	/** Removes the line that was updated in place. */

@@ -1,6 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { examples, type Group } from "../command/group.ts";
 import { restApi } from "../command/rest.ts";
+import { tableOrJson } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
 import { table } from "../output/table.ts";
 
@@ -32,11 +33,7 @@ export function defineRefusals(sources: Group): void {
 		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
 		.option("--limit <n>", "how many at most")
 		.addOption(bodyOption)
-		.addOption(
-			new Option("-o, --output <format>", "how to print")
-				.choices(["table", "json"] as const)
-				.default("table" as const),
-		)
+		.addOption(tableOrJson)
 		.addHelpText("after", examples("tidemill sources refusals shop"))
 		.action(async (name, { from, limit, body, output }, command) => {
 			const answer = await restApi(command.optsWithGlobals()).get(

@@ -1,9 +1,9 @@
-import { Option } from "@commander-js/extra-typings";
 import { backoffMs } from "../../service/backoff.ts";
 import { pause } from "../../service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
+import { outputIn } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
 import { bodyOption } from "./refusals.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
@@ -24,12 +24,7 @@ export function defineTail(events: Group): void {
 		.option("--refused", "also requests that are refused")
 		.addOption(bodyOption)
 		.addOption(
-			new Option(
-				"-o, --output <format>",
-				"how to print; json is one object in a line",
-			)
-				.choices(["table", "json"] as const)
-				.default("table" as const),
+			outputIn(["table", "json"], "how to print; json is one object in a line"),
 		)
 		.addHelpText(
 			"after",

@@ -3,6 +3,7 @@ import { UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { bodyOption } from "../live/refusals.ts";
+import { tableOrJson } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
 import { table } from "../output/table.ts";
 
@@ -16,10 +17,6 @@ export interface ListedEvent {
 	state: string;
 	violations?: string[];
 }
-
-const outputOption = new Option("-o, --output <format>", "how to print")
-	.choices(["table", "json"] as const)
-	.default("table" as const);
 
 const defaultEvents = 20;
 /** Of one answer of the API. */
@@ -44,7 +41,7 @@ export function defineStored(events: Group): void {
 			] as const),
 		)
 		.option("--limit <n>", `how many at most; without it ${defaultEvents}`)
-		.addOption(outputOption)
+		.addOption(tableOrJson)
 		.addHelpText(
 			"after",
 			examples(

@@ -1,6 +1,6 @@
-import { Option } from "@commander-js/extra-typings";
 import { examples, type Group } from "../command/group.ts";
 import { restApi } from "../command/rest.ts";
+import { tableOrJson } from "../output/format.ts";
 import { jsonText } from "../output/json.ts";
 import { table } from "../output/table.ts";
 import type { ListedEvent } from "./events.ts";
@@ -30,11 +30,7 @@ export interface Receipt extends Omit<ListedEvent, "violations"> {
 export function define(trace: Group): void {
 	trace
 		.argument("<event-id>", "the event_id that the webhook answered")
-		.addOption(
-			new Option("-o, --output <format>", "how to print")
-				.choices(["table", "json"] as const)
-				.default("table" as const),
-		)
+		.addOption(tableOrJson)
 		.addHelpText(
 			"after",
 			examples("tidemill trace 019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11"),
