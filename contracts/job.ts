@@ -69,6 +69,11 @@ export interface LoadInput {
 		description: string;
 	};
 	strategy: Strategy;
+	/**
+	 * Insert only the objects of a date that the table doesn't hold yet, where that can be known. Absent: replace each date, as
+	 * people expect who changed rows by hand.
+	 */
+	adds?: true;
 	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
 	rebuild: boolean;
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
@@ -117,9 +122,15 @@ export type JobResult = (
 	| {
 			version: 1;
 			outcome: "Succeeded";
+			/** Rows that the dates have in the table. */
 			rows: number;
+			/** Read from the bucket. */
 			bytes: number;
 			objects: number;
+			/** The rows among `rows` that the Run inserted, if it was one that adds. */
+			addedRows?: number;
+			/** The dates of which the table held every row already, if it was a Run that adds. */
+			unchangedDates?: number;
 			/** Rows of the table of events in quarantine, if the Run loads it. They don't count in `rows`. */
 			quarantinedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };

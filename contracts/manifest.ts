@@ -79,6 +79,13 @@ export interface ManifestObject {
 	url: string;
 	rows: number;
 	bytes: number;
+	/**
+	 * How many objects compaction made it of, in the order of their names; absent for any other. Its own name derives from
+	 * theirs (ingest/wire/output-name.ts), so a load knows whether it has read them.
+	 */
+	inputs?: number;
+	/** Its rows were released from quarantine, where they still are, too. */
+	released?: true;
 }
 
 /** Operator's request to archive, JSON on {@link file://./nats.ts manifestSubject}. */

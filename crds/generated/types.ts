@@ -1046,8 +1046,12 @@ export interface RunStatus {
 	dates?: RunDates;
 	/** `Whole`: the Run loads the Pipeline's whole window. `Rest`: it loads the dates that were not closed at the last successful Run, and the overwrite period. `Chosen`: it loads `spec.dates`. If the table turns out to lack earlier dates, the Run goes on with `Whole`. */
 	extent?: string;
-	/** Rows loaded. */
+	/** Rows that the Run's dates have in the table. */
 	rows?: number;
+	/** Those of `rows` that the Run inserted. Only of a scheduled Run into a DuckDB file, which inserts what the table doesn't hold yet; any other Run replaces its dates. */
+	addedRows?: number;
+	/** How many of the Run's dates it left as they were, because the table held all their rows. Only of a Run with `addedRows`. */
+	unchangedDates?: number;
 	/** Rows loaded into the table of events in quarantine, if the Pipeline has one. */
 	quarantinedRows?: number;
 	/** Bytes read from the bucket. */

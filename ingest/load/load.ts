@@ -6,19 +6,23 @@ import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
 import { Session } from "../duckdb/session.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
+import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
 import { leaveOutOmitted } from "./body/omitted-properties.ts";
 import { withoutReleased } from "./body/released-events.ts";
-import { UnfitCount } from "./body/unfit-count.ts";
+import { countUnfit } from "./body/unfit-count.ts";
+import type { Destination } from "./destination/destination.ts";
+import { TableChanged } from "./destination/table-changed.ts";
 import { openDestination } from "./destination-by-type.ts";
 import { downloadObjects } from "./fetch/download.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
-import { type LoadDay, planDays, planQuarantine } from "./fetch/load-days.ts";
+import type { LoadDay } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
 import { checkObjects } from "./fetch/object-check.ts";
+import { planTables, type TablePlans } from "./fetch/plan-tables.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
 
 /**
- * Carries out one Run: manifest → objects → checks → destination. Only the last step touches the destination. If a step
+ * Carries out one Run: manifest → objects → checks → destination. Only the last step changes the destination. If a step
  * fails or the process dies, each day in the table is the old one or the new one, and the next attempt loads the rest.
  * Throws {@link JobFailure}.
  */
@@ -44,88 +48,164 @@ export async function load(
 	if (logs)
 		context.onResult((result, text) => storeLog(logs, result, text, log));
 	const directory = await mkdtemp(join(context.scratch, "load-"));
+	const attempt = new Attempt(input, manifest, directory, context);
 	try {
-		const { table, quarantineTable } = input;
-		const days = planDays(manifest, directory);
-		let apart = quarantineTable && planQuarantine(manifest, directory);
-		const result = resultOf(manifest);
-		const { rows, bytes, objects } = result;
-		const { name: run, pipeline, account } = input.run;
-		log.info(
-			{ run, pipeline, account, days: days.length, rows, bytes, objects },
-			"downloading the objects",
-		);
-		const unfit = new UnfitCount(table.columns);
-		await downloadAndCheck(
-			[...days, ...(apart ?? [])],
-			async (day, session) => {
-				if (days.includes(day)) await unfit.add(day, session);
-			},
-			async (session) => {
-				for (const [index, day] of apart?.entries() ?? [])
-					apart = apart?.with(
-						index,
-						await withoutReleased(day, days[index]!, session),
-					);
-			},
-			directory,
-			context,
-		);
-		const destination = await openDestination(input.destination, context);
-		await destination.load(input, manifest, days);
-		if (apart && quarantineTable)
-			await destination.load(
-				{ ...input, table: quarantineTable },
-				manifest,
-				apart,
-			);
-		const unfitValues = unfit.list();
-		return {
-			...result,
-			...(apart && {
-				quarantinedRows: apart.reduce((sum, { rows }) => sum + rows, 0),
-			}),
-			...(unfitValues.length > 0 && { unfitValues }),
-		};
+		return await attempt.carryOut(input.adds ?? false);
+	} catch (error) {
+		if (!(error instanceof TableChanged)) throw error;
+		log.info({ reason: error.message }, "replacing the days as a whole");
+		return await attempt.carryOut(false);
 	} finally {
 		await rm(directory, { recursive: true, force: true });
 	}
 }
 
-function resultOf({ dates }: Manifest): JobSuccess {
-	const objects = dates.flatMap((day) => day.objects);
+class Attempt {
+	readonly #input: LoadInput;
+	readonly #manifest: Manifest;
+	readonly #directory: string;
+	readonly #context: JobContext;
+	#destination: Destination | undefined;
+
+	constructor(
+		input: LoadInput,
+		manifest: Manifest,
+		directory: string,
+		context: JobContext,
+	) {
+		this.#input = input;
+		this.#manifest = manifest;
+		this.#directory = directory;
+		this.#context = context;
+	}
+
+	/**
+	 * @param adds Whether to insert only what is new, where the Destination says what it holds. Only then it may throw
+	 * {@link TableChanged}.
+	 */
+	async carryOut(adds: boolean): Promise<JobSuccess> {
+		const held = adds ? await this.#held() : undefined;
+		const plans = planTables(
+			this.#input,
+			this.#manifest,
+			this.#directory,
+			held,
+		);
+		const result = resultOf(this.#manifest, plans, held !== undefined);
+		const { version, outcome, dates, ...figures } = result;
+		const { name: run, pipeline, account } = this.#input.run;
+		const days = plans.days.length;
+		this.#context.log.info(
+			{ run, pipeline, account, days, ...figures },
+			"downloading the objects",
+		);
+		const checked = await this.#downloadAndCheck(plans);
+		await this.#load(checked);
+		const unfit = unfitValues(addUnfit(checked.days.flatMap(unfitOf)));
+		return {
+			...result,
+			...(checked.apart && {
+				quarantinedRows: rowsOf(checked.apart),
+			}),
+			...(unfit.length > 0 && { unfitValues: unfit }),
+		};
+	}
+
+	/** Undefined if the Destination can't say. */
+	async #held() {
+		const destination = await this.#open();
+		if (!destination.held) return undefined;
+		const input = this.#input;
+		const { quarantineTable: table } = input;
+		return {
+			table: await destination.held(input, this.#manifest),
+			quarantineTable:
+				table && (await destination.held({ ...input, table }, this.#manifest)),
+		};
+	}
+
+	async #load({ days, apart }: TablePlans): Promise<void> {
+		const destination = await this.#open();
+		const input = this.#input;
+		await destination.load(input, this.#manifest, days);
+		const { quarantineTable: table } = input;
+		if (apart && table)
+			await destination.load({ ...input, table }, this.#manifest, apart);
+	}
+
+	/** Late for a load that replaces, so that its downloads begin early. */
+	async #open(): Promise<Destination> {
+		this.#destination ??= await openDestination(
+			this.#input.destination,
+			this.#context,
+		);
+		return this.#destination;
+	}
+
+	/** Checks every object before the destination is changed, and leaves out what tracking plans omit. */
+	async #downloadAndCheck({ days, apart }: TablePlans): Promise<TablePlans> {
+		const { log, signal } = this.#context;
+		const { columns } = this.#input.table;
+		const session = await Session.inMemory(
+			boundedMemory(this.#directory),
+			signal,
+		);
+		const unfit = new Map<LoadDay, LoadDay["unfit"]>();
+		const check = async (day: LoadDay) => {
+			await checkObjects(day, session);
+			await leaveOutOmitted(day, session);
+			const files = day.objects.map(({ file }) => file);
+			if (days.includes(day))
+				unfit.set(day, await countUnfit(columns, files, session));
+		};
+		try {
+			await downloadObjects([...days, ...(apart ?? [])], check, log, signal);
+			const own = days.map((day) => ({ ...day, unfit: unfit.get(day) ?? {} }));
+			if (!apart) return { days: own };
+			const inQuarantine: LoadDay[] = [];
+			for (const [index, day] of apart.entries())
+				inQuarantine.push(await withoutReleased(day, days[index]!, session));
+			return { days: own, apart: inQuarantine };
+		} finally {
+			session.close();
+		}
+	}
+}
+
+function resultOf(
+	{ dates }: Manifest,
+	{ days, apart }: TablePlans,
+	adds: boolean,
+): JobSuccess {
+	const objects = days.flatMap((day) => day.objects);
 	const [first, last] = [dates.at(0), dates.at(-1)];
+	const isSame = ({ kept, objects }: LoadDay, index: number) => {
+		const other = apart?.[index];
+		const same = !other || (other.kept && other.objects.length === 0);
+		return kept && objects.length === 0 && same;
+	};
 	return {
 		version: 1,
 		outcome: "Succeeded",
-		rows: objects.reduce((sum, { rows }) => sum + rows, 0),
+		rows: dates.reduce((sum, { rows }) => sum + rows, 0),
 		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
 		objects: objects.length,
+		...(adds && {
+			addedRows: days.reduce((sum, { rows }) => sum + rows, 0),
+			unchangedDates: days.filter(isSame).length,
+		}),
 		...(first && last && { dates: { start: first.date, end: last.date } }),
 	};
 }
 
-/**
- * Checks every object before the destination is touched, and leaves out what tracking plans omit. `look` gets each day
- * after that, and `finish` is called when all are there.
- */
-async function downloadAndCheck(
-	days: LoadDay[],
-	look: (day: LoadDay, session: Session) => Promise<void>,
-	finish: (session: Session) => Promise<void>,
-	directory: string,
-	{ log, signal }: JobContext,
-): Promise<void> {
-	const session = await Session.inMemory(boundedMemory(directory), signal);
-	try {
-		const check = async (day: LoadDay) => {
-			await checkObjects(day, session);
-			await leaveOutOmitted(day, session);
-			await look(day, session);
-		};
-		await downloadObjects(days, check, log, signal);
-		await finish(session);
-	} finally {
-		session.close();
-	}
+/** That the days' tables have afterwards. */
+function rowsOf(days: LoadDay[]): number {
+	return days.reduce(
+		(sum, { rows, kept }) => sum + rows + (kept?.rows ?? 0),
+		0,
+	);
+}
+
+function unfitOf({ unfit = {}, kept }: LoadDay) {
+	return kept ? [unfit, kept.unfit] : [unfit];
 }

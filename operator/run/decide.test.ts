@@ -21,6 +21,7 @@ import {
 import { decide } from "./decide.ts";
 import { decideStart } from "./decide-start.ts";
 import type { RunState } from "./state.ts";
+import type { RunAction } from "./transition.ts";
 
 const now = Date.parse("2026-03-31T12:00:00Z");
 test("a Run asks archive for the days that its Pipeline's rules give", () => {
@@ -198,15 +199,29 @@ test("Kubernetes is asked before the status says that the Run loads, the status 
 });
 
 test("the Job trusts the authorities that archive names, beside the public ones", () => {
-	const inputOf = (given: ManifestAnswer) => {
-		const job = start(given).find((action) => action.type === "startJob");
-		const { data } = job!.job.secret;
-		return JSON.parse(
-			Buffer.from(data!["input.json"]!, "base64").toString(),
-		) as LoadInput;
+	const trusting = start({ ...answer, authorities: "PEM" });
+	expect(inputOf(trusting).authorities).toBe("PEM");
+	expect(inputOf(start(answer))).not.toHaveProperty("authorities");
+});
+
+function inputOf(actions: RunAction[]): LoadInput {
+	const job = actions.find((action) => action.type === "startJob");
+	const { data } = job!.job.secret;
+	return JSON.parse(Buffer.from(data!["input.json"]!, "base64").toString());
+}
+
+test("the Job of a scheduled Run adds what is new, and any other replaces its days", () => {
+	const addsOf = (trigger: NonNullable<RunStatus["trigger"]>) => {
+		const run = owned(runOf("r", { trigger }));
+		const state = stateOf({ run });
+		const asked = decide(state, now).at(-1)!;
+		if (asked.type !== "askManifest") throw new Error(asked.type);
+		const actions = decideStart(state, asked.target, answer, now);
+		return inputOf(actions).adds;
 	};
-	expect(inputOf({ ...answer, authorities: "PEM" }).authorities).toBe("PEM");
-	expect(inputOf(answer)).not.toHaveProperty("authorities");
+	expect(addsOf("Schedule")).toBe(true);
+	expect(addsOf("API")).toBeUndefined();
+	expect(addsOf("Manual")).toBeUndefined();
 });
 
 test("a Pipeline with a table for the quarantine asks archive for that, too, and its Job gets the table's name and columns", () => {

@@ -256,6 +256,16 @@ test("a message says row or rows, as it should be", () => {
 	expect(findCondition(conditions, "Complete")?.message).toBe("Loaded 1 row.");
 });
 
+test.each([
+	[2, "Loaded 5 rows, 2 of them new."],
+	[5, "Loaded 5 rows."],
+])("a Run that added %d of 5 rows says so", (addedRows, message) => {
+	const result = { ...loaded, addedRows } as JobResult;
+	const state = { job: jobWith("Complete"), pods: [podWith(result, 0)] };
+	const { conditions } = statusOf(decide(stateOf(state), now));
+	expect(findCondition(conditions, "Complete")?.message).toBe(message);
+});
+
 const expired = {
 	run: loading(),
 	job: jobWith("Failed"),
@@ -450,7 +460,8 @@ test("a Run whose Job is complete and whose Pod is gone asks archive what it loa
 		},
 	]);
 	const unfitValues = [{ column: "total", rows: 2 }];
-	const more = { unfitValues, quarantinedRows: 3 };
+	const added = { addedRows: 2, unchangedDates: 1 };
+	const more = { unfitValues, quarantinedRows: 3, ...added };
 	const result = JSON.stringify({ ...loaded, ...more });
 	const stored = { ok: true, result } as const;
 	const status = statusOf(decide(stateOf({ ...gone, stored }), now));

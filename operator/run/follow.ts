@@ -104,10 +104,13 @@ function record(
 		return transition.fail(run, "LoadFailed", error, facts, now);
 	}
 	const { rows, bytes, objects, quarantinedRows, unfitValues } = result;
+	const { addedRows, unchangedDates } = result;
 	const loaded = {
 		rows,
 		bytes,
 		objects,
+		...(addedRows !== undefined && { addedRows }),
+		...(unchangedDates !== undefined && { unchangedDates }),
 		...(quarantinedRows !== undefined && { quarantinedRows }),
 		...(unfitValues && { unfitValues }),
 	};

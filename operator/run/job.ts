@@ -9,6 +9,7 @@ import {
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import { type JobWithInput, jobWithInput } from "../job/template.ts";
 import type { Target } from "../pipeline/target.ts";
+import { triggerOf } from "./trigger.ts";
 
 export interface RunJobOptions {
 	/** A credential: only the Secret may hold it. */
@@ -72,11 +73,12 @@ export function warehouseLabel(warehouse: string): string {
 }
 
 function loadInput(
-	{ metadata }: Run,
+	run: Run,
 	pipeline: Pipeline,
 	target: Target,
 	{ manifestURL, authorities }: RunJobOptions,
 ): LoadInput {
+	const { metadata } = run;
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
 	const { quarantine } = target;
@@ -103,6 +105,8 @@ function loadInput(
 			},
 		}),
 		strategy: target.strategy,
+		// Who creates a Run may have changed rows by hand, and wants them back.
+		...(triggerOf(run) === "Schedule" && { adds: true }),
 		rebuild: table.onIncompatible === "Rebuild",
 		manifestURL,
 		...(authorities !== undefined && { authorities }),

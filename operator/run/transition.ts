@@ -5,7 +5,6 @@ import type {
 	RunError,
 	RunStatus,
 } from "../../crds/generated/types.ts";
-import { annotation } from "../../crds/labels.ts";
 import { rowsText } from "../../crds/run.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import {
@@ -17,6 +16,7 @@ import { type WorkAction, workSteps } from "../job/work-steps.ts";
 import type { Target } from "../pipeline/target.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import { triggerOf } from "./trigger.ts";
 
 /** What is done about a Run. */
 export type RunAction =
@@ -144,20 +144,17 @@ function writeStatus(
 	findings: Finding[],
 	now: number,
 ): RunAction {
-	const trigger = run.status?.trigger ?? triggerOf(run);
+	const trigger = triggerOf(run);
 	const status = statusWith(run, { trigger, ...facts }, findings, now);
 	return { type: "writeStatus", status };
 }
 
-function triggerOf({ metadata }: Run): NonNullable<RunStatus["trigger"]> {
-	const trigger = metadata.annotations?.[annotation.trigger];
-	return trigger === "Schedule" || trigger === "API" ? trigger : "Manual";
-}
-
 /** A Run that finds nothing succeeds, and people then look for their events. */
-function loadedMessage({ rows = 0, dates }: RunStatus): string {
+function loadedMessage({ rows = 0, addedRows, dates }: RunStatus): string {
 	const loaded = `Loaded ${rowsText(rows)}`;
-	if (rows > 0) return `${loaded}.`;
+	const isPart = addedRows !== undefined && addedRows < rows;
+	if (rows > 0)
+		return `${loaded}${isPart ? `, ${addedRows} of them new` : ""}.`;
 	return dates
 		? `${loaded}: the Source has no events of ${dates.start} to ${dates.end}.`
 		: `${loaded}: the Source has no events.`;

@@ -88,7 +88,9 @@ test("a release makes rows of what its filter names, on their own dates, and no 
 	const day = after.dates.find((each) => each.date === date)!;
 	expect(day).toMatchObject({
 		rows: 1,
-		objects: [{ rows: 1, key: expect.stringMatching("/releases/") }],
+		objects: [
+			{ rows: 1, key: expect.stringMatching("/releases/"), released: true },
+		],
 	});
 	const kinds = { kinds: ["RequiredMissing"] };
 	expect(await release({ filter: kinds, start: today })).toMatchObject({

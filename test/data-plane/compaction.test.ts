@@ -5,6 +5,7 @@ import { CompactionStore } from "../../ingest/archive/compaction/compaction-stor
 import { deleteSourceObjects } from "../../ingest/archive/deletion/source-objects.ts";
 import { DateObjects } from "../../ingest/archive/ledger/date-objects.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
+import { additionTo, nameOf } from "../../ingest/load/addition/addition.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import {
 	ArchiveFixture,
@@ -101,6 +102,14 @@ test("a Run whose manifest was made before reads on; what was replaced goes a da
 	const renewed = await fixture.manifest(run, { renew: true });
 	expect(await loadedBodies(renewed)).toEqual(bodies);
 	expect(dateOf(renewed)).toMatchObject({ rows: 36, objects: [{ rows: 36 }] });
+	// A table that has the date by the objects before lacks nothing of it.
+	const objects = dateOf(before).objects.map(nameOf);
+	const held = { rows: 36, loads: [{ objects, rows: 36, unfit: {} }] };
+	for (const manifest of [renewed, await fixture.manifest()])
+		expect(additionTo(dateOf(manifest), held)).toMatchObject({
+			objects: [],
+			kept: { renamed: dateOf(manifest).objects.map(nameOf) },
+		});
 });
 
 test("a manifest isn't renewed if its objects were compacted together with later events", async () => {

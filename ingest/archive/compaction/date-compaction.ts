@@ -1,15 +1,12 @@
 import { rm, stat } from "node:fs/promises";
+import { outputName } from "../../wire/output-name.ts";
 import type { IndexedObject } from "../ledger/date-objects.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import { fileDigest } from "../s3/object-read.ts";
 import type { FileStore } from "../s3/object-store.ts";
 import type { DueDate } from "./due-dates.ts";
 import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
-import {
-	type CompactionOutput,
-	type CompactionRecord,
-	outputName,
-} from "./record.ts";
+import type { CompactionOutput, CompactionRecord } from "./record.ts";
 import { type Contents, OutOfMemory, type Rewriter } from "./rewriter.ts";
 
 const downloadsAtOnce = 8;

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import {
 	type CompactionRecord,
 	hasOutlivedReaders,
-	outputName,
 	readRecord,
 	sameEvents,
 	supersededNames,
@@ -91,13 +90,6 @@ test("a record of an unknown version is refused", () => {
 	expect(() =>
 		readRecord("k", JSON.stringify({ ...record, version: 2 })),
 	).toThrow("record k has version 2; this archive knows version 1");
-});
-
-test("an output's name derives from its inputs alone", () => {
-	expect(outputName(["1", "2"])).toBe(outputName(["1", "2"]));
-	const names = [["1"], ["1", "2"], ["2", "1"], ["12"]].map(outputName);
-	expect(new Set(names).size).toBe(4);
-	expect(names[0]).toMatch(/^compacted-[0-9a-f]{32}\.parquet$/);
 });
 
 const hourMs = 3_600_000;

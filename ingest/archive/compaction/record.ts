@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { isOutput } from "../../wire/output-name.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
 /** The objects of one source and date: a folder of the bucket (see object-keys.ts, eventsOfDate). */
@@ -25,22 +25,6 @@ export interface CompactionOutput {
 	sha256: string;
 	/** The objects that it replaces. It holds exactly their events. */
 	inputs: string[];
-}
-
-const outputPrefix = "compacted-";
-
-/**
- * The name of the object that replaces these. It derives from their names, so compactors of the same objects write the
- * same rows under the same name, and compactors of other objects use another name.
- */
-export function outputName(inputs: readonly string[]): string {
-	const hash = createHash("sha256").update(inputs.join("\n")).digest("hex");
-	return `${outputPrefix}${hash.slice(0, 32)}.parquet`;
-}
-
-/** Whether a compaction wrote the object. Then it counts only if the date's record names it. */
-export function isOutput(name: string): boolean {
-	return name.startsWith(outputPrefix);
 }
 
 /** Throws if this archive can't read the record. */

@@ -51,7 +51,11 @@ export class ManifestObjects {
 			bytesOf.set(key, bytes);
 		const { originals, outputs } = visibleObjects(objects, nameOf, record);
 		const named = [
-			...outputs.map((output) => ({ key: folder + output.name, ...output })),
+			...outputs.map(({ name, rows, inputs }) => ({
+				key: folder + name,
+				rows,
+				inputs: inputs.length,
+			})),
 			...originals.map((original) => ({
 				key: folder + nameOf(original),
 				rows: original.rows,
@@ -65,19 +69,16 @@ export class ManifestObjects {
 		return {
 			date: group.date,
 			rows,
-			objects: await mapConcurrently(named, 1, async ({ key, rows }) => {
+			objects: await mapConcurrently(named, 1, async (object) => {
+				const { key, rows } = object;
 				const bytes = bytesOf.get(key);
 				if (bytes === undefined)
 					throw new RequestFailure(
 						"ObjectMissing",
 						`The object ${key} with ${rows} events is not in the bucket`,
 					);
-				return {
-					key,
-					url: await this.#store.presign(key, linkSeconds),
-					rows,
-					bytes,
-				};
+				const url = await this.#store.presign(key, linkSeconds);
+				return { ...object, url, bytes };
 			}),
 		};
 	}
@@ -104,10 +105,11 @@ export class ManifestObjects {
 				"ManifestOutdated",
 				`The objects of ${date.date} that the manifest names were compacted together with later events`,
 			);
-		const outputs = same.outputs.map(({ name, rows, bytes }) => ({
+		const outputs = same.outputs.map(({ name, rows, bytes, inputs }) => ({
 			key: folder + name,
 			rows,
 			bytes,
+			inputs: inputs.length,
 		}));
 		return {
 			...date,
@@ -147,7 +149,7 @@ export class ManifestObjects {
 					`The object ${key} with ${rows} released events is not in the bucket`,
 				);
 			const url = await this.#store.presign(key, linkSeconds);
-			return { key, url, rows, bytes };
+			return { key, url, rows, bytes, released: true };
 		});
 	}
 

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BodyColumnType, TableColumn } from "../../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
+import { addUnfit, unfitValues } from "../addition/unfit-rows.ts";
 import { bodyValueSql, eventRows } from "./body-value.ts";
-import { UnfitCount } from "./unfit-count.ts";
+import { countUnfit } from "./unfit-count.ts";
 
 let directory: string;
 let session: Session;
@@ -152,20 +153,15 @@ test("values that don't fit are counted by column over days, and columns without
 		column("String", "/a", "text"),
 		column("Date", "/b", "day of"),
 	];
-	const count = new UnfitCount(columns);
-	const dayOf = async (...bodies: string[]) => ({
-		date: "2026-03-01",
-		rows: bodies.length,
-		objects: [
-			{ key: "", url: "", rows: 1, bytes: 1, file: await fileOf(...bodies) },
-		],
-	});
-	await count.add(await dayOf('{"a":1}', '{"a":"x","b":1}', "{}"), session);
-	await count.add(await dayOf('{"a":1.5}', '{"a":"y"}'), session);
-	await count.add({ date: "2026-03-02", rows: 0, objects: [] }, session);
-	expect(count.list()).toEqual([
+	const count = (...files: string[]) => countUnfit(columns, files, session);
+	const counts = [
+		await count(await fileOf('{"a":1}', '{"a":"x","b":1}', "{}")),
+		await count(await fileOf('{"a":1.5}', '{"a":"y"}')),
+		await count(),
+	];
+	expect(unfitValues(addUnfit(counts))).toEqual([
 		{ column: "number", rows: 3 },
 		{ column: "day of", rows: 1 },
 	]);
-	expect(new UnfitCount([columns[0]!]).list()).toEqual([]);
+	expect(unfitValues({})).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { rename } from "node:fs/promises";
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
+import { nameOf } from "../addition/addition.ts";
 import type { DayObject, LoadDay } from "../fetch/load-days.ts";
 
 /**
@@ -19,13 +20,16 @@ export async function withoutReleased(
 		`SELECT filename, count(*) AS rows FROM ${parquetRows(files, { filename: true })}` +
 			` WHERE event_id IN (SELECT event_id FROM ${own}) GROUP BY filename`,
 	);
-	const released = new Map(
+	const rowsReleased = new Map(
 		found.map(({ filename, rows }) => [filename, Number(rows)]),
 	);
 	const objects: DayObject[] = [];
+	/** They have no rows, and the next Run must know that. */
+	const emptied: string[] = [];
 	for (const object of apart.objects) {
-		const rows = object.rows - (released.get(object.file) ?? 0);
+		const rows = object.rows - (rowsReleased.get(object.file) ?? 0);
 		if (rows > 0) objects.push({ ...object, rows });
+		else emptied.push(nameOf(object));
 		if (rows === 0 || rows === object.rows) continue;
 		const made = `${object.file}.kept`;
 		await session.run(
@@ -34,9 +38,11 @@ export async function withoutReleased(
 		);
 		await rename(made, object.file);
 	}
+	const { deciding = [] } = apart;
 	return {
 		...apart,
 		rows: objects.reduce((sum, { rows }) => sum + rows, 0),
 		objects,
+		...(emptied.length > 0 && { deciding: [...deciding, ...emptied] }),
 	};
 }

@@ -1,13 +1,24 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
+import type { HeldDate } from "../addition/addition.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 
 /** A Destination, as load and check see it. Every failure is a {@link JobFailure}. */
 export interface Destination {
 	/**
-	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, FullReload
-	 * replaces the table. The days' objects are on disk and checked. Safe to repeat at any time.
-	 * Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days afterwards.
+	 * What the table holds of the manifest's dates; undefined if it can't be known. A Destination without this method
+	 * replaces every day.
+	 */
+	held?(
+		input: LoadInput,
+		manifest: Manifest,
+	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined>;
+	/**
+	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, but only adds
+	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked. Safe to repeat at
+	 * any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
+	 * afterwards, and {@link TableChanged} if rows that a day keeps aren't what they were.
 	 */
 	load(input: LoadInput, manifest: Manifest, days: LoadDay[]): Promise<void>;
 	/** Verifies that a Run could write, and leaves nothing behind. */

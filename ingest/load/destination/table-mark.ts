@@ -10,6 +10,8 @@ export interface TableMark {
 	run: string;
 	/** The snapshot time of that Run's manifest, in milliseconds since the epoch. */
 	snapshotMs: number;
+	/** Names what the Destination has recorded about the table's rows; absent if nothing (see duckdb/load-record.ts). */
+	record?: string;
 	/** Absent until a load of the whole window is complete. */
 	holds?: {
 		sourceKey: string;

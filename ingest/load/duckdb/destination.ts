@@ -8,6 +8,7 @@ import type { JobContext } from "../../job/process.ts";
 import type { Destination } from "../destination/destination.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { withDestinationFile } from "./destination-file.ts";
+import { heldDates } from "./held-dates.ts";
 import { type ExistingTable, planLoad } from "./plan.ts";
 import { readComment } from "./table-comment.ts";
 import { carryOut } from "./transaction.ts";
@@ -25,6 +26,13 @@ export class DuckDBDestination implements Destination {
 		this.#context = context;
 	}
 
+	held(input: LoadInput, manifest: Manifest) {
+		return withDestinationFile(this.#input, this.#context, async (session) => {
+			const existing = await existingTable(input.table.name, session);
+			return heldDates(input, manifest, existing, session);
+		});
+	}
+
 	async load(
 		input: LoadInput,
 		manifest: Manifest,
@@ -33,7 +41,10 @@ export class DuckDBDestination implements Destination {
 		await withDestinationFile(this.#input, this.#context, async (session) => {
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
-				return planLoad(input, manifest, days, existing);
+				const held = days.some(({ kept }) => kept)
+					? await heldDates(input, manifest, existing, session)
+					: undefined;
+				return planLoad(input, manifest, days, existing, held);
 			};
 			await carryOut(planned, session, this.#context.log);
 		});

@@ -1,9 +1,12 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type { Manifest } from "../../../contracts/manifest.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { ExistingColumn } from "../destination/incompatibility.ts";
+import { TableChanged } from "../destination/table-changed.ts";
 import type { TableMark } from "../destination/table-mark.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
+import { recordOf } from "./load-record.ts";
 import { planLoad } from "./plan.ts";
 
 const columns: TableColumn[] = [
@@ -20,6 +23,15 @@ const days: LoadDay[] = [
 	{ date: "2026-03-01", rows: 3, objects: [object("a", 1), object("b", 2)] },
 	{ date: "2026-03-02", rows: 0, objects: [] },
 ];
+
+const rest = manifestOf({
+	asked: { extent: "Rest", start: "2026-03-01" },
+});
+const complete: TableMark = {
+	run: "earlier",
+	snapshotMs: 0,
+	holds: { sourceKey: rest.sourceKey, through: "2026-02-28" },
+};
 
 function object(key: string, rows: number) {
 	return { key, url: "", rows, bytes: 1, file: `/s/${key}` };
@@ -59,10 +71,10 @@ function plan(
 	return planLoad(input, manifest, days, table);
 }
 
-/** Without the comment, which every load writes. */
+/** Without the comment and the record, which every such load writes. */
 function steps(...parameters: Parameters<typeof plan>): string[] {
 	return plan(...parameters)
-		.steps.filter((step) => step.do !== "Comment")
+		.steps.filter((step) => !["Comment", "Record"].includes(step.do))
 		.map((step) =>
 			["do", "date", "rows"]
 				.map((key) => (step as Record<string, unknown>)[key])
@@ -109,18 +121,154 @@ test("a full reload replaces the whole table and counts all its rows", () => {
 	]);
 });
 
-test("event ids are counted if the table has them, by its name for them", () => {
-	const checks = (columns: TableColumn[], strategy?: "FullReload") =>
-		plan(withColumns(columns, strategy), days, undefined).steps.filter(
-			(step) => step.do === "CheckRows",
-		);
-	const [, body, date] = columns;
-	const renamed: TableColumn = { name: "id", from: "EventID" };
-	expect(checks([body!, renamed, date!])).toEqual([
-		{ do: "CheckRows", date: "2026-03-01", rows: 3, eventID: "id" },
-		{ do: "CheckRows", date: "2026-03-02", rows: 0, eventID: "id" },
-	]);
-	expect(checks([body!], "FullReload")).toEqual([{ do: "CheckRows", rows: 3 }]);
+describe("a day that keeps rows", () => {
+	const held = {
+		rows: 4,
+		loads: [{ objects: ["old"], rows: 4, unfit: { body: 1 } }],
+	};
+	const kept = { rows: 4, unfit: { body: 1 }, held };
+	const [day, empty] = days as [LoadDay, LoadDay];
+	const record = recordOf(input(), manifestOf(), undefined)!;
+	const mark: TableMark = { ...complete, record };
+	const planKept = (
+		days: LoadDay[],
+		{ now = held, changes = {} as Partial<LoadInput>, existing = fitting } = {},
+	) =>
+		planLoad(
+			input(changes),
+			rest,
+			days,
+			{ columns: existing, comment: { words: "", mark } },
+			new Map([[day.date, now]]),
+		).steps.filter((step) => step.do !== "Comment");
+	const recorded = (days: LoadDay[]) =>
+		planKept(days).find((step) => step.do === "Record")?.change;
+
+	test("isn't deleted, and its new events must not be there yet", () => {
+		expect(planKept([{ ...day, kept }, empty]).map((step) => step.do)).toEqual([
+			"DeleteDay",
+			"CheckNew",
+			"Insert",
+			"CheckRows",
+			"CheckRows",
+			"Record",
+		]);
+		expect(planKept([{ ...day, kept }])).toContainEqual({
+			do: "CheckRows",
+			date: day.date,
+			rows: 7,
+		});
+		const id: TableColumn = { name: "id", from: "EventID" };
+		const { table } = withColumns([id, ...columns.slice(1)]);
+		expect(
+			planLoad(
+				input({ table }),
+				manifestOf(),
+				[{ ...day, kept }],
+				{
+					columns: [{ name: "id", type: "VARCHAR" }, ...fitting.slice(1)],
+					comment: { words: "", mark },
+				},
+				new Map([[day.date, held]]),
+			).steps,
+		).toContainEqual({
+			do: "CheckNew",
+			date: day.date,
+			eventID: "id",
+			files: ["/s/a", "/s/b"],
+		});
+	});
+
+	test("and lacks nothing stays untouched", () => {
+		const steps = planKept([{ ...day, rows: 0, objects: [], kept }]);
+		expect(steps).toEqual([{ do: "CheckRows", date: day.date, rows: 4 }]);
+	});
+
+	test("gets a record of what is new, and of all of it once names have changed", () => {
+		expect(recorded([{ ...day, kept }])).toMatchObject({
+			record,
+			dates: [],
+			loads: [{ objects: ["a", "b"], rows: 3, unfit: {} }],
+		});
+		const renamed = { ...kept, renamed: ["compacted"] };
+		expect(
+			recorded([{ ...day, kept: renamed, unfit: { body: 2 } }]),
+		).toMatchObject({
+			dates: [day.date],
+			loads: [
+				{ objects: ["compacted", "a", "b"], rows: 7, unfit: { body: 3 } },
+			],
+		});
+		expect(recorded([{ ...day, deciding: ["r"] }])).toMatchObject({
+			dates: [day.date],
+			loads: [{ objects: ["r", "a", "b"], rows: 3 }],
+		});
+	});
+
+	test.each<[string, Parameters<typeof planKept>[1]]>([
+		["has other rows", { now: { ...held, rows: 5 } }],
+		[
+			"was loaded by another Run meanwhile",
+			{ now: { ...held, loads: [...held.loads, held.loads[0]!] } },
+		],
+	])("is not added to if it %s when the transaction begins", (_, options) => {
+		expect(() => planKept([{ ...day, kept }], options)).toThrow(TableChanged);
+	});
+
+	test("is not kept in a table that is rebuilt or gets a new column", () => {
+		const header = { name: "header_x_a", from: { header: "x-a" } };
+		const { table } = withColumns([...columns, header]);
+		for (const [changes, existing] of [
+			[{ table }, fitting],
+			[{ rebuild: true }, fitting.slice(0, 2)],
+		] as const)
+			expect(() =>
+				planLoad(
+					input(changes),
+					manifestOf(),
+					[{ ...day, kept }],
+					{ columns: existing, comment: { words: "", mark } },
+					new Map([[day.date, held]]),
+				),
+			).toThrow(TableChanged);
+	});
+});
+
+test.each<[string, Partial<LoadInput>, Partial<Manifest>]>([
+	["another Source", {}, { sourceKey: "e".repeat(32) }],
+	[
+		"another value in a column",
+		{
+			table: {
+				...input().table,
+				columns: [
+					...columns.slice(0, 1),
+					{ name: "body", from: { bodyPointer: "/a", type: "String" } },
+					...columns.slice(2),
+				],
+			},
+		},
+		{},
+	],
+])("a record doesn't hold for %s", (_, changes, other) => {
+	const record = recordOf(input(), manifestOf(), undefined)!;
+	const mark = { ...complete, record };
+	expect(recordOf(input(), manifestOf({ run: "next" }), mark)).toBe(record);
+	const started = recordOf(
+		input(changes),
+		manifestOf({ run: "next", ...other }),
+		mark,
+	);
+	expect(started).not.toBe(record);
+	expect(started).toMatch(/-next$/);
+});
+
+test("a full reload keeps no record", () => {
+	const full = withColumns(columns.slice(0, 2), "FullReload");
+	const { steps } = plan(full, days, undefined);
+	expect(steps.find((step) => step.do === "Record")).toMatchObject({
+		change: { record: undefined, loads: [] },
+	});
 });
 
 test("a Source without events gets an empty table", () => {
@@ -195,15 +343,6 @@ test("a compatible table is not rebuilt, even where that is allowed", () => {
 		"DeleteDay 2026-03-01",
 	);
 });
-
-const rest = manifestOf({
-	asked: { extent: "Rest", start: "2026-03-01" },
-});
-const complete: TableMark = {
-	run: "earlier",
-	snapshotMs: 0,
-	holds: { sourceKey: rest.sourceKey, through: "2026-02-28" },
-};
 
 test.each<[string, ExistingColumn[] | undefined, TableMark | undefined]>([
 	["was dropped", undefined, undefined],

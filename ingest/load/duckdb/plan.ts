@@ -1,19 +1,23 @@
+import { isDeepStrictEqual } from "node:util";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
+import type { HeldDate } from "../addition/addition.ts";
 import { columnSql } from "../destination/columns.ts";
 import {
 	type ExistingColumn,
 	incompatibility,
 	newColumns,
 } from "../destination/incompatibility.ts";
+import { TableChanged } from "../destination/table-changed.ts";
 import {
 	markAfter,
 	missingDays,
 	ownershipOf,
 } from "../destination/table-mark.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
+import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
 import { type TableComment, writeComment } from "./table-comment.ts";
 
 /** What one transaction does to the table, in order. */
@@ -24,6 +28,8 @@ export type LoadStep =
 	| { do: "Comment"; text: string }
 	| { do: "AddColumns"; columns: TableColumn[] }
 	| { do: "DeleteDay"; date: UtcDate }
+	/** The table must not have these files' events on that date yet. */
+	| { do: "CheckNew"; date: UtcDate; eventID: string; files: string[] }
 	/**
 	 * Inserts exactly the days' rows, in one statement. DuckDB compresses and writes rows in groups of 122,880, and each
 	 * thread keeps its last, incomplete group until the transaction ends. Inserted day by day, most of a table would be
@@ -36,8 +42,9 @@ export type LoadStep =
 			files: string[];
 			columns: TableColumn[];
 	  }
-	/** The table must now have `rows` rows, each with its own event id: on `date`, or in all if absent. */
-	| { do: "CheckRows"; date?: UtcDate; rows: number; eventID?: string };
+	/** The table must now have `rows` rows: on `date`, or in all if absent. */
+	| { do: "CheckRows"; date?: UtcDate; rows: number }
+	| { do: "Record"; change: RecordChange };
 
 export interface LoadPlan {
 	table: string;
@@ -51,17 +58,20 @@ export interface ExistingTable {
 }
 
 /**
- * Decides how the days get into the table. Incremental replaces the manifest's days, empty ones too, and no others;
- * FullReload replaces the whole table.
+ * Decides how the days get into the table. Incremental replaces the manifest's days, empty ones too, and no others, but
+ * only adds to days that keep rows; FullReload replaces the whole table.
+ * @param held What the table holds of the days; see held-dates.ts.
  * @param existing undefined when there is no table.
  * Throws {@link JobFailure} Superseded if a later Run has loaded the table, TableIncompatible if the table is incompatible
- * and must not be rebuilt, TableIncomplete if the table would lack days afterwards.
+ * and must not be rebuilt, TableIncomplete if the table would lack days afterwards; {@link TableChanged} if rows that a day
+ * keeps aren't what they were.
  */
 export function planLoad(
 	input: LoadInput,
 	manifest: Manifest,
 	days: LoadDay[],
 	existing: ExistingTable | undefined,
+	held?: ReadonlyMap<UtcDate, HeldDate>,
 ): LoadPlan {
 	const { name, columns, description } = input.table;
 	const mark = existing?.comment.mark;
@@ -70,33 +80,44 @@ export function planLoad(
 			"Superseded",
 			`Table ${name} has the data of Run uid ${mark!.run}, whose snapshot is later`,
 		);
-	const wanted = columns.map((column) => ({
-		...column,
-		type: columnSql(column).type,
-	}));
-	const reason =
-		existing && incompatibility(existing.columns, wanted, input.strategy);
+	const { reason, added } = fitOf(input, existing);
 	if (reason !== undefined && !input.rebuild)
 		throw new JobFailure(
 			"TableIncompatible",
 			`Table ${name} is incompatible: ${reason}`,
 		);
 	const replaces = input.strategy === "FullReload" || reason !== undefined;
-	const added = existing ? newColumns(existing.columns, columns) : [];
 	// The days that the table holds lack the values of a new column.
 	const kept = replaces || added.length > 0 ? undefined : mark;
 	const missing = missingDays(kept, manifest);
 	if (missing !== undefined)
 		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
+	const isSame = ({ date, kept: rows }: LoadDay) =>
+		!rows || (kept && isDeepStrictEqual(rows.held, held?.get(date)));
+	if (!days.every(isSame)) throw new TableChanged(name);
 	const steps: LoadStep[] = [];
 	if (replaces) steps.push({ do: "ReplaceTable", columns });
 	else if (!existing) steps.push({ do: "CreateTable", columns });
 	else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
 	const words = existing && !replaces ? existing.comment.words : description;
-	const text = writeComment(words, markAfter(kept, manifest));
+	const record = recordOf(input, manifest, kept);
+	const text = writeComment(words, {
+		...markAfter(kept, manifest),
+		...(record !== undefined && { record }),
+	});
 	steps.push({ do: "Comment", text });
 	if (!replaces)
-		for (const { date } of days) steps.push({ do: "DeleteDay", date });
+		for (const { date, kept } of days)
+			if (!kept) steps.push({ do: "DeleteDay", date });
+	const eventID = columns.find(({ from }) => from === "EventID")?.name;
+	for (const { date, kept, objects } of days)
+		if (kept && objects.length > 0 && eventID !== undefined)
+			steps.push({
+				do: "CheckNew",
+				date,
+				eventID,
+				files: objects.map(({ file }) => file),
+			});
 	const full = days.filter(({ rows }) => rows > 0);
 	if (full.length > 0)
 		steps.push({
@@ -106,19 +127,36 @@ export function planLoad(
 			columns,
 		});
 	steps.push(...rowChecks(input, days));
+	const change = recordChange(record, manifest, days);
+	const isRecorded = change.dates.length === 0 && change.loads.length === 0;
+	if (!isRecorded) steps.push({ do: "Record", change });
 	return { table: name, steps };
 }
 
+/** Why a table can't take the columns of a load, and the columns that it hasn't yet. */
+export function fitOf(
+	{ table: { columns }, strategy }: Pick<LoadInput, "table" | "strategy">,
+	existing: ExistingTable | undefined,
+): { reason?: string | undefined; added: TableColumn[] } {
+	if (!existing) return { added: [] };
+	const wanted = columns.map((column) => ({
+		...column,
+		type: columnSql(column).type,
+	}));
+	return {
+		reason: incompatibility(existing.columns, wanted, strategy),
+		added: newColumns(existing.columns, columns),
+	};
+}
+
 function rowChecks(input: LoadInput, days: LoadDay[]): LoadStep[] {
-	const id = input.table.columns.find(({ from }) => from === "EventID")?.name;
-	const eventID = id === undefined ? {} : { eventID: id };
 	if (input.strategy === "Incremental")
-		return days.map(({ date, rows }) => ({
+		return days.map(({ date, rows, kept }) => ({
 			do: "CheckRows",
 			date,
-			rows,
-			...eventID,
+			rows: rows + (kept?.rows ?? 0),
 		}));
-	const rows = days.reduce((sum, day) => sum + day.rows, 0);
-	return [{ do: "CheckRows", rows, ...eventID }];
+	return [
+		{ do: "CheckRows", rows: days.reduce((sum, day) => sum + day.rows, 0) },
+	];
 }

@@ -30,15 +30,14 @@ test("days are inserted by column name from their files", () => {
 	]);
 });
 
-test("a day's rows and different event ids are counted", () => {
+test("a day's rows are counted, and those with the ids of events in files", () => {
+	const date = "2026-03-01";
+	expect(rowCount("t", { do: "CheckRows", date, rows: 1 })).toBe(
+		`SELECT count(*) AS rows FROM "t" WHERE "date" = DATE '2026-03-01'`,
+	);
 	expect(
-		rowCount("t", {
-			do: "CheckRows",
-			date: "2026-03-01",
-			rows: 1,
-			eventID: "event_id",
-		}),
+		rowCount("t", { do: "CheckNew", date, eventID: "id", files: ["/s/1"] }),
 	).toBe(
-		`SELECT count(*) AS rows, count(DISTINCT "event_id") AS ids FROM "t" WHERE "date" = DATE '2026-03-01'`,
+		`SELECT count(*) AS rows FROM "t" WHERE "date" = DATE '2026-03-01' AND "id" IN (SELECT event_id::VARCHAR FROM read_parquet(['/s/1']))`,
 	);
 });

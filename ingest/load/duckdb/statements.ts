@@ -1,13 +1,14 @@
 import type { TableColumn } from "../../../contracts/job.ts";
-import { quoteName, quoteText } from "../../duckdb/quoting.ts";
+import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
 import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";
+import { recordStatements } from "./load-record.ts";
 import type { LoadStep } from "./plan.ts";
 
 /** The SQL statements, in order, of a step that changes the table. */
 export function statements(
 	table: string,
-	step: Exclude<LoadStep, { do: "CheckRows" }>,
+	step: Exclude<LoadStep, { do: "CheckRows" | "CheckNew" }>,
 ): string[] {
 	const name = quoteName(table);
 	switch (step.do) {
@@ -23,6 +24,8 @@ export function statements(
 			);
 		case "DeleteDay":
 			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
+		case "Record":
+			return recordStatements(table, step.change);
 		case "Insert": {
 			const columns = step.columns.map((column) =>
 				columnSql(column, step.columns),
@@ -36,16 +39,19 @@ export function statements(
 	}
 }
 
-/** A query of one row: the number of `rows`, and of different event `ids` (of rows, if the table has no event ids). */
+/** A query of one row with the number of `rows` that the step checks. */
 export function rowCount(
 	table: string,
-	step: Extract<LoadStep, { do: "CheckRows" }>,
+	step: Extract<LoadStep, { do: "CheckRows" | "CheckNew" }>,
 ): string {
-	const ids = step.eventID
-		? `count(DISTINCT ${quoteName(step.eventID)})`
-		: "count(*)";
-	const where = step.date ? ` WHERE ${onDate(step.date)}` : "";
-	return `SELECT count(*) AS rows, ${ids} AS ids FROM ${quoteName(table)}${where}`;
+	const conditions = step.date ? [onDate(step.date)] : [];
+	if (step.do === "CheckNew")
+		conditions.push(
+			`${quoteName(step.eventID)} IN (SELECT event_id::VARCHAR FROM ${parquetRows(step.files)})`,
+		);
+	const where =
+		conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
+	return `SELECT count(*) AS rows FROM ${quoteName(table)}${where}`;
 }
 
 function onDate(date: string): string {

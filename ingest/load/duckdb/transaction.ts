@@ -2,12 +2,14 @@ import type { Logger } from "../../../service/log.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { progressOf } from "../../job/progress.ts";
+import { TableChanged } from "../destination/table-changed.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
 import { rowCount, statements } from "./statements.ts";
 
 /**
  * Plans and carries out a load in one transaction, so that the plan rests on the table that it changes. Commits only if the
- * table then has exactly the planned rows. Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows differ.
+ * table then has exactly the planned rows. Logs progress. Throws {@link JobFailure} ObjectMismatch if the rows
+ * differ, and {@link TableChanged} if the table has events already that are to be added.
  */
 export async function carryOut(
 	planned: () => Promise<LoadPlan>,
@@ -18,6 +20,8 @@ export async function carryOut(
 		const plan = await planned();
 		for (const step of plan.steps) {
 			if (step.do === "CheckRows") await checkRows(plan.table, step, session);
+			else if (step.do === "CheckNew")
+				await checkNew(plan.table, step, session);
 			else if (step.do === "Insert")
 				await insert(plan.table, step, session, log);
 			else
@@ -54,13 +58,27 @@ async function checkRows(
 	step: Extract<LoadStep, { do: "CheckRows" }>,
 	session: Session,
 ): Promise<void> {
-	const [found] = await session.rows<{ rows: bigint; ids: bigint }>(
-		rowCount(table, step),
-	);
-	const [rows, ids] = [Number(found?.rows), Number(found?.ids)];
-	if (rows !== step.rows || ids !== step.rows)
+	const rows = await counted(table, step, session);
+	if (rows !== step.rows)
 		throw new JobFailure(
 			"ObjectMismatch",
-			`Table ${table} would have ${rows} rows and ${ids} event ids${step.date ? ` on ${step.date}` : ""}, but the manifest says ${step.rows}`,
+			`Table ${table} would have ${rows} rows${step.date ? ` on ${step.date}` : ""}, but the manifest says ${step.rows}`,
 		);
+}
+
+async function checkNew(
+	table: string,
+	step: Extract<LoadStep, { do: "CheckNew" }>,
+	session: Session,
+): Promise<void> {
+	if ((await counted(table, step, session)) > 0) throw new TableChanged(table);
+}
+
+async function counted(
+	table: string,
+	step: Parameters<typeof rowCount>[1],
+	session: Session,
+): Promise<number> {
+	const [found] = await session.rows<{ rows: bigint }>(rowCount(table, step));
+	return Number(found?.rows);
 }

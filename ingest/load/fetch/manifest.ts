@@ -83,7 +83,7 @@ function checkAsked({ asked, closedThrough }: Manifest): void {
 }
 
 function checkObject(object: ManifestObject | null, at: string): void {
-	const { key, url, rows, bytes } = object ?? {};
+	const { key, url, rows, bytes, inputs } = object ?? {};
 	if (!isText(key)) throw invalid(`${at}.key`, key, "a string");
 	// No word about its value: a link is a secret.
 	if (!isText(url) || !/^https?:\/\//.test(url))
@@ -93,6 +93,8 @@ function checkObject(object: ManifestObject | null, at: string): void {
 		);
 	if (!isCount(rows)) throw invalid(`${at}.rows`, rows, "a whole number");
 	if (!isCount(bytes)) throw invalid(`${at}.bytes`, bytes, "a whole number");
+	if (inputs !== undefined && !isCount(inputs))
+		throw invalid(`${at}.inputs`, inputs, "a whole number");
 }
 
 function isText(value: unknown): value is string {

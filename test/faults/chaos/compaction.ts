@@ -3,10 +3,8 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
-import {
-	isOutput,
-	visibleObjects,
-} from "../../../ingest/archive/compaction/record.ts";
+import { visibleObjects } from "../../../ingest/archive/compaction/record.ts";
+import { isOutput } from "../../../ingest/wire/output-name.ts";
 import type { ObjectRow } from "./checks/checks.ts";
 import {
 	type DateObjects,

@@ -101,3 +101,51 @@ test("a load killed around its commit leaves the old table or the new one, never
 		await rows(tags),
 	);
 });
+
+const added = "select count(*)::int, count(distinct event_id)::int from orders";
+
+test.each([
+	["downloading", "downloading the objects"],
+	["inside the transaction", '"daysDone":0'],
+	["around its commit", '"daysDone":1'],
+])(
+	"a load that adds, killed %s, has added all or nothing, and the next attempt adds the rest once",
+	async (_, words) => {
+		const fixture = await loadFixture();
+		const { load, rows } = fixture;
+		const input = { adds: true as const };
+		const first = await fixture.manifest({
+			[days[0]!]: [eventsOf(days[0]!, 300, "old")],
+		});
+		expect((await load(first, { input })).exitCode).toBe(0);
+		const more = await fixture.manifest({
+			[days[0]!]: [eventsOf(days[0]!, 20_000, "new")],
+		});
+		const [old, next] = [first.dates[0]!, more.dates[0]!];
+		const grown: Manifest = {
+			...more,
+			dates: [
+				{
+					date: old.date,
+					rows: old.rows + next.rows,
+					objects: [...old.objects, ...next.objects],
+				},
+			],
+		};
+		const end = await load(grown, {
+			input,
+			env: {
+				NODE_OPTIONS: `--import ${new URL("../../support/faults/strike-at-line.ts", import.meta.url).href}`,
+				TEST_WORDS: words,
+				TEST_SIGNAL: "SIGKILL",
+			},
+		});
+		expect(end.exitCode).toBeNull();
+		expect([[[300, 300]], [[20_300, 20_300]]]).toContainEqual(
+			await rows(added),
+		);
+		const again = await load(grown, { input });
+		expect(again.exitCode, again.log).toBe(0);
+		expect(await rows(added)).toEqual([[20_300, 20_300]]);
+	},
+);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import {
 	type CompactionRecord,
-	isOutput,
 	supersededNames,
 	visibleObjects,
 } from "../../../ingest/archive/compaction/record.ts";
+import { isOutput } from "../../../ingest/wire/output-name.ts";
 import {
 	type CompactionScenario,
 	everyCompactionOf,

@@ -1,13 +1,12 @@
 import {
 	type CompactionRecord,
 	hasOutlivedReaders,
-	isOutput,
-	outputName,
 	sameEvents,
 	supersededNames,
 	type VisibleObjects,
 	visibleObjects,
 } from "../../../ingest/archive/compaction/record.ts";
+import { isOutput, outputName } from "../../../ingest/wire/output-name.ts";
 import {
 	type DateWorld,
 	type ModelCompactor,

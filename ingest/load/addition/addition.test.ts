@@ -1,0 +1,146 @@
+import { expect, test } from "vitest";
+import { outputName } from "../../wire/output-name.ts";
+import { additionTo, type HeldDate } from "./addition.ts";
+
+const folder = "events/account=shop/source=s/date=2026-03-01/";
+
+function object(name: string, rows: number, inputs?: number) {
+	const key = folder + name;
+	return { key, url: "", rows, bytes: 1, ...(inputs && { inputs }) };
+}
+
+/** A table that holds the rows of these loads. */
+function holding(...loads: [objects: string[], rows: number][]): HeldDate {
+	return {
+		rows: loads.reduce((sum, [, rows]) => sum + rows, 0),
+		loads: loads.map(([objects, rows]) => ({
+			objects,
+			rows,
+			unfit: { total: 1 },
+		})),
+	};
+}
+
+/** The names to insert, and how many rows stay; undefined if the date is replaced. */
+function added(...given: Parameters<typeof additionTo>) {
+	const addition = additionTo(...given);
+	return (
+		addition && {
+			names: addition.objects.map(({ key }) => key.slice(folder.length)),
+			rows: addition.kept.rows,
+			renamed: addition.kept.renamed,
+		}
+	);
+}
+
+const [a, b, c] = [object("s-1", 1), object("s-2", 2), object("s-3", 4)];
+const compacted = (names: string[], rows: number) =>
+	object(outputName(names), rows, names.length);
+
+test("only the objects that no load has recorded are inserted", () => {
+	const held = holding([["s-1"], 1], [["s-2"], 2]);
+	const wanted = { objects: [a, b, c], rows: 7 };
+	expect(added(wanted, held)).toEqual({ names: ["s-3"], rows: 3 });
+	expect(additionTo(wanted, held)?.kept).toMatchObject({
+		unfit: { total: 2 },
+		held,
+	});
+});
+
+test("a date that hasn't changed gets nothing, even an empty one", () => {
+	expect(added({ objects: [a], rows: 1 }, holding([["s-1"], 1]))).toEqual({
+		names: [],
+		rows: 1,
+	});
+	expect(added({ objects: [], rows: 0 }, holding())).toEqual({
+		names: [],
+		rows: 0,
+	});
+});
+
+test.each<[string, Parameters<typeof additionTo>]>([
+	[
+		"a row was deleted by hand",
+		[
+			{ objects: [a, b], rows: 3 },
+			{ ...holding([["s-1"], 1]), rows: 0 },
+		],
+	],
+	[
+		"a row was inserted by hand",
+		[
+			{ objects: [a], rows: 1 },
+			{ ...holding([["s-1"], 1]), rows: 2 },
+		],
+	],
+	[
+		"no load has recorded its rows",
+		[
+			{ objects: [a], rows: 1 },
+			{ rows: 1, loads: [] },
+		],
+	],
+	[
+		"a recorded object counts no more",
+		[{ objects: [b], rows: 2 }, holding([["s-1"], 1])],
+	],
+	[
+		"a recorded object counts no more, where the ledger can't say how many rows there are",
+		[{ objects: [b] }, holding([["s-1"], 1])],
+	],
+	[
+		"the ledger says another number",
+		[{ objects: [a, b], rows: 4 }, holding([["s-1"], 1])],
+	],
+	[
+		"events were released from quarantine since",
+		[{ objects: [a], deciding: ["000001-x"] }, holding([["s-1"], 1])],
+	],
+])("a date is replaced if %s", (_, given) => {
+	expect(additionTo(...given)).toBeUndefined();
+});
+
+test("a compaction gives the same rows new names", () => {
+	const held = holding([["s-2", "s-1"], 3], [["s-3"], 4]);
+	const [first, second] = [
+		compacted(["s-1", "s-2"], 3),
+		compacted(["s-3", "s-4"], 12),
+	];
+	expect(added({ objects: [first, c], rows: 7 }, held)).toEqual({
+		names: [],
+		rows: 7,
+		renamed: [outputName(["s-1", "s-2"]), "s-3"],
+	});
+	const new2 = compacted(["s-5", "s-6"], 5);
+	expect(added({ objects: [first, new2, c], rows: 12 }, held)).toEqual({
+		names: [outputName(["s-5", "s-6"])],
+		rows: 7,
+		renamed: [outputName(["s-1", "s-2"]), "s-3"],
+	});
+	// It merged what the table holds with what it doesn't.
+	expect(
+		additionTo({ objects: [first, second], rows: 15 }, held),
+	).toBeUndefined();
+});
+
+test("an object that only looks like a compaction's replaces nothing", () => {
+	const other = object(outputName(["s-1", "s-9"]), 3, 2);
+	const held = holding([["s-1", "s-2"], 3]);
+	expect(additionTo({ objects: [other], rows: 3 }, held)).toBeUndefined();
+	expect(
+		additionTo(
+			{ objects: [object(outputName(["s-1", "s-2"]), 3)], rows: 3 },
+			held,
+		),
+	).toBeUndefined();
+});
+
+test("in quarantine, events that were released before are no reason to replace the date", () => {
+	const held = holding([["000001-x", "s-1"], 1]);
+	const wanted = { objects: [a, b], deciding: ["000001-x"] };
+	expect(added(wanted, held)).toEqual({ names: ["s-2"], rows: 1 });
+	expect(added({ objects: [], deciding: ["000001-x"] }, holding())).toEqual({
+		names: [],
+		rows: 0,
+	});
+});

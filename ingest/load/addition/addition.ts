@@ -1,0 +1,90 @@
+import type { ManifestObject } from "../../../contracts/manifest.ts";
+import { outputName } from "../../wire/output-name.ts";
+import { addUnfit, type UnfitRows } from "./unfit-rows.ts";
+
+/** A date of a manifest, of which a table may hold a part. */
+export interface WantedDate {
+	objects: readonly ManifestObject[];
+	/** What the ledger says that the table must have. Absent if it can't say. */
+	rows?: number;
+	/** Names of the objects that decide which rows of `objects` count. */
+	deciding?: readonly string[];
+}
+
+/** A date as a table has it. */
+export interface HeldDate {
+	/** Counted now. */
+	rows: number;
+	/** What loads say that they have put there. */
+	loads: readonly RecordedLoad[];
+}
+
+/** What one load has put into one date. */
+export interface RecordedLoad {
+	/** Names of objects, without their folder. */
+	objects: string[];
+	rows: number;
+	unfit: UnfitRows;
+}
+
+/** The rows of a date that stay in the table. */
+export interface KeptRows {
+	rows: number;
+	unfit: UnfitRows;
+	/** What this rests on. */
+	held: HeldDate;
+	/** The names that the objects of these rows have now, if compaction has replaced some. */
+	renamed?: string[];
+}
+
+/** What to insert beside the rows that stay. No objects: the date hasn't changed. */
+export interface Addition {
+	objects: ManifestObject[];
+	kept: KeptRows;
+}
+
+/**
+ * What a table lacks of a date; undefined if the date must be replaced, because the table doesn't hold exactly the rows of
+ * recorded objects, or a recorded object is gone that no compaction explains.
+ */
+export function additionTo(
+	{ objects, rows, deciding = [] }: WantedDate,
+	held: HeldDate,
+): Addition | undefined {
+	const kept = held.loads.reduce((sum, load) => sum + load.rows, 0);
+	if (held.rows !== kept) return undefined;
+	const recorded = new Set(held.loads.flatMap((load) => load.objects));
+	if (objects.length > 0 && !deciding.every((name) => recorded.has(name)))
+		return undefined;
+	const named = new Set([...objects.map(nameOf), ...deciding]);
+	const gone = [...recorded].filter((name) => !named.has(name)).sort();
+	const added: ManifestObject[] = [];
+	let explained = 0;
+	for (const object of objects) {
+		if (recorded.has(nameOf(object))) continue;
+		const inputs = gone.slice(explained, explained + (object.inputs ?? 0));
+		if (inputs.length > 0 && outputName(inputs) === nameOf(object))
+			explained += inputs.length;
+		else added.push(object);
+	}
+	if (explained < gone.length) return undefined;
+	const more = added.reduce((sum, object) => sum + object.rows, 0);
+	if (rows !== undefined && kept + more !== rows) return undefined;
+	const isNew = new Set(added.map(nameOf));
+	return {
+		objects: added,
+		kept: {
+			rows: kept,
+			unfit: addUnfit(held.loads.map((load) => load.unfit)),
+			held,
+			...(explained > 0 && {
+				renamed: [...named].filter((name) => !isNew.has(name)),
+			}),
+		},
+	};
+}
+
+/** The name of an object in its folder. */
+export function nameOf({ key }: Pick<ManifestObject, "key">): string {
+	return key.slice(key.lastIndexOf("/") + 1);
+}

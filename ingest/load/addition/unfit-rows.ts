@@ -1,0 +1,21 @@
+import { maxUnfitColumns, type UnfitValues } from "../../../contracts/job.ts";
+
+/** By column: how many of its values don't fit it, and are NULL there. Columns without such values may be absent. */
+export type UnfitRows = Readonly<Record<string, number>>;
+
+export function addUnfit(counts: Iterable<UnfitRows>): UnfitRows {
+	const sum: Record<string, number> = {};
+	for (const count of counts)
+		for (const [column, rows] of Object.entries(count))
+			sum[column] = (sum[column] ?? 0) + rows;
+	return sum;
+}
+
+/** For a Job's result: the columns with such values. */
+export function unfitValues(count: UnfitRows): UnfitValues[] {
+	return Object.entries(count)
+		.map(([column, rows]) => ({ column, rows }))
+		.filter(({ rows }) => rows > 0)
+		.sort((a, b) => b.rows - a.rows)
+		.slice(0, maxUnfitColumns);
+}

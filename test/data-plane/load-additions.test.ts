@@ -1,0 +1,319 @@
+import { expect, test } from "vitest";
+import type { LoadInput } from "../../contracts/job.ts";
+import type { Manifest, ManifestObject } from "../../contracts/manifest.ts";
+import { outputName } from "../../ingest/wire/output-name.ts";
+import {
+	columns,
+	eventsOf,
+	type LoadOptions,
+	loadFixture,
+} from "../support/fixtures/data-plane/load-fixture.ts";
+
+/*
+ * A scheduled Run adds to a DuckDB table what is new. Whatever happens around it, the table ends with exactly the rows that a
+ * Run by hand would have left.
+ */
+
+const date = "2026-03-01";
+const other = "2026-03-02";
+const perDate =
+	"select date::text, count(*)::int, count(distinct event_id)::int from orders group by date order by date";
+
+async function scene() {
+	const fixture = await loadFixture();
+	const { manifest, load, store, rows } = fixture;
+	/** Its objects follow those of `before`; snapshots are seconds apart. */
+	let second = 0;
+	const next = async (
+		days: Record<string, string[]>,
+		before?: Manifest,
+	): Promise<Manifest> => {
+		const made = await manifest(
+			Object.fromEntries(
+				Object.entries(days).map(([date, tags]) => [
+					date,
+					tags.map((tag) => eventsOf(date, 3, tag)),
+				]),
+			),
+		);
+		const dates = made.dates.map((day) => {
+			const old = before?.dates.find(({ date }) => date === day.date);
+			return {
+				...day,
+				rows: (old?.rows ?? 0) + day.rows,
+				objects: [...(old?.objects ?? []), ...day.objects],
+			};
+		});
+		return { ...made, dates, snapshotTime: time(second++) };
+	};
+	const scheduled = (manifest: Manifest, options: LoadOptions = {}) =>
+		load(manifest, { ...options, input: { adds: true, ...options.input } });
+	/** Loads, and returns what was read of the bucket and what the result says. */
+	const add = async (manifest: Manifest, input: Partial<LoadInput> = {}) => {
+		store.requests.length = 0;
+		const end = await scheduled(manifest, { input });
+		expect(end.exitCode, end.log).toBe(0);
+		const read = store.requests.filter((key) => key.startsWith("events/"));
+		return { ...(end.result as object), read } as {
+			read: string[];
+			addedRows?: number;
+			unchangedDates?: number;
+		};
+	};
+	const counts = () => rows(perDate);
+	return { ...fixture, next, scheduled, add, counts };
+}
+
+function time(second: number): string {
+	return new Date(Date.UTC(2026, 2, 2, 12, 0, second)).toISOString();
+}
+
+const keysOf = ({ dates }: Manifest, day = date) =>
+	dates.find(({ date }) => date === day)!.objects.map(({ key }) => key);
+
+test("a scheduled Run reads and inserts what is new, once, and leaves the rest", async () => {
+	const { next, add, counts } = await scene();
+	const first = await next({ [date]: ["a", "b"], [other]: ["c"] });
+	expect(await add(first)).toMatchObject({ addedRows: 9, unchangedDates: 0 });
+	expect(await add({ ...first, run: "repeat" })).toMatchObject({
+		rows: 9,
+		addedRows: 0,
+		unchangedDates: 2,
+		bytes: 0,
+		objects: 0,
+		read: [],
+	});
+	const second = await next({ [date]: [], [other]: ["d"] }, first);
+	expect(await add(second)).toMatchObject({
+		rows: 12,
+		addedRows: 3,
+		unchangedDates: 1,
+		read: keysOf(second, other).slice(1),
+	});
+	expect(await counts()).toEqual([
+		[date, 6, 6],
+		[other, 6, 6],
+	]);
+});
+
+test("a Run made by hand replaces its days, and the next scheduled one goes on from there", async () => {
+	const { next, add, load, change, rows, store } = await scene();
+	const first = await next({ [date]: ["a", "b"] });
+	await add(first);
+	await change("update orders set body = 'mine'");
+	expect(await add({ ...first, run: "2" })).toMatchObject({ read: [] });
+	store.requests.length = 0;
+	const byHand = await load({ ...first, run: "3" });
+	expect(byHand.result).toMatchObject({ rows: 6, objects: 2 });
+	expect(byHand.result).not.toHaveProperty("addedRows");
+	expect(store.requests).toEqual(expect.arrayContaining(keysOf(first)));
+	expect(await rows("select 1 from orders where body = 'mine'")).toEqual([]);
+	expect(await add({ ...first, run: "4" })).toMatchObject({ read: [] });
+});
+
+test.each([
+	["rows were deleted", "delete from orders where event_id like '%-a-0'"],
+	[
+		"rows were inserted",
+		`insert into orders by name select 'mine' as event_id, date '${date}' as date`,
+	],
+	["the record was emptied", "delete from _tidemill.loads"],
+	[
+		"the table was copied",
+		"create table copy as from orders; drop table orders; alter table copy rename to orders",
+	],
+])(
+	"after %s the whole day is replaced, and then added to again",
+	async (_, sql) => {
+		const { next, add, change, counts } = await scene();
+		const first = await next({ [date]: ["a", "b"] });
+		await add(first);
+		await change(sql);
+		const second = await next({ [date]: ["c"] }, first);
+		expect((await add(second)).read).toHaveLength(3);
+		expect(await counts()).toEqual([[date, 9, 9]]);
+		const third = await next({ [date]: ["d"] }, second);
+		expect((await add(third)).read).toHaveLength(1);
+		expect(await counts()).toEqual([[date, 12, 12]]);
+	},
+);
+
+test("an event that somebody has inserted by hand is not inserted once more", async () => {
+	const { next, add, change, counts } = await scene();
+	const first = await next({ [date]: ["a", "b"] });
+	await add(first);
+	// As many rows as before.
+	await change(
+		"update orders set event_id = replace(event_id, '-a-', '-c-') where event_id like '%-a-%'",
+	);
+	const second = await next({ [date]: ["c"] }, first);
+	await add(second);
+	expect(await counts()).toEqual([[date, 9, 9]]);
+});
+
+test("a compaction of loaded objects changes nothing, and one of others replaces the day", async () => {
+	const { next, add, counts } = await scene();
+	const first = await next({ [date]: ["a", "b"], [other]: ["c"] });
+	await add(first);
+	const compacted = async (before: Manifest, of: string): Promise<Manifest> => {
+		const made = await next({ [of]: ["together"] });
+		const { objects, rows } = before.dates.find(({ date }) => date === of)!;
+		const inputs = keysOf(before, of).map(nameIn).sort();
+		const [file] = made.dates[0]!.objects as [ManifestObject];
+		const key = `events/date=${of}/${outputName(inputs)}`;
+		const output = { ...file, key, rows, inputs: objects.length };
+		const dates = before.dates.map((day) =>
+			day.date === of ? { ...day, objects: [output] } : day,
+		);
+		return { ...before, run: made.run, dates };
+	};
+	expect(await add(await compacted(first, date))).toMatchObject({
+		unchangedDates: 2,
+		read: [],
+	});
+	const later = await next({ [date]: ["d"] }, await compacted(first, date));
+	expect(await add(later)).toMatchObject({ read: keysOf(later).slice(1) });
+	expect(await counts()).toEqual([
+		[date, 9, 9],
+		[other, 3, 3],
+	]);
+	// Merged with an object that no Run has loaded. Its own events are others here, so that the table shows who was read.
+	const grown = await next({ [other]: ["e"] }, first);
+	const merged = await next({ [other]: ["f"] });
+	const [object] = merged.dates[0]!.objects as [ManifestObject];
+	const name = outputName(keysOf(grown, other).map(nameIn).sort());
+	const output = {
+		...object,
+		key: `events/date=${other}/${name}`,
+		inputs: 2,
+	};
+	const dates = [{ ...merged.dates[0]!, objects: [output] }];
+	expect(await add({ ...merged, dates })).toMatchObject({ addedRows: 3 });
+	expect(await counts()).toEqual([
+		[date, 9, 9],
+		[other, 3, 3],
+	]);
+});
+
+test("a Run that another one overtakes between its plan and its transaction replaces the day", async () => {
+	const { next, add, scheduled, store, counts } = await scene();
+	const first = await next({ [date]: ["a"] });
+	await add(first);
+	const second = await next({ [date]: ["b"] }, first);
+	const overtaking = await next({ [date]: ["c"] }, second);
+	// The same snapshot: a Run with an older one would end with Superseded.
+	const overtaken = { ...second, snapshotTime: overtaking.snapshotTime };
+	const [, key] = keysOf(second) as [string, string];
+	store.disturb(key, (response) => {
+		void scheduled(overtaking).then(() => response.writeHead(503).end());
+	});
+	const end = await scheduled(overtaken);
+	expect(end.exitCode, end.log).toBe(0);
+	expect(end.log).toContain("replacing the days as a whole");
+	expect(await counts()).toEqual([[date, 6, 6]]);
+	expect((await add({ ...overtaking, run: "again" })).read).toHaveLength(1);
+	expect(await counts()).toEqual([[date, 9, 9]]);
+});
+
+test("a column whose value changes is filled anew for every day", async () => {
+	const { next, add, rows } = await scene();
+	const withTag = (bodyPointer: string) => ({
+		table: {
+			name: "orders",
+			description: "",
+			columns: [
+				...columns,
+				{ name: "tag", from: { bodyPointer, type: "String" as const } },
+			],
+		},
+	});
+	const first = await next({ [date]: ["a"] });
+	await add(first, withTag("/none"));
+	expect(await add({ ...first, run: "2" }, withTag("/tag"))).toMatchObject({
+		addedRows: 3,
+	});
+	expect(await rows("select distinct tag from orders")).toEqual([["a"]]);
+});
+
+test("values that don't fit are counted for all rows of the dates, also for those that stay", async () => {
+	const { next, add } = await scene();
+	const table = {
+		name: "orders",
+		description: "",
+		columns: [
+			...columns,
+			{ name: "tag", from: { bodyPointer: "/tag", type: "Integer" as const } },
+		],
+	};
+	const first = await next({ [date]: ["a"] });
+	const second = await next({ [date]: ["b"] }, first);
+	for (const [manifest, rows] of [
+		[first, 3],
+		[second, 6],
+		[{ ...second, run: "again" }, 6],
+	] as const)
+		expect(await add(manifest, { table })).toMatchObject({
+			unfitValues: [{ column: "tag", rows }],
+		});
+});
+
+test("the table of events in quarantine is added to, and loses what is released", async () => {
+	const { next, add, change, rows } = await scene();
+	const quarantineTable = {
+		name: "apart",
+		description: "",
+		columns,
+	};
+	const apartOf = (manifest: Manifest) => {
+		const { rows, objects } = manifest.dates[0]!;
+		return { rows, objects };
+	};
+	const own = await next({ [date]: ["a"] });
+	const held = await next({ [date]: ["x", "y"] });
+	const manifestOf = (
+		day: Manifest,
+		quarantine: Manifest,
+		changes: Partial<Manifest> = {},
+	): Manifest => ({
+		...day,
+		...changes,
+		dates: [{ ...day.dates[0]!, quarantine: apartOf(quarantine) }],
+	});
+	const tags =
+		"select (select string_agg(distinct body->>'tag', '' order by body->>'tag') from orders), (select string_agg(distinct body->>'tag', '' order by body->>'tag') from apart)";
+	await add(manifestOf(own, held), { quarantineTable });
+	expect(
+		await add(manifestOf(own, held, { run: "2" }), { quarantineTable }),
+	).toMatchObject({ read: [], unchangedDates: 1, quarantinedRows: 6 });
+	const more = await next({ [date]: ["z"] }, held);
+	expect(
+		(await add(manifestOf(own, more, { run: "3" }), { quarantineTable })).read,
+	).toEqual(keysOf(more).slice(2));
+	expect(await rows(tags)).toEqual([["a", "xyz"]]);
+	// The events of one object are released: a copy is among the day's own.
+	const [x] = more.dates[0]!.objects as [ManifestObject];
+	const copy: ManifestObject = {
+		...x,
+		key: "releases/000001-x.parquet",
+		released: true,
+	};
+	const [day] = own.dates;
+	const released: Manifest = {
+		...own,
+		dates: [{ date, rows: day!.rows + 3, objects: [...day!.objects, copy] }],
+	};
+	await add(manifestOf(released, more, { run: "4" }), { quarantineTable });
+	expect(await rows(tags)).toEqual([["ax", "yz"]]);
+	const last = await next({ [date]: ["w"] }, more);
+	expect(
+		await add(manifestOf(released, last, { run: "5" }), { quarantineTable }),
+	).toMatchObject({ read: keysOf(last).slice(3), quarantinedRows: 9 });
+	expect(await rows(tags)).toEqual([["ax", "wyz"]]);
+	await change("delete from apart");
+	await add(manifestOf(released, last, { run: "6" }), { quarantineTable });
+	expect(await rows(tags)).toEqual([["ax", "wyz"]]);
+});
+
+function nameIn(key: string): string {
+	return key.slice(key.lastIndexOf("/") + 1);
+}
