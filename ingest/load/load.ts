@@ -4,7 +4,7 @@ import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
-import { Session } from "../duckdb/session.ts";
+import type { Session } from "../duckdb/session.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
 import { leaveOutOmitted } from "./body/omitted-properties.ts";
@@ -146,12 +146,19 @@ class Attempt {
 	async #downloadAndCheck({ days, apart }: TablePlans): Promise<TablePlans> {
 		const { log, signal } = this.#context;
 		const { columns } = this.#input.table;
-		const session = await Session.inMemory(
-			boundedMemory(this.#directory),
-			signal,
-		);
+		let session: Session | undefined;
+		// DuckDB takes as long to load as the rest of the program. Meanwhile the first objects could be on their way.
+		const opened = async () => {
+			const { Session } = await import("../duckdb/session.ts");
+			session ??= await Session.inMemory(
+				boundedMemory(this.#directory),
+				signal,
+			);
+			return session;
+		};
 		const unfit = new Map<LoadDay, LoadDay["unfit"]>();
 		const check = async (day: LoadDay) => {
+			const session = await opened();
 			await checkObjects(day, session);
 			await leaveOutOmitted(day, session);
 			const files = day.objects.map(({ file }) => file);
@@ -164,10 +171,10 @@ class Attempt {
 			if (!apart) return { days: own };
 			const inQuarantine: LoadDay[] = [];
 			for (const [index, day] of apart.entries())
-				inQuarantine.push(await withoutReleased(day, days[index]!, session));
+				inQuarantine.push(await withoutReleased(day, days[index]!, opened));
 			return { days: own, apart: inQuarantine };
 		} finally {
-			session.close();
+			session?.close();
 		}
 	}
 }

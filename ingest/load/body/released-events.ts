@@ -11,9 +11,10 @@ import type { DayObject, LoadDay } from "../fetch/load-days.ts";
 export async function withoutReleased(
 	apart: LoadDay,
 	day: LoadDay,
-	session: Session,
+	opened: () => Promise<Session>,
 ): Promise<LoadDay> {
 	if (apart.rows === 0 || day.rows === 0) return apart;
+	const session = await opened();
 	const own = parquetRows(day.objects.map(({ file }) => file));
 	const files = apart.objects.map(({ file }) => file);
 	const found = await session.rows<{ filename: string; rows: bigint }>(
