@@ -14,6 +14,8 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	ledger: () => import("./archive/ledger.ts"),
 	flush: () => import("./archive/flush.ts"),
 	load: () => import("./load/bench.ts"),
+	"load-minute": () => import("./load/minute.ts"),
+	"load-start": () => import("./load/start.ts"),
 	compaction: () => import("./compaction/bench.ts"),
 	operator: () => import("./operator/bench.ts"),
 	"ended-runs": () => import("./operator/ended-runs.ts"),

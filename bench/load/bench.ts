@@ -1,16 +1,10 @@
 import { spawn } from "node:child_process";
-import { createReadStream } from "node:fs";
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-	GetObjectCommand,
-	PutObjectCommand,
-	S3Client,
-} from "@aws-sdk/client-s3";
-import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Manifest, ManifestDate } from "../../contracts/manifest.ts";
 import { addDays } from "../../contracts/utc-date.ts";
+import { bundleProgram } from "../../test/lanes/program.ts";
 import { startBigQueryDouble } from "../../test/support/doubles/bigquery/server.ts";
 import { startS3, type TestS3 } from "../../test/support/servers/servers.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
@@ -25,6 +19,7 @@ import {
 import { costOf, type ProcessCost } from "../measure/process-cost.ts";
 import { bodyBytes, writeEventObject } from "./event-objects.ts";
 import { load } from "./load-process.ts";
+import { manifestOf, uploadObject } from "./object-upload.ts";
 
 /** BENCH_EVENTS=10000000 shows that memory doesn't grow with the number of events. */
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
@@ -36,6 +31,7 @@ const rounds = events > 1_000_000 ? 1 : 3;
 export const bench: Bench = {
 	about: `loading ${events} events of ${bodyBytes} bytes from S3, all checks included; baseline: DuckDB alone reading the same Parquet files from disk, checking nothing`,
 	async run(say) {
+		await bundleProgram();
 		const directory = await temporaryDirectory("bench-load");
 		const s3 = await startS3();
 		try {
@@ -116,7 +112,7 @@ async function measureBigQuery(
 				apiEndpoint: double.endpoint,
 			},
 			directory,
-			{ GOOGLE_APPLICATION_CREDENTIALS: key },
+			{ env: { GOOGLE_APPLICATION_CREDENTIALS: key } },
 		);
 		return [
 			figure("to the double for BigQuery", megabytes(bytes) / seconds, "MB/s"),
@@ -144,45 +140,15 @@ async function writeObjects(directory: string): Promise<void> {
 }
 
 async function upload(directory: string, s3: TestS3): Promise<Manifest> {
-	const { endpoint, region, bucket, accessKeyId, secretAccessKey } = s3;
-	const client = new S3Client({
-		endpoint,
-		region,
-		forcePathStyle: true,
-		credentials: { accessKeyId, secretAccessKey },
-	});
 	const dates: ManifestDate[] = [];
 	for (let day = 0; day < days; day++) {
 		const date = addDays("2026-03-01", day);
 		const file = join(directory, `${date}.parquet`);
-		const { size: bytes } = await stat(file);
-		const object = { Bucket: bucket, Key: `${date}.parquet` };
-		await client.send(
-			new PutObjectCommand({
-				...object,
-				Body: createReadStream(file),
-				ContentLength: bytes,
-			}),
-		);
-		const url = await getSignedUrl(client, new GetObjectCommand(object));
 		const rows = events / days;
-		dates.push({
-			date,
-			rows,
-			objects: [{ key: object.Key, url, rows, bytes }],
-		});
+		const object = await uploadObject(s3, file, rows);
+		dates.push({ date, rows, objects: [object] });
 	}
-	return {
-		version: 1,
-		run: "",
-		account: "bench",
-		sourceKey: "0".repeat(32),
-		snapshotTime: new Date().toISOString(),
-		closedThrough: dates.at(-1)!.date,
-		expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
-		asked: { extent: "Whole" },
-		dates,
-	};
+	return manifestOf(dates);
 }
 
 function megabytes(bytes: number): number {

@@ -6,12 +6,17 @@ import type { Manifest } from "../../contracts/manifest.ts";
 import { startTidemill } from "../../test/support/servers/tidemill-process.ts";
 import { costOf, type ProcessCost } from "../measure/process-cost.ts";
 
+export interface LoadOptions {
+	env?: Record<string, string>;
+	input?: Partial<LoadInput>;
+}
+
 /** Runs `tidemill load` on a manifest with working links, into the table `events`. Throws if it fails. */
 export async function load(
 	manifest: Manifest,
 	destination: DestinationInput,
 	directory: string,
-	env: Record<string, string> = {},
+	{ env = {}, input: changes = {} }: LoadOptions = {},
 ): Promise<ProcessCost> {
 	const uid = randomUUID();
 	const manifestText = JSON.stringify({ ...manifest, run: uid });
@@ -32,6 +37,7 @@ export async function load(
 		strategy: "Incremental",
 		rebuild: false,
 		manifestURL: `data:application/json,${encodeURIComponent(manifestText)}`,
+		...changes,
 	};
 	const file = join(directory, "input.json");
 	await writeFile(file, JSON.stringify(input));
