@@ -41,7 +41,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..http import Api, AsyncApi, path
+from ..asynchronous.http import AsyncApi
+from ..request import path
+from ..synchronous.http import Api
 from . import types as t
 
 ${classes.join("\n\n")}`;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -228,6 +229,29 @@ def test_a_renewed_token_is_sent() -> None:
         tidemill.runs.list(pipeline="orders")
         tidemill.runs.list()
     assert seen == ["Bearer one", "Bearer two"]
+
+
+def test_what_delays_a_request_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    answers = [problem(503, "Unavailable"), httpx.Response(200, json={"items": []})]
+    client(lambda _: answers.pop(0)).runs.list()
+    assert re.search(r"Unavailable: Do this\. .* Next attempt in 0\.\d s\.", caplog.text)
+
+
+def test_a_page_of_something_else_is_an_error() -> None:
+    with pytest.raises(ApiError, match="This is not the API's answer. HTTP 200: <html>"):
+        client(lambda _: httpx.Response(200, text="<html>")).runs.list()
+
+
+def test_a_url_without_a_scheme_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="must begin with https:// or http://, .*, not 'tidemill-api/v1'"):
+        Tidemill("tidemill-api/v1", "token")
+
+
+@pytest.mark.parametrize("token", ["", "\n", "secret\nsecret", "secrét"])
+def test_a_token_that_cannot_be_sent_is_not_shown(token: str) -> None:
+    with pytest.raises(ValueError, match="^The token is empty or has characters") as raised:
+        Tidemill(url, lambda: token).runs.list()
+    assert "secr" not in str(raised.value)
 
 
 def test_a_patch_is_a_merge_patch_and_may_remove() -> None:

@@ -7,7 +7,8 @@
         print(run["rows"])
 """
 
-from .client import AsyncTidemill, Tidemill
+from .asynchronous.client import AsyncTidemill
+from .asynchronous.run import AsyncRunHandle
 from .errors import (
     ApiError,
     ApiUnavailable,
@@ -17,7 +18,8 @@ from .errors import (
     TidemillError,
 )
 from .keys import idempotency_key
-from .run import AsyncRunHandle, RunHandle
+from .synchronous.client import Tidemill
+from .synchronous.run import RunHandle
 
 __all__ = [
     "ApiError",

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..http import Api, AsyncApi, path
+from ..asynchronous.http import AsyncApi
+from ..request import path
+from ..synchronous.http import Api
 from . import types as t
 
 class SourcesApi:

@@ -1,0 +1,50 @@
+"""Sends requests to the API, with their retries."""
+
+from __future__ import annotations
+
+from asyncio import sleep
+from typing import Any
+
+import httpx
+
+from ..access import Token, base_url, token_or_variable
+from ..request import TIMEOUT, Requests, json_of
+
+
+class AsyncApi:
+    """Sends requests and returns their answers."""
+
+    def __init__(
+        self,
+        url: str | None,
+        token: Token | None,
+        account: str | None,
+        retry_seconds: float,
+        transport: httpx.AsyncBaseTransport | None,
+    ) -> None:
+        self._requests = Requests(token_or_variable(token), account, retry_seconds)
+        self._http = httpx.AsyncClient(base_url=base_url(url), timeout=TIMEOUT, transport=transport)
+
+    async def json(self, method: str, path: str, **parts: Any) -> Any:
+        response = await self._send(method, path, **parts)
+        return json_of(response)
+
+    async def text(self, method: str, path: str, **parts: Any) -> str:
+        response = await self._send(method, path, **parts)
+        return response.text
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def _send(self, method: str, path: str, **parts: Any) -> httpx.Response:
+        request = self._requests.start(method, path, **parts)
+        while True:
+            answer: httpx.Response | httpx.TransportError
+            try:
+                answer = await self._http.send(request.build(self._http))
+            except httpx.TransportError as error:
+                answer = error
+            judged = request.judge(answer)
+            if isinstance(judged, httpx.Response):
+                return judged
+            await sleep(judged)
