@@ -97,8 +97,8 @@ export type EventAnswer =
 			ok: true;
 			/** Absent if there is no such event. */
 			event?: FoundEvent;
-			/** The dates that were searched. */
-			searched: { from: UtcDate; to: UtcDate };
+			/** The dates that were searched; `isCut` if the search for an event that is later than its ID took too long. */
+			searched: { from: UtcDate; to: UtcDate; isCut?: true };
 	  }
 	| EventsRefusal;
 

@@ -71,7 +71,11 @@ export function searchedText(
 	searched: Answered["searched"] | undefined,
 ): string {
 	if (!searched) return "The source has no events yet.";
-	const { from, to } = searched;
+	const { from, to, isCut } = searched;
 	const dates = from === to ? from : `${from} to ${to}`;
-	return `The buffer and the bucket were searched for ${dates}, which follows from the ID. Events older than the retention are gone.`;
+	return `The buffer and the bucket were searched for ${dates}, which follows from the ID. ${
+		isCut
+			? "The search for an event of a sender's key took too long and ended before that: list the source's events of that time."
+			: "Events older than the retention are gone."
+	}`;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
 	eventAt,
 	idOf,
@@ -95,6 +95,47 @@ test("the event of a sender's key is found after its ID's time, for as long as a
 	}
 	const { answer } = await find(events, event, { keyMs: 600_000 });
 	expect(answer).not.toHaveProperty("event");
+});
+
+/** An object a minute. The event of a key is in that of its time, with an ID that is an hour older. */
+async function keyed(): Promise<{ events: StoredEvents; event: FrameEvent }> {
+	const events = new StoredEvents();
+	const event = eventAt(noonMs + 200 * 60_000, {
+		id: newEventId(noonMs + 140 * 60_000),
+		key: "ab".repeat(16),
+	});
+	for (let at = 0; at < 300; at++) {
+		const own = at === 200 ? [event] : [];
+		events.publish([eventAt(noonMs + at * 60_000 - 1), ...own]);
+		await events.archive();
+	}
+	return { events, event };
+}
+
+test("the event of a key is looked for between its ID's time and the end of the key's window alone", async () => {
+	const { events, event } = await keyed();
+	events.parts.length = 0;
+	const { answer } = await find(events, event, { keyMs: 3_600_000 });
+	expect(answer).toMatchObject({ event: { eventID: idOf(event) } });
+	expect(events.parts.length).toBeLessThan(110);
+	events.parts.length = 0;
+	const { answer: none } = await find(events, event, { keyMs: 600_000 });
+	expect(none).not.toHaveProperty("event");
+	expect(none).not.toHaveProperty("searched.isCut");
+	expect(events.parts.length).toBeLessThan(60);
+});
+
+test("a search that takes too long ends, and says so", async () => {
+	const { events, event } = await keyed();
+	let nowMs = 0;
+	vi.spyOn(performance, "now").mockImplementation(() => {
+		nowMs += 2_000;
+		return nowMs;
+	});
+	const { answer } = await find(events, event, { keyMs: 7_200_000 });
+	vi.restoreAllMocks();
+	expect(answer).not.toHaveProperty("event");
+	expect(answer).toMatchObject({ searched: { isCut: true } });
 });
 
 test("the body and the captured headers are there only if they are asked for", async () => {

@@ -12,6 +12,7 @@ import {
 	afterItsTime,
 	atItsTime,
 	disorderMs,
+	type LaterSearch,
 	type Place,
 	type Wanted,
 } from "./object-search.ts";
@@ -19,6 +20,8 @@ import { releasedRows } from "./released-rows.ts";
 import { type EventRow, storedEvent } from "./rows/row.ts";
 
 const sourcesAtOnce = 4;
+/** After this time the search for an event that is later than its ID ends. */
+const laterMs = 6_000;
 
 type Found = { event: FoundEvent; body?: Uint8Array };
 
@@ -33,21 +36,24 @@ export async function findEvent(
 	const { id, keyMs } = wanted;
 	const idMs = timeOfEventID(id) ?? 0;
 	const [from, to] = [utcDate(idMs), utcDate(idMs + keyMs)];
+	const later: LaterSearch = { untilMs: Infinity, isCut: false };
 	const found =
 		(await inFrames(events, wanted, idMs)) ??
 		(await inObjects(events, wanted, (source) =>
 			atItsTime(events, source, wanted, idMs),
 		)) ??
 		(keyMs > 0
-			? await inObjects(events, wanted, (source) =>
-					afterItsTime(events, source, wanted, idMs),
-				)
+			? await inObjects(events, wanted, (source) => {
+					if (later.untilMs === Infinity)
+						later.untilMs = performance.now() + laterMs;
+					return afterItsTime(events, source, wanted, idMs, later);
+				})
 			: undefined);
 	return {
 		answer: {
 			ok: true,
 			...(found && { event: found.event }),
-			searched: { from, to },
+			searched: { from, to, ...(later.isCut && { isCut: true }) },
 		},
 		body: found?.body,
 	};

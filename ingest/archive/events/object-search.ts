@@ -28,8 +28,6 @@ export interface Place {
  */
 export const disorderMs = 2 * 60_000;
 const opensAtOnce = 8;
-/** After this time the search for an event that is later than its ID ends. */
-const searchMs = 6_000;
 
 /** Looks where the ID's time is. */
 export async function atItsTime(
@@ -72,12 +70,7 @@ async function inOrderedObjects(
 		});
 		return row && { object, row };
 	};
-	let [low, high] = [0, objects.length];
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if (toMsOf(await open(objects[middle]!)) < idMs) low = middle + 1;
-		else high = middle;
-	}
+	const low = await firstSince(objects, idMs, open);
 	const here = objects[low];
 	const first = here && (await look(here));
 	if (first) return first;
@@ -99,34 +92,65 @@ async function inOrderedObjects(
 	return undefined;
 }
 
+/** Of all sources of a question. */
+export interface LaterSearch {
+	/** By performance.now(). */
+	untilMs: number;
+	/** Whether it ended then, and not at the end of the key's window. */
+	isCut: boolean;
+}
+
 /** The event of a sender's key may be later than its ID. The groups' bounds of IDs show which ones may have it. */
 export async function afterItsTime(
 	events: EventStore,
 	source: IndexedSource,
 	{ account, id, whole, keyMs }: Wanted,
 	idMs: number,
+	search: LaterSearch,
 ): Promise<Place | undefined> {
-	const untilMs = performance.now() + searchMs;
 	const times = { fromMs: idMs, toMs: idMs + keyMs };
-	for (const date of datesBetween(utcDate(idMs), utcDate(idMs + keyMs)))
+	const open = ({ key }: EventObject) => events.reader.open(key);
+	const openInTurn = (object: EventObject) =>
+		events.inTurn(account, () => open(object));
+	const firstDate = utcDate(idMs);
+	for (const date of datesBetween(firstDate, utcDate(idMs + keyMs)))
 		for (const quarantined of [false, true]) {
 			const objects = await events.objects.ofDate(source, date, quarantined);
-			for (let at = 0; at < objects.length; at += opensAtOnce) {
-				if (performance.now() > untilMs) return undefined;
+			let at =
+				date === firstDate
+					? await firstSince(objects, idMs - disorderMs, openInTurn)
+					: 0;
+			for (; at < objects.length; at += opensAtOnce) {
+				search.isCut ||= performance.now() > search.untilMs;
+				if (search.isCut) return undefined;
 				const some = objects.slice(at, at + opensAtOnce);
 				const opened = await events.inTurn(account, () =>
-					mapConcurrently(some, opensAtOnce, ({ key }) =>
-						events.reader.open(key),
-					),
+					mapConcurrently(some, opensAtOnce, open),
 				);
 				for (const [index, object] of some.entries()) {
 					const args = [opened[index]!, id, whole, times] as const;
 					const row = await rowIn(events, account, ...args);
 					if (row) return { object, row };
 				}
+				if (fromMsOf(opened.at(-1)!) > times.toMs + disorderMs) break;
 			}
 		}
 	return undefined;
+}
+
+/** Index of the first object that has events since this time, if each had later ones than the object before it. */
+async function firstSince(
+	objects: readonly EventObject[],
+	timeMs: number,
+	open: (object: EventObject) => Promise<OpenObject>,
+): Promise<number> {
+	let [low, high] = [0, objects.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (toMsOf(await open(objects[middle]!)) < timeMs) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }
 
 async function rowIn(
