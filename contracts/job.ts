@@ -56,7 +56,7 @@ export interface LoadInput {
 	destination: DestinationInput;
 	table: {
 		name: string;
-		/** In table order. Captured headers are `header_<name>`. */
+		/** In table order. Captured headers are `header_<name>`, captured query parameters `query_<name>`. */
 		columns: TableColumn[];
 		/** Set as the table's description when the destination creates it. */
 		description: string;
@@ -93,7 +93,7 @@ export interface TableColumn {
 		| "Date"
 		/** What the tracking plan found, as JSON text (contracts/tracking-plan.ts); NULL for an event that is as planned. */
 		| "Violations"
-		/** A captured header, lower-case. */
+		/** A captured field: a header, lower-case, or a query parameter by {@link file://./captured-field.ts}. */
 		| { header: string }
 		/** What a JSON Pointer (RFC 6901) names in the body; NULL where there is nothing, or nothing of this type. */
 		| { bodyPointer: string; type: BodyColumnType };

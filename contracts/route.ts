@@ -33,12 +33,18 @@ export interface Route {
 	};
 	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */
 	idempotency?: {
-		/** A header's name in lower case, a JSON Pointer (RFC 6901) into the body, or the text that the signature covers. */
-		key: { header: string } | { bodyPointer: string } | { signature: true };
+		/** A header's name in lower case, a query parameter's, a JSON Pointer (RFC 6901) into the body, or the text that the signature covers. */
+		key:
+			| { header: string }
+			| { parameter: string }
+			| { bodyPointer: string }
+			| { signature: true };
 		windowSeconds: number;
 	};
 	/** Lower-case names of headers that are stored with each event. */
 	capturedHeaders: string[];
+	/** Names of query parameters that are stored with each event; absent for none. */
+	capturedParameters?: string[];
 	/** The plan that judges the events; absent when none does. */
 	plan?: RoutePlan;
 }

@@ -146,6 +146,11 @@ export const eventSchemas: Record<string, JsonSchema> = {
 				type: "object",
 				additionalProperties: { type: "string" },
 			},
+			queryParameters: {
+				description: "The captured query parameters. Only with `?body=true`.",
+				type: "object",
+				additionalProperties: { type: "string" },
+			},
 		},
 	},
 	EventReceipt: {

@@ -1,3 +1,4 @@
+import { parameterOf } from "../../contracts/captured-field.ts";
 import type {
 	EventAnswer,
 	EventsRequest,
@@ -8,7 +9,7 @@ import { flagOf } from "../http/query.ts";
 import { foundEventView } from "./event-view.ts";
 import { placeOf, requireSource } from "./sources.ts";
 
-/** `GET /v1/sources/{name}/events/{event_id}`. With `?body=true`, also the body and the captured headers. */
+/** `GET /v1/sources/{name}/events/{event_id}`. With `?body=true`, also the body, the captured headers and query parameters. */
 export const getSourceEvent: Handler = async (caller, { params, query }) => {
 	const name = params.name!;
 	const body = flagOf("body", query.body);
@@ -31,10 +32,25 @@ export const getSourceEvent: Handler = async (caller, { params, query }) => {
 	const { headers, ...event } = found.event;
 	return {
 		...foundEventView(name, event, body),
-		...(headers && { headers }),
+		...(headers && capturedView(headers)),
 		...(found.body && { body: found.body.toString() }),
 	};
 };
+
+/** The captured fields, each kind apart. */
+function capturedView(fields: Record<string, string>) {
+	const headers: Record<string, string> = {};
+	const queryParameters: Record<string, string> = {};
+	for (const [name, value] of Object.entries(fields)) {
+		const parameter = parameterOf(name);
+		if (parameter === undefined) headers[name] = value;
+		else queryParameters[parameter] = value;
+	}
+	return {
+		...(Object.keys(headers).length > 0 && { headers }),
+		...(Object.keys(queryParameters).length > 0 && { queryParameters }),
+	};
+}
 
 export interface Answered extends Extract<EventAnswer, { ok: true }> {
 	body?: Buffer;

@@ -159,6 +159,8 @@ export type Source = {
 				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
 				/** Request header, in lower case, such as `idempotency-key`. */
 				header?: string;
+				/** Parameter of the URL's query, such as `delivery`. */
+				queryParameter?: string;
 				/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 				bodyPointer?: string;
 			};
@@ -169,6 +171,8 @@ export type Source = {
 		maxBodyBytes?: number;
 		/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string>;
+		/** Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. Rule: capturedQueryParameters must not include what is named like a credential, such as token or hub.verify_token, because credentials must not be stored with events. */
+		capturedQueryParameters?: Array<string>;
 		/** The TrackingPlan that says what events should look like. */
 		trackingPlanRef?: {
 			/** Name of the TrackingPlan, in the Source's namespace. */
@@ -275,6 +279,8 @@ export type SourceCreate = {
 				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
 				/** Request header, in lower case, such as `idempotency-key`. */
 				header?: string;
+				/** Parameter of the URL's query, such as `delivery`. */
+				queryParameter?: string;
 				/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 				bodyPointer?: string;
 			};
@@ -285,6 +291,8 @@ export type SourceCreate = {
 		maxBodyBytes?: number;
 		/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string>;
+		/** Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. Rule: capturedQueryParameters must not include what is named like a credential, such as token or hub.verify_token, because credentials must not be stored with events. */
+		capturedQueryParameters?: Array<string>;
 		/** The TrackingPlan that says what events should look like. */
 		trackingPlanRef?: {
 			/** Name of the TrackingPlan, in the Source's namespace. */
@@ -380,6 +388,8 @@ export type SourceUpdate = {
 				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature" | null;
 				/** Request header, in lower case, such as `idempotency-key`. */
 				header?: string | null;
+				/** Parameter of the URL's query, such as `delivery`. */
+				queryParameter?: string | null;
 				/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 				bodyPointer?: string | null;
 			} | null;
@@ -390,6 +400,8 @@ export type SourceUpdate = {
 		maxBodyBytes?: number | null;
 		/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 		capturedHeaders?: Array<string> | null;
+		/** Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. Rule: capturedQueryParameters must not include what is named like a credential, such as token or hub.verify_token, because credentials must not be stored with events. */
+		capturedQueryParameters?: Array<string> | null;
 		/** The TrackingPlan that says what events should look like. */
 		trackingPlanRef?: {
 			/** Name of the TrackingPlan, in the Source's namespace. */
@@ -954,7 +966,7 @@ export type Pipeline = {
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
-			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_. */
+			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_ or query_. */
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
@@ -1124,7 +1136,7 @@ export type PipelineCreate = {
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
-			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_. */
+			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_ or query_. */
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
@@ -1296,7 +1308,7 @@ export type PipelineUpdate = {
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations"> | null;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
-			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_. */
+			/** The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_ or query_. */
 			name: string;
 			/** JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`. */
 			bodyPointer: string;
@@ -2625,6 +2637,8 @@ export type Event = {
 	body?: string;
 	/** The captured headers. Only with `?body=true`. */
 	headers?: Record<string, string>;
+	/** The captured query parameters. Only with `?body=true`. */
+	queryParameters?: Record<string, string>;
 };
 
 /** An event, where it is, and which runs loaded it. */

@@ -1136,6 +1136,8 @@ export interface SourceKey {
 	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
 	/** Request header, in lower case, such as `idempotency-key`. */
 	header?: string;
+	/** Parameter of the URL's query, such as `delivery`. */
+	queryParameter?: string;
 	/** JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`. */
 	bodyPointer?: string;
 }
@@ -1160,6 +1162,8 @@ export interface SourceWebhook {
 	maxBodyBytes: number;
 	/** Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`. */
 	capturedHeaders?: string[];
+	/** Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. */
+	capturedQueryParameters?: string[];
 	/** The TrackingPlan that says what events should look like. */
 	trackingPlanRef?: { name: string };
 }

@@ -30,7 +30,7 @@ export interface FrameEvent {
 	/** Namespace of the Source. */
 	account: string;
 	kind: ContentKind;
-	/** Captured headers as a JSON object, empty when there are none. */
+	/** Captured headers and query parameters as a JSON object, empty when there are none. */
 	headers: string;
 	/** The tracking plan's {@link file://../../contracts/tracking-plan.ts Judgement} as JSON; empty without a plan. */
 	violations: string;

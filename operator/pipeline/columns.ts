@@ -1,3 +1,4 @@
+import { parameterField } from "../../contracts/captured-field.ts";
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { plannedType } from "./planned-type.ts";
 import type { References } from "./state.ts";
@@ -37,6 +38,10 @@ export function columnsOf({
 			...(source?.spec.webhook?.capturedHeaders ?? []).map((header) => ({
 				name: `header_${header.replaceAll("-", "_")}`,
 				from: { header },
+			})),
+			...(source?.spec.webhook?.capturedQueryParameters ?? []).map((name) => ({
+				name: `query_${name.toLowerCase().replaceAll(/[.-]/g, "_")}`,
+				from: { header: parameterField(name) },
 			})),
 		],
 	};

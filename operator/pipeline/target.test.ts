@@ -179,6 +179,17 @@ test("each captured header is a column, and a Source may capture none", () => {
 	]);
 });
 
+test("each captured query parameter is a column", () => {
+	const source = sourceOf();
+	source.spec.webhook!.capturedQueryParameters = ["utm_source", "hub.Mode"];
+	const resolved = resolveTarget({ ...settled, source });
+	if ("problem" in resolved) throw new Error(resolved.problem.message);
+	expect(resolved.target.columns.slice(-2)).toEqual([
+		{ name: "query_utm_source", from: { header: "?utm_source" } },
+		{ name: "query_hub_mode", from: { header: "?hub.Mode" } },
+	]);
+});
+
 test("without the column Date, each Run loads the whole table", () => {
 	const pipeline = pipelineOf({
 		table: { columns: ["Body"], onIncompatible: "Fail" },

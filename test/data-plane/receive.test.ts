@@ -174,6 +174,23 @@ test("only the captured headers that were sent are stored", async () => {
 	});
 });
 
+test("only the captured query parameters that were sent are stored, beside the headers", async () => {
+	const url = await newURL({
+		capturedHeaders: ["x-a"],
+		capturedParameters: ["utm_source", "x-a", "absent", "constructor"],
+	});
+	const query = "?utm_source=K%C3%A4se+%22&utm_source=2&x-a=3&token=secret";
+	const answer = await sendJSON(`${url}${query}`, "{}", {
+		headers: { "X-A": "1" },
+	});
+	const event = (await stored(url)).get(answer.json.event_id);
+	expect(JSON.parse(event!.headers)).toEqual({
+		"x-a": "1",
+		"?utm_source": 'Käse "',
+		"?x-a": "3",
+	});
+});
+
 test("a body is stored however deep its nesting", async () => {
 	const url = await newURL();
 	const body = "[".repeat(500_000) + "]".repeat(500_000);

@@ -5,7 +5,7 @@ import { columnSql } from "./columns.ts";
 
 const event =
 	"select 'e1' as event_id, timestamptz '2026-03-01 23:30:00+00' as timestamp," +
-	` '{"a":1}' as body, '2026-03-01' as date, '{"x-a":"ü \\"1\\"","x-b.c*":"2"}' as headers`;
+	` '{"a":1}' as body, '2026-03-01' as date, '{"x-a":"ü \\"1\\"","x-b.c*":"2","?hub.mode":"q"}' as headers`;
 
 /** The column's type and value that DuckDB gives for an event, in a session outside UTC. */
 async function select(from: TableColumn["from"], row = event) {
@@ -31,6 +31,7 @@ test.each<[TableColumn["from"], string, string]>([
 	["Date", "DATE", "2026-03-01"],
 	[{ header: "x-a" }, "VARCHAR", 'ü "1"'],
 	[{ header: "x-b.c*" }, "VARCHAR", "2"],
+	[{ header: "?hub.mode" }, "VARCHAR", "q"],
 ])("a column from %j is a %s", async (from, type, value) => {
 	expect(columnSql({ name: "c", from })).toMatchObject({ name: "c", type });
 	expect(await select(from)).toEqual([type, value]);

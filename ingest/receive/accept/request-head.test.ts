@@ -157,6 +157,27 @@ test("captured headers are a JSON object in the Source's order, decoded as UTF-8
 	expect(judge(route)).toMatchObject({ headers: "" });
 });
 
+test("captured query parameters stand beside the headers, under names that no header has", () => {
+	const route = { capturedHeaders: ["x-a"], capturedParameters: ["x-a", "b"] };
+	const headers = { ...json, "x-a": "1" };
+	const query = "b=K%C3%A4se+1&b=2&x-a=3&token=secret";
+	expect(judge(route, headers, { query })).toMatchObject({
+		headers: '{"x-a":"1","?x-a":"3","?b":"Käse 1"}',
+	});
+	expect(judge(route, headers)).toMatchObject({ headers: '{"x-a":"1"}' });
+});
+
+test("what is captured of the largest head fits into a frame beside the largest body", () => {
+	const name = "p";
+	for (const text of ["%01", "%ff", '"', "\xff"]) {
+		const value = text.repeat((16_384 - 3) / text.length);
+		const judged = judge({ capturedParameters: [name] }, json, {
+			query: `${name}=${value}`,
+		}) as AcceptedHead;
+		expect(Buffer.byteLength(judged.headers)).toBeLessThan(33_000);
+	}
+});
+
 describe("the body", () => {
 	const head = (change: Partial<ServedRoute>) =>
 		judge({ ...signed, ...change }, signature) as AcceptedHead;

@@ -1,6 +1,4 @@
-import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Route } from "../../../contracts/route.ts";
 import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
 import { methodNotAllowed, type Refusal, refusals } from "../answer/refusal.ts";
 import type { ChallengeAnswer } from "../answer/reply.ts";
@@ -12,6 +10,7 @@ import {
 import { isTimely } from "../authorization/signature-check.ts";
 import type { FoundSource, ServedRoute } from "../url/route-table.ts";
 import { allowedMethods, answerHeadChallenge } from "../url/url-challenge.ts";
+import { capturedFields } from "./captured-fields.ts";
 import { type ContentEncoding, contentEncoding } from "./content-encoding.ts";
 import { contentKind } from "./content-type.ts";
 
@@ -22,8 +21,10 @@ export interface AcceptedHead {
 	signature: PresentedSignature | undefined;
 	kind: ContentKind;
 	encoding: ContentEncoding | undefined;
-	/** The captured headers as a JSON object; empty when there are none. */
+	/** The captured headers and query parameters as a JSON object; empty when there are none. */
 	headers: string;
+	/** Everything after the URL's question mark. */
+	query: string | undefined;
 	/** Applies to the body as sent and again after decompression. */
 	maxBodyBytes: number;
 }
@@ -63,7 +64,8 @@ export function judgeHead(
 		signature,
 		kind,
 		encoding,
-		headers: capturedHeaders(route, headers),
+		headers: capturedFields(route, headers, address.query),
+		query: address.query,
 		maxBodyBytes,
 	};
 }
@@ -87,20 +89,4 @@ function authorize(
 	return presented && isTimely(presented, authorization.toleranceSeconds, nowMs)
 		? presented
 		: refusals.SignatureInvalid;
-}
-
-function capturedHeaders(route: Route, headers: IncomingHttpHeaders): string {
-	if (route.capturedHeaders.length === 0) return "";
-	const captured = route.capturedHeaders
-		.filter((name) => Object.hasOwn(headers, name))
-		.map((name) => [name, readable(String(headers[name]))]);
-	return captured.length === 0
-		? ""
-		: JSON.stringify(Object.fromEntries(captured));
-}
-
-/** node:http decodes every value as Latin-1. Senders who go beyond ASCII mostly mean UTF-8 (RFC 9110 §5.5 leaves it open). */
-function readable(value: string): string {
-	const bytes = Buffer.from(value, "latin1");
-	return isUtf8(bytes) ? bytes.toString() : value;
 }

@@ -11,18 +11,20 @@ function keyOf(
 	headers: Record<string, string>,
 	body: string,
 	sourceKey = "a",
+	query?: string,
 ): string | undefined {
 	const idempotency = { key, windowSeconds: 300 };
-	return keyIn({ sourceKey, idempotency }, headers, body);
+	return keyIn({ sourceKey, idempotency }, headers, body, query);
 }
 
 function keyIn(
 	route: Pick<Route, "sourceKey" | "idempotency">,
 	headers: Record<string, string>,
 	body: string,
+	query?: string,
 ): string | undefined {
 	const parts = [Buffer.from(body.slice(0, 3)), Buffer.from(body.slice(3))];
-	const found = doNow(senderKey(route, headers, parts, () => true));
+	const found = doNow(senderKey(route, { headers, query }, parts, () => true));
 	return "status" in found ? found.code : found.key;
 }
 
@@ -36,6 +38,16 @@ test("a key is a digest of the Source and the sender's value", () => {
 	expect(keyOf(header, { "webhook-id": "msg_1" }, "{}", "b")).not.toBe(one);
 	// Header and body give the same key.
 	expect(keyOf({ bodyPointer: "/id" }, {}, '{"id":"msg_1"}')).toBe(one);
+});
+
+test("a key can be a parameter of the query, and an empty one is none", () => {
+	const place: Place = { parameter: "delivery" };
+	const key = (query?: string) => keyOf(place, {}, "{}", "a", query);
+	expect(key("a=1&delivery=msg%5F1")).toBe(
+		keyOf(header, { "webhook-id": "msg_1" }, "{}"),
+	);
+	for (const query of [undefined, "", "delivery", "delivery=", "a=delivery"])
+		expect(key(query)).toBeUndefined();
 });
 
 test.each<[string, string]>([

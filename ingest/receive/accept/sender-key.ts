@@ -8,6 +8,13 @@ import type { Steps } from "../long-work/steps.ts";
 import { inOneBuffer } from "./body-parts.ts";
 import { textAt } from "./json-pointer.ts";
 
+/** Where a sender's key can stand, beside the body. */
+export interface SenderFields {
+	headers: IncomingHttpHeaders;
+	/** Everything after the URL's question mark. */
+	query: string | undefined;
+}
+
 /**
  * Digest of the request's idempotency key, 32 hex digits; undefined when the request has none or its Source asks for
  * none, or for {@link signedTextKey}. The source key is part of the digest, so that no two Sources share a key, and a
@@ -18,13 +25,15 @@ import { textAt } from "./json-pointer.ts";
  */
 export function* senderKey(
 	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
-	headers: IncomingHttpHeaders,
+	{ headers, query }: SenderFields,
 	body: readonly Uint8Array[],
 	take: (bytes: number) => boolean,
 ): Steps<{ key: string | undefined } | Refusal> {
 	const key = idempotency?.key;
 	let value: string | string[] | undefined;
 	if (key && "header" in key) value = headers[key.header];
+	else if (key && "parameter" in key)
+		value = new URLSearchParams(query).get(key.parameter) ?? undefined;
 	else if (key && "bodyPointer" in key) {
 		const json = inOneBuffer(body, take);
 		if ("status" in json) return json;

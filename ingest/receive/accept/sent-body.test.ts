@@ -40,6 +40,7 @@ async function judged(
 		kind: "json",
 		encoding: undefined,
 		headers: "",
+		query: undefined,
 		maxBodyBytes: 1_000_000,
 		...change,
 	};

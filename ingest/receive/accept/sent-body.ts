@@ -136,7 +136,7 @@ export class SentBody {
 	}
 
 	*#readText(parts: readonly Buffer[]): Steps<void> {
-		const { route, kind } = this.#head;
+		const { route, kind, query } = this.#head;
 		const text = yield* jsonText(kind, parts, this.#take);
 		if ("status" in text) {
 			this.#onJudged(text);
@@ -144,7 +144,12 @@ export class SentBody {
 		}
 		const key = this.#signedKey
 			? { key: this.#signedKey }
-			: yield* senderKey(route, this.#headers, text.parts, this.#take);
+			: yield* senderKey(
+					route,
+					{ headers: this.#headers, query },
+					text.parts,
+					this.#take,
+				);
 		if ("status" in key) {
 			this.#onJudged(key);
 			return;

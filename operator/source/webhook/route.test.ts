@@ -12,6 +12,7 @@ test.each([
 	[{ preset: "Shopify" as const }, { header: "x-shopify-webhook-id" }],
 	[{ preset: "Signature" as const }, { signature: true }],
 	[{ header: "idempotency-key" }, { header: "idempotency-key" }],
+	[{ queryParameter: "delivery" }, { parameter: "delivery" }],
 	[{ bodyPointer: "/event/id" }, { bodyPointer: "/event/id" }],
 ])(
 	"a Source with the idempotency key %o makes receivers look at %o",
@@ -24,6 +25,15 @@ test.each([
 		});
 	},
 );
+
+test("receivers store the query parameters that a Source asks for", () => {
+	const source = sourceOf();
+	const captured = () =>
+		routeOf(source, keys, { type: "None" }).capturedParameters;
+	expect(captured()).toBeUndefined();
+	source.spec.webhook!.capturedQueryParameters = ["utm_source"];
+	expect(captured()).toEqual(["utm_source"]);
+});
 
 test("the route of a Source without idempotency has none", () => {
 	expect(routeOf(sourceOf(), keys, { type: "None" })).not.toHaveProperty(

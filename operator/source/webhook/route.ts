@@ -37,6 +37,9 @@ export function routeOf(
 			},
 		}),
 		capturedHeaders: webhook.capturedHeaders ?? [],
+		...(webhook.capturedQueryParameters?.length && {
+			capturedParameters: webhook.capturedQueryParameters,
+		}),
 		...(plan && { plan }),
 	};
 }
@@ -45,9 +48,17 @@ type Asked = NonNullable<SourceWebhook["idempotency"]>["key"];
 type Place = NonNullable<Route["idempotency"]>["key"];
 
 /** The CRD makes sure that exactly one is set. */
-function placeOf({ preset, header, bodyPointer }: Asked): Place {
+function placeOf({
+	preset,
+	header,
+	queryParameter,
+	bodyPointer,
+}: Asked): Place {
 	if (preset) return presets[preset];
-	return header === undefined ? { bodyPointer: bodyPointer! } : { header };
+	if (header !== undefined) return { header };
+	return queryParameter === undefined
+		? { bodyPointer: bodyPointer! }
+		: { parameter: queryParameter };
 }
 
 const presets: Record<NonNullable<Asked["preset"]>, Place> = {

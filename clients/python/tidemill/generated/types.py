@@ -134,6 +134,8 @@ class SourceWebhookIdempotencyKey(TypedDict):
     """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
     header: NotRequired[str]
     """Request header, in lower case, such as `idempotency-key`."""
+    queryParameter: NotRequired[str]
+    """Parameter of the URL's query, such as `delivery`."""
     bodyPointer: NotRequired[str]
     """JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`."""
 
@@ -161,6 +163,8 @@ class SourceWebhook(TypedDict):
     """Largest accepted body in bytes, before and after decompression. A larger one is answered with 413."""
     capturedHeaders: NotRequired[list[str]]
     """Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`."""
+    capturedQueryParameters: NotRequired[list[str]]
+    """Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. Rule: capturedQueryParameters must not include what is named like a credential, such as token or hub.verify_token, because credentials must not be stored with events."""
     trackingPlanRef: NotRequired[SourceWebhookTrackingPlanRef]
     """The TrackingPlan that says what events should look like."""
 
@@ -306,6 +310,8 @@ class SourceCreateWebhookIdempotencyKey(TypedDict):
     """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
     header: NotRequired[str]
     """Request header, in lower case, such as `idempotency-key`."""
+    queryParameter: NotRequired[str]
+    """Parameter of the URL's query, such as `delivery`."""
     bodyPointer: NotRequired[str]
     """JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`."""
 
@@ -333,6 +339,8 @@ class SourceCreateWebhook(TypedDict):
     """Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. Default: `1048576`."""
     capturedHeaders: NotRequired[list[str]]
     """Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`."""
+    capturedQueryParameters: NotRequired[list[str]]
+    """Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. Rule: capturedQueryParameters must not include what is named like a credential, such as token or hub.verify_token, because credentials must not be stored with events."""
     trackingPlanRef: NotRequired[SourceCreateWebhookTrackingPlanRef]
     """The TrackingPlan that says what events should look like."""
 
@@ -436,6 +444,8 @@ class SourceUpdateWebhookIdempotencyKey(TypedDict):
     """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
     header: NotRequired[str | None]
     """Request header, in lower case, such as `idempotency-key`."""
+    queryParameter: NotRequired[str | None]
+    """Parameter of the URL's query, such as `delivery`."""
     bodyPointer: NotRequired[str | None]
     """JSON Pointer (RFC 6901) to a string or an integer in the body, such as `/event/id`."""
 
@@ -463,6 +473,8 @@ class SourceUpdateWebhook(TypedDict):
     """Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. Default: `1048576`."""
     capturedHeaders: NotRequired[list[str] | None]
     """Request headers to store with each event, in lower case. Tables get a column for each: `x-github-event` becomes `header_x_github_event`."""
+    capturedQueryParameters: NotRequired[list[str] | None]
+    """Parameters of the URL's query to store with each event. Tables get a column for each: `utm_source` becomes `query_utm_source`, `hub.Mode` becomes `query_hub_mode`. Of a parameter that is repeated, the first is stored. Rule: capturedQueryParameters must not include what is named like a credential, such as token or hub.verify_token, because credentials must not be stored with events."""
     trackingPlanRef: NotRequired[SourceUpdateWebhookTrackingPlanRef | None]
     """The TrackingPlan that says what events should look like."""
 
@@ -1076,7 +1088,7 @@ class PipelineDestinationRef(TypedDict):
 
 class PipelineTableBodyColumnsItem(TypedDict):
     name: str
-    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_."""
+    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_ or query_."""
     bodyPointer: str
     """JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`."""
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
@@ -1313,7 +1325,7 @@ class PipelineCreateDestinationRef(TypedDict):
 
 class PipelineCreateTableBodyColumnsItem(TypedDict):
     name: str
-    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_."""
+    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_ or query_."""
     bodyPointer: str
     """JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`."""
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
@@ -1521,7 +1533,7 @@ class PipelineUpdateDestinationRef(TypedDict):
 
 class PipelineUpdateTableBodyColumnsItem(TypedDict):
     name: str
-    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_."""
+    """The column's name, such as `order_id`. Rule: name must not be that of another column of the table (event_id, timestamp, body, date, violations) nor begin with header_ or query_."""
     bodyPointer: str
     """JSON Pointer (RFC 6901) to the value in the body, such as `/order/id`."""
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
@@ -3080,6 +3092,8 @@ class Event(TypedDict):
     """Its body as JSON text, unchanged. Only with `?body=true`."""
     headers: NotRequired[dict[str, str]]
     """The captured headers. Only with `?body=true`."""
+    queryParameters: NotRequired[dict[str, str]]
+    """The captured query parameters. Only with `?body=true`."""
 
 class EventReceiptFrames(TypedDict):
     """Where it came in the stream: its own sequence while it is in the buffer, and then the sequences that were archived together. Absent once the objects of its date are compacted."""
