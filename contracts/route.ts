@@ -31,6 +31,8 @@ export interface Route {
 		allowGet: boolean;
 		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta")[];
 	};
+	/** Whose pages may read the answers: exact origins, or `*` alone; absent for none. */
+	cors?: { allowedOrigins: string[] };
 	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */
 	idempotency?: {
 		/** A header's name in lower case, a query parameter's, a JSON Pointer (RFC 6901) into the body, or the text that the signature covers. */

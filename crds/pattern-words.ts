@@ -28,6 +28,8 @@ const words: Partial<Record<string, string>> = {
 	"^(\\d{1,2}h)?(\\d{1,4}m)?$": "must be a time such as 15m or 1h30m",
 	"^(\\d{1,3}h)?(\\d{1,4}m)?$": "must be a time such as 30m or 72h",
 	"^[A-Za-z0-9._/-]+$": "must have only letters, digits, '.', '_', '/' and '-'",
+	"^(\\*|[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]+)?)$":
+		"must be * or an origin without a path, such as https://shop.example",
 	"^[A-Za-z0-9_.-]+$": "must have only letters, digits, '_', '.' and '-'",
 	"^[A-Za-z0-9_]+$": "must have only letters, digits and '_'",
 	"^[a-z][a-z0-9_]*$":

@@ -151,6 +151,11 @@ export type Source = {
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta">;
 		};
+		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
+		cors?: {
+			/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out. */
+			allowedOrigins: Array<string>;
+		};
 		/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 		idempotency?: {
 			/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
@@ -271,6 +276,11 @@ export type SourceCreate = {
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta">;
 		};
+		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
+		cors?: {
+			/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out. */
+			allowedOrigins: Array<string>;
+		};
 		/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 		idempotency?: {
 			/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
@@ -379,6 +389,11 @@ export type SourceUpdate = {
 			allowGet?: boolean | null;
 			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
 			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta"> | null;
+		} | null;
+		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
+		cors?: {
+			/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out. */
+			allowedOrigins?: Array<string> | null;
 		} | null;
 		/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 		idempotency?: {

@@ -1130,6 +1130,12 @@ export interface SourceVerification {
 	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta")[];
 }
 
+/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
+export interface SourceCors {
+	/** Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. */
+	allowedOrigins: string[];
+}
+
 /** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 export interface SourceKey {
 	/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
@@ -1156,6 +1162,8 @@ export interface SourceWebhook {
 	authorization: SourceAuthorization;
 	/** How senders check the URL before they send events. Tidemill answers these checks and does not store them. */
 	verification?: SourceVerification;
+	/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
+	cors?: SourceCors;
 	/** Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event. */
 	idempotency?: SourceIdempotency;
 	/** Largest accepted body in bytes, before and after decompression. A larger one is answered with 413. */

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { routeKey, syncedKey } from "../../contracts/route.ts";
+import { type Route, routeKey, syncedKey } from "../../contracts/route.ts";
 import { routeWith } from "../../test/support/examples/route-example.ts";
 import { Budget } from "./admission/budget.ts";
 import { Limits } from "./admission/limits.ts";
@@ -62,8 +62,8 @@ afterEach(async () => {
 });
 
 /** Sets the only route, with this limit. */
-function putRoute(maxBodyBytes: number): void {
-	const route = routeWith(key, key, { maxBodyBytes });
+function putRoute(maxBodyBytes: number, change: Partial<Route> = {}): void {
+	const route = routeWith(key, key, { maxBodyBytes, ...change });
 	routes.set(routeKey(key), JSON.stringify(route));
 }
 
@@ -283,4 +283,37 @@ test("an offer of HTTP/2 and unknown expectations are ignored", async () => {
 		pending[length]!.answerStored();
 		await answer(connection, "200 OK");
 	}
+});
+
+const fromShop = (method: string, urlKey: string, rest = "") =>
+	write(
+		`${method} /hooks/${key}/${urlKey} HTTP/1.1\r\nHost: h\r\nOrigin: https://shop.example\r\n${rest}\r\n`,
+	);
+const asks = "Access-Control-Request-Method: POST\r\n";
+const allowed = "access-control-allow-origin: https://shop.example\r\n";
+
+test("a page of an allowed origin may ask, send, and read the answer and the refusal", async () => {
+	putRoute(1, { cors: { allowedOrigins: ["https://shop.example"] } });
+	const asking = fromShop("OPTIONS", key, asks);
+	await answer(asking, "200 OK");
+	expect(asking.received).toContain(allowed);
+	expect(asking.received).toContain("access-control-allow-methods: POST\r\n");
+	const sending = fromShop("POST", key, "Content-Length: 1\r\n\r\n1");
+	await eventually(() => expect(pending).toHaveLength(1));
+	pending[0]!.answerStored();
+	await answer(sending, "200 OK");
+	expect(sending.received).toContain(allowed);
+	const refused = fromShop("POST", key, "Content-Length: 2\r\n\r\n12");
+	await answer(refused, "BodyTooLarge");
+	expect(refused.received).toContain(allowed);
+});
+
+test("a Source that allows no origin, and an unknown URL, answer a page as any other program", async () => {
+	const refused = fromShop("OPTIONS", key, asks);
+	await answer(refused, "405 Method Not Allowed");
+	putRoute(1, { cors: { allowedOrigins: ["*"] } });
+	const unknown = fromShop("OPTIONS", "0".repeat(32), asks);
+	await answer(unknown, "404 Not Found");
+	for (const { received } of [refused, unknown])
+		expect(received).not.toContain("access-control");
 });

@@ -35,6 +35,7 @@ import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
 import type { RefusedRequests } from "./refused/refused-requests.ts";
+import { corsHeaders } from "./url/cors.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
 
@@ -102,6 +103,10 @@ export class WebhookRequest implements PendingEvent {
 			return;
 		}
 		this.#route = source.route;
+		const { cors } = source.route;
+		if (cors)
+			for (const [name, value] of corsHeaders(cors, headers))
+				this.#response.setHeader(name, value);
 		const head = judgeHead(source, method!, headers, Date.now());
 		if ("status" in head) this.#refuse(head);
 		else if ("contentType" in head) this.#answerChallenge(head);

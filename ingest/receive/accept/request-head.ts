@@ -8,6 +8,7 @@ import {
 	readSignature,
 } from "../authorization/presented-signature.ts";
 import { isTimely } from "../authorization/signature-check.ts";
+import { answerPreflight } from "../url/cors.ts";
 import type { FoundSource, ServedRoute } from "../url/route-table.ts";
 import { allowedMethods, answerHeadChallenge } from "../url/url-challenge.ts";
 import { capturedFields } from "./captured-fields.ts";
@@ -39,6 +40,11 @@ export function judgeHead(
 	headers: IncomingHttpHeaders,
 	nowMs: number,
 ): AcceptedHead | ChallengeAnswer | Refusal {
+	if (method === "OPTIONS" && route.cors) {
+		// A browser presents no credentials with it.
+		const answer = answerPreflight(route.cors, headers);
+		if (answer) return answer;
+	}
 	const challenge = answerHeadChallenge(
 		route.verification,
 		method,

@@ -57,6 +57,9 @@ test("Meta gets its challenge back, as text that no browser takes for a page", (
 		body: "<b>1158201444",
 	});
 	expect(allowedMethods({ verification: only })).toBe("POST, GET");
+	expect(allowedMethods({ cors: { allowedOrigins: ["*"] } })).toBe(
+		"POST, OPTIONS",
+	);
 	for (const other of [
 		"hub.mode=unsubscribe&hub.challenge=1",
 		"hub.mode=subscribe&hub.challenge=",

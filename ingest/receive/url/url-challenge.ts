@@ -12,11 +12,13 @@ type Verification = NonNullable<Route["verification"]>;
 /** The value of the Allow header (RFC 9110 §10.2.1). */
 export function allowedMethods({
 	verification,
-}: Pick<Route, "verification">): string {
+	cors,
+}: Pick<Route, "verification" | "cors">): string {
 	const methods = ["POST"];
 	if (verification?.allowGet) methods.push("GET", "HEAD");
 	else if (verification?.handshakes.includes("Meta")) methods.push("GET");
-	if (verification?.handshakes.includes("EventGrid")) methods.push("OPTIONS");
+	if (cors || verification?.handshakes.includes("EventGrid"))
+		methods.push("OPTIONS");
 	return methods.join(", ");
 }
 

@@ -35,6 +35,14 @@ test("receivers store the query parameters that a Source asks for", () => {
 	expect(captured()).toEqual(["utm_source"]);
 });
 
+test("receivers answer the pages that a Source allows", () => {
+	const source = sourceOf();
+	const cors = () => routeOf(source, keys, { type: "None" }).cors;
+	expect(cors()).toBeUndefined();
+	source.spec.webhook!.cors = { allowedOrigins: ["*"] };
+	expect(cors()).toEqual({ allowedOrigins: ["*"] });
+});
+
 test("the route of a Source without idempotency has none", () => {
 	expect(routeOf(sourceOf(), keys, { type: "None" })).not.toHaveProperty(
 		"idempotency",

@@ -13,7 +13,7 @@ export function routeOf(
 ): Route {
 	const { suspend } = source.spec;
 	const webhook = webhookOf(source);
-	const { verification, idempotency } = webhook;
+	const { verification, cors, idempotency } = webhook;
 	return {
 		version: 1,
 		account: source.metadata.namespace!,
@@ -30,6 +30,7 @@ export function routeOf(
 				handshakes: verification.handshakes ?? [],
 			},
 		}),
+		...(cors && { cors: { allowedOrigins: cors.allowedOrigins } }),
 		...(idempotency && {
 			idempotency: {
 				key: placeOf(idempotency.key),

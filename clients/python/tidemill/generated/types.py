@@ -128,6 +128,11 @@ class SourceWebhookVerification(TypedDict):
     handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]]]
     """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
+class SourceWebhookCors(TypedDict):
+    """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
+    allowedOrigins: list[str]
+    """Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out."""
+
 class SourceWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
     preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Signature"]]
@@ -157,6 +162,8 @@ class SourceWebhook(TypedDict):
     """What a sender must present in addition to the URL."""
     verification: NotRequired[SourceWebhookVerification]
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
+    cors: NotRequired[SourceWebhookCors]
+    """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
     idempotency: NotRequired[SourceWebhookIdempotency]
     """Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event."""
     maxBodyBytes: NotRequired[int]
@@ -304,6 +311,11 @@ class SourceCreateWebhookVerification(TypedDict):
     handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]]]
     """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
+class SourceCreateWebhookCors(TypedDict):
+    """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
+    allowedOrigins: list[str]
+    """Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out."""
+
 class SourceCreateWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
     preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Signature"]]
@@ -333,6 +345,8 @@ class SourceCreateWebhook(TypedDict):
     """What a sender must present in addition to the URL. Default: `{\"type\":\"None\"}`."""
     verification: NotRequired[SourceCreateWebhookVerification]
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
+    cors: NotRequired[SourceCreateWebhookCors]
+    """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
     idempotency: NotRequired[SourceCreateWebhookIdempotency]
     """Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event."""
     maxBodyBytes: NotRequired[int]
@@ -438,6 +452,11 @@ class SourceUpdateWebhookVerification(TypedDict):
     handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]] | None]
     """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
+class SourceUpdateWebhookCors(TypedDict):
+    """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
+    allowedOrigins: NotRequired[list[str] | None]
+    """Origins of the pages, such as `https://shop.example`, or `*` alone for all pages. Rule: allowedOrigins must be * alone, or a list without it. Rule: allowedOrigins must not include the usual port 443 of https or 80 of http, because browsers leave it out."""
+
 class SourceUpdateWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
     preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Signature", None]]
@@ -467,6 +486,8 @@ class SourceUpdateWebhook(TypedDict):
     """What a sender must present in addition to the URL. Default: `{\"type\":\"None\"}`."""
     verification: NotRequired[SourceUpdateWebhookVerification | None]
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
+    cors: NotRequired[SourceUpdateWebhookCors | None]
+    """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
     idempotency: NotRequired[SourceUpdateWebhookIdempotency | None]
     """Senders repeat a request when they get no answer. With this set, a repeat with the same key is not stored again and gets the first event's id. Without it, each accepted request is an event."""
     maxBodyBytes: NotRequired[int | None]
