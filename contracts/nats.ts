@@ -108,6 +108,12 @@ export const notifications = {
 	consumer: "notify",
 } as const;
 
+/** Receive asks any notify for what only Amazon has (request/reply, {@link file://./sender/sns.ts}). */
+export const sns = {
+	certificate: "tidemill.sns.certificate",
+	confirmation: "tidemill.sns.confirmation",
+} as const;
+
 /** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */
 export const maxFrameBytes = 8 * 1024 * 1024;
 

@@ -22,6 +22,8 @@ export interface Route {
 		/** Digests of the accepted tokens, for the source key by {@link file://../service/seal-key.ts}. */
 		| { type: "CustomToken"; digests: string[] }
 		| SignatureAuthorization
+		/** Messages of Amazon SNS for these topics. */
+		| { type: "AmazonSNS"; topicARNs: string[] }
 		/** The Source asks for something that can't be served (its status says why): every request gets a 401. */
 		| { type: "Unavailable" };
 	/** Largest body after decoding, in bytes. */
@@ -29,7 +31,7 @@ export interface Route {
 	/** How to answer senders that check the URL; absent when they get no answer. */
 	verification?: {
 		allowGet: boolean;
-		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta")[];
+		handshakes: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS")[];
 	};
 	/** Whose pages may read the answers: exact origins, or `*` alone; absent for none. */
 	cors?: { allowedOrigins: string[] };
@@ -57,21 +59,26 @@ export interface SignatureAuthorization {
 	scheme: SignatureScheme;
 	/**
 	 * The key's bytes (Ed25519: the public key's 32), sealed for the source key by {@link file://../service/seal-key.ts}.
-	 * Only StandardWebhooks has Ed25519.
+	 * Only StandardWebhooks and Svix have Ed25519.
 	 */
 	keys: { algorithm: "HMAC" | "Ed25519"; sealed: string }[];
 	/** How far a signed time may be from now, in schemes that sign a time. */
 	toleranceSeconds: number;
+	/** What every webhook URL begins with, as senders call it. Required for the scheme Twilio. */
+	baseURL?: string;
 	/** Required for the scheme Custom. */
 	custom?: CustomSignature;
 }
 
 export type SignatureScheme =
 	| "StandardWebhooks"
+	| "Svix"
 	| "GitHub"
+	| "Meta"
 	| "Stripe"
 	| "Shopify"
 	| "Slack"
+	| "Twilio"
 	| "Custom";
 
 /** Header names are in lower case. */

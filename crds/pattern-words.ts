@@ -30,6 +30,8 @@ const words: Partial<Record<string, string>> = {
 	"^[A-Za-z0-9._/-]+$": "must have only letters, digits, '.', '_', '/' and '-'",
 	"^(\\*|[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]+)?)$":
 		"must be * or an origin without a path, such as https://shop.example",
+	"^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+(\\.fifo)?$":
+		"must be the ARN of a topic, such as arn:aws:sns:eu-west-1:123456789012:orders",
 	"^[A-Za-z0-9_.-]+$": "must have only letters, digits, '_', '.' and '-'",
 	"^[A-Za-z0-9_]+$": "must have only letters, digits and '_'",
 	"^[a-z][a-z0-9_]*$":

@@ -11,9 +11,13 @@ import { Deliverer } from "./delivery/deliverer.ts";
 import { DeliveryReports } from "./delivery/reports.ts";
 import { notifyMetrics } from "./metrics.ts";
 import { readNotifySettings } from "./settings.ts";
+import { SnsResponder } from "./sns/responder.ts";
+import { getText } from "./webhook/get.ts";
 
 /** Of calls at once: 256 receivers that hang still leave places to other accounts. */
 const limits = { overall: 256, perAccount: 4 };
+/** Less than receive waits. */
+const snsTimeoutMs = 8_000;
 /** More than a call's timeout, less than a Pod's 30 s. */
 const stopTimeoutMs = 20_000;
 
@@ -81,7 +85,18 @@ export async function main(): Promise<number> {
 		},
 	};
 
-	await runInOrder([healthServer, natsConnection, deliveries], stopSignal(), {
+	const questions: Part = {
+		name: "Amazon SNS",
+		start: async () =>
+			new SnsResponder({
+				nats: connection,
+				get: (url, maxBytes) =>
+					getText(url, maxBytes, { allowedNetworks, timeoutMs: snsTimeoutMs }),
+				log,
+			}).start(),
+	};
+	const parts = [healthServer, natsConnection, deliveries, questions];
+	await runInOrder(parts, stopSignal(), {
 		stopTimeoutMs,
 		log,
 	});

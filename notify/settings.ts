@@ -1,7 +1,7 @@
 import type { BlockList } from "node:net";
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
-import { networkList } from "./webhook/call.ts";
+import { networkList } from "./webhook/network-list.ts";
 
 /** Notify's settings, beside NATS_URL and the health server's address. */
 export interface NotifySettings {

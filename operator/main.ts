@@ -158,6 +158,7 @@ export async function main(): Promise<number> {
 					ledgers,
 					nats,
 					sealKey,
+					receiveURL,
 					plans,
 				}),
 				createSourceController({

@@ -1,4 +1,4 @@
-import { parameterOf } from "../../contracts/captured-field.ts";
+import { parameterOf } from "../../contracts/sender/captured-field.ts";
 import type {
 	EventAnswer,
 	EventsRequest,

@@ -102,8 +102,8 @@ export type Source = {
 	webhook?: {
 		/** What a sender must present in addition to the URL. */
 		authorization?: {
-			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
-			type: "None" | "CustomToken" | "Signature";
+			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message. */
+			type: "None" | "CustomToken" | "Signature" | "AmazonSNS";
 			/** The token that senders present. */
 			customToken?: {
 				/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
@@ -114,10 +114,15 @@ export type Source = {
 					key: string;
 				};
 			};
+			/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */
+			amazonSNS?: {
+				/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
+				topicARNs: Array<string>;
+			};
 			/** How requests are signed. */
 			signature?: {
-				/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
-				scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
+				/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
+				scheme: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom";
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 				secretRefs: Array<{
 					/** Name of the Secret, in the Source's namespace. */
@@ -148,8 +153,8 @@ export type Source = {
 		verification?: {
 			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
 			allowGet?: boolean;
-			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
-			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta">;
+			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS">;
 		};
 		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 		cors?: {
@@ -160,8 +165,8 @@ export type Source = {
 		idempotency?: {
 			/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 			key: {
-				/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
-				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
+				/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
+				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Svix" | "Slack" | "Twilio" | "SNS" | "Signature";
 				/** Request header, in lower case, such as `idempotency-key`. */
 				header?: string;
 				/** Parameter of the URL's query, such as `delivery`. */
@@ -223,8 +228,8 @@ export type SourceCreate = {
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
-			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
-			type: "None" | "CustomToken" | "Signature";
+			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message. */
+			type: "None" | "CustomToken" | "Signature" | "AmazonSNS";
 			/** The token that senders present. */
 			customToken?: {
 				/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
@@ -237,10 +242,15 @@ export type SourceCreate = {
 				/** The token, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 				token?: string;
 			};
+			/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */
+			amazonSNS?: {
+				/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
+				topicARNs: Array<string>;
+			};
 			/** How requests are signed. */
 			signature?: {
-				/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
-				scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
+				/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
+				scheme: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom";
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 				secretRefs?: Array<{
 					/** Name of the Secret, in the Source's namespace. */
@@ -273,8 +283,8 @@ export type SourceCreate = {
 		verification?: {
 			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`. */
 			allowGet?: boolean;
-			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
-			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta">;
+			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS">;
 		};
 		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 		cors?: {
@@ -285,8 +295,8 @@ export type SourceCreate = {
 		idempotency?: {
 			/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 			key: {
-				/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
-				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
+				/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
+				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Svix" | "Slack" | "Twilio" | "SNS" | "Signature";
 				/** Request header, in lower case, such as `idempotency-key`. */
 				header?: string;
 				/** Parameter of the URL's query, such as `delivery`. */
@@ -337,8 +347,8 @@ export type SourceUpdate = {
 	webhook?: {
 		/** What a sender must present in addition to the URL. Default: `{"type":"None"}`. */
 		authorization?: {
-			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
-			type?: "None" | "CustomToken" | "Signature" | null;
+			/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message. */
+			type?: "None" | "CustomToken" | "Signature" | "AmazonSNS" | null;
 			/** The token that senders present. */
 			customToken?: {
 				/** The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: "true"`. */
@@ -351,10 +361,15 @@ export type SourceUpdate = {
 				/** The token, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 				token?: string | null;
 			} | null;
+			/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */
+			amazonSNS?: {
+				/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
+				topicARNs?: Array<string> | null;
+			} | null;
 			/** How requests are signed. */
 			signature?: {
-				/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
-				scheme?: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom" | null;
+				/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
+				scheme?: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom" | null;
 				/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 				secretRefs?: Array<{
 					/** Name of the Secret, in the Source's namespace. */
@@ -387,8 +402,8 @@ export type SourceUpdate = {
 		verification?: {
 			/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`. */
 			allowGet?: boolean | null;
-			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
-			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta"> | null;
+			/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+			handshakes?: Array<"Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS"> | null;
 		} | null;
 		/** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
 		cors?: {
@@ -399,8 +414,8 @@ export type SourceUpdate = {
 		idempotency?: {
 			/** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 			key?: {
-				/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
-				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature" | null;
+				/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
+				preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Svix" | "Slack" | "Twilio" | "SNS" | "Signature" | null;
 				/** Request header, in lower case, such as `idempotency-key`. */
 				header?: string | null;
 				/** Parameter of the URL's query, such as `delivery`. */

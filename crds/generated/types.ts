@@ -1084,6 +1084,12 @@ export interface SourceCustomToken {
 	secretRef: { name: string; key: string };
 }
 
+/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */
+export interface SourceAmazonSNS {
+	/** The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is. */
+	topicARNs: string[];
+}
+
 /** A signature that none of the other schemes covers. */
 export interface SourceCustom {
 	/** Header that holds the signature, in lower case. */
@@ -1102,8 +1108,8 @@ export interface SourceCustom {
 
 /** How requests are signed. */
 export interface SourceSignature {
-	/** The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret. */
-	scheme: "StandardWebhooks" | "GitHub" | "Stripe" | "Shopify" | "Slack" | "Custom";
+	/** The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token. */
+	scheme: "StandardWebhooks" | "Svix" | "GitHub" | "Meta" | "Stripe" | "Shopify" | "Slack" | "Twilio" | "Custom";
 	/** The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: "true"`. */
 	secretRefs: { name: string; key: string }[];
 	/** How far a signed timestamp may be in the past or future, in seconds. Schemes without a timestamp ignore it. */
@@ -1114,10 +1120,12 @@ export interface SourceSignature {
 
 /** What a sender must present in addition to the URL. */
 export interface SourceAuthorization {
-	/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. */
-	type: "None" | "CustomToken" | "Signature";
+	/** `None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message. */
+	type: "None" | "CustomToken" | "Signature" | "AmazonSNS";
 	/** The token that senders present. */
 	customToken?: SourceCustomToken;
+	/** Which messages of Amazon SNS are accepted. Their subscriptions are confirmed. */
+	amazonSNS?: SourceAmazonSNS;
 	/** How requests are signed. */
 	signature?: SourceSignature;
 }
@@ -1126,8 +1134,8 @@ export interface SourceAuthorization {
 export interface SourceVerification {
 	/** Answer GET and HEAD on the URL with 200, for senders that check whether it exists. */
 	allowGet: boolean;
-	/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
-	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta")[];
+	/** The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret. */
+	handshakes?: ("Slack" | "MicrosoftGraph" | "EventGrid" | "Meta" | "SNS")[];
 }
 
 /** Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before. */
@@ -1138,8 +1146,8 @@ export interface SourceCors {
 
 /** Where to find the sender's key. Set exactly one field. A request without a key is a separate event. */
 export interface SourceKey {
-	/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
-	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Signature";
+	/** The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one. */
+	preset?: "StandardWebhooks" | "Stripe" | "GitHub" | "Shopify" | "Svix" | "Slack" | "Twilio" | "SNS" | "Signature";
 	/** Request header, in lower case, such as `idempotency-key`. */
 	header?: string;
 	/** Parameter of the URL's query, such as `delivery`. */

@@ -10,6 +10,7 @@ export const sidebar: {
 	{
 		text: "How-to: receive and look",
 		pages: [
+			["senders", "Providers and web pages"],
 			["events", "Find an event"],
 			["debug-a-webhook", "Debug a webhook"],
 			["tracking-plans", "Tracking plans"],

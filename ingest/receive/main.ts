@@ -28,6 +28,7 @@ import { ReceiveMetrics } from "./metrics.ts";
 import { observePlans } from "./plan/plan-metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
 import { RefusedRequests } from "./refused/refused-requests.ts";
+import { AmazonSns, askThrough } from "./sns/amazon-sns.ts";
 import { RouteTable } from "./url/route-table.ts";
 import type { Receiver } from "./webhook-request.ts";
 
@@ -137,6 +138,7 @@ export async function main(): Promise<number> {
 	const refused = new RefusedRequests(connection);
 	metrics.observeRefused(refused);
 	receiver.refused = refused;
+	receiver.sns = new AmazonSns(askThrough(connection));
 	const kvm = new Kvm(connection);
 	const watches = [
 		new BucketWatch(() => kvm.open(bucket.routes), routes, log),

@@ -35,6 +35,7 @@ import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
 import type { RefusedRequests } from "./refused/refused-requests.ts";
+import type { AmazonSns } from "./sns/amazon-sns.ts";
 import { corsHeaders } from "./url/cors.ts";
 import type { RouteTable, ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
@@ -51,6 +52,8 @@ export interface Receiver {
 	tracing?: Tracing | undefined;
 	/** Undefined until NATS is reached. */
 	claims?: Pick<Claims, "claim" | "settle">;
+	/** Undefined until NATS is reached. */
+	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
 	/** Undefined until NATS is reached. */
 	refused?: Pick<RefusedRequests, "record">;
 }
@@ -165,10 +168,10 @@ export class WebhookRequest implements PendingEvent {
 		const admission = this.#admission!;
 		admission.endReading();
 		const { headers } = this.#request;
-		const { limits } = this.#receiver;
+		const { limits, sns } = this.#receiver;
 		// For people, if the request is refused.
 		if (!this.#head!.encoding) this.encoded = parts;
-		new SentBody(this.#head!, headers, admission, limits, (outcome) =>
+		new SentBody(this.#head!, headers, admission, limits, sns, (outcome) =>
 			this.#accept(outcome),
 		).judge(parts);
 	}

@@ -6,6 +6,7 @@ import {
 	refused,
 	reloadSubject,
 	serverStateSubject,
+	sns,
 	tailSubject,
 } from "../../contracts/nats.ts";
 
@@ -52,6 +53,8 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				...read(bucket.archives),
 				...read(bucket.idempotency),
 				`$KV.${bucket.idempotency}.>`,
+				sns.certificate,
+				sns.confirmation,
 			],
 		},
 		subscribe: [inbox("receive")],
@@ -142,7 +145,8 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				`$KV.${bucket.deliveries}.>`,
 			],
 		},
-		subscribe: [inbox("notify")],
+		subscribe: [inbox("notify"), sns.certificate, sns.confirmation],
+		allowResponses: true,
 	},
 };
 

@@ -9,7 +9,8 @@ import {
 import type { Logger } from "../../service/log.ts";
 import { pause } from "../../service/pause.ts";
 import type { SealKey } from "../../service/seal-key.ts";
-import { type CallOptions, callWebhook } from "../webhook/call.ts";
+import { callWebhook } from "../webhook/call.ts";
+import type { CallOptions } from "../webhook/checked-request.ts";
 import { signedRequest } from "../webhook/signed-request.ts";
 import { decide, type NextStep } from "./decide.ts";
 import { Dispatcher, type Limits } from "./dispatcher.ts";

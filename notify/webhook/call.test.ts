@@ -1,7 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { callWebhook, networkList } from "./call.ts";
+import { callWebhook } from "./call.ts";
+import { networkList } from "./network-list.ts";
 
 const request = {
 	headers: { "content-type": "application/json", "content-length": "2" },

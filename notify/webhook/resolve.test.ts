@@ -9,6 +9,7 @@ import { resolveName } from "./resolve.ts";
 const hosts = `# of this machine
 127.0.0.1 localhost
 ::1       localhost  Receiver.internal # local
+fe80::1%eth0 neighbour
 nonsense  broken
 `;
 
@@ -64,6 +65,10 @@ test("a name of /etc/hosts has the addresses there, and nobody is asked", async 
 		{ address: "::1", family: 6 },
 	]);
 	expect(await resolveName("receiver.internal", options)).toHaveLength(1);
+	// The zone says which of the machine's networks it is (RFC 4007 §11).
+	expect(await resolveName("neighbour", options)).toEqual([
+		{ address: "fe80::1%eth0", family: 6 },
+	]);
 	expect(asked).toEqual([]);
 });
 

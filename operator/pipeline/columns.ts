@@ -1,5 +1,5 @@
-import { parameterField } from "../../contracts/captured-field.ts";
 import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
+import { parameterField } from "../../contracts/sender/captured-field.ts";
 import { plannedType } from "./planned-type.ts";
 import type { References } from "./state.ts";
 

@@ -123,10 +123,11 @@ function judge(
 			message: `The source key in Secret "${keysSecretName(name)}" belongs to ${rival === name ? "another namespace" : `Source "${rival}"`}. Delete the Secret to get a new URL.`,
 		};
 
-	const { secrets, sealKey } = state;
+	const { secrets, sealKey, receiveURL } = state;
 	const { authorization, problem } = authorize(source, {
 		secretOf: (name) => secrets.get(name),
 		sealKey,
+		receiveURL,
 		sourceKey: keys.sourceKey,
 	});
 	if (problem) return { ...problem, keys };

@@ -22,6 +22,9 @@ import { isSigned } from "../support/bodies/signed-body.ts";
 /** How signatures get from a Source and its Secrets to a verdict: operator's half of the way, then receive's. */
 const sealKey = new SealKey(Buffer.alloc(32, 7));
 const sourceKey = "a".repeat(32);
+const urlKey = "b".repeat(32);
+const receiveURL = "https://hooks.example.com";
+const address = { sourceKey, urlKey, token: undefined, query: undefined };
 const now = Date.parse("2026-03-01T12:00:00Z");
 const nowSeconds = now / 1000;
 const body = '{"id":"evt_1","text":"Käse 🧀","n":1.0}\r\n';
@@ -64,6 +67,7 @@ function resolve(
 		}),
 		sealKey,
 		sourceKey,
+		receiveURL,
 	});
 }
 
@@ -78,7 +82,7 @@ function verifier(...of: Parameters<typeof resolve>) {
 		text: string | Buffer = body,
 		atMs = now,
 	): Promise<boolean> => {
-		const presented = readSignature(signature, headers);
+		const presented = readSignature(signature, headers, address);
 		return (
 			presented !== undefined &&
 			isTimely(presented, signature.toleranceSeconds, atMs) &&

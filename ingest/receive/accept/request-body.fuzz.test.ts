@@ -5,9 +5,9 @@ import {
 	stored,
 	storedText,
 } from "../../../test/support/bodies/stored-text.ts";
+import { formToJSON } from "../text/form.ts";
+import { JSONScanner } from "../text/json.ts";
 import { decompress } from "./content-encoding.ts";
-import { formToJSON } from "./form.ts";
-import { JSONScanner } from "./json.ts";
 
 /*
  * Compares receive's readers of JSON and forms with independent ones: a byte-by-byte recognizer of RFC 8259's grammar, and

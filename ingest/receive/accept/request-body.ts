@@ -2,9 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { type ContentKind, maxEventBodyBytes } from "../../wire/frame.ts";
 import { type Refusal, refusals } from "../answer/refusal.ts";
 import { type Steps, stepBytes } from "../long-work/steps.ts";
+import { formToJSON } from "../text/form.ts";
+import { isJSONText } from "../text/json-text.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
-import { formToJSON } from "./form.ts";
-import { isJSON, JSONScanner } from "./json.ts";
 import type { AcceptedHead } from "./request-head.ts";
 
 /** Judges a signed request: only now is its sender known. */
@@ -66,19 +66,6 @@ function looksLikeJSON(parts: readonly Buffer[]): boolean {
 
 /** RFC 8259 §2. */
 const jsonSpace = new Set(Buffer.from(" \t\r\n"));
-
-function* isJSONText(parts: readonly Buffer[]): Steps<boolean> {
-	const [first] = parts;
-	if (parts.length === 1 && first!.length <= stepBytes) return isJSON(first!);
-	const scanner = new JSONScanner();
-	for (const part of parts)
-		for (let at = 0; at < part.length; at += stepBytes) {
-			const piece = part.subarray(at, at + stepBytes);
-			if (!scanner.read(piece)) return false;
-			yield piece.length;
-		}
-	return scanner.isWhole;
-}
 
 /** JSON can take six bytes for one byte of a form (\u0000), so what it takes is counted as it grows. */
 function* formText(

@@ -8,6 +8,7 @@ import {
 	readSignature,
 } from "../authorization/presented-signature.ts";
 import { isTimely } from "../authorization/signature-check.ts";
+import type { Address } from "../url/address.ts";
 import { answerPreflight } from "../url/cors.ts";
 import type { FoundSource, ServedRoute } from "../url/route-table.ts";
 import { allowedMethods, answerHeadChallenge } from "../url/url-challenge.ts";
@@ -19,7 +20,7 @@ import { contentKind } from "./content-type.ts";
 export interface AcceptedHead {
 	route: ServedRoute;
 	/** The signature to check against the body; undefined for a Source without signatures. */
-	signature: PresentedSignature | undefined;
+	signature: PresentedSignature | "InBody" | undefined;
 	kind: ContentKind;
 	encoding: ContentEncoding | undefined;
 	/** The captured headers and query parameters as a JSON object; empty when there are none. */
@@ -53,8 +54,8 @@ export function judgeHead(
 	);
 	if (method !== "POST")
 		return challenge ?? methodNotAllowed(allowedMethods(route));
-	const signature = authorize(route, headers, address.token, nowMs);
-	if (signature && "status" in signature) return signature;
+	const signature = authorize(route, headers, address, nowMs);
+	if (typeof signature === "object" && "status" in signature) return signature;
 	if (route.suspended && !signature) return refusals.SourceSuspended;
 	if (challenge) return challenge;
 
@@ -80,18 +81,19 @@ export function judgeHead(
 function authorize(
 	route: ServedRoute,
 	headers: IncomingHttpHeaders,
-	queryToken: string | undefined,
+	address: Address,
 	nowMs: number,
-): PresentedSignature | Refusal | undefined {
+): PresentedSignature | "InBody" | Refusal | undefined {
 	const { authorization } = route;
+	if (authorization.type === "AmazonSNS") return "InBody";
 	if (authorization.type === "CustomToken" && !route.tokenDigest)
 		return refusals.KeyUnavailable;
 	if (authorization.type !== "Signature")
-		return isAuthorized(route, headers, queryToken)
+		return isAuthorized(route, headers, address.token)
 			? undefined
 			: refusals.Unauthorized;
 	if (!route.signingKeys) return refusals.KeyUnavailable;
-	const presented = readSignature(authorization, headers);
+	const presented = readSignature(authorization, headers, address);
 	return presented && isTimely(presented, authorization.toleranceSeconds, nowMs)
 		? presented
 		: refusals.SignatureInvalid;

@@ -116,6 +116,7 @@ function signedKey(
 	const signature = readSignature(
 		{ type: "Signature", scheme, keys: [], toleranceSeconds: 300 },
 		headers,
+		{ sourceKey, urlKey: "b", query: undefined },
 	);
 	const route = { sourceKey, idempotency };
 	return doNow(signedTextKey(route, signature!, [Buffer.from(body)]));

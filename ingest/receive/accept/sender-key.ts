@@ -5,8 +5,8 @@ import type { Refusal } from "../answer/refusal.ts";
 import type { PresentedSignature } from "../authorization/presented-signature.ts";
 import { signedPieces } from "../authorization/signature-check.ts";
 import type { Steps } from "../long-work/steps.ts";
+import { textAt } from "../text/json-pointer.ts";
 import { inOneBuffer } from "./body-parts.ts";
-import { textAt } from "./json-pointer.ts";
 
 /** Where a sender's key can stand, beside the body. */
 export interface SenderFields {
@@ -51,7 +51,7 @@ export function* senderKey(
  */
 export function* signedTextKey(
 	{ sourceKey, idempotency }: Pick<Route, "sourceKey" | "idempotency">,
-	signature: Pick<PresentedSignature, "signed">,
+	signature: Pick<PresentedSignature, "signed" | "signedTexts">,
 	sent: readonly Uint8Array[],
 ): Steps<string | undefined> {
 	if (!idempotency || !("signature" in idempotency.key)) return undefined;

@@ -53,7 +53,7 @@ async function judged(
 	admission.take(body.length);
 	const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
 	let isKnown = false;
-	new SentBody(head, {}, admission, limits, (outcome) => {
+	new SentBody(head, {}, admission, limits, undefined, (outcome) => {
 		expect(isKnown).toBe(false);
 		isKnown = true;
 		resolve(outcome);

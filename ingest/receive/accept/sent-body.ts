@@ -10,7 +10,13 @@ import {
 	mayBeEd25519Signed,
 } from "../authorization/signature-check.ts";
 import { doNow, type Steps } from "../long-work/steps.ts";
-import { answerBodyChallenge } from "../url/url-challenge.ts";
+import type { AmazonSns } from "../sns/amazon-sns.ts";
+import { verifiedMessage } from "../sns/verified-message.ts";
+import {
+	answerBodyChallenge,
+	confirmationOf,
+	done,
+} from "../url/url-challenge.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
 import { decompress } from "./content-encoding.ts";
 import {
@@ -30,6 +36,8 @@ export interface AcceptedBody {
 	key: string | undefined;
 }
 
+type SnsHelp = Pick<AmazonSns, "keyOf" | "confirm">;
+
 export type BodyOutcome = AcceptedBody | ChallengeAnswer | Refusal;
 
 /** A longer body is worked on in steps, beside what others send: 8 MiB would hold up every sender for a tenth of a second. */
@@ -44,22 +52,25 @@ export class SentBody {
 	readonly #headers: IncomingHttpHeaders;
 	readonly #admission: Admission;
 	readonly #limits: Limits;
+	readonly #sns: SnsHelp | undefined;
 	readonly #onJudged: (outcome: BodyOutcome) => void;
 	readonly #take = (bytes: number) => this.#admission.take(bytes);
 	#signedKey: string | undefined;
 
-	/** @param onJudged called once. */
+	/** @param sns undefined until NATS is reached. @param onJudged called once. */
 	constructor(
 		head: AcceptedHead,
 		headers: IncomingHttpHeaders,
 		admission: Admission,
 		limits: Limits,
+		sns: SnsHelp | undefined,
 		onJudged: (outcome: BodyOutcome) => void,
 	) {
 		this.#head = head;
 		this.#headers = headers;
 		this.#admission = admission;
 		this.#limits = limits;
+		this.#sns = sns;
 		this.#onJudged = onJudged;
 	}
 
@@ -67,6 +78,7 @@ export class SentBody {
 	judge(parts: readonly Buffer[]): void {
 		const { signature, route } = this.#head;
 		if (!signature) this.#decode(parts);
+		else if (signature === "InBody") void this.#verifyMessage(parts);
 		else if (mayBeEd25519Signed(signature, route.signingKeys!))
 			void this.#verify(signature, parts);
 		else this.#do(this.#judgeSender(signature, parts, false));
@@ -88,6 +100,28 @@ export class SentBody {
 		);
 		this.#admission.keep(sentBytes);
 		this.#do(this.#judgeSender(signature, parts, isVerified));
+	}
+
+	/** Checks a message of Amazon SNS, which needs two copies of the body. */
+	async #verifyMessage(parts: readonly Buffer[]): Promise<void> {
+		const { account, authorization } = this.#head.route;
+		const sentBytes = this.#admission.bytes;
+		if (!this.#take(2 * sentBytes)) {
+			this.#onJudged(refusals.Overloaded);
+			return;
+		}
+		const message = await verifiedMessage(
+			Buffer.concat(parts),
+			authorization as { topicARNs: string[] },
+			account,
+			this.#limits,
+			this.#sns,
+		);
+		this.#admission.keep(sentBytes);
+		const refusal =
+			"status" in message ? message : judgeSender(this.#head, true);
+		if (refusal) this.#onJudged(refusal);
+		else this.#decode(parts);
 	}
 
 	*#judgeSender(
@@ -128,11 +162,22 @@ export class SentBody {
 	/** @param parts the content again, in buffers that may be kept. */
 	#judgeContent(content: Buffer, parts: readonly Buffer[]): void {
 		const { route, kind } = this.#head;
+		const url = confirmationOf(route.verification, this.#headers, content);
+		if (url !== undefined) {
+			void this.#confirm(url);
+			return;
+		}
 		const outcome =
 			answerBodyChallenge(route.verification, this.#headers, content) ??
 			judgeText(kind, content);
 		if (outcome) this.#onJudged(outcome);
 		else this.#do(this.#readText(parts));
+	}
+
+	/** Confirms a subscription of Amazon SNS, as its owner would by opening the URL. */
+	async #confirm(url: string): Promise<void> {
+		const isConfirmed = await this.#sns?.confirm(this.#head.route.account, url);
+		this.#onJudged(isConfirmed ? done : refusals.ConfirmationFailed);
 	}
 
 	*#readText(parts: readonly Buffer[]): Steps<void> {

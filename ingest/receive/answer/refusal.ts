@@ -144,6 +144,18 @@ export const refusals = {
 		"This receiver can't check the source's tokens or signatures. Give operator and receive the same TIDEMILL_SEAL_KEY, then send the event again.",
 		["retry-after", "2"],
 	),
+	CertificateUnavailable: refusal(
+		503,
+		"CertificateUnavailable",
+		"The certificate of Amazon SNS that checks this message can't be fetched now. Send the message again. If this goes on, see whether notify runs and reaches sns.<region>.amazonaws.com.",
+		["retry-after", "20"],
+	),
+	ConfirmationFailed: refusal(
+		503,
+		"ConfirmationFailed",
+		"The subscription to Amazon SNS can't be confirmed now. Request the confirmation again. If this goes on, see whether notify runs and reaches sns.<region>.amazonaws.com.",
+		["retry-after", "20"],
+	),
 	TrackingPlanUnavailable: refusal(
 		503,
 		"TrackingPlanUnavailable",

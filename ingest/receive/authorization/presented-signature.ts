@@ -3,6 +3,7 @@ import type {
 	CustomSignature,
 	SignatureAuthorization,
 } from "../../../contracts/route.ts";
+import { type CalledURL, twilioSignature } from "./twilio-signature.ts";
 
 /** The signature in a request's headers, not checked yet. */
 export interface PresentedSignature {
@@ -14,6 +15,8 @@ export interface PresentedSignature {
 	encoding: "hex" | "base64";
 	/** The signed bytes, with the raw body between each part and the next. */
 	signed: readonly Buffer[];
+	/** Instead of `signed`, in schemes that sign what follows from the body: one of these texts is signed. */
+	signedTexts?(body: readonly Uint8Array[]): readonly Buffer[];
 	/** When the sender signed, in Unix seconds; undefined in schemes that sign no time. */
 	signedAt?: number;
 }
@@ -25,46 +28,55 @@ interface SignatureText {
 
 /** Reads the headers by the Source's scheme; undefined if they carry no signature. */
 export function readSignature(
-	{ scheme, custom }: SignatureAuthorization,
+	authorization: SignatureAuthorization,
 	headers: IncomingHttpHeaders,
+	address: CalledURL,
 ): PresentedSignature | undefined {
-	const presented =
-		scheme === "Custom"
-			? readCustom(custom!, headers)
-			: schemes[scheme](headers);
+	const presented = schemes[authorization.scheme](
+		headers,
+		authorization,
+		address,
+	);
 	return presented && presented.texts.length > 0 ? presented : undefined;
 }
 
-type Scheme = (headers: IncomingHttpHeaders) => PresentedSignature | undefined;
+type Scheme = (
+	headers: IncomingHttpHeaders,
+	authorization: SignatureAuthorization,
+	address: CalledURL,
+) => PresentedSignature | undefined;
+
+// The specification at standardwebhooks.com; v1 is an HMAC, v1a an Ed25519 signature.
+const standardWebhooks: Scheme = (headers) => {
+	// The standard grew out of Svix, which still sends the headers under its own name.
+	const sender = "webhook-signature" in headers ? "webhook" : "svix";
+	const id = headers[`${sender}-id`];
+	const time = unixTime(headers[`${sender}-timestamp`]);
+	if (typeof id !== "string" || time === undefined) return undefined;
+	const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
+	return {
+		texts: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
+		hash: "sha256",
+		encoding: "base64",
+		signed: [headerBytes(`${id}.${time}.`), nothing],
+		signedAt: Number(time),
+	};
+};
+
+// docs.github.com, "Validating webhook deliveries"; developers.facebook.com, "Webhooks: Event Notifications".
+const gitHub: Scheme = (headers) => ({
+	texts: named(pairsOf(headers["x-hub-signature-256"], ",", "="), "sha256"),
+	hash: "sha256",
+	encoding: "hex",
+	signed: [nothing, nothing],
+});
 
 /** Each scheme follows its provider's documentation. */
-const schemes: Record<
-	Exclude<SignatureAuthorization["scheme"], "Custom">,
-	Scheme
-> = {
-	// The specification at standardwebhooks.com; v1 is an HMAC, v1a an Ed25519 signature.
-	StandardWebhooks: (headers) => {
-		// The standard grew out of Svix, which still sends the headers under its own name.
-		const sender = "webhook-signature" in headers ? "webhook" : "svix";
-		const id = headers[`${sender}-id`];
-		const time = unixTime(headers[`${sender}-timestamp`]);
-		if (typeof id !== "string" || time === undefined) return undefined;
-		const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
-		return {
-			texts: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
-			hash: "sha256",
-			encoding: "base64",
-			signed: [headerBytes(`${id}.${time}.`), nothing],
-			signedAt: Number(time),
-		};
-	},
-	// docs.github.com, "Validating webhook deliveries".
-	GitHub: (headers) => ({
-		texts: named(pairsOf(headers["x-hub-signature-256"], ",", "="), "sha256"),
-		hash: "sha256",
-		encoding: "hex",
-		signed: [nothing, nothing],
-	}),
+const schemes: Record<SignatureAuthorization["scheme"], Scheme> = {
+	StandardWebhooks: standardWebhooks,
+	Svix: standardWebhooks,
+	GitHub: gitHub,
+	Meta: gitHub,
 	// docs.stripe.com, "Verify webhook signatures manually".
 	Stripe: (headers) => {
 		const pairs = pairsOf(headers["stripe-signature"], ",", "=");
@@ -99,6 +111,9 @@ const schemes: Record<
 					signedAt: Number(time),
 				};
 	},
+	Twilio: (headers, { baseURL }, address) =>
+		twilioSignature(headers, address, baseURL!),
+	Custom: (headers, { custom }) => readCustom(custom!, headers),
 };
 
 const hashes = { SHA1: "sha1", SHA256: "sha256", SHA512: "sha512" } as const;

@@ -55,26 +55,33 @@ export function* isHmacSigned(
 	body: readonly Uint8Array[],
 ): Steps<boolean> {
 	let signed = false;
+	const derived = presented.signedTexts?.(body).map((text) => [text]);
 	// Compare all of them, so that timing doesn't reveal which one was close.
 	for (const key of keys) {
 		if (key.algorithm !== "HMAC") continue;
-		const digest = createHmac(presented.hash, key.key);
-		for (const piece of signedPieces(presented, body)) {
-			digest.update(piece);
-			yield piece.length;
+		for (const pieces of derived ?? [signedPieces(presented, body)]) {
+			const digest = createHmac(presented.hash, key.key);
+			for (const piece of pieces) {
+				digest.update(piece);
+				yield piece.length;
+			}
+			const expected = digest.digest(presented.encoding);
+			for (const text of textsOf(presented, "HMAC"))
+				signed = sameText(text, expected, presented.encoding) || signed;
 		}
-		const expected = digest.digest(presented.encoding);
-		for (const text of textsOf(presented, "HMAC"))
-			signed = sameText(text, expected, presented.encoding) || signed;
 	}
 	return signed;
 }
 
-/** The signed bytes, in pieces of at most {@link stepBytes}. */
+/** The signed bytes, in pieces of at most {@link stepBytes} if they hold the body as it is. */
 export function* signedPieces(
-	{ signed }: Pick<PresentedSignature, "signed">,
+	{ signed, signedTexts }: Pick<PresentedSignature, "signed" | "signedTexts">,
 	body: readonly Uint8Array[],
 ): Generator<Uint8Array, void> {
+	if (signedTexts) {
+		yield* signedTexts(body).slice(0, 1);
+		return;
+	}
 	for (const [n, bytes] of signed.entries()) {
 		if (n > 0)
 			for (const part of body)

@@ -4,6 +4,7 @@ import {
 	allowedMethods,
 	answerBodyChallenge,
 	answerHeadChallenge,
+	confirmationOf,
 } from "./url-challenge.ts";
 
 type Verification = NonNullable<Route["verification"]>;
@@ -108,4 +109,35 @@ test("Slack gets its challenge back; an event that only mentions a challenge is 
 	expect(
 		byBody(none, '{"type":"url_verification","challenge":"x"}'),
 	).toBeUndefined();
+});
+
+const snsHeaders = { "x-amz-sns-message-type": "SubscriptionConfirmation" };
+const message = {
+	Type: "SubscriptionConfirmation",
+	SubscribeURL:
+		"https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=a&Token=b",
+};
+const sns = { allowGet: false, handshakes: ["SNS"] } satisfies Parameters<
+	typeof confirmationOf
+>[0];
+
+test("a subscription of Amazon SNS is confirmed by the URL in the message", () => {
+	const body = Buffer.from(JSON.stringify(message));
+	expect(confirmationOf(sns, snsHeaders, body)).toBe(message.SubscribeURL);
+	expect(confirmationOf(undefined, snsHeaders, body)).toBeUndefined();
+	const others = { allowGet: true, handshakes: ["Slack" as const] };
+	expect(confirmationOf(others, snsHeaders, body)).toBeUndefined();
+	expect(confirmationOf(sns, {}, body)).toBeUndefined();
+});
+
+test.each<[string, unknown]>([
+	["a notification", { ...message, Type: "Notification" }],
+	["another host", { ...message, SubscribeURL: "https://169.254.169.254/" }],
+	["no URL", { Type: message.Type }],
+	["a list", [message]],
+	["nothing", null],
+	["a long message", { ...message, Message: "x".repeat(16 * 1024) }],
+])("%s confirms no subscription", (_, content) => {
+	const body = Buffer.from(JSON.stringify(content));
+	expect(confirmationOf(sns, snsHeaders, body)).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Route } from "../../../contracts/route.ts";
+import { isConfirmationURL } from "../../../contracts/sender/sns.ts";
 import type { ChallengeAnswer } from "../answer/reply.ts";
 
 /*
@@ -103,6 +104,31 @@ export function answerBodyChallenge(
 	return undefined;
 }
 
+/**
+ * The URL that confirms a subscription of Amazon SNS (docs.aws.amazon.com/sns/latest/dg/http-subscription-confirmation-json.html);
+ * undefined for any other body.
+ */
+export function confirmationOf(
+	verification: Verification | undefined,
+	headers: IncomingHttpHeaders,
+	body: Buffer,
+): string | undefined {
+	if (
+		!verification?.handshakes.includes("SNS") ||
+		headers["x-amz-sns-message-type"] !== confirmation ||
+		body.length > maxBytes
+	)
+		return undefined;
+	const { Type: type, SubscribeURL: url } = parsed(body);
+	return type === confirmation &&
+		typeof url === "string" &&
+		isConfirmationURL(url)
+		? url
+		: undefined;
+}
+
+const confirmation = "SubscriptionConfirmation";
+
 /** A body that isn't JSON is no challenge; a later step refuses it. */
 function parsed(body: Buffer): ReturnType<typeof JSON.parse> {
 	try {
@@ -111,6 +137,9 @@ function parsed(body: Buffer): ReturnType<typeof JSON.parse> {
 		return {};
 	}
 }
+
+/** The answer to a challenge that asks for nothing in return. */
+export const done: ChallengeAnswer = json({ is_success: true });
 
 function json(value: object): ChallengeAnswer {
 	return {

@@ -19,6 +19,7 @@ export function createRouteController({
 	ledgers,
 	nats,
 	sealKey,
+	receiveURL,
 	plans,
 	log,
 }: OperatorContext & {
@@ -26,6 +27,7 @@ export function createRouteController({
 	ledgers: LedgerView;
 	nats: NatsConnection;
 	sealKey: SealKey | undefined;
+	receiveURL: string;
 	plans: PlanVersions;
 }): ControllerLoop {
 	const loop = new ControllerLoop(
@@ -38,6 +40,7 @@ export function createRouteController({
 						isUnknown: (namespace) => secrets.isUnknown(namespace),
 						published: (sourceKey) => routes.published(sourceKey),
 						sealKey,
+						receiveURL,
 						planOf: (source, sourceKey) =>
 							sourcePlan(source, sourceKey, { plans, routes }),
 					}).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));

@@ -48,6 +48,7 @@ const nothingElse: RouteFacts = {
 	isUnknown: () => false,
 	published: () => undefined,
 	sealKey: undefined,
+	receiveURL: "https://hooks.example.com",
 	planOf: () => undefined,
 };
 

@@ -16,6 +16,8 @@ export interface RouteFacts {
 	/** The route in the bucket, by source key. */
 	published: (sourceKey: string) => Route | undefined;
 	sealKey: SealKey | undefined;
+	/** What every webhook URL begins with. */
+	receiveURL: string;
 	/** The plan that judges a Source's events; undefined if it names none. */
 	planOf: (source: Source, sourceKey: string) => RoutePlan | undefined;
 }
@@ -27,7 +29,7 @@ export interface RouteFacts {
  */
 export function desiredRoutes(
 	sources: Source[],
-	{ secretOf, isUnknown, published, sealKey, planOf }: RouteFacts,
+	{ secretOf, isUnknown, published, sealKey, receiveURL, planOf }: RouteFacts,
 ): Route[] {
 	return sources
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
@@ -45,6 +47,7 @@ export function desiredRoutes(
 			const { authorization } = authorize(source, {
 				secretOf: (name) => secretOf(namespace!, name),
 				sealKey,
+				receiveURL,
 				sourceKey: keys.sourceKey,
 			});
 			const plan = planOf(source, keys.sourceKey);

@@ -22,6 +22,8 @@ export interface AuthorizationMeans {
 	/** What receivers can open and compare; undefined if the operator has none. */
 	sealKey: SealKey | undefined;
 	sourceKey: string;
+	/** What every webhook URL begins with. */
+	receiveURL: string;
 }
 
 /** What senders must present. An authorization that can't be resolved is `Unavailable`, never open. */
@@ -81,6 +83,8 @@ function resolve(
 				digests: [requireSealKey(means).digest(token, means.sourceKey)],
 			};
 		}
+		case "AmazonSNS":
+			return { type: "AmazonSNS", ...authorization.amazonSNS! };
 		case "Signature":
 			return resolveSignature(source, authorization.signature!, means);
 	}
@@ -112,6 +116,7 @@ function resolveSignature(
 		scheme,
 		keys,
 		toleranceSeconds,
+		...(scheme === "Twilio" && { baseURL: means.receiveURL }),
 		...(custom && { custom }),
 	};
 }
@@ -130,7 +135,7 @@ function signingKey(
 	secret: string,
 ): { algorithm: "HMAC" | "Ed25519"; bytes: Buffer } | string {
 	if (secret === "") return "is empty";
-	if (scheme !== "StandardWebhooks")
+	if (scheme !== "StandardWebhooks" && scheme !== "Svix")
 		return { algorithm: "HMAC", bytes: Buffer.from(secret) };
 	// The prefixes of the specification: an optional one for a symmetric secret, and one for a public key.
 	const [, prefix = "whsec_", base64 = ""] =

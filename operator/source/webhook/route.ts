@@ -1,4 +1,4 @@
-import type { Route } from "../../../contracts/route.ts";
+import type { Route, SignatureScheme } from "../../../contracts/route.ts";
 import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import { digest, type SourceKeys } from "./keys.ts";
@@ -13,7 +13,7 @@ export function routeOf(
 ): Route {
 	const { suspend } = source.spec;
 	const webhook = webhookOf(source);
-	const { verification, cors, idempotency } = webhook;
+	const { cors, idempotency } = webhook;
 	return {
 		version: 1,
 		account: source.metadata.namespace!,
@@ -24,12 +24,7 @@ export function routeOf(
 		suspended: suspend,
 		authorization,
 		maxBodyBytes: webhook.maxBodyBytes,
-		...(verification && {
-			verification: {
-				allowGet: verification.allowGet,
-				handshakes: verification.handshakes ?? [],
-			},
-		}),
+		...verificationOf(webhook),
 		...(cors && { cors: { allowedOrigins: cors.allowedOrigins } }),
 		...(idempotency && {
 			idempotency: {
@@ -45,7 +40,26 @@ export function routeOf(
 	};
 }
 
+/** Who checks URLs and signs brings the handshake along. */
+const handshakeOf: Partial<Record<SignatureScheme, Handshake>> = {
+	Slack: "Slack",
+	Meta: "Meta",
+};
+
+function verificationOf({
+	verification,
+	authorization: { type, signature },
+}: SourceWebhook): Pick<Route, "verification"> {
+	const { allowGet = false, handshakes = [] } = verification ?? {};
+	const own =
+		type === "AmazonSNS" ? "SNS" : signature && handshakeOf[signature.scheme];
+	if (!verification && !own) return {};
+	const all = new Set<Handshake>([...handshakes, ...(own ? [own] : [])]);
+	return { verification: { allowGet, handshakes: [...all] } };
+}
+
 type Asked = NonNullable<SourceWebhook["idempotency"]>["key"];
+type Handshake = NonNullable<Route["verification"]>["handshakes"][number];
 type Place = NonNullable<Route["idempotency"]>["key"];
 
 /** The CRD makes sure that exactly one is set. */
@@ -71,5 +85,13 @@ const presets: Record<NonNullable<Asked["preset"]>, Place> = {
 	GitHub: { header: "x-github-delivery" },
 	// shopify.dev, "Ignore duplicates": the same for all tries of one delivery.
 	Shopify: { header: "x-shopify-webhook-id" },
+	// docs.svix.com, "Verifying payloads manually": the same for all tries of one message.
+	Svix: { header: "svix-id" },
+	// docs.slack.dev, "Events API": "globally unique across all workspaces".
+	Slack: { bodyPointer: "/event_id" },
+	// twilio.com/docs/usage/webhooks/webhooks-connection-overrides: the same for all tries.
+	Twilio: { header: "i-twilio-idempotency-token" },
+	// docs.aws.amazon.com/sns/latest/dg/http-notification-json.html: the same for all tries of one message.
+	SNS: { bodyPointer: "/MessageId" },
 	Signature: { signature: true },
 };

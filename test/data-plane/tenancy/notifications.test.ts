@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { notifications } from "../../../contracts/nats.ts";
 import { Deliverer } from "../../../notify/delivery/deliverer.ts";
 import { DeliveryReports } from "../../../notify/delivery/reports.ts";
-import { networkList } from "../../../notify/webhook/call.ts";
+import { networkList } from "../../../notify/webhook/network-list.ts";
 import { connectAdmin } from "../../support/fixtures/data-plane/receiver.ts";
 import {
 	failureOf,

@@ -80,6 +80,11 @@ class SourceWebhookAuthorizationCustomToken(TypedDict):
     secretRef: SourceWebhookAuthorizationCustomTokenSecretRef
     """The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: \"true\"`."""
 
+class SourceWebhookAuthorizationAmazonSNS(TypedDict):
+    """Which messages of Amazon SNS are accepted. Their subscriptions are confirmed."""
+    topicARNs: list[str]
+    """The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is."""
+
 class SourceWebhookAuthorizationSignatureSecretRefsItem(TypedDict):
     name: str
     """Name of the Secret, in the Source's namespace."""
@@ -103,8 +108,8 @@ class SourceWebhookAuthorizationSignatureCustom(TypedDict):
 
 class SourceWebhookAuthorizationSignature(TypedDict):
     """How requests are signed."""
-    scheme: Literal["StandardWebhooks", "GitHub", "Stripe", "Shopify", "Slack", "Custom"]
-    """The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret."""
+    scheme: Literal["StandardWebhooks", "Svix", "GitHub", "Meta", "Stripe", "Shopify", "Slack", "Twilio", "Custom"]
+    """The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token."""
     secretRefs: list[SourceWebhookAuthorizationSignatureSecretRefsItem]
     """The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: \"true\"`."""
     toleranceSeconds: NotRequired[int]
@@ -114,10 +119,12 @@ class SourceWebhookAuthorizationSignature(TypedDict):
 
 class SourceWebhookAuthorization(TypedDict):
     """What a sender must present in addition to the URL."""
-    type: Literal["None", "CustomToken", "Signature"]
-    """`None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request."""
+    type: Literal["None", "CustomToken", "Signature", "AmazonSNS"]
+    """`None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message."""
     customToken: NotRequired[SourceWebhookAuthorizationCustomToken]
     """The token that senders present."""
+    amazonSNS: NotRequired[SourceWebhookAuthorizationAmazonSNS]
+    """Which messages of Amazon SNS are accepted. Their subscriptions are confirmed."""
     signature: NotRequired[SourceWebhookAuthorizationSignature]
     """How requests are signed."""
 
@@ -125,8 +132,8 @@ class SourceWebhookVerification(TypedDict):
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
     allowGet: NotRequired[bool]
     """Answer GET and HEAD on the URL with 200, for senders that check whether it exists."""
-    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]]]
-    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
+    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta", "SNS"]]]
+    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
 class SourceWebhookCors(TypedDict):
     """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
@@ -135,8 +142,8 @@ class SourceWebhookCors(TypedDict):
 
 class SourceWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
-    preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Signature"]]
-    """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
+    preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Svix", "Slack", "Twilio", "SNS", "Signature"]]
+    """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
     header: NotRequired[str]
     """Request header, in lower case, such as `idempotency-key`."""
     queryParameter: NotRequired[str]
@@ -261,6 +268,11 @@ class SourceCreateWebhookAuthorizationCustomToken(TypedDict):
     token: NotRequired[str]
     """The token, instead of `secretRef`. The API keeps it in a Secret and never returns it."""
 
+class SourceCreateWebhookAuthorizationAmazonSNS(TypedDict):
+    """Which messages of Amazon SNS are accepted. Their subscriptions are confirmed."""
+    topicARNs: list[str]
+    """The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is."""
+
 class SourceCreateWebhookAuthorizationSignatureSecretRefsItem(TypedDict):
     name: str
     """Name of the Secret, in the Source's namespace."""
@@ -284,8 +296,8 @@ class SourceCreateWebhookAuthorizationSignatureCustom(TypedDict):
 
 class SourceCreateWebhookAuthorizationSignature(TypedDict):
     """How requests are signed."""
-    scheme: Literal["StandardWebhooks", "GitHub", "Stripe", "Shopify", "Slack", "Custom"]
-    """The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret."""
+    scheme: Literal["StandardWebhooks", "Svix", "GitHub", "Meta", "Stripe", "Shopify", "Slack", "Twilio", "Custom"]
+    """The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token."""
     secretRefs: NotRequired[list[SourceCreateWebhookAuthorizationSignatureSecretRefsItem]]
     """The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: \"true\"`."""
     toleranceSeconds: NotRequired[int]
@@ -297,10 +309,12 @@ class SourceCreateWebhookAuthorizationSignature(TypedDict):
 
 class SourceCreateWebhookAuthorization(TypedDict):
     """What a sender must present in addition to the URL. Default: `{\"type\":\"None\"}`."""
-    type: Literal["None", "CustomToken", "Signature"]
-    """`None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request."""
+    type: Literal["None", "CustomToken", "Signature", "AmazonSNS"]
+    """`None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message."""
     customToken: NotRequired[SourceCreateWebhookAuthorizationCustomToken]
     """The token that senders present."""
+    amazonSNS: NotRequired[SourceCreateWebhookAuthorizationAmazonSNS]
+    """Which messages of Amazon SNS are accepted. Their subscriptions are confirmed."""
     signature: NotRequired[SourceCreateWebhookAuthorizationSignature]
     """How requests are signed."""
 
@@ -308,8 +322,8 @@ class SourceCreateWebhookVerification(TypedDict):
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
     allowGet: NotRequired[bool]
     """Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`."""
-    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]]]
-    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
+    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta", "SNS"]]]
+    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
 class SourceCreateWebhookCors(TypedDict):
     """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
@@ -318,8 +332,8 @@ class SourceCreateWebhookCors(TypedDict):
 
 class SourceCreateWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
-    preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Signature"]]
-    """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
+    preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Svix", "Slack", "Twilio", "SNS", "Signature"]]
+    """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
     header: NotRequired[str]
     """Request header, in lower case, such as `idempotency-key`."""
     queryParameter: NotRequired[str]
@@ -402,6 +416,11 @@ class SourceUpdateWebhookAuthorizationCustomToken(TypedDict):
     token: NotRequired[str | None]
     """The token, instead of `secretRef`. The API keeps it in a Secret and never returns it."""
 
+class SourceUpdateWebhookAuthorizationAmazonSNS(TypedDict):
+    """Which messages of Amazon SNS are accepted. Their subscriptions are confirmed."""
+    topicARNs: NotRequired[list[str] | None]
+    """The topics that may send, such as `arn:aws:sns:eu-west-1:123456789012:orders`. SNS signs for every AWS account alike, so the topic says whose message it is."""
+
 class SourceUpdateWebhookAuthorizationSignatureSecretRefsItem(TypedDict):
     name: str
     """Name of the Secret, in the Source's namespace."""
@@ -425,8 +444,8 @@ class SourceUpdateWebhookAuthorizationSignatureCustom(TypedDict):
 
 class SourceUpdateWebhookAuthorizationSignature(TypedDict):
     """How requests are signed."""
-    scheme: NotRequired[Literal["StandardWebhooks", "GitHub", "Stripe", "Shopify", "Slack", "Custom", None]]
-    """The provider's signing scheme, or `Custom` to describe another one. Svix signs by `StandardWebhooks`; Meta signs as `GitHub` does, with the app's secret."""
+    scheme: NotRequired[Literal["StandardWebhooks", "Svix", "GitHub", "Meta", "Stripe", "Shopify", "Slack", "Twilio", "Custom", None]]
+    """The provider's signing scheme, or `Custom` to describe another one. `Slack` and `Meta` bring their handshake along. The secret is the provider's signing secret; for `Meta` the app secret, for `Twilio` the account's auth token."""
     secretRefs: NotRequired[list[SourceUpdateWebhookAuthorizationSignatureSecretRefsItem] | None]
     """The Secrets that hold the signing secrets. A signature by any of them is valid, so you can rotate secrets. Each Secret needs the label `tidemill.dev/use: \"true\"`."""
     toleranceSeconds: NotRequired[int | None]
@@ -438,10 +457,12 @@ class SourceUpdateWebhookAuthorizationSignature(TypedDict):
 
 class SourceUpdateWebhookAuthorization(TypedDict):
     """What a sender must present in addition to the URL. Default: `{\"type\":\"None\"}`."""
-    type: NotRequired[Literal["None", "CustomToken", "Signature", None]]
-    """`None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request."""
+    type: NotRequired[Literal["None", "CustomToken", "Signature", "AmazonSNS", None]]
+    """`None`: the URL is enough. `CustomToken`: a token of your choice as `Authorization: Bearer`, `X-Webhook-Token` or `?token=`. `Signature`: the sender signs each request. `AmazonSNS`: Amazon SNS signs each message."""
     customToken: NotRequired[SourceUpdateWebhookAuthorizationCustomToken | None]
     """The token that senders present."""
+    amazonSNS: NotRequired[SourceUpdateWebhookAuthorizationAmazonSNS | None]
+    """Which messages of Amazon SNS are accepted. Their subscriptions are confirmed."""
     signature: NotRequired[SourceUpdateWebhookAuthorizationSignature | None]
     """How requests are signed."""
 
@@ -449,8 +470,8 @@ class SourceUpdateWebhookVerification(TypedDict):
     """How senders check the URL before they send events. Tidemill answers these checks and does not store them."""
     allowGet: NotRequired[bool | None]
     """Answer GET and HEAD on the URL with 200, for senders that check whether it exists. Default: `false`."""
-    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta"]] | None]
-    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
+    handshakes: NotRequired[list[Literal["Slack", "MicrosoftGraph", "EventGrid", "Meta", "SNS"]] | None]
+    """The providers whose handshake Tidemill answers. `Slack`: the `url_verification` event. `SNS`: the confirmation of a subscription, for which Tidemill calls Amazon's URL. `MicrosoftGraph`: a `validationToken` in the query. `EventGrid`: a subscription's validation event, or the OPTIONS request of CloudEvents. `Meta`: the GET request with a `hub.challenge`; its verify token can be any text, since the URL is secret."""
 
 class SourceUpdateWebhookCors(TypedDict):
     """Lets web pages send events and read the answers. It keeps nobody out: programs other than browsers send as before."""
@@ -459,8 +480,8 @@ class SourceUpdateWebhookCors(TypedDict):
 
 class SourceUpdateWebhookIdempotencyKey(TypedDict):
     """Where to find the sender's key. Set exactly one field. A request without a key is a separate event."""
-    preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Signature", None]]
-    """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Signature`: the text that the request's signature covers. GitHub and Shopify sign the body alone, so their other headers don't keep somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
+    preset: NotRequired[Literal["StandardWebhooks", "Stripe", "GitHub", "Shopify", "Svix", "Slack", "Twilio", "SNS", "Signature", None]]
+    """The provider's place for the key. `StandardWebhooks`: the header `webhook-id`. `Stripe`: `/id` in the body. `GitHub`: the header `x-github-delivery`. `Shopify`: the header `x-shopify-webhook-id`. `Svix`: the header `svix-id`. `Slack`: `/event_id` in the body. `Twilio`: the header `i-twilio-idempotency-token`. `SNS`: `/MessageId` in the body. `Signature`: the text that the request's signature covers. GitHub, Meta, Shopify and Twilio sign no time, so nothing else keeps somebody who has recorded a request from sending it again; this preset does, for `windowSeconds`. Two events with the same signed text count as one."""
     header: NotRequired[str | None]
     """Request header, in lower case, such as `idempotency-key`."""
     queryParameter: NotRequired[str | None]

@@ -1,0 +1,102 @@
+import { createPublicKey } from "node:crypto";
+import { beforeAll, expect, test, vi } from "vitest";
+import {
+	type SnsTopic,
+	snsTopic,
+} from "../../../test/support/senders/sns-topic.ts";
+import { Budget } from "../admission/budget.ts";
+import { Limits } from "../admission/limits.ts";
+import { refusals } from "../answer/refusal.ts";
+import { verifiedMessage } from "./verified-message.ts";
+
+let topic: SnsTopic;
+let other: SnsTopic;
+
+beforeAll(async () => {
+	[topic, other] = await Promise.all([snsTopic(), snsTopic()]);
+});
+
+const limits = new Limits(new Budget(1_000, 10_000_000));
+
+function judged(text: string, of = topic, arns = [topic.arn]) {
+	const keyOf = vi.fn(async () => createPublicKey(of.certificate));
+	const outcome = verifiedMessage(
+		Buffer.from(text),
+		{ topicARNs: arns },
+		"shop",
+		limits,
+		{ keyOf },
+	);
+	return { outcome, keyOf };
+}
+
+test("a message that SNS signed for the topic is accepted, in either version", async () => {
+	for (const version of ["1", "2"] as const)
+		expect(
+			await judged(topic.notification({}, version)).outcome,
+		).toHaveProperty("topicARN", topic.arn);
+	expect(await judged(topic.confirmation()).outcome).toHaveProperty("signed");
+	const { keyOf, outcome } = judged(topic.notification());
+	await outcome;
+	expect(keyOf).toHaveBeenCalledExactlyOnceWith("shop", topic.certificateURL);
+});
+
+test("another member, such as a link to unsubscribe, isn't signed and changes nothing", async () => {
+	const text = topic.notification({ UnsubscribeURL: "https://x.example" });
+	expect(await judged(text).outcome).toHaveProperty("signed");
+});
+
+test.each<[string, () => string]>([
+	["a changed message", () => topic.notification({ Message: "other" })],
+	["a changed subject", () => topic.notification({ Subject: "other" })],
+	["no subject", () => topic.notification({ Subject: undefined })],
+	["a changed id", () => topic.notification({ MessageId: "other" })],
+	["a changed time", () => topic.notification({ Timestamp: "other" })],
+	["another type", () => topic.notification({ Type: "Other" })],
+	[
+		"a confirmation as a notification",
+		() => topic.confirmation({ Type: "Notification" }),
+	],
+	["another link", () => topic.confirmation({ SubscribeURL: "https://a" })],
+	["another version", () => topic.notification({ SignatureVersion: "1" })],
+	["no version", () => topic.notification({ SignatureVersion: undefined })],
+	["an unknown version", () => topic.notification({ SignatureVersion: "3" })],
+	["no signature", () => topic.notification({ Signature: undefined })],
+	["an empty signature", () => topic.notification({ Signature: "" })],
+	["another key's signature", () => other.notification()],
+	["what isn't JSON", () => `${topic.notification()}}`],
+	["a list", () => `[${topic.notification()}]`],
+	["nothing", () => ""],
+])("%s is refused", async (_, text) => {
+	expect(await judged(text()).outcome).toBe(refusals.SignatureInvalid);
+});
+
+test("a message of a topic that isn't the Source's is refused, and no certificate is asked for", async () => {
+	const { outcome, keyOf } = judged(topic.notification(), topic, [
+		`${topic.arn}2`,
+	]);
+	expect(await outcome).toBe(refusals.SignatureInvalid);
+	expect(keyOf).not.toHaveBeenCalled();
+});
+
+test("a certificate is asked for at Amazon's hosts alone", async () => {
+	const SigningCertURL =
+		"https://sns.s3-us-west-2.amazonaws.com/SimpleNotificationService-a.pem";
+	const { outcome, keyOf } = judged(topic.notification({ SigningCertURL }));
+	expect(await outcome).toBe(refusals.SignatureInvalid);
+	expect(keyOf).not.toHaveBeenCalled();
+});
+
+test("without the certificate the sender is asked to send the message again", async () => {
+	const message = (sns?: { keyOf(): Promise<undefined> }) =>
+		verifiedMessage(
+			Buffer.from(topic.notification()),
+			{ topicARNs: [topic.arn] },
+			"shop",
+			limits,
+			sns,
+		);
+	expect(await message()).toBe(refusals.CertificateUnavailable);
+	const absent = { keyOf: async () => undefined };
+	expect(await message(absent)).toBe(refusals.CertificateUnavailable);
+});

@@ -1,0 +1,42 @@
+import { type KeyObject, verify } from "node:crypto";
+import { promisify } from "node:util";
+import { isCertificateURL } from "../../../contracts/sender/sns.ts";
+import type { Limits } from "../admission/limits.ts";
+import { type Refusal, refusals } from "../answer/refusal.ts";
+import type { AmazonSns } from "./amazon-sns.ts";
+import { type SnsMessage, snsMessage } from "./sns-message.ts";
+
+const verifyInThread = promisify<
+	string,
+	Uint8Array,
+	KeyObject,
+	Buffer,
+	boolean
+>(verify);
+
+/**
+ * The message, if SNS has signed it for one of the Source's topics. SNS signs for every account of Amazon's, so the topic is what
+ * tells whose message it is. When it was signed doesn't count: SNS tries again for hours.
+ */
+export async function verifiedMessage(
+	json: Uint8Array,
+	{ topicARNs }: { topicARNs: string[] },
+	account: string,
+	{ longWork, threads }: Pick<Limits, "longWork" | "threads">,
+	sns: Pick<AmazonSns, "keyOf"> | undefined,
+): Promise<SnsMessage | Refusal> {
+	const message = await longWork.run(account, snsMessage(json));
+	if (
+		!message ||
+		!topicARNs.includes(message.topicARN) ||
+		!isCertificateURL(message.certificateURL)
+	)
+		return refusals.SignatureInvalid;
+	const { certificateURL, hash, signed, signature } = message;
+	const key = await sns?.keyOf(account, certificateURL);
+	if (!key) return refusals.CertificateUnavailable;
+	const isSigned = await threads.run(account, () =>
+		verifyInThread(hash, signed, key, signature),
+	);
+	return isSigned ? message : refusals.SignatureInvalid;
+}
