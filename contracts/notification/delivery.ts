@@ -15,6 +15,9 @@ export interface Delivery {
 	webhook: string;
 }
 
+/** How many notify keeps, of all namespaces. In the operator's memory they take some 30 MB. */
+export const maxDeliveries = 50_000;
+
 /** Names of accounts, Pipelines and Sources have no dots. */
 export function deliveryKey(
 	of: Pick<NotificationOrder, "account" | "kind" | "name" | "secret">,

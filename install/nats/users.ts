@@ -143,6 +143,8 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				`$JS.ACK.${notifications.stream}.${notifications.consumer}.>`,
 				`$JS.API.STREAM.CREATE.KV_${bucket.deliveries}`,
 				`$KV.${bucket.deliveries}.>`,
+				// To count them.
+				`$JS.API.DIRECT.GET.KV_${bucket.deliveries}`,
 			],
 		},
 		subscribe: [inbox("notify"), sns.certificate, sns.confirmation],

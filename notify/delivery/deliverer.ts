@@ -125,7 +125,7 @@ export class Deliverer {
 			"called a webhook",
 		);
 		try {
-			await reports.write(order, {
+			const outcome = await reports.write(order, {
 				version: 1,
 				id: notification.id,
 				state: step.state,
@@ -134,6 +134,8 @@ export class Deliverer {
 				...(error !== undefined && { error }),
 				webhook: webhookDigest(order),
 			});
+			if (outcome === "full")
+				log.warn(about, "the account has no room for another report");
 		} catch (err) {
 			// The delivery counts for more than its report.
 			log.warn({ ...about, err }, "failed to report a delivery");

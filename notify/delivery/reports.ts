@@ -1,40 +1,103 @@
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value client.
-import { type KV, Kvm } from "@nats-io/kv";
+import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../contracts/nats.ts";
 import {
 	type Delivery,
 	deliveryKey,
+	maxDeliveries,
 } from "../../contracts/notification/delivery.ts";
 import type { NotificationOrder } from "../../contracts/notification/order.ts";
+import { FairQuota } from "../../service/fair-quota.ts";
+import { countMessages, isConflict } from "../../service/nats/connection.ts";
 
+const stream = `KV_${bucket.deliveries}`;
 const keepMs = 7 * 24 * 3_600_000;
+/** More than {@link maxDeliveries} take, at a kilobyte each. */
 const maxBytes = 64 * 1024 ** 2;
+const timeoutMs = 5_000;
 
-/** Tells the operator how deliveries went. */
+export type Reported = "reported" | "full";
+
+/**
+ * Tells the operator how deliveries went. An account that has ever new Pipelines report leaves the others their room: the bucket
+ * refuses everybody once it is full.
+ */
 export class DeliveryReports {
 	readonly #nats: NatsConnection;
 	readonly #replicas: number;
-	#bucket: KV | undefined;
+	readonly #quota: FairQuota;
+	#isOpen = false;
 
-	constructor(nats: NatsConnection, replicas: number) {
+	/** @param maxReports of all accounts. */
+	constructor(
+		nats: NatsConnection,
+		replicas: number,
+		maxReports = maxDeliveries,
+	) {
 		this.#nats = nats;
 		this.#replicas = replicas;
+		this.#quota = new FairQuota({
+			countAll: async () => {
+				const manager = await jetstreamManager(nats, { checkAPI: false });
+				const { state } = await manager.streams.info(stream);
+				return { entries: state.messages, maxEntries: maxReports };
+			},
+			countOf: (account) =>
+				countMessages(
+					nats,
+					stream,
+					`$KV.${bucket.deliveries}.${account}.>`,
+					timeoutMs,
+				),
+			now: () => performance.now(),
+		});
 	}
 
-	/** Throws errors of NATS. */
-	async write(order: NotificationOrder, delivery: Delivery): Promise<void> {
+	/** Returns `full` if the account has taken its share of the bucket. Throws errors of NATS. */
+	async write(
+		order: Pick<NotificationOrder, "account" | "kind" | "name" | "secret">,
+		delivery: Delivery,
+	): Promise<Reported> {
 		try {
-			this.#bucket ??= await new Kvm(this.#nats).create(bucket.deliveries, {
-				history: 1,
-				replicas: this.#replicas,
-				ttl: keepMs,
-				max_bytes: maxBytes,
-			});
-			await this.#bucket.put(deliveryKey(order), JSON.stringify(delivery));
+			if (!this.#isOpen) await this.#open();
+			const subject = `$KV.${bucket.deliveries}.${deliveryKey(order)}`;
+			const text = JSON.stringify(delivery);
+			await this.#quota.look(order.account);
+			const created = await this.#quota.add(order.account, () =>
+				this.#create(subject, text),
+			);
+			if (created === "full") return "full";
+			if (created === undefined)
+				await jetstream(this.#nats, { checkAPI: false }).publish(subject, text);
+			return "reported";
 		} catch (error) {
 			// Somebody may have deleted the bucket.
-			this.#bucket = undefined;
+			this.#isOpen = false;
+			throw error;
+		}
+	}
+
+	async #open(): Promise<void> {
+		await new Kvm(this.#nats).create(bucket.deliveries, {
+			history: 1,
+			replicas: this.#replicas,
+			ttl: keepMs,
+			max_bytes: maxBytes,
+		});
+		this.#isOpen = true;
+	}
+
+	/** Undefined if there is a report of the same webhook, to be replaced. */
+	async #create(subject: string, text: string): Promise<true | undefined> {
+		try {
+			await jetstream(this.#nats, { checkAPI: false }).publish(subject, text, {
+				expect: { lastSubjectSequence: 0 },
+			});
+			return true;
+		} catch (error) {
+			if (isConflict(error)) return undefined;
 			throw error;
 		}
 	}

@@ -12,6 +12,7 @@ import { bucket, notifications } from "../../contracts/nats.ts";
 import {
 	type Delivery,
 	deliveryKey,
+	maxDeliveries,
 } from "../../contracts/notification/delivery.ts";
 import {
 	type Notification,
@@ -34,9 +35,6 @@ const keepMs = 2 * 24 * 3_600_000;
 const timeoutMs = 5_000;
 /** While NATS is away, nobody waits for it again and again. */
 const restMs = 10_000;
-
-/** Of all namespaces, in memory: some 30 MB. */
-const maxDeliveries = 50_000;
 
 type About = Pick<NotificationOrder, "account" | "kind" | "name">;
 
@@ -105,7 +103,7 @@ export class NotificationOutbox {
 		return watch.run(signal);
 	}
 
-	/** The bucket forgets by itself, without a word. */
+	/** The bucket forgets by itself, without a word. It never has more, so whatever goes here isn't there any more. */
 	#remember(key: string, delivery: Delivery): void {
 		this.#deliveries.delete(key);
 		this.#deliveries.set(key, delivery);

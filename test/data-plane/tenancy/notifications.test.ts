@@ -1,6 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { notifications } from "../../../contracts/nats.ts";
+import { bucket, notifications } from "../../../contracts/nats.ts";
+import { webhookDigest } from "../../../contracts/notification/order.ts";
 import { Deliverer } from "../../../notify/delivery/deliverer.ts";
 import { DeliveryReports } from "../../../notify/delivery/reports.ts";
 import { networkList } from "../../../notify/webhook/network-list.ts";
@@ -85,6 +86,38 @@ test("an account's webhook reaches nothing internal, and its error shows nothing
 	});
 	expect(internal.calls).toEqual([]);
 	await internal.close();
+});
+
+test("an account with ever new Pipelines leaves others room for their reports", async () => {
+	const nats = await scene.connectAs("notify");
+	// Those of the tests before count, too.
+	const manager = await jetstreamManager(nats, { checkAPI: false });
+	const stream = `KV_${bucket.deliveries}`;
+	const { state } = await manager.streams.info(stream);
+	const reports = new DeliveryReports(nats, 1, state.messages + 20);
+	const webhook = webhookOf(neighbour, "https://hooks.example.com");
+	const write = (account: string, name: string, id = "1") =>
+		reports.write(
+			{ account, kind: "Pipeline", name, secret: "alerts" },
+			{
+				version: 1,
+				id,
+				state: "Delivered",
+				attempts: 1,
+				time: new Date().toISOString(),
+				webhook: webhookDigest(webhook),
+			},
+		);
+	const flood: string[] = [];
+	for (let i = 0; i < 100; i++) flood.push(await write("mallory", `p${i}`));
+	expect(flood.filter((outcome) => outcome === "reported")).toHaveLength(10);
+	// A report in the place of an earlier one takes no more room.
+	expect(await write("shop", neighbour.metadata.name, "1")).toBe("reported");
+	expect(await write("shop", neighbour.metadata.name, "2")).toBe("reported");
+	await vi.waitFor(() => {
+		const found = scene.outbox.deliveriesOf(neighbour, { usable: [webhook] });
+		expect(found.get("alerts")?.id).toBe("2");
+	}, patient);
 });
 
 test("NATS holds nobody's URL or signing secret in clear", async () => {
