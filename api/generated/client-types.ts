@@ -2811,6 +2811,8 @@ export type RefusedRequest = {
 	bodyHead?: string;
 	/** How the event violates the tracking plan. Only with `body=true`. */
 	violations?: Array<Record<string, unknown>>;
+	/** How many violations there are beside these. Only with `body=true`. */
+	otherViolations?: number;
 };
 
 /** Refused requests, newest first. */

@@ -39,12 +39,13 @@ export const listRefused: Handler = async (caller, { params, query }) => {
 
 /** A refused request as the caller may see it. */
 export function refusedView(
-	{ version, bodyHead, violations, ...record }: RefusedRequest,
+	{ version, bodyHead, violations, otherViolations, ...record }: RefusedRequest,
 	withBody: boolean,
 ) {
 	return {
 		...record,
 		...(withBody && bodyHead !== undefined && { bodyHead }),
 		...(withBody && violations !== undefined && { violations }),
+		...(withBody && otherViolations !== undefined && { otherViolations }),
 	};
 }

@@ -47,6 +47,11 @@ export const refusedSchemas: Record<string, JsonSchema> = {
 				type: "array",
 				items: { type: "object" },
 			},
+			otherViolations: {
+				description:
+					"How many violations there are beside these. Only with `body=true`.",
+				type: "integer",
+			},
 		},
 	},
 	RefusedRequestList: {

@@ -22,8 +22,10 @@ export interface RefusedRequest {
 	leftOut?: number;
 	/** The beginning of an uncompressed body that was read. It needs the right to bodies. */
 	bodyHead?: string;
-	/** How the event violates the tracking plan. It needs the right to bodies, since it names the body's properties. */
-	violations?: unknown;
+	/** How the event violates the tracking plan, the first ones. It needs the right to bodies, since it names the body's properties. */
+	violations?: unknown[];
+	/** How many violations there are beside these. */
+	otherViolations?: number;
 }
 
 /** A refused request and its place in the stream. */
@@ -31,6 +33,15 @@ export interface KeptRefusal {
 	sequence: number;
 	request: RefusedRequest;
 }
+
+/** Of a record as JSON: the stream takes no longer one. */
+export const maxRecordBytes = 16 * 1024;
+
+/** Of the stream: how long it keeps records, and all of them together. */
+export const refusedStream = {
+	keptMs: 6 * 60 * 60_000,
+	maxBytes: 32 * 1024 ** 2,
+} as const;
 
 /** Of the body's head. */
 export const maxHeadBytes = 1_024;

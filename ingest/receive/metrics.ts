@@ -155,7 +155,7 @@ export class ReceiveMetrics {
 		const refused = () => this.#refused;
 		new Counter({
 			name: "tidemill_receive_refused_records_total",
-			help: "Refused requests of known URLs, by what became of their record for people: sent, left_out (a Source, an account and receive have a pace each), or dropped while NATS is away.",
+			help: "Refused requests of known URLs, by what became of their record for people: sent, cut (sent without the violations for which there was no room), left_out (a Source, an account and receive have a pace each), or dropped while NATS is away.",
 			labelNames: ["outcome"],
 			registers,
 			collect() {

@@ -6,14 +6,15 @@ import {
 	StorageType,
 } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/transport-node";
-import { maxKeptOfSource } from "../../../contracts/live/refused-request.ts";
+import {
+	maxKeptOfSource,
+	maxRecordBytes,
+	refusedStream,
+} from "../../../contracts/live/refused-request.ts";
 import { refused } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
 import { pause } from "../../../service/pause.ts";
 
-const keptMs = 6 * 60 * 60_000;
-const maxBytes = 32 * 1024 * 1024;
-const maxMessageBytes = 16 * 1024;
 /** How long the stream may be missing after NATS has lost its memory. */
 const lookEveryMs = 30_000;
 /** nats-server's JSStreamNameExistErr: the stream exists with other settings. */
@@ -42,9 +43,9 @@ export async function openRefusedStream(
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const settings = {
 		subjects: [refused.subject("*", "*")],
-		max_age: nanos(keptMs),
-		max_bytes: maxBytes,
-		max_msg_size: maxMessageBytes,
+		max_age: nanos(refusedStream.keptMs),
+		max_bytes: refusedStream.maxBytes,
+		max_msg_size: maxRecordBytes,
 		max_msgs_per_subject: maxKeptOfSource,
 		num_replicas: replicas,
 		allow_direct: true,

@@ -1,8 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test, vi } from "vitest";
+import {
+	maxRecordBytes,
+	type RefusedRequest,
+	refusedStream,
+} from "../../../contracts/live/refused-request.ts";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { refusals, violationOf } from "../answer/refusal.ts";
-import { RefusedRequests, recordOf } from "./refused-requests.ts";
+import { fittingText, RefusedRequests, recordOf } from "./refused-requests.ts";
+import { maxReceivers, usualPaces } from "./sample.ts";
 
 const sourceKey = "5".repeat(32);
 const urlKey = "9".repeat(32);
@@ -177,7 +183,73 @@ test("records of an account use up its share of the stream", () => {
 	}
 	clock.mockRestore();
 	const bytes = published.reduce((sum, [, text]) => sum + text.length, 0);
-	expect(bytes).toBeLessThan(1_100_000);
+	expect(bytes).toBeLessThan(300_000);
+});
+
+test("however large the records are, one account leaves the others seven eighths of the stream, at sixteen receivers", () => {
+	const { burst, perSecond } = usualPaces.ofAccountBytes;
+	// The last record may pass the end of the share.
+	const most =
+		burst + (refusedStream.keptMs / 1_000) * perSecond + maxRecordBytes;
+	expect(maxReceivers * most).toBeLessThanOrEqual(refusedStream.maxBytes / 8);
+});
+
+test.each(["\0", "é", "x"])(
+	"a record with violations of %j fits into the stream, and says how many are missing",
+	(character) => {
+		const text = character.repeat(400);
+		const violations = Array.from({ length: 25 }, () => ({
+			kind: "SchemaMismatch",
+			path: `/${text}`,
+			message: text,
+			expected: text,
+		}));
+		const { connection, published } = natsWith();
+		const requests = new RefusedRequests(connection);
+		const headers = Object.fromEntries(
+			Array.from({ length: 60 }, (_, i) => [`x-${"n".repeat(20)}${i}`, "é"]),
+		);
+		requests.record(
+			route,
+			requestWith({
+				...headers,
+				"content-type": "é".repeat(300),
+				"user-agent": "é".repeat(300),
+			}),
+			violationOf(JSON.stringify(violations)),
+			[Buffer.from(character.repeat(2_048))],
+		);
+		const [, sent] = published[0]!;
+		expect(Buffer.byteLength(sent)).toBeLessThanOrEqual(16_384);
+		const record: RefusedRequest = JSON.parse(sent);
+		const shown = record.violations!.length;
+		expect(record.otherViolations).toBe(25 - shown);
+		expect(shown).toBeGreaterThan(0);
+		const isCut = character === "\0";
+		expect(shown < 10).toBe(isCut);
+		expect(requests.outcomes).toMatchObject(
+			isCut ? { sent: 0, cut: 1 } : { sent: 1, cut: 0 },
+		);
+		expect(record.bodyHead).toBeDefined();
+	},
+);
+
+test("without its violations, the largest record fits", () => {
+	const record = recordOf(
+		route,
+		requestWith({
+			...Object.fromEntries(
+				Array.from({ length: 100 }, (_, i) => [`x${i}-${"n".repeat(50)}`, "1"]),
+			),
+			"content-type": "é".repeat(9_000),
+			"user-agent": "é".repeat(9_000),
+		}),
+		refusals.CertificateUnavailable,
+		[Buffer.from("\0".repeat(4_000))],
+	);
+	const { text, isCut } = fittingText({ ...record, leftOut: 10 ** 9 });
+	expect(isCut).toBe(false);
+	expect(Buffer.byteLength(text)).toBeLessThan(8_192);
 });
 
 test("it is published on the subject of its account and Source alone", () => {
@@ -190,7 +262,12 @@ test("it is published on the subject of its account and Source alone", () => {
 			expect.stringContaining("EmptyBody"),
 		],
 	]);
-	expect(requests.outcomes).toEqual({ sent: 1, left_out: 0, dropped: 0 });
+	expect(requests.outcomes).toEqual({
+		sent: 1,
+		cut: 0,
+		left_out: 0,
+		dropped: 0,
+	});
 });
 
 test("a flood is sampled, and the next record says how many were left out", () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	maxHeadBytes,
+	maxRecordBytes,
 	type RefusedRequest,
 } from "../../../contracts/live/refused-request.ts";
 import { refused } from "../../../contracts/nats.ts";
@@ -10,8 +11,8 @@ import type { Refusal } from "../answer/refusal.ts";
 import { credentialsOf, redact } from "./redaction.ts";
 import { Sample } from "./sample.ts";
 
-/** `sent` to NATS, `left_out` of the sample, or `dropped` while NATS is away. */
-export type RecordOutcome = "sent" | "left_out" | "dropped";
+/** `sent` to NATS, `cut` and sent, `left_out` of the sample, or `dropped` while NATS is away. */
+export type RecordOutcome = "sent" | "cut" | "left_out" | "dropped";
 
 /**
  * Tells people which requests of their Sources are refused. It never makes a sender wait: what the sample chooses is handed to
@@ -20,6 +21,7 @@ export type RecordOutcome = "sent" | "left_out" | "dropped";
 export class RefusedRequests {
 	readonly outcomes: Record<RecordOutcome, number> = {
 		sent: 0,
+		cut: 0,
 		left_out: 0,
 		dropped: 0,
 	};
@@ -51,15 +53,18 @@ export class RefusedRequests {
 			return;
 		}
 		const record = recordOf(route, request, refusal, body);
-		const text = JSON.stringify(leftOut > 0 ? { ...record, leftOut } : record);
+		const { text, isCut } = fittingText(
+			leftOut > 0 ? { ...record, leftOut } : record,
+		);
 		this.#sample.spend(account, Buffer.byteLength(text));
-		this.#publish(refused.subject(account, sourceKey), text);
+		const outcome = isCut ? "cut" : "sent";
+		this.#publish(refused.subject(account, sourceKey), text, outcome);
 	}
 
-	#publish(subject: string, text: string): void {
+	#publish(subject: string, text: string, outcome: RecordOutcome): void {
 		try {
 			this.#connection.publish(subject, text);
-			this.outcomes.sent++;
+			this.outcomes[outcome]++;
 		} catch {
 			// The connection is being closed.
 			this.outcomes.dropped++;
@@ -123,11 +128,8 @@ export function recordOf(
 		...(isShown &&
 			arrived > 0 && { bodyHead: cut(shown(beginning(body), maxHeadBytes)) }),
 		...(isShown &&
-			details !== undefined && {
-				violations: firstViolations(details, (text) =>
-					shown(text, maxViolationText),
-				),
-			}),
+			details !== undefined &&
+			firstViolations(details, (text) => shown(text, maxViolationText))),
 	};
 }
 
@@ -135,11 +137,30 @@ export function recordOf(
 function firstViolations(
 	details: string,
 	shown: (text: string) => string,
-): unknown {
-	const first = JSON.parse(details).slice(0, maxViolations);
-	return JSON.parse(JSON.stringify(first), (_, value) =>
+): Pick<RefusedRequest, "violations" | "otherViolations"> {
+	const all: unknown[] = JSON.parse(details);
+	const first = all.slice(0, maxViolations);
+	const violations = JSON.parse(JSON.stringify(first), (_, value) =>
 		typeof value === "string" ? shown(value) : value,
 	);
+	const others = all.length - first.length;
+	return { violations, ...(others > 0 && { otherViolations: others }) };
+}
+
+/** The record as JSON, without its last violations if it would be longer than the stream takes. The rest of it fits. */
+export function fittingText(record: RefusedRequest): {
+	text: string;
+	isCut: boolean;
+} {
+	let { violations = [], otherViolations = 0 } = record;
+	let text = JSON.stringify(record);
+	const isCut = Buffer.byteLength(text) > maxRecordBytes;
+	while (Buffer.byteLength(text) > maxRecordBytes && violations.length > 0) {
+		violations = violations.slice(0, -1);
+		otherViolations++;
+		text = JSON.stringify({ ...record, violations, otherViolations });
+	}
+	return { text, isCut };
 }
 
 function firstNames(names: string[]): string[] {

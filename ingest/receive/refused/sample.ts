@@ -13,13 +13,15 @@ interface Paces {
 }
 
 /** A debugging person sends few; a flood shows itself in the first ones. */
-const usualPaces: Paces = {
+export const usualPaces: Paces = {
 	ofSource: { burst: 20, perSecond: 0.2 },
 	ofAccount: { burst: 40, perSecond: 0.5 },
 	ofAll: { burst: 100, perSecond: 20 },
-	// 1 MiB in the stream's six hours, of its 32.
-	ofAccountBytes: { burst: 512 * 1024, perSecond: 24 },
+	ofAccountBytes: { burst: 96 * 1024, perSecond: 6 },
 };
+
+/** Each has a sample of its own. So many of them leave an account an eighth of the stream. */
+export const maxReceivers = 16;
 
 /** Of Sources, and of accounts. One that is forgotten begins with a full burst. */
 const maxRemembered = 10_000;

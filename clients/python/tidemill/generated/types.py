@@ -3279,6 +3279,8 @@ class RefusedRequest(TypedDict):
     """The beginning of the body, at most 1024 bytes. Only with `body=true`, and if an uncompressed body was read. None of a request with more than 32 headers or parameters that may be credentials."""
     violations: NotRequired[list[dict[str, Any]]]
     """How the event violates the tracking plan. Only with `body=true`."""
+    otherViolations: NotRequired[int]
+    """How many violations there are beside these. Only with `body=true`."""
 
 class RefusedRequestList(TypedDict):
     """Refused requests, newest first."""
