@@ -11,6 +11,7 @@ import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import { askArchiveForEvents } from "./events/archive-question.ts";
+import { askArchiveForExport } from "./exports/files.ts";
 import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
 import { readRefusedFrom } from "./refused/refused-stream.ts";
 import { askArchiveForLog } from "./runs/kept-log.ts";
@@ -84,6 +85,7 @@ export async function main(): Promise<number> {
 		readRefused: readRefusedFrom(connection),
 		followArchive: (...tail) => followArchive(connection, ...tail),
 		askEvents: askArchiveForEvents(connection),
+		askExport: askArchiveForExport(connection),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,

@@ -2,6 +2,7 @@ import { checkDestination } from "./actions/destination-check.ts";
 import { rotateURL } from "./actions/source-url.ts";
 import { sendTestEvent } from "./actions/test-event.ts";
 import { eventOperations } from "./events/operations.ts";
+import { exportOperations } from "./exports/operations.ts";
 import type { Operation } from "./http/operation.ts";
 import { labelSelector } from "./lists/filters.ts";
 import { previewPipeline } from "./pipelines/preview.ts";
@@ -32,6 +33,7 @@ export const operations: Operation[] = [
 	...refusedOperations,
 	...tailOperations,
 	...eventOperations,
+	...exportOperations,
 	{
 		id: "rotateSourceURL",
 		method: "POST",

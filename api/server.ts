@@ -56,6 +56,8 @@ export interface ApiOptions {
 	followArchive?: Caller["followArchive"];
 	/** Asks archive about stored events. Without it, such requests are answered 503. */
 	askEvents?: Caller["askEvents"];
+	/** Without it, nobody answers. */
+	askExport?: Caller["askExport"];
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -225,6 +227,11 @@ function callerOf(
 		clientFor,
 		account,
 		settleWithinMs,
+		askExport:
+			options.askExport ??
+			(async () => {
+				throw new Error("there is no archive");
+			}),
 		askLog: options.askLog ?? (async () => undefined),
 		followArchive: options.followArchive ?? neverFollowing,
 		readRefused:

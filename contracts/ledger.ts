@@ -69,15 +69,12 @@ export interface DeviationCount {
 export const maxDeviations = 20;
 export const maxDeviationType = 100;
 
-/** Runs load dates this many days back from today, so events stay at least that long. */
-export const retainedDays = 30;
-
 /** The entry of the ledger bucket for {@link RetentionState}. */
 export const retentionKey = "retention";
 
 export interface RetentionState {
 	version: 1;
-	/** Days that an event stays after its date. */
+	/** Days after its date for which an event stays, unless its Source says more ({@link file://./stored/retention.ts}). */
 	days: number;
 	/** What removes events then: a lifecycle rule of the store, or archive's own sweep where the store has none. */
 	enforcedBy: "Lifecycle" | "Sweep";

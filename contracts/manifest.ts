@@ -111,6 +111,8 @@ export interface ManifestRequest extends AskedDates {
 	quarantine?: boolean;
 	/** With `report`: the manifest also names which events of its quarantine were released. An Inspect needs that. */
 	released?: boolean;
+	/** The answer says how much the manifest names. */
+	totals?: boolean;
 }
 
 export type ManifestAnswer =
@@ -125,6 +127,8 @@ export type ManifestAnswer =
 			/** First and last date of the manifest; absent when the range is empty. */
 			dates?: { start: UtcDate; end: UtcDate };
 			expiresAt: string;
+			/** How much the manifest names, for who asked. */
+			totals?: { rows: number; objects: number; bytes: number };
 			/** PEM certificates of the authorities behind the store's certificate; absent when the public ones are enough. */
 			authorities?: string;
 	  }

@@ -33,6 +33,8 @@ export const logSubject = "tidemill.archive.log";
 export function tailSubject(shardOrProcess: number | string): string {
 	return `tidemill.archive.${shardOrProcess}.tail`;
 }
+/** The API asks any archive for links to the files of an Export (request/reply, {@link file://./stored/export.ts}). */
+export const exportSubject = "tidemill.archive.export";
 
 /** The API asks archive for stored events (request/reply, {@link file://./stored-event.ts}). */
 export function eventsSubject(shard: number): string {
@@ -42,6 +44,11 @@ export function eventsSubject(shard: number): string {
 /** Operator asks archive to release events from quarantine (request/reply, {@link file://./release.ts}). */
 export function releaseSubject(shard: number): string {
 	return `tidemill.archive.${shard}.release`;
+}
+
+/** Operator asks archive to keep a Source's events longer (request/reply, {@link file://./stored/retention.ts}). */
+export function retentionSubject(shard: number): string {
+	return `tidemill.archive.${shard}.retention`;
 }
 
 /** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */

@@ -23,6 +23,7 @@ export function operationName(
 		Draft: "d",
 		Inspect: "i",
 		Release: "r",
+		Export: "e",
 	}[type];
 	return `${source}-${short}${suffix}`;
 }

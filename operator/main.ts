@@ -169,6 +169,8 @@ export async function main(): Promise<number> {
 					outbox,
 					sealKey,
 					receiveURL,
+					maxRetentionDays: settings.maxRetentionDays,
+					nats,
 					shards,
 					statusIntervalMs,
 				}),

@@ -1,3 +1,4 @@
+import { forever, retainedDays } from "../contracts/stored/retention.ts";
 import { readSealKey, type SealKey } from "../service/seal-key.ts";
 import { SettingError, type Settings } from "../service/settings.ts";
 import type { PodPolicy } from "./job/pod-template.ts";
@@ -9,6 +10,8 @@ export interface OperatorSettings {
 	receiveURL: string;
 	/** A Source's status follows what archive tells of its events at most this often. */
 	sourceStatusIntervalMs: number;
+	/** The longest time for which a Source may keep its events, in days; 0 for ever. */
+	maxRetentionDays: number;
 	/** Image of the Jobs. */
 	image: string;
 	/** New Sources are spread over this many shards. */
@@ -58,6 +61,7 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 				max: 3_600,
 				fallback: 10,
 			}),
+		maxRetentionDays: maxRetentionDaysOf(settings),
 		image: settings.text("TIDEMILL_IMAGE"),
 		shards: settings.integer("TIDEMILL_SHARDS", {
 			min: 1,
@@ -106,6 +110,19 @@ export function readOperatorSettings(settings: Settings): OperatorSettings {
 			fallback: 1,
 		}),
 	};
+}
+
+function maxRetentionDaysOf(settings: Settings): number {
+	const days = settings.integer("MAX_RETENTION_DAYS", {
+		min: 0,
+		max: 36_500,
+		fallback: 400,
+	});
+	if (days !== forever && days < retainedDays)
+		throw new SettingError(
+			`MAX_RETENTION_DAYS is ${days}. It must be at least ${retainedDays}, or 0 for no limit.`,
+		);
+	return days;
 }
 
 /** Undefined for all, which needs a permission for all, so nobody gets it by leaving something out. */

@@ -3,6 +3,7 @@ import {
 	type ResourceSchema,
 	readResourceSchemas,
 } from "../../crds/resource-schema.ts";
+import { exportSchemas } from "../exports/schemas.ts";
 import { refusedSchemas } from "../refused/schemas.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
@@ -29,6 +30,7 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 			),
 		),
 		...runSchemas(crds.get("Run")!),
+		...exportSchemas,
 		...testEventSchemas,
 		...eventSchemas,
 		...tokenSchemas,

@@ -28,7 +28,7 @@ export type Source = {
 	lastEventTime?: string;
 	/** Every event accepted before this instant is archived. */
 	archivedThrough?: string;
-	/** Numbers of events on the retained dates. */
+	/** Numbers of events of the last 30 days. */
 	counts?: {
 		/** Events that archive has taken over from receive: those in the bucket and those in quarantine. */
 		accepted?: number;
@@ -39,7 +39,7 @@ export type Source = {
 		/** Events that were released from quarantine. They count in `archived`. */
 		released?: number;
 	};
-	/** How events of the retained dates deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
+	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
 	deviations?: Array<{
 		/** The events' type, at most 100 characters of it; absent for events without a type. */
 		type?: string;
@@ -63,9 +63,18 @@ export type Source = {
 	};
 	/** How long events stay in the bucket. */
 	retention?: {
-		/** Days that an event stays in the bucket after its date. */
+		/** For so many days after its date an event can be loaded; 0 for ever. It is deleted some days after that. */
 		days?: number;
-		/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values. */
+		/** Earlier events were deleted before `days` was raised. */
+		from?: string;
+		/** Fewer days, which hold later. Set `spec.retentionDays` back before that, and nothing is deleted. */
+		next?: {
+			/** For how many days. */
+			days: number;
+			/** The first date on which they hold. */
+			date: string;
+		};
+		/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules, archive may not set them, or some Source keeps its events longer than others. Later versions may add values. */
 		enforcedBy?: string;
 	};
 	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
@@ -79,7 +88,7 @@ export type Source = {
 		/** What the webhooks are told. */
 		message: string;
 	}>;
-	/** `Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `NotificationsDelivered`: the webhooks were told, if there are any. */
+	/** `Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `RetentionCurrent`: events stay as long as `spec.retentionDays` says. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Array<{
 		/** Type of the condition. */
 		type: string;
@@ -199,9 +208,11 @@ export type Source = {
 			name: string;
 		}>;
 	};
+	/** For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. Rule: retentionDays must be at least 30, or 0 to keep events for ever. */
+	retentionDays?: number;
 	/** Refuse events with 403 until this is false again. */
 	suspend?: boolean;
-	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
 	deletionPolicy?: "Retain" | "Delete";
 };
 
@@ -329,9 +340,11 @@ export type SourceCreate = {
 			name: string;
 		}>;
 	};
+	/** For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. Rule: retentionDays must be at least 30, or 0 to keep events for ever. Default: `30`. */
+	retentionDays?: number;
 	/** Refuse events with 403 until this is false again. Default: `false`. */
 	suspend?: boolean;
-	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
 	deletionPolicy?: "Retain" | "Delete";
 };
 
@@ -448,9 +461,11 @@ export type SourceUpdate = {
 			name: string;
 		}> | null;
 	} | null;
+	/** For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. Rule: retentionDays must be at least 30, or 0 to keep events for ever. Default: `30`. */
+	retentionDays?: number | null;
 	/** Refuse events with 403 until this is false again. Default: `false`. */
 	suspend?: boolean | null;
-	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `"Retain"`. */
 	deletionPolicy?: "Retain" | "Delete" | null;
 };
 
@@ -942,6 +957,13 @@ export type Pipeline = {
 		snapshotTime: string;
 		/** The latest complete date at that instant. */
 		closedThrough: string;
+		/** The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event. */
+		dates?: {
+			/** The first date. */
+			start: string;
+			/** The last date. */
+			end: string;
+		};
 	};
 	/** Why the table did not fit the last Run. It stays until another Run ends. */
 	incompatibility?: {
@@ -1008,7 +1030,7 @@ export type Pipeline = {
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
@@ -1178,7 +1200,7 @@ export type PipelineCreate = {
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string;
@@ -1350,7 +1372,7 @@ export type PipelineUpdate = {
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
 	} | null;
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`. */
 	dateRange?: {
 		/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 		start?: string | null;
@@ -1718,7 +1740,7 @@ export type Operation = {
 	startTime?: string;
 	/** When it ended. */
 	completionTime?: string;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -1805,13 +1827,22 @@ export type Operation = {
 	release?: {
 		/** How many events are rows now. */
 		events: number;
-		/** On which dates. */
+		/** On which dates, the latest 400. */
 		dates: Array<{
 			/** The date. */
 			date: string;
 			/** How many of its events. */
 			events: number;
 		}>;
+	};
+	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
+	export?: {
+		/** How many events they hold. */
+		events: number;
+		/** How many files there are. Fewer once archive has compacted a date. */
+		files: number;
+		/** Their size, compressed. */
+		bytes: number;
 	};
 	/** How many Pods have tried so far. */
 	attempts?: number;
@@ -1852,8 +1883,8 @@ export type Operation = {
 	}>;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
@@ -2047,14 +2078,14 @@ export type OperationCreate = {
 	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
 		name: string;
 	};
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start: string;
@@ -2238,14 +2269,14 @@ export type OperationUpdate = {
 	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type?: "DryRun" | "Draft" | "Inspect" | "Release" | null;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
+	type?: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | null;
 	/** The Source whose stored events are read. */
 	sourceRef?: {
 		/** Name of the Source, in the Operation's namespace. */
 		name?: string | null;
 	} | null;
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end. */
 	dates?: {
 		/** The first date. */
 		start?: string | null;
@@ -2564,6 +2595,30 @@ export type RunProgress = {
 	rowsDone?: number;
 	/** Rows to load. */
 	rowsTotal?: number;
+};
+
+/** A Parquet file with events of one date. */
+export type ExportFile = {
+	/** The UTC date of the events. */
+	date: string;
+	/** A name for the file, unique in the export. */
+	name: string;
+	/** How many events it holds. */
+	events: number;
+	/** Its size. */
+	bytes: number;
+	/** Where to GET it, without a token. A secret: it gives the events to anybody. */
+	url: string;
+};
+
+/** A page of an export's files. */
+export type ExportFileList = {
+	/** The files by date. */
+	items: Array<ExportFile>;
+	/** Where the next page begins. Absent on the last page. */
+	cursor?: string;
+	/** Until when the links work. Ask again for new ones. */
+	expiresAt: string;
 };
 
 /** The event. If it is empty, a small one is sent. */
@@ -3181,6 +3236,14 @@ export interface Operations {
 		query: {  };
 		body: undefined;
 		answer: EventReceipt;
+	};
+	/** List the files of an export, with links to download them. */
+	listExportFiles: {
+		method: "GET";
+		path: "/v1/operations/{name}/files";
+		query: { cursor?: string };
+		body: undefined;
+		answer: ExportFileList;
 	};
 	/** Give a source another URL, and end the old one. */
 	rotateSourceURL: {

@@ -2,6 +2,10 @@ import type { FastifyReply } from "fastify";
 import type { KeptRefusal } from "../../contracts/live/refused-request.ts";
 import type { LogRequest } from "../../contracts/manifest.ts";
 import type {
+	ExportAnswer,
+	ExportRequest,
+} from "../../contracts/stored/export.ts";
+import type {
 	EventAnswer,
 	EventsAnswer,
 	EventsRequest,
@@ -49,6 +53,8 @@ export interface Caller {
 	signal: AbortSignal;
 	/** How long to wait until a resource shows what was done to it. */
 	settleWithinMs: number;
+	/** Asks for links to the files of an Export. Whoever asks has the right to the events' bodies. */
+	askExport: (question: ExportRequest) => Promise<ExportAnswer>;
 	/** Asks for a log in the bucket; undefined if there is none. Whoever asks has read the Run with `client`. */
 	askLog: (question: LogRequest) => Promise<string | undefined>;
 	/**

@@ -20,7 +20,7 @@ test("the next five Runs follow the schedule, over a change of the clocks too", 
 		updateTime: "06:30",
 		timeZone: "Europe/Berlin",
 	} as const;
-	expect(previewOf(pipeline({ schedule }), now).nextRuns).toEqual([
+	expect(previewOf(pipeline({ schedule }), undefined, now).nextRuns).toEqual([
 		"2026-03-29T04:30:00.000Z",
 		"2026-03-30T04:30:00.000Z",
 		"2026-03-31T04:30:00.000Z",
@@ -28,10 +28,10 @@ test("the next five Runs follow the schedule, over a change of the clocks too", 
 		"2026-04-02T04:30:00.000Z",
 	]);
 	expect(
-		previewOf(pipeline({ schedule, suspend: true }), now).nextRuns,
+		previewOf(pipeline({ schedule, suspend: true }), undefined, now).nextRuns,
 	).toEqual([]);
 	const manual = pipeline({ schedule: { type: "Manual", timeZone: "UTC" } });
-	expect(previewOf(manual, now).nextRuns).toEqual([]);
+	expect(previewOf(manual, undefined, now).nextRuns).toEqual([]);
 });
 
 const layout = {
@@ -63,7 +63,7 @@ test.each([
 	"the dates of %s are those that the operator plans",
 	(_, spec, status) => {
 		const given = pipeline(spec as Partial<Pipeline["spec"]>, status);
-		expect(previewOf(given, now).dates).toEqual(
+		expect(previewOf(given, undefined, now).dates).toEqual(
 			plannedDates(given, layout, "2026-03-28"),
 		);
 	},
@@ -77,7 +77,7 @@ test("without a date column, all dates are loaded again", () => {
 	const given = pipeline({ table } as Partial<Pipeline["spec"]>, {
 		lastSuccess,
 	});
-	expect(previewOf(given, now)).toMatchObject({
+	expect(previewOf(given, undefined, now)).toMatchObject({
 		strategy: "FullReload",
 		dates: { start: "2026-02-26", end: "2026-03-28" },
 	});

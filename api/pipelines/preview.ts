@@ -1,8 +1,14 @@
-import { retainedDays } from "../../contracts/ledger.ts";
+import { keptFrom, retainedDays } from "../../contracts/stored/retention.ts";
 import { addDays, utcDate } from "../../contracts/utc-date.ts";
-import type { Pipeline } from "../../crds/generated/types.ts";
+import {
+	type Pipeline,
+	type Source,
+	type SourceRetention,
+	sourceKind,
+} from "../../crds/generated/types.ts";
 import { parseSchedule } from "../../crds/schedule/schedule.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
+import { hasReason } from "../../kube/client/errors.ts";
 import type { Handler } from "../http/operation.ts";
 import { pipelines } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
@@ -12,14 +18,26 @@ const shownRuns = 5;
 /** `GET /v1/pipelines/{name}/preview`: when the next Runs start, and what a Run that starts now loads. */
 export const previewPipeline: Handler = async (caller, { params }) => {
 	const found = await requireResource(pipelines, caller, params.name!);
-	return previewOf(found as unknown as Pipeline, Date.now());
+	const pipeline = found as unknown as Pipeline;
+	const source = await caller.client
+		.get<Source>(sourceKind, pipeline.spec.sourceRef.name, caller.account)
+		.catch((error) => {
+			// A caller who may not read Sources sees the dates of one with the usual retention.
+			if (!hasReason(error, "Forbidden")) throw error;
+			return undefined;
+		});
+	return previewOf(pipeline, source?.status?.retention, Date.now());
 };
 
 /** What the schedule and the last success say. A changed table or Source makes the next Run load all dates. */
-export function previewOf({ metadata, spec, status }: Pipeline, now: number) {
+export function previewOf(
+	{ metadata, spec, status }: Pipeline,
+	{ days = retainedDays, from }: SourceRetention = {},
+	now: number,
+) {
 	const { dateRange, overwritePeriodDays, table } = spec;
 	const today = utcDate(now);
-	const retainedFrom = addDays(today, -retainedDays);
+	const retainedFrom = keptFrom({ days, from }, today);
 	const isIncremental = table.columns.includes("Date");
 	const { layout, closedThrough } = status?.lastSuccess ?? {};
 	const first = latest(dateRange.start ?? retainedFrom, retainedFrom);

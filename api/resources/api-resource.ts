@@ -167,7 +167,7 @@ const trackingPlans: ApiResource<TrackingPlan> = {
 	secretFields: [],
 };
 
-const operations: ApiResource<Operation> = {
+export const operations: ApiResource<Operation> = {
 	collection: "operations",
 	noun: "operation",
 	example: {
@@ -181,7 +181,7 @@ const operations: ApiResource<Operation> = {
 		source: { field: "spec.sourceRef.name" },
 		type: {
 			field: "spec.type",
-			values: ["DryRun", "Draft", "Inspect", "Release"],
+			values: ["DryRun", "Draft", "Inspect", "Release", "Export"],
 		},
 		status: {
 			field: "status.phase",

@@ -30,6 +30,7 @@ const source: Source = {
 		type: "Webhook",
 		webhook: { authorization: { type: "None" }, maxBodyBytes: 1_048_576 },
 		suspend: false,
+		retentionDays: 30,
 		deletionPolicy: "Retain",
 	},
 };
@@ -65,6 +66,7 @@ test("a source has the fields of spec and status at one level, without internals
 		type: "Webhook",
 		webhook: { authorization: { type: "None" }, maxBodyBytes: 1_048_576 },
 		suspend: false,
+		retentionDays: 30,
 		deletionPolicy: "Retain",
 		status: "Active",
 		webhookURL: "https://hooks/1/2",

@@ -306,7 +306,7 @@ export interface DestinationStatus {
 	conditions?: Condition[];
 }
 
-/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
+/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. */
 export interface OperationDates {
 	/** The first date. */
 	start: string;
@@ -495,11 +495,11 @@ export interface OperationJobTemplate {
 export interface OperationSpec {
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export";
 	/** The Source whose stored events are read. */
 	sourceRef: { name: string };
-	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. */
+	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. */
 	dates?: OperationDates;
 	/** The plan of a DryRun. Set exactly one field. */
 	plan?: OperationPlan;
@@ -611,8 +611,18 @@ export interface OperationDate {
 export interface OperationRelease {
 	/** How many events are rows now. */
 	events: number;
-	/** On which dates. */
+	/** On which dates, the latest 400. */
 	dates: OperationDate[];
+}
+
+/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
+export interface OperationExport {
+	/** How many events they hold. */
+	events: number;
+	/** How many files there are. Fewer once archive has compacted a date. */
+	files: number;
+	/** Their size, compressed. */
+	bytes: number;
 }
 
 export interface OperationFailedAttempt {
@@ -666,6 +676,8 @@ export interface OperationStatus {
 	inspect?: OperationInspect;
 	/** The result of a Release. */
 	release?: OperationRelease;
+	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
+	export?: OperationExport;
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. The REST API has the last 64 KiB. */
@@ -701,7 +713,7 @@ export interface PipelineTable {
 	onIncompatible: "Fail" | "Rebuild";
 }
 
-/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
+/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. */
 export interface PipelineDateRange {
 	/** The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`. */
 	start?: string;
@@ -859,7 +871,7 @@ export interface PipelineSpec {
 	destinationRef: { name: string };
 	/** The table. */
 	table: PipelineTable;
-	/** Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. */
+	/** Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. */
 	dateRange: PipelineDateRange;
 	/** How many days before the first incomplete day each Run loads again. */
 	overwritePeriodDays: number;
@@ -899,6 +911,14 @@ export interface PipelineLastRun {
 	completionTime?: string;
 }
 
+/** The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event. */
+export interface PipelineDates {
+	/** The first date. */
+	start: string;
+	/** The last date. */
+	end: string;
+}
+
 /** What was loaded where. When it changes, the next Run loads every date. */
 export interface Layout {
 	/** The Source's `status.sourceKey`. */
@@ -921,6 +941,8 @@ export interface PipelineLastSuccess {
 	snapshotTime: string;
 	/** The latest complete date at that instant. */
 	closedThrough: string;
+	/** The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event. */
+	dates?: PipelineDates;
 	/** What was loaded where. When it changes, the next Run loads every date. */
 	layout: Layout;
 }
@@ -1202,13 +1224,15 @@ export interface SourceSpec {
 	webhook?: SourceWebhook;
 	/** Whom to tell when no events arrive. */
 	notify?: SourceNotify;
+	/** For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. */
+	retentionDays: number;
 	/** Refuse events with 403 until this is false again. */
 	suspend: boolean;
-	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
+	/** What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. */
 	deletionPolicy: "Retain" | "Delete";
 }
 
-/** Numbers of events on the retained dates. */
+/** Numbers of events of the last 30 days. */
 export interface SourceCounts {
 	/** Events that archive has taken over from receive: those in the bucket and those in quarantine. */
 	accepted?: number;
@@ -1243,11 +1267,23 @@ export interface SourceOtherDeviations {
 	lastEventTime: string;
 }
 
+/** Fewer days, which hold later. Set `spec.retentionDays` back before that, and nothing is deleted. */
+export interface SourceNext {
+	/** For how many days. */
+	days: number;
+	/** The first date on which they hold. */
+	date: string;
+}
+
 /** How long events stay in the bucket. */
 export interface SourceRetention {
-	/** Days that an event stays in the bucket after its date. */
+	/** For so many days after its date an event can be loaded; 0 for ever. It is deleted some days after that. */
 	days?: number;
-	/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values. */
+	/** Earlier events were deleted before `days` was raised. */
+	from?: string;
+	/** Fewer days, which hold later. Set `spec.retentionDays` back before that, and nothing is deleted. */
+	next?: SourceNext;
+	/** What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules, archive may not set them, or some Source keeps its events longer than others. Later versions may add values. */
 	enforcedBy?: string;
 }
 
@@ -1280,9 +1316,9 @@ export interface SourceStatus {
 	lastEventTime?: string;
 	/** Every event accepted before this instant is archived. */
 	archivedThrough?: string;
-	/** Numbers of events on the retained dates. */
+	/** Numbers of events of the last 30 days. */
 	counts?: SourceCounts;
-	/** How events of the retained dates deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
+	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
 	deviations?: SourceDeviation[];
 	/** All other deviations together, if there are more than 20 in `deviations`. */
 	otherDeviations?: SourceOtherDeviations;
@@ -1290,7 +1326,7 @@ export interface SourceStatus {
 	retention?: SourceRetention;
 	/** Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10. */
 	pendingNotifications?: SourcePendingNotification[];
-	/** `Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `NotificationsDelivered`: the webhooks were told, if there are any. */
+	/** `Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `RetentionCurrent`: events stay as long as `spec.retentionDays` says. `NotificationsDelivered`: the webhooks were told, if there are any. */
 	conditions?: Condition[];
 }
 

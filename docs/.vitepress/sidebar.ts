@@ -17,6 +17,7 @@ export const sidebar: {
 			["operations", "Operations and quarantine"],
 			["columns", "Columns of a table"],
 			["reload", "Load dates again"],
+			["retention", "Keep events longer"],
 			["bigquery", "BigQuery"],
 			["lake", "The bucket as a lake"],
 			["notifications", "Notifications"],

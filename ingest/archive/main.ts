@@ -20,11 +20,13 @@ import { DeletionResponder } from "./deletion/responder.ts";
 import { EventsResponder } from "./events/responder.ts";
 import { RowThread } from "./events/rows/row-thread.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
+import { ExportResponder } from "./manifest/export-responder.ts";
 import { LogResponder } from "./manifest/log-responder.ts";
 import { ManifestResponder } from "./manifest/responder.ts";
 import { ArchiveMetrics } from "./metrics/archive-metrics.ts";
 import { ReleasedLedgers } from "./release/released-ledgers.ts";
 import { ReleaseResponder } from "./release/responder.ts";
+import { RetentionResponder } from "./retention/responder.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { ObjectKeys } from "./s3/object-keys.ts";
 import { S3ObjectStore } from "./s3/s3-object-store.ts";
@@ -121,9 +123,22 @@ export async function main(): Promise<number> {
 	);
 	metrics.observeTails(tails);
 	const reading = { thread: new RowThread(), turns: new WorkerSlots(2) };
+	const retention = new RetentionKeeper({
+		store,
+		keys,
+		shards,
+		tell: async (retention, sources) => {
+			const published = await progress();
+			await published.setRetention(retention);
+			for (const source of sources) await published.setSourceRetention(source);
+		},
+		metrics,
+		log,
+	});
 	const responders = [
 		...tails,
 		new LogResponder({ connection, store, keys, log }),
+		new ExportResponder({ connection, store, keys, tombstones, log }),
 		...shards.flatMap((shard) => [
 			new ManifestResponder({
 				connection,
@@ -137,6 +152,12 @@ export async function main(): Promise<number> {
 			}),
 			new DeletionResponder({ ...shared, shard }),
 			new EventsResponder({ ...shared, ...reading, shard }),
+			new RetentionResponder({
+				...shared,
+				shard: shard.number,
+				keeper: retention,
+				progress,
+			}),
 			new ReleaseResponder({
 				connection,
 				shard,
@@ -150,15 +171,6 @@ export async function main(): Promise<number> {
 			}),
 		]),
 	];
-	const retention = new RetentionKeeper({
-		store,
-		keys,
-		tell: async (retention) => {
-			await (await progress()).setRetention(retention);
-		},
-		metrics,
-		log,
-	});
 	const compactor = new Compactor({
 		store,
 		keys,

@@ -9,6 +9,7 @@ import type {
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
+import type { SourceRetention } from "../../contracts/stored/retention.ts";
 import type { Logger } from "../../service/log.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
 import { onReconnect } from "../../service/nats/connection.ts";
@@ -21,6 +22,7 @@ export class LedgerView {
 	readonly #released = new Map<string, ReleasedLedger>();
 	readonly #deleted = new Set<string>();
 	readonly #shards = new Map<number, ShardState>();
+	readonly #retentions = new Map<string, SourceRetention>();
 	#retention: RetentionState | undefined;
 	readonly #handlers: ((sourceKey: string | undefined) => void)[] = [];
 
@@ -36,6 +38,11 @@ export class LedgerView {
 	/** How many of the events in the Source's ledger were released from quarantine; undefined for none. */
 	released(sourceKey: string): ReleasedLedger | undefined {
 		return this.#released.get(sourceKey);
+	}
+
+	/** How long the Source's events stay; undefined if it never said anything else than usual. */
+	retentionOf(sourceKey: string): SourceRetention | undefined {
+		return this.#retentions.get(sourceKey);
 	}
 
 	/** Whether archive has deleted the Source's events for good. */
@@ -83,15 +90,18 @@ export class LedgerView {
 			| ReleasedLedger
 			| DeletedLedger
 			| RetentionState
+			| SourceRetention
 			| ShardState,
 	): void {
 		if ("enforcedBy" in entry) this.#retention = entry;
 		else if ("lostFrames" in entry) this.#shards.set(entry.shard, entry);
+		else if ("from" in entry) this.#retentions.set(entry.sourceKey, entry);
 		else if ("released" in entry) this.#released.set(entry.sourceKey, entry);
 		else if ("deletedTime" in entry) {
 			this.#deleted.add(key);
 			this.#ledgers.delete(key);
 			this.#released.delete(key);
+			this.#retentions.delete(key);
 		} else this.#ledgers.set(key, entry);
 		for (const handler of this.#handlers)
 			handler("sourceKey" in entry ? entry.sourceKey : undefined);

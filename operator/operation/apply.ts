@@ -48,7 +48,9 @@ export async function applyOperation(
 				const answer = manifestAnswer(context, keyOf(operation), action);
 				if (!answer) break;
 				// Only now, so that no Operation holds a slot while archive is slow. The answer stays until its turn.
-				const place = answer.ok
+				// An Export needs none.
+				const needsSlot = answer.ok && operation.spec.type !== "Export";
+				const place = needsSlot
 					? slots.take(ownerOf(operation), ageOf(operation))
 					: undefined;
 				if (place)

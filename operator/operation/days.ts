@@ -1,6 +1,7 @@
-import { retainedDays } from "../../contracts/ledger.ts";
+import { keptFrom } from "../../contracts/stored/retention.ts";
 import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
-import type { Operation } from "../../crds/generated/types.ts";
+import type { Operation, Source } from "../../crds/generated/types.ts";
+import { retentionIn } from "../archive/retention.ts";
 
 interface Days {
 	start: UtcDate;
@@ -8,19 +9,22 @@ interface Days {
 }
 
 /** The days whose events an Operation reads. A plan is tried on a week's events, and quarantine is looked at whole. */
-export function daysOf({ spec }: Operation, now: number): Days {
+export function daysOf(
+	{ spec }: Operation,
+	source: Source | undefined,
+	now: number,
+): Days {
 	if (spec.dates) return spec.dates;
-	return spec.type === "Inspect" ? keptDays(now) : last(defaultDays, now);
+	if (spec.type === "Inspect" || spec.type === "Export")
+		return keptDays(source, now);
+	const end = utcDate(now);
+	return { start: addDays(end, 1 - defaultDays), end };
 }
 
 /** All days whose events are kept. */
-export function keptDays(now: number): Days {
-	return last(retainedDays + 1, now);
+export function keptDays(source: Source | undefined, now: number): Days {
+	const end = utcDate(now);
+	return { start: keptFrom(retentionIn(source), end), end };
 }
 
 const defaultDays = 7;
-
-function last(days: number, now: number): Days {
-	const end = utcDate(now);
-	return { start: addDays(end, 1 - days), end };
-}

@@ -65,6 +65,28 @@ const done = {
 	stored: { ok: true as const, report: JSON.stringify(report) },
 };
 
+test("an Export has no Job: archive lists the files, and the status says how many there are", () => {
+	const operation = operationOf();
+	const { plan: _, ...rest } = operation.spec;
+	operation.spec = { ...rest, type: "Export" };
+	const state = stateOf({ operation, work: { work: undefined } });
+	expect(decide(state, now).at(-1)).toMatchObject({
+		type: "askManifest",
+		question: { start: "2026-03-01", end: "2026-03-31", totals: true },
+	});
+	const listed = { ...answer, totals: { rows: 5, objects: 2, bytes: 900 } };
+	const actions = decideStart(state, listed, now);
+	expect(actions.some(({ type }) => type === "startJob")).toBe(false);
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Succeeded",
+		completionTime: "2026-03-31T12:00:10Z",
+		dates: { start: "2026-03-25", end: "2026-03-31" },
+		snapshotTime: "2026-03-31T12:00:09Z",
+		export: { events: 5, files: 2, bytes: 900 },
+		summary: "5 events in 2 files, 900 bytes",
+	});
+});
+
 test("archive is asked for the last seven days, in the Operation's own name", () => {
 	const actions = decide(stateOf(), now);
 	expect(reasonOf(actions)).toBe("Preparing");

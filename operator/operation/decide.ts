@@ -64,8 +64,8 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
 	if (spec.type === "Release") return decideRelease(state, needs.stored, now);
-	const dates = daysOf(operation, now);
-	const kept = keptDays(now);
+	const dates = daysOf(operation, state.source, now);
+	const kept = keptDays(state.source, now);
 	if (dates.end < kept.start || dates.start > kept.end)
 		return fail(
 			operation,
@@ -74,7 +74,10 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 			`spec.dates is ${dates.start} to ${dates.end}, and no events are kept for these days. Choose dates from ${kept.start} to ${kept.end}.`,
 			now,
 		);
-	const bytes = Buffer.byteLength(JSON.stringify(needs.work.work));
+	const bytes =
+		spec.type === "Export"
+			? 0
+			: Buffer.byteLength(JSON.stringify(needs.work.work));
 	if (bytes > maxInputBytes)
 		return fail(
 			operation,
@@ -101,7 +104,7 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 				sourceKey: needs.stored.sourceKey,
 				extent: "Chosen",
 				...dates,
-				report: true,
+				...(spec.type === "Export" ? { totals: true } : { report: true }),
 				...(spec.type === "Inspect" && { released: true }),
 				linkSeconds: secondsLeft(operation, now) + linkSlackSeconds,
 				// An earlier Job of this Operation found its links expired.
@@ -168,6 +171,8 @@ export function decideStart(
 ): OperationAction[] {
 	const { operation, image } = state;
 	if (!answer.ok) return steps.refusedByArchive(operation, answer.error, now);
+	if (operation.spec.type === "Export")
+		return decideExported(state, answer, now);
 	const needs = needsOf(state);
 	if ("missing" in needs)
 		return transition.progress(
@@ -215,6 +220,29 @@ export function decideStart(
 	];
 }
 
+/** Archive has listed the files of an Export. There is no Job: who downloads them gets links when asking for them. */
+function decideExported(
+	{ operation, source }: OperationState,
+	{ dates, snapshotTime, totals }: Extract<ManifestAnswer, { ok: true }>,
+	now: number,
+): OperationAction[] {
+	const { rows, objects, bytes } = totals ?? { rows: 0, objects: 0, bytes: 0 };
+	const stored = source && storedUnder(source);
+	return transition.succeed(
+		operation,
+		{
+			startTime: rfc3339(now),
+			completionTime: rfc3339(now),
+			...(dates && { dates }),
+			snapshotTime,
+			...(stored && { sourceKey: stored.sourceKey }),
+			export: { events: rows, files: objects, bytes },
+			summary: `${countText(rows, "event")} in ${countText(objects, "file")}, ${bytes} bytes`,
+		},
+		now,
+	);
+}
+
 /** @param message Why Kubernetes refused the Job or its input. */
 export function decideRefused(
 	operation: Operation,
@@ -240,4 +268,8 @@ function fail(
 ): OperationAction[] {
 	const error = { code, message, retryable: false };
 	return transition.fail(operation, reason, error, {}, now);
+}
+
+function countText(count: number, noun: string): string {
+	return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

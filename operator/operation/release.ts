@@ -8,9 +8,12 @@ import type { OperationState } from "./state.ts";
 import { type OperationAction, transition } from "./transition.ts";
 import { eventFilter } from "./work.ts";
 
+/** As many as the CRD takes. */
+const maxDates = 400;
+
 /** Archive releases what matches, date by date, and each event once, however often it is asked. */
 export function decideRelease(
-	{ operation, progress }: OperationState,
+	{ operation, source, progress }: OperationState,
 	{ shard, sourceKey }: StoredUnder,
 	now: number,
 ): OperationAction[] {
@@ -31,7 +34,7 @@ export function decideRelease(
 				operation: metadata.uid!,
 				account: metadata.namespace!,
 				sourceKey,
-				...(spec.dates ?? keptDays(now)),
+				...(spec.dates ?? keptDays(source, now)),
 				filter: eventFilter(spec.filter),
 			},
 		},
@@ -51,7 +54,7 @@ export function decideReleased(
 			operation,
 			{
 				completionTime: rfc3339(now),
-				release: { events, dates: answer.dates },
+				release: { events, dates: answer.dates.slice(-maxDates) },
 				summary: `${events} ${events === 1 ? "event" : "events"} of ${answer.dates.length} ${of} released`,
 			},
 			now,

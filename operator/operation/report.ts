@@ -46,6 +46,7 @@ export function readReport(
 		case "Inspect":
 			return inspectFacts(report);
 		case "Release":
+		case "Export":
 			// Archive's work.
 			return undefined;
 	}

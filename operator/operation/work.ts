@@ -13,7 +13,7 @@ import type { ConfigMap } from "../../kube/kinds.ts";
 import { planVersion } from "../../plan/version.ts";
 import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
 
-/** What the Job does. Archive does the work of a Release. */
+/** What the Job does. Archive does the work of a Release and of an Export. */
 export interface PlannedWork {
 	work: OperationInput["work"] | undefined;
 	/** Of the plan of a DryRun. */
@@ -32,7 +32,8 @@ export function workOf(
 	plan: TrackingPlan | undefined,
 	configMapOf: (name: string) => ConfigMap | undefined,
 ): PlannedWork | { fault: PlanFault } | undefined {
-	if (spec.type === "Release") return { work: undefined };
+	if (spec.type === "Release" || spec.type === "Export")
+		return { work: undefined };
 	if (spec.type === "Inspect")
 		return {
 			work: {

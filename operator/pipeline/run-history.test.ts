@@ -94,6 +94,18 @@ test("a Run of chosen days that had to load the whole window counts as a success
 	expect(successOf("Chosen")).toBeUndefined();
 });
 
+test("of a table that each Run replaces as a whole, the last success says which dates it holds", () => {
+	const dates = { start: "2026-02-08", end: "2026-03-10" };
+	const heldBy = (strategy: "FullReload" | "Incremental") => {
+		const facts = { snapshotTime: second, closedThrough: "2026-03-09" };
+		const status = { ...facts, layout: { ...layout, strategy }, dates };
+		const run = ended("r", "Succeeded", second, status);
+		return runHistory(pipelineOf(), [run], now).lastSuccess?.dates;
+	};
+	expect(heldBy("FullReload")).toEqual(dates);
+	expect(heldBy("Incremental")).toBeUndefined();
+});
+
 test("an older success does not replace a later one whose Run is deleted", () => {
 	const known = {
 		snapshotTime: "2026-03-10T12:00:00Z",

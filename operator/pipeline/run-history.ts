@@ -97,9 +97,11 @@ function lastSuccessOf(
 			status?.phase === "Succeeded" &&
 			(!spec.dates || status.extent === "Whole"),
 	);
-	const { snapshotTime, closedThrough, layout } = run?.status ?? {};
+	const { snapshotTime, closedThrough, layout, dates } = run?.status ?? {};
 	if (!snapshotTime || !closedThrough || !layout) return known;
-	return known && known.snapshotTime > snapshotTime
-		? known
-		: { snapshotTime, closedThrough, layout };
+	if (known && known.snapshotTime > snapshotTime) return known;
+	// The partitions of another table tell by themselves.
+	const isWhole = layout.strategy === "FullReload" && dates !== undefined;
+	const held = isWhole && { dates };
+	return { snapshotTime, closedThrough, ...held, layout };
 }

@@ -74,6 +74,17 @@ export const reasons = {
 				"No event has arrived within `spec.notify.quietAfter`; or archive is behind, which its alerts say.",
 		},
 		NotificationsDelivered: notificationReasons,
+		RetentionCurrent: {
+			Current: "Events stay as long as `spec.retentionDays` says.",
+			RetentionPending:
+				"Archive is being asked to keep events as long as `spec.retentionDays` says. Until it has answered, they stay as long as before.",
+			RetentionLowered:
+				"`spec.retentionDays` was lowered. That holds a week later; the message says from when.",
+			InvalidRetention:
+				"`spec.retentionDays` is more than the operator's setting `MAX_RETENTION_DAYS` allows. Events stay as long as before.",
+			RetentionUnavailable:
+				"Archive can't keep events that long yet; the message has its error. Events stay as long as before, and Tidemill retries.",
+		},
 		EventsLost: {
 			FramesLost:
 				"NATS lost frames that it had acknowledged, of the shard that holds the Source's events. The condition says how many and when, and goes when those days can't be loaded any more. [What to do](errors.md#losses).",

@@ -7,6 +7,7 @@ import {
 import { hasEnded } from "../../crds/run.ts";
 import { findCondition } from "../../kube/conditions.ts";
 import { isOwnedBy } from "../../kube/resource.ts";
+import { retentionIn } from "../archive/retention.ts";
 import { endedAs } from "../job/endings.ts";
 import { resolveTarget, type Target } from "../pipeline/target.ts";
 import { decideStart } from "./decide-start.ts";
@@ -79,6 +80,7 @@ function prepare(state: RunState, now: number): RunAction[] {
 			full: full || run.status?.extent === "Whole",
 		},
 		utcDate(now),
+		retentionIn(state.references?.source),
 	);
 	if ("problem" in plan) {
 		const error = { ...plan.problem, retryable: false };

@@ -278,6 +278,21 @@ test("a Run that continues has archive look for dates of its window with release
 });
 
 /** The dates alone. */
+test("the window reaches back as far as the Source's events are kept", () => {
+	const { spec } = pipelineOf();
+	const window = (retention: { days: number; from?: string }) =>
+		planDates(spec, layout, undefined, {}, today, retention);
+	expect(window({ days: 400 })).toMatchObject({ start: "2025-02-24" });
+	expect(window({ days: 400, from: "2026-02-01" })).toMatchObject({
+		start: "2026-02-01",
+	});
+	const dates = { start: "2025-06-01", end: "2025-06-02" };
+	const chosen = planDates(spec, layout, undefined, { dates }, today, {
+		days: 400,
+	});
+	expect(chosen).toMatchObject({ extent: "Chosen", ...dates });
+});
+
 function planDates(...args: Parameters<typeof planWithReleases>) {
 	const plan = planWithReleases(...args);
 	if ("problem" in plan) return plan;

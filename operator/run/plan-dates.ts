@@ -1,5 +1,5 @@
-import { retainedDays } from "../../contracts/ledger.ts";
 import type { AskedDates, ManifestRequest } from "../../contracts/manifest.ts";
+import { keptFrom } from "../../contracts/stored/retention.ts";
 import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
 import type {
 	Layout,
@@ -13,12 +13,16 @@ import type { RunErrorCode } from "./errors.ts";
 /** The dates to ask archive for; archive begins at the first event's date. None if start is after end. */
 export type DatePlan = Required<AskedDates> & Pick<ManifestRequest, "releases">;
 
+/** Of a Source's status. */
+type Retention = Parameters<typeof keptFrom>[0];
+
 export type DateProblem = { code: RunErrorCode; message: string };
 
 /**
  * The days that a Run loads. FullReload: the whole window. Incremental: from the first date that wasn't closed at the
  * snapshot of the last successful Run, less the overwrite period; the whole window if there was no such Run or the layout
  * has changed or `full` says so.
+ * @param retention How long the Source's events stay; undefined for the usual time.
  * @param asked What the Run asks for. `full` together with `dates`: the table turned out to lack the days around them.
  */
 export function planDates(
@@ -27,8 +31,9 @@ export function planDates(
 	lastSuccess: PipelineLastSuccess | undefined,
 	{ dates, full }: Pick<RunSpec, "dates" | "full">,
 	today: UtcDate,
+	retention?: Retention,
 ): DatePlan | { problem: DateProblem } {
-	const retainedFrom = addDays(today, -retainedDays);
+	const retainedFrom = keptFrom(retention, today);
 	const chosen = dates && planChosen(dates, layout, retainedFrom, today);
 	if (chosen && (!full || "problem" in chosen)) return chosen;
 

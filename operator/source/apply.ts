@@ -1,8 +1,14 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { retentionSubject } from "../../contracts/nats.ts";
 import type { Notification } from "../../contracts/notification/order.ts";
+import type { RetentionAnswer } from "../../contracts/stored/retention.ts";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
 import { fieldManager } from "../../crds/labels.ts";
 import { kinds } from "../../kube/kinds.ts";
+import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { askArchive } from "../archive/ask.ts";
 import { soonerIf, withPending } from "../notification/pending.ts";
 import type { NotificationMeans } from "../notification/state.ts";
 import { report } from "../reconcile/actions.ts";
@@ -10,7 +16,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { fetchSecret } from "../reconcile/secret-ref.ts";
-import type { SourceAction } from "./decide.ts";
+import { decide, type SourceAction } from "./decide.ts";
 import type { SourceState } from "./state.ts";
 import {
 	keysSecret,
@@ -24,21 +30,28 @@ const aboutSource = { kind: sourceKind, verb: "Reconcile" };
 
 type IssueKeys = Extract<SourceAction, { type: "issueKeys" }>;
 
-type Context = OperatorContext &
-	Pick<NotificationMeans, "outbox"> & { shards: number };
+interface ApplyMeans {
+	shards: number;
+	nats: NatsConnection;
+	/** The requests to archive to keep events longer. */
+	retentionAsks: BackgroundWork<RetentionAnswer>;
+}
+
+type Context = OperatorContext & Pick<NotificationMeans, "outbox"> & ApplyMeans;
 
 /** Does what was decided. */
 export async function applySource(
 	context: Context,
-	{
-		source: read,
-		notifications,
-	}: Pick<SourceState, "source" | "notifications">,
+	state: SourceState,
 	actions: SourceAction[],
 ): Promise<Result | undefined> {
-	let source = read;
+	const { nats, retentionAsks } = context;
+	const { notifications } = state;
+	let { source } = state;
 	let result: Result | undefined;
 	let left: Notification[] = [];
+	if (!actions.some(({ type }) => type === "askRetention"))
+		retentionAsks.drop(keyOf(source));
 	for (const action of actions)
 		switch (action.type) {
 			case "setFinalizers":
@@ -49,6 +62,27 @@ export async function applySource(
 					action.finalizers,
 				);
 				break;
+			case "askRetention": {
+				const { shard, question } = action;
+				const subject = retentionSubject(shard);
+				const about = subject + JSON.stringify(question);
+				const answer = retentionAsks.outcomeOf(keyOf(source), about, (signal) =>
+					askArchive<RetentionAnswer>(
+						nats,
+						{ subject, shard },
+						question,
+						"ArchiveUnavailable",
+						signal,
+					),
+				);
+				// The Source comes back when the answer is there.
+				if (!answer) break;
+				retentionAsks.drop(keyOf(source));
+				const answered = answer.ok
+					? { ...state, source, kept: answer.retention }
+					: { ...state, source, retentionTrouble: answer.error.message };
+				return applySource(context, answered, decide(answered, Date.now()));
+			}
 			case "issueKeys":
 				await issueKeys(context, source, action);
 				break;
@@ -67,7 +101,12 @@ export async function applySource(
 				break;
 			}
 			case "lookAgain":
-				result = { requeueAfterMs: action.afterMs };
+				result = {
+					requeueAfterMs: Math.min(
+						action.afterMs,
+						result?.requeueAfterMs ?? Number.POSITIVE_INFINITY,
+					),
+				};
 				break;
 			default:
 				source = await report(context, aboutSource, source, action);

@@ -1,4 +1,7 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { RetentionAnswer } from "../../contracts/stored/retention.ts";
 import { hasReason } from "../../kube/client/client.ts";
+import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import { ControllerLoop } from "../../kube/reconcile/controller.ts";
 import { keyOf, textOf } from "../../kube/resource.ts";
 import { webhookSecretsOf } from "../notification/webhooks.ts";
@@ -15,11 +18,15 @@ import { keysSecretName } from "./webhook/keys.ts";
  * {@link file://./deletion/controller.ts} deletes what it leaves behind. The loop doesn't run yet.
  */
 export function createSourceController(
-	context: OperatorContext & SourceMeans,
+	context: OperatorContext & SourceMeans & { nats: NatsConnection },
 ): ControllerLoop {
 	const { informers, ledgers, routes, outbox, log } = context;
+	const retentionAsks = new BackgroundWork<RetentionAnswer>((key) =>
+		loop.enqueue(key),
+	);
+	const means = { ...context, retentionAsks };
 	const statusWrittenMs = new Map<string, number>();
-	const loop = new ControllerLoop(
+	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "source",
 			reconcile: async (key) => {
@@ -27,6 +34,7 @@ export function createSourceController(
 				const source = informers.sources.get(key.namespace, key.name);
 				if (!source) {
 					statusWrittenMs.delete(text);
+					retentionAsks.drop(key);
 					return undefined;
 				}
 				const state = await readSource(
@@ -36,7 +44,7 @@ export function createSourceController(
 				);
 				const actions = decide(state, Date.now());
 				try {
-					const result = await applySource(context, state, actions);
+					const result = await applySource(means, state, actions);
 					if (actions.some(({ type }) => type === "writeStatus"))
 						statusWrittenMs.set(text, Date.now());
 					return result;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Notification } from "../../contracts/notification/order.ts";
+import type { RetentionRequest } from "../../contracts/stored/retention.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
 import {
@@ -16,6 +17,7 @@ import { factsOf, withoutFacts } from "./facts.ts";
 import { withLosses } from "./losses.ts";
 import { planConditionOf, withPlan } from "./plan-condition.ts";
 import { newsOf, type Quietness, quietnessOf, withReceiving } from "./quiet.ts";
+import { retentionActions, withRetention } from "./retention-condition.ts";
 import { buried } from "./routes/key-owners.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
@@ -42,6 +44,8 @@ export type SourceAction =
 	| { type: "rotateURL"; rotation: string }
 	/** What isn't taken goes into the status that is written next. */
 	| { type: "notify"; due: Notification[] }
+	/** To keep events as long as the Source says. */
+	| { type: "askRetention"; shard: number; question: RetentionRequest }
 	| CommonAction<Source, KubeEventReason<"Source">>;
 
 export function decide(state: SourceState, now: number): SourceAction[] {
@@ -60,6 +64,7 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 
 	const judged = judge(state, state.keys, now);
 	if (!judged) return actions;
+	if (judged.keys) actions.push(...retentionActions(state, judged.keys));
 	const verdict = { ...judged, readiness: readinessOf(state, judged, now) };
 	const facts = statusOf(state, verdict, now);
 	const quietness = quietnessOf(source, facts.lastEventTime, now);
@@ -181,7 +186,8 @@ function statusOf(
 	{ reason, message, keys, readiness }: Verdict,
 	now: number,
 ): SourceStatus {
-	const { source, ledger, released, shard, retention, receiveURL } = state;
+	const { source, ledger, released, shard, receiveURL } = state;
+	const { kept, retention } = state;
 	const stored = keys ?? stillStoredUnder(state);
 	const observedGeneration = source.metadata.generation ?? 0;
 	return {
@@ -195,19 +201,24 @@ function statusOf(
 			ledger: keys && ledger,
 			released,
 			retention,
+			kept: keys && kept,
 		}),
 		conditions: withLosses(
-			withPlan(
+			withRetention(
 				state,
-				setCondition(
-					source.status?.conditions,
-					{
-						type: "Ready",
-						status: readiness,
-						reason,
-						message,
-						observedGeneration,
-					},
+				withPlan(
+					state,
+					setCondition(
+						source.status?.conditions,
+						{
+							type: "Ready",
+							status: readiness,
+							reason,
+							message,
+							observedGeneration,
+						},
+						now,
+					),
 					now,
 				),
 				now,

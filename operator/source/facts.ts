@@ -21,19 +21,26 @@ export function factsOf(
 		ledger,
 		released,
 		retention,
-	}: Pick<SourceState, "ledger" | "released" | "retention">,
+		kept,
+	}: Pick<SourceState, "ledger" | "released" | "retention" | "kept">,
 ): Facts {
 	const { retention: known, ...counted } = knownFacts(status);
 	return {
 		...(ledger ? ledgerFacts(ledger, released) : counted),
-		...(retention
-			? {
-					retention: {
-						days: retention.days,
-						enforcedBy: retention.enforcedBy,
-					},
-				}
+		...(retention || kept
+			? { retention: retentionFacts(retention, kept) }
 			: known && { retention: known }),
+	};
+}
+
+function retentionFacts(
+	usual: SourceState["retention"],
+	kept: SourceState["kept"],
+): NonNullable<Facts["retention"]> {
+	return {
+		...(usual && { days: usual.days, enforcedBy: usual.enforcedBy }),
+		...(kept && { days: kept.days, from: kept.from }),
+		...(kept?.next && { next: kept.next }),
 	};
 }
 

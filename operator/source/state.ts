@@ -5,6 +5,7 @@ import type {
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import type { Route } from "../../contracts/route.ts";
+import type { SourceRetention } from "../../contracts/stored/retention.ts";
 import type { RoutePlan } from "../../contracts/tracking-plan.ts";
 import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
 import type { Secret } from "../../kube/kinds.ts";
@@ -53,6 +54,12 @@ export interface SourceState {
 	/** Of the shard that holds the Source's events. */
 	shard: ShardState | undefined;
 	retention: RetentionState | undefined;
+	/** How long archive keeps the Source's events; undefined if it was never asked for more than usual. */
+	kept: SourceRetention | undefined;
+	/** Why archive didn't do as the Source says, when it was asked just now. */
+	retentionTrouble?: string;
+	/** The longest retention that the operator allows, in days; 0 for ever. */
+	maxRetentionDays: number;
 	/** What webhook URLs begin with, without a trailing slash. */
 	receiveURL: string;
 	/** When this process last wrote the Source's status; 0 if it never did. */
@@ -67,6 +74,7 @@ export interface SourceMeans extends NotificationMeans {
 	ledgers: LedgerView;
 	plans: PlanVersions;
 	receiveURL: string;
+	maxRetentionDays: number;
 	/** New Sources are spread over this many shards. */
 	shards: number;
 	statusIntervalMs: number;
@@ -79,6 +87,7 @@ export async function readSource(
 ): Promise<SourceState> {
 	const { name, namespace, creationTimestamp } = source.metadata;
 	const { routes, ledgers, sealKey, receiveURL, statusIntervalMs } = context;
+	const { maxRetentionDays } = context;
 	const issued = await readSecret(context, namespace!, keysSecretName(name));
 	const keys = keysIn(issued, name);
 	const sourceKey = typeof keys === "object" ? keys.sourceKey : undefined;
@@ -111,6 +120,8 @@ export async function readSource(
 		released: sourceKey ? ledgers.released(sourceKey) : undefined,
 		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,
 		retention: ledgers.retention,
+		kept: sourceKey ? ledgers.retentionOf(sourceKey) : undefined,
+		maxRetentionDays,
 		receiveURL,
 		statusWrittenMs,
 		statusIntervalMs,

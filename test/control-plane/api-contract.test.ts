@@ -56,7 +56,9 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
 		const hasNone = path.includes(eventID) || operation.id.endsWith("Logs");
 		const expected = hasNone
 			? ["404"]
-			: ["sendTestEvent", "tailEvents"].includes(operation.id)
+			: ["sendTestEvent", "tailEvents", "listExportFiles"].includes(
+						operation.id,
+					)
 				? ["409"]
 				: Object.keys(operation.answers);
 		expect(expected).toContain(String(status));

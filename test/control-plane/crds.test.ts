@@ -201,6 +201,7 @@ test("a manifest with nothing but what is required gets the defaults", async () 
 		{
 			type: "Webhook",
 			suspend: false,
+			retentionDays: 30,
 			deletionPolicy: "Retain",
 		},
 		{

@@ -51,7 +51,7 @@ test("kubectl delete takes a Source's events along, wherever they are, its URL, 
 			expect((await scene.getSource("kept"))?.status).toMatchObject({
 				counts: { accepted: 1, archived: 1, quarantined: 0 },
 				// The gateway has no lifecycle rules.
-				retention: { days: 31, enforcedBy: "Sweep" },
+				retention: { days: 30, enforcedBy: "Sweep" },
 			}),
 		soon,
 	);

@@ -376,7 +376,7 @@ test("what archive says of a Source is in its status", async () => {
 	);
 	await ledger.put(
 		retentionKey,
-		JSON.stringify({ version: 1, days: 31, enforcedBy: "Sweep" }),
+		JSON.stringify({ version: 1, days: 30, enforcedBy: "Sweep" }),
 	);
 	const { shard } = status!;
 	await ledger.put(
@@ -388,7 +388,7 @@ test("what archive says of a Source is in its status", async () => {
 		expect(counted.status).toMatchObject({
 			firstEventDate: "2026-02-28",
 			counts: { accepted: 5, archived: 5, quarantined: 0 },
-			retention: { days: 31, enforcedBy: "Sweep" },
+			retention: { days: 30, enforcedBy: "Sweep" },
 		});
 		expect(counted.status!.conditions).toContainEqual(
 			expect.objectContaining({ type: "EventsLost", status: "True" }),

@@ -1,8 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Manifest } from "../../contracts/manifest.ts";
+import type { SourceRetention } from "../../contracts/stored/retention.ts";
 import {
 	addDays,
 	dayMs,
@@ -11,6 +14,7 @@ import {
 } from "../../contracts/utc-date.ts";
 import { ArchiveMetrics } from "../../ingest/archive/metrics/archive-metrics.ts";
 import { RetentionKeeper } from "../../ingest/archive/retention/retention-keeper.ts";
+import { RetentionStore } from "../../ingest/archive/retention/retention-store.ts";
 import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
 import type {
 	LifecycleStore,
@@ -38,13 +42,14 @@ const today = utcDate(nowMs);
 /** An archive with a cut for each of these ages in days, each as old in the store as the events in it. */
 async function archiveOfAges(...ages: number[]): Promise<ArchiveFixture> {
 	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
 	const running = await archive.start();
 	for (const age of ages) {
 		const receivedAtMs = nowMs - age * dayMs;
 		const seen = new Set(await keysOf(archive, ""));
 		await archive.publish([
-			newEvent(String(age), { receivedAtMs }),
-			newEvent(`~${age}`, { receivedAtMs, quarantined: true }),
+			newEvent(String(age), { receivedAtMs, sourceKey }),
+			newEvent(`~${age}`, { receivedAtMs, sourceKey, quarantined: true }),
 		]);
 		await running.flush();
 		for (const key of await keysOf(archive, ""))
@@ -98,9 +103,14 @@ function keeperOf(
 		async () => [],
 	);
 	const keys = new ObjectKeys(archive.prefix);
+	const told: SourceRetention[] = [];
+	const tell = async (_: unknown, sources: SourceRetention[]) => {
+		told.push(...sources);
+	};
 	return {
 		registry,
-		keeper: new RetentionKeeper({ store, keys, metrics, log }),
+		told,
+		keeper: new RetentionKeeper({ store, keys, metrics, log, tell }),
 	};
 }
 
@@ -205,4 +215,149 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 	]);
 	expect(await archive.bodies()).toEqual(["0", "40"]);
 	expect(await keysOf(archive, "quarantine/")).toHaveLength(2);
+});
+
+/** Asks for the manifest of a Run of these dates. */
+async function manifestOf(archive: ArchiveFixture, age: number) {
+	const { sourceKey } = archive;
+	const day = addDays(today, -age);
+	const answer = await archive.ask({
+		run: randomUUID(),
+		account: "shop",
+		sourceKey,
+		extent: "Chosen",
+		start: day,
+		end: day,
+		quarantine: true,
+	});
+	if (!answer.ok) return answer.error.code;
+	const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+	return manifest.dates.map(({ rows, quarantine }) => [rows, quarantine?.rows]);
+}
+
+test("a source that keeps its events for 400 days can load them then, whatever the ledger has forgotten, and another's go as ever", async () => {
+	const archive = await archiveOfAges(410, 390, 40, 0);
+	for (let ago = 420; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	const { sourceKey } = archive;
+	// As asked for a year and more ago.
+	const record = { version: 1, account: "shop", sourceKey } as const;
+	const from = addDays(today, -500);
+	await new RetentionStore(archive.store, archive.keys).write(1, {
+		...record,
+		days: 400,
+		from,
+	});
+	const first = await archive.start();
+	await first.flush();
+	await archive.publish([
+		newEvent("other", {
+			receivedAtMs: nowMs - 40 * dayMs,
+			sourceKey: "0".repeat(32),
+		}),
+	]);
+	await first.flush();
+	for (const key of await keysOf(archive, ""))
+		if (key.includes("0".repeat(32))) await setAge(key, nowMs - 40 * dayMs);
+	await first.keeper.keep(nowMs);
+	expect(await archive.bodies()).toEqual(["0", "390", "40"]);
+	expect(await keysOf(archive, "dates/")).toHaveLength(3);
+	await first.stop();
+	for (const key of await keysOf(archive, "ledgers/"))
+		await archive.tamper(key);
+	const second = await archive.start();
+	await second.flush();
+	expect(await manifestOf(archive, 390)).toEqual([[1, 1]]);
+	expect(await manifestOf(archive, 40)).toEqual([[1, 1]]);
+	expect(await manifestOf(archive, 200)).toEqual([[0, undefined]]);
+	expect(await manifestOf(archive, 401)).toEqual([]);
+	// What is there and nobody knows of is not an empty day.
+	const date = addDays(today, -390);
+	await archive.tamper(archive.keys.date({ ...record, date }));
+	expect(await manifestOf(archive, 390)).toBe("LedgerMismatch");
+});
+
+test("archive keeps what it is asked to, from what it still has, and lowers it only a week later", async () => {
+	const archive = await archiveOfAges(40, 31, 0);
+	const { sourceKey } = archive;
+	const running = await archive.start();
+	await running.flush();
+	const source = { version: 1, account: "shop", sourceKey };
+	const from = addDays(today, -30);
+	const longer = { ...source, days: 400, from };
+	for (const _ of ["once", "again"])
+		expect(await archive.askRetention(400)).toEqual({
+			ok: true,
+			retention: longer,
+		});
+	expect(await keysOf(archive, "retention/")).toHaveLength(1);
+	// Deleted or not: a table that has that day keeps it.
+	expect(await manifestOf(archive, 31)).toEqual([]);
+	const next = { days: 30, date: addDays(today, 8) };
+	expect(await archive.askRetention(30)).toEqual({
+		ok: true,
+		retention: { ...longer, next },
+	});
+	// However often it changes its mind, it has one record.
+	const [second, ...rest] = await keysOf(archive, "retention/");
+	expect(rest).toEqual([]);
+	for (let ago = 60; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	await running.keeper.keep(nowMs);
+	expect(await archive.bodies()).toEqual(["0", "31", "40"]);
+	await setAge(second!, nowMs - 9 * dayMs);
+	await running.keeper.keep(nowMs);
+	expect(await archive.bodies()).toEqual(["0", "31"]);
+	await archive.askDeletion();
+	expect(await keysOf(archive, "retention/")).toEqual([]);
+	expect(await keysOf(archive, "dates/")).toEqual([]);
+});
+
+test("a bucket's rule that removes events earlier than asked is told, and nobody relies on more", async () => {
+	const archive = await archiveOfAges(0);
+	const { sourceKey, keys, store } = archive;
+	await new RetentionStore(store, keys).write(1, {
+		version: 1,
+		account: "shop",
+		sourceKey,
+		days: 400,
+		from: today,
+	});
+	let rules: LifecycleRule[] = [];
+	let mayChange = true;
+	const { keeper, told } = keeperOf(
+		archive,
+		Object.assign(store, {
+			lifecycleRules: async () => rules,
+			setLifecycleRules: async (changed: LifecycleRule[]) => {
+				if (mayChange) rules = changed;
+				return mayChange;
+			},
+		}),
+	);
+	const kept = await new RetentionStore(store, keys).all();
+	expect((await keeper.setRules([])).enforcedBy).toBe("lifecycle");
+	mayChange = false;
+	const { problemOf } = await keeper.setRules(kept);
+	expect(problemOf(400)?.message).toContain("before 400 days");
+	mayChange = true;
+	expect((await keeper.setRules(kept)).problemOf(400)).toBeUndefined();
+	expect(rules.map(({ Expiration }) => Expiration?.Days)).toEqual([
+		402, 402, 402,
+	]);
+	rules.push({
+		ID: "tidy",
+		Status: "Enabled",
+		Filter: {},
+		Expiration: { Days: 90 },
+	});
+	await keeper.keep(nowMs);
+	expect(told).toEqual([
+		expect.objectContaining({
+			days: 400,
+			problem: expect.stringContaining('rule "tidy"'),
+		}),
+	]);
+	// Nobody who asks for less is in its way.
+	expect((await keeper.setRules(kept)).problemOf(60)).toBeUndefined();
 });

@@ -8,6 +8,7 @@ import type { LogAnswer } from "../../contracts/manifest.ts";
 import {
 	bucket,
 	deletionSubject,
+	exportSubject,
 	framesSubject,
 	logSubject,
 	manifestSubject,
@@ -151,7 +152,12 @@ test("the API asks archive for logs, waits while archive works on it, and asks f
 		natsPermissions.api.publish.allow.filter((subject) =>
 			subject.startsWith("tidemill.archive."),
 		),
-	).toEqual([logSubject, tailSubject("*"), "tidemill.archive.*.events"]);
+	).toEqual([
+		logSubject,
+		tailSubject("*"),
+		"tidemill.archive.*.events",
+		exportSubject,
+	]);
 });
 
 test("operator asks archive for manifests, results and deletions, and reads its ledger", async () => {

@@ -53,6 +53,7 @@ function resolve(
 				maxBodyBytes: 1024,
 			},
 			suspend: false,
+			retentionDays: 30,
 			deletionPolicy: "Retain",
 		},
 	};

@@ -20,6 +20,7 @@ export async function deleteSourceObjects(
 			await firstPage(store, keys.eventsOfSource(source)),
 			await firstPage(store, keys.quarantineOfSource(source)),
 			await firstPage(store, keys.releasesOfSource(source)),
+			await firstPage(store, keys.datesOfSource(source)),
 		];
 		const page = pages
 			.flat()
@@ -31,10 +32,13 @@ export async function deleteSourceObjects(
 		await store.remove(page);
 		objects += page.length;
 	}
-	// Compaction records: one for each date, so they fit into memory.
+	// Compaction records: one for each date, so they fit into memory. And how long the events would have stayed.
 	const records: string[] = [];
-	for await (const { key } of store.list(keys.compactionsOfSource(source)))
-		records.push(key);
+	for (const prefix of [
+		keys.compactionsOfSource(source),
+		keys.retentionsOfSource(source),
+	])
+		for await (const { key } of store.list(prefix)) records.push(key);
 	await store.remove(records);
 	return { objects };
 }

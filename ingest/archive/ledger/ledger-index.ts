@@ -1,13 +1,9 @@
-import {
-	type Deviations,
-	retainedDays,
-	type SourceLedger,
-} from "../../../contracts/ledger.ts";
+import type { Deviations, SourceLedger } from "../../../contracts/ledger.ts";
+import { retainedDays } from "../../../contracts/stored/retention.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { sumOfDeviations } from "../decide/deviations.ts";
 import { framesOf } from "../decide/loss.ts";
-import { keptDays } from "../retention/retention.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 import { DateObjects } from "./date-objects.ts";
 
@@ -31,10 +27,11 @@ export interface CutEnds {
 }
 
 /**
- * On how many later days the shard must have archived events before a date is forgotten. Manifests reach back fewer days.
- * Days are counted, since a clock that jumps by a year has seen one day.
+ * On how many later days the shard must have archived events before a date is forgotten. Manifests reach back fewer days,
+ * but for sources whose events stay longer ({@link file://./date-ledgers.ts}). Days are counted, since a clock that jumps by
+ * a year has seen one day.
  */
-const daysHeld = keptDays + 1;
+const daysHeld = retainedDays + 2;
 
 /** All that {@link LedgerIndex.of} restores an index from. */
 export interface IndexContents {
@@ -46,7 +43,7 @@ export interface IndexContents {
 
 /**
  * What a shard has archived, by source and date. It derives from the shard's cut records and nothing else. It forgets the
- * dates that no manifest includes any more, so its size doesn't grow with time.
+ * dates of more than a month ago, so its size doesn't grow with time.
  */
 export class LedgerIndex {
 	readonly #sources = new Map<string, IndexedSource>();

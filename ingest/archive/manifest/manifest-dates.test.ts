@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { manifestDates } from "./manifest-dates.ts";
 
 const today = "2026-03-31";
+const keptFrom = "2026-03-01";
 
 test.each([
 	["first event to today", {}, "2026-03-29", ["2026-03-29", "2026-03-31"]],
@@ -18,7 +19,7 @@ test.each([
 		["2026-03-30", "2026-03-31"],
 	],
 	[
-		"no earlier than 30 days ago",
+		"no earlier than the first date that is kept",
 		{ start: "2025-01-01" },
 		"2025-06-01",
 		["2026-03-01", "2026-03-31"],
@@ -30,7 +31,7 @@ test.each([
 		["2026-03-31", "2026-03-31"],
 	],
 ])("%s", (_, asked, firstEventDate, [first, last]) => {
-	const dates = manifestDates(asked, firstEventDate, today);
+	const dates = manifestDates(asked, firstEventDate, keptFrom, today);
 	expect([dates[0], dates.at(-1)]).toEqual([first, last]);
 });
 
@@ -44,5 +45,5 @@ test.each([
 	["asked before the first event", { end: "2026-03-01" }, "2026-03-02"],
 	["asked for tomorrow", { start: "2026-04-01" }, "2026-03-01"],
 ])("empty: %s", (_, asked, firstEventDate) => {
-	expect(manifestDates(asked, firstEventDate, today)).toEqual([]);
+	expect(manifestDates(asked, firstEventDate, keptFrom, today)).toEqual([]);
 });

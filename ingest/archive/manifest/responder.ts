@@ -1,14 +1,17 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
+	Manifest,
 	ManifestAnswer,
 	ManifestRequest,
 	ResultAnswer,
 	ResultRequest,
 } from "../../../contracts/manifest.ts";
 import { manifestSubject, resultSubject } from "../../../contracts/nats.ts";
+import { keptFrom } from "../../../contracts/stored/retention.ts";
 import { closedThrough, utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
+import { DateLedgers } from "../ledger/date-ledgers.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import { ReleaseStore } from "../release/release-store.ts";
@@ -16,6 +19,7 @@ import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
 import { Responder, type Task } from "../request/responder.ts";
+import { RetentionStore } from "../retention/retention-store.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
@@ -41,6 +45,8 @@ export class ManifestResponder {
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
 	readonly #releases: ReleaseStore;
+	readonly #retentions: RetentionStore;
+	readonly #dateLedgers: DateLedgers;
 	readonly #responders: Responder[];
 
 	constructor(options: ManifestResponderOptions) {
@@ -48,6 +54,8 @@ export class ManifestResponder {
 		const { store, keys } = options;
 		this.#objects = new ManifestObjects(store, keys);
 		this.#releases = new ReleaseStore(store, keys);
+		this.#retentions = new RetentionStore(store, keys);
+		this.#dateLedgers = new DateLedgers(store, keys);
 		this.#manifests = new ManifestStore(store, keys, this.#objects);
 		const { connection, shard, log } = options;
 		this.#responders = [
@@ -106,6 +114,7 @@ export class ManifestResponder {
 			...(firstEventDate !== undefined && { firstEventDate }),
 			...(first && last && { dates: { start: first.date, end: last.date } }),
 			expiresAt,
+			...(request.totals && { totals: totalsOf(manifest) }),
 			...(authorities !== undefined && { authorities }),
 		};
 	}
@@ -148,11 +157,22 @@ export class ManifestResponder {
 			request.start === undefined || !releases
 				? request.start
 				: startWithReleases({ ...releases, start: request.start }, released);
+		const snapshotDate = utcDate(Date.parse(snapshotTime));
+		const retention = await this.#retentions.of(request);
+		// An index without a snapshot knows only the cuts of a month.
+		const [earliest] = retention
+			? await this.#dateLedgers.datesOf(request)
+			: [];
+		const firstEventDate = [earliest, source?.firstEventDate]
+			.filter((date) => date !== undefined)
+			.sort()[0];
 		const dates = manifestDates(
 			{ ...request, ...(start !== undefined && { start }) },
-			source?.firstEventDate,
-			utcDate(Date.parse(snapshotTime)),
+			firstEventDate,
+			keptFrom(retention?.record, snapshotDate),
+			snapshotDate,
 		);
+		const indexedFrom = keptFrom(undefined, snapshotDate);
 		const linkSeconds = await this.#linkSeconds(request);
 		const expiresAt = Date.now() + linkSeconds * 1000;
 		const manifest: Unsigned = {
@@ -162,7 +182,7 @@ export class ManifestResponder {
 			sourceKey,
 			snapshotTime,
 			closedThrough: closedThrough(Date.parse(snapshotTime)),
-			...(source && { firstEventDate: source.firstEventDate }),
+			...(firstEventDate !== undefined && { firstEventDate }),
 			expiresAt: new Date(expiresAt).toISOString(),
 			asked: {
 				extent,
@@ -172,9 +192,16 @@ export class ManifestResponder {
 			...(request.report && { report: true }),
 			dates: await mapConcurrently(dates, datesAtOnce, async (date) => {
 				const folder = { account, sourceKey, date };
+				const ledger =
+					date >= indexedFrom
+						? {
+								objects: () => source?.objects.get(date),
+								quarantined: () => source?.quarantined.get(date),
+							}
+						: await this.#dateLedgers.require(folder);
 				const day = await this.#objects.ofDate(
 					folder,
-					() => source?.objects.get(date),
+					ledger.objects,
 					linkSeconds,
 				);
 				// An Operation reads what was released in quarantine, where it still is.
@@ -188,7 +215,7 @@ export class ManifestResponder {
 				if (!request.report && !request.quarantine) return whole;
 				const { rows, objects } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
-					() => source?.quarantined.get(date),
+					ledger.quarantined,
 					linkSeconds,
 				);
 				if (rows === 0) return whole;
@@ -224,6 +251,15 @@ export interface ManifestResponderOptions {
 	/** PEM certificates that a Run's Job needs in order to trust the store. */
 	authorities?: string;
 	log: Logger;
+}
+
+function totalsOf({ dates }: Manifest) {
+	const objects = dates.flatMap((day) => day.objects);
+	return {
+		rows: dates.reduce((sum, { rows }) => sum + rows, 0),
+		objects: objects.length,
+		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
+	};
 }
 
 function requireOwner(

@@ -4,8 +4,11 @@ import type {
 	ReleaseAnswer,
 	ReleaseRequest,
 } from "../../../contracts/release.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
+import { DateLedgers } from "../ledger/date-ledgers.ts";
+import type { IndexedObject } from "../ledger/date-objects.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
@@ -62,13 +65,23 @@ export class ReleaseResponder {
 					);
 			},
 		};
-		const apart = shard.index.source(account, sourceKey)?.quarantined;
-		const wanted = [...(apart?.keys() ?? [])]
+		const source = { account, sourceKey };
+		const apart = new Map<UtcDate, Iterable<IndexedObject>>(
+			shard.index.source(account, sourceKey)?.quarantined,
+		);
+		const earlier = new DateLedgers(store, keys);
+		for (const date of await earlier.datesOf(source)) {
+			if (date < start || date > end || apart.has(date)) continue;
+			const { quarantined } = await earlier.require({ ...source, date });
+			const objects = quarantined();
+			if (objects) apart.set(date, objects);
+		}
+		const wanted = [...apart.keys()]
 			.filter((date) => date >= start && date <= end)
 			.sort();
 		const dates = await releaseInTurns(account, wanted, turns, task, (date) => {
 			const folder = { account, sourceKey, date };
-			const objects = apart?.get(date) ?? [];
+			const objects = apart.get(date) ?? [];
 			return new DateRelease(means, { folder, operation, filter, objects });
 		});
 		await released.publish({ account, sourceKey });

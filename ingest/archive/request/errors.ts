@@ -27,7 +27,7 @@ export const requestErrors = {
 	},
 	ManifestOutdated: {
 		retryable: false,
-		advice: "Start a new Run.",
+		advice: "Start a new Run, or create another Operation.",
 	},
 	ReleasesTooMany: {
 		retryable: false,
@@ -51,6 +51,15 @@ export const requestErrors = {
 	CursorExpired: {
 		retryable: false,
 		advice: "List again from the first page.",
+	},
+	ExportMissing: {
+		retryable: false,
+		advice: "It goes a month after the Export. Create another Operation.",
+	},
+	RetentionBlocked: {
+		retryable: false,
+		advice:
+			"Remove or lengthen the rule, or let archive change the bucket's lifecycle rules.",
 	},
 	StoreUnavailable: {
 		retryable: true,

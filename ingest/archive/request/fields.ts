@@ -7,6 +7,8 @@ export interface Fields {
 	field(name: string, form: RegExp): string;
 	/** A whole number. */
 	number(name: string, least: number, most: number): number;
+	/** Says that the field is invalid. */
+	invalid(name: string): RequestFailure;
 	/** A list of texts that are not empty. */
 	texts(name: string, most: number, longest: number): string[];
 	/** An object. */
@@ -45,6 +47,7 @@ function fieldsOf(
 			if (typeof value !== "string" || !form.test(value)) throw invalid(name);
 			return value;
 		},
+		invalid,
 		number: (name, least, most) => {
 			const value = request?.[name];
 			const isRight = typeof value === "number" && Number.isInteger(value);

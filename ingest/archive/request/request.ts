@@ -6,6 +6,12 @@ import type {
 	ResultRequest,
 } from "../../../contracts/manifest.ts";
 import type { ReleaseRequest } from "../../../contracts/release.ts";
+import type { ExportRequest } from "../../../contracts/stored/export.ts";
+import {
+	forever,
+	type RetentionRequest,
+	retainedDays,
+} from "../../../contracts/stored/retention.ts";
 import { accountForm } from "../../wire/frame.ts";
 import { type Fields, parse } from "./fields.ts";
 
@@ -32,6 +38,7 @@ export function readManifestRequest(text: string): ManifestRequest {
 		...(request.isTrue("report") && { report: true }),
 		...(request.isTrue("quarantine") && { quarantine: true }),
 		...(request.isTrue("released") && { released: true }),
+		...(request.isTrue("totals") && { totals: true }),
 	};
 }
 
@@ -47,6 +54,18 @@ export function readLogRequest(text: string): LogRequest {
 		account: request.field("account", accountForm),
 	};
 }
+
+export function readExportRequest(text: string): ExportRequest {
+	const request = parse("export", text);
+	return {
+		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
+		account: request.field("account", accountForm),
+		...(request.has("after") && { after: request.field("after", dateForm) }),
+	};
+}
+
+/** Of a Source's `spec.retentionDays`, as the CRD has it. */
+const mostRetentionDays = 36_500;
 
 /** Bounds of a filter's lists, as the CRD has them. */
 const maxFilterTexts = 1_000;
@@ -80,6 +99,13 @@ const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 export function readDeletionRequest(text: string): DeletionRequest {
 	return sourceIn(parse("deletion", text));
+}
+
+export function readRetentionRequest(text: string): RetentionRequest {
+	const request = parse("retention", text);
+	const days = request.number("days", forever, mostRetentionDays);
+	if (days !== forever && days < retainedDays) throw request.invalid("days");
+	return { ...sourceIn(request), days };
 }
 
 function runIn(request: Fields): string {

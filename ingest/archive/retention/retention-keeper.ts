@@ -1,22 +1,37 @@
+import type { LifecycleRule } from "@aws-sdk/client-s3";
 import type { RetentionState } from "../../../contracts/ledger.ts";
+import {
+	forever,
+	isLonger,
+	retainedDays,
+	type SourceRetention,
+} from "../../../contracts/stored/retention.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import { pause } from "../../../service/pause.ts";
+import { DateLedgers } from "../ledger/date-ledgers.ts";
+import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
-import type { ObjectKeys } from "../s3/object-keys.ts";
+import { RequestFailure } from "../request/errors.ts";
+import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type {
 	LifecycleStore,
 	ListedObject,
 	ObjectStore,
 } from "../s3/object-store.ts";
-import { withRetentionRules } from "./lifecycle-rule.ts";
+import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,
 	isAged,
 	isExpired,
-	keptDays,
 	type TimeWitnesses,
 } from "./retention.ts";
+import { RetentionStore } from "./retention-store.ts";
+import {
+	type KeptRecord,
+	loweredRecord,
+	retentionOf,
+} from "./source-retention.ts";
 
 const intervalMs = 3_600_000;
 /** Bounds the keys in memory. */
@@ -49,55 +64,113 @@ export class RetentionKeeper {
 		}
 	}
 
-	/** Puts the store's rule in place or removes events, and removes old cut records and manifests. Returns who removes events. */
+	/**
+	 * Puts the store's rules in place, removes events that the store doesn't remove, and removes old cut records and manifests.
+	 * Returns who removes events.
+	 */
 	async keep(nowMs: number): Promise<RetentionEnforcer> {
-		const { keys, log, metrics, store } = this.#options;
-		const enforcedBy = (await this.#hasRule()) ? "lifecycle" : "sweep";
+		const { keys, log, metrics, store, shards = [] } = this.#options;
+		const witnesses = await this.#witnesses(nowMs);
+		const kept = await this.#lowered(witnesses);
+		const daysOf = daysBySource(kept);
+		const longest = longestOf(kept);
+		const { enforcedBy, problemOf } = await this.setRules(kept);
 		metrics.retention.reset();
 		metrics.retention.set({ enforced_by: enforcedBy }, 1);
-		await this.#options.tell?.({
-			version: 1,
-			days: keptDays,
-			enforcedBy: enforcedBy === "lifecycle" ? "Lifecycle" : "Sweep",
-		});
-		const witnesses = await this.#witnesses(nowMs);
+		await this.#options.tell?.(
+			{
+				version: 1,
+				days: retainedDays,
+				enforcedBy: enforcedBy === "lifecycle" ? "Lifecycle" : "Sweep",
+			},
+			kept.map((one) => {
+				const problem = problemOf(one.record.days);
+				if (!problem) return retentionOf(one);
+				log.error({ err: problem }, "the bucket's rules take events too early");
+				return { ...retentionOf(one), problem: problem.message };
+			}),
+		);
+		const ledgers = new DateLedgers(store, keys);
+		for (const { index } of shards)
+			await ledgers.keep(index, (source) =>
+				isLonger(daysOf(pathOf(source)), retainedDays),
+			);
 		let removed = 0;
 		const remove = async (objects: ListedObject[]) => {
 			await store.remove(objects.map(({ key }) => key));
 			removed += objects.length;
 		};
+		const expired = (o: ListedObject) => isExpired(o, witnesses, daysOf(o.key));
 		if (enforcedBy === "sweep")
 			for (const prefix of this.#expiring)
-				await this.#each(prefix, (o) => isExpired(o, witnesses), remove);
+				await this.#each(prefix, expired, remove);
+		await this.#each(keys.allDates(), expired, remove);
 		await this.#each(keys.allRuns(), (o) => isAged(o, witnesses), remove);
 		// A record is written after the objects that it names, so it expires no earlier.
-		await this.#each(keys.compactions(), (o) => isAged(o, witnesses), remove);
+		await this.#each(
+			keys.compactions(),
+			(o) => isAged(o, witnesses, daysOf(o.key)),
+			remove,
+		);
 		for (const records of await this.#cutsByStream())
 			await remove(expiredCuts(records, witnesses));
-		await this.#each(keys.days(), (o) => isAged(o, witnesses), remove);
+		// As many days as any object's age is counted by.
+		await this.#each(keys.days(), (o) => isAged(o, witnesses, longest), remove);
 		for (const prefix of this.#expiring)
 			await store.abortUploads(prefix, nowMs - abandonedMs);
-		log.info({ enforcedBy, removed, keptDays }, "enforced retention");
+		log.info({ enforcedBy, removed, longest }, "enforced retention");
 		return enforcedBy;
+	}
+
+	/**
+	 * Sets the store's rules to the longest retention. Archive removes events itself where the store has no rules, archive may not
+	 * change them, or some source's events stay longer than others'. `problemOf` says why the store won't keep events so long.
+	 */
+	async setRules(kept: readonly KeptRecord[]): Promise<{
+		enforcedBy: RetentionEnforcer;
+		problemOf(days: number): RequestFailure | undefined;
+	}> {
+		const longest = longestOf(kept);
+		const { store, log } = this.#options;
+		const rules = await store.lifecycleRules();
+		if (!rules) return { enforcedBy: "sweep", problemOf: () => undefined };
+		const changed = withRetentionRules(rules, this.#expiring, longest);
+		const isWritten = !changed || (await store.setLifecycleRules(changed));
+		if (changed && isWritten)
+			log.info({ longest }, "set the retention rules of the bucket");
+		const left = changed && isWritten ? changed : rules;
+		const isEnough = isWritten && longest === retainedDays;
+		return {
+			enforcedBy: isEnough ? "lifecycle" : "sweep",
+			problemOf: (days) => {
+				if (days === retainedDays) return undefined;
+				const rule = blockingRule(left, this.#expiring, days);
+				return rule && blocked(rule, days);
+			},
+		};
+	}
+
+	/** The newest records, after those whose reprieve is over were lowered. */
+	async #lowered(witnesses: TimeWitnesses): Promise<KeptRecord[]> {
+		const { store, keys, log } = this.#options;
+		const retentions = new RetentionStore(store, keys);
+		const kept = await retentions.all();
+		let isChanged = false;
+		for (const one of kept) {
+			const record = loweredRecord(one, witnesses);
+			if (!record) continue;
+			// If another record came first, that one counts.
+			await retentions.write(one.number + 1, record);
+			log.info(record, "a source's events stay for fewer days from now on");
+			isChanged = true;
+		}
+		return isChanged ? retentions.all() : kept;
 	}
 
 	/** What holds events. */
 	get #expiring(): string[] {
 		const { keys } = this.#options;
 		return [keys.allEvents(), keys.allQuarantined(), keys.allReleases()];
-	}
-
-	/** False if the store has no lifecycle rules, or archive may not change them. */
-	async #hasRule(): Promise<boolean> {
-		const { store, log } = this.#options;
-		const rules = await store.lifecycleRules();
-		if (!rules) return false;
-		const changed = withRetentionRules(rules, this.#expiring);
-		if (!changed) return true;
-		const isWritten = await store.setLifecycleRules(changed);
-		if (isWritten)
-			log.info("added the retention rules to the bucket's lifecycle rules");
-		return isWritten;
 	}
 
 	/** Notes today in the store, which reveals the store's clock, and reads which days were noted before. */
@@ -149,8 +222,44 @@ export class RetentionKeeper {
 	}
 }
 
+function longestOf(kept: readonly KeptRecord[]): number {
+	return kept.reduce(
+		(longest, { record: { days } }) =>
+			isLonger(days, longest) ? days : longest,
+		retainedDays,
+	);
+}
+
+function blocked({ ID = "" }: LifecycleRule, days: number): RequestFailure {
+	const end = days === forever ? "" : ` before ${days} days are over`;
+	return new RequestFailure(
+		"RetentionBlocked",
+		`The bucket's lifecycle rule "${ID}" removes or archives events${end}`,
+	);
+}
+
+function pathOf({ account, sourceKey }: SourceName): string {
+	return `/account=${account}/source=${sourceKey}/`;
+}
+
+/** How long the events stay of the source whose object has the key. */
+function daysBySource(kept: readonly KeptRecord[]) {
+	const days = new Map(
+		kept.map(({ record }) => [pathOf(record), record.days] as const),
+	);
+	return (key: string): number =>
+		days.get(/\/account=[^/]+\/source=[^/]+\//.exec(key)?.[0] ?? "") ??
+		retainedDays;
+}
+
 export interface RetentionKeeperOptions {
-	tell?: (retention: RetentionState) => Promise<void>;
+	/** Gets what holds, in general and for the sources that say. */
+	tell?: (
+		retention: RetentionState,
+		sources: SourceRetention[],
+	) => Promise<void>;
+	/** Of this process. */
+	shards?: readonly { readonly index: LedgerIndex }[];
 	store: ObjectStore & LifecycleStore;
 	keys: ObjectKeys;
 	metrics: ArchiveMetrics;

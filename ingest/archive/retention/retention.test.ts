@@ -128,3 +128,15 @@ test("old cut records go, but never a stream's newest", () => {
 	expect(expiredCuts([], witnesses())).toEqual([]);
 	expect(expiredCuts(records, witnesses({ daysSeen: [today] }))).toEqual([]);
 });
+
+const longAtWork = { daysSeen: datesBetween(addDays(today, -500), today) };
+
+test.each([
+	["of today − 401 stays for 400 days", 401, 400, longAtWork, false],
+	["of today − 402 goes", 402, 400, longAtWork, true],
+	["stays until archive was at work on as many days", 402, 400, {}, false],
+	["of any date stays forever", 5_000, 0, longAtWork, false],
+	["of another source goes as ever", 402, 30, {}, true],
+])("an object %s", (_, age, days, change, expected) => {
+	expect(isExpired(object(age), witnesses(change), days)).toBe(expected);
+});

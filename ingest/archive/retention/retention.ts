@@ -1,4 +1,4 @@
-import { retainedDays } from "../../../contracts/ledger.ts";
+import { forever, retainedDays } from "../../../contracts/stored/retention.ts";
 import {
 	addDays,
 	dayMs,
@@ -7,30 +7,34 @@ import {
 } from "../../../contracts/utc-date.ts";
 import type { ListedObject } from "../s3/object-store.ts";
 
-/** Runs load back to today − 30, and a Run that began yesterday still reads one day more. */
-export const keptDays = retainedDays + 1;
+/** An object stays one day longer than Runs load it, since a Run that began yesterday still reads it. */
+const graceDays = 1;
 
 /** What is known of the time. One clock alone deletes nothing, since it may have jumped. */
 export interface TimeWitnesses {
 	/** This process's clock, milliseconds since the epoch. */
 	nowMs: number;
-	/** The latest known time of the store's clock. */
 	storeNowMs: number;
 	/** The dates on which archive was at work. Each was noted in the store on that day. */
 	daysSeen: readonly UtcDate[];
 }
 
-/** Whether an object with events has expired: by its date, which both clocks must confirm, and by {@link isAged}. */
+/**
+ * Whether an object with events has expired: by its date, which both clocks must confirm, and by {@link isAged}.
+ * @param days How long the source's events stay.
+ */
 export function isExpired(
 	object: ListedObject,
 	witnesses: TimeWitnesses,
+	days = retainedDays,
 ): boolean {
 	const date = /\/date=(\d{4}-\d\d-\d\d)\//.exec(object.key)?.[1];
 	const today = utcDate(Math.min(witnesses.nowMs, witnesses.storeNowMs));
 	return (
 		date !== undefined &&
-		date < addDays(today, -keptDays) &&
-		isAged(object, witnesses)
+		days !== forever &&
+		date < addDays(today, -(days + graceDays)) &&
+		isAged(object, witnesses, days)
 	);
 }
 
@@ -45,17 +49,32 @@ export function expiredCuts(
 	return records.slice(0, -1).filter((record) => isAged(record, witnesses));
 }
 
-/**
- * Whether the object was written more than 32 days ago by both clocks, and archive was at work on 31 different days since.
- * Two clocks that jump by a year together have seen one day.
- */
+/** Whether the object was written longer ago than the store removes it: the days, and the day that the store counts from. */
 export function isAged(
 	{ modifiedMs }: ListedObject,
+	witnesses: TimeWitnesses,
+	days = retainedDays,
+): boolean {
+	return (
+		days !== forever &&
+		Math.min(witnesses.nowMs, witnesses.storeNowMs) - modifiedMs >
+			(days + graceDays + 1) * dayMs &&
+		hasBeenFor(days + graceDays, modifiedMs, witnesses)
+	);
+}
+
+/**
+ * Whether an instant is more than so many days ago by both clocks, and archive was at work on as many different days since.
+ * Two clocks that jump by a year together have seen one day.
+ */
+export function hasBeenFor(
+	days: number,
+	sinceMs: number,
 	{ nowMs, storeNowMs, daysSeen }: TimeWitnesses,
 ): boolean {
-	const written = utcDate(modifiedMs);
+	const since = utcDate(sinceMs);
 	return (
-		Math.min(nowMs, storeNowMs) - modifiedMs > (keptDays + 1) * dayMs &&
-		daysSeen.filter((day) => day > written).length >= keptDays
+		Math.min(nowMs, storeNowMs) - sinceMs > days * dayMs &&
+		daysSeen.filter((day) => day > since).length >= days
 	);
 }

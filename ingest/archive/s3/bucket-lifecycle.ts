@@ -1,4 +1,5 @@
 import {
+	DeleteBucketLifecycleCommand,
 	GetBucketLifecycleConfigurationCommand,
 	type LifecycleRule,
 	PutBucketLifecycleConfigurationCommand,
@@ -29,11 +30,13 @@ export async function writeLifecycleRules(
 	Rules: LifecycleRule[],
 	abortSignal: AbortSignal,
 ): Promise<void> {
-	await client.send(
-		new PutBucketLifecycleConfigurationCommand({
-			Bucket,
-			LifecycleConfiguration: { Rules },
-		}),
-		{ abortSignal },
-	);
+	// A configuration has at least one rule (S3 API, PutBucketLifecycleConfiguration).
+	const command =
+		Rules.length === 0
+			? new DeleteBucketLifecycleCommand({ Bucket })
+			: new PutBucketLifecycleConfigurationCommand({
+					Bucket,
+					LifecycleConfiguration: { Rules },
+				});
+	await client.send(command, { abortSignal });
 }

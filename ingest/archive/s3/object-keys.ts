@@ -45,7 +45,7 @@ export class ObjectKeys {
 
 	/** The record with this number. */
 	release(folder: DateFolder, number: number): string {
-		return `${this.releasesOfDate(folder)}${String(number).padStart(6, "0")}.json`;
+		return `${this.releasesOfDate(folder)}${String(number).padStart(12, "0")}.json`;
 	}
 
 	/** @param attempt tells objects apart of which only one gets the record. */
@@ -121,6 +121,32 @@ export class ObjectKeys {
 
 	compactions(): string {
 		return `${this.#prefix}compactions/`;
+	}
+
+	/** How long sources' events stay, for those that say; see retention/retention-store.ts. */
+	allRetentions(): string {
+		return `${this.#prefix}retention/`;
+	}
+
+	retentionsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allRetentions()}account=${account}/source=${sourceKey}/`;
+	}
+
+	retention(source: SourceName, number: number): string {
+		return `${this.retentionsOfSource(source)}${String(number).padStart(12, "0")}.json`;
+	}
+
+	/** What the ledger says of single dates, for those that it forgets before their events go; see ledger/date-ledgers.ts. */
+	allDates(): string {
+		return `${this.#prefix}dates/`;
+	}
+
+	datesOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allDates()}account=${account}/source=${sourceKey}/`;
+	}
+
+	date(group: SourceName & { date: UtcDate }): string {
+		return `${this.datesOfSource(group)}date=${group.date}/ledger.json`;
 	}
 
 	allRuns(): string {

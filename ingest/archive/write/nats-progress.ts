@@ -13,6 +13,10 @@ import {
 	shardKey,
 } from "../../../contracts/ledger.ts";
 import { bucket } from "../../../contracts/nats.ts";
+import {
+	type SourceRetention,
+	sourceRetentionKey,
+} from "../../../contracts/stored/retention.ts";
 import { isConflict } from "../../../service/nats/connection.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
@@ -88,6 +92,11 @@ export class NatsProgress {
 		return this.#replace(retentionKey, JSON.stringify(retention));
 	}
 
+	setSourceRetention(retention: SourceRetention): Promise<void> {
+		const key = sourceRetentionKey(retention.sourceKey);
+		return this.#replace(key, JSON.stringify(retention));
+	}
+
 	setShard(state: ShardState): Promise<void> {
 		return this.#replace(shardKey(state.shard), JSON.stringify(state));
 	}
@@ -112,9 +121,10 @@ export class NatsProgress {
 			JSON.stringify(ledger),
 			(published) => !("deletedTime" in JSON.parse(published)),
 		);
-		const released = releasedKey(sourceKey);
-		const entry = await this.#ledger.get(released);
-		if (entry?.operation === "PUT") await this.#ledger.purge(released);
+		for (const key of [releasedKey(sourceKey), sourceRetentionKey(sourceKey)]) {
+			const entry = await this.#ledger.get(key);
+			if (entry?.operation === "PUT") await this.#ledger.purge(key);
+		}
 	}
 }
 

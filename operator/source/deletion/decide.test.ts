@@ -27,6 +27,7 @@ function sourceWith(
 			type: "Webhook",
 			webhook: { authorization: { type: "None" }, maxBodyBytes: 1024 },
 			suspend: false,
+			retentionDays: 30,
 			deletionPolicy,
 		},
 		status,

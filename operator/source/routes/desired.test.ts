@@ -15,6 +15,7 @@ function source(name: string, created: string): Source {
 			type: "Webhook",
 			webhook: { authorization: { type: "None" }, maxBodyBytes: 1 },
 			suspend: false,
+			retentionDays: 30,
 			deletionPolicy: "Retain",
 		},
 	};

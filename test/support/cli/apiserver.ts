@@ -1,5 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type IncomingMessage } from "node:http";
+import {
+	createServer,
+	type IncomingHttpHeaders,
+	type IncomingMessage,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,13 +18,17 @@ type Reply = [status: number, body: unknown];
  * `GET /path`. It goes with the test.
  */
 export async function apiserver(
-	answer: (request: string, body: string) => Reply,
+	answer: (
+		request: string,
+		body: string,
+		headers: IncomingHttpHeaders,
+	) => Reply,
 ) {
 	const asked: string[] = [];
 	const server = createServer(async (request: IncomingMessage, response) => {
 		const line = `${request.method} ${request.url}`;
 		asked.push(line);
-		const [status, body] = answer(line, await text(request));
+		const [status, body] = answer(line, await text(request), request.headers);
 		const isText = typeof body === "string";
 		response.writeHead(status, {
 			"content-type": isText ? "text/html" : "application/json",

@@ -70,6 +70,7 @@ export function sourceOf(
 				capturedHeaders: ["x-event"],
 			},
 			suspend: false,
+			retentionDays: 30,
 			deletionPolicy: "Retain",
 		},
 		status,

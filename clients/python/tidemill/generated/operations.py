@@ -194,7 +194,7 @@ class OperationsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
         answer: t.OperationList = self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
@@ -222,6 +222,11 @@ class OperationsApi:
     def delete(self, name: str, *, force: bool | None = None, if_match: str | None = None, prefer: str | None = None) -> t.Operation | None:
         """Delete an operation."""
         answer: t.Operation | None = self._api.json("DELETE", path("/v1/operations/{name}", name), query={"force": force}, headers={"If-Match": if_match, "Prefer": prefer})
+        return answer
+
+    def list_export_files(self, name: str, *, cursor: str | None = None) -> t.ExportFileList:
+        """List the files of an export, with links to download them."""
+        answer: t.ExportFileList = self._api.json("GET", path("/v1/operations/{name}/files", name), query={"cursor": cursor})
         return answer
 
     def get_logs(self, name: str, *, tail: int | None = None) -> str:
@@ -492,7 +497,7 @@ class AsyncOperationsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    async def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
         answer: t.OperationList = await self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
@@ -520,6 +525,11 @@ class AsyncOperationsApi:
     async def delete(self, name: str, *, force: bool | None = None, if_match: str | None = None, prefer: str | None = None) -> t.Operation | None:
         """Delete an operation."""
         answer: t.Operation | None = await self._api.json("DELETE", path("/v1/operations/{name}", name), query={"force": force}, headers={"If-Match": if_match, "Prefer": prefer})
+        return answer
+
+    async def list_export_files(self, name: str, *, cursor: str | None = None) -> t.ExportFileList:
+        """List the files of an export, with links to download them."""
+        answer: t.ExportFileList = await self._api.json("GET", path("/v1/operations/{name}/files", name), query={"cursor": cursor})
         return answer
 
     async def get_logs(self, name: str, *, tail: int | None = None) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 class SourceCounts(TypedDict):
-    """Numbers of events on the retained dates."""
+    """Numbers of events of the last 30 days."""
     accepted: NotRequired[int]
     """Events that archive has taken over from receive: those in the bucket and those in quarantine."""
     archived: NotRequired[int]
@@ -37,12 +37,22 @@ class SourceOtherDeviations(TypedDict):
     lastEventTime: str
     """When the latest of these events was received."""
 
-class SourceRetention(TypedDict):
-    """How long events stay in the bucket."""
-    days: NotRequired[int]
-    """Days that an event stays in the bucket after its date."""
-    enforcedBy: NotRequired[str]
-    """What removes older events. `Lifecycle`: a lifecycle rule of the bucket, which archive maintains. `Sweep`: archive itself, every hour, because the store has no lifecycle rules or archive may not set them. Later versions may add values."""
+class SourceRetentionNext(TypedDict):
+    """Fewer days, which hold later. Set `spec.retentionDays` back before that, and nothing is deleted."""
+    days: int
+    """For how many days."""
+    date: str
+    """The first date on which they hold."""
+
+SourceRetention = TypedDict(
+    "SourceRetention",
+    {
+        "days": "NotRequired[int]",
+        "from": "NotRequired[str]",
+        "next": "NotRequired[SourceRetentionNext]",
+        "enforcedBy": "NotRequired[str]",
+    },
+)
 
 class SourcePendingNotificationsItem(TypedDict):
     id: str
@@ -222,9 +232,9 @@ class Source(TypedDict):
     archivedThrough: NotRequired[str]
     """Every event accepted before this instant is archived."""
     counts: NotRequired[SourceCounts]
-    """Numbers of events on the retained dates."""
+    """Numbers of events of the last 30 days."""
     deviations: NotRequired[list[SourceDeviationsItem]]
-    """How events of the retained dates deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both."""
+    """How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both."""
     otherDeviations: NotRequired[SourceOtherDeviations]
     """All other deviations together, if there are more than 20 in `deviations`."""
     retention: NotRequired[SourceRetention]
@@ -232,7 +242,7 @@ class Source(TypedDict):
     pendingNotifications: NotRequired[list[SourcePendingNotificationsItem]]
     """Notifications that wait until their webhooks are usable and NATS can be reached, the latest 10."""
     conditions: NotRequired[list[SourceConditionsItem]]
-    """`Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `NotificationsDelivered`: the webhooks were told, if there are any."""
+    """`Ready`: the URL accepts events. `Receiving`: events have arrived within `spec.notify.quietAfter`. `RetentionCurrent`: events stay as long as `spec.retentionDays` says. `NotificationsDelivered`: the webhooks were told, if there are any."""
     displayName: NotRequired[str]
     """Name to display."""
     type: Literal["Webhook"]
@@ -241,10 +251,12 @@ class Source(TypedDict):
     """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     notify: NotRequired[SourceNotify]
     """Whom to tell when no events arrive."""
+    retentionDays: NotRequired[int]
+    """For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. Rule: retentionDays must be at least 30, or 0 to keep events for ever."""
     suspend: NotRequired[bool]
     """Refuse events with 403 until this is false again."""
     deletionPolicy: NotRequired[Literal["Retain", "Delete"]]
-    """What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`."""
+    """What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`."""
 
 class SourceList(TypedDict):
     """A page of a list."""
@@ -397,10 +409,12 @@ class SourceCreate(TypedDict):
     """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     notify: NotRequired[SourceCreateNotify]
     """Whom to tell when no events arrive."""
+    retentionDays: NotRequired[int]
+    """For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. Rule: retentionDays must be at least 30, or 0 to keep events for ever. Default: `30`."""
     suspend: NotRequired[bool]
     """Refuse events with 403 until this is false again. Default: `false`."""
     deletionPolicy: NotRequired[Literal["Retain", "Delete"]]
-    """What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `\"Retain\"`."""
+    """What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `\"Retain\"`."""
 
 class SourceUpdateWebhookAuthorizationCustomTokenSecretRef(TypedDict):
     """The Secret that holds the token, of at least 16 bytes. It needs the label `tidemill.dev/use: \"true\"`."""
@@ -543,10 +557,12 @@ class SourceUpdate(TypedDict):
     """Settings of a webhook. Without them, the URL alone is enough to send events. Rule: preset Signature requires authorization of type Signature."""
     notify: NotRequired[SourceUpdateNotify | None]
     """Whom to tell when no events arrive."""
+    retentionDays: NotRequired[int | None]
+    """For how many days after its date an event stays and can be loaded; 0 for ever. The operator's setting `MAX_RETENTION_DAYS` bounds it. Fewer days than before hold a week after the change. See `status.retention` for what holds. Rule: retentionDays must be at least 30, or 0 to keep events for ever. Default: `30`."""
     suspend: NotRequired[bool | None]
     """Refuse events with 403 until this is false again. Default: `false`."""
     deletionPolicy: NotRequired[Literal["Retain", "Delete", None]]
-    """What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay until they are 30 days old. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `\"Retain\"`."""
+    """What happens to the URL and the stored events when the Source is deleted. `Retain`: a new Source with the same name gets both back, and events stay as long as `retentionDays` said last. `Delete`: the URL is never used again and all stored events are deleted; until that is done, the Source stays in phase `Deleting`. Default: `\"Retain\"`."""
 
 class DestinationLastCheck(TypedDict):
     """The latest finished verification."""
@@ -1080,12 +1096,21 @@ class PipelineLastRun(TypedDict):
     completionTime: NotRequired[str]
     """When it ended."""
 
+class PipelineLastSuccessDates(TypedDict):
+    """The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event."""
+    start: str
+    """The first date."""
+    end: str
+    """The last date."""
+
 class PipelineLastSuccess(TypedDict):
     """What the table has held since the latest successful Run. The days of the next Run follow from it."""
     snapshotTime: str
     """The table holds every event accepted before this instant, on the loaded dates."""
     closedThrough: str
     """The latest complete date at that instant."""
+    dates: NotRequired[PipelineLastSuccessDates]
+    """The dates whose events the table holds, and no others. Only for a table without the column Date, which each Run replaces as a whole; absent if there was no event."""
 
 class PipelineIncompatibility(TypedDict):
     """Why the table did not fit the last Run. It stays until another Run ends."""
@@ -1150,7 +1175,7 @@ class PipelineTable(TypedDict):
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost."""
 
 class PipelineDateRange(TypedDict):
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end."""
+    """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end."""
     start: NotRequired[str]
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str]
@@ -1331,7 +1356,7 @@ class Pipeline(TypedDict):
     table: NotRequired[PipelineTable]
     """The table."""
     dateRange: NotRequired[PipelineDateRange]
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end."""
+    """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end."""
     overwritePeriodDays: NotRequired[int]
     """How many days before the first incomplete day each Run loads again."""
     notify: NotRequired[PipelineNotify]
@@ -1387,7 +1412,7 @@ class PipelineCreateTable(TypedDict):
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
 
 class PipelineCreateDateRange(TypedDict):
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
+    """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     start: NotRequired[str]
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str]
@@ -1545,7 +1570,7 @@ class PipelineCreate(TypedDict):
     table: NotRequired[PipelineCreateTable]
     """The table. Default: `{}`."""
     dateRange: NotRequired[PipelineCreateDateRange]
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
+    """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     overwritePeriodDays: NotRequired[int]
     """How many days before the first incomplete day each Run loads again. Default: `1`."""
     schedule: NotRequired[PipelineCreateSchedule]
@@ -1595,7 +1620,7 @@ class PipelineUpdateTable(TypedDict):
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
 
 class PipelineUpdateDateRange(TypedDict):
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
+    """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     start: NotRequired[str | None]
     """The first date. When empty, the date of the first event. Changing it later neither loads earlier days nor deletes days; to load earlier dates into an existing table, create a Run with `spec.dates`."""
     end: NotRequired[str | None]
@@ -1751,7 +1776,7 @@ class PipelineUpdate(TypedDict):
     table: NotRequired[PipelineUpdateTable | None]
     """The table. Default: `{}`."""
     dateRange: NotRequired[PipelineUpdateDateRange | None]
-    """Which UTC dates to load. Events are retained for 30 days; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
+    """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     overwritePeriodDays: NotRequired[int | None]
     """How many days before the first incomplete day each Run loads again. Default: `1`."""
     schedule: NotRequired[PipelineUpdateSchedule | None]
@@ -2011,7 +2036,7 @@ class TrackingPlanUpdate(TypedDict):
     """What happens to an event with a property that its schema doesn't define. Values as in `onUnplannedEvent`; with `Omit`, the plan's columns leave out the property. Default: `\"Annotate\"`."""
 
 class OperationDates(TypedDict):
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
     start: str
     """The first date."""
     end: str
@@ -2101,7 +2126,16 @@ class OperationRelease(TypedDict):
     events: int
     """How many events are rows now."""
     dates: list[OperationReleaseDatesItem]
-    """On which dates."""
+    """On which dates, the latest 400."""
+
+class OperationExport(TypedDict):
+    """The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept."""
+    events: int
+    """How many events they hold."""
+    files: int
+    """How many files there are. Fewer once archive has compacted a date."""
+    bytes: int
+    """Their size, compressed."""
 
 class OperationFailedAttemptsItem(TypedDict):
     pod: str
@@ -2356,7 +2390,7 @@ class Operation(TypedDict):
     completionTime: NotRequired[str]
     """When it ended."""
     dates: NotRequired[OperationDates]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
     snapshotTime: NotRequired[str]
     """It reads every event of its dates that was accepted before this instant."""
     planVersion: NotRequired[str]
@@ -2371,6 +2405,8 @@ class Operation(TypedDict):
     """The result of an Inspect. It holds no value of an event's body."""
     release: NotRequired[OperationRelease]
     """The result of a Release."""
+    export: NotRequired[OperationExport]
+    """The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept."""
     attempts: NotRequired[int]
     """How many Pods have tried so far."""
     failedAttempts: NotRequired[list[OperationFailedAttemptsItem]]
@@ -2381,8 +2417,8 @@ class Operation(TypedDict):
     """As in a Job. `Complete`: the Operation has succeeded. `Failed`: the Operation has failed or was cancelled."""
     displayName: NotRequired[str]
     """Name to display."""
-    type: Literal["DryRun", "Draft", "Inspect", "Release"]
-    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them."""
+    type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"]
+    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links."""
     sourceRef: OperationSourceRef
     """The Source whose stored events are read."""
     plan: NotRequired[OperationPlan]
@@ -2418,7 +2454,7 @@ class OperationCreateSourceRef(TypedDict):
     """Name of the Source, in the Operation's namespace."""
 
 class OperationCreateDates(TypedDict):
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
     start: str
     """The first date."""
     end: str
@@ -2622,12 +2658,12 @@ class OperationCreate(TypedDict):
     """Labels to select by. Kubernetes says what a key and a value may have."""
     displayName: NotRequired[str]
     """Name to display."""
-    type: Literal["DryRun", "Draft", "Inspect", "Release"]
-    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them."""
+    type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"]
+    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links."""
     sourceRef: OperationCreateSourceRef
     """The Source whose stored events are read."""
     dates: NotRequired[OperationCreateDates]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
     plan: NotRequired[OperationCreatePlan]
     """The plan of a DryRun. Set exactly one field."""
     eventType: NotRequired[OperationCreateEventType]
@@ -2653,7 +2689,7 @@ class OperationUpdateSourceRef(TypedDict):
     """Name of the Source, in the Operation's namespace."""
 
 class OperationUpdateDates(TypedDict):
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
     start: NotRequired[str | None]
     """The first date."""
     end: NotRequired[str | None]
@@ -2855,12 +2891,12 @@ class OperationUpdate(TypedDict):
     """Labels to select by. Kubernetes says what a key and a value may have."""
     displayName: NotRequired[str | None]
     """Name to display."""
-    type: NotRequired[Literal["DryRun", "Draft", "Inspect", "Release", None]]
-    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them."""
+    type: NotRequired[Literal["DryRun", "Draft", "Inspect", "Release", "Export", None]]
+    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links."""
     sourceRef: NotRequired[OperationUpdateSourceRef | None]
     """The Source whose stored events are read."""
     dates: NotRequired[OperationUpdateDates | None]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect and a Release take all days that are kept. Rule: start must not be after end."""
+    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
     plan: NotRequired[OperationUpdatePlan | None]
     """The plan of a DryRun. Set exactly one field."""
     eventType: NotRequired[OperationUpdateEventType | None]
@@ -3027,6 +3063,28 @@ class RunProgress(TypedDict):
     """Rows loaded so far."""
     rowsTotal: NotRequired[int]
     """Rows to load."""
+
+class ExportFile(TypedDict):
+    """A Parquet file with events of one date."""
+    date: str
+    """The UTC date of the events."""
+    name: str
+    """A name for the file, unique in the export."""
+    events: int
+    """How many events it holds."""
+    bytes: int
+    """Its size."""
+    url: str
+    """Where to GET it, without a token. A secret: it gives the events to anybody."""
+
+class ExportFileList(TypedDict):
+    """A page of an export's files."""
+    items: list[ExportFile]
+    """The files by date."""
+    cursor: NotRequired[str]
+    """Where the next page begins. Absent on the last page."""
+    expiresAt: str
+    """Until when the links work. Ask again for new ones."""
 
 TestEvent = dict[str, Any]
 

@@ -1,0 +1,100 @@
+import { expect, test, vi } from "vitest";
+import type { ExportAnswer } from "../../contracts/stored/export.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import { listExportFiles } from "./files.ts";
+
+const file = {
+	date: "2026-03-01",
+	name: "2026-03-01-a.parquet",
+	bytes: 9,
+	url: "https://s3/a?signature=secret",
+};
+const answer: ExportAnswer = {
+	ok: true,
+	files: [{ ...file, rows: 2 }],
+	next: "2026-03-01",
+	expiresAt: "2026-03-02T00:00:00.000Z",
+};
+const done = {
+	metadata: { name: "e", uid: "uid-e" },
+	spec: { type: "Export", sourceRef: { name: "shop" } },
+	status: { phase: "Succeeded" },
+};
+
+function ask(
+	part: { operation?: object; allowed?: boolean; answer?: ExportAnswer } = {},
+	query = {},
+) {
+	const askExport = vi.fn(async () => part.answer ?? answer);
+	const raw = vi.fn(async () => ({
+		status: { allowed: part.allowed ?? true },
+	}));
+	const caller = {
+		account: "shop-1",
+		client: { get: async () => part.operation ?? done, raw },
+		askExport,
+		log: { warn() {} },
+	} as unknown as Caller;
+	const header = vi.fn();
+	const reply = { header } as unknown as Parameters<Handler>[2];
+	const request = { params: { name: "e" }, query, body: {} };
+	const asked = listExportFiles(
+		caller,
+		request as unknown as Parameters<Handler>[1],
+		reply,
+	);
+	return { asked, askExport, raw, header };
+}
+
+test("who may read the bodies of the Source's events gets the links, and no cache keeps them", async () => {
+	const { asked, askExport, raw, header } = ask({}, { cursor: "2026-02-28" });
+	expect(await asked).toEqual({
+		items: [{ ...file, events: 2 }],
+		cursor: "2026-03-01",
+		expiresAt: "2026-03-02T00:00:00.000Z",
+	});
+	expect(askExport).toHaveBeenCalledWith({
+		operation: "uid-e",
+		account: "shop-1",
+		after: "2026-02-28",
+	});
+	expect(raw).toHaveBeenCalledWith(
+		"POST",
+		expect.anything(),
+		expect.objectContaining({
+			body: expect.objectContaining({
+				spec: {
+					resourceAttributes: {
+						namespace: "shop-1",
+						group: "tidemill.dev",
+						verb: "get",
+						resource: "sources",
+						subresource: "bodies",
+						name: "shop",
+					},
+				},
+			}),
+		}),
+	);
+	expect(header).toHaveBeenCalledWith("cache-control", "no-store");
+});
+
+const refusal = (retryable: boolean): ExportAnswer => ({
+	ok: false,
+	error: { code: "X", message: "no", retryable },
+});
+const running = { ...done, status: { phase: "Running" } };
+const release = { ...done, spec: { ...done.spec, type: "Release" } };
+
+test.each([
+	["without the right", { allowed: false }, {}, "Forbidden"],
+	["of an Export that goes on", { operation: running }, {}, "Conflict"],
+	["of a Release", { operation: release }, {}, "Conflict"],
+	["whose events are gone", { answer: refusal(false) }, {}, "Conflict"],
+	["while the bucket is away", { answer: refusal(true) }, {}, "Unavailable"],
+	["after no date", {}, { cursor: "../x" }, "InvalidRequest"],
+])("nobody gets links %s", async (_, part, query, code) => {
+	const { asked, askExport } = ask(part, query);
+	await expect(asked).rejects.toMatchObject({ code });
+	expect(askExport).toHaveBeenCalledTimes("answer" in part ? 1 : 0);
+});

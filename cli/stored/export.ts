@@ -1,0 +1,127 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Option } from "@commander-js/extra-typings";
+import type { Operation } from "../../crds/generated/types.ts";
+import { chooseCluster } from "../command/cluster.ts";
+import { datesOf, daysOption, fromOption, toOption } from "../command/dates.ts";
+import { CommandError } from "../command/errors.ts";
+import { examples, type Group } from "../command/group.ts";
+import { type RestApi, restApi } from "../command/rest.ts";
+import { performOperation } from "../follow/operation-follower.ts";
+import { writeNdjson } from "./ndjson.ts";
+
+/** `tidemill events export`. */
+export function defineExport(events: Group): void {
+	events
+		.command("export")
+		.description(
+			"Download a source's stored events, a file or more for each date. Without dates it takes all that are kept. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN, a token that may read the bodies of events). Files that are there already are left as they are.",
+		)
+		.argument("<source>")
+		.addOption(fromOption)
+		.addOption(toOption)
+		.addOption(daysOption)
+		.addOption(
+			new Option("--format <format>", "the format of the files")
+				.choices(["ndjson", "parquet"] as const)
+				.default("ndjson" as const),
+		)
+		.addOption(
+			new Option(
+				"-o, --output <directory>",
+				"where the files go",
+			).makeOptionMandatory(),
+		)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill events export shop --from 2026-01-01 --to 2026-01-31 -o january",
+				"tidemill events export shop --days 7 --format parquet -o week",
+			),
+		)
+		.action(async (source, { format, output, ...days }, command) => {
+			const dates = datesOf(days);
+			const options = command.optsWithGlobals();
+			const cluster = await chooseCluster(options);
+			// The Export is in the cluster's namespace, whichever is the token's own.
+			const api = restApi({ ...options, namespace: cluster.namespace });
+			const operation = await performOperation(cluster, {
+				type: "Export",
+				sourceRef: { name: source },
+				...dates,
+			});
+			await mkdir(output, { recursive: true });
+			for await (const file of filesOf(api, operation)) {
+				const path = await download(file, output, format);
+				process.stdout.write(`${path}\n`);
+			}
+			process.stderr.write(`${operation.status!.summary}\n`);
+		});
+}
+
+interface ExportedFile {
+	name: string;
+	bytes: number;
+	url: string;
+}
+
+async function* filesOf(
+	api: RestApi,
+	{ metadata }: Operation,
+): AsyncGenerator<ExportedFile> {
+	let cursor: string | undefined;
+	do {
+		const path = `/operations/${encodeURIComponent(metadata.name)}/files`;
+		const answer = await api.get(path, { cursor });
+		const page = (await answer.json()) as {
+			items: ExportedFile[];
+			cursor?: string;
+		};
+		yield* page.items;
+		cursor = page.cursor;
+	} while (cursor !== undefined);
+}
+
+/** A file has its name only once it is whole, so a repeated command downloads what is missing. Returns its path. */
+async function download(
+	{ name, bytes, url }: ExportedFile,
+	directory: string,
+	format: "ndjson" | "parquet",
+): Promise<string> {
+	if (!/^[0-9a-f-]+\.parquet$/.test(name))
+		throw new CommandError(`the REST API names a file "${name}"`);
+	const parquet = join(directory, name);
+	const path =
+		format === "parquet" ? parquet : parquet.replace(/parquet$/, "ndjson");
+	if (await exists(path)) return path;
+	const part = `${parquet}.part`;
+	try {
+		const { ok, status, body } = await fetch(url, { redirect: "error" });
+		if (!ok || !body)
+			throw new CommandError(
+				`downloading ${name} failed with status ${status}. Repeat the command: what is there is left as it is.`,
+			);
+		await pipeline(Readable.fromWeb(body), createWriteStream(part));
+		const { size } = await stat(part);
+		if (size !== bytes)
+			throw new CommandError(`${name} has ${size} bytes instead of ${bytes}`);
+		if (format === "parquet") await rename(part, path);
+		else {
+			await writeNdjson(part, `${path}.part`);
+			await rename(`${path}.part`, path);
+		}
+		return path;
+	} finally {
+		await rm(part, { force: true });
+	}
+}
+
+function exists(path: string): Promise<boolean> {
+	return stat(path).then(
+		() => true,
+		() => false,
+	);
+}

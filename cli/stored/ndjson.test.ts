@@ -1,0 +1,40 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { expect, onTestFinished, test } from "vitest";
+import { ndjsonLine, writeNdjson } from "./ndjson.ts";
+
+test("a body stands in its line as it was sent, numbers and all, and line breaks between its tokens are spaces", () => {
+	const body = '{\r\n  "big": 12345678901234567890.10,\n  "text": "a\\nb"\n}';
+	const line = ndjsonLine(["e1", "2026-03-01T00:00:00.000Z", body, null]);
+	expect(line).toBe(
+		'{"event_id":"e1","timestamp":"2026-03-01T00:00:00.000Z","body":{   "big": 12345678901234567890.10,   "text": "a\\nb" }}\n',
+	);
+	expect(JSON.parse(line).body.text).toBe("a\nb");
+});
+
+test("each event of a Parquet file is a line, with its time in UTC and its headers", async () => {
+	const folder = await mkdtemp(join(tmpdir(), "ndjson-"));
+	onTestFinished(() => rm(folder, { recursive: true }));
+	const [parquet, file] = [join(folder, "a.parquet"), join(folder, "a.ndjson")];
+	const instance = await DuckDBInstance.create();
+	const connection = await instance.connect();
+	await connection.run(
+		`COPY (SELECT 'e' || i AS event_id, make_timestamptz(1772323200250000) AS timestamp, '[' || i || ']' AS body,
+		CASE WHEN i > 0 THEN '{"x-a":"b"}' END AS headers FROM range(3000) r(i)) TO '${parquet}' (FORMAT parquet)`,
+	);
+	connection.closeSync();
+	await writeNdjson(parquet, file);
+	const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+	expect(lines).toHaveLength(3_000);
+	expect(lines.slice(0, 2).map((line) => JSON.parse(line))).toEqual([
+		{ event_id: "e0", timestamp: "2026-03-01T00:00:00.250Z", body: [0] },
+		{
+			event_id: "e1",
+			timestamp: "2026-03-01T00:00:00.250Z",
+			headers: { "x-a": "b" },
+			body: [1],
+		},
+	]);
+});

@@ -1,0 +1,57 @@
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
+/** Writes the events of a Parquet file of the bucket as NDJSON, an object on each line; a body stands in it as it was sent. */
+export async function writeNdjson(parquet: string, file: string) {
+	// @duckdb/node-api: reads Parquet. Loaded here alone, since it is large.
+	const { DuckDBInstance } = await import("@duckdb/node-api");
+	const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
+	const connection = await instance.connect();
+	try {
+		const rows = await connection.stream(
+			"SELECT event_id, timestamp, body, headers FROM read_parquet($1)",
+			[parquet],
+		);
+		const lines = async function* () {
+			for (;;) {
+				const chunk = await rows.fetchChunk();
+				if (!chunk || chunk.rowCount === 0) return;
+				for (const [id, time, body, headers] of chunk.getRows() as Row[])
+					yield ndjsonLine([
+						id,
+						new Date(Number(time.micros / 1000n)).toISOString(),
+						body,
+						headers,
+					]);
+			}
+		};
+		await pipeline(Readable.from(lines()), createWriteStream(file));
+	} finally {
+		connection.closeSync();
+		instance.closeSync();
+	}
+}
+
+type Row = [
+	id: string,
+	time: { micros: bigint },
+	body: string,
+	headers: string | null,
+];
+
+/** Ends with the line's end. No string of JSON has a raw line break, so those of a body are between its tokens (RFC 8259 §7). */
+export function ndjsonLine([id, time, body, headers]: [
+	id: string,
+	time: string,
+	body: string,
+	headers: string | null,
+]): string {
+	const head = `{"event_id":${JSON.stringify(id)},"timestamp":${JSON.stringify(time)}`;
+	const captured = headers === null ? "" : `,"headers":${oneLine(headers)}`;
+	return `${head}${captured},"body":${oneLine(body)}}\n`;
+}
+
+function oneLine(json: string): string {
+	return json.replaceAll(/[\r\n]+/g, " ");
+}

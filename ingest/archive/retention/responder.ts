@@ -1,0 +1,96 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { retentionSubject } from "../../../contracts/nats.ts";
+import {
+	keptFrom,
+	type RetentionAnswer,
+	retainedDays,
+} from "../../../contracts/stored/retention.ts";
+import { utcDate } from "../../../contracts/utc-date.ts";
+import type { Logger } from "../../../service/log.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { readRetentionRequest } from "../request/request.ts";
+import { Responder } from "../request/responder.ts";
+import type { ObjectKeys } from "../s3/object-keys.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import type { NatsProgress } from "../write/nats-progress.ts";
+import type { Tombstones } from "../write/tombstones.ts";
+import type { RetentionKeeper } from "./retention-keeper.ts";
+import { RetentionStore } from "./retention-store.ts";
+import { recordFor, retentionOf } from "./source-retention.ts";
+
+/** Two archives and a sweep may write the next record at once. */
+const attempts = 5;
+
+/** Answers operator's requests to keep events of one shard's sources longer (contracts/stored/retention.ts). */
+export class RetentionResponder {
+	readonly #options: RetentionResponderOptions;
+	readonly #responder: Responder;
+
+	constructor(options: RetentionResponderOptions) {
+		this.#options = options;
+		const { connection, shard, log } = options;
+		this.#responder = new Responder({
+			connection,
+			subject: retentionSubject(shard),
+			log,
+			answer: (text) => this.#answer(text),
+		});
+	}
+
+	close(): void {
+		this.#responder.close();
+	}
+
+	async #answer(text: string): Promise<RetentionAnswer> {
+		const { store, keys, tombstones, keeper, progress, log } = this.#options;
+		const { days, ...source } = readRetentionRequest(text);
+		await tombstones.refresh();
+		if (tombstones.has(source))
+			throw new RequestFailure(
+				"SourceDeleted",
+				`The events of source ${source.sourceKey} of ${source.account} are deleted`,
+			);
+		const retentions = new RetentionStore(store, keys);
+		const today = utcDate(Date.now());
+		for (let attempt = 1; ; attempt++) {
+			const newest = await retentions.of(source);
+			const record = recordFor(source, days, newest?.record, today);
+			const number = (newest?.number ?? 0) + 1;
+			// Before anybody relies on it: the store's rule would remove what should stay. What it can't keep leaves no record.
+			const all = await retentions.all();
+			const { problemOf } = await keeper.setRules(
+				record ? [...all, { record, number, modifiedMs: 0 }] : all,
+			);
+			const wish = record ?? newest?.record;
+			const problem =
+				wish?.next === undefined && problemOf(wish?.days ?? retainedDays);
+			if (problem) throw problem;
+			if (!record || (await retentions.write(number, record))) break;
+			if (attempt === attempts)
+				throw new Error(`the records of ${source.sourceKey} keep changing`);
+		}
+		const newest = await retentions.of(source);
+		const retention = newest
+			? retentionOf(newest)
+			: ({
+					version: 1,
+					...source,
+					days: retainedDays,
+					from: keptFrom(undefined, today),
+				} as const);
+		await (await progress()).setSourceRetention(retention);
+		log.info(retention, "set how long a source's events stay");
+		return { ok: true, retention };
+	}
+}
+
+export interface RetentionResponderOptions {
+	connection: NatsConnection;
+	shard: number;
+	store: ObjectStore;
+	keys: ObjectKeys;
+	tombstones: Tombstones;
+	keeper: RetentionKeeper;
+	progress: () => Promise<Pick<NatsProgress, "setSourceRetention">>;
+	log: Logger;
+}

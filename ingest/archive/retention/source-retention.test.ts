@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import {
+	addDays,
+	datesBetween,
+	startOfDate,
+} from "../../../contracts/utc-date.ts";
+import { loweredRecord, recordFor, retentionOf } from "./source-retention.ts";
+
+const today = "2026-03-20";
+const source = { account: "shop", sourceKey: "k" };
+const base = { version: 1, ...source } as const;
+
+test.each([
+	["the usual days, which need no record", undefined, 30, undefined],
+	[
+		"more days: events before the usual ones are gone",
+		undefined,
+		400,
+		{ days: 400, from: "2026-02-18" },
+	],
+	["forever", undefined, 0, { days: 0, from: "2026-02-18" }],
+	[
+		"more days later: what is kept by then stays",
+		{ days: 60, from: "2025-01-01" },
+		400,
+		{ days: 400, from: "2026-01-19" },
+	],
+	[
+		"fewer days: the earlier ones hold on",
+		{ days: 400, from: "2026-01-01" },
+		30,
+		{ days: 400, from: "2026-01-01", next: 30 },
+	],
+	[
+		"an end of forever",
+		{ days: 0, from: "2026-01-01" },
+		400,
+		{ days: 0, from: "2026-01-01", next: 400 },
+	],
+	["the same again", { days: 400, from: "2026-01-01" }, 400, undefined],
+	[
+		"the same fewer days again",
+		{ days: 400, from: "2026-01-01", next: 30 },
+		30,
+		undefined,
+	],
+	[
+		"the former days, before fewer hold",
+		{ days: 400, from: "2026-01-01", next: 30 },
+		400,
+		{ days: 400, from: "2026-01-01" },
+	],
+])("asked for %s", (_, newest, wanted, expected) => {
+	const record = newest && { ...base, ...newest };
+	expect(recordFor(source, wanted, record, today)).toEqual(
+		expected && { ...base, ...expected },
+	);
+});
+
+const record = { ...base, days: 400, from: "2026-01-01", next: 30 };
+const nowMs = startOfDate(today);
+const allDays = datesBetween(addDays(today, -60), today);
+const kept = (daysAgo: number) => ({
+	record,
+	number: 2,
+	modifiedMs: nowMs - daysAgo * 86_400_000,
+});
+
+test.each([
+	["8 days after the request", 8, {}, true],
+	["7 days after the request", 7, {}, false],
+	["when one clock has jumped", 1, { nowMs: nowMs + 1e10 }, false],
+	[
+		"when both clocks have jumped",
+		1,
+		{ nowMs: nowMs + 1e10, storeNowMs: nowMs + 1e10 },
+		false,
+	],
+])("whether fewer days hold %s", (_, daysAgo, change, expected) => {
+	const witnesses = { nowMs, storeNowMs: nowMs, daysSeen: allDays, ...change };
+	const { next: __, ...rest } = record;
+	expect(loweredRecord(kept(daysAgo), witnesses)).toEqual(
+		expected ? { ...rest, days: 30 } : undefined,
+	);
+	const settled = { ...kept(daysAgo), record: rest };
+	expect(loweredRecord(settled, witnesses)).toBeUndefined();
+});
+
+test("the published retention says from when fewer days hold", () => {
+	expect(retentionOf(kept(2))).toEqual({
+		...base,
+		days: 400,
+		from: "2026-01-01",
+		next: { days: 30, date: "2026-03-26" },
+	});
+});
