@@ -46,6 +46,8 @@ export interface BigQueryInput {
 	/** Where the dataset is or will be created. */
 	location: string;
 	createDataset: boolean;
+	/** Resource name of the key of Cloud KMS that tables are encrypted with; the dataset's default when absent. */
+	kmsKeyName?: string;
 	/** Base URL of the API; Google's own when absent. */
 	apiEndpoint?: string;
 }
@@ -60,6 +62,8 @@ export interface LoadInput {
 		columns: TableColumn[];
 		/** Set as the table's description when the destination creates it. */
 		description: string;
+		/** For BigQuery. */
+		options?: TableOptions;
 	};
 	/** A second table, for the events of the same days that are in quarantine; absent for none. */
 	quarantineTable?: {
@@ -67,6 +71,7 @@ export interface LoadInput {
 		/** Those of `table`, and `violations`. */
 		columns: TableColumn[];
 		description: string;
+		options?: TableOptions;
 	};
 	strategy: Strategy;
 	/**
@@ -80,6 +85,16 @@ export interface LoadInput {
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
 	authorities?: string;
+}
+
+/** What a table in BigQuery shall have beside its columns. What is absent stays as the table has it. */
+export interface TableOptions {
+	description?: string;
+	labels?: Record<string, string>;
+	partitionExpirationDays?: number;
+	requirePartitionFilter?: boolean;
+	/** Names of columns. */
+	clusterBy?: string[];
 }
 
 export interface TableColumn {

@@ -40,6 +40,9 @@ const words: Partial<Record<string, string>> = {
 		"must have only letters, digits and '-', and start with a letter",
 	"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$":
 		"must be the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-'",
+	"^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$":
+		"must be the name of a key of Cloud KMS: projects/…/locations/…/keyRings/…/cryptoKeys/…",
+	"^[a-z0-9_-]*$": "must have only lower-case letters, digits, '_' and '-'",
 	"^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$":
 		"must be a URL such as https://bigquery.example.com",
 };

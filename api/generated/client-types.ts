@@ -618,6 +618,8 @@ export type Destination = {
 				key: string;
 			};
 		};
+		/** A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds. */
+		kmsKeyName?: string;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		apiEndpoint?: string;
 		/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
@@ -756,6 +758,8 @@ export type DestinationCreate = {
 			/** The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 			key?: string;
 		};
+		/** A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds. */
+		kmsKeyName?: string;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		apiEndpoint?: string;
 		/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
@@ -883,6 +887,8 @@ export type DestinationUpdate = {
 			/** The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it. */
 			key?: string | null;
 		} | null;
+		/** A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds. */
+		kmsKeyName?: string | null;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		apiEndpoint?: string | null;
 		/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
@@ -1010,7 +1016,7 @@ export type Pipeline = {
 		/** Name of the Destination, in the Pipeline's namespace. */
 		name: string;
 	};
-	/** The table. */
+	/** The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. */
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string;
@@ -1027,6 +1033,19 @@ export type Pipeline = {
 		}>;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
+		/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
+		bigQuery?: {
+			/** The table's description. Without this field, Tidemill writes one when it creates the table. */
+			description?: string;
+			/** Labels of the table, for example for a bill by team. They are added to Tidemill's. Rule: a label's key must be a lower-case letter, followed by at most 62 lower-case letters, digits, '_' and '-'. Rule: labels must not begin with tidemill-, as those that Tidemill sets do. */
+			labels?: Record<string, string>;
+			/** After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded. */
+			partitionExpirationDays?: number;
+			/** Whether BigQuery refuses queries that don't limit the column `date`. */
+			requirePartitionFilter?: boolean;
+			/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
+			clusterBy?: Array<string>;
+		};
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
@@ -1180,7 +1199,7 @@ export type PipelineCreate = {
 		/** Name of the Destination, in the Pipeline's namespace. */
 		name: string;
 	};
-	/** The table. Default: `{}`. */
+	/** The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`. */
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string;
@@ -1197,6 +1216,19 @@ export type PipelineCreate = {
 		}>;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean;
+		/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
+		bigQuery?: {
+			/** The table's description. Without this field, Tidemill writes one when it creates the table. */
+			description?: string;
+			/** Labels of the table, for example for a bill by team. They are added to Tidemill's. Rule: a label's key must be a lower-case letter, followed by at most 62 lower-case letters, digits, '_' and '-'. Rule: labels must not begin with tidemill-, as those that Tidemill sets do. */
+			labels?: Record<string, string>;
+			/** After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded. */
+			partitionExpirationDays?: number;
+			/** Whether BigQuery refuses queries that don't limit the column `date`. */
+			requirePartitionFilter?: boolean;
+			/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
+			clusterBy?: Array<string>;
+		};
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild";
 	};
@@ -1352,7 +1384,7 @@ export type PipelineUpdate = {
 		/** Name of the Destination, in the Pipeline's namespace. */
 		name?: string | null;
 	} | null;
-	/** The table. Default: `{}`. */
+	/** The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`. */
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string | null;
@@ -1369,6 +1401,19 @@ export type PipelineUpdate = {
 		}> | null;
 		/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 		quarantine?: boolean | null;
+		/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
+		bigQuery?: {
+			/** The table's description. Without this field, Tidemill writes one when it creates the table. */
+			description?: string | null;
+			/** Labels of the table, for example for a bill by team. They are added to Tidemill's. Rule: a label's key must be a lower-case letter, followed by at most 62 lower-case letters, digits, '_' and '-'. Rule: labels must not begin with tidemill-, as those that Tidemill sets do. */
+			labels?: Record<string, string> | null;
+			/** After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded. */
+			partitionExpirationDays?: number | null;
+			/** Whether BigQuery refuses queries that don't limit the column `date`. */
+			requirePartitionFilter?: boolean | null;
+			/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
+			clusterBy?: Array<string> | null;
+		} | null;
 		/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `"Fail"`. */
 		onIncompatible?: "Fail" | "Rebuild" | null;
 	} | null;

@@ -237,6 +237,8 @@ export interface DestinationBigQuery {
 	createDataset: boolean;
 	/** The key of a Google service account, where workload identity is not available. */
 	credentials?: DestinationCredentials;
+	/** A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds. */
+	kmsKeyName?: string;
 	/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 	apiEndpoint?: string;
 	/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
@@ -699,6 +701,20 @@ export interface PipelineBodyColumn {
 	type?: "String" | "Integer" | "Number" | "Boolean" | "Timestamp" | "Date" | "JSON";
 }
 
+/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
+export interface PipelineBigQuery {
+	/** The table's description. Without this field, Tidemill writes one when it creates the table. */
+	description?: string;
+	/** Labels of the table, for example for a bill by team. They are added to Tidemill's. */
+	labels?: Record<string, string>;
+	/** After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded. */
+	partitionExpirationDays?: number;
+	/** Whether BigQuery refuses queries that don't limit the column `date`. */
+	requirePartitionFilter?: boolean;
+	/** Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again. */
+	clusterBy?: string[];
+}
+
 /** The table. */
 export interface PipelineTable {
 	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
@@ -709,6 +725,8 @@ export interface PipelineTable {
 	bodyColumns?: PipelineBodyColumn[];
 	/** Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't. */
 	quarantine?: boolean;
+	/** Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too. */
+	bigQuery?: PipelineBigQuery;
 	/** What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. */
 	onIncompatible: "Fail" | "Rebuild";
 }

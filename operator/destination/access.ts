@@ -28,7 +28,7 @@ export function accessTo(
 	const { bigQuery, duckDB, serviceAccountName } = spec;
 	const account = serviceAccountName ? { serviceAccountName } : {};
 	if (bigQuery) {
-		const { projectId, dataset, createDataset } = bigQuery;
+		const { projectId, dataset, createDataset, kmsKeyName } = bigQuery;
 		const { apiEndpoint, credentials: wanted } = bigQuery;
 		const key = wanted && credentials?.data?.[wanted.secretRef.key];
 		if (wanted && key === undefined) return undefined;
@@ -39,6 +39,7 @@ export function accessTo(
 				dataset,
 				location: bigQuery.location ?? defaultLocation,
 				createDataset,
+				...(kmsKeyName && { kmsKeyName }),
 				...(apiEndpoint && { apiEndpoint }),
 			},
 			...(key !== undefined && { credentials: key }),

@@ -63,6 +63,10 @@ test.each<[string, DestinationSpec]>([
 			bigQuery: { ...bigQuery.bigQuery!, apiEndpoint: "http://a" },
 		},
 	],
+	[
+		"key of Cloud KMS",
+		{ ...bigQuery, bigQuery: { ...bigQuery.bigQuery!, kmsKeyName: "k" } },
+	],
 	["identity", { ...bigQuery, serviceAccountName: "loader" }],
 	[
 		"key",

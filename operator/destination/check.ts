@@ -46,6 +46,7 @@ export function checkHash(
 		dataset: bigQuery?.dataset,
 		location: location === defaultLocation ? undefined : location,
 		createDataset: bigQuery?.createDataset || undefined,
+		kmsKeyName: bigQuery?.kmsKeyName,
 		apiEndpoint: bigQuery?.apiEndpoint,
 		key: ref && (credentials?.data?.[ref.key] ?? ""),
 		path: duckDB?.path,

@@ -14,6 +14,7 @@ import { podTemplateProblem } from "../job/pod-template.ts";
 import type { Reason } from "../reconcile/reasons.ts";
 import { columnsOf, layoutNameOf, withViolations } from "./columns.ts";
 import type { References } from "./state.ts";
+import { tableOptionsProblem } from "./table-options.ts";
 import { warehouseNameOf } from "./warehouse-name.ts";
 
 /** What a Pipeline loads from and into, with every reference resolved. */
@@ -93,6 +94,8 @@ export function resolveTarget(
 			resolved.isPlanMissing ? "missing" : undefined,
 		);
 	const { columns } = resolved;
+	const options = tableOptionsProblem(pipeline, destination, columns);
+	if (options !== undefined) return problem("TableOptionsInvalid", options);
 	return {
 		target: {
 			strategy,

@@ -145,6 +145,8 @@ export const reasons = {
 				"An older Pipeline loads into the same table of the same warehouse.",
 			ColumnTypeUnknown:
 				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
+			TableOptionsInvalid:
+				"`spec.table.bigQuery` has an option that the table can't have, or the Destination is not BigQuery; the message says why.",
 			TableIncompatible:
 				"The last Run found a table that does not fit the columns. Scheduled Runs pause; a Run that a person creates tries again.",
 			InvalidSchedule:

@@ -82,6 +82,9 @@ function loadInput(
 	const { sourceRef, table } = pipeline.spec;
 	const account = metadata.namespace!;
 	const { quarantine } = target;
+	const { bigQuery: options } = table;
+	// People describe the table that they look at.
+	const { description: _, ...others } = options ?? {};
 	const words = `Source ${account}/${sourceRef.name}, loaded by Tidemill's Pipeline ${account}/${pipeline.metadata.name}`;
 	return {
 		version: 1,
@@ -96,12 +99,14 @@ function loadInput(
 			name: target.tableName,
 			columns: target.columns,
 			description: `Events of ${words}`,
+			...(options && { options }),
 		},
 		...(quarantine && {
 			quarantineTable: {
 				name: quarantine.tableName,
 				columns: quarantine.columns,
 				description: `Events in quarantine of ${words}`,
+				...(options && { options: others }),
 			},
 		}),
 		strategy: target.strategy,

@@ -30,8 +30,17 @@ export interface Table {
 	description?: string;
 	labels?: Record<string, string>;
 	schema?: { fields?: Field[] };
-	timePartitioning?: { type: string; field?: string };
+	/** `expirationMs`: milliseconds that a partition is kept. */
+	timePartitioning?: { type: string; field?: string; expirationMs?: string };
 	rangePartitioning?: object;
+	requirePartitionFilter?: boolean;
+	clustering?: { fields?: string[] };
+	encryptionConfiguration?: EncryptionConfiguration;
+}
+
+export interface EncryptionConfiguration {
+	/** In answers it may end with the version of the key: `/cryptoKeyVersions/1`. */
+	kmsKeyName?: string;
 }
 
 export interface Job {
@@ -44,12 +53,14 @@ export interface Job {
 			writeDisposition: "WRITE_TRUNCATE";
 			createDisposition: "CREATE_NEVER";
 			schemaUpdateOptions?: "ALLOW_FIELD_ADDITION"[];
+			destinationEncryptionConfiguration?: EncryptionConfiguration;
 		};
 		copy?: {
 			sourceTable: TableReference;
 			destinationTable: TableReference;
 			writeDisposition: "WRITE_TRUNCATE";
 			createDisposition: "CREATE_NEVER";
+			destinationEncryptionConfiguration?: EncryptionConfiguration;
 		};
 	};
 	status?: { state: "PENDING" | "RUNNING" | "DONE"; errorResult?: ErrorProto };

@@ -1,7 +1,13 @@
 import type { BigQueryInput } from "../../../contracts/job.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
-import type { Dataset, Job, Table, TableReference } from "./api.ts";
+import type {
+	Dataset,
+	EncryptionConfiguration,
+	Job,
+	Table,
+	TableReference,
+} from "./api.ts";
 import { BigQueryRefusal } from "./refusal.ts";
 import type { RestClient } from "./rest-client.ts";
 import { type UploadOptions, uploadJob } from "./upload.ts";
@@ -21,12 +27,17 @@ export class BigQueryDataset {
 	/** Checks that the dataset exists in its location; creates it if the Destination allows. Throws {@link JobFailure}. */
 	async ensure(): Promise<void> {
 		const { projectId, dataset, location, createDataset } = this.#input;
+		const encryption = this.encryption();
 		const action = `read dataset ${projectId}.${dataset}`;
 		let found = await this.#find<Dataset>(this.#path(), action);
 		if (!found && createDataset)
 			found = await this.#create<Dataset>(
 				`/bigquery/v2/projects/${projectId}/datasets`,
-				{ datasetReference: { projectId, datasetId: dataset }, location },
+				{
+					datasetReference: { projectId, datasetId: dataset },
+					location,
+					...(encryption && { defaultEncryptionConfiguration: encryption }),
+				},
 				this.#path(),
 				`create dataset ${projectId}.${dataset}`,
 			);
@@ -40,6 +51,12 @@ export class BigQueryDataset {
 				"LocationMismatch",
 				`Dataset ${projectId}.${dataset} is in ${found.location}, not in ${location}`,
 			);
+	}
+
+	/** Of tables, and of the jobs that write to them; undefined for the dataset's default. */
+	encryption(): EncryptionConfiguration | undefined {
+		const { kmsKeyName } = this.#input;
+		return kmsKeyName === undefined ? undefined : { kmsKeyName };
 	}
 
 	reference(tableId: string): TableReference {

@@ -62,7 +62,9 @@ export class BigQueryDestination implements Destination {
 		await withFailures("write a table for the check", async () => {
 			await this.#dataset.ensure();
 			await writeFile(file, `{"written":"${new Date().toISOString()}"}\n`);
+			const encryption = this.#dataset.encryption();
 			const { creationTime } = await this.#dataset.createTable(table, {
+				...(encryption && { encryptionConfiguration: encryption }),
 				description: "Created by a check of Tidemill, which deletes it",
 				schema: { fields: [{ name: "written", type: "TIMESTAMP" }] },
 				expirationTime: String(Date.now() + 3_600_000),
@@ -80,6 +82,9 @@ export class BigQueryDestination implements Destination {
 										sourceFormat: "NEWLINE_DELIMITED_JSON",
 										writeDisposition: "WRITE_TRUNCATE",
 										createDisposition: "CREATE_NEVER",
+										...(encryption && {
+											destinationEncryptionConfiguration: encryption,
+										}),
 									},
 								},
 								{ file },

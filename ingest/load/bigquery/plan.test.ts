@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import type {
+	BigQueryInput,
+	LoadInput,
+	TableColumn,
+} from "../../../contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import type { Table } from "./api.ts";
@@ -152,6 +156,20 @@ test.each<[string, Partial<Table>, string]>([
 		});
 	},
 );
+
+test("a table that can't get the Destination's key is incompatible", () => {
+	const { destination } = input();
+	const kmsKeyName = "projects/p/locations/europe/keyRings/r/cryptoKeys/k";
+	const encrypted = input({
+		destination: { ...(destination as BigQueryInput), kmsKeyName },
+	});
+	const plan = (table: Table) =>
+		planBigQuery(encrypted, manifestOf(), days, table).table;
+	expect(() => plan(tableWith())).toThrow("not encrypted with a key");
+	expect(plan(tableWith({ encryptionConfiguration: { kmsKeyName } }))).toBe(
+		"Keep",
+	);
+});
 
 test("a full reload never undoes partitioning", () => {
 	const partitioned = { ...unpartitioned, timePartitioning: { type: "DAY" } };

@@ -9,6 +9,7 @@ import type { Table } from "./api.ts";
 import { partitionOf } from "./partition-decorator.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
 import { markOf } from "./table-labels.ts";
+import { keyProblem } from "./table-options.ts";
 
 /** The data of one load job. A repeated Run finds the job by its name. */
 export interface PlannedLoad {
@@ -119,15 +120,20 @@ function staged({ run, table }: LoadInput, days: LoadDay[]): PlannedTable {
 
 function incompatibilityOf(
 	existing: Table,
-	{ table: { columns }, strategy }: LoadInput,
+	input: LoadInput,
 ): string | undefined {
+	const {
+		table: { columns },
+		strategy,
+	} = input;
 	const { type = "TABLE", timePartitioning, rangePartitioning } = existing;
 	if (type !== "TABLE") return `it is a ${type}`;
-	const reason = incompatibility(
-		existingColumns(existing),
-		wantedColumns(columns),
-		strategy,
-	);
+	const reason =
+		incompatibility(
+			existingColumns(existing),
+			wantedColumns(columns),
+			strategy,
+		) ?? keyProblem(existing, input);
 	if (reason !== undefined) return reason;
 	if (strategy === "FullReload")
 		return timePartitioning || rangePartitioning

@@ -5,6 +5,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
+import { inParallel } from "../../job/in-parallel.ts";
 import type { JobContext } from "../../job/process.ts";
 import { type LoadProgress, progressOf } from "../../job/progress.ts";
 import {
@@ -25,6 +26,7 @@ import {
 } from "./plan.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
+import { optionChanges, optionsOf, stagingOptionsOf } from "./table-options.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and a day's file on disk. */
 const parallelDays = 4;
@@ -51,7 +53,9 @@ export class TableLoad {
 	async carryOut(plan: BigQueryPlan): Promise<void> {
 		const { name } = this.#input.table;
 		const found =
-			plan.table === "Create" ? undefined : await this.#mark(markDuring);
+			plan.table === "Create"
+				? undefined
+				: await this.#mark(markDuring, plan.table === "Keep");
 		await this.#endPredecessors();
 		if (plan.table === "Replace") await this.#dataset.deleteTable(name);
 		const table =
@@ -68,15 +72,25 @@ export class TableLoad {
 		}
 	}
 
-	/** Marks the table as this Run's, unless a Run with a later snapshot owns it. Returns it as it was before. */
-	async #mark(next: typeof markDuring): Promise<Table> {
+	/**
+	 * Marks the table as this Run's, unless a Run with a later snapshot owns it. Returns it as it was before.
+	 * @param isKept sets the options that the table lacks, too.
+	 */
+	async #mark(next: typeof markDuring, isKept = true): Promise<Table> {
 		for (;;) {
 			const table = await this.#ourTable();
 			const before = markOf(table);
 			const mark = next(before, this.#manifest);
-			if (isDeepStrictEqual(mark, before)) return table;
-			const changes = { labels: labelsOf(mark) };
+			const options = isKept ? optionChanges(table, this.#input) : {};
+			const changed = Object.keys(options);
+			if (changed.length === 0 && isDeepStrictEqual(mark, before)) return table;
+			const changes = {
+				...options,
+				labels: { ...options.labels, ...labelsOf(mark) },
+			};
 			const { name } = this.#input.table;
+			if (changed.length > 0)
+				this.#context.log.info({ changed }, `setting options of table ${name}`);
 			if (await this.#dataset.patchTable(name, changes, table.etag))
 				return table;
 		}
@@ -123,15 +137,12 @@ export class TableLoad {
 	}
 
 	async #createTable(): Promise<Table> {
-		const { name, columns, description } = this.#input.table;
-		const date = columns.find(({ from }) => from === "Date")?.name;
+		const { name, columns } = this.#input.table;
+		const options = optionsOf(this.#input);
 		const table = await this.#dataset.createTable(name, {
-			description,
-			labels: this.#labels(),
+			...options,
+			labels: { ...options.labels, ...this.#labels() },
 			schema: { fields: fieldsOf(columns) },
-			...(date !== undefined && {
-				timePartitioning: { type: "DAY", field: date },
-			}),
 		});
 		await this.#mark(markDuring);
 		return table;
@@ -171,9 +182,10 @@ export class TableLoad {
 		files: ParquetFiles,
 	): Promise<void> {
 		this.#logProgress(progressOf(staging.days, 0));
-		const { name, columns, description } = this.#input.table;
+		const { name, columns } = this.#input.table;
 		const labels = this.#labels();
 		const { creationTime } = await this.#dataset.createTable(staging.table, {
+			...stagingOptionsOf(this.#input),
 			description: `Staging table of a Run that loads ${name}`,
 			labels,
 			schema: { fields: fieldsOf(columns) },
@@ -193,11 +205,13 @@ export class TableLoad {
 					destinationTable: this.#dataset.reference(name),
 					writeDisposition: "WRITE_TRUNCATE",
 					createDisposition: "CREATE_NEVER",
+					...this.#encryption(),
 				},
 			}),
 		);
 		// BigQuery's pages don't say what the copy brings along. With the staging table's expiration, the table would vanish.
 		const expirationTime = ownExpiration(former);
+		const { description = "" } = optionsOf(this.#input);
 		const changes = { description, labels, expirationTime };
 		await this.#dataset.patchTable(name, changes);
 		await this.#dataset.deleteTable(staging.table);
@@ -221,6 +235,7 @@ export class TableLoad {
 				sourceFormat: "PARQUET",
 				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",
+				...this.#encryption(),
 				...(isPartition(load.table) && {
 					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
 				}),
@@ -257,6 +272,12 @@ export class TableLoad {
 		);
 	}
 
+	/** A job that replaces an encrypted table names its key (reference of JobConfigurationLoad). */
+	#encryption() {
+		const key = this.#dataset.encryption();
+		return key && { destinationEncryptionConfiguration: key };
+	}
+
 	#jobLabels() {
 		const { run, table, destination } = this.#input;
 		const dataset = destination.type === "BigQuery" ? destination.dataset : "";
@@ -271,23 +292,4 @@ export class TableLoad {
 function ownExpiration(table: Table): string | null {
 	const mark = markOf(table);
 	return mark && !mark.holds ? null : (table.expirationTime ?? null);
-}
-
-/** Runs all tasks, some at a time. After the first error it starts no more, and waits for those that are running. */
-async function inParallel(
-	tasks: (() => Promise<void>)[],
-	concurrency: number,
-): Promise<void> {
-	const left = tasks.values();
-	let failure: { error: unknown } | undefined;
-	const worker = async () => {
-		for (const task of left) {
-			if (failure) return;
-			await task().catch((error) => {
-				failure ??= { error };
-			});
-		}
-	};
-	await Promise.all(Array.from({ length: concurrency }, worker));
-	if (failure) throw failure.error;
 }

@@ -707,6 +707,8 @@ class DestinationBigQuery(TypedDict):
     """Create the dataset if it does not exist."""
     credentials: NotRequired[DestinationBigQueryCredentials]
     """The key of a Google service account, where workload identity is not available."""
+    kmsKeyName: NotRequired[str]
+    """A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds."""
     apiEndpoint: NotRequired[str]
     """Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
     stagingBucket: NotRequired[str]
@@ -888,6 +890,8 @@ class DestinationCreateBigQuery(TypedDict):
     """Create the dataset if it does not exist. Default: `false`."""
     credentials: NotRequired[DestinationCreateBigQueryCredentials]
     """The key of a Google service account, where workload identity is not available."""
+    kmsKeyName: NotRequired[str]
+    """A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds."""
     apiEndpoint: NotRequired[str]
     """Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
     stagingBucket: NotRequired[str]
@@ -1043,6 +1047,8 @@ class DestinationUpdateBigQuery(TypedDict):
     """Create the dataset if it does not exist. Default: `false`."""
     credentials: NotRequired[DestinationUpdateBigQueryCredentials | None]
     """The key of a Google service account, where workload identity is not available."""
+    kmsKeyName: NotRequired[str | None]
+    """A key of Cloud KMS that encrypts the tables, and the dataset's further tables if Tidemill creates it. BigQuery's service agent needs `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. Without this field, the dataset's default holds."""
     apiEndpoint: NotRequired[str | None]
     """Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
     stagingBucket: NotRequired[str | None]
@@ -1161,8 +1167,21 @@ class PipelineTableBodyColumnsItem(TypedDict):
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
     """The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says."""
 
+class PipelineTableBigQuery(TypedDict):
+    """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
+    description: NotRequired[str]
+    """The table's description. Without this field, Tidemill writes one when it creates the table."""
+    labels: NotRequired[dict[str, str]]
+    """Labels of the table, for example for a bill by team. They are added to Tidemill's. Rule: a label's key must be a lower-case letter, followed by at most 62 lower-case letters, digits, '_' and '-'. Rule: labels must not begin with tidemill-, as those that Tidemill sets do."""
+    partitionExpirationDays: NotRequired[int]
+    """After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded."""
+    requirePartitionFilter: NotRequired[bool]
+    """Whether BigQuery refuses queries that don't limit the column `date`."""
+    clusterBy: NotRequired[list[str]]
+    """Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again."""
+
 class PipelineTable(TypedDict):
-    """The table."""
+    """The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned."""
     name: NotRequired[str]
     """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]]]
@@ -1171,6 +1190,8 @@ class PipelineTable(TypedDict):
     """Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it."""
     quarantine: NotRequired[bool]
     """Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't."""
+    bigQuery: NotRequired[PipelineTableBigQuery]
+    """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
     onIncompatible: NotRequired[Literal["Fail", "Rebuild"]]
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost."""
 
@@ -1354,7 +1375,7 @@ class Pipeline(TypedDict):
     destinationRef: PipelineDestinationRef
     """The Destination that holds the table."""
     table: NotRequired[PipelineTable]
-    """The table."""
+    """The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned."""
     dateRange: NotRequired[PipelineDateRange]
     """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end."""
     overwritePeriodDays: NotRequired[int]
@@ -1398,8 +1419,21 @@ class PipelineCreateTableBodyColumnsItem(TypedDict):
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
     """The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says."""
 
+class PipelineCreateTableBigQuery(TypedDict):
+    """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
+    description: NotRequired[str]
+    """The table's description. Without this field, Tidemill writes one when it creates the table."""
+    labels: NotRequired[dict[str, str]]
+    """Labels of the table, for example for a bill by team. They are added to Tidemill's. Rule: a label's key must be a lower-case letter, followed by at most 62 lower-case letters, digits, '_' and '-'. Rule: labels must not begin with tidemill-, as those that Tidemill sets do."""
+    partitionExpirationDays: NotRequired[int]
+    """After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded."""
+    requirePartitionFilter: NotRequired[bool]
+    """Whether BigQuery refuses queries that don't limit the column `date`."""
+    clusterBy: NotRequired[list[str]]
+    """Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again."""
+
 class PipelineCreateTable(TypedDict):
-    """The table. Default: `{}`."""
+    """The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`."""
     name: NotRequired[str]
     """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]]]
@@ -1408,6 +1442,8 @@ class PipelineCreateTable(TypedDict):
     """Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it."""
     quarantine: NotRequired[bool]
     """Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't."""
+    bigQuery: NotRequired[PipelineCreateTableBigQuery]
+    """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
     onIncompatible: NotRequired[Literal["Fail", "Rebuild"]]
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
 
@@ -1568,7 +1604,7 @@ class PipelineCreate(TypedDict):
     destinationRef: PipelineCreateDestinationRef
     """The Destination that holds the table."""
     table: NotRequired[PipelineCreateTable]
-    """The table. Default: `{}`."""
+    """The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`."""
     dateRange: NotRequired[PipelineCreateDateRange]
     """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     overwritePeriodDays: NotRequired[int]
@@ -1606,8 +1642,21 @@ class PipelineUpdateTableBodyColumnsItem(TypedDict):
     type: NotRequired[Literal["String", "Integer", "Number", "Boolean", "Timestamp", "Date", "JSON"]]
     """The column's type. `JSON` takes any value, as JSON text where the warehouse can't load JSON; `String` takes texts, numbers and booleans; `Timestamp` takes RFC 3339 with an offset. Strings that hold a value of the type count as that value. Without this field, the type that the Source's TrackingPlan says."""
 
+class PipelineUpdateTableBigQuery(TypedDict):
+    """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
+    description: NotRequired[str | None]
+    """The table's description. Without this field, Tidemill writes one when it creates the table."""
+    labels: NotRequired[dict[str, str] | None]
+    """Labels of the table, for example for a bill by team. They are added to Tidemill's. Rule: a label's key must be a lower-case letter, followed by at most 62 lower-case letters, digits, '_' and '-'. Rule: labels must not begin with tidemill-, as those that Tidemill sets do."""
+    partitionExpirationDays: NotRequired[int | None]
+    """After how many days BigQuery deletes a day's rows. Those of an older day vanish as soon as they are loaded."""
+    requirePartitionFilter: NotRequired[bool | None]
+    """Whether BigQuery refuses queries that don't limit the column `date`."""
+    clusterBy: NotRequired[list[str] | None]
+    """Columns by which BigQuery sorts the rows of each day, such as `event_id`, as the table names them. Queries that filter by them read less. Days that were loaded before get it when they are loaded again."""
+
 class PipelineUpdateTable(TypedDict):
-    """The table. Default: `{}`."""
+    """The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`."""
     name: NotRequired[str | None]
     """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]] | None]
@@ -1616,6 +1665,8 @@ class PipelineUpdateTable(TypedDict):
     """Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it."""
     quarantine: NotRequired[bool | None]
     """Whether Runs also load events in quarantine, into a second table. It is called `<table>_quarantine`, has the same columns and `violations`, and holds the same days. Without this field, they don't."""
+    bigQuery: NotRequired[PipelineUpdateTableBigQuery | None]
+    """Options of the table in BigQuery. Each Run sets those that are here and differ in the table. An option that is not here stays as the table has it. The table of events in quarantine gets them, too."""
     onIncompatible: NotRequired[Literal["Fail", "Rebuild", None]]
     """What happens when the existing table does not fit the columns. `Fail`: the Pipeline is not ready and the table stays as it is. `Rebuild`: the table is dropped and created again, so days that are no longer retained are lost. Default: `\"Fail\"`."""
 
@@ -1774,7 +1825,7 @@ class PipelineUpdate(TypedDict):
     destinationRef: NotRequired[PipelineUpdateDestinationRef | None]
     """The Destination that holds the table."""
     table: NotRequired[PipelineUpdateTable | None]
-    """The table. Default: `{}`."""
+    """The table. Rule: partitionExpirationDays and requirePartitionFilter need the column Date, by which the table is partitioned. Default: `{}`."""
     dateRange: NotRequired[PipelineUpdateDateRange | None]
     """Which UTC dates to load. Events are kept as long as the Source's `retentionDays` says, 30 days by default; earlier dates can't be loaded. Rule: start must not be after end. Default: `{}`."""
     overwritePeriodDays: NotRequired[int | None]

@@ -156,6 +156,7 @@ export class Jobs {
 	/** One transaction: a job's write is atomic (reference of JobConfigurationLoad, writeDisposition). Returns the number of rows. */
 	async #load(load: Load, data: Uint8Array): Promise<number> {
 		const table = this.#warehouse.require(load.destinationTable);
+		requireKey(table, load);
 		const file = join(tmpdir(), `tidemill-double-${randomUUID()}`);
 		await writeFile(file, data);
 		try {
@@ -232,9 +233,11 @@ export class Jobs {
 		}
 	}
 
-	async #copy({ sourceTable, destinationTable }: Copy): Promise<void> {
+	async #copy(copy: Copy): Promise<void> {
+		const { sourceTable, destinationTable } = copy;
 		const source = this.#warehouse.require(sourceTable);
 		const target = this.#warehouse.require(destinationTable);
+		requireKey(target, copy);
 		if (target.timePartitioning && !source.timePartitioning)
 			throw invalid(
 				"Incompatible table partitioning specification. Expects partitioning specification interval(type:DAY), but input partitioning specification is none",
@@ -263,7 +266,20 @@ const loadFields = [
 	"writeDisposition",
 	"createDisposition",
 	"schemaUpdateOptions",
+	"destinationEncryptionConfiguration",
 ];
+
+/** A job replaces an encrypted table with its own key (reference of JobConfigurationLoad, destinationEncryptionConfiguration). */
+function requireKey(
+	{ encryptionConfiguration: present }: Table,
+	{ destinationEncryptionConfiguration: given }: Load | Copy,
+): void {
+	const key = present?.kmsKeyName?.replace(/\/cryptoKeyVersions\/.*/, "");
+	if (given?.kmsKeyName !== key)
+		throw invalid(
+			`The job's Cloud KMS key ${given?.kmsKeyName} is not the table's, ${key}`,
+		);
+}
 
 /** The table's columns after the load. Refuses changes that schemaUpdateOptions don't allow (cloud.google.com/bigquery/docs/managing-table-schemas). */
 function mergedSchema(

@@ -9,7 +9,7 @@ import type {
 	Job,
 	TableReference,
 } from "../../../../ingest/load/bigquery/api.ts";
-import { Fault, invalid, notFound } from "./fault.ts";
+import { Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { Jobs } from "./jobs.ts";
 import { newServiceAccount } from "./service-account.ts";
 import { parseMultipart, Uploads } from "./uploads.ts";
@@ -165,6 +165,11 @@ async function route(api: Api, call: Call): Promise<Answer> {
 			status: 200,
 			body: { location: api.warehouse.requireDataset(name!) },
 		};
+	requireKnown(
+		jsonOf(call),
+		["datasetReference", "location", "defaultEncryptionConfiguration"],
+		"dataset",
+	);
 	const { datasetReference, location } = jsonOf(call);
 	await api.warehouse.createDataset(datasetReference.datasetId, location);
 	return { status: 200, body: { location } };

@@ -10,6 +10,7 @@ import type {
 	TableReference,
 } from "../../../../ingest/load/bigquery/api.ts";
 import { duplicate, invalid, notFound, requireKnown } from "./fault.ts";
+import { requireKeyChange, requireValid } from "./table-rules.ts";
 
 /** DuckDB's type for each of BigQuery's (cloud.google.com/bigquery/docs/reference/standard-sql/data-types). */
 const types: Record<string, string> = {
@@ -118,18 +119,18 @@ export class Warehouse {
 	async #create(table: Table): Promise<Table> {
 		requireKnown(table, creatable, "table");
 		const reference = table.tableReference;
-		this.requireDataset(reference.datasetId);
+		const location = this.requireDataset(reference.datasetId);
 		if (!/^[\w-]{1,1024}$/.test(reference.tableId))
 			throw invalid(`Invalid table ID "${reference.tableId}".`);
 		if (this.find(reference)) throw duplicate(`Table ${idOf(reference)}`);
-		requireLabels(table.labels);
-		requirePartitioning(table);
+		requireValid(table, location);
 		if (Number(table.expirationTime ?? Infinity) < Date.now())
 			throw invalid("Expiration time must be in the future");
 		const made: Table = {
 			...table,
 			type: "TABLE",
 			creationTime: String(Date.now()),
+			...withKeyVersion(table),
 			etag: this.#nextEtag(),
 		};
 		await this.makeRows(made);
@@ -145,15 +146,18 @@ export class Warehouse {
 		const table = this.require(reference);
 		if (ifMatch !== undefined && ifMatch !== table.etag) return undefined;
 		requireKnown(changes, patchable, "table");
-		requireLabels(changes.labels);
 		const labels = { ...table.labels, ...changes.labels };
 		const { expirationTime, ...rest } = { ...table, ...changes };
-		this.#tables.set(idOf(reference), {
+		const changed: Table = {
 			...rest,
 			...(expirationTime != null && { expirationTime }),
 			...(Object.keys(labels).length > 0 && { labels }),
+			...withKeyVersion(changes),
 			etag: this.#nextEtag(),
-		});
+		};
+		requireValid(changed, this.requireDataset(reference.datasetId));
+		requireKeyChange(table, changed);
+		this.#tables.set(idOf(reference), changed);
 		return this.require(reference);
 	}
 
@@ -248,26 +252,21 @@ const creatable = [
 	"labels",
 	"schema",
 	"timePartitioning",
+	"requirePartitionFilter",
+	"clustering",
+	"encryptionConfiguration",
 	"expirationTime",
 ];
-const patchable = ["description", "labels", "schema", "expirationTime"];
+const patchable = creatable.filter((name) => name !== "tableReference");
 
-/** cloud.google.com/bigquery/docs/labels-intro#requirements */
-function requireLabels(labels: Record<string, string> = {}): void {
-	for (const [key, value] of Object.entries(labels))
-		if (
-			!/^[a-z][a-z0-9_-]{0,62}$/.test(key) ||
-			!/^[a-z0-9_-]{0,63}$/.test(value)
-		)
-			throw invalid(
-				`Label "${key}": "${value}" has characters that are not allowed`,
-			);
-}
-
-function requirePartitioning({ schema, timePartitioning }: Table): void {
-	if (!timePartitioning) return;
-	const { type, field } = timePartitioning;
-	const column = schema?.fields?.find(({ name }) => name === field);
-	if (type !== "DAY" || !["DATE", "TIMESTAMP"].includes(column?.type ?? ""))
-		throw invalid("The field specified for partitioning is not a DATE column");
+/** Answers name the version of the key, as Terraform's provider for Google reads them (resource_bigquery_table). */
+function withKeyVersion({
+	encryptionConfiguration: { kmsKeyName } = {},
+}: Partial<Table>): Pick<Table, "encryptionConfiguration"> {
+	if (kmsKeyName === undefined) return {};
+	return {
+		encryptionConfiguration: {
+			kmsKeyName: `${kmsKeyName}/cryptoKeyVersions/1`,
+		},
+	};
 }

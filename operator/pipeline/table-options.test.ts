@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { TableColumn } from "../../contracts/job.ts";
+import type { Destination } from "../../crds/generated/types.ts";
+import {
+	bigQueryOf,
+	destinationOf,
+	pipelineOf,
+} from "../../test/support/examples/resource-examples.ts";
+import { tableOptionsProblem } from "./table-options.ts";
+
+const columns: TableColumn[] = [
+	{ name: "event_id", from: "EventID" },
+	{ name: "date", from: "Date" },
+	{ name: "total", from: { bodyPointer: "/total", type: "Number" } },
+	{ name: "header_x_shop", from: { header: "x-shop" } },
+];
+
+function problemOf(
+	clusterBy: string[] | undefined,
+	destination: Destination = bigQueryOf(),
+): string | undefined {
+	const pipeline = pipelineOf();
+	if (clusterBy) pipeline.spec.table.bigQuery = { clusterBy };
+	return tableOptionsProblem(pipeline, destination, columns);
+}
+
+test("a table is clustered by any of its columns that BigQuery can sort by", () => {
+	expect(problemOf(["header_x_shop", "event_id"])).toBeUndefined();
+	expect(problemOf(["body"])).toBe(
+		'spec.table.bigQuery.clusterBy has "body", which is no column of the table. Its columns are event_id, date, total, header_x_shop.',
+	);
+	expect(problemOf(["event_id", "total"])).toBe(
+		'spec.table.bigQuery.clusterBy has "total", a column of type Number, by which BigQuery can\'t sort. Remove it, or load the value as Integer or String.',
+	);
+});
+
+test("options of BigQuery are refused for a DuckDB file", () => {
+	expect(problemOf(undefined, destinationOf())).toBeUndefined();
+	expect(problemOf(["event_id"], destinationOf())).toBe(
+		'Destination "files" is of type DuckDB. Remove spec.table.bigQuery, or change spec.destinationRef.name.',
+	);
+});

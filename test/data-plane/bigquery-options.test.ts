@@ -1,0 +1,155 @@
+import { expect, test } from "vitest";
+import type { LoadInput, TableOptions } from "../../contracts/job.ts";
+import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
+import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
+import {
+	columns,
+	eventsOf,
+} from "../support/fixtures/data-plane/load-fixture.ts";
+
+const ring = "projects/test-project/locations/europe/keyRings/ring/cryptoKeys";
+const all: TableOptions = {
+	description: "Orders of the shop",
+	labels: { team: "shop" },
+	partitionExpirationDays: 400,
+	requirePartitionFilter: true,
+	clusterBy: ["event_id"],
+};
+
+async function optionsFixture() {
+	const fixture = await bigQueryFixture();
+	const { double, manifest, load, destination } = fixture;
+	const inputOf = (
+		options: TableOptions,
+		kmsKeyName?: string,
+		isFull = false,
+	): Partial<LoadInput> => ({
+		destination: { ...destination, ...(kmsKeyName && { kmsKeyName }) },
+		strategy: isFull ? "FullReload" : "Incremental",
+		table: {
+			name: "orders",
+			description: "Events of shop",
+			columns: isFull ? columns.slice(0, 3) : columns,
+			options,
+		},
+	});
+	return {
+		...fixture,
+		/** Loads a day in this process. */
+		loadWith: async (...input: Parameters<typeof inputOf>) => {
+			const day = { "2026-03-01": [eventsOf("2026-03-01", 2, "a")] };
+			const end = await load(await manifest(day), { input: inputOf(...input) });
+			double.closeIdle();
+			return end;
+		},
+		orders: () =>
+			double.warehouse.require({
+				projectId: double.projectId,
+				datasetId: "shop",
+				tableId: "orders",
+			}),
+	};
+}
+
+const inBigQuery = {
+	description: "Orders of the shop",
+	labels: { team: "shop", "tidemill-source": expect.any(String) },
+	timePartitioning: { type: "DAY", field: "date", expirationMs: "34560000000" },
+	requirePartitionFilter: true,
+	clustering: { fields: ["event_id"] },
+};
+
+test("a table has the options that people chose from its creation on", async () => {
+	const { loadWith, orders, rows } = await optionsFixture();
+	const { exitCode, log } = await loadWith(all, `${ring}/k`);
+	expect(exitCode, log).toBe(0);
+	expect(orders()).toMatchObject({
+		...inBigQuery,
+		encryptionConfiguration: { kmsKeyName: `${ring}/k/cryptoKeyVersions/1` },
+	});
+	expect(await rows("select count(*)::int from shop.orders")).toEqual([[2]]);
+});
+
+test("a Run sets the options that a table lacks, and leaves alone those that people didn't choose", async () => {
+	const { loadWith, orders, double } = await optionsFixture();
+	await loadWith({ labels: { team: "none" } });
+	const theirs = { labels: { theirs: "1" }, clustering: { fields: ["date"] } };
+	const { tableReference } = orders();
+	double.warehouse.patchTable(tableReference, theirs, undefined);
+	const { clusterBy: _, ...chosen } = all;
+	const { exitCode, log } = await loadWith(chosen);
+	expect(exitCode, log).toBe(0);
+	expect(log).toContain(
+		'"changed":["labels","requirePartitionFilter","description","timePartitioning"]',
+	);
+	expect(orders()).toMatchObject({
+		...inBigQuery,
+		labels: { team: "shop", theirs: "1" },
+		clustering: { fields: ["date"] },
+	});
+	const before = orders();
+	const again = await loadWith({});
+	expect(again.exitCode, again.log).toBe(0);
+	expect(again.log).not.toContain("setting options");
+	expect(orders()).toMatchObject({
+		description: before.description,
+		timePartitioning: before.timePartitioning,
+		requirePartitionFilter: true,
+		clustering: before.clustering,
+	});
+});
+
+test("a full reload keeps the table's options and encrypts its staging table", async () => {
+	const { loadWith, orders, double } = await optionsFixture();
+	const { description, labels, clusterBy } = all as Required<TableOptions>;
+	const options = { description, labels, clusterBy };
+	for (let load = 1; load <= 2; load++) {
+		const { exitCode, log } = await loadWith(options, `${ring}/k`, true);
+		expect(exitCode, log).toBe(0);
+		expect(orders()).toMatchObject({
+			description,
+			labels,
+			clustering: { fields: clusterBy },
+			encryptionConfiguration: { kmsKeyName: `${ring}/k/cryptoKeyVersions/1` },
+		});
+	}
+	expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
+});
+
+test("a key is changed in place, and a table without one is not written to as if it had one", async () => {
+	const { loadWith, orders, rows } = await optionsFixture();
+	await loadWith({});
+	await rows("insert into shop.orders by name select 'old' as event_id");
+	const refused = await loadWith({}, `${ring}/k`);
+	expect(refused.result).toMatchObject({
+		error: {
+			code: "TableIncompatible",
+			message: expect.stringContaining("bq cp --destination_kms_key"),
+		},
+	});
+	expect(await rows("select count(*)::int from shop.orders")).toEqual([[3]]);
+
+	const other = await optionsFixture();
+	await other.loadWith({}, `${ring}/first`);
+	const { exitCode, log } = await other.loadWith({}, `${ring}/second`);
+	expect(exitCode, log).toBe(0);
+	expect(other.orders().encryptionConfiguration?.kmsKeyName).toContain(
+		`${ring}/second/`,
+	);
+	expect(orders()).not.toHaveProperty("encryptionConfiguration");
+});
+
+test("a check says that BigQuery can't use the Destination's key", async () => {
+	const { destination, env } = await optionsFixture();
+	const check = (kmsKeyName: string) =>
+		checkDestination({ ...destination, kmsKeyName }, env);
+	const { exitCode, log } = await check(`${ring}/k`);
+	expect(exitCode, log).toBe(0);
+	const { result } = await check(`${ring.replace("europe", "us")}/k`);
+	expect(result).toMatchObject({
+		error: {
+			code: "BigQueryRefused",
+			message: expect.stringContaining("is not in the location of the dataset"),
+		},
+	});
+});
