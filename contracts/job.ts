@@ -50,6 +50,10 @@ export interface BigQueryInput {
 	kmsKeyName?: string;
 	/** Base URL of the API; Google's own when absent. */
 	apiEndpoint?: string;
+	/** Bucket of Cloud Storage that load jobs read from; without one, files come with the request that starts a job. */
+	stagingBucket?: string;
+	/** Base URL of Cloud Storage's API; Google's own when absent. */
+	storageEndpoint?: string;
 }
 
 export interface LoadInput {

@@ -598,7 +598,7 @@ export type Destination = {
 			value: string;
 		}>;
 	};
-	/** A BigQuery dataset. */
+	/** A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there. */
 	bigQuery?: {
 		/** The Google Cloud project that holds the dataset. */
 		projectId: string;
@@ -622,8 +622,10 @@ export type Destination = {
 		kmsKeyName?: string;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		apiEndpoint?: string;
-		/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
+		/** Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly. */
 		stagingBucket?: string;
+		/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
+		storageEndpoint?: string;
 	};
 	/** A DuckDB file. */
 	duckDB?: {
@@ -736,7 +738,7 @@ export type DestinationCreate = {
 			value: string;
 		}>;
 	};
-	/** A BigQuery dataset. */
+	/** A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there. */
 	bigQuery?: {
 		/** The Google Cloud project that holds the dataset. */
 		projectId: string;
@@ -762,8 +764,10 @@ export type DestinationCreate = {
 		kmsKeyName?: string;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		apiEndpoint?: string;
-		/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
+		/** Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly. */
 		stagingBucket?: string;
+		/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
+		storageEndpoint?: string;
 	};
 	/** A DuckDB file. */
 	duckDB?: {
@@ -865,7 +869,7 @@ export type DestinationUpdate = {
 			value: string;
 		}> | null;
 	} | null;
-	/** A BigQuery dataset. */
+	/** A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there. */
 	bigQuery?: {
 		/** The Google Cloud project that holds the dataset. */
 		projectId?: string | null;
@@ -891,8 +895,10 @@ export type DestinationUpdate = {
 		kmsKeyName?: string | null;
 		/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 		apiEndpoint?: string | null;
-		/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
+		/** Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly. */
 		stagingBucket?: string | null;
+		/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
+		storageEndpoint?: string | null;
 	} | null;
 	/** A DuckDB file. */
 	duckDB?: {

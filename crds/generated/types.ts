@@ -241,8 +241,10 @@ export interface DestinationBigQuery {
 	kmsKeyName?: string;
 	/** Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
 	apiEndpoint?: string;
-	/** Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly. */
+	/** Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly. */
 	stagingBucket?: string;
+	/** Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it. */
+	storageEndpoint?: string;
 }
 
 /** A DuckDB file. */

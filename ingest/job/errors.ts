@@ -101,6 +101,16 @@ export const jobErrors = {
 		advice:
 			"Correct the Destination's spec.bigQuery.projectId and dataset, or set createDataset: true.",
 	},
+	StagingBucketDenied: {
+		retryable: false,
+		advice:
+			"Grant the service account roles/storage.objectUser and roles/storage.legacyBucketReader on the bucket that the Destination's spec.bigQuery.stagingBucket names.",
+	},
+	StagingBucketMissing: {
+		retryable: false,
+		advice:
+			"Correct the Destination's spec.bigQuery.stagingBucket, or create the bucket in the dataset's location.",
+	},
 	LocationMismatch: {
 		retryable: false,
 		advice:

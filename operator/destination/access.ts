@@ -29,7 +29,8 @@ export function accessTo(
 	const account = serviceAccountName ? { serviceAccountName } : {};
 	if (bigQuery) {
 		const { projectId, dataset, createDataset, kmsKeyName } = bigQuery;
-		const { apiEndpoint, credentials: wanted } = bigQuery;
+		const { apiEndpoint, stagingBucket, storageEndpoint } = bigQuery;
+		const { credentials: wanted } = bigQuery;
 		const key = wanted && credentials?.data?.[wanted.secretRef.key];
 		if (wanted && key === undefined) return undefined;
 		return {
@@ -41,6 +42,8 @@ export function accessTo(
 				createDataset,
 				...(kmsKeyName && { kmsKeyName }),
 				...(apiEndpoint && { apiEndpoint }),
+				...(stagingBucket && { stagingBucket }),
+				...(storageEndpoint && { storageEndpoint }),
 			},
 			...(key !== undefined && { credentials: key }),
 			...account,

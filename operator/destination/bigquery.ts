@@ -15,25 +15,20 @@ export const defaultLocation = "EU";
 /**
  * Why a check of a BigQuery Destination makes no sense.
  * @param secret The Secret that `credentials.secretRef` names, with or without the label; undefined if it doesn't exist.
- * @param endpoints The allowed values of `apiEndpoint`, which receives events and tokens.
+ * @param endpoints The allowed values of `apiEndpoint` and `storageEndpoint`, which receive events and tokens.
  */
 export function bigQueryProblem(
 	{ metadata, spec }: Destination,
 	secret: Secret | undefined,
 	endpoints: string[],
 ): DestinationProblem | undefined {
-	const { apiEndpoint, stagingBucket, credentials } = spec.bigQuery!;
-	if (apiEndpoint && !endpoints.includes(apiEndpoint.replace(/\/+$/, "")))
-		return {
-			reason: "EndpointNotAllowed",
-			message: `spec.bigQuery.apiEndpoint ${apiEndpoint} is not allowed. Remove it to use Google's own endpoint, or add it to the operator's setting TIDEMILL_BIGQUERY_ENDPOINTS.`,
-		};
-	if (stagingBucket)
-		return {
-			reason: "UnsupportedStagingBucket",
-			message:
-				"This version of Tidemill uploads data directly. Remove spec.bigQuery.stagingBucket.",
-		};
+	const { apiEndpoint, storageEndpoint, credentials } = spec.bigQuery!;
+	for (const [field, url] of Object.entries({ apiEndpoint, storageEndpoint }))
+		if (url && !endpoints.includes(url.replace(/\/+$/, "")))
+			return {
+				reason: "EndpointNotAllowed",
+				message: `spec.bigQuery.${field} ${url} is not allowed. Remove it to use Google's own endpoint, or add it to the operator's setting TIDEMILL_BIGQUERY_ENDPOINTS.`,
+			};
 	if (!credentials) return undefined;
 
 	const { name, key } = credentials.secretRef;

@@ -67,6 +67,10 @@ test.each<[string, DestinationSpec]>([
 		"key of Cloud KMS",
 		{ ...bigQuery, bigQuery: { ...bigQuery.bigQuery!, kmsKeyName: "k" } },
 	],
+	[
+		"staging bucket",
+		{ ...bigQuery, bigQuery: { ...bigQuery.bigQuery!, stagingBucket: "b" } },
+	],
 	["identity", { ...bigQuery, serviceAccountName: "loader" }],
 	[
 		"key",

@@ -48,6 +48,8 @@ export function checkHash(
 		createDataset: bigQuery?.createDataset || undefined,
 		kmsKeyName: bigQuery?.kmsKeyName,
 		apiEndpoint: bigQuery?.apiEndpoint,
+		stagingBucket: bigQuery?.stagingBucket,
+		storageEndpoint: bigQuery?.storageEndpoint,
 		key: ref && (credentials?.data?.[ref.key] ?? ""),
 		path: duckDB?.path,
 		volumeClaimName: duckDB?.volumeClaimName,

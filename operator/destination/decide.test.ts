@@ -220,7 +220,10 @@ test("a check that can't start says what it waits for, even after it ran out of 
 
 test.each<[string, DestinationSpec]>([
 	["EndpointNotAllowed", bigQuery({ apiEndpoint: "https://elsewhere" })],
-	["UnsupportedStagingBucket", bigQuery({ stagingBucket: "bucket" })],
+	[
+		"EndpointNotAllowed",
+		bigQuery({ stagingBucket: "bucket", storageEndpoint: "https://elsewhere" }),
+	],
 	["SecretNotFound", bigQuery({ credentials: { secretRef } })],
 	["VolumeClaimRequired", { type: "DuckDB", duckDB: { path: "x.duckdb" } }],
 ])(

@@ -103,9 +103,7 @@ export const reasons = {
 			CheckNotStarted:
 				"Kubernetes refused the check's Job or Secret; the message has its error. Tidemill repeats the check.",
 			EndpointNotAllowed:
-				"`spec.bigQuery.apiEndpoint` is not in the operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS`.",
-			UnsupportedStagingBucket:
-				"This version uploads data to BigQuery directly and can't use a bucket.",
+				"`spec.bigQuery.apiEndpoint` or `storageEndpoint` is not in the operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS`.",
 			SecretNotFound:
 				"The Secret that `credentials.secretRef` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			SecretNotLabelled:

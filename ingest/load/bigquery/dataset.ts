@@ -7,21 +7,56 @@ import type {
 	Job,
 	Table,
 	TableReference,
-} from "./api.ts";
-import { BigQueryRefusal } from "./refusal.ts";
-import type { RestClient } from "./rest-client.ts";
-import { type UploadOptions, uploadJob } from "./upload.ts";
+} from "./rest/api.ts";
+import { googleAccount, scope } from "./rest/google-account.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
+import { RestClient } from "./rest/rest-client.ts";
+import { upload } from "./rest/upload.ts";
+import { StagingBucket } from "./staging-bucket.ts";
 
-/** The Destination's dataset: its tables and the jobs that write to them. Throws {@link BigQueryRefusal}. */
+/** The Destination's dataset: its tables and the jobs that write to them. Throws {@link GoogleRefusal}. */
 export class BigQueryDataset {
 	readonly #client: RestClient;
 	readonly #input: BigQueryInput;
 	readonly #context: JobContext;
+	/** Undefined if load jobs get their files with the request that starts them. */
+	readonly bucket: StagingBucket | undefined;
 
-	constructor(client: RestClient, input: BigQueryInput, context: JobContext) {
+	/** Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
+	static async open(
+		input: BigQueryInput,
+		context: JobContext,
+	): Promise<BigQueryDataset> {
+		const { stagingBucket, apiEndpoint, storageEndpoint } = input;
+		const scopes = [scope.bigQuery, ...(stagingBucket ? [scope.storage] : [])];
+		const account = await googleAccount(scopes);
+		const bigQuery = new RestClient(
+			"BigQuery",
+			account,
+			apiEndpoint ?? "https://bigquery.googleapis.com",
+			context,
+		);
+		if (!stagingBucket) return new BigQueryDataset(bigQuery, input, context);
+		const storage = new RestClient(
+			"Cloud Storage",
+			account,
+			storageEndpoint ?? "https://storage.googleapis.com",
+			context,
+		);
+		const bucket = new StagingBucket(storage, input, stagingBucket, context);
+		return new BigQueryDataset(bigQuery, input, context, bucket);
+	}
+
+	private constructor(
+		client: RestClient,
+		input: BigQueryInput,
+		context: JobContext,
+		bucket?: StagingBucket,
+	) {
 		this.#client = client;
 		this.#input = input;
 		this.#context = context;
+		this.bucket = bucket;
 	}
 
 	/** Checks that the dataset exists in its location; creates it if the Destination allows. Throws {@link JobFailure}. */
@@ -53,10 +88,16 @@ export class BigQueryDataset {
 			);
 	}
 
-	/** Of tables, and of the jobs that write to them; undefined for the dataset's default. */
+	/** Of tables; undefined for the dataset's default. */
 	encryption(): EncryptionConfiguration | undefined {
 		const { kmsKeyName } = this.#input;
 		return kmsKeyName === undefined ? undefined : { kmsKeyName };
+	}
+
+	/** A job that replaces an encrypted table names its key (reference of JobConfigurationLoad). */
+	jobEncryption() {
+		const key = this.encryption();
+		return key && { destinationEncryptionConfiguration: key };
 	}
 
 	reference(tableId: string): TableReference {
@@ -96,7 +137,7 @@ export class BigQueryDataset {
 				action: `change table ${name}`,
 			});
 		} catch (error) {
-			if (error instanceof BigQueryRefusal && error.status === 412)
+			if (error instanceof GoogleRefusal && error.status === 412)
 				return undefined;
 			throw error;
 		}
@@ -121,27 +162,49 @@ export class BigQueryDataset {
 		});
 	}
 
-	/** @param data a load job's file; a copy job has none. */
 	async startJob(
 		jobId: string,
 		configuration: Job["configuration"],
-		data?: { file: string } & Pick<UploadOptions, "beforeStart">,
 	): Promise<Job> {
-		const { projectId, location } = this.#input;
-		const job: Job = {
-			jobReference: { projectId, jobId, location },
-			configuration,
-		};
-		if (data) {
-			const options = { ...this.#context, beforeStart: data.beforeStart };
-			return uploadJob(this.#client, job, data.file, options);
-		}
 		return this.#client.call<Job>({
 			method: "POST",
-			path: `/bigquery/v2/projects/${projectId}/jobs`,
-			body: job,
+			path: `/bigquery/v2/projects/${this.#input.projectId}/jobs`,
+			body: this.#newJob(jobId, configuration),
 			action: `start job ${jobId}`,
 		});
+	}
+
+	/**
+	 * Starts a load job with a file.
+	 * @param table whose data it is; the job may write to its staging table.
+	 * @param beforeStart is called before the request that may start the job. If it throws, no job starts.
+	 */
+	async startLoad(
+		table: string,
+		jobId: string,
+		configuration: Job["configuration"] & { load: object },
+		{ file, beforeStart }: { file: string; beforeStart?: () => Promise<void> },
+	): Promise<Job> {
+		const { load } = configuration;
+		if (this.bucket) {
+			const uri = await this.bucket.upload(table, jobId, file);
+			await beforeStart?.();
+			const sourceUris = [uri];
+			return this.startJob(jobId, {
+				...configuration,
+				load: { ...load, sourceUris },
+			});
+		}
+		return upload<Job>(
+			this.#client,
+			{
+				path: `/upload/bigquery/v2/projects/${this.#input.projectId}/jobs`,
+				resource: this.#newJob(jobId, configuration),
+				name: `job ${jobId}`,
+			},
+			file,
+			{ ...this.#context, beforeStart },
+		);
 	}
 
 	/** Unfinished jobs of this Google account. */
@@ -173,6 +236,11 @@ export class BigQueryDataset {
 			query: { location: this.#input.location },
 			action: `cancel job ${jobId}`,
 		});
+	}
+
+	#newJob(jobId: string, configuration: Job["configuration"]): Job {
+		const { projectId, location } = this.#input;
+		return { jobReference: { projectId, jobId, location }, configuration };
 	}
 
 	#path(): string {
@@ -216,7 +284,7 @@ export class BigQueryDataset {
 			});
 		} catch (error) {
 			// Another client created it, or our own earlier request whose answer was lost.
-			if (!(error instanceof BigQueryRefusal) || error.reason !== "duplicate")
+			if (!(error instanceof GoogleRefusal) || error.reason !== "duplicate")
 				throw error;
 			return this.#client.call<T>({ method: "GET", path, action });
 		}
@@ -224,5 +292,5 @@ export class BigQueryDataset {
 }
 
 function isNotFound(error: unknown): boolean {
-	return error instanceof BigQueryRefusal && error.status === 404;
+	return error instanceof GoogleRefusal && error.status === 404;
 }

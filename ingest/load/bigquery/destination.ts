@@ -10,8 +10,8 @@ import type { LoadDay } from "../fetch/load-days.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { completeJob } from "./load-job.ts";
 import { planBigQuery } from "./plan.ts";
-import { BigQueryRefusal } from "./refusal.ts";
-import { ConnectionFailed, RestClient } from "./rest-client.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
+import { ConnectionFailed } from "./rest/rest-client.ts";
 import { TableLoad } from "./table-load.ts";
 
 /**
@@ -26,12 +26,8 @@ export class BigQueryDestination implements Destination {
 		input: BigQueryInput,
 		context: JobContext,
 	): Promise<BigQueryDestination> {
-		const { log, signal } = context;
-		const client = await RestClient.open(input, log, signal);
-		return new BigQueryDestination(
-			new BigQueryDataset(client, input, context),
-			context,
-		);
+		const dataset = await BigQueryDataset.open(input, context);
+		return new BigQueryDestination(dataset, context);
 	}
 
 	private constructor(dataset: BigQueryDataset, context: JobContext) {
@@ -55,7 +51,8 @@ export class BigQueryDestination implements Destination {
 
 	/** Creates a table, loads a row into it, and deletes it. */
 	async check(): Promise<void> {
-		const { scratch, signal } = this.#context;
+		const { scratch, signal, log } = this.#context;
+		const { bucket } = this.#dataset;
 		const id = randomUUID().replaceAll("-", "");
 		const table = `tidemill_check_${id}`;
 		const file = join(scratch, `${table}.json`);
@@ -74,7 +71,8 @@ export class BigQueryDestination implements Destination {
 					{
 						find: (jobId) => this.#dataset.findJob(jobId),
 						start: (jobId) =>
-							this.#dataset.startJob(
+							this.#dataset.startLoad(
+								table,
 								jobId,
 								{
 									load: {
@@ -82,9 +80,7 @@ export class BigQueryDestination implements Destination {
 										sourceFormat: "NEWLINE_DELIMITED_JSON",
 										writeDisposition: "WRITE_TRUNCATE",
 										createDisposition: "CREATE_NEVER",
-										...(encryption && {
-											destinationEncryptionConfiguration: encryption,
-										}),
+										...this.#dataset.jobEncryption(),
 									},
 								},
 								{ file },
@@ -94,6 +90,15 @@ export class BigQueryDestination implements Destination {
 					Number(creationTime),
 					signal,
 				);
+				await bucket?.deleteFiles(table, () => true);
+			} catch (error) {
+				// The first error is the one to tell.
+				await bucket
+					?.deleteFiles(table, () => true)
+					.catch(({ message }) =>
+						log.warn({ reason: message }, "a file stays"),
+					);
+				throw error;
 			} finally {
 				await this.#dataset.deleteTable(table);
 				await rm(file, { force: true });
@@ -110,7 +115,7 @@ async function withFailures(
 	try {
 		await work();
 	} catch (error) {
-		if (error instanceof BigQueryRefusal) throw error.toFailure(action);
+		if (error instanceof GoogleRefusal) throw error.toFailure(action);
 		if (error instanceof ConnectionFailed)
 			throw new JobFailure(
 				"BigQueryUnavailable",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ErrorProto, Job } from "./api.ts";
 import { completeJob, nextStepFor } from "./load-job.ts";
-import { BigQueryRefusal } from "./refusal.ts";
+import type { ErrorProto, Job } from "./rest/api.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
 
 const { signal } = new AbortController();
 
@@ -40,7 +40,7 @@ test("the attempt after the failed ones is started, or awaited if another proces
 			start: async (id) => {
 				started.push(id);
 				jobs.set(id, job("DONE"));
-				throw new BigQueryRefusal(409, { reason: "duplicate" });
+				throw new GoogleRefusal(409, { reason: "duplicate" });
 			},
 		},
 		String,

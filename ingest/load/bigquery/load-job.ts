@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "../../../service/backoff.ts";
 import { retryBackoff } from "../../job/retry.ts";
-import type { Job } from "./api.ts";
-import { BigQueryRefusal } from "./refusal.ts";
+import type { Job } from "./rest/api.ts";
+import { GoogleRefusal } from "./rest/google-refusal.ts";
 
 /** Finds and starts one BigQuery job by its id. */
 export interface JobAccess {
 	/** Undefined when there is no such job. */
 	find(jobId: string): Promise<Job | undefined>;
-	/** Throws {@link BigQueryRefusal} of reason `duplicate` when the job exists. */
+	/** Throws {@link GoogleRefusal} of reason `duplicate` when the job exists. */
 	start(jobId: string): Promise<Job>;
 }
 
@@ -37,7 +37,7 @@ const maxStarts = 3;
 
 /**
  * Completes a job, whichever process started it: waits for a running job, accepts one that succeeded, and starts another
- * after one that failed. Throws the {@link BigQueryRefusal} of the last job that this process started.
+ * after one that failed. Throws the {@link GoogleRefusal} of the last job that this process started.
  */
 export async function completeJob(
 	jobs: JobAccess,
@@ -60,7 +60,7 @@ export async function completeJob(
 				: job;
 		if (job && nextStepFor(job, tableCreatedMs) === "Done") return job;
 		if (!isOurs) continue;
-		const refusal = new BigQueryRefusal(0, job?.status?.errorResult ?? {});
+		const refusal = new GoogleRefusal(0, job?.status?.errorResult ?? {});
 		if (!refusal.isTransient || started >= maxStarts) throw refusal;
 		await delay(backoffMs(started + 1, retryBackoff), undefined, {
 			signal,
@@ -76,7 +76,7 @@ async function startOrFind(
 		return { job: await jobs.start(jobId), isOurs: true };
 	} catch (error) {
 		const isDuplicate =
-			error instanceof BigQueryRefusal && error.reason === "duplicate";
+			error instanceof GoogleRefusal && error.reason === "duplicate";
 		const job = isDuplicate ? await jobs.find(jobId) : undefined;
 		if (!job) throw error;
 		return { job, isOurs: false };

@@ -6,8 +6,8 @@ import type {
 } from "../../../contracts/job.ts";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
-import type { Table } from "./api.ts";
 import { jobIdOf, planBigQuery } from "./plan.ts";
+import type { Table } from "./rest/api.ts";
 import { labelsOf } from "./table-labels.ts";
 
 const columns: TableColumn[] = [

@@ -5,8 +5,8 @@ import { JobFailure } from "../../job/errors.ts";
 import { incompatibility, newColumns } from "../destination/incompatibility.ts";
 import { missingDays } from "../destination/table-mark.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
-import type { Table } from "./api.ts";
 import { partitionOf } from "./partition-decorator.ts";
+import type { Table } from "./rest/api.ts";
 import { existingColumns, wantedColumns } from "./schema.ts";
 import { markOf } from "./table-labels.ts";
 import { keyProblem } from "./table-options.ts";
@@ -100,6 +100,11 @@ export function jobIdOf(
 ): string {
 	// A Run that has begun with a part and goes on with the whole window loads other rows.
 	return `tidemill_${run}_${asked.extent.toLowerCase()}_${table}_${name}_${attempt}`;
+}
+
+/** Whether a job id is one that {@link jobIdOf} gives to a Run. */
+export function isJobOf(run: string, jobId: string): boolean {
+	return jobId.startsWith(`tidemill_${run}_`);
 }
 
 /** Without a mark, since the days that the table holds lack the values of a new column. */

@@ -4,7 +4,7 @@ import type {
 	ExistingColumn,
 	WantedColumn,
 } from "../destination/incompatibility.ts";
-import type { Field, Table } from "./api.ts";
+import type { Field, Table } from "./rest/api.ts";
 
 /**
  * DuckDB's type → BigQuery's, by the names that tables.get has (cloud.google.com/bigquery/docs/reference/rest/v2/tables), as

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { TableMark } from "../destination/table-mark.ts";
-import type { Table } from "./api.ts";
+import type { Table } from "./rest/api.ts";
 
 /** Labels that load puts on tables and jobs. */
 export const label = {

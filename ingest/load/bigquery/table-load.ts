@@ -13,17 +13,18 @@ import {
 	markDuring,
 	ownershipOf,
 } from "../destination/table-mark.ts";
-import type { Job, Table } from "./api.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import { ParquetFiles } from "./parquet-files.ts";
 import { isPartition } from "./partition-decorator.ts";
 import {
 	type BigQueryPlan,
+	isJobOf,
 	jobIdOf,
 	type PlannedLoad,
 	type PlannedTable,
 } from "./plan.ts";
+import type { Job, Table } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
 import { optionChanges, optionsOf, stagingOptionsOf } from "./table-options.ts";
@@ -31,7 +32,7 @@ import { optionChanges, optionsOf, stagingOptionsOf } from "./table-options.ts";
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and a day's file on disk. */
 const parallelDays = 4;
 
-/** Carries out a plan on one table. Throws {@link BigQueryRefusal} or {@link JobFailure}. */
+/** Carries out a plan on one table. Throws {@link GoogleRefusal} or {@link JobFailure}. */
 export class TableLoad {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
@@ -66,6 +67,7 @@ export class TableLoad {
 			if (plan.staging) await this.#replaceTable(plan.staging, table, files);
 			else await this.#replaceDays(plan, files);
 			await this.#mark(markAfter);
+			await this.#deleteFiles((isOurs) => isOurs);
 		} finally {
 			files.close();
 			await rm(directory, { recursive: true, force: true });
@@ -134,6 +136,15 @@ export class TableLoad {
 				() => this.#dataset.findJob(jobReference.jobId),
 				this.#context.signal,
 			);
+		await this.#deleteFiles((isOurs) => !isOurs);
+	}
+
+	/** Of this Run's jobs or others', which have ended: killed and failed loads leave files in the bucket. */
+	async #deleteFiles(which: (isOurs: boolean) => boolean): Promise<void> {
+		const { run, table } = this.#input;
+		await this.#dataset.bucket?.deleteFiles(table.name, (jobId) =>
+			which(isJobOf(run.uid, jobId)),
+		);
 	}
 
 	async #createTable(): Promise<Table> {
@@ -205,7 +216,7 @@ export class TableLoad {
 					destinationTable: this.#dataset.reference(name),
 					writeDisposition: "WRITE_TRUNCATE",
 					createDisposition: "CREATE_NEVER",
-					...this.#encryption(),
+					...this.#dataset.jobEncryption(),
 				},
 			}),
 		);
@@ -227,15 +238,15 @@ export class TableLoad {
 		tableCreatedMs: number,
 		files: ParquetFiles,
 	): Promise<void> {
-		const { columns } = this.#input.table;
-		const configuration: Job["configuration"] = {
+		const { name, columns } = this.#input.table;
+		const configuration: Job["configuration"] & { load: object } = {
 			labels: this.#jobLabels(),
 			load: {
 				destinationTable: this.#dataset.reference(load.table),
 				sourceFormat: "PARQUET",
 				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",
-				...this.#encryption(),
+				...this.#dataset.jobEncryption(),
 				...(isPartition(load.table) && {
 					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
 				}),
@@ -246,9 +257,14 @@ export class TableLoad {
 		};
 		const job = await this.#complete(load.name, tableCreatedMs, (jobId) =>
 			files.with(load, columns, (file) =>
-				this.#dataset.startJob(jobId, configuration, { file, beforeStart }),
+				this.#dataset.startLoad(name, jobId, configuration, {
+					file,
+					beforeStart,
+				}),
 			),
 		);
+		const { jobId } = job.jobReference;
+		await this.#dataset.bucket?.deleteFiles(name, (id) => id === jobId);
 		const rows = Number(job.statistics?.load?.outputRows);
 		if (rows !== load.rows)
 			throw new JobFailure(
@@ -270,12 +286,6 @@ export class TableLoad {
 			tableCreatedMs,
 			this.#context.signal,
 		);
-	}
-
-	/** A job that replaces an encrypted table names its key (reference of JobConfigurationLoad). */
-	#encryption() {
-		const key = this.#dataset.encryption();
-		return key && { destinationEncryptionConfiguration: key };
 	}
 
 	#jobLabels() {

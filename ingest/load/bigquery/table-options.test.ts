@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput, TableOptions } from "../../../contracts/job.ts";
-import type { Table } from "./api.ts";
+import type { Table } from "./rest/api.ts";
 import {
 	keyProblem,
 	optionChanges,

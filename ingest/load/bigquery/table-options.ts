@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
-import type { Table } from "./api.ts";
+import type { Table } from "./rest/api.ts";
 
 /** What a table has beside its columns and the labels of loads. */
 export type Options = Pick<

@@ -1,6 +1,6 @@
 import type { JobResult } from "../../../contracts/job.ts";
 import { encodeResult } from "../../../ingest/job/result.ts";
-import { BigQueryRefusal } from "../../../ingest/load/bigquery/refusal.ts";
+import { GoogleRefusal } from "../../../ingest/load/bigquery/rest/google-refusal.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import type { Job, Pod } from "../../../kube/kinds.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";
@@ -94,11 +94,11 @@ export const bigQueryErrors: BigQueryError[] = [
 }));
 
 /** What load makes of it. */
-export function refusalOf(error: BigQueryError): BigQueryRefusal {
+export function refusalOf(error: BigQueryError): GoogleRefusal {
 	const { status, reason, message } = error;
 	return status === 0
-		? new BigQueryRefusal(0, error)
-		: BigQueryRefusal.ofAnswer(
+		? new GoogleRefusal(0, error)
+		: GoogleRefusal.ofAnswer(
 				status,
 				JSON.stringify(new Fault(status, reason, message).toBody()),
 			);

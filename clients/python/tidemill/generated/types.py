@@ -696,7 +696,7 @@ class DestinationBigQueryCredentials(TypedDict):
     """The Secret that holds the JSON key. It needs the label `tidemill.dev/use: \"true\"`."""
 
 class DestinationBigQuery(TypedDict):
-    """A BigQuery dataset."""
+    """A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there."""
     projectId: str
     """The Google Cloud project that holds the dataset."""
     dataset: str
@@ -712,7 +712,9 @@ class DestinationBigQuery(TypedDict):
     apiEndpoint: NotRequired[str]
     """Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
     stagingBucket: NotRequired[str]
-    """Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly."""
+    """Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly."""
+    storageEndpoint: NotRequired[str]
+    """Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
 
 class DestinationDuckDB(TypedDict):
     """A DuckDB file."""
@@ -754,7 +756,7 @@ class Destination(TypedDict):
     checkTemplate: NotRequired[DestinationCheckTemplate]
     """Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`."""
     bigQuery: NotRequired[DestinationBigQuery]
-    """A BigQuery dataset."""
+    """A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there."""
     duckDB: NotRequired[DestinationDuckDB]
     """A DuckDB file."""
 
@@ -879,7 +881,7 @@ class DestinationCreateBigQueryCredentials(TypedDict):
     """The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it."""
 
 class DestinationCreateBigQuery(TypedDict):
-    """A BigQuery dataset."""
+    """A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there."""
     projectId: str
     """The Google Cloud project that holds the dataset."""
     dataset: str
@@ -895,7 +897,9 @@ class DestinationCreateBigQuery(TypedDict):
     apiEndpoint: NotRequired[str]
     """Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
     stagingBucket: NotRequired[str]
-    """Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly."""
+    """Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly."""
+    storageEndpoint: NotRequired[str]
+    """Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
 
 class DestinationCreateDuckDB(TypedDict):
     """A DuckDB file."""
@@ -919,7 +923,7 @@ class DestinationCreate(TypedDict):
     checkTemplate: NotRequired[DestinationCreateCheckTemplate]
     """Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`."""
     bigQuery: NotRequired[DestinationCreateBigQuery]
-    """A BigQuery dataset."""
+    """A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there."""
     duckDB: NotRequired[DestinationCreateDuckDB]
     """A DuckDB file."""
 
@@ -1036,7 +1040,7 @@ class DestinationUpdateBigQueryCredentials(TypedDict):
     """The service account's JSON key as a string, instead of `secretRef`. The API keeps it in a Secret and never returns it."""
 
 class DestinationUpdateBigQuery(TypedDict):
-    """A BigQuery dataset."""
+    """A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there."""
     projectId: NotRequired[str | None]
     """The Google Cloud project that holds the dataset."""
     dataset: NotRequired[str | None]
@@ -1052,7 +1056,9 @@ class DestinationUpdateBigQuery(TypedDict):
     apiEndpoint: NotRequired[str | None]
     """Another address for the BigQuery API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
     stagingBucket: NotRequired[str | None]
-    """Name of a Cloud Storage bucket for uploads. Without it, data is uploaded directly."""
+    """Name of a Cloud Storage bucket in the dataset's location. Load jobs read their files there, and Tidemill deletes them. Without it, files go to BigQuery directly."""
+    storageEndpoint: NotRequired[str | None]
+    """Another address for the Cloud Storage API. The operator's setting `TIDEMILL_BIGQUERY_ENDPOINTS` must allow it."""
 
 class DestinationUpdateDuckDB(TypedDict):
     """A DuckDB file."""
@@ -1074,7 +1080,7 @@ class DestinationUpdate(TypedDict):
     checkTemplate: NotRequired[DestinationUpdateCheckTemplate | None]
     """Settings for the Jobs that check this Destination. Runs have their own in the Pipeline's `runTemplate`."""
     bigQuery: NotRequired[DestinationUpdateBigQuery | None]
-    """A BigQuery dataset."""
+    """A BigQuery dataset. Rule: storageEndpoint needs stagingBucket, which is reached there."""
     duckDB: NotRequired[DestinationUpdateDuckDB | None]
     """A DuckDB file."""
 

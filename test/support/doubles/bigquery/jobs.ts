@@ -7,17 +7,23 @@ import type {
 	Field,
 	Job,
 	Table,
-} from "../../../../ingest/load/bigquery/api.ts";
+} from "../../../../ingest/load/bigquery/rest/api.ts";
+import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
+import {
+	type Copy,
+	type Load,
+	loadFields,
+	mergedSchema,
+	requireKey,
+	sameName,
+} from "./job-rules.ts";
 import {
 	bigQueryType,
 	onPartition,
 	partitionOf,
 	type Warehouse,
 } from "./warehouse.ts";
-
-type Load = NonNullable<Job["configuration"]["load"]>;
-type Copy = NonNullable<Job["configuration"]["copy"]>;
 
 /** Load jobs per table and day, failed ones included (cloud.google.com/bigquery/quotas#load_jobs). */
 const loadsPerTable = 1_500;
@@ -28,6 +34,7 @@ const loadsPerTable = 1_500;
  */
 export class Jobs {
 	readonly #warehouse: Warehouse;
+	readonly #buckets: Buckets;
 	readonly #jobs = new Map<string, Job>();
 	/** If set, every job fails with it. */
 	failure: Fault | undefined;
@@ -37,8 +44,9 @@ export class Jobs {
 	/** While true, jobs stay RUNNING. */
 	held = false;
 
-	constructor(warehouse: Warehouse) {
+	constructor(warehouse: Warehouse, buckets: Buckets) {
 		this.#warehouse = warehouse;
+		this.#buckets = buckets;
 	}
 
 	all(): Job[] {
@@ -127,7 +135,8 @@ export class Jobs {
 			const { load, copy } = job.configuration;
 			if (load) {
 				this.#requireQuota(load);
-				const outputRows = String(await this.#load(load, data!));
+				const bytes = data ?? this.#buckets.read(load.sourceUris?.[0] ?? "");
+				const outputRows = String(await this.#load(load, bytes));
 				job.statistics = { ...job.statistics, load: { outputRows } };
 			} else await this.#copy(copy!);
 			job.status = { state: "DONE" };
@@ -258,54 +267,4 @@ export class Jobs {
 			undefined,
 		);
 	}
-}
-
-const loadFields = [
-	"destinationTable",
-	"sourceFormat",
-	"writeDisposition",
-	"createDisposition",
-	"schemaUpdateOptions",
-	"destinationEncryptionConfiguration",
-];
-
-/** A job replaces an encrypted table with its own key (reference of JobConfigurationLoad, destinationEncryptionConfiguration). */
-function requireKey(
-	{ encryptionConfiguration: present }: Table,
-	{ destinationEncryptionConfiguration: given }: Load | Copy,
-): void {
-	const key = present?.kmsKeyName?.replace(/\/cryptoKeyVersions\/.*/, "");
-	if (given?.kmsKeyName !== key)
-		throw invalid(
-			`The job's Cloud KMS key ${given?.kmsKeyName} is not the table's, ${key}`,
-		);
-}
-
-/** The table's columns after the load. Refuses changes that schemaUpdateOptions don't allow (cloud.google.com/bigquery/docs/managing-table-schemas). */
-function mergedSchema(
-	table: Table,
-	loaded: Field[],
-	{ schemaUpdateOptions = [] }: Load,
-	isTyped: boolean,
-): Field[] {
-	const fields = [...(table.schema?.fields ?? [])];
-	for (const { name, type } of loaded) {
-		const present = fields.find((field) => sameName(field, name));
-		if (!present) {
-			if (!schemaUpdateOptions.includes("ALLOW_FIELD_ADDITION"))
-				throw invalid(
-					`Provided Schema does not match Table. Cannot add fields (field: ${name})`,
-				);
-			fields.push({ name, type });
-		} else if (isTyped && present.type !== type)
-			// Also JSON, which Parquet can't carry (cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#type_conversions).
-			throw invalid(
-				`Provided Schema does not match Table. Field ${name} has changed type from ${present.type} to ${type}`,
-			);
-	}
-	return fields;
-}
-
-function sameName(field: Field, name: string): boolean {
-	return field.name.toLowerCase() === name.toLowerCase();
 }

@@ -5,20 +5,21 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Json } from "@duckdb/node-api";
-import type {
-	Job,
-	TableReference,
-} from "../../../../ingest/load/bigquery/api.ts";
+import type { TableReference } from "../../../../ingest/load/bigquery/rest/api.ts";
+import { Buckets } from "./buckets.ts";
+import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
+import { objectRoute, uploadRoute } from "./data-routes.ts";
 import { Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { Jobs } from "./jobs.ts";
 import { newServiceAccount } from "./service-account.ts";
-import { parseMultipart, Uploads } from "./uploads.ts";
+import { Uploads } from "./uploads.ts";
 import { Warehouse } from "./warehouse.ts";
 
 export interface DoubleRequest {
 	/** "GET", with the path below the API's base, without its query: `/bigquery/v2/projects/p/jobs`. */
 	method: string;
 	path: string;
+	authorization?: string | undefined;
 }
 
 /**
@@ -32,6 +33,8 @@ export interface BigQueryDouble {
 	/** The only service account key that it accepts. */
 	keyJson: string;
 	warehouse: Warehouse;
+	/** Of Cloud Storage, whose API has the same endpoint here. */
+	buckets: Buckets;
 	jobs: Jobs;
 	uploads: Uploads;
 	readonly requests: DoubleRequest[];
@@ -51,10 +54,11 @@ export async function startBigQueryDouble(
 	port = 0,
 ): Promise<BigQueryDouble> {
 	const warehouse = await Warehouse.open(projectId);
-	const jobs = new Jobs(warehouse);
+	const buckets = new Buckets();
+	const jobs = new Jobs(warehouse, buckets);
 	const uploads = new Uploads();
 	const { keyJson, accepts } = newServiceAccount(projectId);
-	const api = { warehouse, jobs, uploads };
+	const api = { warehouse, buckets, jobs, uploads };
 	const underWay = new Set<Promise<void>>();
 	const server = createServer((request, response) => {
 		const answered = answer(request, response).finally(() =>
@@ -72,7 +76,9 @@ export async function startBigQueryDouble(
 		response: ServerResponse,
 	): Promise<void> => {
 		const url = new URL(request.url ?? "/", double.endpoint);
-		const seen = { method: request.method ?? "", path: url.pathname };
+		const { method = "", headers } = request;
+		const { authorization } = headers;
+		const seen = { method, path: url.pathname, authorization };
 		const body = await bodyOf(request).catch(() => undefined);
 		// The caller was killed in the middle of its request.
 		if (!body) return;
@@ -84,7 +90,10 @@ export async function startBigQueryDouble(
 		}
 		try {
 			if (instead) throw instead;
-			if (!accepts(request.headers.authorization))
+			const scope = /^(\/upload)?\/storage\//.test(url.pathname)
+				? "https://www.googleapis.com/auth/devstorage.read_write"
+				: "https://www.googleapis.com/auth/bigquery";
+			if (!accepts(request.headers.authorization, scope))
 				throw new Fault(401, "authError", "Invalid Credentials");
 			reply(response, await route(api, { request, url, body }));
 		} catch (error) {
@@ -124,29 +133,11 @@ export async function startBigQueryDouble(
 	return double;
 }
 
-interface Api {
-	warehouse: Warehouse;
-	jobs: Jobs;
-	uploads: Uploads;
-}
-
-interface Call {
-	request: IncomingMessage;
-	url: URL;
-	body: Buffer;
-}
-
-interface Answer {
-	status: number;
-	body?: object;
-	headers?: Record<string, string>;
-}
-
 async function route(api: Api, call: Call): Promise<Answer> {
 	const { projectId } = api.warehouse;
 	const path = decodeURIComponent(call.url.pathname);
-	if (path === `/upload/bigquery/v2/projects/${projectId}/jobs`)
-		return uploadRoute(api, call);
+	if (path.startsWith("/upload/")) return uploadRoute(api, call);
+	if (path.startsWith("/storage/")) return objectRoute(api, call);
 	const base = `/bigquery/v2/projects/${projectId}/`;
 	if (!path.startsWith(base)) throw notFound(`Project of ${path}`);
 	const [collection, name, inner, innerName] = path
@@ -214,47 +205,6 @@ function jobRoute(
 		};
 	if (action === "cancel") jobs.cancel(jobId, query.get("location"));
 	return { status: 200, body: jobs.find(jobId, query.get("location")) };
-}
-
-function uploadRoute(api: Api, call: Call): Answer {
-	const { headers, method } = call.request;
-	if (method === "PUT") return chunkRoute(api, call);
-	if (call.url.searchParams.get("uploadType") === "multipart") {
-		const { job, data } = parseMultipart(
-			headers["content-type"] ?? "",
-			call.body,
-		);
-		return { status: 200, body: api.jobs.start(job, data) };
-	}
-	const job: Job = jsonOf(call);
-	api.jobs.requireStartable(job);
-	const size = Number(headers["x-upload-content-length"]);
-	const session = new URL(call.url);
-	session.searchParams.set("upload_id", api.uploads.begin(job, size));
-	return { status: 200, headers: { location: session.href } };
-}
-
-function chunkRoute({ jobs, uploads }: Api, call: Call): Answer {
-	const session = uploads.put(
-		call.url.searchParams.get("upload_id") ?? "",
-		call.request.headers["content-range"] ?? "",
-		call.body,
-	);
-	const { job, size, received } = session;
-	if (received.length < size)
-		return {
-			status: 308,
-			...(received.length > 0 && {
-				headers: { range: `bytes=0-${received.length - 1}` },
-			}),
-		};
-	// A repeat of the last chunk gets the same job.
-	session.started ??= jobs.start(job, received);
-	return { status: 200, body: session.started };
-}
-
-function jsonOf({ body }: Call) {
-	return JSON.parse(body.toString());
 }
 
 function asFault(error: unknown): Fault {

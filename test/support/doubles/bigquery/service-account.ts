@@ -4,8 +4,8 @@ import { createVerify, generateKeyPairSync } from "node:crypto";
 export interface ServiceAccount {
 	/** The JSON of the key, as Google issues it (cloud.google.com/iam/docs/keys-create-delete). */
 	keyJson: string;
-	/** Whether a bearer token is a JWT that the key signed and that hasn't expired (AIP-4111). */
-	accepts(authorization: string | undefined): boolean;
+	/** Whether a bearer token is a JWT that the key signed, that hasn't expired, and that is good for a scope (AIP-4111). */
+	accepts(authorization: string | undefined, scope: string): boolean;
 }
 
 export function newServiceAccount(projectId: string): ServiceAccount {
@@ -23,7 +23,7 @@ export function newServiceAccount(projectId: string): ServiceAccount {
 			client_id: "1",
 			token_uri: "https://oauth2.googleapis.com/token",
 		}),
-		accepts: (authorization) => {
+		accepts: (authorization, scope) => {
 			const [, head, payload, signature] =
 				/^Bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(authorization ?? "") ?? [];
 			if (!head || !payload || !signature) return false;
@@ -33,7 +33,7 @@ export function newServiceAccount(projectId: string): ServiceAccount {
 			return (
 				claims.iss === email &&
 				claims.exp * 1000 > Date.now() &&
-				claims.scope === "https://www.googleapis.com/auth/bigquery" &&
+				claims.scope?.split(" ").includes(scope) === true &&
 				createVerify("RSA-SHA256")
 					.update(`${head}.${payload}`)
 					.verify(publicKey, signature, "base64url")

@@ -1,25 +1,28 @@
 import { randomUUID } from "node:crypto";
-import type { Job } from "../../../../ingest/load/bigquery/api.ts";
+import type { Job } from "../../../../ingest/load/bigquery/rest/api.ts";
 import { Fault, invalid } from "./fault.ts";
 
 export interface Session {
-	/** The job of the first request. */
-	job: Job;
+	/** The body of the first request: a job, or an object's metadata. */
+	resource: object;
 	size: number;
 	received: Buffer;
-	/** The job that the complete data started. */
-	started?: Job;
+	/** What the complete data became. */
+	made?: object;
 }
 
-/** Sessions of resumable uploads (cloud.google.com/bigquery/docs/reference/api-uploads#resumable). */
+/**
+ * Sessions of resumable uploads, which BigQuery and Cloud Storage have in common
+ * (cloud.google.com/bigquery/docs/reference/api-uploads#resumable, cloud.google.com/storage/docs/performing-resumable-uploads).
+ */
 export class Uploads {
 	readonly #sessions = new Map<string, Session>();
 	/** Every chunk but the last is a multiple of this. */
 	static readonly granuleBytes = 256 * 1024;
 
-	begin(job: Job, size: number): string {
+	begin(resource: object, size: number): string {
 		const id = randomUUID();
-		this.#sessions.set(id, { job, size, received: Buffer.alloc(0) });
+		this.#sessions.set(id, { resource, size, received: Buffer.alloc(0) });
 		return id;
 	}
 

@@ -8,7 +8,7 @@ import type {
 	Field,
 	Table,
 	TableReference,
-} from "../../../../ingest/load/bigquery/api.ts";
+} from "../../../../ingest/load/bigquery/rest/api.ts";
 import { duplicate, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 

@@ -1,13 +1,8 @@
-import { readFile } from "node:fs/promises";
-// google-auth-library: tokens from a service account's key or workload identity. Google's BigQuery client, built on it,
-// uploads only by multipart, starts over after each failure, and can't be aborted (docs/decisions/0004).
-import { type AuthClient, GoogleAuth, JWT } from "google-auth-library";
-import { type BigQueryInput, jobEnv } from "../../../contracts/job.ts";
-import { parseServiceAccountKey } from "../../../contracts/service-account-key.ts";
-import type { Logger } from "../../../service/log.ts";
-import { JobFailure } from "../../job/errors.ts";
-import { retry } from "../../job/retry.ts";
-import { BigQueryRefusal } from "./refusal.ts";
+import type { AuthClient } from "google-auth-library";
+import type { Logger } from "../../../../service/log.ts";
+import { JobFailure } from "../../../job/errors.ts";
+import { retry } from "../../../job/retry.ts";
+import { GoogleRefusal, type GoogleService } from "./google-refusal.ts";
 
 export interface RestRequest {
 	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -21,39 +16,30 @@ export interface RestRequest {
 	action: string;
 }
 
-/** Calls BigQuery's REST API as the Job's Google account. */
+/** Calls the REST API of one of Google's services. */
 export class RestClient {
+	readonly service: GoogleService;
 	readonly #auth: AuthClient;
 	readonly #endpoint: string;
 	readonly #log: Logger;
 	readonly #signal: AbortSignal;
 
-	/** Throws {@link JobFailure} CredentialsMissing or CredentialsRefused. */
-	static async open(
-		{ apiEndpoint = "https://bigquery.googleapis.com" }: BigQueryInput,
-		log: Logger,
-		signal: AbortSignal,
-	): Promise<RestClient> {
-		const keyFile = process.env[jobEnv.credentials];
-		const auth = keyFile ? await keyClient(keyFile) : await identityClient();
-		return new RestClient(auth, apiEndpoint.replace(/\/+$/, ""), log, signal);
-	}
-
-	private constructor(
+	constructor(
+		service: GoogleService,
 		auth: AuthClient,
 		endpoint: string,
-		log: Logger,
-		signal: AbortSignal,
+		{ log, signal }: { log: Logger; signal: AbortSignal },
 	) {
+		this.service = service;
 		this.#auth = auth;
-		this.#endpoint = endpoint;
+		this.#endpoint = endpoint.replace(/\/+$/, "");
 		this.#log = log;
 		this.#signal = signal;
 	}
 
 	/**
 	 * Returns the answer's JSON, undefined if empty. Repeats the request after a transient error, so it must be idempotent.
-	 * Throws {@link BigQueryRefusal}, {@link ConnectionFailed} or {@link JobFailure}.
+	 * Throws {@link GoogleRefusal}, {@link ConnectionFailed} or {@link JobFailure}.
 	 */
 	async call<T>(request: RestRequest): Promise<T> {
 		return retry(
@@ -64,13 +50,13 @@ export class RestClient {
 				onRetry: (error, attempt) =>
 					this.#log.warn(
 						{ attempt, reason: (error as Error).message },
-						`BigQuery failed to ${request.action}; trying again`,
+						`${this.service} failed to ${request.action}; trying again`,
 					),
 			},
 			async () => {
 				const response = await this.send(request);
 				const text = await response.text();
-				if (!response.ok) throw BigQueryRefusal.ofAnswer(response.status, text);
+				if (!response.ok) throw this.refusal(response.status, text);
 				return (text ? JSON.parse(text) : undefined) as T;
 			},
 		);
@@ -111,6 +97,11 @@ export class RestClient {
 		}
 	}
 
+	/** Reads an answer that is no success. */
+	refusal(status: number, body: string): GoogleRefusal {
+		return GoogleRefusal.ofAnswer(status, body, this.service);
+	}
+
 	async #headers(url: URL): Promise<Record<string, string>> {
 		try {
 			const headers = await this.#auth.getRequestHeaders(url);
@@ -124,40 +115,6 @@ export class RestClient {
 			);
 		}
 	}
-}
-
-/** A key comes from an account, so Google's library, which follows what credentials of other kinds say, never sees the file. */
-async function keyClient(file: string): Promise<AuthClient> {
-	const key = parseServiceAccountKey(
-		await readFile(file, "utf8").catch(credentialsMissing),
-	);
-	if (!key)
-		throw new JobFailure(
-			"CredentialsRefused",
-			"The credentials are not the JSON key of a Google service account",
-		);
-	const { email, privateKey, id } = key;
-	const auth = new JWT({
-		email,
-		key: privateKey,
-		...(id !== undefined && { keyId: id }),
-		scopes,
-	});
-	// The key signs its own tokens (AIP-4111), without a token server.
-	auth.useJWTAccessWithScope = true;
-	return auth;
-}
-
-function identityClient(): Promise<AuthClient> {
-	return new GoogleAuth({ scopes }).getClient().catch(credentialsMissing);
-}
-
-function credentialsMissing(error: Error): never {
-	throw new JobFailure(
-		"CredentialsMissing",
-		`The Job has no Google credentials: ${error.message}`,
-		{ cause: error },
-	);
 }
 
 /** No answer came. fetch says only "fetch failed"; its cause has the reason. */
@@ -175,10 +132,9 @@ export class ConnectionFailed extends Error {
 export function isTransient(error: unknown): boolean {
 	return (
 		error instanceof ConnectionFailed ||
-		(error instanceof BigQueryRefusal && error.isTransient)
+		(error instanceof GoogleRefusal && error.isTransient)
 	);
 }
 
-const scopes = ["https://www.googleapis.com/auth/bigquery"];
 /** Per request. Enough for a chunk of an upload at 64 KiB/s. */
 const timeoutMs = 130_000;

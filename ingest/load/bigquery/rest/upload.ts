@@ -1,10 +1,9 @@
 import { open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../../../service/backoff.ts";
-import type { Logger } from "../../../service/log.ts";
-import { retryBackoff } from "../../job/retry.ts";
-import type { Job } from "./api.ts";
-import { BigQueryRefusal } from "./refusal.ts";
+import { backoffMs } from "../../../../service/backoff.ts";
+import type { Logger } from "../../../../service/log.ts";
+import { retryBackoff } from "../../../job/retry.ts";
+import { GoogleRefusal } from "./google-refusal.ts";
 import { isTransient, type RestClient } from "./rest-client.ts";
 
 /** Memory per upload. The protocol requires a multiple of 256 KiB. */
@@ -17,31 +16,42 @@ const maxRestarts = 2;
 export interface UploadOptions {
 	log: Logger;
 	signal: AbortSignal;
-	/** Called before the request that may start the job. If it throws, the upload ends and no job starts. */
+	/** Called before the request that may complete the upload. If it throws, the upload ends and nothing comes of it. */
 	beforeStart?: (() => Promise<void>) | undefined;
 }
 
+/** What a file becomes: a job of BigQuery, or an object of Cloud Storage. */
+export interface UploadTarget {
+	path: string;
+	query?: Record<string, string>;
+	/** The body of the first request. */
+	resource: object;
+	/** For people. */
+	name: string;
+}
+
 /**
- * Starts a load job with a file, by BigQuery's resumable upload. The job exists once the last byte has arrived, not
- * before. Throws {@link BigQueryRefusal}, with reason `duplicate` if a job with this id exists.
+ * Sends a file by Google's resumable upload (cloud.google.com/storage/docs/performing-resumable-uploads,
+ * cloud.google.com/bigquery/docs/reference/api-uploads). What it becomes exists once the last byte has arrived, not before.
+ * Returns the answer to the last byte. Throws {@link GoogleRefusal}: for a job with reason `duplicate` if it exists.
  */
-export async function uploadJob(
+export async function upload<T>(
 	client: RestClient,
-	job: Job,
+	target: UploadTarget,
 	file: string,
 	options: UploadOptions,
-): Promise<Job> {
+): Promise<T> {
 	await using handle = await open(file);
 	const { size } = await handle.stat();
-	const { jobId, projectId } = job.jobReference;
-	const action = `receive the data of job ${jobId}`;
+	const { name } = target;
+	const action = `receive the data of ${name}`;
 	let session: string | undefined;
 	let offset = 0;
 	let isOffsetKnown = true;
 	let restarts = 0;
 	for (let failures = 0; ; ) {
 		try {
-			session ??= await startSession(client, projectId, job, size, action);
+			session ??= await startSession(client, target, size, action);
 			const chunk = isOffsetKnown
 				? await read(handle, offset, size)
 				: Buffer.alloc(0);
@@ -62,15 +72,15 @@ export async function uploadJob(
 				continue;
 			}
 			const text = await response.text();
-			if (response.ok) return JSON.parse(text) as Job;
-			throw BigQueryRefusal.ofAnswer(response.status, text);
+			if (response.ok) return JSON.parse(text) as T;
+			throw client.refusal(response.status, text);
 		} catch (error) {
 			options.signal.throwIfAborted();
 			const isLost = isSessionLost(error) && restarts++ < maxRestarts;
 			if (!(isLost || isTransient(error)) || ++failures >= maxFailures)
 				throw error;
 			options.log.warn(
-				{ jobId, offset, reason: (error as Error).message },
+				{ name, offset, reason: (error as Error).message },
 				"an upload was interrupted; resuming it",
 			);
 			if (isLost) [session, offset] = [undefined, 0];
@@ -82,27 +92,26 @@ export async function uploadJob(
 
 async function startSession(
 	client: RestClient,
-	projectId: string,
-	job: Job,
+	{ path, query = {}, resource }: UploadTarget,
 	size: number,
 	action: string,
 ): Promise<string> {
 	const response = await client.send({
 		method: "POST",
-		path: `/upload/bigquery/v2/projects/${projectId}/jobs`,
-		query: { uploadType: "resumable" },
+		path,
+		query: { uploadType: "resumable", ...query },
 		headers: {
 			"x-upload-content-type": "application/octet-stream",
 			"x-upload-content-length": String(size),
 		},
-		body: job,
+		body: resource,
 		action,
 	});
 	const text = await response.text();
-	if (!response.ok) throw BigQueryRefusal.ofAnswer(response.status, text);
+	if (!response.ok) throw client.refusal(response.status, text);
 	const session = response.headers.get("location");
 	if (session) return session;
-	throw new BigQueryRefusal(502, {
+	throw new GoogleRefusal(502, {
 		message: "The answer has no upload session.",
 	});
 }
@@ -140,5 +149,5 @@ function receivedBytes(response: Response): number {
 
 /** A session expires after a week, or earlier for BigQuery's own reasons. The upload then starts over. */
 function isSessionLost(error: unknown): boolean {
-	return error instanceof BigQueryRefusal && [404, 410].includes(error.status);
+	return error instanceof GoogleRefusal && [404, 410].includes(error.status);
 }

@@ -49,6 +49,8 @@ export interface Job {
 		labels?: Record<string, string>;
 		load?: {
 			destinationTable: TableReference;
+			/** Objects of Cloud Storage; absent if the file comes with the request. */
+			sourceUris?: string[];
 			sourceFormat: "PARQUET" | "NEWLINE_DELIMITED_JSON";
 			writeDisposition: "WRITE_TRUNCATE";
 			createDisposition: "CREATE_NEVER";

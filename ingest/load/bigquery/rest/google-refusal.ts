@@ -1,37 +1,58 @@
-import { type JobErrorCode, JobFailure } from "../../job/errors.ts";
+import { type JobErrorCode, JobFailure } from "../../../job/errors.ts";
 import type { ErrorProto } from "./api.ts";
 
-/** BigQuery refused a request (with its HTTP status), or failed a job that it had accepted (status 0). */
-export class BigQueryRefusal extends Error {
-	override name = "BigQueryRefusal";
+export type GoogleService = "BigQuery" | "Cloud Storage";
+
+/** A service refused a request (with its HTTP status), or BigQuery failed a job that it had accepted (status 0). */
+export class GoogleRefusal extends Error {
+	override name = "GoogleRefusal";
 	readonly status: number;
 	/** One of BigQuery's error codes (cloud.google.com/bigquery/docs/error-messages). */
 	readonly reason: string;
+	readonly service: GoogleService;
 
 	/** Reads the API's error body. Of any other body, such as a proxy's page, the message is its beginning. */
-	static ofAnswer(status: number, body: string): BigQueryRefusal {
+	static ofAnswer(
+		status: number,
+		body: string,
+		service?: GoogleService,
+	): GoogleRefusal {
 		try {
 			const { error } = JSON.parse(body) as {
 				error: { message?: string; errors?: ErrorProto[] };
 			};
 			const [first] = error.errors ?? [];
-			return new BigQueryRefusal(status, {
-				...(first?.reason !== undefined && { reason: first.reason }),
-				message: error.message ?? first?.message ?? "",
-			});
+			const { reason } = first ?? {};
+			const message = error.message ?? first?.message ?? "";
+			return new GoogleRefusal(
+				status,
+				{ ...(reason !== undefined && { reason }), message },
+				service,
+			);
 		} catch {
 			const message = body.slice(0, 200);
-			return new BigQueryRefusal(status, { message });
+			return new GoogleRefusal(status, { message }, service);
 		}
 	}
 
-	constructor(status: number, { reason, message }: ErrorProto) {
+	constructor(
+		status: number,
+		{ reason, message }: ErrorProto,
+		service: GoogleService = "BigQuery",
+	) {
 		super(message || `HTTP status ${status}`);
 		this.status = status;
+		this.service = service;
 		this.reason = reason || reasonOfStatus(status);
 	}
 
 	get code(): JobErrorCode {
+		if (this.service === "Cloud Storage") {
+			if (this.status === 401) return "CredentialsRefused";
+			if (this.status === 404) return "StagingBucketMissing";
+			if (this.status === 403 && !Object.hasOwn(codes, this.reason))
+				return "StagingBucketDenied";
+		}
 		if (
 			/was not found in location|different (location|region)/i.test(
 				this.message,
@@ -51,7 +72,7 @@ export class BigQueryRefusal extends Error {
 	}
 
 	toFailure(action: string): JobFailure {
-		const message = `BigQuery refused to ${action} (${this.reason}): ${this.message}`;
+		const message = `${this.service} refused to ${action} (${this.reason}): ${this.message}`;
 		return new JobFailure(this.code, message, { cause: this });
 	}
 }

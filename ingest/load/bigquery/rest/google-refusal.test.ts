@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BigQueryRefusal } from "./refusal.ts";
+import { GoogleRefusal } from "./google-refusal.ts";
 
 /** Every reason in cloud.google.com/bigquery/docs/error-messages. */
 test.each([
@@ -34,7 +34,7 @@ test.each([
 	"HTTP status %i, reason %s is %s; transient: %s",
 	(status, reason, code, again) => {
 		const body = { error: { message: "No.", errors: [{ reason }] } };
-		const refusal = BigQueryRefusal.ofAnswer(status, JSON.stringify(body));
+		const refusal = GoogleRefusal.ofAnswer(status, JSON.stringify(body));
 		expect(refusal.code).toBe(code);
 		expect(refusal.isTransient).toBe(again);
 		expect(refusal.toFailure("load table t").message).toMatch(
@@ -48,7 +48,7 @@ test.each([
 	["Cannot read and write in different locations", "LocationMismatch"],
 	["Not found: Dataset p:d", "DatasetMissing"],
 ])("%s is %s", (message, code) => {
-	expect(new BigQueryRefusal(404, { reason: "notFound", message }).code).toBe(
+	expect(new GoogleRefusal(404, { reason: "notFound", message }).code).toBe(
 		code,
 	);
 });
@@ -58,5 +58,21 @@ test.each([
 	[429, "RateLimited"],
 	[403, "PermissionDenied"],
 ])("a proxy's page with status %i is %s", (status, code) => {
-	expect(BigQueryRefusal.ofAnswer(status, "<html>").code).toBe(code);
+	expect(GoogleRefusal.ofAnswer(status, "<html>").code).toBe(code);
+});
+
+/** cloud.google.com/storage/docs/json_api/v1/status-codes */
+test.each([
+	[401, "required", "CredentialsRefused"],
+	[403, "forbidden", "StagingBucketDenied"],
+	[403, "rateLimitExceeded", "RateLimited"],
+	[404, "notFound", "StagingBucketMissing"],
+	[429, "rateLimitExceeded", "RateLimited"],
+	[503, "backendError", "BigQueryUnavailable"],
+])("Cloud Storage's %i %s is %s", (status, reason, code) => {
+	const refusal = new GoogleRefusal(status, { reason }, "Cloud Storage");
+	expect(refusal.code).toBe(code);
+	expect(refusal.toFailure("list objects").message).toMatch(
+		/^Cloud Storage refused to list objects/,
+	);
 });

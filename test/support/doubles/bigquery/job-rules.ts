@@ -1,0 +1,60 @@
+import type {
+	Field,
+	Job,
+	Table,
+} from "../../../../ingest/load/bigquery/rest/api.ts";
+import { invalid } from "./fault.ts";
+
+export type Load = NonNullable<Job["configuration"]["load"]>;
+export type Copy = NonNullable<Job["configuration"]["copy"]>;
+
+export const loadFields = [
+	"destinationTable",
+	"sourceUris",
+	"sourceFormat",
+	"writeDisposition",
+	"createDisposition",
+	"schemaUpdateOptions",
+	"destinationEncryptionConfiguration",
+];
+
+/** A job replaces an encrypted table with its own key (reference of JobConfigurationLoad, destinationEncryptionConfiguration). */
+export function requireKey(
+	{ encryptionConfiguration: present }: Table,
+	{ destinationEncryptionConfiguration: given }: Load | Copy,
+): void {
+	const key = present?.kmsKeyName?.replace(/\/cryptoKeyVersions\/.*/, "");
+	if (given?.kmsKeyName !== key)
+		throw invalid(
+			`The job's Cloud KMS key ${given?.kmsKeyName} is not the table's, ${key}`,
+		);
+}
+
+/** The table's columns after the load. Refuses changes that schemaUpdateOptions don't allow (cloud.google.com/bigquery/docs/managing-table-schemas). */
+export function mergedSchema(
+	table: Table,
+	loaded: Field[],
+	{ schemaUpdateOptions = [] }: Load,
+	isTyped: boolean,
+): Field[] {
+	const fields = [...(table.schema?.fields ?? [])];
+	for (const { name, type } of loaded) {
+		const present = fields.find((field) => sameName(field, name));
+		if (!present) {
+			if (!schemaUpdateOptions.includes("ALLOW_FIELD_ADDITION"))
+				throw invalid(
+					`Provided Schema does not match Table. Cannot add fields (field: ${name})`,
+				);
+			fields.push({ name, type });
+		} else if (isTyped && present.type !== type)
+			// Also JSON, which Parquet can't carry (cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#type_conversions).
+			throw invalid(
+				`Provided Schema does not match Table. Field ${name} has changed type from ${present.type} to ${type}`,
+			);
+	}
+	return fields;
+}
+
+export function sameName(field: Field, name: string): boolean {
+	return field.name.toLowerCase() === name.toLowerCase();
+}
