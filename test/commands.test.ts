@@ -28,15 +28,10 @@ const exercised = [
 	),
 ].join("\n");
 
-/** They ask the REST API alone, and are carried out as functions, with a double of it: cli/live/*.test.ts. */
-const live = ["sources refusals", "events tail"];
-
 test("each command of the command line is carried out by a test", async () => {
 	const commands = await leavesOf(createProgram() as CommandUnknownOpts, []);
 	expect(commands.length).toBeGreaterThan(40);
-	const untested = commands.filter(
-		(words) => !isExercised(words) && !live.includes(words.join(" ")),
-	);
+	const untested = commands.filter((words) => !isExercised(words));
 	expect(untested.map((words) => words.join(" "))).toEqual([]);
 });
 

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { KeptRefusal } from "../../../contracts/live/refused-request.ts";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
+import { inProcess as tidemill } from "../../support/cli/in-process.ts";
 import {
 	administrator,
 	apiClient,
@@ -85,6 +86,16 @@ test("an editor sees bodies, if they are asked for", async () => {
 	expect(body.items).toMatchObject([{ bodyHead: "the victim's own" }]);
 	const later = await editor("GET", `${path}?from=2026-03-01T12:30:00Z`);
 	expect(later.body.items).toHaveLength(1);
+});
+
+test("the command line lists them", async () => {
+	vi.stubEnv("TIDEMILL_API_URL", `${api.url}/v1`);
+	vi.stubEnv("TIDEMILL_API_TOKEN", victim.tokens.editor);
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const { stdout } = await tidemill("sources", "refusals", "shop", "--body");
+	expect(stdout).toMatch(
+		/^TIME .*\n2026-03-01T13:.* InvalidJSON .*the victim's own\n2026-03-01T12:.*\n\nInvalidJSON: Send JSON\.\n$/,
+	);
 });
 
 test.each(["runner", "nobody"] as const)("a %s sees none", async (who) => {
