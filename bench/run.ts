@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	receive: () => import("./receive/bench.ts"),
 	"receive-plan": () => import("./receive/plan.ts"),
 	tail: () => import("./tail/bench.ts"),
+	receipts: () => import("./receipts/bench.ts"),
 	archive: () => import("./archive/throughput.ts"),
 	"many-sources": () => import("./archive/many-sources.ts"),
 	"archive-memory": () => import("./archive/memory.ts"),

@@ -15,6 +15,8 @@ import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 export interface CompactionWork {
 	settings: ObjectStoreSettings;
 	dates: DueDate[];
+	/** Of the bucket's keys; empty if absent. */
+	prefix?: string;
 }
 
 /** Archive's compactor in its own process, to measure its memory: `node compaction-process.ts <work.json>`. */
@@ -22,7 +24,7 @@ const file = process.argv[2]!;
 const work: CompactionWork = JSON.parse(await readFile(file, "utf8"));
 const { signal } = new AbortController();
 const store = new S3ObjectStore(work.settings, signal);
-const keys = new ObjectKeys("");
+const keys = new ObjectKeys(work.prefix ?? "");
 const shard = {
 	number: 0,
 	index: new LedgerIndex(),

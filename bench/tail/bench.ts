@@ -1,3 +1,4 @@
+import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { followArchive } from "../../api/tail/archive-tail.ts";
@@ -70,7 +71,9 @@ async function measure(
 	try {
 		const tail = await openTail(api, route.account, route.sourceKey);
 		const shown = await latencies(url, tail);
-		say(`${quietEvents} events: shown after ${median(shown).toFixed(0)} ms`);
+		say(
+			`${quietEvents} events: shown after ${median(shown).toFixed(0)} ms; load ${loadavg()[0]!.toFixed(1)}`,
+		);
 		await tail.stop();
 		const without: LoadReport[] = [];
 		const beside: LoadReport[] = [];
@@ -82,7 +85,7 @@ async function measure(
 			const rate = (reports: LoadReport[]) =>
 				Math.round(reports.at(-1)!.requestsPerSecond);
 			say(
-				`round ${round} of ${rounds}: ${rate(without)}/s without a tail, ${rate(beside)}/s with one`,
+				`round ${round} of ${rounds}: ${rate(without)}/s without a tail, ${rate(beside)}/s with one; load ${loadavg()[0]!.toFixed(1)}`,
 			);
 		}
 		const rates = (reports: LoadReport[]) =>
