@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Violation } from "../../contracts/tracking-plan.ts";
-import { foundEventView } from "./event-view.ts";
+import { capturedView, foundEventView } from "./event-view.ts";
 
 const violations: Violation[] = [
 	{ kind: "TypeMismatch", path: "/card/secret", message: "a string" },
@@ -34,4 +34,16 @@ test("with the body, the violations are shown whole", () => {
 		violations,
 		otherViolations: 3,
 	});
+});
+
+test("captured headers and query parameters are shown apart, and only if there are any", () => {
+	expect(capturedView({ "x-a": "1", "?utm_source": "2", "?x-a": "3" })).toEqual(
+		{
+			headers: { "x-a": "1" },
+			queryParameters: { utm_source: "2", "x-a": "3" },
+		},
+	);
+	expect(capturedView({ "?a": "1" })).toEqual({ queryParameters: { a: "1" } });
+	expect(capturedView({ a: "1" })).toEqual({ headers: { a: "1" } });
+	expect(capturedView({})).toEqual({});
 });

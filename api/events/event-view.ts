@@ -1,3 +1,4 @@
+import { parameterOf } from "../../contracts/sender/captured-field.ts";
 import type { FoundEvent, StoredEvent } from "../../contracts/stored-event.ts";
 import type { Violation } from "../../contracts/tracking-plan.ts";
 import type { JsonObject } from "../http/operation.ts";
@@ -56,6 +57,22 @@ export function foundEventView(
 		...(object !== undefined && { object }),
 		storedTime,
 		...(released && { released }),
+	};
+}
+
+/** The captured fields, each kind apart. */
+export function capturedView(fields: Record<string, string>): JsonObject {
+	const all = Object.entries(fields);
+	const headers = all.filter(([name]) => parameterOf(name) === undefined);
+	const parameters = all.flatMap(([name, value]) => {
+		const parameter = parameterOf(name);
+		return parameter === undefined ? [] : [[parameter, value]];
+	});
+	return {
+		...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+		...(parameters.length > 0 && {
+			queryParameters: Object.fromEntries(parameters),
+		}),
 	};
 }
 

@@ -1,4 +1,3 @@
-import { parameterOf } from "../../contracts/sender/captured-field.ts";
 import type {
 	EventAnswer,
 	EventsRequest,
@@ -6,7 +5,7 @@ import type {
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
 import { flagOf } from "../http/query.ts";
-import { foundEventView } from "./event-view.ts";
+import { capturedView, foundEventView } from "./event-view.ts";
 import { placeOf, requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/events/{event_id}`. With `?body=true`, also the body, the captured headers and query parameters. */
@@ -36,21 +35,6 @@ export const getSourceEvent: Handler = async (caller, { params, query }) => {
 		...(found.body && { body: found.body.toString() }),
 	};
 };
-
-/** The captured fields, each kind apart. */
-function capturedView(fields: Record<string, string>) {
-	const headers: Record<string, string> = {};
-	const queryParameters: Record<string, string> = {};
-	for (const [name, value] of Object.entries(fields)) {
-		const parameter = parameterOf(name);
-		if (parameter === undefined) headers[name] = value;
-		else queryParameters[parameter] = value;
-	}
-	return {
-		...(Object.keys(headers).length > 0 && { headers }),
-		...(Object.keys(queryParameters).length > 0 && { queryParameters }),
-	};
-}
 
 export interface Answered extends Extract<EventAnswer, { ok: true }> {
 	body?: Buffer;

@@ -1026,7 +1026,7 @@ export type Pipeline = {
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
@@ -1209,7 +1209,7 @@ export type PipelineCreate = {
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations">;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{
@@ -1394,7 +1394,7 @@ export type PipelineUpdate = {
 	table?: {
 		/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do. */
 		name?: string | null;
-		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
+		/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `["EventID","Timestamp","Body","Date"]`. */
 		columns?: Array<"EventID" | "Timestamp" | "Body" | "Date" | "Violations"> | null;
 		/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 		bodyColumns?: Array<{

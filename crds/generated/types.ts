@@ -721,7 +721,7 @@ export interface PipelineBigQuery {
 export interface PipelineTable {
 	/** Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. */
 	name?: string;
-	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
+	/** The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. */
 	columns: ("EventID" | "Timestamp" | "Body" | "Date" | "Violations")[];
 	/** Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it. */
 	bodyColumns?: PipelineBodyColumn[];

@@ -1191,7 +1191,7 @@ class PipelineTable(TypedDict):
     name: NotRequired[str]
     """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]]]
-    """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned."""
+    """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned."""
     bodyColumns: NotRequired[list[PipelineTableBodyColumnsItem]]
     """Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it."""
     quarantine: NotRequired[bool]
@@ -1443,7 +1443,7 @@ class PipelineCreateTable(TypedDict):
     name: NotRequired[str]
     """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]]]
-    """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `[\"EventID\",\"Timestamp\",\"Body\",\"Date\"]`."""
+    """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `[\"EventID\",\"Timestamp\",\"Body\",\"Date\"]`."""
     bodyColumns: NotRequired[list[PipelineCreateTableBodyColumnsItem]]
     """Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it."""
     quarantine: NotRequired[bool]
@@ -1666,7 +1666,7 @@ class PipelineUpdateTable(TypedDict):
     name: NotRequired[str | None]
     """Name of the table. When empty, it follows from the Pipeline's name; `status.tableName` shows it. Rule: name must not end with _quarantine, because tables of events in quarantine do."""
     columns: NotRequired[list[Literal["EventID", "Timestamp", "Body", "Date", "Violations"]] | None]
-    """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns` and captured headers follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `[\"EventID\",\"Timestamp\",\"Body\",\"Date\"]`."""
+    """The table's columns, in this order. In the table they are called `event_id`, `timestamp`, `body`, `date` and `violations`; those of `bodyColumns`, captured headers and query parameters follow. With `Date`, a Run replaces only the days that it loads. Without it, each Run replaces the whole table. `Violations` holds what the Source's TrackingPlan found in the event, as JSON text, and NULL for an event that is as planned. Default: `[\"EventID\",\"Timestamp\",\"Body\",\"Date\"]`."""
     bodyColumns: NotRequired[list[PipelineUpdateTableBodyColumnsItem] | None]
     """Columns with values from the body. A value that doesn't fit its column's type is NULL, and the Run's `status.unfitValues` counts it."""
     quarantine: NotRequired[bool | None]
