@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { exportSubject, uploadSubject } from "../contracts/nats.ts";
 import { loadCluster } from "../kube/client/cluster.ts";
 import { tokenClients } from "../kube/client/token-clients.ts";
 import { startHealthServer } from "../service/health-server.ts";
@@ -11,7 +12,7 @@ import { SettingError, Settings } from "../service/settings.ts";
 import { stopSignal } from "../service/stop-signal.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import { askArchiveForEvents } from "./events/archive-question.ts";
-import { askArchiveForExport } from "./exports/files.ts";
+import { askAnyArchive } from "./exports/any-archive.ts";
 import { NatsIdempotencyStore } from "./idempotency/nats-store.ts";
 import { readRefusedFrom } from "./refused/refused-stream.ts";
 import { askArchiveForLog } from "./runs/kept-log.ts";
@@ -85,7 +86,8 @@ export async function main(): Promise<number> {
 		readRefused: readRefusedFrom(connection),
 		followArchive: (...tail) => followArchive(connection, ...tail),
 		askEvents: askArchiveForEvents(connection),
-		askExport: askArchiveForExport(connection),
+		askExport: askAnyArchive(connection, exportSubject),
+		askUploads: askAnyArchive(connection, uploadSubject),
 		trustedProxies: settings.optional("API_TRUSTED_PROXIES"),
 		log,
 		stopping,

@@ -4,6 +4,7 @@ import { sendTestEvent } from "./actions/test-event.ts";
 import { eventOperations } from "./events/operations.ts";
 import { exportOperations } from "./exports/operations.ts";
 import type { Operation } from "./http/operation.ts";
+import { importOperations } from "./imports/operations.ts";
 import { labelSelector } from "./lists/filters.ts";
 import { previewPipeline } from "./pipelines/preview.ts";
 import { refusedOperations } from "./refused/operations.ts";
@@ -34,6 +35,7 @@ export const operations: Operation[] = [
 	...tailOperations,
 	...eventOperations,
 	...exportOperations,
+	...importOperations,
 	{
 		id: "rotateSourceURL",
 		method: "POST",

@@ -19,6 +19,7 @@ import {
 } from "./caller/rate-limit.ts";
 import { serveDocumentation } from "./document/documentation.ts";
 import { askArchiveForEvents } from "./events/archive-question.ts";
+import { noArchive } from "./exports/any-archive.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
@@ -58,6 +59,8 @@ export interface ApiOptions {
 	askEvents?: Caller["askEvents"];
 	/** Without it, nobody answers. */
 	askExport?: Caller["askExport"];
+	/** Without it, nobody answers. */
+	askUploads?: Caller["askUploads"];
 	/** Addresses of proxies whose X-Forwarded-For is trusted, as in fastify's `trustProxy`. */
 	trustedProxies?: string | undefined;
 	connections?: ConnectionLimits | undefined;
@@ -227,11 +230,8 @@ function callerOf(
 		clientFor,
 		account,
 		settleWithinMs,
-		askExport:
-			options.askExport ??
-			(async () => {
-				throw new Error("there is no archive");
-			}),
+		askExport: options.askExport ?? noArchive,
+		askUploads: options.askUploads ?? noArchive,
 		askLog: options.askLog ?? (async () => undefined),
 		followArchive: options.followArchive ?? neverFollowing,
 		readRefused:

@@ -3,6 +3,7 @@ import { defineSend } from "./event-sending.ts";
 import { defineTail } from "./live/tail.ts";
 import { defineStored } from "./stored/events.ts";
 import { defineExport } from "./stored/export.ts";
+import { defineImport } from "./stored/import.ts";
 
 /** `tidemill events`. */
 export function define(events: Group): void {
@@ -10,4 +11,5 @@ export function define(events: Group): void {
 	defineTail(events);
 	defineStored(events);
 	defineExport(events);
+	defineImport(events);
 }

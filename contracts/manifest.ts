@@ -54,6 +54,11 @@ export interface Manifest {
 	 * operator asked for it. A secret.
 	 */
 	report?: { url: string; headers: Record<string, string> };
+	/** For the Job of an Import: the files, and where its parts go, in their order. Secrets. */
+	imports?: {
+		files: { sha256: string; url: string; bytes: number }[];
+		parts: { url: string; headers: Record<string, string> }[];
+	};
 	/** One entry for every date of the range, ascending, even without events. */
 	dates: ManifestDate[];
 }
@@ -113,6 +118,8 @@ export interface ManifestRequest extends AskedDates {
 	released?: boolean;
 	/** The answer says how much the manifest names. */
 	totals?: boolean;
+	/** With `report`: it is for an Import of these files (SHA-256, hex). It names no quarantine, but all that is loaded. */
+	imports?: string[];
 }
 
 export type ManifestAnswer =

@@ -36,6 +36,14 @@ export function tailSubject(shardOrProcess: number | string): string {
 /** The API asks any archive for links to the files of an Export (request/reply, {@link file://./stored/export.ts}). */
 export const exportSubject = "tidemill.archive.export";
 
+/** The API asks any archive for links to upload files for an Import (request/reply, {@link file://./stored/import.ts}). */
+export const uploadSubject = "tidemill.archive.upload";
+
+/** Operator asks archive to add the events of an Import (request/reply, {@link file://./stored/import.ts}). */
+export function importSubject(shard: number): string {
+	return `tidemill.archive.${shard}.import`;
+}
+
 /** The API asks archive for stored events (request/reply, {@link file://./stored-event.ts}). */
 export function eventsSubject(shard: number): string {
 	return `tidemill.archive.${shard}.events`;

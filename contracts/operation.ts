@@ -4,6 +4,7 @@ import type {
 	Violation,
 	ViolationKind,
 } from "./tracking-plan.ts";
+import type { UtcDate } from "./utc-date.ts";
 
 /**
  * What operator hands to an Operation's Job beside the manifest, and what the Job leaves in the bucket for it: the report, by
@@ -22,7 +23,8 @@ export interface OperationInput {
 				limit: number;
 				/** Only events whose ids are less. */
 				before?: string;
-		  };
+		  }
+		| ImportWork;
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}, whose `run` is the Operation's uid. A secret. */
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
@@ -35,7 +37,39 @@ export const maxReportBytes = 256 * 1024;
 export type OperationReport =
 	| ({ version: 1; type: "DryRun" } & DryRunResult)
 	| ({ version: 1; type: "Draft" } & DraftResult)
-	| ({ version: 1; type: "Inspect" } & InspectResult);
+	| ({ version: 1; type: "Inspect" } & InspectResult)
+	| ({ version: 1; type: "Import" } & ImportResult);
+
+export interface ImportWork {
+	type: "Import";
+	files: { name: string; sha256: string }[];
+	/** Of rows without a time. */
+	date?: UtcDate;
+	skipInvalidRows: boolean;
+	/** The first date whose events are kept. */
+	keptFrom: UtcDate;
+}
+
+export interface ImportResult {
+	/** Events in the parts. */
+	events: number;
+	/** Rows whose events are stored already. */
+	duplicates: number;
+	/** Rows that were left out since they are no events. */
+	invalidRows: number;
+	/** Of the first {@link maxListedRows} of them. */
+	invalid: InvalidRow[];
+	parts: number;
+}
+
+export interface InvalidRow {
+	file: string;
+	/** From 1. */
+	row: number;
+	message: string;
+}
+
+export const maxListedRows = 20;
 
 /** Each event counts once: the strictest of what its violations bring about. */
 export interface DryRunResult {

@@ -24,6 +24,7 @@ export function operationName(
 		Inspect: "i",
 		Release: "r",
 		Export: "e",
+		Import: "im",
 	}[type];
 	return `${source}-${short}${suffix}`;
 }

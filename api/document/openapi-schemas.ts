@@ -4,6 +4,7 @@ import {
 	readResourceSchemas,
 } from "../../crds/resource-schema.ts";
 import { exportSchemas } from "../exports/schemas.ts";
+import { importSchemas } from "../imports/schemas.ts";
 import { refusedSchemas } from "../refused/schemas.ts";
 import { type ApiResource, apiResources } from "../resources/api-resource.ts";
 import { resourceNamePattern } from "../resources/resource-name.ts";
@@ -31,6 +32,7 @@ export function openApiSchemas(): Record<string, JsonSchema> {
 		),
 		...runSchemas(crds.get("Run")!),
 		...exportSchemas,
+		...importSchemas,
 		...testEventSchemas,
 		...eventSchemas,
 		...tokenSchemas,

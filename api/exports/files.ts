@@ -1,16 +1,9 @@
-import type { NatsConnection } from "@nats-io/transport-node";
-import type { ArchiveNotice } from "../../contracts/archive-notice.ts";
-import { exportSubject } from "../../contracts/nats.ts";
-import type { ExportAnswer } from "../../contracts/stored/export.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { requireRight } from "../caller/access.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import type { Caller, Handler } from "../http/operation.ts";
+import type { Handler } from "../http/operation.ts";
 import { operations } from "../resources/api-resource.ts";
 import { requireResource } from "../resources/resource-read.ts";
-
-/** Archive signs up to some hundred links. */
-const timeoutMs = 20_000;
 
 /**
  * `GET /v1/operations/{name}/files`: links to the files of an Export, and the `cursor` of the next page. It needs the right to
@@ -69,22 +62,4 @@ function unavailable(message: string): RequestError {
 		`The files of the export can't be listed: ${message}`,
 		{ headers: { "retry-after": "2" } },
 	);
-}
-
-/** Asks archive, which has the bucket. The function that is returned throws if nobody answers. */
-export function askArchiveForExport(
-	connection: () => NatsConnection,
-): Caller["askExport"] {
-	return async (question) => {
-		const answers = await connection().requestMany(
-			exportSubject,
-			JSON.stringify(question),
-			{ strategy: "timer", maxWait: timeoutMs },
-		);
-		for await (const answer of answers) {
-			const said = answer.json<ExportAnswer | ArchiveNotice>();
-			if (!("working" in said)) return said;
-		}
-		throw new Error("archive is silent");
-	};
 }

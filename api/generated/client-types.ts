@@ -1895,6 +1895,20 @@ export type Operation = {
 		/** Their size, compressed. */
 		bytes: number;
 	};
+	/** What an Import reads. */
+	import?: {
+		/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
+		files: Array<{
+			/** The file's name, for its format and for messages. */
+			name: string;
+			/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
+			sha256: string;
+		}>;
+		/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+		date?: string;
+		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
+		skipInvalidRows?: boolean;
+	};
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** The attempts that failed and were followed by another, at most the last 5 of them. */
@@ -1934,8 +1948,8 @@ export type Operation = {
 	}>;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
@@ -2129,8 +2143,8 @@ export type OperationCreate = {
 	labels?: Record<string, string>;
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import";
 	/** The Source whose stored events are read. */
 	sourceRef: {
 		/** Name of the Source, in the Operation's namespace. */
@@ -2142,6 +2156,20 @@ export type OperationCreate = {
 		start: string;
 		/** The last date. */
 		end: string;
+	};
+	/** What an Import reads. */
+	import?: {
+		/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
+		files: Array<{
+			/** The file's name, for its format and for messages. */
+			name: string;
+			/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
+			sha256: string;
+		}>;
+		/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+		date?: string;
+		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
+		skipInvalidRows?: boolean;
 	};
 	/** The plan of a DryRun. Set exactly one field. */
 	plan?: {
@@ -2320,8 +2348,8 @@ export type OperationUpdate = {
 	labels?: Record<string, string | null> | null;
 	/** Name to display. */
 	displayName?: string | null;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
-	type?: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | null;
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
+	type?: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import" | null;
 	/** The Source whose stored events are read. */
 	sourceRef?: {
 		/** Name of the Source, in the Operation's namespace. */
@@ -2333,6 +2361,20 @@ export type OperationUpdate = {
 		start?: string | null;
 		/** The last date. */
 		end?: string | null;
+	} | null;
+	/** What an Import reads. */
+	import?: {
+		/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
+		files?: Array<{
+			/** The file's name, for its format and for messages. */
+			name: string;
+			/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
+			sha256: string;
+		}> | null;
+		/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+		date?: string | null;
+		/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
+		skipInvalidRows?: boolean | null;
 	} | null;
 	/** The plan of a DryRun. Set exactly one field. */
 	plan?: {
@@ -2668,6 +2710,32 @@ export type ExportFileList = {
 	items: Array<ExportFile>;
 	/** Where the next page begins. Absent on the last page. */
 	cursor?: string;
+	/** Until when the links work. Ask again for new ones. */
+	expiresAt: string;
+};
+
+/** Files to upload. They stay for three days. */
+export type UploadCreate = {
+	/** The files. */
+	files: Array<{
+		/** SHA-256 of the file's content, 64 hex digits. */
+		sha256: string;
+		/** Its size. */
+		bytes: number;
+	}>;
+};
+
+/** Where the files go, in the order of the request. */
+export type UploadList = {
+	/** The files. */
+	items: Array<{
+		/** SHA-256 of the file's content, 64 hex digits. */
+		sha256: string;
+		/** Where to PUT the file, without a token. Absent if the file is there already. A secret. */
+		url?: string;
+		/** Headers that the PUT needs. */
+		headers?: Record<string, string>;
+	}>;
 	/** Until when the links work. Ask again for new ones. */
 	expiresAt: string;
 };
@@ -3295,6 +3363,14 @@ export interface Operations {
 		query: { cursor?: string };
 		body: undefined;
 		answer: ExportFileList;
+	};
+	/** Get links to upload files for an import. */
+	createUploads: {
+		method: "POST";
+		path: "/v1/uploads";
+		query: {  };
+		body: UploadCreate;
+		answer: UploadList;
 	};
 	/** Give a source another URL, and end the old one. */
 	rotateSourceURL: {

@@ -6,6 +6,10 @@ import type {
 	ExportRequest,
 } from "../../contracts/stored/export.ts";
 import type {
+	UploadAnswer,
+	UploadRequest,
+} from "../../contracts/stored/import.ts";
+import type {
 	EventAnswer,
 	EventsAnswer,
 	EventsRequest,
@@ -55,6 +59,8 @@ export interface Caller {
 	settleWithinMs: number;
 	/** Asks for links to the files of an Export. Whoever asks has the right to the events' bodies. */
 	askExport: (question: ExportRequest) => Promise<ExportAnswer>;
+	/** Asks for links to upload files. Whoever asks has the right to create Operations. */
+	askUploads: (question: UploadRequest) => Promise<UploadAnswer>;
 	/** Asks for a log in the bucket; undefined if there is none. Whoever asks has read the Run with `client`. */
 	askLog: (question: LogRequest) => Promise<string | undefined>;
 	/**

@@ -181,7 +181,7 @@ export const operations: ApiResource<Operation> = {
 		source: { field: "spec.sourceRef.name" },
 		type: {
 			field: "spec.type",
-			values: ["DryRun", "Draft", "Inspect", "Release", "Export"],
+			values: ["DryRun", "Draft", "Inspect", "Release", "Export", "Import"],
 		},
 		status: {
 			field: "status.phase",

@@ -3,7 +3,7 @@ import type { ClusterOptions } from "./group.ts";
 
 const timeoutMs = 30_000;
 
-/** The REST API, for what Kubernetes doesn't know: events, and requests that were refused. */
+/** The REST API, for what Kubernetes doesn't know: events, files, and requests that were refused. */
 export interface RestApi {
 	/** Gets a path below `/v1`. Throws {@link RestError} with the API's own words, and {@link CommandError} without an answer. */
 	get(
@@ -11,6 +11,8 @@ export interface RestApi {
 		query?: Record<string, string | undefined>,
 		request?: { headers?: Record<string, string>; signal?: AbortSignal },
 	): Promise<Response>;
+	/** Posts JSON to a path below `/v1`. Throws as `get` does. */
+	post(path: string, body: object): Promise<Response>;
 }
 
 /** The API refuses, or can't answer. */
@@ -33,29 +35,42 @@ export function restApi({ namespace }: ClusterOptions): RestApi {
 		throw new CommandError(
 			"this needs the REST API. Set TIDEMILL_API_URL to its address, such as https://tidemill.example.com/v1, and TIDEMILL_API_TOKEN to a token (tidemill tokens create <name> --scope read)",
 		);
+	const ask = async (
+		target: URL,
+		{ headers, ...request }: RequestInit & { headers?: Record<string, string> },
+	) => {
+		const answer = await fetch(target, {
+			...request,
+			headers: {
+				authorization: `Bearer ${token}`,
+				...(namespace && { "tidemill-account": namespace }),
+				...headers,
+			},
+			// The token must not go elsewhere.
+			redirect: "error",
+			signal: request.signal ?? AbortSignal.timeout(timeoutMs),
+		}).catch((error: Error) => {
+			throw new CommandError(
+				`${target.host} is unreachable: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+			);
+		});
+		if (!answer.ok) throw new RestError(answer.status, await reasonOf(answer));
+		return answer;
+	};
+	const targetOf = (path: string) => new URL(url.replace(/\/+$/, "") + path);
 	return {
-		get: async (path, query = {}, { headers, signal } = {}) => {
-			const target = new URL(url.replace(/\/+$/, "") + path);
+		get: (path, query = {}, request = {}) => {
+			const target = targetOf(path);
 			for (const [name, value] of Object.entries(query))
 				if (value !== undefined) target.searchParams.set(name, value);
-			const answer = await fetch(target, {
-				headers: {
-					authorization: `Bearer ${token}`,
-					...(namespace && { "tidemill-account": namespace }),
-					...headers,
-				},
-				// The token must not go elsewhere.
-				redirect: "error",
-				signal: signal ?? AbortSignal.timeout(timeoutMs),
-			}).catch((error: Error) => {
-				throw new CommandError(
-					`${target.host} is unreachable: ${(error.cause as Error | undefined)?.message ?? error.message}`,
-				);
-			});
-			if (!answer.ok)
-				throw new RestError(answer.status, await reasonOf(answer));
-			return answer;
+			return ask(target, request);
 		},
+		post: (path, body) =>
+			ask(targetOf(path), {
+				method: "POST",
+				headers: { "content-type": "application/json" },
+				body: JSON.stringify(body),
+			}),
 	};
 }
 

@@ -46,7 +46,7 @@ export function defineTail(events: Group): void {
 
 /** Connects again whenever the connection ends, behind the last event. Throws {@link CommandError} if that can't help. */
 export async function tail(
-	api: RestApi,
+	api: Pick<RestApi, "get">,
 	path: string,
 	query: Record<string, string | undefined>,
 	onEvent: (event: ServerEvent) => void,

@@ -16,7 +16,7 @@ export interface SourceRetention {
 	sourceKey: string;
 	/** Days after an event's date, or {@link forever}. */
 	days: number;
-	/** Events of earlier dates were deleted before `days` was raised. */
+	/** Events of earlier dates may have been deleted before `days` was raised. */
 	from: UtcDate;
 	/** Operator asked for fewer days, which hold from this date on. */
 	next?: { days: number; date: UtcDate };

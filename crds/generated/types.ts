@@ -318,6 +318,23 @@ export interface OperationDates {
 	end: string;
 }
 
+export interface OperationFile {
+	/** The file's name, for its format and for messages. */
+	name: string;
+	/** SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days. */
+	sha256: string;
+}
+
+/** What an Import reads. */
+export interface OperationImport {
+	/** The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`. */
+	files: OperationFile[];
+	/** The UTC date of the rows that have no time. Without it, such a row is invalid. */
+	date?: string;
+	/** Add the other rows, if some are invalid. Otherwise, nothing is added then. */
+	skipInvalidRows?: boolean;
+}
+
 /** Where to find an event's type. Set exactly one field. */
 export interface OperationEventType {
 	/** JSON Pointer (RFC 6901) into the body, such as `/event/type`. */
@@ -499,12 +516,14 @@ export interface OperationJobTemplate {
 export interface OperationSpec {
 	/** Name to display. */
 	displayName?: string;
-	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. */
-	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export";
+	/** `DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links. `Import`: make the rows of files events of their dates; Pipelines' next Runs load them. */
+	type: "DryRun" | "Draft" | "Inspect" | "Release" | "Export" | "Import";
 	/** The Source whose stored events are read. */
 	sourceRef: { name: string };
 	/** Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. */
 	dates?: OperationDates;
+	/** What an Import reads. */
+	import?: OperationImport;
 	/** The plan of a DryRun. Set exactly one field. */
 	plan?: OperationPlan;
 	/** Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field. */
@@ -629,6 +648,31 @@ export interface OperationExport {
 	bytes: number;
 }
 
+export interface OperationInvalid {
+	/** Name of the file. */
+	file: string;
+	/** Which row or line, from 1. */
+	row: number;
+	/** What is wrong with it. */
+	message: string;
+}
+
+/** The result of an Import. */
+export interface OperationStatusImport {
+	/** How many events were added. */
+	events: number;
+	/** How many rows were stored already, by an earlier Import or as the events that were exported. */
+	duplicates: number;
+	/** How many rows were left out, since they are no events. */
+	invalidRows: number;
+	/** The first of those. */
+	invalid?: OperationInvalid[];
+	/** How many parts the Job left for archive. */
+	parts?: number;
+	/** To which dates events were added, the latest 400. */
+	dates?: OperationDate[];
+}
+
 export interface OperationFailedAttempt {
 	/** The attempt's Pod. */
 	pod: string;
@@ -682,6 +726,8 @@ export interface OperationStatus {
 	release?: OperationRelease;
 	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
 	export?: OperationExport;
+	/** The result of an Import. */
+	import?: OperationStatusImport;
 	/** How many Pods have tried so far. */
 	attempts?: number;
 	/** The last lines of the last attempt's log, at most 2,000 bytes. They stay when the Pod is gone. The REST API has the last 64 KiB. */

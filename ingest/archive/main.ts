@@ -19,6 +19,7 @@ import { DeletionSweep } from "./deletion/deletion-sweep.ts";
 import { DeletionResponder } from "./deletion/responder.ts";
 import { EventsResponder } from "./events/responder.ts";
 import { RowThread } from "./events/rows/row-thread.ts";
+import { ImportResponder } from "./imports/responder.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ExportResponder } from "./manifest/export-responder.ts";
 import { LogResponder } from "./manifest/log-responder.ts";
@@ -36,6 +37,7 @@ import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
+import { UploadResponder } from "./uploads/responder.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
 import { NatsProgress } from "./write/nats-progress.ts";
@@ -139,6 +141,7 @@ export async function main(): Promise<number> {
 		...tails,
 		new LogResponder({ connection, store, keys, log }),
 		new ExportResponder({ connection, store, keys, tombstones, log }),
+		new UploadResponder({ connection, store, keys, log }),
 		...shards.flatMap((shard) => [
 			new ManifestResponder({
 				connection,
@@ -154,10 +157,11 @@ export async function main(): Promise<number> {
 			new EventsResponder({ ...shared, ...reading, shard }),
 			new RetentionResponder({
 				...shared,
-				shard: shard.number,
+				shard,
 				keeper: retention,
 				progress,
 			}),
+			new ImportResponder({ ...shared, shard: shard.number, turns, released }),
 			new ReleaseResponder({
 				connection,
 				shard,

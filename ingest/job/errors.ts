@@ -164,6 +164,19 @@ export const jobErrors = {
 		advice:
 			"Add the header to the Source's spec.webhook.capturedHeaders. Then the events that come from now on can be read.",
 	},
+	UploadInvalid: {
+		retryable: false,
+		advice: "Correct the file, upload it again, then create another Operation.",
+	},
+	RowsInvalid: {
+		retryable: false,
+		advice:
+			"Nothing was added. Correct the file, or set spec.import.skipInvalidRows to add the other rows, then create another Operation.",
+	},
+	ImportTooLarge: {
+		retryable: false,
+		advice: "Nothing was added. Split the files among several Operations.",
+	},
 	ReportNotStored: {
 		retryable: true,
 		advice: "Check that the Job's network can reach the S3 endpoint.",

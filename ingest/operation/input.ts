@@ -5,6 +5,7 @@ const types: ReadonlySet<unknown> = new Set<OperationInput["work"]["type"]>([
 	"DryRun",
 	"Draft",
 	"Inspect",
+	"Import",
 ]);
 
 /** Parses a Job's `input.json` as an {@link OperationInput}. Throws {@link JobFailure} InputInvalid. */

@@ -25,12 +25,13 @@ import {
 import { Draft } from "./draft/draft.ts";
 import { DryRun } from "./dry-run.ts";
 import { type StoredEvent, storedEvents } from "./events/stored-events.ts";
+import { importFiles } from "./import/import.ts";
 import { Inspection } from "./inspection.ts";
 
 const progressMs = 1_000;
 
 /**
- * Carries out one Operation: manifest → objects → checks → events → report. It changes nothing but the report, so another
+ * Carries out one Operation: manifest → objects → checks → events → report. It changes nothing but the report and an Import's parts, so another
  * attempt begins anew. Throws {@link JobFailure}.
  */
 export async function performOperation(
@@ -53,9 +54,16 @@ export async function performOperation(
 		context.onResult((result, text) => storeLog(logs, result, text, log));
 	if (!reportLink)
 		throw new JobFailure("ManifestInvalid", "The manifest has no report link");
-	const reader = readerFor(work, operation.source);
 	const directory = await mkdtemp(join(context.scratch, "operation-"));
 	try {
+		if (work.type === "Import") {
+			const result = await importFiles(work, manifest, directory, context);
+			const report: OperationReport = { version: 1, type: "Import", ...result };
+			await storeReport(reportLink, JSON.stringify(report), context);
+			const { events: rows } = result;
+			return { version: 1, outcome: "Succeeded", rows, bytes: 0, objects: 0 };
+		}
+		const reader = readerFor(work, operation.source);
 		const inspects = work.type === "Inspect";
 		const dates = manifest.dates.map(
 			inspects ? onlyQuarantine : withQuarantine,
@@ -82,7 +90,9 @@ export async function performOperation(
 	}
 }
 
-function readerFor(work: OperationInput["work"], source: string) {
+type ReadingWork = Exclude<OperationInput["work"], { type: "Import" }>;
+
+function readerFor(work: ReadingWork, source: string) {
 	switch (work.type) {
 		case "DryRun":
 			return new DryRun(work.plan);

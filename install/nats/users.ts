@@ -9,6 +9,7 @@ import {
 	serverStateSubject,
 	sns,
 	tailSubject,
+	uploadSubject,
 } from "../../contracts/nats.ts";
 
 /** The NATS users of Tidemill's roles. People use `admin`. */
@@ -96,8 +97,10 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			tailSubject("*"),
 			"tidemill.archive.*.events",
 			"tidemill.archive.*.retention",
+			"tidemill.archive.*.import",
 			logSubject,
 			exportSubject,
+			uploadSubject,
 		],
 		allowResponses: true,
 	},
@@ -112,6 +115,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				"tidemill.archive.*.result",
 				"tidemill.archive.*.release",
 				"tidemill.archive.*.retention",
+				"tidemill.archive.*.import",
 				...own(bucket.routes),
 				...own(bucket.sourceKeys),
 				...read(bucket.ledger),
@@ -130,6 +134,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				tailSubject("*"),
 				"tidemill.archive.*.events",
 				exportSubject,
+				uploadSubject,
 				...own(bucket.requests),
 				`$JS.API.STREAM.CREATE.${rates.stream}`,
 				rates.subject("*", "*"),

@@ -1,5 +1,6 @@
-import { releaseSubject } from "../../contracts/nats.ts";
+import { importSubject, releaseSubject } from "../../contracts/nats.ts";
 import type { ReleaseAnswer } from "../../contracts/release.ts";
+import type { ImportAnswer } from "../../contracts/stored/import.ts";
 import { type Operation, operationKind } from "../../crds/generated/types.ts";
 import type { BackgroundWork } from "../../kube/reconcile/background-work.ts";
 import type { Result } from "../../kube/reconcile/controller.ts";
@@ -15,6 +16,7 @@ import type { JobOwner, JobSlots } from "../job/slots.ts";
 import { report } from "../reconcile/actions.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
+import { decideImported } from "./import.ts";
 import { operationInputName } from "./job.ts";
 import { decideReleased } from "./release.ts";
 import type { OperationState } from "./state.ts";
@@ -24,6 +26,8 @@ import { type OperationAction, steps } from "./transition.ts";
 export interface OperationMeans extends ArchiveMeans {
 	/** The requests to release events. */
 	releases: BackgroundWork<ReleaseAnswer>;
+	/** The requests to add the events of Imports. */
+	imports: BackgroundWork<ImportAnswer>;
 	slots: JobSlots;
 }
 
@@ -35,7 +39,7 @@ export async function applyOperation(
 	state: OperationState,
 	actions: OperationAction[],
 ): Promise<Result | undefined> {
-	const { asks, client, nats, questions, releases, slots } = context;
+	const { asks, client, imports, nats, questions, releases, slots } = context;
 	let { operation } = state;
 	let result: Result | undefined;
 	const goOn = (next: (state: OperationState) => OperationAction[]) => {
@@ -88,6 +92,30 @@ export async function applyOperation(
 				releases.drop(keyOf(operation));
 				return goOn(({ operation }) =>
 					decideReleased(operation, answer, Date.now()),
+				);
+			}
+			case "askImport": {
+				const { question, shard } = action;
+				const subject = importSubject(shard);
+				const answer = imports.outcomeOf(
+					keyOf(operation),
+					subject,
+					(signal, say) =>
+						questions.run(`${question.account} ${shard}`, () =>
+							askArchive<ImportAnswer>(
+								nats,
+								{ subject, shard },
+								question,
+								"ImportUnavailable",
+								signal,
+								say,
+							),
+						),
+				);
+				if (!answer) break;
+				imports.drop(keyOf(operation));
+				return goOn(({ operation }) =>
+					decideImported(operation, answer, Date.now()),
 				);
 			}
 			case "startJob": {

@@ -1,7 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { ManifestAnswer, ResultAnswer } from "../../contracts/manifest.ts";
 import type { ReleaseAnswer } from "../../contracts/release.ts";
-import type { Source } from "../../crds/generated/types.ts";
+import type { ImportAnswer } from "../../contracts/stored/import.ts";
+import type { Operation, Source } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/operation.ts";
 import { BackgroundWork } from "../../kube/reconcile/background-work.ts";
@@ -32,19 +33,25 @@ export function createOperationController(
 	const releases = new BackgroundWork<ReleaseAnswer>((key) =>
 		loop.enqueue(key),
 	);
+	const imports = new BackgroundWork<ImportAnswer>((key) => loop.enqueue(key));
 	const questions = new FairLimit(questionsAtOnce);
-	const means = { ...context, asks, questions, releases, results };
+	const means = { ...context, asks, imports, questions, releases, results };
 	const loop: ControllerLoop = new ControllerLoop(
 		{
 			name: "operation",
 			reconcile: async (key) => {
-				const progress = asks.progressOf(key) ?? releases.progressOf(key);
+				const progress =
+					asks.progressOf(key) ??
+					releases.progressOf(key) ??
+					imports.progressOf(key);
 				const state = await readOperation(context, key, progress);
 				const actions = state ? decide(state, Date.now()) : [];
 				const isAsking = actions.some(({ type }) => type === "askManifest");
 				if (!isAsking) asks.drop(key);
 				if (!actions.some(({ type }) => type === "askRelease"))
 					releases.drop(key);
+				if (!actions.some(({ type }) => type === "askImport"))
+					imports.drop(key);
 				if (!actions.some(({ type }) => type === "askResult"))
 					results.drop(key);
 				if (!isAsking && !state?.job)
@@ -73,14 +80,25 @@ export function createOperationController(
 			specChanged(operation, before) ||
 			hasEnded(operation) !== hasEnded(before),
 	);
-	loop.watch(informers.jobs, ofChild);
-	loop.watch(informers.pods, ofChild);
-	// An Operation waits for its Source and its plan.
 	const openOf = (namespace: string, source: string): ObjectKey[] =>
 		informers.operations
 			.ofSource(namespace, source)
 			.filter((operation) => !hasEnded(operation))
 			.map(keyOf);
+	// The next Import of the Source may begin.
+	loop.watchGroups<Operation>(informers.operations, {
+		groupsOf: ({ metadata, spec }) =>
+			spec.type === "Import"
+				? [`${metadata.namespace}/${spec.sourceRef.name}`]
+				: [],
+		membersOf: (group) => openOf(...(group.split("/") as [string, string])),
+		matters: (operation, before, deleted) =>
+			deleted ||
+			(before !== undefined && hasEnded(operation) !== hasEnded(before)),
+	});
+	loop.watch(informers.jobs, ofChild);
+	loop.watch(informers.pods, ofChild);
+	// An Operation waits for its Source and its plan.
 	loop.watchGroups<Source>(informers.sources, {
 		groupsOf: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`],
 		membersOf: (group) => openOf(...(group.split("/") as [string, string])),

@@ -20,7 +20,7 @@ import {
 } from "../../test/support/examples/run-examples.ts";
 import { decide, decideRefused, decideStart } from "./decide.ts";
 import { decideReleased } from "./release.ts";
-import { workOf } from "./work.ts";
+import { workOf } from "./work/work.ts";
 
 const now = Date.parse("2026-03-31T12:00:10Z");
 const hour = 3_600_000;
@@ -130,7 +130,7 @@ test("an Inspect looks at all days that are kept, and its Job gets the filter an
 	delete operation.spec.plan;
 	const state = stateOf({
 		operation,
-		work: workOf(operation, undefined, () => undefined),
+		work: workOf(operation, undefined, () => undefined, "2026-03-01"),
 	});
 	expect(decide(state, now).at(-1)).toMatchObject({
 		question: {

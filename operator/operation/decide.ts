@@ -7,10 +7,10 @@ import { rfc3339 } from "../../kube/timestamps.ts";
 import { endedAs } from "../job/endings.ts";
 import { podTemplateProblem } from "../job/pod-template.ts";
 import { type StoredUnder, storedUnder } from "../source/webhook/keys.ts";
-import { daysOf, keptDays } from "./days.ts";
 import type { OperationErrorCode } from "./errors.ts";
 import { follow } from "./follow.ts";
 import { decideHistory } from "./history.ts";
+import { decideImport } from "./import.ts";
 import { operationJob } from "./job.ts";
 import { limitPending } from "./pending.ts";
 import { decideRelease } from "./release.ts";
@@ -23,7 +23,8 @@ import {
 	transition,
 	type WaitReason,
 } from "./transition.ts";
-import type { PlannedWork } from "./work.ts";
+import { daysOf, keptDays } from "./work/days.ts";
+import type { PlannedWork } from "./work/work.ts";
 
 /** The Job starts a little later, and its attempts end a little late. */
 const linkSlackSeconds = 600;
@@ -49,6 +50,8 @@ function decideWithoutJob(
 ): OperationAction[] {
 	const { operation } = state;
 	if (operation.spec.cancel) return transition.cancel(operation, {}, now);
+	if (operation.status?.import)
+		return decideImport(state, operation.status.import, now);
 	// The status counts attempts as soon as a Job is seen.
 	if (operation.status?.attempts === undefined) return prepare(state, now);
 	const error = endedAs("JobDeleted", "The Operation's Job is gone");
@@ -64,6 +67,11 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 	const needs = needsOf(state);
 	if ("missing" in needs) return wait(...needs.missing);
 	if (spec.type === "Release") return decideRelease(state, needs.stored, now);
+	if (state.before !== undefined)
+		return wait(
+			"ImportBefore",
+			`The Import ${state.before} of this Source comes first.`,
+		);
 	const dates = daysOf(operation, state.source, now);
 	const kept = keptDays(state.source, now);
 	if (dates.end < kept.start || dates.start > kept.end)
@@ -106,6 +114,9 @@ function prepare(state: OperationState, now: number): OperationAction[] {
 				...dates,
 				...(spec.type === "Export" ? { totals: true } : { report: true }),
 				...(spec.type === "Inspect" && { released: true }),
+				...(spec.import && {
+					imports: [...new Set(spec.import.files.map(({ sha256 }) => sha256))],
+				}),
 				linkSeconds: secondsLeft(operation, now) + linkSlackSeconds,
 				// An earlier Job of this Operation found its links expired.
 				...(status?.startTime && { renew: true }),

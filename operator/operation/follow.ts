@@ -5,7 +5,7 @@ import { failedAttempts } from "../job/failed-attempts.ts";
 import { jobOutcome } from "../job/outcome.ts";
 import { linksExpired } from "../job/work-steps.ts";
 import type { OperationErrorCode } from "./errors.ts";
-import { readReport } from "./report.ts";
+import { decideImport } from "./import.ts";
 import type { OperationState } from "./state.ts";
 import {
 	deadlineMs,
@@ -13,6 +13,7 @@ import {
 	steps,
 	transition,
 } from "./transition.ts";
+import { readReport } from "./work/report.ts";
 
 /** The Operation has a Job: wait for it, or record its result. */
 export function follow(
@@ -21,6 +22,11 @@ export function follow(
 	now: number,
 ): OperationAction[] {
 	const { operation, pods } = state;
+	const { import: left } = operation.status ?? {};
+	if (left)
+		return operation.spec.cancel
+			? transition.cancel(operation, {}, now)
+			: decideImport(state, left, now);
 	// The Pods of a Job go when it runs out of time.
 	const attempts = Math.max(pods.length, operation.status?.attempts ?? 0);
 	const stored = state.stored?.ok ? state.stored : undefined;
@@ -70,7 +76,7 @@ export function follow(
 		...(result.log && { log: result.log }),
 	};
 	if (result.outcome === "Succeeded")
-		return recordReport(operation, stored?.report, facts, now);
+		return recordReport(state, stored?.report, facts, now);
 	const { error } = result;
 	if (error.code === "ManifestExpired" && hasTime(operation, now))
 		return steps.startOver(operation, linksExpired, {}, now);
@@ -78,16 +84,26 @@ export function follow(
 }
 
 function recordReport(
-	operation: Operation,
+	state: OperationState,
 	report: string | undefined,
 	facts: OperationStatus,
 	now: number,
 ): OperationAction[] {
+	const { operation } = state;
 	const { type, failIfBlocked } = operation.spec;
 	const found = readReport(report, type);
 	if (!found) {
 		const error = endedAs("ResultMissing", "The Job left no readable report");
 		return transition.fail(operation, "OperationFailed", error, facts, now);
+	}
+	if (found.import) {
+		const { completionTime: _, ...tried } = facts;
+		const status = { ...operation.status, ...tried };
+		return decideImport(
+			{ ...state, operation: { ...operation, status } },
+			found.import,
+			now,
+		);
 	}
 	const { quarantined = 0, rejected = 0 } = found.dryRun ?? {};
 	if (!failIfBlocked || quarantined + rejected === 0)

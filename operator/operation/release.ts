@@ -3,10 +3,10 @@ import type { Operation } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import { retryWaitMs } from "../job/retry-wait.ts";
 import type { StoredUnder } from "../source/webhook/keys.ts";
-import { keptDays } from "./days.ts";
 import type { OperationState } from "./state.ts";
 import { type OperationAction, transition } from "./transition.ts";
-import { eventFilter } from "./work.ts";
+import { keptDays } from "./work/days.ts";
+import { eventFilter } from "./work/work.ts";
 
 /** As many as the CRD takes. */
 const maxDates = 400;

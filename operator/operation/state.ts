@@ -12,7 +12,9 @@ import type { PodPolicy } from "../job/pod-template.ts";
 import { podsOfJob } from "../job/pods.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { operationJobName } from "./job.ts";
-import { workOf } from "./work.ts";
+import { keptDays } from "./work/days.ts";
+import { importBefore } from "./work/import-before.ts";
+import { workOf } from "./work/work.ts";
 
 /** All that a decision about one Operation rests on. */
 export interface OperationState {
@@ -27,6 +29,8 @@ export interface OperationState {
 	pods: Pod[];
 	/** What archive said about the Job's result, once it was asked. */
 	stored?: ResultAnswer;
+	/** The Import of the Source that comes before this one. */
+	before: string | undefined;
 	/** All ended Operations of the Source, this one among them if it has ended. */
 	ended: Operation[];
 	podPolicy: PodPolicy;
@@ -60,6 +64,10 @@ export async function readOperation(
 		job = undefined;
 	const source = informers.sources.get(namespace, spec.sourceRef.name);
 	const planName = spec.plan?.name;
+	const ofSource = informers.operations.ofSource(
+		namespace,
+		spec.sourceRef.name,
+	);
 	return {
 		operation,
 		source: source?.metadata.deletionTimestamp ? undefined : source,
@@ -69,6 +77,7 @@ export async function readOperation(
 				? undefined
 				: informers.trackingPlans.get(namespace, planName),
 			(name) => informers.configMaps.get(namespace, name),
+			keptDays(source, Date.now()).start,
 		),
 		job,
 		pods: job
@@ -79,9 +88,8 @@ export async function readOperation(
 					`${label.operation}=${name}`,
 				)
 			: [],
-		ended: informers.operations
-			.ofSource(namespace, spec.sourceRef.name)
-			.filter(hasEnded),
+		before: importBefore(operation, ofSource),
+		ended: ofSource.filter(hasEnded),
 		podPolicy,
 		image,
 		progress,

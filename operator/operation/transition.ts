@@ -1,5 +1,6 @@
 import type { ManifestRequest } from "../../contracts/manifest.ts";
 import type { ReleaseRequest } from "../../contracts/release.ts";
+import type { ImportRequest } from "../../contracts/stored/import.ts";
 import type {
 	Operation,
 	OperationError,
@@ -21,6 +22,8 @@ export type OperationAction =
 	| { type: "askManifest"; question: ManifestRequest; shard: number }
 	/** Archive does the work of a Release. `decideReleased` goes on with the answer. */
 	| { type: "askRelease"; question: ReleaseRequest; shard: number }
+	/** Archive adds what the Job of an Import has left. `decideImported` goes on with the answer. */
+	| { type: "askImport"; question: ImportRequest; shard: number }
 	| WorkAction
 	/** An Operation that has ended: this one or another one of its Source. */
 	| { type: "delete"; operation: Operation }

@@ -248,7 +248,11 @@ export const reasons = {
 				"The Job's Pod can't start; the message says what it waits for.",
 			ReleaseUnavailable:
 				"Archive could not release events, or not all; the message has its error. Tidemill retries.",
-			Working: "The Job is running, or archive is releasing events.",
+			ImportBefore:
+				"Another Import of the Source was created before, and comes first.",
+			ImportUnavailable:
+				"Archive could not add the events, or not all; the message has its error. Tidemill retries.",
+			Working: "The Job is running, or archive is releasing or adding events.",
 		},
 		Failed: {
 			OperationFailed:
@@ -259,6 +263,8 @@ export const reasons = {
 				"Archive refused to list the objects to read: `status.error` says why.",
 			ReleaseRefused:
 				"Archive refused to release events: `status.error` says why.",
+			ImportRefused:
+				"Archive refused to add the events: `status.error` says why.",
 			PendingDeadlineExceeded:
 				"The Operation could not start within an hour: `status.error` says what it waited for.",
 			DatesNotReadable:

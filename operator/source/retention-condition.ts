@@ -1,9 +1,11 @@
 import {
 	forever,
 	isLonger,
+	keptFrom,
 	type RetentionRequest,
 	retainedDays,
 } from "../../contracts/stored/retention.ts";
+import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import {
 	type Condition,
 	findCondition,
@@ -50,7 +52,7 @@ export function withRetention(
 	const observedGeneration = source.metadata.generation ?? 0;
 	return setCondition(
 		conditions,
-		{ type, ...findingOf(state), observedGeneration },
+		{ type, ...findingOf(state, utcDate(now)), observedGeneration },
 		now,
 	);
 }
@@ -61,7 +63,7 @@ interface Finding {
 	message: string;
 }
 
-function findingOf(state: SourceState): Finding {
+function findingOf(state: SourceState, today: UtcDate): Finding {
 	const { kept, maxRetentionDays, source, retentionTrouble } = state;
 	const wanted = wantedDays(state);
 	const days = kept?.days ?? retainedDays;
@@ -99,7 +101,10 @@ function findingOf(state: SourceState): Finding {
 	return {
 		status: "True",
 		reason: "Current",
-		message: `${holds} Those from before ${kept?.from} were deleted earlier.`,
+		message:
+			kept && kept.from > keptFrom({ days }, today)
+				? `${holds} Those from before ${kept.from} were deleted earlier.`
+				: holds,
 	};
 }
 

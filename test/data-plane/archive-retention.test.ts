@@ -217,6 +217,22 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 	expect(await keysOf(archive, "quarantine/")).toHaveLength(2);
 });
 
+test("what people upload and what Imports' Jobs leave goes after three days", async () => {
+	const archive = await archiveOfAges(0);
+	const { keys, store, sourceKey } = archive;
+	const source = { account: "shop", sourceKey };
+	const [old, young] = [keys.upload("shop", "a"), keys.upload("shop", "b")];
+	const part = keys.importPart(source, "operation", 1);
+	for (const key of [old, young, part])
+		await store.putNew(key, "1", "text/plain");
+	for (const key of [old, part]) await setAge(key, nowMs - 4 * dayMs);
+	for (let ago = 10; ago > 0; ago--)
+		await noteDay(archive, addDays(today, -ago));
+	await keeperOf(archive).keeper.keep(nowMs);
+	expect(await keysOf(archive, "uploads/")).toEqual([young]);
+	expect(await keysOf(archive, "imports/")).toEqual([]);
+});
+
 /** Asks for the manifest of a Run of these dates. */
 async function manifestOf(archive: ArchiveFixture, age: number) {
 	const { sourceKey } = archive;

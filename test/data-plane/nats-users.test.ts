@@ -18,6 +18,7 @@ import {
 	serverStateSubject,
 	streamName,
 	tailSubject,
+	uploadSubject,
 } from "../../contracts/nats.ts";
 import type { Delivery } from "../../contracts/notification/delivery.ts";
 import {
@@ -157,6 +158,7 @@ test("the API asks archive for logs, waits while archive works on it, and asks f
 		tailSubject("*"),
 		"tidemill.archive.*.events",
 		exportSubject,
+		uploadSubject,
 	]);
 });
 

@@ -21,6 +21,7 @@ export async function deleteSourceObjects(
 			await firstPage(store, keys.quarantineOfSource(source)),
 			await firstPage(store, keys.releasesOfSource(source)),
 			await firstPage(store, keys.datesOfSource(source)),
+			await firstPage(store, keys.importsOfSource(source)),
 		];
 		const page = pages
 			.flat()

@@ -120,13 +120,17 @@ export class ManifestObjects {
 		};
 	}
 
-	/** The day with the rows that were released from its quarantine. Throws {@link RequestFailure} ObjectMissing. */
+	/**
+	 * The day with the rows that were released from its quarantine, and those that were imported.
+	 * @param only Without the former. Throws {@link RequestFailure} ObjectMissing.
+	 */
 	async withReleased(
 		day: ManifestDate,
 		releases: DateReleases | undefined,
 		linkSeconds: number,
+		only?: "imported",
 	): Promise<ManifestDate> {
-		const released = await this.released(releases, linkSeconds);
+		const released = await this.released(releases, linkSeconds, only);
 		return {
 			...day,
 			rows: day.rows + sumOf(released),
@@ -138,9 +142,11 @@ export class ManifestObjects {
 	async released(
 		releases: DateReleases | undefined,
 		linkSeconds: number,
+		only?: "imported",
 	): Promise<ManifestObject[]> {
 		if (!releases) return [];
-		const records = await this.#releases.read(releases);
+		const all = await this.#releases.read(releases);
+		const records = only ? all.filter(({ imported }) => imported) : all;
 		return mapConcurrently(records, 1, async ({ key, rows }) => {
 			const bytes = releases.bytesOf.get(key);
 			if (bytes === undefined)

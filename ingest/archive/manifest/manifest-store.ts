@@ -1,15 +1,24 @@
 import { logSizes, maxResultBytes } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { maxReportBytes } from "../../../contracts/operation.ts";
+import {
+	importPartBytes,
+	maxImportParts,
+} from "../../../contracts/stored/import.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** Without the links for what the Job leaves, which each signing has its own of. */
-export type Unsigned = Omit<Manifest, "result" | "logs" | "report"> & {
+export type Unsigned = Omit<
+	Manifest,
+	"result" | "logs" | "report" | "imports"
+> & {
 	/** Whether the Job leaves a report. */
 	report?: unknown;
+	/** The files of an Import. */
+	imports?: { files: { sha256: string; bytes: number }[] };
 };
 
 /** A manifest in the bucket. */
@@ -97,7 +106,7 @@ export class ManifestStore {
 	}
 
 	async #write(unsigned: Unsigned, signing: number): Promise<SignedManifest> {
-		const { report, ...common } = unsigned;
+		const { report, imports, ...common } = unsigned;
 		const { run, expiresAt } = common;
 		const leftMs = Date.parse(expiresAt) - Date.now();
 		const sign = (key: string, bytes: number) =>
@@ -110,6 +119,26 @@ export class ManifestStore {
 			),
 			...(report !== undefined && {
 				report: await sign(this.#keys.report(run, signing), maxReportBytes),
+			}),
+			...(imports && {
+				imports: {
+					files: await mapConcurrently(imports.files, 8, async (file) => ({
+						sha256: file.sha256,
+						bytes: file.bytes,
+						url: await this.#store.presign(
+							this.#keys.upload(common.account, file.sha256),
+							Math.floor(leftMs / 1000),
+						),
+					})),
+					parts: await Promise.all(
+						Array.from({ length: maxImportParts }, (_, index) =>
+							sign(
+								this.#keys.importPart(common, run, index + 1),
+								importPartBytes,
+							),
+						),
+					),
+				},
 			}),
 		};
 		const key = this.#keys.run(run, signing);

@@ -22,6 +22,7 @@ import { Responder, type Task } from "../request/responder.ts";
 import { RetentionStore } from "../retention/retention-store.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { Uploads } from "../uploads/uploads.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { manifestDates } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
@@ -47,6 +48,7 @@ export class ManifestResponder {
 	readonly #releases: ReleaseStore;
 	readonly #retentions: RetentionStore;
 	readonly #dateLedgers: DateLedgers;
+	readonly #uploads: Uploads;
 	readonly #responders: Responder[];
 
 	constructor(options: ManifestResponderOptions) {
@@ -56,6 +58,7 @@ export class ManifestResponder {
 		this.#releases = new ReleaseStore(store, keys);
 		this.#retentions = new RetentionStore(store, keys);
 		this.#dateLedgers = new DateLedgers(store, keys);
+		this.#uploads = new Uploads(store, keys);
 		this.#manifests = new ManifestStore(store, keys, this.#objects);
 		const { connection, shard, log } = options;
 		this.#responders = [
@@ -163,7 +166,11 @@ export class ManifestResponder {
 		const [earliest] = retention
 			? await this.#dateLedgers.datesOf(request)
 			: [];
-		const firstEventDate = [earliest, source?.firstEventDate]
+		const firstEventDate = [
+			earliest,
+			source?.firstEventDate,
+			...released.keys(),
+		]
 			.filter((date) => date !== undefined)
 			.sort()[0];
 		const dates = manifestDates(
@@ -190,6 +197,9 @@ export class ManifestResponder {
 				...(end !== undefined && { end }),
 			},
 			...(request.report && { report: true }),
+			...(request.imports && {
+				imports: await this.#uploads.require(account, request.imports),
+			}),
 			dates: await mapConcurrently(dates, datesAtOnce, async (date) => {
 				const folder = { account, sourceKey, date };
 				const ledger =
@@ -205,14 +215,14 @@ export class ManifestResponder {
 					linkSeconds,
 				);
 				// An Operation reads what was released in quarantine, where it still is.
-				const whole = request.report
-					? day
-					: await this.#objects.withReleased(
-							day,
-							released.get(date),
-							linkSeconds,
-						);
-				if (!request.report && !request.quarantine) return whole;
+				const readsQuarantine = request.report && !request.imports;
+				const whole = await this.#objects.withReleased(
+					day,
+					released.get(date),
+					linkSeconds,
+					readsQuarantine ? "imported" : undefined,
+				);
+				if (!readsQuarantine && !request.quarantine) return whole;
 				const { rows, objects } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
 					ledger.quarantined,

@@ -20,6 +20,10 @@ export interface ReleaseRecord extends SourceName {
 	key: string;
 	rows: number;
 	bytes: number;
+	/**
+	 * The rows come from an Import: `stream` names the Operation, `first` and `last` its part. Nothing of theirs is in quarantine.
+	 */
+	imported?: true;
 }
 
 /** The records of a date, as a listing has them. */

@@ -101,8 +101,8 @@ export class ReleasedLedgers {
 			const { releases: from } = isBefore ? before : none;
 			let { events } = isBefore ? before : none;
 			const more = records.slice(from);
-			for (const { rows } of await this.#releases.read({ records: more }))
-				events += rows;
+			for (const record of await this.#releases.read({ records: more }))
+				if (!record.imported) events += record.rows;
 			released[date] = { events, releases };
 		}
 		return released;

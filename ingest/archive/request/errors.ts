@@ -56,6 +56,25 @@ export const requestErrors = {
 		retryable: false,
 		advice: "It goes a month after the Export. Create another Operation.",
 	},
+	UploadMissing: {
+		retryable: false,
+		advice:
+			"It goes three days after it came. Upload it, then create another Operation.",
+	},
+	UploadsTooLarge: {
+		retryable: false,
+		advice:
+			"Uploaded files go three days after they came. Wait for that, or upload less.",
+	},
+	ImportOutdated: {
+		retryable: false,
+		advice: "Create another Operation. It adds what is left.",
+	},
+	ImportInvalid: {
+		retryable: false,
+		advice:
+			"Create another Operation. If that fails, too, check that archive and the Job image have the same version.",
+	},
 	RetentionBlocked: {
 		retryable: false,
 		advice:

@@ -13,6 +13,8 @@ export interface Fields {
 	texts(name: string, most: number, longest: number): string[];
 	/** An object. */
 	inside(name: string): Fields;
+	/** A list of objects. */
+	objects(name: string, most: number): Fields[];
 }
 
 /** @param noun which request, for the error. */
@@ -62,6 +64,14 @@ function fieldsOf(
 				throw invalid(name);
 			if (!value.every(isText)) throw invalid(name);
 			return value;
+		},
+		objects: (name, most) => {
+			const value = request?.[name];
+			if (!Array.isArray(value) || value.length === 0 || value.length > most)
+				throw invalid(name);
+			return value.map((each, index) =>
+				fieldsOf(`${noun} request's ${name}[${index}]`, each),
+			);
 		},
 		inside: (name) => {
 			const value = request?.[name];

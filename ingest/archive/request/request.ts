@@ -8,6 +8,14 @@ import type {
 import type { ReleaseRequest } from "../../../contracts/release.ts";
 import type { ExportRequest } from "../../../contracts/stored/export.ts";
 import {
+	digestForm,
+	type ImportRequest,
+	maxImportFiles,
+	maxImportParts,
+	maxUploadBytes,
+	type UploadRequest,
+} from "../../../contracts/stored/import.ts";
+import {
 	forever,
 	type RetentionRequest,
 	retainedDays,
@@ -39,6 +47,9 @@ export function readManifestRequest(text: string): ManifestRequest {
 		...(request.isTrue("quarantine") && { quarantine: true }),
 		...(request.isTrue("released") && { released: true }),
 		...(request.isTrue("totals") && { totals: true }),
+		...(request.has("imports") && {
+			imports: digestsIn(request),
+		}),
 	};
 }
 
@@ -61,6 +72,34 @@ export function readExportRequest(text: string): ExportRequest {
 		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
 		account: request.field("account", accountForm),
 		...(request.has("after") && { after: request.field("after", dateForm) }),
+	};
+}
+
+function digestsIn(request: Fields): string[] {
+	const digests = request.texts("imports", maxImportFiles, 64);
+	if (!digests.every((digest) => digestForm.test(digest)))
+		throw request.invalid("imports");
+	return digests;
+}
+
+export function readUploadRequest(text: string): UploadRequest {
+	const request = parse("upload", text);
+	const account = request.field("account", accountForm);
+	return {
+		account,
+		files: request.objects("files", maxImportFiles).map((file) => ({
+			sha256: file.field("sha256", digestForm),
+			bytes: file.number("bytes", 1, maxUploadBytes),
+		})),
+	};
+}
+
+export function readImportRequest(text: string): ImportRequest {
+	const request = parse("import", text);
+	return {
+		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
+		...sourceIn(request),
+		parts: request.number("parts", 0, maxImportParts),
 	};
 }
 

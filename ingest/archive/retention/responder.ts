@@ -7,9 +7,11 @@ import {
 } from "../../../contracts/stored/retention.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
+import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readRetentionRequest } from "../request/request.ts";
-import { Responder } from "../request/responder.ts";
+import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";
@@ -31,9 +33,9 @@ export class RetentionResponder {
 		const { connection, shard, log } = options;
 		this.#responder = new Responder({
 			connection,
-			subject: retentionSubject(shard),
+			subject: retentionSubject(shard.number),
 			log,
-			answer: (text) => this.#answer(text),
+			answer: (text, task) => this.#answer(text, task),
 		});
 	}
 
@@ -41,8 +43,9 @@ export class RetentionResponder {
 		this.#responder.close();
 	}
 
-	async #answer(text: string): Promise<RetentionAnswer> {
-		const { store, keys, tombstones, keeper, progress, log } = this.#options;
+	async #answer(text: string, task: Task): Promise<RetentionAnswer> {
+		const { connection, shard, store, keys, tombstones } = this.#options;
+		const { keeper, progress, log } = this.#options;
 		const { days, ...source } = readRetentionRequest(text);
 		await tombstones.refresh();
 		if (tombstones.has(source))
@@ -51,10 +54,19 @@ export class RetentionResponder {
 				`The events of source ${source.sourceKey} of ${source.account} are deleted`,
 			);
 		const retentions = new RetentionStore(store, keys);
+		// Only now the index is sure to have the source's first date.
+		await flushSource(connection, shard, source.sourceKey, task);
+		const indexed = shard.index.source(source.account, source.sourceKey);
 		const today = utcDate(Date.now());
 		for (let attempt = 1; ; attempt++) {
 			const newest = await retentions.of(source);
-			const record = recordFor(source, days, newest?.record, today);
+			const record = recordFor(
+				source,
+				days,
+				newest?.record,
+				today,
+				indexed?.firstEventDate,
+			);
 			const number = (newest?.number ?? 0) + 1;
 			// Before anybody relies on it: the store's rule would remove what should stay. What it can't keep leaves no record.
 			const all = await retentions.all();
@@ -86,7 +98,7 @@ export class RetentionResponder {
 
 export interface RetentionResponderOptions {
 	connection: NatsConnection;
-	shard: number;
+	shard: FlushableShard & { readonly index: LedgerIndex };
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

@@ -1,5 +1,6 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import type { RetentionState } from "../../../contracts/ledger.ts";
+import { keptUploadDays } from "../../../contracts/stored/import.ts";
 import {
 	forever,
 	isLonger,
@@ -22,6 +23,7 @@ import type {
 import { blockingRule, withRetentionRules } from "./lifecycle-rule.ts";
 import {
 	expiredCuts,
+	hasBeenFor,
 	isAged,
 	isExpired,
 	type TimeWitnesses,
@@ -105,6 +107,12 @@ export class RetentionKeeper {
 			for (const prefix of this.#expiring)
 				await this.#each(prefix, expired, remove);
 		await this.#each(keys.allDates(), expired, remove);
+		for (const prefix of [keys.allUploads(), keys.allImports()])
+			await this.#each(
+				prefix,
+				(o) => hasBeenFor(keptUploadDays, o.modifiedMs, witnesses),
+				remove,
+			);
 		await this.#each(keys.allRuns(), (o) => isAged(o, witnesses), remove);
 		// A record is written after the objects that it names, so it expires no earlier.
 		await this.#each(

@@ -4,13 +4,28 @@ import {
 	datesBetween,
 	startOfDate,
 } from "../../../contracts/utc-date.ts";
-import { loweredRecord, recordFor, retentionOf } from "./source-retention.ts";
+import {
+	loweredRecord,
+	type RetentionRecord,
+	recordFor,
+	retentionOf,
+} from "./source-retention.ts";
 
 const today = "2026-03-20";
 const source = { account: "shop", sourceKey: "k" };
 const base = { version: 1, ...source } as const;
 
-test.each([
+type Days = Partial<RetentionRecord> & { days: number };
+
+test.each<
+	[
+		string,
+		(Days & { from: string }) | undefined,
+		number,
+		Days | undefined,
+		string?,
+	]
+>([
 	["the usual days, which need no record", undefined, 30, undefined],
 	[
 		"more days: events before the usual ones are gone",
@@ -19,6 +34,21 @@ test.each([
 		{ days: 400, from: "2026-02-18" },
 	],
 	["forever", undefined, 0, { days: 0, from: "2026-02-18" }],
+	[
+		"more days before anything was deleted: older events can be imported",
+		undefined,
+		400,
+		{ days: 400, from: "2025-02-13" },
+		"2026-02-18",
+	],
+	["forever, the same", undefined, 0, { days: 0, from: "1970-01-01" }, today],
+	[
+		"more days again: what was imported before may be gone",
+		{ days: 60, from: "2026-01-01" },
+		400,
+		{ days: 400, from: "2026-01-19" },
+		today,
+	],
 	[
 		"more days later: what is kept by then stays",
 		{ days: 60, from: "2025-01-01" },
@@ -50,9 +80,9 @@ test.each([
 		400,
 		{ days: 400, from: "2026-01-01" },
 	],
-])("asked for %s", (_, newest, wanted, expected) => {
+])("asked for %s", (_, newest, wanted, expected, firstDate = "2026-01-01") => {
 	const record = newest && { ...base, ...newest };
-	expect(recordFor(source, wanted, record, today)).toEqual(
+	expect(recordFor(source, wanted, record, today, firstDate)).toEqual(
 		expected && { ...base, ...expected },
 	);
 });

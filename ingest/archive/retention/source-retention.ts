@@ -15,7 +15,7 @@ export const reprieveDays = 7;
 export interface RetentionRecord extends SourceName {
 	version: 1;
 	days: number;
-	/** Events of earlier dates were deleted before `days` was raised. */
+	/** Events of earlier dates may have been deleted before `days` was raised. */
 	from: UtcDate;
 	/** Fewer days, which hold once the record is {@link reprieveDays} old. */
 	next?: number;
@@ -28,12 +28,16 @@ export interface KeptRecord {
 	modifiedMs: number;
 }
 
-/** The record that follows from the days that operator asks for; undefined if the newest one says it already. */
+/**
+ * The record that follows from the days that operator asks for; undefined if the newest one says it already.
+ * @param firstEventDate Of the source, if it has events.
+ */
 export function recordFor(
 	source: SourceName,
 	wanted: number,
 	newest: RetentionRecord | undefined,
 	today: UtcDate,
+	firstEventDate?: UtcDate,
 ): RetentionRecord | undefined {
 	const days = newest?.days ?? retainedDays;
 	const from = keptFrom(newest, today);
@@ -41,7 +45,12 @@ export function recordFor(
 	const base = { version: 1, account, sourceKey, from } as const;
 	if (wanted === days)
 		return newest?.next === undefined ? undefined : { ...base, days };
-	if (isLonger(wanted, days)) return { ...base, days: wanted };
+	if (isLonger(wanted, days)) {
+		// Nothing was ever deleted, so older events can be imported.
+		const isWhole = !newest && !(firstEventDate && firstEventDate < from);
+		const first = isWhole ? keptFrom({ days: wanted }, today) : from;
+		return { ...base, days: wanted, from: first };
+	}
 	return newest?.next === wanted ? undefined : { ...base, days, next: wanted };
 }
 

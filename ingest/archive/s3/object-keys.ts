@@ -149,6 +149,33 @@ export class ObjectKeys {
 		return `${this.datesOfSource(group)}date=${group.date}/ledger.json`;
 	}
 
+	/** Files that people upload, for Imports. */
+	allUploads(): string {
+		return `${this.#prefix}uploads/`;
+	}
+
+	uploadsOf(account: string): string {
+		return `${this.allUploads()}account=${account}/`;
+	}
+
+	upload(account: string, sha256: string): string {
+		return this.uploadsOf(account) + sha256;
+	}
+
+	/** What Imports' Jobs leave for archive. */
+	allImports(): string {
+		return `${this.#prefix}imports/`;
+	}
+
+	importsOfSource({ account, sourceKey }: SourceName): string {
+		return `${this.allImports()}account=${account}/source=${sourceKey}/`;
+	}
+
+	/** @param operation its uid. @param part from 1. */
+	importPart(source: SourceName, operation: string, part: number): string {
+		return `${this.importsOfSource(source)}${operation}/${part}`;
+	}
+
 	allRuns(): string {
 		return `${this.#prefix}runs/`;
 	}

@@ -57,7 +57,7 @@ async function putOrWarn(
 ): Promise<void> {
 	const signal = AbortSignal.timeout(deadlineMs);
 	try {
-		await put(link, text, bytes, { what, attempts: 4, signal, log });
+		await put(link, padded(text, bytes), { what, attempts: 4, signal, log });
 	} catch (error) {
 		log.warn({ reason: reasonOf(error) }, otherwise);
 	}
@@ -70,12 +70,8 @@ export async function storeReport(
 	{ log, signal }: Pick<JobContext, "log" | "signal">,
 ): Promise<void> {
 	try {
-		await put(link, report, maxReportBytes, {
-			what: "the report",
-			attempts: 8,
-			signal,
-			log,
-		});
+		const body = padded(report, maxReportBytes);
+		await put(link, body, { what: "the report", attempts: 8, signal, log });
 	} catch (error) {
 		signal.throwIfAborted();
 		throw new JobFailure(
@@ -85,16 +81,37 @@ export async function storeReport(
 	}
 }
 
-/** @param bytes The length that the link is for. */
+/** Puts a part of an Import into the bucket. Throws {@link JobFailure} ReportNotStored, or the signal's reason. */
+export async function storePart(
+	link: PutLink,
+	part: Buffer<ArrayBuffer>,
+	{ log, signal }: Pick<JobContext, "log" | "signal">,
+): Promise<void> {
+	try {
+		await put(link, part, { what: "a part", attempts: 8, signal, log });
+	} catch (error) {
+		signal.throwIfAborted();
+		throw new JobFailure(
+			"ReportNotStored",
+			`Putting a part of the events into the bucket failed: ${reasonOf(error)}`,
+		);
+	}
+}
+
+/**
+ * A link is for one length alone, so that it gives away no room in the bucket. JSON may end in spaces (RFC 8259 §2).
+ * @param bytes The length that the link is for.
+ */
+function padded(text: string, bytes: number): string {
+	return text + " ".repeat(bytes - Buffer.byteLength(text));
+}
+
 async function put(
 	{ url, headers }: PutLink,
-	text: string,
-	bytes: number,
+	body: string | Buffer<ArrayBuffer>,
 	options: { what: string; attempts: number; signal: AbortSignal; log: Logger },
 ): Promise<void> {
 	const { what, attempts, signal, log } = options;
-	// The link is for this length alone, so that it gives away no room in the bucket. JSON may end in spaces (RFC 8259 §2).
-	const padding = " ".repeat(bytes - Buffer.byteLength(text));
 	await retry(
 		{
 			attempts,
@@ -110,7 +127,7 @@ async function put(
 			const response = await fetch(url, {
 				method: "PUT",
 				headers,
-				body: text + padding,
+				body,
 				redirect: "error",
 				signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
 			});

@@ -6,7 +6,7 @@ import type {
 import { findCondition } from "../../../kube/conditions.ts";
 import type { OperationState } from "../../../operator/operation/state.ts";
 import type { OperationAction } from "../../../operator/operation/transition.ts";
-import { workOf } from "../../../operator/operation/work.ts";
+import { workOf } from "../../../operator/operation/work/work.ts";
 import { sourceOf } from "./resource-examples.ts";
 
 /** Inputs and results of decisions about an Operation, for tables of decisions. */
@@ -53,9 +53,10 @@ export function stateOf(changes: Partial<OperationState> = {}): OperationState {
 	return {
 		operation,
 		source: sourceOf("orders", { sourceKey, shard: 3 }),
-		work: workOf(operation, undefined, () => undefined),
+		work: workOf(operation, undefined, () => undefined, "2026-03-01"),
 		job: undefined,
 		pods: [],
+		before: undefined,
 		ended: [],
 		podPolicy: { annotations: [], priorityClasses: [] },
 		image: "tidemill:1",

@@ -194,7 +194,7 @@ class OperationsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release", "Export", "Import"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
         answer: t.OperationList = self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
@@ -269,6 +269,16 @@ class EventsApi:
         return answer
 
 
+class UploadsApi:
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def create(self, body: t.UploadCreate, *, prefer: str | None = None, idempotency_key: str | None = None) -> t.UploadList:
+        """Get links to upload files for an import."""
+        answer: t.UploadList = self._api.json("POST", "/v1/uploads", headers={"Prefer": prefer, "Idempotency-Key": idempotency_key}, body=body)
+        return answer
+
+
 class RunsApi:
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -310,6 +320,7 @@ class Collections:
         self.operations = OperationsApi(api)
         self.tokens = TokensApi(api)
         self.events = EventsApi(api)
+        self.uploads = UploadsApi(api)
         self.runs = RunsApi(api)
 
 
@@ -497,7 +508,7 @@ class AsyncOperationsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
+    async def list(self, *, source: str | None = None, label_selector: str | None = None, limit: int | None = None, cursor: str | None = None, type: Literal["DryRun", "Draft", "Inspect", "Release", "Export", "Import"] | None = None, status: Literal["Pending", "Running", "Succeeded", "Failed", "Cancelled"] | None = None) -> t.OperationList:
         """List operations."""
         answer: t.OperationList = await self._api.json("GET", "/v1/operations", query={"source": source, "labelSelector": label_selector, "limit": limit, "cursor": cursor, "type": type, "status": status})
         return answer
@@ -572,6 +583,16 @@ class AsyncEventsApi:
         return answer
 
 
+class AsyncUploadsApi:
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def create(self, body: t.UploadCreate, *, prefer: str | None = None, idempotency_key: str | None = None) -> t.UploadList:
+        """Get links to upload files for an import."""
+        answer: t.UploadList = await self._api.json("POST", "/v1/uploads", headers={"Prefer": prefer, "Idempotency-Key": idempotency_key}, body=body)
+        return answer
+
+
 class AsyncRunsApi:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -613,4 +634,5 @@ class AsyncCollections:
         self.operations = AsyncOperationsApi(api)
         self.tokens = AsyncTokensApi(api)
         self.events = AsyncEventsApi(api)
+        self.uploads = AsyncUploadsApi(api)
         self.runs = AsyncRunsApi(api)

@@ -2194,6 +2194,21 @@ class OperationExport(TypedDict):
     bytes: int
     """Their size, compressed."""
 
+class OperationImportFilesItem(TypedDict):
+    name: str
+    """The file's name, for its format and for messages."""
+    sha256: str
+    """SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days."""
+
+class OperationImport(TypedDict):
+    """What an Import reads."""
+    files: list[OperationImportFilesItem]
+    """The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`."""
+    date: NotRequired[str]
+    """The UTC date of the rows that have no time. Without it, such a row is invalid."""
+    skipInvalidRows: NotRequired[bool]
+    """Add the other rows, if some are invalid. Otherwise, nothing is added then."""
+
 class OperationFailedAttemptsItem(TypedDict):
     pod: str
     """The attempt's Pod."""
@@ -2422,80 +2437,48 @@ class OperationJobTemplate(TypedDict):
     retries: NotRequired[int]
     """How often the Operation is retried after a temporary error."""
 
-class Operation(TypedDict):
-    """A one-off piece of work on a Source's stored events, as a Kubernetes Job."""
-    name: str
-    """Name of the resource. It can't change."""
-    id: str
-    """Identifies the resource for ever: a later one of the same name has another `id`."""
-    createTime: str
-    """When it was created."""
-    updateTime: str
-    """When anything in it last changed, its status too."""
-    generation: int
-    """Increases with every change of what people set. The other fields show it once `observedGeneration` is the same."""
-    managedBy: NotRequired[Literal["ArgoCD", "Flux", "Helm"]]
-    """The GitOps tool that manages the resource and will undo changes made here. Absent if no tool does."""
-    labels: NotRequired[dict[str, str]]
-    """Labels to select by. Kubernetes says what a key and a value may have."""
-    observedGeneration: NotRequired[int]
-    """The metadata.generation that this status describes."""
-    status: NotRequired[str]
-    """The state in one word. One of `Pending`, `Running`, `Succeeded`, `Failed`, `Cancelled`; later versions may add values."""
-    startTime: NotRequired[str]
-    """When its Job was created."""
-    completionTime: NotRequired[str]
-    """When it ended."""
-    dates: NotRequired[OperationDates]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
-    snapshotTime: NotRequired[str]
-    """It reads every event of its dates that was accepted before this instant."""
-    planVersion: NotRequired[str]
-    """Version of the plan that a DryRun judges by."""
-    summary: NotRequired[str]
-    """The result in one sentence."""
-    dryRun: NotRequired[OperationDryRun]
-    """The result of a DryRun."""
-    draft: NotRequired[OperationDraft]
-    """The result of a Draft."""
-    inspect: NotRequired[OperationInspect]
-    """The result of an Inspect. It holds no value of an event's body."""
-    release: NotRequired[OperationRelease]
-    """The result of a Release."""
-    export: NotRequired[OperationExport]
-    """The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept."""
-    attempts: NotRequired[int]
-    """How many Pods have tried so far."""
-    failedAttempts: NotRequired[list[OperationFailedAttemptsItem]]
-    """The attempts that failed and were followed by another, at most the last 5 of them."""
-    error: NotRequired[OperationError]
-    """Why it failed."""
-    conditions: NotRequired[list[OperationConditionsItem]]
-    """As in a Job. `Complete`: the Operation has succeeded. `Failed`: the Operation has failed or was cancelled."""
-    displayName: NotRequired[str]
-    """Name to display."""
-    type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"]
-    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links."""
-    sourceRef: OperationSourceRef
-    """The Source whose stored events are read."""
-    plan: NotRequired[OperationPlan]
-    """The plan of a DryRun. Set exactly one field."""
-    eventType: NotRequired[OperationEventType]
-    """Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field."""
-    filter: NotRequired[OperationFilter]
-    """Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all."""
-    limit: NotRequired[int]
-    """How many events an Inspect lists at most. Without it, 20."""
-    before: NotRequired[str]
-    """An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page."""
-    failIfBlocked: NotRequired[bool]
-    """Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook."""
-    cancel: NotRequired[bool]
-    """Stop the Operation. You can't undo this."""
-    ttlSecondsAfterFinished: NotRequired[int]
-    """How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most."""
-    jobTemplate: NotRequired[OperationJobTemplate]
-    """Settings for the Job. It can change until the Job starts."""
+Operation = TypedDict(
+    "Operation",
+    {
+        "name": "str",
+        "id": "str",
+        "createTime": "str",
+        "updateTime": "str",
+        "generation": "int",
+        "managedBy": "NotRequired[Literal[\"ArgoCD\", \"Flux\", \"Helm\"]]",
+        "labels": "NotRequired[dict[str, str]]",
+        "observedGeneration": "NotRequired[int]",
+        "status": "NotRequired[str]",
+        "startTime": "NotRequired[str]",
+        "completionTime": "NotRequired[str]",
+        "dates": "NotRequired[OperationDates]",
+        "snapshotTime": "NotRequired[str]",
+        "planVersion": "NotRequired[str]",
+        "summary": "NotRequired[str]",
+        "dryRun": "NotRequired[OperationDryRun]",
+        "draft": "NotRequired[OperationDraft]",
+        "inspect": "NotRequired[OperationInspect]",
+        "release": "NotRequired[OperationRelease]",
+        "export": "NotRequired[OperationExport]",
+        "import": "NotRequired[OperationImport]",
+        "attempts": "NotRequired[int]",
+        "failedAttempts": "NotRequired[list[OperationFailedAttemptsItem]]",
+        "error": "NotRequired[OperationError]",
+        "conditions": "NotRequired[list[OperationConditionsItem]]",
+        "displayName": "NotRequired[str]",
+        "type": "Literal[\"DryRun\", \"Draft\", \"Inspect\", \"Release\", \"Export\", \"Import\"]",
+        "sourceRef": "OperationSourceRef",
+        "plan": "NotRequired[OperationPlan]",
+        "eventType": "NotRequired[OperationEventType]",
+        "filter": "NotRequired[OperationFilter]",
+        "limit": "NotRequired[int]",
+        "before": "NotRequired[str]",
+        "failIfBlocked": "NotRequired[bool]",
+        "cancel": "NotRequired[bool]",
+        "ttlSecondsAfterFinished": "NotRequired[int]",
+        "jobTemplate": "NotRequired[OperationJobTemplate]",
+    },
+)
 
 class OperationList(TypedDict):
     """A page of a list."""
@@ -2516,6 +2499,21 @@ class OperationCreateDates(TypedDict):
     """The first date."""
     end: str
     """The last date."""
+
+class OperationCreateImportFilesItem(TypedDict):
+    name: str
+    """The file's name, for its format and for messages."""
+    sha256: str
+    """SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days."""
+
+class OperationCreateImport(TypedDict):
+    """What an Import reads."""
+    files: list[OperationCreateImportFilesItem]
+    """The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`."""
+    date: NotRequired[str]
+    """The UTC date of the rows that have no time. Without it, such a row is invalid."""
+    skipInvalidRows: NotRequired[bool]
+    """Add the other rows, if some are invalid. Otherwise, nothing is added then."""
 
 class OperationCreatePlanInlineEventType(TypedDict):
     """Where to find an event's type. Set exactly one field."""
@@ -2707,38 +2705,27 @@ class OperationCreateJobTemplate(TypedDict):
     retries: NotRequired[int]
     """How often the Operation is retried after a temporary error. Default: `3`."""
 
-class OperationCreate(TypedDict):
-    """A new Operation. If name is absent, it is derived from displayName."""
-    name: NotRequired[str]
-    """Name of the resource. It can't change."""
-    labels: NotRequired[dict[str, str]]
-    """Labels to select by. Kubernetes says what a key and a value may have."""
-    displayName: NotRequired[str]
-    """Name to display."""
-    type: Literal["DryRun", "Draft", "Inspect", "Release", "Export"]
-    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links."""
-    sourceRef: OperationCreateSourceRef
-    """The Source whose stored events are read."""
-    dates: NotRequired[OperationCreateDates]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
-    plan: NotRequired[OperationCreatePlan]
-    """The plan of a DryRun. Set exactly one field."""
-    eventType: NotRequired[OperationCreateEventType]
-    """Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field."""
-    filter: NotRequired[OperationCreateFilter]
-    """Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all."""
-    limit: NotRequired[int]
-    """How many events an Inspect lists at most. Without it, 20."""
-    before: NotRequired[str]
-    """An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page."""
-    failIfBlocked: NotRequired[bool]
-    """Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook."""
-    cancel: NotRequired[bool]
-    """Stop the Operation. You can't undo this."""
-    ttlSecondsAfterFinished: NotRequired[int]
-    """How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. Default: `604800`."""
-    jobTemplate: NotRequired[OperationCreateJobTemplate]
-    """Settings for the Job. It can change until the Job starts. Default: `{}`."""
+OperationCreate = TypedDict(
+    "OperationCreate",
+    {
+        "name": "NotRequired[str]",
+        "labels": "NotRequired[dict[str, str]]",
+        "displayName": "NotRequired[str]",
+        "type": "Literal[\"DryRun\", \"Draft\", \"Inspect\", \"Release\", \"Export\", \"Import\"]",
+        "sourceRef": "OperationCreateSourceRef",
+        "dates": "NotRequired[OperationCreateDates]",
+        "import": "NotRequired[OperationCreateImport]",
+        "plan": "NotRequired[OperationCreatePlan]",
+        "eventType": "NotRequired[OperationCreateEventType]",
+        "filter": "NotRequired[OperationCreateFilter]",
+        "limit": "NotRequired[int]",
+        "before": "NotRequired[str]",
+        "failIfBlocked": "NotRequired[bool]",
+        "cancel": "NotRequired[bool]",
+        "ttlSecondsAfterFinished": "NotRequired[int]",
+        "jobTemplate": "NotRequired[OperationCreateJobTemplate]",
+    },
+)
 
 class OperationUpdateSourceRef(TypedDict):
     """The Source whose stored events are read."""
@@ -2751,6 +2738,21 @@ class OperationUpdateDates(TypedDict):
     """The first date."""
     end: NotRequired[str | None]
     """The last date."""
+
+class OperationUpdateImportFilesItem(TypedDict):
+    name: str
+    """The file's name, for its format and for messages."""
+    sha256: str
+    """SHA-256 of its content, 64 hex digits. It must have been uploaded in the last three days."""
+
+class OperationUpdateImport(TypedDict):
+    """What an Import reads."""
+    files: NotRequired[list[OperationUpdateImportFilesItem] | None]
+    """The files. Their names end in `.ndjson`, `.jsonl` or `.parquet`."""
+    date: NotRequired[str | None]
+    """The UTC date of the rows that have no time. Without it, such a row is invalid."""
+    skipInvalidRows: NotRequired[bool | None]
+    """Add the other rows, if some are invalid. Otherwise, nothing is added then."""
 
 class OperationUpdatePlanInlineEventType(TypedDict):
     """Where to find an event's type. Set exactly one field."""
@@ -2942,36 +2944,26 @@ class OperationUpdateJobTemplate(TypedDict):
     retries: NotRequired[int | None]
     """How often the Operation is retried after a temporary error. Default: `3`."""
 
-class OperationUpdate(TypedDict):
-    """A JSON Merge Patch (RFC 7396): null removes a field, and a list replaces the whole list."""
-    labels: NotRequired[dict[str, str | None] | None]
-    """Labels to select by. Kubernetes says what a key and a value may have."""
-    displayName: NotRequired[str | None]
-    """Name to display."""
-    type: NotRequired[Literal["DryRun", "Draft", "Inspect", "Release", "Export", None]]
-    """`DryRun`: judge the stored events by a tracking plan, and say what the plan would have done with them. `Draft`: infer a tracking plan from the stored events. `Inspect`: list the events in quarantine, and what is wrong with each. None of these changes anything. `Release`: make events in quarantine rows of their dates; Pipelines' next Runs load them. `Export`: offer the events, with those that were released, as Parquet files. The REST API and `tidemill events export` give the links."""
-    sourceRef: NotRequired[OperationUpdateSourceRef | None]
-    """The Source whose stored events are read."""
-    dates: NotRequired[OperationUpdateDates | None]
-    """Read the events of these UTC dates, both included. Without them, of the last seven days, today included; an Inspect, a Release and an Export take all days that are kept. Rule: start must not be after end."""
-    plan: NotRequired[OperationUpdatePlan | None]
-    """The plan of a DryRun. Set exactly one field."""
-    eventType: NotRequired[OperationUpdateEventType | None]
-    """Where a Draft finds an event's type, as in a TrackingPlan. Set exactly one field."""
-    filter: NotRequired[OperationUpdateFilter | None]
-    """Which events an Inspect lists or a Release takes. An event must match each field that is set. Without a filter, all."""
-    limit: NotRequired[int | None]
-    """How many events an Inspect lists at most. Without it, 20."""
-    before: NotRequired[str | None]
-    """An Inspect lists the events before this one. To see the next page, set it to the ID of the last event of a page."""
-    failIfBlocked: NotRequired[bool | None]
-    """Let a DryRun fail if the plan would have quarantined or rejected an event. Argo CD then stops a sync that has the Operation as a PreSync hook."""
-    cancel: NotRequired[bool | None]
-    """Stop the Operation. You can't undo this."""
-    ttlSecondsAfterFinished: NotRequired[int | None]
-    """How long the Operation stays after its end. Of the ended Operations of a Source, the last 20 stay at most. Default: `604800`."""
-    jobTemplate: NotRequired[OperationUpdateJobTemplate | None]
-    """Settings for the Job. It can change until the Job starts. Default: `{}`."""
+OperationUpdate = TypedDict(
+    "OperationUpdate",
+    {
+        "labels": "NotRequired[dict[str, str | None] | None]",
+        "displayName": "NotRequired[str | None]",
+        "type": "NotRequired[Literal[\"DryRun\", \"Draft\", \"Inspect\", \"Release\", \"Export\", \"Import\", None]]",
+        "sourceRef": "NotRequired[OperationUpdateSourceRef | None]",
+        "dates": "NotRequired[OperationUpdateDates | None]",
+        "import": "NotRequired[OperationUpdateImport | None]",
+        "plan": "NotRequired[OperationUpdatePlan | None]",
+        "eventType": "NotRequired[OperationUpdateEventType | None]",
+        "filter": "NotRequired[OperationUpdateFilter | None]",
+        "limit": "NotRequired[int | None]",
+        "before": "NotRequired[str | None]",
+        "failIfBlocked": "NotRequired[bool | None]",
+        "cancel": "NotRequired[bool | None]",
+        "ttlSecondsAfterFinished": "NotRequired[int | None]",
+        "jobTemplate": "NotRequired[OperationUpdateJobTemplate | None]",
+    },
+)
 
 class RunDates(TypedDict):
     """The UTC dates that it loads, both included."""
@@ -3140,6 +3132,32 @@ class ExportFileList(TypedDict):
     """The files by date."""
     cursor: NotRequired[str]
     """Where the next page begins. Absent on the last page."""
+    expiresAt: str
+    """Until when the links work. Ask again for new ones."""
+
+class UploadCreateFilesItem(TypedDict):
+    sha256: str
+    """SHA-256 of the file's content, 64 hex digits."""
+    bytes: int
+    """Its size."""
+
+class UploadCreate(TypedDict):
+    """Files to upload. They stay for three days."""
+    files: list[UploadCreateFilesItem]
+    """The files."""
+
+class UploadListItemsItem(TypedDict):
+    sha256: str
+    """SHA-256 of the file's content, 64 hex digits."""
+    url: NotRequired[str]
+    """Where to PUT the file, without a token. Absent if the file is there already. A secret."""
+    headers: NotRequired[dict[str, str]]
+    """Headers that the PUT needs."""
+
+class UploadList(TypedDict):
+    """Where the files go, in the order of the request."""
+    items: list[UploadListItemsItem]
+    """The files."""
     expiresAt: str
     """Until when the links work. Ask again for new ones."""
 

@@ -1,17 +1,18 @@
-import type { OperationInput } from "../../contracts/operation.ts";
-import type { ReleaseFilter } from "../../contracts/release.ts";
+import type { OperationInput } from "../../../contracts/operation.ts";
+import type { ReleaseFilter } from "../../../contracts/release.ts";
 import type {
 	PlanDocument,
 	ViolationKind,
-} from "../../contracts/tracking-plan.ts";
+} from "../../../contracts/tracking-plan.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type {
 	Operation,
 	OperationSpec,
 	TrackingPlan,
-} from "../../crds/generated/types.ts";
-import type { ConfigMap } from "../../kube/kinds.ts";
-import { planVersion } from "../../plan/version.ts";
-import { documentOf, type PlanFault } from "../tracking-plan/document.ts";
+} from "../../../crds/generated/types.ts";
+import type { ConfigMap } from "../../../kube/kinds.ts";
+import { planVersion } from "../../../plan/version.ts";
+import { documentOf, type PlanFault } from "../../tracking-plan/document.ts";
 
 /** What the Job does. Archive does the work of a Release and of an Export. */
 export interface PlannedWork {
@@ -25,15 +26,28 @@ const defaultLimit = 20;
 
 /**
  * Undefined if the TrackingPlan that the Operation names is missing.
- * @param configMapOf A labelled ConfigMap of the namespace.
+ * @param configMapOf A labelled ConfigMap of the namespace. @param keptFrom The first date whose events are kept.
  */
 export function workOf(
 	{ metadata, spec }: Operation,
 	plan: TrackingPlan | undefined,
 	configMapOf: (name: string) => ConfigMap | undefined,
+	keptFrom: UtcDate,
 ): PlannedWork | { fault: PlanFault } | undefined {
 	if (spec.type === "Release" || spec.type === "Export")
 		return { work: undefined };
+	if (spec.type === "Import") {
+		const { files, date, skipInvalidRows = false } = spec.import!;
+		return {
+			work: {
+				type: "Import",
+				files,
+				...(date !== undefined && { date }),
+				skipInvalidRows,
+				keptFrom,
+			},
+		};
+	}
 	if (spec.type === "Inspect")
 		return {
 			work: {

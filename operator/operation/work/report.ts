@@ -2,23 +2,26 @@ import {
 	type DraftResult,
 	type DryRunResult,
 	type Finding,
+	type ImportResult,
 	type InspectResult,
 	maxFindings,
+	maxListedRows,
 	maxListedViolations,
 	maxPage,
 	maxReportBytes,
 	type QuarantinedEvent,
-} from "../../contracts/operation.ts";
-import type { Violation } from "../../contracts/tracking-plan.ts";
+} from "../../../contracts/operation.ts";
+import { maxImportParts } from "../../../contracts/stored/import.ts";
+import type { Violation } from "../../../contracts/tracking-plan.ts";
 import type {
 	OperationSpec,
 	OperationStatus,
-} from "../../crds/generated/types.ts";
+} from "../../../crds/generated/types.ts";
 
 /** The status's part that a report makes. */
 export type ReportFacts = Pick<
 	OperationStatus,
-	"dryRun" | "draft" | "inspect"
+	"dryRun" | "draft" | "inspect" | "import"
 > & {
 	summary: string;
 };
@@ -45,6 +48,8 @@ export function readReport(
 			return draftFacts(report);
 		case "Inspect":
 			return inspectFacts(report);
+		case "Import":
+			return importFacts(report);
 		case "Release":
 		case "Export":
 			// Archive's work.
@@ -140,6 +145,24 @@ function quarantinedEventIn(value: unknown): QuarantinedEvent | undefined {
 			message: cut(violation?.message),
 		})),
 		...(isCount(otherViolations) && otherViolations > 0 && { otherViolations }),
+	};
+}
+
+function importFacts(
+	report: Partial<Record<keyof ImportResult, unknown>>,
+): ReportFacts | undefined {
+	const { events, duplicates, invalidRows, parts, invalid } = report;
+	const counts = { events, duplicates, invalidRows, parts };
+	if (!areCounts(counts) || counts.parts > maxImportParts) return undefined;
+	if (!Array.isArray(invalid)) return undefined;
+	const listed = invalid.slice(0, maxListedRows).map((each) => ({
+		file: cut(each?.file),
+		row: isCount(each?.row) ? each.row : 0,
+		message: cut(each?.message),
+	}));
+	return {
+		summary: `${countText(counts.events, "event")} to add`,
+		import: { ...counts, ...(listed.length > 0 && { invalid: listed }) },
 	};
 }
 

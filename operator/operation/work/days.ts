@@ -1,7 +1,7 @@
-import { keptFrom } from "../../contracts/stored/retention.ts";
-import { addDays, type UtcDate, utcDate } from "../../contracts/utc-date.ts";
-import type { Operation, Source } from "../../crds/generated/types.ts";
-import { retentionIn } from "../archive/retention.ts";
+import { keptFrom } from "../../../contracts/stored/retention.ts";
+import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import type { Operation, Source } from "../../../crds/generated/types.ts";
+import { retentionIn } from "../../archive/retention.ts";
 
 interface Days {
 	start: UtcDate;
@@ -15,7 +15,7 @@ export function daysOf(
 	now: number,
 ): Days {
 	if (spec.dates) return spec.dates;
-	if (spec.type === "Inspect" || spec.type === "Export")
+	if (["Inspect", "Export", "Import"].includes(spec.type))
 		return keptDays(source, now);
 	const end = utcDate(now);
 	return { start: addDays(end, 1 - defaultDays), end };

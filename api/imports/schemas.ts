@@ -1,0 +1,77 @@
+import {
+	maxImportFiles,
+	maxUploadBytes,
+} from "../../contracts/stored/import.ts";
+import type { JsonSchema } from "../../crds/json-schema.ts";
+
+const sha256 = {
+	description: "SHA-256 of the file's content, 64 hex digits.",
+	type: "string",
+	pattern: "^[0-9a-f]{64}$",
+};
+
+/** The bodies of the operations for imports. */
+export const importSchemas: Record<string, JsonSchema> = {
+	UploadCreate: {
+		description: "Files to upload. They stay for three days.",
+		type: "object",
+		required: ["files"],
+		additionalProperties: false,
+		properties: {
+			files: {
+				description: "The files.",
+				type: "array",
+				minItems: 1,
+				maxItems: maxImportFiles,
+				items: {
+					type: "object",
+					required: ["sha256", "bytes"],
+					additionalProperties: false,
+					properties: {
+						sha256,
+						bytes: {
+							description: "Its size.",
+							type: "integer",
+							minimum: 1,
+							maximum: maxUploadBytes,
+						},
+					},
+				},
+			},
+		},
+		example: { files: [{ sha256: "0".repeat(64), bytes: 1000 }] },
+	},
+	UploadList: {
+		description: "Where the files go, in the order of the request.",
+		type: "object",
+		required: ["items", "expiresAt"],
+		properties: {
+			items: {
+				description: "The files.",
+				type: "array",
+				items: {
+					type: "object",
+					required: ["sha256"],
+					properties: {
+						sha256,
+						url: {
+							description:
+								"Where to PUT the file, without a token. Absent if the file is there already. A secret.",
+							type: "string",
+						},
+						headers: {
+							description: "Headers that the PUT needs.",
+							type: "object",
+							additionalProperties: { type: "string" },
+						},
+					},
+				},
+			},
+			expiresAt: {
+				description: "Until when the links work. Ask again for new ones.",
+				type: "string",
+				format: "date-time",
+			},
+		},
+	},
+};

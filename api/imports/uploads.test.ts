@@ -1,0 +1,83 @@
+import { expect, test, vi } from "vitest";
+import type { UploadAnswer } from "../../contracts/stored/import.ts";
+import type { Caller, Handler } from "../http/operation.ts";
+import { createUploads } from "./uploads.ts";
+
+const sha256 = "ab".repeat(32);
+const files = [{ sha256, bytes: 5 }];
+const link = { url: "https://s3/a?signature=secret", headers: { "x-a": "b" } };
+const expiresAt = "2026-03-02T00:00:00.000Z";
+const answer: UploadAnswer = {
+	ok: true,
+	files: [{ sha256, link }, { sha256 }],
+	expiresAt,
+};
+
+function ask(part: {
+	allowed?: boolean;
+	answer?: () => Promise<UploadAnswer>;
+}) {
+	const askUploads = vi.fn(part.answer ?? (async () => answer));
+	const raw = vi.fn(async () => ({
+		status: { allowed: part.allowed ?? true },
+	}));
+	const caller = {
+		account: "shop-1",
+		client: { raw },
+		askUploads,
+		log: { warn() {} },
+	} as unknown as Caller;
+	const header = vi.fn();
+	const asked = createUploads(
+		caller,
+		{ body: { files } } as unknown as Parameters<Handler>[1],
+		{ header } as unknown as Parameters<Handler>[2],
+	);
+	return { asked, askUploads, raw, header };
+}
+
+test("who may create Operations gets links to what isn't there, for their own account, and no cache keeps them", async () => {
+	const { asked, askUploads, raw, header } = ask({});
+	expect(await asked).toEqual({
+		items: [{ sha256, ...link }, { sha256 }],
+		expiresAt,
+	});
+	expect(askUploads).toHaveBeenCalledWith({ account: "shop-1", files });
+	expect(raw).toHaveBeenCalledWith(
+		"POST",
+		expect.anything(),
+		expect.objectContaining({
+			body: expect.objectContaining({
+				spec: {
+					resourceAttributes: {
+						namespace: "shop-1",
+						group: "tidemill.dev",
+						verb: "create",
+						resource: "operations",
+					},
+				},
+			}),
+		}),
+	);
+	expect(header).toHaveBeenCalledWith("cache-control", "no-store");
+});
+
+const refusal = (retryable: boolean) => async (): Promise<UploadAnswer> => ({
+	ok: false,
+	error: { code: "X", message: "too much", retryable },
+});
+
+test.each([
+	["without the right", { allowed: false }, "Forbidden"],
+	["beyond the account's limit", { answer: refusal(false) }, "Conflict"],
+	["while the bucket is away", { answer: refusal(true) }, "Unavailable"],
+	[
+		"while archive is away",
+		{ answer: () => Promise.reject(new Error("silent")) },
+		"Unavailable",
+	],
+])("nobody gets links %s", async (_, part, code) => {
+	const { asked, askUploads } = ask(part);
+	await expect(asked).rejects.toMatchObject({ code });
+	expect(askUploads).toHaveBeenCalledTimes("allowed" in part ? 0 : 1);
+});

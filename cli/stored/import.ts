@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { createReadStream, openAsBlob } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { pipeline } from "node:stream/promises";
+import {
+	maxImportFiles,
+	maxUploadBytes,
+} from "../../contracts/stored/import.ts";
+import { chooseCluster } from "../command/cluster.ts";
+import { CommandError, UsageError } from "../command/errors.ts";
+import { examples, type Group } from "../command/group.ts";
+import { type RestApi, restApi } from "../command/rest.ts";
+import { performOperation } from "../follow/operation-follower.ts";
+
+/** `tidemill events import`. */
+export function defineImport(events: Group): void {
+	events
+		.command("import")
+		.description(
+			"Make the rows of files events of a source, on their dates. A line of NDJSON with a body, or a row of Parquet, is an event; its time is in timestamp, received_at or time. A repeated import adds nothing. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN, a token that may create operations).",
+		)
+		.argument("<source>")
+		.argument("<files...>", "NDJSON (.ndjson, .jsonl) or Parquet (.parquet)")
+		.option("--date <date>", "the UTC date of rows that have no time")
+		.option(
+			"--skip-invalid-rows",
+			"add the other rows, if some are invalid. Otherwise, nothing is added then",
+		)
+		.addHelpText(
+			"after",
+			examples(
+				"tidemill events import shop week/*.ndjson",
+				"tidemill events import shop old.parquet --date 2026-01-31",
+			),
+		)
+		.action(async (source, paths, { date, skipInvalidRows }, command) => {
+			if (date !== undefined && !/^\d{4}-\d\d-\d\d$/.test(date))
+				throw new UsageError(
+					`--date is "${date}", but must be a date such as 2026-01-31`,
+				);
+			if (paths.length > maxImportFiles)
+				throw new UsageError(
+					`there are ${paths.length} files, and one import takes ${maxImportFiles}`,
+				);
+			const options = command.optsWithGlobals();
+			const cluster = await chooseCluster(options);
+			const api = restApi({ ...options, namespace: cluster.namespace });
+			const files: LocalFile[] = [];
+			for (const path of paths) files.push(await look(path));
+			await upload(api, files);
+			const { status } = await performOperation(cluster, {
+				type: "Import",
+				sourceRef: { name: source },
+				import: {
+					files: files.map(({ name, sha256 }) => ({ name, sha256 })),
+					...(date !== undefined && { date }),
+					...(skipInvalidRows && { skipInvalidRows }),
+				},
+			});
+			for (const { file, row, message } of status?.import?.invalid ?? [])
+				process.stderr.write(`${file}, row ${row}: ${message}\n`);
+			process.stdout.write(`${status!.summary}\n`);
+		});
+}
+
+interface LocalFile {
+	path: string;
+	name: string;
+	sha256: string;
+	bytes: number;
+}
+
+async function look(path: string): Promise<LocalFile> {
+	const name = basename(path);
+	if (!/\.(ndjson|jsonl|parquet)$/.test(name))
+		throw new UsageError(
+			`the file "${path}" must be named .ndjson, .jsonl or .parquet, as its format is`,
+		);
+	const found = await stat(path).catch((error: Error) => {
+		throw new CommandError(`the file can't be read: ${error.message}`);
+	});
+	if (found.size === 0 || found.size > maxUploadBytes)
+		throw new CommandError(
+			`the file "${path}" has ${found.size} bytes, and must have 1 to ${maxUploadBytes}`,
+		);
+	const hash = createHash("sha256");
+	await pipeline(createReadStream(path), hash);
+	return { path, name, sha256: hash.digest("hex"), bytes: found.size };
+}
+
+/** Uploads what isn't there yet, so a repeated command goes on. */
+async function upload(api: RestApi, files: LocalFile[]): Promise<void> {
+	const asked = files.map(({ sha256, bytes }) => ({ sha256, bytes }));
+	const answer = await api.post("/uploads", { files: asked });
+	const { items } = (await answer.json()) as {
+		items: { sha256: string; url?: string; headers?: Record<string, string> }[];
+	};
+	for (const [index, file] of files.entries()) {
+		const { url, headers = {} } = items[index] ?? {};
+		if (url === undefined) continue;
+		const body = await openAsBlob(file.path);
+		const { ok, status } = await fetch(url, {
+			method: "PUT",
+			headers,
+			body,
+			redirect: "error",
+		}).catch((error: Error) => {
+			throw new CommandError(
+				`uploading ${file.name} failed: ${(error.cause as Error | undefined)?.message ?? error.message}. Repeat the command.`,
+			);
+		});
+		if (!ok)
+			throw new CommandError(
+				`uploading ${file.name} failed with status ${status}. Repeat the command.`,
+			);
+	}
+}

@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
+import { maxEventBodyBytes } from "../../wire/frame.ts";
+import type { Row } from "./row.ts";
+
+/** An event made of a row. */
+export interface ImportedEvent {
+	/** UUIDv7, 16 bytes. */
+	id: Buffer;
+	timeMs: number;
+	date: UtcDate;
+	headers: string;
+	body: Buffer;
+}
+
+export interface RowRules {
+	/** SHA-256 of the file. */
+	digest: Buffer;
+	/** Of rows without a time. */
+	date?: UtcDate | undefined;
+	keptFrom: UtcDate;
+	nowMs: number;
+}
+
+/** The event, or what is wrong with the row. */
+export function eventOfRow(
+	row: Row,
+	{ digest, date, keptFrom, nowMs }: RowRules,
+): ImportedEvent | { fault: string } {
+	if (row.fault !== undefined || row.body === undefined)
+		return { fault: row.fault ?? "there is no body" };
+	const timeMs = timeOf(row.time, date);
+	if (typeof timeMs === "string") return { fault: timeMs };
+	if (timeMs > nowMs) return { fault: "its time is in the future" };
+	const own = utcDate(timeMs);
+	if (own < keptFrom)
+		return {
+			fault: `events of ${own} are not kept; the first date is ${keptFrom} (spec.retentionDays of the Source)`,
+		};
+	const body = Buffer.from(row.body);
+	if (body.length > maxEventBodyBytes)
+		return { fault: `its body has more than ${maxEventBodyBytes} bytes` };
+	if (!isJson(row.body)) return { fault: "its body is not JSON" };
+	const headers = row.headers ?? "";
+	if (headers !== "" && !areHeaders(headers))
+		return { fault: "its headers are no object of texts of 60 KiB at most" };
+	const id = ownId(row.id, timeMs) ?? madeId(timeMs, digest, row.row);
+	return { id, timeMs, date: own, headers, body };
+}
+
+const rfc3339 =
+	/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+function timeOf(time: Row["time"], date: UtcDate | undefined): number | string {
+	if (time === undefined)
+		return date === undefined
+			? "it has no time: no timestamp, received_at or time. Set spec.import.date to give it one"
+			: Date.parse(date);
+	if (typeof time === "number")
+		return time < 0 ? "its time is too early" : time;
+	const ms = rfc3339.test(time) ? Date.parse(time) : Number.NaN;
+	return ms >= 0
+		? ms
+		: `its time is ${JSON.stringify(time.slice(0, 40))}, and must be one of RFC 3339 such as 2026-01-01T00:00:00Z`;
+}
+
+/** An ID that Tidemill gave: version 7, with the row's time (RFC 9562 §5.7). So an event that was exported stays the same. */
+function ownId(text: string | undefined, timeMs: number): Buffer | undefined {
+	const form =
+		/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+	if (text === undefined || !form.test(text)) return undefined;
+	const id = Buffer.from(text.replaceAll("-", ""), "hex");
+	return id.readUIntBE(0, 6) === timeMs ? id : undefined;
+}
+
+/** The same for the same row of the same file. */
+function madeId(timeMs: number, digest: Buffer, row: number): Buffer {
+	const number = Buffer.alloc(8);
+	number.writeBigUInt64BE(BigInt(row));
+	const id = createHash("sha256")
+		.update(digest)
+		.update(number)
+		.digest()
+		.subarray(0, 16);
+	id.writeUIntBE(timeMs, 0, 6);
+	id[6] = (id[6]! & 0x0f) | 0x70;
+	id[8] = (id[8]! & 0x3f) | 0x80;
+	return id;
+}
+
+function isJson(text: string): boolean {
+	try {
+		JSON.parse(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function areHeaders(text: string): boolean {
+	if (Buffer.byteLength(text) > 60 * 1024) return false;
+	try {
+		const headers = JSON.parse(text);
+		return (
+			typeof headers === "object" &&
+			headers !== null &&
+			!Array.isArray(headers) &&
+			Object.values(headers).every((value) => typeof value === "string")
+		);
+	} catch {
+		return false;
+	}
+}

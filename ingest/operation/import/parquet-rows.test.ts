@@ -1,0 +1,75 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
+import { Session } from "../../duckdb/session.ts";
+import { readParquetRows } from "./parquet-rows.ts";
+
+async function rowsOf(select: string | Buffer, config = {}) {
+	const directory = await passingDirectory("parquet");
+	const path = join(directory, "a.parquet");
+	const { signal } = new AbortController();
+	const memory = { temp_directory: directory, threads: "1" };
+	const session = await Session.inMemory({ ...memory, ...config }, signal);
+	onTestFinished(() => session.close());
+	if (typeof select === "string")
+		await session.run(
+			`COPY (${select}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE 4096)`,
+		);
+	else await writeFile(path, select);
+	return Array.fromAsync(readParquetRows(session, { path, name: "a" }));
+}
+
+const ms = Date.parse("2026-03-01T10:00:00.123Z");
+
+test.each([
+	["TIMESTAMPTZ '2026-03-01 11:00:00.123+01'", ms],
+	["TIMESTAMP '2026-03-01 10:00:00.123'", ms],
+	["DATE '2026-03-01'", Date.parse("2026-03-01")],
+	["'2026-03-01T10:00:00.123Z'", "2026-03-01T10:00:00.123Z"],
+	["NULL::TIMESTAMP", undefined],
+])("a row's time is %s", async (time, expected) => {
+	const sql = `SELECT '{"a": 1.0}' AS body, ${time} AS received_at, 'i' AS event_id`;
+	expect(await rowsOf(sql)).toEqual([
+		{
+			row: 1,
+			body: '{"a": 1.0}',
+			time: expected,
+			id: "i",
+			headers: undefined,
+		},
+	]);
+});
+
+test("a body that is no text becomes JSON, and one that is null is invalid", async () => {
+	const sql = "SELECT unnest([{a: 1}, NULL]) AS body";
+	const none = { time: undefined, id: undefined, headers: undefined };
+	expect(await rowsOf(sql)).toEqual([
+		{ row: 1, body: '{"a":1}', ...none },
+		{ row: 2, fault: "the body is null", ...none },
+	]);
+});
+
+test("a row keeps its number in whatever order DuckDB reads", async () => {
+	const rows = await rowsOf(
+		"SELECT n::VARCHAR AS body FROM range(300_000) t(n)",
+		{ threads: "4", preserve_insertion_order: "false" },
+	);
+	expect(rows).toHaveLength(300_000);
+	expect(rows.filter(({ row, body }) => Number(body) + 1 !== row)).toEqual([]);
+});
+
+test.each([
+	["without bodies", "SELECT 1 AS a", /columns a, but no column "body"/],
+	[
+		"with a number for a time",
+		"SELECT '1' AS body, 5 AS time",
+		/"time" of a has the type INTEGER/,
+	],
+	["that is none", Buffer.from("PAR1"), /a is no Parquet file/],
+])("a file %s is invalid", async (_, select, message) => {
+	await expect(rowsOf(select)).rejects.toMatchObject({
+		code: "UploadInvalid",
+		message: expect.stringMatching(message),
+	});
+});

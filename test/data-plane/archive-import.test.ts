@@ -1,0 +1,371 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeNdjson } from "../../cli/stored/ndjson.ts";
+import type { Manifest } from "../../contracts/manifest.ts";
+import type { ImportResult, ImportWork } from "../../contracts/operation.ts";
+import { addDays, dayMs, utcDate } from "../../contracts/utc-date.ts";
+import { performOperation } from "../../ingest/operation/operation.ts";
+import { newEventId } from "../../ingest/receive/accept/event-id.ts";
+import {
+	ArchiveFixture,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
+
+/* Files become events: links, the Job, and archive, as operator calls them one after the other. */
+
+let servers: Servers;
+let scratch: string;
+beforeAll(async () => {
+	servers = await startServers();
+	scratch = await temporaryDirectory("import");
+});
+afterAll(async () => {
+	await servers?.stop();
+	await rm(scratch, { recursive: true, force: true });
+});
+
+const today = utcDate(Date.now());
+const [before, yesterday] = [addDays(today, -3), addDays(today, -1)];
+
+interface ImportFile {
+	name: string;
+	content: string | Buffer;
+}
+
+async function uploaded(archive: ArchiveFixture, files: ImportFile[]) {
+	const named = files.map(({ name, content }) => ({
+		name,
+		sha256: createHash("sha256").update(content).digest("hex"),
+		bytes: Buffer.byteLength(content),
+	}));
+	const asked = named.map(({ sha256, bytes }) => ({ sha256, bytes }));
+	const answer = await archive.askUploads(asked);
+	if (!answer.ok) throw new Error(answer.error.message);
+	for (const [index, { link }] of answer.files.entries()) {
+		if (!link) continue;
+		const body = Uint8Array.from(Buffer.from(files[index]!.content));
+		const { headers, url } = link;
+		const { status } = await fetch(url, { method: "PUT", headers, body });
+		expect(status).toBe(200);
+	}
+	return named.map(({ name, sha256 }) => ({ name, sha256 }));
+}
+
+/** Archive's list of what the Job reads. */
+async function listed(
+	archive: ArchiveFixture,
+	operation: string,
+	files: ImportWork["files"],
+) {
+	return archive.ask({
+		run: operation,
+		account: "shop",
+		sourceKey: archive.sourceKey,
+		extent: "Chosen",
+		start: addDays(today, -30),
+		end: today,
+		report: true,
+		imports: files.map(({ sha256 }) => sha256),
+	});
+}
+
+/** What the Job leaves. */
+async function worked(
+	archive: ArchiveFixture,
+	operation: string,
+	files: ImportWork["files"],
+	options: Partial<ImportWork> = {},
+): Promise<ImportResult> {
+	const answer = await listed(archive, operation, files);
+	if (!answer.ok) throw new Error(answer.error.message);
+	const work = {
+		type: "Import",
+		files,
+		skipInvalidRows: false,
+		keptFrom: addDays(today, -30),
+		...options,
+	} as const;
+	await performOperation(
+		{
+			version: 1,
+			operation: { name: "o", uid: operation, account: "shop", source: "s" },
+			work,
+			manifestURL: answer.url,
+		},
+		{
+			log: pino({ level: "silent" }),
+			signal: new AbortController().signal,
+			scratch,
+			warehouse: undefined,
+			busyWaitMs: 0,
+			onResult: () => {},
+		},
+	);
+	const { sourceKey } = archive;
+	const left = await archive.askResult({
+		run: operation,
+		account: "shop",
+		sourceKey,
+	});
+	return JSON.parse((left as { report: string }).report);
+}
+
+async function imported(
+	archive: ArchiveFixture,
+	files: ImportFile[],
+	options: Partial<ImportWork> = {},
+) {
+	const operation = randomUUID();
+	const named = await uploaded(archive, files);
+	const report = await worked(archive, operation, named, options);
+	const { parts } = report;
+	const answer = await archive.askImport({ operation, parts });
+	return { operation, named, report, answer };
+}
+
+async function manifestOf(archive: ArchiveFixture, since?: string) {
+	const answer = await archive.ask({
+		run: randomUUID(),
+		account: "shop",
+		sourceKey: archive.sourceKey,
+		...(since && {
+			extent: "Rest" as const,
+			start: today,
+			releases: { earliest: addDays(today, -30), since },
+		}),
+	});
+	if (!answer.ok) throw new Error(answer.error.message);
+	return (await (await fetch(answer.url)).json()) as Manifest;
+}
+
+const bodies = async (manifest: Manifest) => (await bodiesIn(manifest)).sort();
+const rowsOf = ({ dates }: Manifest) =>
+	dates.filter(({ rows }) => rows > 0).map(({ date, rows }) => [date, rows]);
+
+const lines = [
+	`{"received_at":"${before}T10:00:00Z","body":{"n": 1.0}}`,
+	`{"time":"${yesterday}T10:00:00Z","body":12345678901234567890}`,
+	`{"timestamp":"${yesterday}T11:00:00Z","n":3}`,
+].join("\n");
+const file = { name: "other.ndjson", content: lines };
+
+test("files become events of their dates, as they stand, and the next Run loads those dates again", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { sourceKey } = archive;
+	await archive.start();
+	await archive.publish([newEvent('"own"', { sourceKey })]);
+	// Twenty minutes for clocks that differ.
+	const since = new Date(Date.now() - 1000).toISOString();
+	const { report, answer } = await imported(archive, [file]);
+	expect(report).toMatchObject({ events: 3, duplicates: 0, parts: 1 });
+	expect(answer).toEqual({
+		ok: true,
+		dates: [
+			{ date: before, events: 1 },
+			{ date: yesterday, events: 2 },
+		],
+	});
+	const all = await manifestOf(archive);
+	expect(await bodies(all)).toEqual([
+		'"own"',
+		"12345678901234567890",
+		'{"n": 1.0}',
+		`{"timestamp":"${yesterday}T11:00:00Z","n":3}`,
+	]);
+	expect(all.firstEventDate).toBe(before);
+	expect(rowsOf(await manifestOf(archive, since))).toEqual(rowsOf(all));
+});
+
+test("a Source that keeps its events longer takes those of another tool from before it was there", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { sourceKey } = archive;
+	await archive.publish([newEvent('"own"', { sourceKey })]);
+	const [long, longer] = [addDays(today, -200), addDays(today, -401)];
+	const content = `{"time":"${long}T00:00:00Z"}`;
+	const files = [{ name: "a.ndjson", content }];
+	await expect(imported(archive, files)).rejects.toMatchObject({
+		code: "RowsInvalid",
+	});
+	expect(await archive.askRetention(400)).toMatchObject({
+		retention: { from: addDays(today, -400) },
+	});
+	const keptFrom = addDays(today, -400);
+	await imported(archive, files, { keptFrom });
+	expect(rowsOf(await manifestOf(archive))).toEqual([
+		[long, 1],
+		[today, 1],
+	]);
+	// Whatever the Job says.
+	const early = `{"time":"${longer}T12:00:00Z"}`;
+	const tooOld = [{ name: "b.ndjson", content: early }];
+	const work = { keptFrom: addDays(today, -500) };
+	expect((await imported(archive, tooOld, work)).answer).toMatchObject({
+		ok: false,
+		error: { code: "ImportInvalid" },
+	});
+});
+
+test("a second import of the same file adds nothing, and a repeated one says what it added", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { operation, report } = await imported(archive, [file]);
+	const again = await imported(archive, [file]);
+	expect(again.report).toMatchObject({ events: 0, duplicates: 3, parts: 0 });
+	expect(
+		await archive.askImport({ operation, parts: report.parts }),
+	).toMatchObject({ dates: [{ events: 1 }, { events: 2 }] });
+	expect(rowsOf(await manifestOf(archive))).toEqual([
+		[before, 1],
+		[yesterday, 2],
+	]);
+});
+
+test("of two imports of a file at once only one adds it", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const named = await uploaded(archive, [file]);
+	const [one, other] = [randomUUID(), randomUUID()];
+	const { parts } = await worked(archive, one, named);
+	expect((await worked(archive, other, named)).parts).toBe(parts);
+	const answers = await Promise.all(
+		[one, other].map((operation) => archive.askImport({ operation, parts })),
+	);
+	expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+	expect(answers.find(({ ok }) => !ok)).toMatchObject({
+		error: { code: "ImportOutdated" },
+	});
+	expect(rowsOf(await manifestOf(archive))).toEqual([
+		[before, 1],
+		[yesterday, 2],
+	]);
+});
+
+test.each(["parquet", "ndjson"])(
+	"what was exported as %s adds nothing to its source, and is the same in another one",
+	async (format) => {
+		const archive = await ArchiveFixture.open(servers);
+		const { sourceKey } = archive;
+		await archive.start();
+		const of = { sourceKey, headers: '{"x-a":"b"}' };
+		const [now, then] = [Date.now(), Date.now() - 2 * dayMs];
+		const own = newEvent('{"order": 1}', {
+			...of,
+			id: newEventId(now),
+			receivedAtMs: now,
+		});
+		const old = newEvent("[2]", {
+			...of,
+			id: newEventId(then),
+			receivedAtMs: then,
+		});
+		await archive.publish([own, old]);
+		const files: ImportFile[] = [];
+		for (const { url } of (await manifestOf(archive)).dates.flatMap(
+			(day) => day.objects,
+		)) {
+			const path = join(scratch, randomUUID());
+			const content = await (await fetch(url)).arrayBuffer();
+			await writeFile(path, new Uint8Array(content));
+			if (format === "ndjson") await writeNdjson(path, `${path}.ndjson`);
+			const made = await readFile(
+				format === "ndjson" ? `${path}.ndjson` : path,
+			);
+			files.push({ name: `${files.length}.${format}`, content: made });
+		}
+		const again = await imported(archive, files);
+		expect(again.report).toMatchObject({ events: 0, duplicates: 2 });
+		const other = await ArchiveFixture.open(servers);
+		await other.start();
+		expect((await imported(other, files)).report).toMatchObject({
+			events: 2,
+			duplicates: 0,
+		});
+		const there = await manifestOf(other);
+		expect(await bodies(there)).toEqual(["[2]", '{"order": 1}']);
+		// Its rows are read by the same reader as any other: those that are there are known by their ids.
+		expect((await imported(other, files)).report).toMatchObject({ events: 0 });
+	},
+);
+
+test("a file with a row that is no event adds nothing, unless such rows are skipped", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const content = `${lines}\n{"body":1}\nnothing`;
+	const files = [{ name: "bad.jsonl", content }];
+	await expect(imported(archive, files)).rejects.toMatchObject({
+		code: "RowsInvalid",
+		message: expect.stringMatching(
+			/bad\.jsonl, row 4: .*no time.* and 1 more rows/,
+		),
+	});
+	expect(rowsOf(await manifestOf(archive))).toEqual([]);
+	const { report } = await imported(archive, files, { skipInvalidRows: true });
+	expect(report).toMatchObject({
+		events: 3,
+		invalidRows: 2,
+		invalid: [
+			{ file: "bad.jsonl", row: 4 },
+			{ file: "bad.jsonl", row: 5, message: "the line is not JSON" },
+		],
+	});
+});
+
+test("a file that is not what it says is refused, and one that was not uploaded is named", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const content = "no parquet";
+	await expect(
+		imported(archive, [{ name: "a.parquet", content }]),
+	).rejects.toMatchObject({ code: "UploadInvalid" });
+	const sha256 = "0".repeat(64);
+	expect(
+		await listed(archive, randomUUID(), [{ name: "b.ndjson", sha256 }]),
+	).toMatchObject({
+		ok: false,
+		error: { code: "UploadMissing", message: expect.stringContaining(sha256) },
+	});
+});
+
+test("nobody uploads more than an account may have, and another account's file is none of this one's", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const sizes = Array.from({ length: 11 }, (_, index) => ({
+		sha256: String(index).padStart(64, "0"),
+		bytes: 1024 ** 3,
+	}));
+	expect(await archive.askUploads(sizes)).toMatchObject({
+		ok: false,
+		error: { code: "UploadsTooLarge" },
+	});
+	const digest = createHash("sha256").update(lines).digest("hex");
+	const key = archive.keys.upload("other", digest);
+	await archive.store.putNew(key, lines, "application/x-ndjson");
+	expect(
+		await listed(archive, randomUUID(), [{ name: "a.ndjson", sha256: digest }]),
+	).toMatchObject({ error: { code: "UploadMissing" } });
+});
+
+test("the deletion of a source takes what its imports left along", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const { operation, report } = await imported(archive, [file]);
+	await archive.askDeletion();
+	const { parts } = report;
+	const left: string[] = [];
+	for (const prefix of [archive.keys.allImports(), archive.keys.allReleases()])
+		for await (const { key } of archive.store.list(prefix)) left.push(key);
+	expect(left).toEqual([]);
+	expect(await archive.askImport({ operation, parts })).toMatchObject({
+		ok: false,
+	});
+});

@@ -1,0 +1,65 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { addDays, utcDate } from "../../contracts/utc-date.ts";
+import { send } from "../support/senders/http-client.ts";
+import { applyQuickstart } from "../support/senders/quickstart.ts";
+import { openLocalMode } from "../support/servers/local-mode.ts";
+
+test("files of another tool become rows of their dates, once, and an export holds them with the events that came", async () => {
+	const local = await openLocalMode("moving");
+	const quickstart = await applyQuickstart(local);
+	const folder = await mkdtemp(join(tmpdir(), "tidemill-moving-"));
+	onTestFinished(() => rm(folder, { recursive: true, force: true }));
+	const scope = ["--scope", "edit"];
+	const create = ["tokens", "create", "mover", ...scope];
+	const token = await local.run("tidemill", ...create);
+	/** With a token that may move events. */
+	const tidemill = (...args: string[]) =>
+		local.run(
+			"sh",
+			"-c",
+			'TIDEMILL_API_TOKEN="$0" exec bin/tidemill "$@"',
+			token.trim(),
+			...args,
+		);
+	const source = (await local.run("kubectl", "get", "sources", "-o", "name"))
+		.trim()
+		.split("/")[1]!;
+
+	await send(quickstart.webhookURL, {
+		headers: { "content-type": "application/json" },
+		body: '{"order": 1}',
+	});
+	expect(await quickstart.runPipeline()).toBe(1);
+	const yesterday = addDays(utcDate(Date.now()), -1);
+	const file = join(folder, "old.ndjson");
+	await writeFile(
+		file,
+		`{"received_at":"${yesterday}T10:00:00Z","body":{"order": 0.0}}\n`,
+	);
+	expect(await tidemill("events", "import", source, file)).toBe(
+		"1 event added\n",
+	);
+	expect(await tidemill("events", "import", source, file)).toBe(
+		"0 events added, 1 stored already\n",
+	);
+	await quickstart.runPipeline();
+	const rows = () =>
+		quickstart.query("select body, date::varchar d from $table order by body");
+	expect(await rows()).toEqual([
+		{ body: '{"order": 0.0}', d: yesterday },
+		{ body: '{"order": 1}', d: expect.any(String) },
+	]);
+
+	const out = join(folder, "out");
+	const paths = await tidemill("events", "export", source, "-o", out);
+	const files = paths.trim().split("\n");
+	expect(files).toHaveLength(2);
+	expect(await tidemill("events", "import", source, ...files)).toBe(
+		"0 events added, 2 stored already\n",
+	);
+	await quickstart.runPipeline();
+	expect(await rows()).toHaveLength(2);
+});
