@@ -70,7 +70,12 @@ schemathesis: $(installed) servers ## Minutes: requests made from the OpenAPI do
 test-ecosystem: $(installed) servers ## Minutes: clients of the REST API, Airflow, Dagster and Prefect with their examples, and schemathesis (needs Python 3.11 and Go)
 	@$(node) test/ecosystem/run.ts
 	@$(node) test/ecosystem/orchestrators/run.ts
+	@$(node) test/ecosystem/bigquery/run.ts
 	@$(MAKE) schemathesis
+
+.PHONY: test-bigquery
+test-bigquery: $(installed) servers ## Minutes: test a real project of BigQuery, and say what that proved (TIDEMILL_BIGQUERY_PROJECT=…)
+	@$(node) test/bigquery/run.ts
 
 .PHONY: site
 site: ## Build docs/ as a site, docs/.vitepress/dist, and check its links (npm --prefix docs run dev shows it while you write)

@@ -4,6 +4,7 @@ import { jsonSchema } from "../crds/json-schema.ts";
 import { readResourceSchemas } from "../crds/resource-schema.ts";
 import { apiPage } from "./api-page.ts";
 import { argocdConfigMap } from "./argocd-cm.ts";
+import { bigQueryBehavioursPage } from "./bigquery-behaviours-page.ts";
 import { bigQueryErrorsPage } from "./bigquery-errors-page.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { cliPage } from "./cli-page.ts";
@@ -30,6 +31,7 @@ export function generatedFiles(): [path: string, text: string][] {
 		["crds/generated/types.ts", crdTypesText(resources)],
 		["deploy/argocd/argocd-cm.yaml", argocdConfigMap()],
 		["docs/reference/api.md", apiPage()],
+		["docs/reference/bigquery-behaviours.md", bigQueryBehavioursPage()],
 		["docs/reference/bigquery-errors.md", bigQueryErrorsPage()],
 		["docs/reference/cli.md", cliPage()],
 		["docs/reference/conditions.md", conditionsPage()],

@@ -47,6 +47,7 @@ export const sidebar: {
 			["reference/conditions", "Conditions"],
 			["reference/errors", "Errors"],
 			["reference/bigquery-errors", "BigQuery's errors"],
+			["reference/bigquery-behaviours", "What we rely on in BigQuery"],
 			["reference/events", "Kubernetes events"],
 			["reference/json-schema", "JSON Schema"],
 			["reference/metrics", "Metrics"],

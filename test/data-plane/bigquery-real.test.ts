@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { GoogleAuth } from "google-auth-library";
+import { BigQuery } from "@google-cloud/bigquery";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { BigQueryInput } from "../../contracts/job.ts";
-import { newServiceAccount } from "../support/doubles/bigquery/service-account.ts";
+import type { BigQueryInput, LoadInput } from "../../contracts/job.ts";
+import {
+	behaviours,
+	type Place,
+} from "../support/examples/bigquery/behaviours.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {
 	columns,
@@ -14,127 +15,181 @@ import {
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /**
- * What only BigQuery itself can show, in a dataset that the test creates and deletes. It needs Google's application
- * default credentials with roles/bigquery.user in the project, and costs nothing: it loads, copies and lists.
- * TIDEMILL_BIGQUERY_EMULATOR is the address of an emulator to test in its place (docs/bigquery.md).
+ * `make test-bigquery`: BigQuery itself, in a dataset that the test creates and deletes. It needs Google's application default
+ * credentials with roles/bigquery.user in the project, and costs nothing: it loads, copies and lists.
+ * TIDEMILL_BIGQUERY_ENDPOINT is the address of an emulator to test in its place.
  */
-const emulator = process.env.TIDEMILL_BIGQUERY_EMULATOR;
-const projectId = emulator ? "emulated" : process.env.TIDEMILL_BIGQUERY_PROJECT;
+const {
+	TIDEMILL_BIGQUERY_PROJECT: projectId = "",
+	TIDEMILL_BIGQUERY_LOCATION: location = "EU",
+	TIDEMILL_BIGQUERY_BUCKET: stagingBucket,
+	TIDEMILL_BIGQUERY_KMS_KEY: kmsKeyName,
+	TIDEMILL_BIGQUERY_ENDPOINT: apiEndpoint,
+} = process.env;
 
-describe.skipIf(!projectId)("the real BigQuery", () => {
+describe.skipIf(!projectId)("BigQuery itself", () => {
 	const dataset = `tidemill_test_${randomBytes(6).toString("hex")}`;
 	const destination: BigQueryInput = {
 		type: "BigQuery",
-		projectId: projectId ?? "",
+		projectId,
 		dataset,
-		location: process.env.TIDEMILL_BIGQUERY_LOCATION ?? "EU",
+		location,
 		createDataset: true,
-		...(emulator && { apiEndpoint: emulator }),
+		...(apiEndpoint && { apiEndpoint, storageEndpoint: apiEndpoint }),
 	};
-	const base = `${emulator ?? "https://bigquery.googleapis.com"}/bigquery/v2/projects/${projectId}/datasets/${dataset}`;
-	const scopes = ["https://www.googleapis.com/auth/bigquery"];
-	const auth = new GoogleAuth({ scopes });
+	const bigQuery = new BigQuery({
+		projectId,
+		...(apiEndpoint && { apiEndpoint }),
+		scopes: ["https://www.googleapis.com/auth/bigquery"],
+	});
+	let place: Place;
 
 	beforeAll(async () => {
-		if (emulator) {
-			const key = join(await temporaryDirectory("emulator"), "key.json");
-			await writeFile(key, newServiceAccount("emulated").keyJson);
-			process.env.GOOGLE_APPLICATION_CREDENTIALS = key;
-		}
+		const directory = await temporaryDirectory("behaviours");
+		place = { bigQuery, dataset, location, directory };
 		const { exitCode, log } = await checkDestination(destination, {});
 		expect(exitCode, log).toBe(0);
-	});
+	}, 300_000);
 
-	afterAll(() => ask("DELETE", `${base}?deleteContents=true`));
+	afterAll(() => bigQuery.dataset(dataset).delete({ force: true }));
 
-	/** An emulator accepts any token; Google issues none for a key that it doesn't know. */
-	async function ask<T>(method: "GET" | "DELETE", url: string): Promise<T> {
-		if (!emulator) return (await auth.request<T>({ method, url })).data;
-		const response = await fetch(url, { method });
-		const text = await response.text();
-		if (!response.ok) throw new Error(`${method} ${url}: ${text}`);
-		return (text ? JSON.parse(text) : undefined) as T;
+	/** Ids of the rows of a table, or of a partition with `$YYYYMMDD`. */
+	async function idsOf(table: string): Promise<string[]> {
+		const [rows] = await bigQuery.dataset(dataset).table(table).getRows();
+		return rows.map(({ event_id }) => event_id).toSorted();
 	}
 
-	/** The table's rows by tabledata.list, or those of a partition with `$YYYYMMDD`. */
-	async function rowsOf(table: string): Promise<string[]> {
-		const data = await ask<{ rows?: { f: { v: string }[] }[] }>(
-			"GET",
-			`${base}/tables/${encodeURIComponent(table)}/data`,
-		);
-		return (data.rows ?? []).map(({ f }) => f[0]!.v).sort();
+	async function metadataOf(table: string) {
+		const [metadata] = await bigQuery
+			.dataset(dataset)
+			.table(table)
+			.getMetadata();
+		return metadata;
 	}
 
 	const ids = (date: string, count: number, tag: string) =>
 		eventsOf(date, count, tag).map(({ event_id }) => event_id);
+	const day = (date: string, count: number, tag: string) => ({
+		[date]: [eventsOf(date, count, tag)],
+	});
 
-	// bqemulator 1.4.0 does not support partition decorators.
-	test.skipIf(emulator)(
-		"days are replaced, emptied, left alone, and given new columns",
-		async () => {
-			const { manifest, load } = await loadFixture();
-			const day = (date: string, count: number, tag: string) => ({
-				[date]: [eventsOf(date, count, tag)],
-			});
-			const first = await load(
-				await manifest({
-					...day("2026-03-01", 2, "old"),
-					...day("2026-03-02", 2, "old"),
-					...day("2026-03-03", 2, "old"),
-				}),
-				{ input: { destination } },
-			);
-			expect(first.exitCode, first.log).toBe(0);
-			const header = { name: "header_x_a", from: { header: "x-a" } };
-			const second = await load(
-				await manifest({ ...day("2026-03-02", 3, "new"), "2026-03-03": [] }),
-				{
-					input: {
-						destination,
-						table: {
-							name: "orders",
-							description: "",
-							columns: [...columns, header],
-						},
-					},
-				},
-			);
-			expect(second.exitCode, second.log).toBe(0);
-			expect(await rowsOf("orders")).toEqual([
-				...ids("2026-03-01", 2, "old"),
-				...ids("2026-03-02", 3, "new"),
-			]);
-		},
-		300_000,
-	);
-
-	test("a full reload replaces the table, and a repeated Run finds its jobs", async () => {
+	async function fixture() {
 		const { manifest, load } = await loadFixture();
-		const input = {
-			destination,
+		return {
+			manifest,
+			/** Loads, and expects that it succeeds. */
+			async load(
+				days: Awaited<ReturnType<typeof manifest>>,
+				input: Partial<LoadInput>,
+			) {
+				const { exitCode, log } = await load(days, {
+					input: { destination, ...input },
+				});
+				expect(exitCode, log).toBe(0);
+			},
+		};
+	}
+
+	test("days are replaced, emptied, left alone, and given new columns", async () => {
+		const { manifest, load } = await fixture();
+		await load(
+			await manifest({
+				...day("2026-03-01", 2, "old"),
+				...day("2026-03-02", 2, "old"),
+				...day("2026-03-03", 2, "old"),
+			}),
+			{},
+		);
+		const header = { name: "header_x_a", from: { header: "x-a" } };
+		await load(
+			await manifest({ ...day("2026-03-02", 3, "new"), "2026-03-03": [] }),
+			{
+				table: {
+					name: "orders",
+					description: "",
+					columns: [...columns, header],
+				},
+			},
+		);
+		expect(await idsOf("orders")).toEqual([
+			...ids("2026-03-01", 2, "old"),
+			...ids("2026-03-02", 3, "new"),
+		]);
+	}, 300_000);
+
+	test("a full reload replaces the table, a repeated Run finds its jobs, and nothing of the staging table stays", async () => {
+		const { manifest, load } = await fixture();
+		const input: Partial<LoadInput> = {
 			strategy: "FullReload",
 			table: {
 				name: "whole",
 				description: "",
 				columns: columns.slice(0, 3),
+				options: { clusterBy: ["event_id"], labels: { team: "shop" } },
 			},
-		} as const;
-		const events = (count: number) =>
-			manifest({ "2026-03-01": [eventsOf("2026-03-01", count, "e")] });
-		await load(await events(2), { input });
-		const last = { ...(await events(3)), run: randomUUID() };
+		};
+		await load(await manifest(day("2026-03-01", 2, "e")), input);
+		const last = await manifest(day("2026-03-01", 3, "e"));
 		for (let attempt = 1; attempt <= 2; attempt++) {
-			const { exitCode, log } = await load(last, { input });
-			expect(exitCode, log).toBe(0);
-			expect(await rowsOf("whole")).toEqual(ids("2026-03-01", 3, "e"));
+			await load(last, input);
+			expect(await idsOf("whole")).toEqual(ids("2026-03-01", 3, "e"));
 		}
-		// Of the staging table.
-		const { expirationTime } = await ask<{ expirationTime?: string }>(
-			"GET",
-			`${base}/tables/whole`,
-		);
+		const { expirationTime, clustering, labels } = await metadataOf("whole");
 		expect(expirationTime).toBeUndefined();
+		expect(clustering).toEqual({ fields: ["event_id"] });
+		expect(labels).toMatchObject({ team: "shop" });
 	}, 300_000);
+
+	test("a Run sets the options of a table that it finds", async () => {
+		const { manifest, load } = await fixture();
+		const days = await manifest(day("2026-03-01", 2, "a"));
+		const table = { name: "options", description: "Made by a test", columns };
+		await load(days, { table });
+		const options = {
+			description: "Orders",
+			labels: { team: "shop" },
+			partitionExpirationDays: 36_500,
+			requirePartitionFilter: true,
+			clusterBy: ["event_id"],
+		};
+		const again = { ...days, run: randomUUID() };
+		await load(again, { table: { ...table, options } });
+		expect(await metadataOf("options")).toMatchObject({
+			description: "Orders",
+			labels: { team: "shop" },
+			timePartitioning: { expirationMs: "3153600000000" },
+			requirePartitionFilter: true,
+			clustering: { fields: ["event_id"] },
+		});
+	}, 300_000);
+
+	test.skipIf(!stagingBucket)(
+		"a day is loaded through the bucket (needs TIDEMILL_BIGQUERY_BUCKET)",
+		async () => {
+			const { manifest, load } = await fixture();
+			await load(await manifest(day("2026-03-01", 2, "a")), {
+				destination: { ...destination, stagingBucket: stagingBucket! },
+				table: { name: "staged", description: "", columns },
+			});
+			expect(await idsOf("staged")).toEqual(ids("2026-03-01", 2, "a"));
+		},
+		300_000,
+	);
+
+	test.skipIf(!kmsKeyName)(
+		"a table is encrypted with a key of Cloud KMS (needs TIDEMILL_BIGQUERY_KMS_KEY)",
+		async () => {
+			const { manifest, load } = await fixture();
+			const days = await manifest(day("2026-03-01", 2, "a"));
+			const encrypted = { ...destination, kmsKeyName: kmsKeyName! };
+			const table = { name: "encrypted", description: "", columns };
+			for (const run of [days.run, randomUUID()])
+				await load({ ...days, run }, { destination: encrypted, table });
+			const { encryptionConfiguration } = await metadataOf("encrypted");
+			expect(encryptionConfiguration.kmsKeyName).toContain(kmsKeyName);
+		},
+		300_000,
+	);
 
 	test("a dataset in another location is reported as such", async () => {
 		const { manifest, load } = await loadFixture();
@@ -143,4 +198,6 @@ describe.skipIf(!projectId)("the real BigQuery", () => {
 		});
 		expect(result).toMatchObject({ error: { code: "LocationMismatch" } });
 	}, 60_000);
+
+	test.each(behaviours)("$name", ({ check }) => check(place), 300_000);
 });

@@ -1,6 +1,7 @@
 import type { Job } from "../../../../ingest/load/bigquery/rest/api.ts";
 import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { notFound } from "./fault.ts";
+import { jobResource } from "./resources.ts";
 import { parseMultipart } from "./uploads.ts";
 
 /** Lists and deletes objects (cloud.google.com/storage/docs/json_api/v1/objects). */
@@ -36,9 +37,10 @@ export function uploadRoute(api: Api, call: Call): Answer {
 			headers["content-type"] ?? "",
 			call.body,
 		);
-		return { status: 200, body: api.jobs.start(job, data) };
+		return { status: 200, body: jobResource(api.jobs.start(job, data)) };
 	} else api.jobs.requireStartable(resource());
-	const size = Number(headers["x-upload-content-length"]);
+	const length = headers["x-upload-content-length"];
+	const size = length === undefined ? undefined : Number(length);
 	const session = new URL(call.url);
 	session.searchParams.set("upload_id", api.uploads.begin(resource(), size));
 	return { status: 200, headers: { location: session.href } };
@@ -51,7 +53,7 @@ function chunkRoute({ jobs, uploads, buckets }: Api, call: Call): Answer {
 		call.body,
 	);
 	const { resource, size, received } = session;
-	if (received.length < size)
+	if (received.length < size!)
 		return {
 			status: 308,
 			...(received.length > 0 && {
@@ -62,9 +64,9 @@ function chunkRoute({ jobs, uploads, buckets }: Api, call: Call): Answer {
 	// A repeat of the last chunk gets the same answer.
 	session.made ??=
 		bucket === undefined
-			? jobs.start(resource as Job, received)
+			? jobResource(jobs.start(resource as Job, received))
 			: buckets.put(bucket, (resource as { name: string }).name, received);
-	return { status: 200, body: session.made };
+	return { status: 200, body: session.made! };
 }
 
 function bucketOf({ url }: Call): string | undefined {

@@ -92,7 +92,9 @@ export class Jobs {
 		const { datasetId } = (configuration.load ?? configuration.copy)!
 			.destinationTable;
 		const location = this.#warehouse.requireDataset(datasetId);
-		if (jobReference.location?.toLowerCase() !== location.toLowerCase())
+		// Without a location a job runs where its data is (cloud.google.com/bigquery/docs/locations#specify_locations).
+		const { location: asked = location } = jobReference;
+		if (asked.toLowerCase() !== location.toLowerCase())
 			throw notFound(
 				`Dataset ${jobReference.projectId}:${datasetId} was not found in location ${jobReference.location}`,
 			);
@@ -103,8 +105,13 @@ export class Jobs {
 	/** @param data of a load job. */
 	start(job: Job, data?: Uint8Array): Job {
 		this.requireStartable(job);
+		const { load, copy } = job.configuration;
+		const location = this.#warehouse.requireDataset(
+			(load ?? copy)!.destinationTable.datasetId,
+		);
 		const started: Job = {
 			...job,
+			jobReference: { location, ...job.jobReference },
 			status: { state: "RUNNING" },
 			statistics: { creationTime: String(Date.now()) },
 		};

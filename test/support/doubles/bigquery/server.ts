@@ -5,12 +5,11 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Json } from "@duckdb/node-api";
-import type { TableReference } from "../../../../ingest/load/bigquery/rest/api.ts";
 import { Buckets } from "./buckets.ts";
-import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
-import { objectRoute, uploadRoute } from "./data-routes.ts";
-import { Fault, invalid, notFound, requireKnown } from "./fault.ts";
+import type { Answer } from "./call.ts";
+import { Fault } from "./fault.ts";
 import { Jobs } from "./jobs.ts";
+import { route } from "./routes.ts";
 import { newServiceAccount } from "./service-account.ts";
 import { Uploads } from "./uploads.ts";
 import { Warehouse } from "./warehouse.ts";
@@ -131,80 +130,6 @@ export async function startBigQueryDouble(
 		},
 	};
 	return double;
-}
-
-async function route(api: Api, call: Call): Promise<Answer> {
-	const { projectId } = api.warehouse;
-	const path = decodeURIComponent(call.url.pathname);
-	if (path.startsWith("/upload/")) return uploadRoute(api, call);
-	if (path.startsWith("/storage/")) return objectRoute(api, call);
-	const base = `/bigquery/v2/projects/${projectId}/`;
-	if (!path.startsWith(base)) throw notFound(`Project of ${path}`);
-	const [collection, name, inner, innerName] = path
-		.slice(base.length)
-		.split("/");
-	if (collection === "jobs") return jobRoute(api, call, name, inner);
-	if (collection !== "datasets") throw invalid(`No such method: ${path}`);
-	if (inner === "tables")
-		return tableRoute(api, call, {
-			projectId,
-			datasetId: name!,
-			tableId: innerName ?? "",
-		});
-	if (call.request.method !== "POST")
-		return {
-			status: 200,
-			body: { location: api.warehouse.requireDataset(name!) },
-		};
-	requireKnown(
-		jsonOf(call),
-		["datasetReference", "location", "defaultEncryptionConfiguration"],
-		"dataset",
-	);
-	const { datasetReference, location } = jsonOf(call);
-	await api.warehouse.createDataset(datasetReference.datasetId, location);
-	return { status: 200, body: { location } };
-}
-
-async function tableRoute(
-	{ warehouse }: Api,
-	call: Call,
-	reference: TableReference,
-): Promise<Answer> {
-	switch (call.request.method) {
-		case "GET":
-			return { status: 200, body: warehouse.require(reference) };
-		case "POST":
-			return { status: 200, body: await warehouse.createTable(jsonOf(call)) };
-		case "PATCH": {
-			const ifMatch = call.request.headers["if-match"];
-			const table = warehouse.patchTable(reference, jsonOf(call), ifMatch);
-			if (table) return { status: 200, body: table };
-			throw new Fault(412, "conditionNotMet", "Precondition check failed.");
-		}
-		default:
-			await warehouse.deleteTable(reference);
-			return { status: 204 };
-	}
-}
-
-function jobRoute(
-	{ jobs }: Api,
-	call: Call,
-	jobId: string | undefined,
-	action: string | undefined,
-): Answer {
-	const query = call.url.searchParams;
-	if (jobId === undefined)
-		return {
-			status: 200,
-			body:
-				call.request.method === "POST"
-					? jobs.start(jsonOf(call))
-					: { jobs: jobs.inStates(query.getAll("stateFilter")) },
-		};
-	if (action === "cancel") jobs.cancel(jobId, query.get("location"));
-	return { status: 200, body: jobs.find(jobId, query.get("location")) };
 }
 
 function asFault(error: unknown): Fault {

@@ -5,7 +5,8 @@ import { Fault, invalid } from "./fault.ts";
 export interface Session {
 	/** The body of the first request: a job, or an object's metadata. */
 	resource: object;
-	size: number;
+	/** Undefined until a request says it: X-Upload-Content-Length is optional. */
+	size: number | undefined;
 	received: Buffer;
 	/** What the complete data became. */
 	made?: object;
@@ -20,7 +21,7 @@ export class Uploads {
 	/** Every chunk but the last is a multiple of this. */
 	static readonly granuleBytes = 256 * 1024;
 
-	begin(resource: object, size: number): string {
+	begin(resource: object, size: number | undefined): string {
 		const id = randomUUID();
 		this.#sessions.set(id, { resource, size, received: Buffer.alloc(0) });
 		return id;
@@ -37,6 +38,7 @@ export class Uploads {
 		if (!session) throw new Fault(410, "gone", "Upload session is gone");
 		const [, first, last, total] =
 			/^bytes (?:(\d+)-(\d+)|\*)\/(\d+)$/.exec(range) ?? [];
+		session.size ??= Number(total);
 		if (Number(total) !== session.size)
 			throw invalid(`Invalid Content-Range: ${range}`);
 		if (first !== undefined)

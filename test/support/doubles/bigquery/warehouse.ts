@@ -9,7 +9,7 @@ import type {
 	Table,
 	TableReference,
 } from "../../../../ingest/load/bigquery/rest/api.ts";
-import { duplicate, invalid, notFound, requireKnown } from "./fault.ts";
+import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";
 
 /** DuckDB's type for each of BigQuery's (cloud.google.com/bigquery/docs/reference/standard-sql/data-types). */
@@ -84,6 +84,21 @@ export class Warehouse {
 			throw duplicate(`Dataset ${this.projectId}:${name}`);
 		this.datasets.set(name, location);
 		await this.alone(() => this.run(`CREATE SCHEMA ${quoteName(name)}`));
+	}
+
+	/** cloud.google.com/bigquery/docs/reference/rest/v2/datasets/delete */
+	async deleteDataset(name: string, isWhole: boolean): Promise<void> {
+		this.requireDataset(name);
+		const tables = this.tableNames().filter((id) => id.startsWith(`${name}.`));
+		if (tables.length > 0 && !isWhole)
+			throw new Fault(
+				400,
+				"resourceInUse",
+				`Dataset ${this.projectId}:${name} is still in use`,
+			);
+		for (const id of tables) this.#tables.delete(id);
+		this.datasets.delete(name);
+		await this.alone(() => this.run(`DROP SCHEMA ${quoteName(name)} CASCADE`));
 	}
 
 	requireDataset(name: string): string {

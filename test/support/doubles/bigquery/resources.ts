@@ -1,0 +1,37 @@
+// Types that Google generates from its description of the API: the double answers nothing else.
+import type google from "@google-cloud/bigquery/build/src/types.d.ts";
+import type { Job, Table } from "../../../../ingest/load/bigquery/rest/api.ts";
+
+/** What answers say beside what was asked for. */
+export function datasetResource(
+	projectId: string,
+	datasetId: string,
+	location: string,
+): google.default.IDataset {
+	return {
+		kind: "bigquery#dataset",
+		id: `${projectId}:${datasetId}`,
+		datasetReference: { projectId, datasetId },
+		location,
+	};
+}
+
+export function tableResource(table: Table): google.default.ITable {
+	const { projectId, datasetId, tableId } = table.tableReference;
+	const { expirationTime, ...rest } = table;
+	return {
+		kind: "bigquery#table",
+		id: `${projectId}:${datasetId}.${tableId}`,
+		...rest,
+		...(expirationTime != null && { expirationTime }),
+	};
+}
+
+export function jobResource(job: Job): google.default.IJob {
+	const { projectId, location, jobId } = job.jobReference;
+	return {
+		kind: "bigquery#job",
+		id: `${projectId}:${location}.${jobId}`,
+		...job,
+	};
+}

@@ -1,0 +1,120 @@
+import type { TableReference } from "../../../../ingest/load/bigquery/rest/api.ts";
+import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
+import { objectRoute, uploadRoute } from "./data-routes.ts";
+import { Fault, invalid, notFound, requireKnown } from "./fault.ts";
+import { datasetResource, jobResource, tableResource } from "./resources.ts";
+import { listRows } from "./rows.ts";
+
+/** Answers a request, or throws a {@link Fault}. */
+export async function route(api: Api, call: Call): Promise<Answer> {
+	const { projectId } = api.warehouse;
+	const path = decodeURIComponent(call.url.pathname);
+	if (path.startsWith("/upload/")) return uploadRoute(api, call);
+	if (path.startsWith("/storage/")) return objectRoute(api, call);
+	const base = `/bigquery/v2/projects/${projectId}/`;
+	if (!path.startsWith(base)) throw notFound(`Project of ${path}`);
+	const [collection, name, inner, innerName, data] = path
+		.slice(base.length)
+		.split("/");
+	if (collection === "jobs") return jobRoute(api, call, name, inner);
+	if (collection !== "datasets") throw invalid(`No such method: ${path}`);
+	if (inner === undefined) return datasetRoute(api, call, name);
+	const tableId = innerName ?? "";
+	const reference = { projectId, datasetId: name!, tableId };
+	return data === undefined
+		? tableRoute(api, call, reference)
+		: { status: 200, body: await listRows(api, call, reference) };
+}
+
+/** cloud.google.com/bigquery/docs/reference/rest/v2/datasets */
+async function datasetRoute(
+	{ warehouse }: Api,
+	call: Call,
+	name: string | undefined,
+): Promise<Answer> {
+	const answer = (datasetId: string) => ({
+		status: 200,
+		body: datasetResource(
+			warehouse.projectId,
+			datasetId,
+			warehouse.requireDataset(datasetId),
+		),
+	});
+	switch (call.request.method) {
+		case "GET":
+			return answer(name!);
+		case "POST": {
+			const given = jsonOf(call);
+			requireKnown(
+				given,
+				[
+					"datasetReference",
+					"location",
+					"labels",
+					"defaultEncryptionConfiguration",
+				],
+				"dataset",
+			);
+			const { datasetId } = given.datasetReference;
+			await warehouse.createDataset(datasetId, given.location ?? "US");
+			return answer(datasetId);
+		}
+		default: {
+			const isWhole = call.url.searchParams.get("deleteContents") === "true";
+			await warehouse.deleteDataset(name!, isWhole);
+			return { status: 204 };
+		}
+	}
+}
+
+/** cloud.google.com/bigquery/docs/reference/rest/v2/tables */
+async function tableRoute(
+	{ warehouse }: Api,
+	call: Call,
+	reference: TableReference,
+): Promise<Answer> {
+	switch (call.request.method) {
+		case "GET":
+			return { status: 200, body: tableResource(warehouse.require(reference)) };
+		case "POST": {
+			const made = await warehouse.createTable(jsonOf(call));
+			return { status: 200, body: tableResource(made) };
+		}
+		case "PATCH": {
+			const ifMatch = call.request.headers["if-match"];
+			const table = warehouse.patchTable(reference, jsonOf(call), ifMatch);
+			if (table) return { status: 200, body: tableResource(table) };
+			throw new Fault(412, "conditionNotMet", "Precondition check failed.");
+		}
+		default:
+			await warehouse.deleteTable(reference);
+			return { status: 204 };
+	}
+}
+
+/** cloud.google.com/bigquery/docs/reference/rest/v2/jobs */
+function jobRoute(
+	{ jobs }: Api,
+	call: Call,
+	jobId: string | undefined,
+	action: string | undefined,
+): Answer {
+	const query = call.url.searchParams;
+	if (jobId === undefined && call.request.method === "POST")
+		return { status: 200, body: jobResource(jobs.start(jsonOf(call))) };
+	if (jobId === undefined)
+		return {
+			status: 200,
+			body: {
+				kind: "bigquery#jobList",
+				jobs: jobs.inStates(query.getAll("stateFilter")).map(jobResource),
+			},
+		};
+	const location = query.get("location");
+	if (action === "cancel") {
+		jobs.cancel(jobId, location);
+		const job = jobResource(jobs.find(jobId, location));
+		return { status: 200, body: { kind: "bigquery#jobCancelResponse", job } };
+	}
+	return { status: 200, body: jobResource(jobs.find(jobId, location)) };
+}
