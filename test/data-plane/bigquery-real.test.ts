@@ -3,6 +3,10 @@ import { BigQuery } from "@google-cloud/bigquery";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BigQueryInput, LoadInput } from "../../contracts/job.ts";
 import {
+	googleAccount,
+	scope,
+} from "../../ingest/load/bigquery/rest/google-account.ts";
+import {
 	behaviours,
 	type Place,
 } from "../support/examples/bigquery/behaviours.ts";
@@ -37,21 +41,24 @@ describe.skipIf(!projectId)("BigQuery itself", () => {
 		createDataset: true,
 		...(apiEndpoint && { apiEndpoint, storageEndpoint: apiEndpoint }),
 	};
-	const bigQuery = new BigQuery({
-		projectId,
-		...(apiEndpoint && { apiEndpoint }),
-		scopes: ["https://www.googleapis.com/auth/bigquery"],
-	});
+	let bigQuery: BigQuery;
 	let place: Place;
 
 	beforeAll(async () => {
 		const directory = await temporaryDirectory("behaviours");
+		// As a Job's: a key signs its own tokens, which emulators take, too.
+		const authClient = await googleAccount([scope.bigQuery]);
+		bigQuery = new BigQuery({
+			projectId,
+			authClient,
+			...(apiEndpoint && { apiEndpoint }),
+		});
 		place = { bigQuery, dataset, location, directory };
 		const { exitCode, log } = await checkDestination(destination, {});
 		expect(exitCode, log).toBe(0);
 	}, 300_000);
 
-	afterAll(() => bigQuery.dataset(dataset).delete({ force: true }));
+	afterAll(() => bigQuery?.dataset(dataset).delete({ force: true }));
 
 	/** Ids of the rows of a table, or of a partition with `$YYYYMMDD`. */
 	async function idsOf(table: string): Promise<string[]> {
