@@ -42,6 +42,9 @@ const words: Partial<Record<string, string>> = {
 		"must be the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-'",
 	"^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$":
 		"must be the name of a key of Cloud KMS: projects/…/locations/…/keyRings/…/cryptoKeys/…",
+	"^[^/\\x00-\\x1f]+\\.(ndjson|jsonl|parquet)$":
+		"must be the name of a file that ends in .ndjson, .jsonl or .parquet",
+	"^[0-9a-f]{64}$": "must be a SHA-256 in 64 hex digits of lower case",
 	"^[a-z0-9_-]*$": "must have only lower-case letters, digits, '_' and '-'",
 	"^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$":
 		"must be a URL such as https://bigquery.example.com",
