@@ -22,10 +22,10 @@ import {
 	percentile,
 	type Say,
 } from "../measure/measurement.ts";
-import { load } from "../receive/leg.ts";
-import type { LoadReport } from "../receive/load-generator.ts";
+import { cpuMs } from "../measure/process-cost.ts";
+import type { Contender } from "../receive/contenders.ts";
+import { load, measureMs, rounds, warmUpMs } from "../receive/leg.ts";
 
-const rounds = 5;
 const quietEvents = 50;
 
 /** Archive's reader runs in the bench's process, and so beside receive and NATS, as archive does. */
@@ -75,21 +75,28 @@ async function measure(
 			`${quietEvents} events: shown after ${median(shown).toFixed(0)} ms; load ${loadavg()[0]!.toFixed(1)}`,
 		);
 		await tail.stop();
-		const without: LoadReport[] = [];
-		const beside: LoadReport[] = [];
-		for (let round = 1; round <= rounds; round++) {
-			without.push(await load(contender, {}));
+		const without: Leg[] = [];
+		const beside: Leg[] = [];
+		const pids = [fixture.receiver.pid, fixture.nats.pid];
+		const plain = async () => {
+			without.push(await leg(contender, pids));
+		};
+		const tailed = async () => {
 			const open = await openTail(api, route.account, route.sourceKey);
-			beside.push(await load(contender, {}));
+			beside.push(await leg(contender, pids));
 			await open.stop();
-			const rate = (reports: LoadReport[]) =>
-				Math.round(reports.at(-1)!.requestsPerSecond);
+		};
+		for (let round = 1; round <= rounds; round++) {
+			// Each is the first in every other round.
+			for (const one of round % 2 ? [plain, tailed] : [tailed, plain])
+				await one();
 			say(
-				`round ${round} of ${rounds}: ${rate(without)}/s without a tail, ${rate(beside)}/s with one; load ${loadavg()[0]!.toFixed(1)}`,
+				`round ${round} of ${rounds}: ${rateOf(without)}/s without a tail, ${rateOf(beside)}/s with one; load ${loadavg()[0]!.toFixed(1)}`,
 			);
 		}
-		const rates = (reports: LoadReport[]) =>
-			median(reports.map(({ requestsPerSecond }) => requestsPerSecond));
+		const middle = (legs: Leg[], field: keyof Leg) =>
+			median(legs.map((each) => each[field]));
+		const ratios = beside.map(({ rate }, at) => rate / without[at]!.rate);
 		return [
 			figure("from the answer until it is shown, median", median(shown), "ms"),
 			figure(
@@ -100,8 +107,20 @@ async function measure(
 			compared(
 				"events/s with an open tail, against none",
 				"events/s",
-				rates(beside),
-				rates(without),
+				middle(beside, "rate"),
+				middle(without, "rate"),
+			),
+			figure("its ratio in a round, median", median(ratios), ""),
+			compared(
+				"CPU of receive and NATS with an open tail, against none",
+				"µs/event",
+				middle(beside, "serversUs"),
+				middle(without, "serversUs"),
+			),
+			figure(
+				"CPU of archive's reader and the API's listener",
+				middle(beside, "readerUs") - middle(without, "readerUs"),
+				"µs/event",
 			),
 		];
 	} finally {
@@ -109,6 +128,36 @@ async function measure(
 		await api.close();
 		await archive.close();
 	}
+}
+
+interface Leg {
+	/** Events per second. */
+	rate: number;
+	/** CPU time of an event, which neighbours on the machine hardly change. */
+	serversUs: number;
+	/** The same of this process. */
+	readerUs: number;
+}
+
+async function leg(contender: Contender, pids: number[]): Promise<Leg> {
+	const serversMs = async () => {
+		const used = await Promise.all(pids.map(cpuMs));
+		return used.reduce((sum, each) => sum + each, 0);
+	};
+	const startMs = await serversMs();
+	const start = process.cpuUsage();
+	const { requestsPerSecond: rate } = await load(contender, {});
+	const { user, system } = process.cpuUsage(start);
+	const events = (rate * (warmUpMs + measureMs)) / 1_000;
+	return {
+		rate,
+		serversUs: (((await serversMs()) - startMs) * 1_000) / events,
+		readerUs: (user + system) / events,
+	};
+}
+
+function rateOf(legs: Leg[]): number {
+	return Math.round(legs.at(-1)!.rate);
 }
 
 interface OpenTail {
