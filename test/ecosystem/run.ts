@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApiDocument } from "../../api/document/openapi.ts";
 import { operations } from "../../api/operations.ts";
+import { withProgress } from "../support/progress.ts";
 import { startLocalMode } from "../support/servers/local-mode.ts";
 import { makeGoClient } from "./go/client.ts";
 import { outputOf } from "./program.ts";
@@ -88,7 +89,7 @@ async function attempt(
 ): Promise<void> {
 	const startMs = performance.now();
 	try {
-		await work();
+		await withProgress(`${client}: ${what}`, work());
 		const seconds = (performance.now() - startMs) / 1_000;
 		console.log(`✓ ${client}: ${what} (${seconds.toFixed(0)} s)`);
 	} catch (error) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -46,7 +47,8 @@ def until(look: Callable[[], T], what: str, seconds: float = 180) -> T:
     while not (found := look()):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} has not come in {seconds} s: {found!r}")
-        time.sleep(0.3)
+        # The API takes 120 requests a minute of an account.
+        time.sleep(1)
     return found
 
 
@@ -75,6 +77,14 @@ def broken_warehouse() -> Iterator[None]:
         warehouse.unlink()
         if aside.exists():
             aside.rename(warehouse)
+
+
+@contextmanager
+def busy_warehouse() -> Iterator[None]:
+    """Each Run fails with DestinationBusy, after a minute. Another Run may succeed. Locks the file as DuckDB locks what it has open."""
+    with warehouse.open("rb+") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        yield
 
 
 def is_typed(*arguments: str) -> None:

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
-from local_tidemill import broken_warehouse, is_being_cancelled, is_typed, new_run, no_pod_starts, run_names, status_of, until
+from local_tidemill import (
+    broken_warehouse,
+    busy_warehouse,
+    is_being_cancelled,
+    is_typed,
+    new_run,
+    no_pod_starts,
+    run_names,
+    status_of,
+    until,
+)
+
+from tidemill import Tidemill
 
 api_url, token = os.environ["TIDEMILL_API_URL"], os.environ["TIDEMILL_API_TOKEN"]
 
@@ -24,7 +38,7 @@ def settings(home: Path) -> dict[str, str]:
     api, worker_logs, trigger_logs = (free_port() for _ in range(3))
     return {
         "AIRFLOW_HOME": str(home),
-        "AIRFLOW__CORE__DAGS_FOLDER": os.environ["EXAMPLES"],
+        "AIRFLOW__CORE__DAGS_FOLDER": str(home / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
@@ -42,22 +56,48 @@ def settings(home: Path) -> dict[str, str]:
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(worker_logs),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_logs),
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
-        "AIRFLOW_CONN_TIDEMILL_DEFAULT": json.dumps({"conn_type": "tidemill", "host": api_url, "password": token}),
-        "AIRFLOW_CONN_TIDEMILL_HTTP": json.dumps(
-            {
-                "conn_type": "http",
-                "host": api_url.removesuffix("/v1"),
-                "extra": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-            }
-        ),
+        **connections(),
         "NO_PROXY": "*",
     }
+
+
+def connections() -> dict[str, str]:
+    """Those of the page, for this Tidemill."""
+    blocks = re.findall(r"^```json\n(.*?)^```$", Path(os.environ["PAGE"]).read_text(), re.M | re.S)
+    filled = (one.replace("https://tidemill-api.example", api_url.removesuffix("/v1")).replace("<token>", token) for one in blocks)
+    types = {json.loads(one)["conn_type"]: one for one in filled}
+    return {"AIRFLOW_CONN_TIDEMILL_DEFAULT": types["tidemill"], "AIRFLOW_CONN_TIDEMILL_HTTP": types["http"]}
+
+
+more_dags = """
+from datetime import timedelta
+import pendulum
+from airflow.sdk import dag
+from tidemill_airflow.operator import TidemillRunOperator
+
+start = pendulum.datetime(2026, 1, 1)
+
+@dag(schedule=None, start_date=start, default_args={"retries": 1, "retry_delay": timedelta(seconds=1)})
+def tidemill_worker():
+    TidemillRunOperator(task_id="load", pipeline="orders")
+
+@dag(schedule=None, start_date=start)
+def tidemill_timeout():
+    TidemillRunOperator(task_id="load", pipeline="orders", deferrable=True, execution_timeout=timedelta(seconds=20))
+
+tidemill_worker()
+tidemill_timeout()
+"""
+"""The operator without a triggerer, and with little time."""
 
 
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     home = tmp_path_factory.mktemp("airflow")
     env = {**os.environ, **settings(home)}
+    dags = home / "dags"
+    shutil.copytree(os.environ["EXAMPLES"], dags)
+    (dags / "more.py").write_text(more_dags)
     output = (home / "output").open("w")
     standalone = subprocess.Popen(
         ["airflow", "standalone"], env=env, stdout=output, stderr=output, cwd=home, start_new_session=True
@@ -66,7 +106,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     try:
         access = until(lambda: token_of(client), "Airflow's API", 300)
         client.headers["Authorization"] = f"Bearer {access}"
-        for dag in ("tidemill_deferrable", "tidemill_http"):
+        for dag in ("tidemill_deferrable", "tidemill_http", "tidemill_worker", "tidemill_timeout"):
             until(lambda: client.get(f"/api/v2/dags/{dag}").status_code == 200, dag, 300)
             client.patch(f"/api/v2/dags/{dag}", json={"is_paused": False}).raise_for_status()
         yield client
@@ -123,12 +163,62 @@ def test_a_killed_task_cancels_its_run_while_it_is_deferred(airflow: httpx.Clien
     until(lambda: status_of(name) == "Cancelled", "the Run's end")
 
 
+def test_a_retry_takes_up_the_run_of_a_worker_that_died(airflow: httpx.Client) -> None:
+    before = run_names()
+    with no_pod_starts():
+        dag_run = trigger(airflow, "tidemill_worker")
+        name = new_run(before)
+        until(lambda: status_of(name) == "Running", "the Run's start")
+        os.kill(until(lambda: instance(airflow, dag_run, "load")["pid"], "the worker"), signal.SIGKILL)
+        until(lambda: instance(airflow, dag_run, "load")["try_number"] == 2, "the retry")
+    assert state(airflow, dag_run, "load") == "success"
+    assert run_names() - before == {name}
+
+
+def test_a_retry_starts_another_run_after_one_that_failed(airflow: httpx.Client) -> None:
+    before = run_names()
+    with busy_warehouse():
+        dag_run = trigger(airflow, "tidemill_worker")
+        first = new_run(before)
+        until(lambda: status_of(first) == "Failed", "the Run's end")
+    assert state(airflow, dag_run, "load") == "success"
+    said = log(airflow, dag_run, "load")
+    assert "failed with DestinationBusy: " in said
+    assert "the DuckDB file is in use; waiting" in said
+    assert len(run_names() - before) == 2
+
+
+def test_a_killed_task_cancels_its_run_while_a_worker_waits(airflow: httpx.Client) -> None:
+    before = run_names()
+    with no_pod_starts():
+        dag_run = trigger(airflow, "tidemill_worker")
+        name = new_run(before)
+        until(lambda: status_of(name) == "Running", "the Run's start")
+        end(airflow, dag_run, "load", "failed")
+        until(lambda: is_being_cancelled(name), "the cancellation")
+    until(lambda: status_of(name) == "Cancelled", "the Run's end")
+
+
+def test_a_deferred_task_that_takes_too_long_cancels_its_run(airflow: httpx.Client) -> None:
+    before = run_names()
+    with no_pod_starts():
+        dag_run = trigger(airflow, "tidemill_timeout")
+        name = new_run(before)
+        assert state(airflow, dag_run, "load") == "failed"
+        assert is_being_cancelled(name)
+    assert "had not ended within 0:00:20, and is cancelled." in log(airflow, dag_run, "load")
+    until(lambda: status_of(name) == "Cancelled", "the Run's end")
+
+
 def test_stock_operators_wait_for_the_run(airflow: httpx.Client) -> None:
     before = run_names()
     dag_run = trigger(airflow, "tidemill_http")
     assert state(airflow, dag_run, "wait") == "success"
     name = new_run(before)
     assert status_of(name) == "Succeeded"
+    with Tidemill() as tidemill:
+        # As a retry of the task asks.
+        assert tidemill.pipelines.run("orders", idempotency_key=f"airflow/tidemill_http/{dag_run[1]}/start/0").name == name
     clear(airflow, dag_run, "start")
     assert state(airflow, dag_run, "wait") == "success"
     assert len(run_names() - before) == 2
@@ -189,6 +279,9 @@ def end(airflow: httpx.Client, dag_run: DagRun, task: str, state: str) -> None:
 
 
 def clear(airflow: httpx.Client, dag_run: DagRun, task: str) -> None:
+    # The scheduler would write the end of the DAG run over the clearing.
+    of_dag = f"/api/v2/dags/{dag_run[0]}/dagRuns/{dag_run[1]}"
+    until(lambda: airflow.get(of_dag).json()["state"] in ("success", "failed"), "the end of the DAG run")
     body = {"dry_run": False, "dag_run_id": dag_run[1], "task_ids": [task], "only_failed": False, "include_downstream": True}
     airflow.post(f"/api/v2/dags/{dag_run[0]}/clearTaskInstances", json=body).raise_for_status()
     until(lambda: instance(airflow, dag_run, task)["state"] not in ("success", "failed"), "the clearing")

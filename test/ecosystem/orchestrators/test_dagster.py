@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
-from local_tidemill import broken_warehouse, fail_first, new_run, no_pod_starts, run_names, status_of, until
+from local_tidemill import broken_warehouse, busy_warehouse, fail_first, new_run, no_pod_starts, run_names, status_of, until
 
 from tidemill import RunHandle
 
@@ -58,6 +59,23 @@ def test_a_repeated_step_takes_up_its_run(instance: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(example.orders.op, "_retry_policy", dg.RetryPolicy(max_retries=1))
     assert materialize(instance).success
     assert names == [new_run(before)] * 2
+
+
+def test_a_repeated_step_starts_another_run_after_one_that_failed(instance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = run_names()
+    monkeypatch.setattr(example.orders.op, "_retry_policy", dg.RetryPolicy(max_retries=1))
+    with ThreadPoolExecutor() as pool:
+        with busy_warehouse():
+            materialization = pool.submit(materialize, instance)
+            first = new_run(before)
+            until(lambda: status_of(first) == "Failed", "the Run's end")
+        result = materialization.result()
+    assert result.success
+    (retry,) = (event for event in result.all_events if event.event_type_value == "STEP_UP_FOR_RETRY")
+    said = retry.event_specific_data.error.message
+    assert "DestinationBusy: " in said
+    assert "the DuckDB file is in use; waiting" in said
+    assert len(run_names() - before) == 2
 
 
 def test_a_terminated_run_cancels_its_run(tmp_path: Path) -> None:

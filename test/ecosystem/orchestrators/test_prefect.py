@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -10,7 +9,8 @@ import sys
 from typing import Any
 
 import pytest
-from local_tidemill import broken_warehouse, fail_first, new_run, no_pod_starts, run_names, status_of, until, warehouse
+from local_tidemill import broken_warehouse, busy_warehouse, fail_first, new_run, no_pod_starts, run_names, status_of, until
+from prefect.settings import PREFECT_API_URL
 from prefect.testing.utilities import prefect_test_harness
 
 from tidemill import RunFailed, RunHandle
@@ -51,13 +51,11 @@ def test_a_repeated_task_takes_up_its_run(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_repeated_task_starts_another_run_after_one_that_failed() -> None:
     before = run_names()
-    with warehouse.open("rb+") as file:
-        # As DuckDB locks a file that it has open.
-        fcntl.lockf(file, fcntl.LOCK_EX)
-        child = subprocess.Popen([sys.executable, "-c", _flow], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with busy_warehouse():
+        child = flow_of_its_own()
         first = new_run(before)
         until(lambda: status_of(first) == "Failed", "the Run's end")
-    said, _ = child.communicate(timeout=180)
+    said, _ = child.communicate(timeout=300)
     assert child.returncode == 0, said
     assert "DestinationBusy" in said
     assert "End of its log:" in said
@@ -68,12 +66,20 @@ def test_a_repeated_task_starts_another_run_after_one_that_failed() -> None:
 def test_a_killed_flow_cancels_its_run() -> None:
     before = run_names()
     with no_pod_starts():
-        child = subprocess.Popen([sys.executable, "-c", _flow])
+        child = flow_of_its_own()
         name = new_run(before)
         until(lambda: status_of(name) == "Running", "the Run's start")
         child.send_signal(signal.SIGTERM)
-        child.wait(120)
+        child.communicate(timeout=120)
     until(lambda: status_of(name) == "Cancelled", "the Run's end")
+
+
+def flow_of_its_own() -> subprocess.Popen[str]:
+    """The example in a process of its own, with the server of these tests."""
+    env = {**os.environ, "PREFECT_API_URL": str(PREFECT_API_URL.value())}
+    return subprocess.Popen(
+        [sys.executable, "-c", _flow], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 _flow = f"""

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cacheDirectory } from "../../../service/cache.ts";
+import { withProgress } from "../../support/progress.ts";
 import { outputOf } from "../program.ts";
 
 /**
@@ -16,10 +17,11 @@ export async function npmPackages(
 	const complete = join(directory, "complete");
 	if (!existsSync(complete)) {
 		await mkdir(directory, { recursive: true });
-		await outputOf("npm", [
+		const install = outputOf("npm", [
 			...["install", "--no-audit", "--no-fund", "--loglevel=error"],
 			...["--prefix", directory, ...packages],
 		]);
+		await withProgress(`installing ${packages.join(", ")}`, install);
 		await writeFile(complete, packages.join("\n"));
 	}
 	return join(directory, "node_modules");

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cacheDirectory } from "../../../service/cache.ts";
+import { withProgress } from "../progress.ts";
 
 /**
  * Folder with the programs of a Python environment that has these packages (`name==version`). It stays in the cache under
- * this name, so the name must change with the versions. Throws what pip said.
+ * this name; other packages under the same name are installed over it. Throws what pip said.
  */
 export async function pythonEnvironment(
 	name: string,
@@ -15,10 +16,14 @@ export async function pythonEnvironment(
 	const directory = join(cacheDirectory(process.env), name);
 	const bin = join(directory, "bin");
 	const complete = join(directory, "complete");
-	if (!existsSync(complete)) {
+	const wanted = packages.join("\n");
+	if (!existsSync(complete) || readFileSync(complete, "utf8") !== wanted) {
 		await done("python3", ["-m", "venv", directory]);
-		await done(join(bin, "pip"), ["install", "--quiet", ...packages]);
-		await writeFile(complete, packages.join("\n"));
+		await withProgress(
+			`installing ${packages.join(", ")}`,
+			done(join(bin, "pip"), ["install", "--quiet", ...packages]),
+		);
+		await writeFile(complete, wanted);
 	}
 	return bin;
 }
