@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ class TidemillRunOperator(BaseOperator):
     """Starts a Run of a Pipeline and returns it once it has succeeded.
 
     A retry takes up the Run of the earlier attempt, unless that failed or was cancelled: then it starts another. Clearing the
-    task starts another, too. A killed task cancels its Run. An error that another Run can't mend fails the task at once.
+    task starts another, too. A killed task cancels its Run, and so does one that reaches its `execution_timeout`. An error that
+    another Run can't mend fails the task at once.
 
     :param pipeline: its name.
     :param dates: the first and the last UTC date to load, both included, such as `("{{ ds }}", "{{ ds }}")`. Without them, the
@@ -67,16 +69,22 @@ class TidemillRunOperator(BaseOperator):
             self.run_name = run.name
             self.log.info("Run %s of Pipeline %s is %s.", run.name, self.pipeline, run.run["status"])
             if self.deferrable and "completionTime" not in run.run:
+                limit = self.execution_timeout
+                # Airflow's own time limit of a deferral would leave the Run going.
+                deadline = None if limit is None else time.time() + limit.total_seconds()
                 self.defer(
-                    trigger=TidemillRunTrigger(run=run.name, tidemill_conn_id=self.tidemill_conn_id),
+                    trigger=TidemillRunTrigger(run=run.name, tidemill_conn_id=self.tidemill_conn_id, deadline=deadline),
                     method_name="execute_complete",
-                    timeout=self.execution_timeout,
                 )
             return succeeded(run)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> t.Run:
         with TidemillHook(self.tidemill_conn_id).get_conn() as tidemill:
-            return succeeded(tidemill.run(event["run"]))
+            run = tidemill.run(event["run"])
+            if not event["has_ended"]:
+                run.cancel()
+                raise AirflowException(f"Run {run.name} had not ended within {self.execution_timeout}, and is cancelled.")
+            return succeeded(run)
 
     def on_kill(self) -> None:
         if self.run_name is None:
