@@ -118,6 +118,8 @@ function bodyOf({ id, method, path }: Operation): unknown {
 	if (method === "PATCH") return { displayName: "Changed" };
 	if (!/^(create|replace)/.test(id)) return undefined;
 	if (id === "createToken") return { name: "new", scope: "run" };
+	if (id === "createUploads")
+		return { files: [{ sha256: "0".repeat(64), bytes: 1 }] };
 	return apiResources.find(({ collection }) =>
 		path.startsWith(`/v1/${collection}`),
 	)!.example;
