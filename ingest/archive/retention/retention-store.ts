@@ -4,6 +4,8 @@ import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 import type { KeptRecord, RetentionRecord } from "./source-retention.ts";
 
 const readsAtOnce = 32;
+/** Each list that misses the newest record means that another archive has just written one. */
+const mostLists = 5;
 
 /**
  * The records of how long sources' events stay. They are in the bucket, so a Source that vanished and a rebuilt NATS delete
@@ -19,22 +21,20 @@ export class RetentionStore {
 	}
 
 	/** The source's newest record; undefined if it never had another retention than the usual one. */
-	async of(source: SourceName): Promise<KeptRecord | undefined> {
-		let newest: ListedObject | undefined;
-		const prefix = this.#keys.retentionsOfSource(source);
-		for await (const object of this.#store.list(prefix)) newest = object;
-		return newest && this.#read(newest);
+	of(source: SourceName): Promise<KeptRecord | undefined> {
+		return this.#newestIn(this.#keys.retentionsOfSource(source));
 	}
 
 	/** Of all sources that have any. */
 	async all(): Promise<KeptRecord[]> {
 		const newest = new Map<string, ListedObject>();
 		for await (const object of this.#store.list(this.#keys.allRetentions()))
-			newest.set(object.key.slice(0, object.key.lastIndexOf("/")), object);
+			newest.set(object.key.slice(0, object.key.lastIndexOf("/") + 1), object);
 		const records = await mapConcurrently(
-			[...newest.values()],
+			[...newest],
 			readsAtOnce,
-			(object) => this.#read(object),
+			async ([folder, object]) =>
+				(await this.#read(object)) ?? this.#newestIn(folder),
 		);
 		return records.filter((record) => record !== undefined);
 	}
@@ -55,8 +55,23 @@ export class RetentionStore {
 		return put === "created";
 	}
 
-	/** Undefined if the record is gone: its source was deleted. */
-	async #read({ key, modifiedMs }: ListedObject) {
+	/** Undefined if the folder is empty. A record that is gone was replaced by a newer one, or its source was deleted. */
+	async #newestIn(folder: string): Promise<KeptRecord | undefined> {
+		for (let list = 1; list <= mostLists; list++) {
+			let newest: ListedObject | undefined;
+			for await (const object of this.#store.list(folder)) newest = object;
+			if (!newest) return undefined;
+			const kept = await this.#read(newest);
+			if (kept) return kept;
+		}
+		throw new Error(`The retention records in ${folder} keep changing`);
+	}
+
+	/** Undefined if the record is gone. */
+	async #read({
+		key,
+		modifiedMs,
+	}: ListedObject): Promise<KeptRecord | undefined> {
 		const text = await this.#store.get(key);
 		if (text === undefined) return undefined;
 		const record: RetentionRecord = JSON.parse(text);
