@@ -10,8 +10,10 @@ import type { UtcDate } from "../utc-date.ts";
 export const maxImportFiles = 100;
 /** Of one file. */
 export const maxUploadBytes = 1024 ** 3;
-/** Of all files of an account that are in the bucket. They go {@link keptUploadDays} after they came. */
+/** Of all files of an account that are in the bucket or have a link. They go {@link keptUploadDays} after they came. */
 export const maxUploadedBytes = 10 * 1024 ** 3;
+/** Of an account, for files that haven't come. */
+export const maxGivenLinks = 1_000;
 export const keptUploadDays = 3;
 
 /** Events that one Operation adds. The Job holds their ids in memory. */

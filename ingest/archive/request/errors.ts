@@ -64,7 +64,7 @@ export const requestErrors = {
 	UploadsTooLarge: {
 		retryable: false,
 		advice:
-			"Uploaded files go three days after they came. Wait for that, or upload less.",
+			"Uploaded files go three days after they came, and a link that nobody uses counts for two hours. Wait for that, or upload less.",
 	},
 	ImportOutdated: {
 		retryable: false,

@@ -162,6 +162,15 @@ export class ObjectKeys {
 		return this.uploadsOf(account) + sha256;
 	}
 
+	/** Links that were given for uploads; see uploads/given-links.ts. */
+	uploadLinksOf(account: string): string {
+		return `${this.allUploads()}links/account=${account}/`;
+	}
+
+	uploadLinks(account: string, number: number): string {
+		return `${this.uploadLinksOf(account)}${sequence(number)}.json`;
+	}
+
 	/** What Imports' Jobs leave for archive. */
 	allImports(): string {
 		return `${this.#prefix}imports/`;

@@ -1,12 +1,15 @@
-import {
-	maxUploadedBytes,
-	type UploadFile,
-	type UploadRequest,
+import type {
+	UploadFile,
+	UploadRequest,
 } from "../../../contracts/stored/import.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { GivenLinks, withLinks } from "./given-links.ts";
+
+/** An upload that began just before its link expired may take as long again. */
+const countedFor = 2;
 
 /** The files that people have uploaded. Archive reads none of them. */
 export class Uploads {
@@ -23,15 +26,16 @@ export class Uploads {
 		{ account, files }: UploadRequest,
 		seconds: number,
 	): Promise<UploadFile[]> {
-		const there = await this.#of(account);
-		const missing = files.filter(({ sha256 }) => !there.has(sha256));
-		const bytes = [...there.values(), ...missing.map((file) => file.bytes)];
-		const sum = bytes.reduce((total, each) => total + each, 0);
-		if (missing.length > 0 && sum > maxUploadedBytes)
-			throw new RequestFailure(
-				"UploadsTooLarge",
-				`${account} would have ${sum} bytes of uploaded files, and ${maxUploadedBytes} are allowed`,
-			);
+		let there = new Map<string, number>();
+		const links = new GivenLinks(this.#store, this.#keys);
+		await links.change(account, async (given) => {
+			there = await this.#of(account);
+			const missing = files.filter(({ sha256 }) => !there.has(sha256));
+			if (missing.length === 0) return undefined;
+			const nowMs = Date.now();
+			const untilMs = nowMs + countedFor * seconds * 1000;
+			return withLinks(account, given, there, missing, nowMs, untilMs);
+		});
 		return mapConcurrently(files, 8, async ({ sha256, bytes }) => {
 			if (there.has(sha256)) return { sha256 };
 			const key = this.#keys.upload(account, sha256);
