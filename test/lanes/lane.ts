@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { LaneEnd, VitestReport } from "./report.ts";
@@ -15,8 +14,6 @@ export interface LaneOptions {
 	folders?: string[];
 	/** Globs of those that another lane has. */
 	without?: string[];
-	/** How much its processes give way to those of other lanes: 0 (not at all) to 19. */
-	niceness?: number;
 	root: string;
 	/** Folder of the JSON reports. */
 	reports: string;
@@ -46,7 +43,7 @@ export class Lane implements LaneEnd {
 	/** Prints vitest's lines, each with the lane's name before it. */
 	async run(): Promise<void> {
 		const { name, projects, root, reports, hopeless } = this.#options;
-		const { folders = [], without = [], niceness = 0 } = this.#options;
+		const { folders = [], without = [] } = this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
 		const vitest = spawn(
@@ -68,7 +65,6 @@ export class Lane implements LaneEnd {
 				},
 			},
 		);
-		if (vitest.pid !== undefined) setPriority(vitest.pid, niceness);
 		// However this process ends, no lane outlives it.
 		const stop = () => void vitest.kill("SIGTERM");
 		process.once("exit", stop);

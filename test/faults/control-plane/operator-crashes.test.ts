@@ -22,7 +22,7 @@ import {
 
 const wait = { timeout: 120_000, interval: 50 };
 /** More than an operator writes for one slot, however it falls into steps. */
-const mostWrites = 20;
+const mostWrites = 27;
 /** Namespaces of one operator that is killed: fewer than it has workers for Runs, as each of them waits for an answer. */
 const atOnce = 7;
 
