@@ -1,6 +1,6 @@
 import type { Steps } from "../long-work/steps.ts";
-import { textAt } from "../text/json-pointer.ts";
 import { isJSONText } from "../text/json-text.ts";
+import { stringMembers, textParts } from "./signed-members.ts";
 
 /** A message of Amazon SNS, whose signature is in its body. */
 export interface SnsMessage {
@@ -42,34 +42,49 @@ const signedNames: Partial<Record<string, string[]>> = {
 	UnsubscribeConfirmation: ofConfirmation,
 };
 
-/** Reads a message; undefined if it is none. The same page says what is signed. */
-export function* snsMessage(json: Uint8Array): Steps<SnsMessage | undefined> {
+/** Signed or not, these tell how to check. */
+const ofSignature = ["SignatureVersion", "Signature", "SigningCertURL"];
+const allNames = [
+	...new Set([...ofNotification, ...ofConfirmation, ...ofSignature]),
+];
+
+/**
+ * Reads a message of one of the topics; undefined if it is none. The same page says what is signed. One signed text must stand for
+ * one message only, so what could make it two is refused: no message of SNS has that.
+ */
+export function* snsMessage(
+	json: Uint8Array,
+	topicARNs: readonly string[],
+): Steps<SnsMessage | undefined> {
 	if (!(yield* isJSONText([json]))) return undefined;
-	const type = yield* textAt("/Type", json);
-	const names = signedNames[type ?? ""];
-	const hash = hashes[(yield* textAt("/SignatureVersion", json)) ?? ""];
-	const signature = yield* textAt("/Signature", json);
-	const certificateURL = yield* textAt("/SigningCertURL", json);
-	const topicARN = yield* textAt("/TopicArn", json);
-	if (
-		!names ||
-		!hash ||
-		signature === undefined ||
-		certificateURL === undefined ||
-		topicARN === undefined
-	)
-		return undefined;
+	const members = yield* stringMembers(json, allNames);
+	if (!members) return undefined;
+	function* textIn(name: string): Steps<string | undefined> {
+		const parts = yield* textParts(members!.get(name) ?? none);
+		return parts?.join("");
+	}
+	const topicARN = (yield* textIn("TopicArn")) ?? "";
+	const names = signedNames[(yield* textIn("Type")) ?? ""];
+	const hash = hashes[(yield* textIn("SignatureVersion")) ?? ""];
+	if (!topicARNs.includes(topicARN) || !names || !hash) return undefined;
 	const signed: Buffer[] = [];
 	for (const name of names) {
-		const value = yield* textAt(`/${name}`, json);
-		if (value !== undefined) signed.push(Buffer.from(`${name}\n${value}\n`));
-		else if (name !== "Subject") return undefined;
+		const bytes = members.get(name);
+		if (!bytes && name === "Subject") continue;
+		const parts = bytes && (yield* textParts(bytes));
+		// The text separates names and values by line feeds, and the message stands first in it.
+		if (!parts || (name !== "Message" && parts.join("").includes("\n")))
+			return undefined;
+		for (const part of [name, "\n", ...parts, "\n"])
+			signed.push(Buffer.from(part));
 	}
 	return {
 		topicARN,
-		certificateURL,
-		signature: Buffer.from(signature, "base64"),
+		certificateURL: (yield* textIn("SigningCertURL")) ?? "",
+		signature: Buffer.from((yield* textIn("Signature")) ?? "", "base64"),
 		hash,
 		signed: Buffer.concat(signed),
 	};
 }
+
+const none = Buffer.alloc(0);

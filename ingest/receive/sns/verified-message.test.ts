@@ -1,4 +1,4 @@
-import { createPublicKey } from "node:crypto";
+import { createPublicKey, createSign } from "node:crypto";
 import { beforeAll, expect, test, vi } from "vitest";
 import {
 	type SnsTopic,
@@ -41,6 +41,33 @@ test("a message that SNS signed for the topic is accepted, in either version", a
 	expect(keyOf).toHaveBeenCalledExactlyOnceWith("shop", topic.certificateURL);
 });
 
+/** A message that was published without a subject. */
+function withoutSubject(Message = "m"): string {
+	const message = JSON.parse(topic.notification({ Message }));
+	const text = ["Message", "MessageId", "Timestamp", "TopicArn", "Type"]
+		.map((name) => `${name}\n${message[name]}\n`)
+		.join("");
+	const Signature = createSign("sha256")
+		.update(text)
+		.sign(topic.privateKey, "base64");
+	return JSON.stringify({ ...message, Signature, Subject: undefined });
+}
+
+test("a long message is accepted, whatever its characters", async () => {
+	expect(await judged(withoutSubject()).outcome).toHaveProperty("signed");
+	const Message = 'é"\n\\🧀'.repeat(50_000);
+	const text = withoutSubject(Message);
+	const escaped = text.replace(/[\u0080-\uffff]/g, (character) => {
+		return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+	});
+	for (const json of [
+		text,
+		escaped,
+		text.replace('"M', ' "x":{"Message":1},"M'),
+	])
+		expect(await judged(json).outcome).toHaveProperty("signed");
+});
+
 test("another member, such as a link to unsubscribe, isn't signed and changes nothing", async () => {
 	const text = topic.notification({ UnsubscribeURL: "https://x.example" });
 	expect(await judged(text).outcome).toHaveProperty("signed");
@@ -64,6 +91,39 @@ test.each<[string, () => string]>([
 	["no signature", () => topic.notification({ Signature: undefined })],
 	["an empty signature", () => topic.notification({ Signature: "" })],
 	["another key's signature", () => other.notification()],
+	[
+		"a message in front of the signed one",
+		() => topic.notification().replace("{", '{"Message":"forged",'),
+	],
+	[
+		"a message in front of it, whose name is written otherwise",
+		() => topic.notification().replace("{", '{"Mess\\u0061ge":"forged",'),
+	],
+	[
+		"an object in front of it",
+		() => topic.notification().replace("{", '{"Message":{"a":1},'),
+	],
+	[
+		"a message after the signed one",
+		() => topic.notification().replace(/}$/, ',"Message":"forged"}'),
+	],
+	[
+		"the subject as a part of the id",
+		() =>
+			topic.notification({
+				MessageId: `${JSON.parse(topic.notification()).MessageId}\nSubject\nKäse 🧀`,
+				Subject: undefined,
+			}),
+	],
+	[
+		"a subject that is no text, beside a signature without one",
+		() => withoutSubject().replace("{", '{"Subject":["forged"],'),
+	],
+	[
+		"another character that UTF-8 would write the same",
+		() => withoutSubject("\ufffd").replace("\ufffd", "\\ud800"),
+	],
+	["more than SNS sends", () => topic.notification() + " ".repeat(2 ** 21)],
 	["what isn't JSON", () => `${topic.notification()}}`],
 	["a list", () => `[${topic.notification()}]`],
 	["nothing", () => ""],

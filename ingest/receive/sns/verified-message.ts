@@ -14,6 +14,9 @@ const verifyInThread = promisify<
 	boolean
 >(verify);
 
+/** A message of SNS has at most 256 KiB (docs.aws.amazon.com/general/latest/gr/sns.html), as JSON three times as much. */
+const maxBytes = 2 * 1024 ** 2;
+
 /**
  * The message, if SNS has signed it for one of the Source's topics. SNS signs for every account of Amazon's, so the topic is what
  * tells whose message it is. When it was signed doesn't count: SNS tries again for hours.
@@ -25,12 +28,9 @@ export async function verifiedMessage(
 	{ longWork, threads }: Pick<Limits, "longWork" | "threads">,
 	sns: Pick<AmazonSns, "keyOf"> | undefined,
 ): Promise<SnsMessage | Refusal> {
-	const message = await longWork.run(account, snsMessage(json));
-	if (
-		!message ||
-		!topicARNs.includes(message.topicARN) ||
-		!isCertificateURL(message.certificateURL)
-	)
+	if (json.length > maxBytes) return refusals.SignatureInvalid;
+	const message = await longWork.run(account, snsMessage(json, topicARNs));
+	if (!message || !isCertificateURL(message.certificateURL))
 		return refusals.SignatureInvalid;
 	const { certificateURL, hash, signed, signature } = message;
 	const key = await sns?.keyOf(account, certificateURL);
