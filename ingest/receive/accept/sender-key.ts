@@ -56,7 +56,10 @@ export function* signedTextKey(
 ): Steps<string | undefined> {
 	if (!idempotency || !("signature" in idempotency.key)) return undefined;
 	const digest = createHash("sha256").update(`${sourceKey}\n`);
-	for (const piece of signedPieces(signature, sent)) {
+	const pieces = signature.signedTexts
+		? (yield* signature.signedTexts(sent)).slice(0, 1)
+		: signedPieces(signature, sent);
+	for (const piece of pieces) {
 		digest.update(piece);
 		yield piece.length;
 	}

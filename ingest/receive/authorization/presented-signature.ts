@@ -3,6 +3,7 @@ import type {
 	CustomSignature,
 	SignatureAuthorization,
 } from "../../../contracts/route.ts";
+import type { Steps } from "../long-work/steps.ts";
 import { type CalledURL, twilioSignature } from "./twilio-signature.ts";
 
 /** The signature in a request's headers, not checked yet. */
@@ -16,7 +17,7 @@ export interface PresentedSignature {
 	/** The signed bytes, with the raw body between each part and the next. */
 	signed: readonly Buffer[];
 	/** Instead of `signed`, in schemes that sign what follows from the body: one of these texts is signed. */
-	signedTexts?(body: readonly Uint8Array[]): readonly Buffer[];
+	signedTexts?(body: readonly Uint8Array[]): Steps<readonly Buffer[]>;
 	/** When the sender signed, in Unix seconds; undefined in schemes that sign no time. */
 	signedAt?: number;
 }

@@ -55,7 +55,9 @@ export function* isHmacSigned(
 	body: readonly Uint8Array[],
 ): Steps<boolean> {
 	let signed = false;
-	const derived = presented.signedTexts?.(body).map((text) => [text]);
+	const derived =
+		presented.signedTexts &&
+		(yield* presented.signedTexts(body)).map((text) => [text]);
 	// Compare all of them, so that timing doesn't reveal which one was close.
 	for (const key of keys) {
 		if (key.algorithm !== "HMAC") continue;
@@ -73,15 +75,11 @@ export function* isHmacSigned(
 	return signed;
 }
 
-/** The signed bytes, in pieces of at most {@link stepBytes} if they hold the body as it is. */
+/** The signed bytes of a scheme without `signedTexts`, in pieces of at most {@link stepBytes} if they hold the body as it is. */
 export function* signedPieces(
-	{ signed, signedTexts }: Pick<PresentedSignature, "signed" | "signedTexts">,
+	{ signed }: Pick<PresentedSignature, "signed">,
 	body: readonly Uint8Array[],
 ): Generator<Uint8Array, void> {
-	if (signedTexts) {
-		yield* signedTexts(body).slice(0, 1);
-		return;
-	}
 	for (const [n, bytes] of signed.entries()) {
 		if (n > 0)
 			for (const part of body)

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { type Steps, stepBytes } from "../long-work/steps.ts";
 import { formToJSON } from "../text/form.ts";
 
 /** What the sender called, of which some schemes sign all. */
@@ -33,10 +34,10 @@ export function twilioSignature(
 		hash: "sha1" as const,
 		encoding: "base64" as const,
 		signed: [],
-		signedTexts: (body: readonly Uint8Array[]) => {
-			const rest = digest === null ? fieldsOf(body) : "";
-			if (rest === undefined || (digest !== null && digest !== sha256(body)))
-				return [];
+		*signedTexts(body: readonly Uint8Array[]): Steps<readonly Buffer[]> {
+			const rest = digest === null ? yield* fieldsOf(body) : "";
+			if (rest === undefined) return [];
+			if (digest !== null && digest !== (yield* sha256(body))) return [];
 			return urlsOf(baseURL).map((base) => Buffer.from(base + target + rest));
 		},
 	};
@@ -52,9 +53,11 @@ function urlsOf(baseURL: string): string[] {
 }
 
 /** Each name and value, in the order of the names; undefined if this can't be a form of Twilio's. */
-function fieldsOf(body: readonly Uint8Array[]): string | undefined {
+function* fieldsOf(body: readonly Uint8Array[]): Steps<string | undefined> {
+	const length = body.reduce((sum, part) => sum + part.length, 0);
+	if (length > maxFormBytes) return undefined;
 	const form = Buffer.concat(body);
-	if (form.length > maxFormBytes) return undefined;
+	yield length;
 	let json = "";
 	const steps = formToJSON(form);
 	for (;;) {
@@ -74,8 +77,13 @@ function fieldsOf(body: readonly Uint8Array[]): string | undefined {
 		.join("");
 }
 
-function sha256(body: readonly Uint8Array[]): string {
+function* sha256(body: readonly Uint8Array[]): Steps<string> {
 	const digest = createHash("sha256");
-	for (const part of body) digest.update(part);
+	for (const part of body)
+		for (let at = 0; at < part.length; at += stepBytes) {
+			const piece = part.subarray(at, at + stepBytes);
+			digest.update(piece);
+			yield piece.length;
+		}
 	return digest.digest("hex");
 }

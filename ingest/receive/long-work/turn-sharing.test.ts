@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { jsonText } from "../accept/request-body.ts";
 import { refusals } from "../answer/refusal.ts";
 import { isHmacSigned } from "../authorization/signature-check.ts";
+import { twilioSignature } from "../authorization/twilio-signature.ts";
 import { type Steps, stepBytes } from "./steps.ts";
 import { bytesPerTurn, TurnSharing } from "./turn-sharing.ts";
 
@@ -90,6 +91,22 @@ test("a signed text that repeats the body takes as many slices, with each key", 
 	expect(await result).toBe(false);
 	expect(Math.max(...slices)).toBeLessThan(bytesPerTurn + stepBytes);
 	expect(count.visited).toBe(2 * 10 * body.length);
+});
+
+test("a digest of the body, which Twilio signs, takes as many slices", async () => {
+	const body = Buffer.alloc(fourMegabytes);
+	const address = { sourceKey: "a", urlKey: "b", query: "bodySHA256=00" };
+	const presented = twilioSignature(
+		{ "x-twilio-signature": "none" },
+		address,
+		"https://hooks.example.com",
+	)!;
+	const count = counted(isHmacSigned(presented, [], [body]));
+	const result = sharing.run("shop", count.steps);
+	const slices = turns(() => count.visited);
+	expect(await result).toBe(false);
+	expect(Math.max(...slices)).toBeLessThan(bytesPerTurn + stepBytes);
+	expect(count.visited).toBe(body.length);
 });
 
 /** They differ at their end only. */
