@@ -47,7 +47,8 @@ function ask(
 }
 
 test("who may read the bodies of the Source's events gets the links, and no cache keeps them", async () => {
-	const { asked, askExport, raw, header } = ask({}, { cursor: "2026-02-28" });
+	const cursor = "2026-02-28.200.0123456789abcdef";
+	const { asked, askExport, raw, header } = ask({}, { cursor });
 	expect(await asked).toEqual({
 		items: [{ ...file, events: 2 }],
 		cursor: "2026-03-01",
@@ -56,7 +57,7 @@ test("who may read the bodies of the Source's events gets the links, and no cach
 	expect(askExport).toHaveBeenCalledWith({
 		operation: "uid-e",
 		account: "shop-1",
-		after: "2026-02-28",
+		after: cursor,
 	});
 	expect(raw).toHaveBeenCalledWith(
 		"POST",
@@ -92,7 +93,7 @@ test.each([
 	["of a Release", { operation: release }, {}, "Conflict"],
 	["whose events are gone", { answer: refusal(false) }, {}, "Conflict"],
 	["while the bucket is away", { answer: refusal(true) }, {}, "Unavailable"],
-	["after no date", {}, { cursor: "../x" }, "InvalidRequest"],
+	["after no page", {}, { cursor: "../x" }, "InvalidRequest"],
 ])("nobody gets links %s", async (_, part, query, code) => {
 	const { asked, askExport } = ask(part, query);
 	await expect(asked).rejects.toMatchObject({ code });

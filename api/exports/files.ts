@@ -1,3 +1,4 @@
+import { exportCursorForm } from "../../contracts/stored/export.ts";
 import type { Operation } from "../../crds/generated/types.ts";
 import { requireRight } from "../caller/access.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
@@ -16,7 +17,7 @@ export const listExportFiles: Handler = async (
 ) => {
 	const name = params.name!;
 	const { cursor } = query;
-	if (cursor !== undefined && !/^\d{4}-\d\d-\d\d$/.test(cursor))
+	if (cursor !== undefined && !exportCursorForm.test(cursor))
 		throw invalidParameter("cursor", "must be that of the last page", cursor);
 	const found = await requireResource(operations, caller, name);
 	const { metadata, spec, status } = found as Operation;

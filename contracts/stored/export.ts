@@ -1,21 +1,24 @@
 import type { UtcDate } from "../utc-date.ts";
 
+/** The form of a page's end. Only archive reads it. */
+export const exportCursorForm = /^\d{4}-\d\d-\d\d(\.\d{1,9}\.[0-9a-f]{16})?$/;
+
 /** The API's request for links to the files of an Export, JSON on {@link file://../nats.ts exportSubject}. */
 export interface ExportRequest {
 	/** metadata.uid of the Operation. */
 	operation: string;
 	account: string;
-	/** Only dates after this one. */
-	after?: UtcDate;
+	/** What is behind it: {@link ExportAnswer}'s `next` of the page before. */
+	after?: string;
 }
 
 export type ExportAnswer =
 	| {
 			ok: true;
-			/** In the order of dates. All files of a date are on one page. */
+			/** In the order of dates. */
 			files: ExportFile[];
-			/** The last date of the page, if there are later ones with files. */
-			next?: UtcDate;
+			/** The end of the page, if there are more files. */
+			next?: string;
 			/** When the links expire, RFC 3339. */
 			expiresAt: string;
 	  }

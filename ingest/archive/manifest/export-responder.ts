@@ -1,29 +1,30 @@
-import { createHash } from "node:crypto";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { exportSubject } from "../../../contracts/nats.ts";
-import type {
-	ExportAnswer,
-	ExportFile,
-} from "../../../contracts/stored/export.ts";
+import type { ExportAnswer } from "../../../contracts/stored/export.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
+import { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readExportRequest } from "../request/request.ts";
 import { Responder } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
+import { exportPage } from "./export-page.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore } from "./manifest-store.ts";
 
 /** Long enough to download a page. Whoever needs more asks again. */
 const linkSeconds = 3_600;
-/** A page ends with the date that reaches it. NATS takes messages of some megabytes, and a link has up to 2 kB. */
-const filesOfPage = 200;
+/** Of one account. Who asks for more at once asks again. */
+const maxWaiting = 16;
 
 /** Answers the API's requests for links to the files of Exports (contracts/stored/export.ts), whatever the shard. */
 export class ExportResponder {
 	readonly #options: ExportResponderOptions;
 	readonly #responder: Responder;
+	/** Links take the processor. */
+	readonly #turns = new WorkerSlots(2);
 
 	constructor(options: ExportResponderOptions) {
 		this.#options = options;
@@ -62,39 +63,21 @@ export class ExportResponder {
 			);
 		const seconds = await store.linkSeconds(linkSeconds);
 		const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
-		const left = manifest.dates.filter(
-			({ date, rows }) => date > after && rows > 0,
+		const folderOf = (date: UtcDate) => ({ account, sourceKey, date });
+		if (this.#turns.waitingOf(account) >= maxWaiting)
+			throw new RequestFailure(
+				"ArchiveBusy",
+				`${maxWaiting} pages of Exports of ${account} wait for their turn`,
+			);
+		const page = await this.#turns.run(account, () =>
+			exportPage(manifest.dates, after, {
+				// Compaction may have replaced what the manifest names.
+				current: (day) => objects.current(folderOf(day.date), day),
+				withLinks: (some) => objects.withLinks(some, seconds),
+			}),
 		);
-		const files: ExportFile[] = [];
-		for (const [index, day] of left.entries()) {
-			const { date } = day;
-			// Compaction may have replaced what the manifest names.
-			const renewed = await objects.renew(
-				{ account, sourceKey, date },
-				day,
-				seconds,
-			);
-			files.push(
-				...renewed.objects.map(({ key, url, rows, bytes }) => ({
-					date,
-					name: nameOf(date, key),
-					rows,
-					bytes,
-					url,
-				})),
-			);
-			const hasMore = index < left.length - 1;
-			if (hasMore && files.length >= filesOfPage)
-				return { ok: true, files, next: date, expiresAt };
-		}
-		return { ok: true, files, expiresAt };
+		return { ok: true, ...page, expiresAt };
 	}
-}
-
-/** Short and without a word about streams. */
-function nameOf(date: string, key: string): string {
-	const digest = createHash("sha256").update(key).digest("hex").slice(0, 16);
-	return `${date}-${digest}.parquet`;
 }
 
 export interface ExportResponderOptions {

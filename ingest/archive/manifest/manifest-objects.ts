@@ -92,6 +92,15 @@ export class ManifestObjects {
 		date: ManifestDate,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
+		const objects = await this.current(group, date);
+		return { ...date, objects: await this.withLinks(objects, linkSeconds) };
+	}
+
+	/** The same without links. Throws as {@link renew} does. */
+	async current(
+		group: DateFolder,
+		date: ManifestDate,
+	): Promise<Omit<ManifestObject, "url">[]> {
 		const folder = this.#keys.eventsOfDate(group);
 		const record =
 			date.objects.length > 0 ? await this.#recordOf(group) : undefined;
@@ -111,13 +120,7 @@ export class ManifestObjects {
 			bytes,
 			inputs: inputs.length,
 		}));
-		return {
-			...date,
-			objects: await this.withLinks(
-				[...outputs, ...same.originals],
-				linkSeconds,
-			),
-		};
+		return [...outputs, ...same.originals];
 	}
 
 	/**

@@ -44,6 +44,10 @@ export const requestErrors = {
 		advice:
 			"Somebody or a lifecycle rule deleted it. Restore it, then start a new Run.",
 	},
+	AnswerUnsendable: {
+		retryable: false,
+		advice: "Ask for less, such as fewer dates.",
+	},
 	CursorInvalid: {
 		retryable: false,
 		advice: "Use the cursor of the page before, with the same parameters.",

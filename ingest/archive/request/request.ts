@@ -6,7 +6,10 @@ import type {
 	ResultRequest,
 } from "../../../contracts/manifest.ts";
 import type { ReleaseRequest } from "../../../contracts/release.ts";
-import type { ExportRequest } from "../../../contracts/stored/export.ts";
+import {
+	type ExportRequest,
+	exportCursorForm,
+} from "../../../contracts/stored/export.ts";
 import {
 	digestForm,
 	type ImportRequest,
@@ -71,7 +74,9 @@ export function readExportRequest(text: string): ExportRequest {
 	return {
 		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
 		account: request.field("account", accountForm),
-		...(request.has("after") && { after: request.field("after", dateForm) }),
+		...(request.has("after") && {
+			after: request.field("after", exportCursorForm),
+		}),
 	};
 }
 

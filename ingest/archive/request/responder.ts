@@ -42,7 +42,7 @@ export class Responder {
 		let response: object | Uint8Array;
 		const task: Task = { stopping: this.#stopping.signal };
 		const notices = setInterval(() => {
-			if (!task.stopping.aborted) message.respond(noticeOf(task));
+			if (!task.stopping.aborted) this.#send(message, noticeOf(task));
 		}, noticeIntervalMs);
 		try {
 			response = await answer(message.string(), task);
@@ -58,9 +58,30 @@ export class Responder {
 		} finally {
 			clearInterval(notices);
 		}
-		message.respond(
-			response instanceof Uint8Array ? response : JSON.stringify(response),
+		const answered =
+			response instanceof Uint8Array ? response : JSON.stringify(response);
+		const problem = this.#send(message, answered);
+		if (!problem) return;
+		const failure = new RequestFailure(
+			"AnswerUnsendable",
+			`The answer of ${Buffer.byteLength(answered)} bytes can't be sent: ${problem}`,
 		);
+		this.#send(
+			message,
+			JSON.stringify({ ok: false, error: failure.toAnswer() }),
+		);
+	}
+
+	/** The NATS client throws if the message is too large or the connection closed. Returns why. */
+	#send(message: Msg, payload: string | Uint8Array): string | undefined {
+		try {
+			message.respond(payload);
+			return undefined;
+		} catch (error) {
+			const { log, subject } = this.#options;
+			log.warn({ err: error, subject }, "an answer can't be sent");
+			return reasonOf(error);
+		}
 	}
 }
 

@@ -250,7 +250,11 @@ function orRefusal<T>(message: Msg, read: (text: string) => T): T | undefined {
 }
 
 function respond(asked: Msg, message: TailMessage): void {
-	asked.respond(JSON.stringify(message));
+	try {
+		asked.respond(JSON.stringify(message));
+	} catch {
+		// The message is too large or the connection closed. Without a message, the API opens another tail.
+	}
 }
 
 function reasonOf(error: unknown): string {
