@@ -57,6 +57,48 @@ test.each<[string, Partial<SourceState>, boolean]>([
 	},
 );
 
+const usual = { version: 1, days: 30, enforcedBy: "Sweep" } as const;
+const longer = {
+	days: 400,
+	enforcedBy: "Sweep",
+	from: "2025-02-01",
+	next: { days: 60, date: "2026-03-09" },
+} as const;
+
+test.each<[string, Partial<SourceState>, object]>([
+	["damaged keys", { keys: "invalid" }, longer],
+	[
+		"somebody else's keys",
+		{
+			...elsewhere,
+			keys: { ...keys, sourceKey: "c".repeat(32) },
+			// That of the somebody else.
+			kept: {
+				version: 1,
+				account: "other",
+				sourceKey: "c".repeat(32),
+				days: 90,
+				from: "2026-01-01",
+			},
+		},
+		longer,
+	],
+	["keys of which archive's word hasn't come yet", {}, longer],
+	[
+		"the keys of other events",
+		{ keys: { ...keys, sourceKey: "c".repeat(32) }, publishTrouble: "none" },
+		{ days: 30, enforcedBy: "Sweep" },
+	],
+])(
+	"the retention in the status of a Source with %s, which its Runs count on",
+	(_, part, expected) => {
+		const status = { ...stored, retention: longer };
+		const source = { ...sourceWith({ retentionDays: 400 }), status };
+		const state = stateWith({ ...part, source, retention: usual });
+		expect(statusIn(decide(state, now))?.retention).toEqual(expected);
+	},
+);
+
 function annotated(rotation: string): Source {
 	const source = sourceWith();
 	source.metadata.annotations = { "tidemill.dev/rotate-url": rotation };

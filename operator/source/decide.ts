@@ -197,12 +197,16 @@ function statusOf(
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 		}),
 		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
-		...factsOf(source.status, {
-			ledger: keys && ledger,
-			released,
-			retention,
-			kept: keys && kept,
-		}),
+		...factsOf(
+			source.status,
+			{
+				ledger: keys && ledger,
+				released,
+				retention,
+				kept: keys && kept,
+			},
+			stored?.sourceKey,
+		),
 		conditions: withLosses(
 			withRetention(
 				state,

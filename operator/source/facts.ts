@@ -14,7 +14,10 @@ const factNames = [
 
 type Facts = Pick<SourceStatus, (typeof factNames)[number]>;
 
-/** What archive knows about a Source's events, for the status. The earlier facts stay while archive's can't be read. */
+/**
+ * What archive knows about a Source's events, for the status. The earlier facts stay while archive's can't be read.
+ * @param sourceKey What the events are stored under, for all that the status says.
+ */
 export function factsOf(
 	status: SourceStatus | undefined,
 	{
@@ -23,24 +26,28 @@ export function factsOf(
 		retention,
 		kept,
 	}: Pick<SourceState, "ledger" | "released" | "retention" | "kept">,
+	sourceKey: string | undefined,
 ): Facts {
 	const { retention: known, ...counted } = knownFacts(status);
+	// Archive never withdraws its word. Only one about the Source has a first date.
+	const isKnown = known?.from !== undefined && status?.sourceKey === sourceKey;
+	const own = kept ?? (isKnown ? known : undefined);
 	return {
 		...(ledger ? ledgerFacts(ledger, released) : counted),
 		...(retention || kept
-			? { retention: retentionFacts(retention, kept) }
+			? { retention: retentionFacts(retention, own) }
 			: known && { retention: known }),
 	};
 }
 
 function retentionFacts(
 	usual: SourceState["retention"],
-	kept: SourceState["kept"],
+	own: Facts["retention"],
 ): NonNullable<Facts["retention"]> {
 	return {
 		...(usual && { days: usual.days, enforcedBy: usual.enforcedBy }),
-		...(kept && { days: kept.days, from: kept.from }),
-		...(kept?.next && { next: kept.next }),
+		...(own?.from && { days: own.days, from: own.from }),
+		...(own?.next && { next: own.next }),
 	};
 }
 
