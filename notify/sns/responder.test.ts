@@ -85,3 +85,20 @@ test("an account that asks for ever new URLs gets few calls, and another account
 		true,
 	);
 });
+
+test("made-up certificates don't keep an account from one that exists", async () => {
+	const { ask, get } = responder(found);
+	const question = { account: "shop", url };
+	expect(await ask(sns.certificate, question)).toHaveProperty("ok", true);
+	get.mockResolvedValue({ error: "status 404" });
+	for (let i = 0; i < 100; i++)
+		await ask(sns.certificate, {
+			...question,
+			url: url.replace("a1", `a1${i}`),
+		});
+	get.mockResolvedValue({ text: "PEM" });
+	expect(await ask(sns.certificate, question)).toHaveProperty("ok", true);
+	const before = get.mock.calls.length;
+	for (let i = 0; i < 100; i++) await ask(sns.certificate, question);
+	expect(get.mock.calls.length - before).toBeLessThan(25);
+});

@@ -15,6 +15,8 @@ import { Allowance } from "./allowance.ts";
 const limits = { overall: 32, perAccount: 4 };
 /** Questions in memory. Receive asks 4 of an account at once. */
 const maxInHand = 1_000;
+/** Certificates that Amazon has: more than there are. */
+const maxKnown = 200;
 /** Amazon's certificates have 2 KiB, its answers fewer. */
 const maxBytes = 16 * 1024;
 
@@ -31,6 +33,8 @@ export interface SnsResponderOptions {
 export class SnsResponder {
 	readonly #options: SnsResponderOptions;
 	readonly #allowance = new Allowance();
+	/** URLs where Amazon had a certificate. */
+	readonly #known = new Set<string>();
 	readonly #dispatcher: Dispatcher<Msg>;
 
 	constructor(options: SnsResponderOptions) {
@@ -64,10 +68,15 @@ export class SnsResponder {
 		if (
 			question &&
 			this.#dispatcher.inHand.size < maxInHand &&
-			this.#allowance.take(question.account, performance.now())
+			this.#allowance.take(this.#payerOf(question), performance.now())
 		)
 			this.#dispatcher.add(question.account, message);
 		else respond(message, { ok: false });
+	}
+
+	/** What counts the question. Who makes up names uses up the account's allowance, and not that of a certificate which exists. */
+	#payerOf({ account, url }: SnsQuestion): string {
+		return this.#known.has(url) ? `${account} ${url}` : account;
 	}
 
 	async #answer(message: Msg): Promise<void> {
@@ -81,8 +90,9 @@ export class SnsResponder {
 			return;
 		}
 		log.info(about, "called Amazon SNS");
-		const text = message.subject === sns.certificate ? outcome.text : "";
-		respond(message, { ok: true, text });
+		const isCertificate = message.subject === sns.certificate;
+		if (isCertificate && this.#known.size < maxKnown) this.#known.add(url);
+		respond(message, { ok: true, text: isCertificate ? outcome.text : "" });
 	}
 }
 

@@ -7,10 +7,10 @@ import type { SnsAnswer, SnsQuestion } from "../../../contracts/sender/sns.ts";
 const timeoutMs = 10_000;
 /** Of one account: who waits for Amazon holds a place. */
 const maxAtOnce = 4;
-/** A URL without a certificate is asked about again after this. */
-const restMs = 30_000;
-/** A certificate is fetched anew once a day. */
-const keptMs = 24 * 3_600_000;
+/** A URL that gave no certificate is asked about again after this: SNS tries four times in a minute, and then gives up. */
+const restMs = 5_000;
+/** A certificate is fetched anew once a day. Until that succeeds it serves for as long as it is valid. */
+const freshMs = 24 * 3_600_000;
 /** More than SNS has. Only what Amazon publishes is kept. */
 const maxKept = 200;
 const maxMissing = 1_000;
@@ -33,11 +33,18 @@ export function askThrough(connection: NatsConnection): AskNotify {
 	};
 }
 
+interface Certificate {
+	key: KeyObject;
+	/** When it is fetched anew. */
+	staleAtMs: number;
+	validToMs: number;
+}
+
 /** What receive needs of Amazon SNS, by way of notify: certificates, which it remembers, and confirmations. */
 export class AmazonSns {
 	readonly #ask: AskNotify;
 	readonly #now: () => number;
-	readonly #keys = new Map<string, { key: KeyObject; untilMs: number }>();
+	readonly #certificates = new Map<string, Certificate>();
 	/** By account and URL: where no certificate was found, and until when nobody asks. */
 	readonly #missing = new Map<string, number>();
 	readonly #asking = new Map<string, Promise<KeyObject | undefined>>();
@@ -53,8 +60,15 @@ export class AmazonSns {
 	 * @param url allowed by contracts/sender/sns.ts.
 	 */
 	async keyOf(account: string, url: string): Promise<KeyObject | undefined> {
-		const kept = this.#keys.get(url);
-		if (kept && this.#now() < kept.untilMs) return kept.key;
+		const kept = this.#certificates.get(url);
+		if (!kept || kept.validToMs <= this.#now())
+			return this.#newKey(account, url);
+		// The message doesn't wait for it.
+		if (kept.staleAtMs <= this.#now()) void this.#newKey(account, url);
+		return kept.key;
+	}
+
+	async #newKey(account: string, url: string): Promise<KeyObject | undefined> {
 		// Of the account alone: notify may have enough of another's questions, and not of this one's.
 		const name = `${account} ${url}`;
 		if (this.#now() < (this.#missing.get(name) ?? 0)) return undefined;
@@ -78,8 +92,10 @@ export class AmazonSns {
 	): Promise<KeyObject | undefined> {
 		const answer = await this.#question(sns.certificate, { account, url });
 		if (answer === "busy") return undefined;
-		const found = answer?.ok ? keyIn(answer.text, this.#now()) : undefined;
-		if (found) remember(this.#keys, url, found, maxKept);
+		const found = answer?.ok
+			? certificateIn(answer.text, this.#now())
+			: undefined;
+		if (found) remember(this.#certificates, url, found, maxKept);
 		else remember(this.#missing, name, this.#now() + restMs, maxMissing);
 		return found?.key;
 	}
@@ -101,15 +117,13 @@ export class AmazonSns {
 }
 
 /** Undefined unless it is a certificate with an RSA key, and valid now. */
-function keyIn(
-	pem: string,
-	nowMs: number,
-): { key: KeyObject; untilMs: number } | undefined {
+function certificateIn(pem: string, nowMs: number): Certificate | undefined {
 	try {
 		const { publicKey, validFromDate, validToDate } = new X509Certificate(pem);
-		const isValid = +validFromDate <= nowMs && nowMs < +validToDate;
+		const validToMs = +validToDate;
+		const isValid = +validFromDate <= nowMs && nowMs < validToMs;
 		if (!isValid || publicKey.asymmetricKeyType !== "rsa") return undefined;
-		return { key: publicKey, untilMs: Math.min(+validToDate, nowMs + keptMs) };
+		return { key: publicKey, staleAtMs: nowMs + freshMs, validToMs };
 	} catch {
 		return undefined;
 	}

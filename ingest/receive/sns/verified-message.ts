@@ -19,7 +19,8 @@ const maxBytes = 2 * 1024 ** 2;
 
 /**
  * The message, if SNS has signed it for one of the Source's topics. SNS signs for every account of Amazon's, so the topic is what
- * tells whose message it is. When it was signed doesn't count: SNS tries again for hours.
+ * tells whose message it is. When it was signed doesn't count: a
+ * subscription's retry policy may last for an hour.
  */
 export async function verifiedMessage(
 	json: Uint8Array,
