@@ -124,3 +124,20 @@ test("the published retention says from when fewer days hold", () => {
 		next: { days: 30, date: "2026-03-26" },
 	});
 });
+
+test.each([
+	["2026-03-12T00:10:00Z", "2026-03-19T00:50:00Z", false],
+	["2026-03-12T00:10:00Z", "2026-03-19T23:59:00Z", false],
+	["2026-03-12T00:10:00Z", "2026-03-20T00:00:00Z", true],
+	["2026-03-12T23:50:00Z", "2026-03-20T00:00:00Z", true],
+])(
+	"fewer days that were asked for at %s hold at %s, not before the published date: %s",
+	(asked, at, expected) => {
+		const one = { record, number: 2, modifiedMs: Date.parse(asked) };
+		expect(retentionOf(one).next?.date).toBe("2026-03-20");
+		const clock = Date.parse(at);
+		const daysSeen = allDays.filter((day) => day <= at.slice(0, 10));
+		const witnesses = { nowMs: clock, storeNowMs: clock, daysSeen };
+		expect(loweredRecord(one, witnesses) !== undefined).toBe(expected);
+	},
+);

@@ -54,12 +54,15 @@ export function recordFor(
 	return newest?.next === wanted ? undefined : { ...base, days, next: wanted };
 }
 
-/** The record that lowers the days of this one, once the reprieve is over by all witnesses of time. */
+/** The record that lowers the days of this one, once the date has come that people were told, by all witnesses of time. */
 export function loweredRecord(
 	{ record: { next, ...record }, modifiedMs }: KeptRecord,
 	witnesses: TimeWitnesses,
 ): RetentionRecord | undefined {
-	return next !== undefined && hasBeenFor(reprieveDays, modifiedMs, witnesses)
+	const today = utcDate(Math.min(witnesses.nowMs, witnesses.storeNowMs));
+	return next !== undefined &&
+		today >= lowersOn(modifiedMs) &&
+		hasBeenFor(reprieveDays, modifiedMs, witnesses)
 		? { ...record, days: next }
 		: undefined;
 }
@@ -70,6 +73,10 @@ export function retentionOf({
 }: KeptRecord): SourceRetention {
 	const { next, ...rest } = record;
 	if (next === undefined) return rest;
-	const date = addDays(utcDate(modifiedMs), reprieveDays + 1);
-	return { ...rest, next: { days: next, date } };
+	return { ...rest, next: { days: next, date: lowersOn(modifiedMs) } };
+}
+
+/** The date from which fewer days hold that were asked for at this time. */
+function lowersOn(askedMs: number): UtcDate {
+	return addDays(utcDate(askedMs), reprieveDays + 1);
 }
