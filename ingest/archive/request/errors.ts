@@ -84,6 +84,11 @@ export const requestErrors = {
 		advice:
 			"Remove or lengthen the rule, or let archive change the bucket's lifecycle rules.",
 	},
+	RetentionUnsure: {
+		retryable: false,
+		advice:
+			"Allow archive's credentials s3:GetLifecycleConfiguration and s3:PutLifecycleConfiguration.",
+	},
 	StoreUnavailable: {
 		retryable: true,
 		advice: "Operator tries again.",

@@ -142,6 +142,11 @@ export class RetentionKeeper {
 		const { store, log } = this.#options;
 		const rules = await store.lifecycleRules();
 		if (!rules) return { enforcedBy: "sweep", problemOf: () => undefined };
+		if (rules === "forbidden")
+			return {
+				enforcedBy: "sweep",
+				problemOf: (days) => (days === retainedDays ? undefined : unread(days)),
+			};
 		const changed = withRetentionRules(rules, this.#expiring, longest);
 		const isWritten = !changed || (await store.setLifecycleRules(changed));
 		if (changed && isWritten)
@@ -239,11 +244,21 @@ function longestOf(kept: readonly KeptRecord[]): number {
 }
 
 function blocked({ ID = "" }: LifecycleRule, days: number): RequestFailure {
-	const end = days === forever ? "" : ` before ${days} days are over`;
 	return new RequestFailure(
 		"RetentionBlocked",
-		`The bucket's lifecycle rule "${ID}" removes or archives events${end}`,
+		`The bucket's lifecycle rule "${ID}" removes or archives events${before(days)}`,
 	);
+}
+
+function unread(days: number): RequestFailure {
+	return new RequestFailure(
+		"RetentionUnsure",
+		`Archive may not read the bucket's lifecycle rules, and one may remove or archive events${before(days)}`,
+	);
+}
+
+function before(days: number): string {
+	return days === forever ? "" : ` before ${days} days are over`;
 }
 
 function pathOf({ account, sourceKey }: SourceName): string {

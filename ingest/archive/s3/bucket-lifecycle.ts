@@ -5,13 +5,13 @@ import {
 	PutBucketLifecycleConfigurationCommand,
 	type S3Client,
 } from "@aws-sdk/client-s3";
-import { nameOf } from "./store-error.ts";
+import { nameOf, statusOf } from "./store-error.ts";
 
 export async function readLifecycleRules(
 	client: S3Client,
 	Bucket: string,
 	abortSignal: AbortSignal,
-): Promise<LifecycleRule[]> {
+): Promise<LifecycleRule[] | "forbidden"> {
 	try {
 		const { Rules = [] } = await client.send(
 			new GetBucketLifecycleConfigurationCommand({ Bucket }),
@@ -20,6 +20,7 @@ export async function readLifecycleRules(
 		return Rules;
 	} catch (error) {
 		if (nameOf(error) === "NoSuchLifecycleConfiguration") return [];
+		if (statusOf(error) === 403) return "forbidden";
 		throw error;
 	}
 }

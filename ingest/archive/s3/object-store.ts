@@ -58,8 +58,8 @@ export interface PartStore {
 
 /** The store's own removal of objects and uploads. */
 export interface LifecycleStore {
-	/** All rules of the bucket; undefined if the store doesn't support rules, or archive may not read them. */
-	lifecycleRules(): Promise<LifecycleRule[] | undefined>;
+	/** All rules of the bucket; undefined if the store doesn't support rules. There may be some that archive may not read. */
+	lifecycleRules(): Promise<LifecycleRule[] | "forbidden" | undefined>;
 	/** Replaces all rules of the bucket. Returns false if archive may not. */
 	setLifecycleRules(rules: LifecycleRule[]): Promise<boolean>;
 	/** Aborts unfinished uploads that began before `beforeMs`. Returns how many, or undefined if archive may not. */

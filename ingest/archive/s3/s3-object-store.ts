@@ -243,7 +243,7 @@ export class S3ObjectStore
 			);
 	}
 
-	async lifecycleRules(): Promise<LifecycleRule[] | undefined> {
+	async lifecycleRules(): Promise<LifecycleRule[] | "forbidden" | undefined> {
 		return this.#unlessUnsupported(
 			"read the lifecycle rules",
 			(bucket, signal) => readLifecycleRules(this.#client, bucket, signal),
