@@ -27,7 +27,7 @@ export function defineRefusals(sources: Group): void {
 	sources
 		.command("refusals")
 		.description(
-			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50; of a flood, a few each minute. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
+			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50; of a flood, the first ones and a few each hour. It asks the REST API (TIDEMILL_API_URL and TIDEMILL_API_TOKEN).",
 		)
 		.argument("<source>")
 		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")

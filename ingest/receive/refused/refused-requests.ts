@@ -56,7 +56,7 @@ export class RefusedRequests {
 		const { text, isCut } = fittingText(
 			leftOut > 0 ? { ...record, leftOut } : record,
 		);
-		this.#sample.spend(account, Buffer.byteLength(text));
+		this.#sample.spend(account, sourceKey, Buffer.byteLength(text));
 		const outcome = isCut ? "cut" : "sent";
 		this.#publish(refused.subject(account, sourceKey), text, outcome);
 	}

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { Sample } from "./sample.ts";
+import { Sample, usualPaces } from "./sample.ts";
 
 const paces = {
 	ofSource: { burst: 2, perSecond: 1 },
 	ofAccount: { burst: 3, perSecond: 1 },
 	ofAll: { burst: 5, perSecond: 1 },
 	ofAccountBytes: { burst: 1_000, perSecond: 10 },
+	ofSourceBytes: { burst: 1_000, perSecond: 10 },
 };
 
 test("a Source's first refusals are kept, later ones at its pace, and it is told how many were left out", () => {
@@ -36,10 +37,35 @@ test("a Source's flood leaves room for the account's other Sources, and an accou
 test("an account's large records leave room for other accounts", () => {
 	const sample = new Sample(paces);
 	sample.take("shop", "a", 0);
-	sample.spend("shop", 1_500);
+	sample.spend("shop", "a", 1_500);
 	expect(sample.take("shop", "b", 50_000)).toBeUndefined();
 	expect(sample.take("bank", "c", 50_000)).toBe(0);
 	expect(sample.take("shop", "b", 60_000)).toBe(1);
+});
+
+test("however long a Source's flood lasts, another one's refusals are kept", () => {
+	const sample = new Sample();
+	const refuse = (source: string, nowMs: number) => {
+		const leftOut = sample.take("shop", source, nowMs);
+		if (leftOut !== undefined) sample.spend("shop", source, 1_500);
+		return leftOut !== undefined;
+	};
+	const minuteMs = 60_000;
+	const kept: boolean[] = [];
+	for (let nowMs = 0; nowMs < 6 * 60 * minuteMs; nowMs += 1_000) {
+		refuse("a", nowMs);
+		if (nowMs >= 60 * minuteMs && nowMs % minuteMs === 0)
+			kept.push(refuse("b", nowMs));
+	}
+	expect(kept.slice(0, 16).every(Boolean)).toBe(true);
+	// Later, at its own pace.
+	expect(kept.slice(60).filter(Boolean).length).toBeGreaterThan(10);
+});
+
+test("one Source may use a quarter of the account's bytes", () => {
+	const { ofSourceBytes, ofAccountBytes } = usualPaces;
+	expect(ofSourceBytes.burst * 4).toBe(ofAccountBytes.burst);
+	expect(ofSourceBytes.perSecond * 4).toBe(ofAccountBytes.perSecond);
 });
 
 test("all accounts together keep no more than the process may", () => {

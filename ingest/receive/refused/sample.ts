@@ -10,6 +10,7 @@ interface Paces {
 	ofAll: Pace;
 	/** Bytes of records. */
 	ofAccountBytes: Pace;
+	ofSourceBytes: Pace;
 }
 
 /** A debugging person sends few; a flood shows itself in the first ones. */
@@ -18,9 +19,10 @@ export const usualPaces: Paces = {
 	ofAccount: { burst: 40, perSecond: 0.5 },
 	ofAll: { burst: 100, perSecond: 20 },
 	ofAccountBytes: { burst: 96 * 1024, perSecond: 6 },
+	ofSourceBytes: { burst: 24 * 1024, perSecond: 1.5 },
 };
 
-/** Each has a sample of its own. So many of them leave an account an eighth of the stream. */
+/** Each has a sample of its own. With so many, an account has an eighth of the stream at most. The chart's values say so. */
 export const maxReceivers = 16;
 
 /** Of Sources, and of accounts. One that is forgotten begins with a full burst. */
@@ -34,7 +36,7 @@ interface Bucket {
 
 /**
  * Chooses which refused requests are kept: token buckets of each Source, of each account and of the process. So a flood at one
- * Source leaves room for the others', and costs receive and NATS little.
+ * Source leaves three quarters of the account's bytes to its other Sources, and costs receive and NATS little.
  */
 export class Sample {
 	readonly #paces: Paces;
@@ -42,6 +44,7 @@ export class Sample {
 	readonly #accounts = new Map<string, Bucket>();
 	readonly #bytes = new Map<string, Bucket>();
 	readonly #sources = new Map<string, Bucket>();
+	readonly #sourceBytes = new Map<string, Bucket>();
 
 	constructor(paces = usualPaces) {
 		this.#paces = paces;
@@ -53,15 +56,19 @@ export class Sample {
 	 * @param nowMs of a clock that never jumps.
 	 */
 	take(account: string, sourceKey: string, nowMs: number): number | undefined {
-		const { ofSource, ofAccount, ofAll, ofAccountBytes } = this.#paces;
+		const { ofSource, ofAccount, ofAll, ofAccountBytes, ofSourceBytes } =
+			this.#paces;
 		const source = bucketOf(this.#sources, sourceKey, ofSource, nowMs);
 		const buckets = [
 			source,
 			bucketOf(this.#accounts, account, ofAccount, nowMs),
 			refilled(this.#all, ofAll, nowMs),
 		];
-		const bytes = bucketOf(this.#bytes, account, ofAccountBytes, nowMs);
-		if ([...buckets, bytes].some(({ tokens }) => tokens < 1)) {
+		const bytes = [
+			bucketOf(this.#bytes, account, ofAccountBytes, nowMs),
+			bucketOf(this.#sourceBytes, sourceKey, ofSourceBytes, nowMs),
+		];
+		if ([...buckets, ...bytes].some(({ tokens }) => tokens < 1)) {
 			source.leftOut++;
 			return undefined;
 		}
@@ -72,9 +79,12 @@ export class Sample {
 	}
 
 	/** Counts the bytes of a record that was taken: the stream is one for all accounts, and none fills it alone. */
-	spend(account: string, bytes: number): void {
-		const bucket = this.#bytes.get(account);
-		if (bucket) bucket.tokens -= bytes;
+	spend(account: string, sourceKey: string, bytes: number): void {
+		for (const bucket of [
+			this.#bytes.get(account),
+			this.#sourceBytes.get(sourceKey),
+		])
+			if (bucket) bucket.tokens -= bytes;
 	}
 }
 
