@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { apiserver, refusal } from "../../test/support/cli/apiserver.ts";
@@ -96,6 +96,53 @@ test.each([
 		expect(await readdir(output)).toEqual([]);
 	},
 );
+
+test("a folder that has a date's events in other files is left as it is, and the error names the date", async () => {
+	const { files, output, run } = await exported({ files: { a: "first" } });
+	await mkdir(output);
+	const others = ["2026-03-02-0c.ndjson", "2026-03-03-0d.parquet"];
+	for (const name of [...others, "note.txt"])
+		await writeFile(join(output, name), "");
+	const { exitCode, stderr } = await run("--format", "parquet");
+	expect(exitCode).toBe(1);
+	expect(stderr).toContain(`${join(output, others[0]!)} is of another export`);
+	expect(stderr).toContain(`Remove the files ${join(output, "2026-03-02-*")}`);
+	expect(await readdir(output)).toEqual([firstName, ...others, "note.txt"]);
+	await rm(join(output, others[0]!));
+	files.b = "second";
+	expect(await run("--format", "parquet")).toMatchObject({ exitCode: 0 });
+});
+
+test.each([
+	["can't be reached", (url: string) => url.replace(/:\d+/, ":1")],
+	["ends in the middle", (url: string) => `${url}/broken`],
+])("a bucket that %s is told in words, without the link", async (_, other) => {
+	const fetched = globalThis.fetch;
+	vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
+		const isLink = String(url).includes("/bucket/");
+		const to = isLink ? other(String(url)) : url;
+		if (!String(to).endsWith("/broken")) return fetched(to, init);
+		const body = new ReadableStream({
+			start: (controller) =>
+				controller.error(
+					new TypeError("terminated", {
+						cause: new Error("other side closed"),
+					}),
+				),
+		});
+		return Promise.resolve(new Response(body));
+	});
+	onTestFinished(() => {
+		vi.unstubAllGlobals();
+	});
+	const { output, run } = await exported();
+	const { exitCode, stderr } = await run();
+	expect(exitCode).toBe(1);
+	expect(stderr).toContain(`downloading ${firstName} failed: `);
+	expect(stderr).toContain("leads to the bucket's endpoint");
+	expect(stderr).not.toContain("/bucket/a");
+	expect(await readdir(output)).toEqual([]);
+});
 
 test("without the REST API no Operation is created", async () => {
 	const { asked, run } = await exported();

@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -11,7 +11,9 @@ import { CommandError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../follow/operation-follower.ts";
+import { transferFailed } from "./bucket-error.ts";
 import { writeNdjson } from "./ndjson.ts";
+import { otherExports } from "./other-exports.ts";
 
 /** `tidemill events export`. */
 export function defineExport(events: Group): void {
@@ -54,9 +56,12 @@ export function defineExport(events: Group): void {
 				...dates,
 			});
 			await mkdir(output, { recursive: true });
-			for await (const file of filesOf(api, operation)) {
-				const path = await download(file, output, format);
-				process.stdout.write(`${path}\n`);
+			for await (const files of pagesOf(api, operation)) {
+				otherExports(output, await readdir(output), files);
+				for (const file of files) {
+					const path = await download(file, output, format);
+					process.stdout.write(`${path}\n`);
+				}
 			}
 			process.stderr.write(`${operation.status!.summary}\n`);
 		});
@@ -68,10 +73,11 @@ interface ExportedFile {
 	url: string;
 }
 
-async function* filesOf(
+/** A page has all files of its dates. */
+async function* pagesOf(
 	api: RestApi,
 	{ metadata }: Operation,
-): AsyncGenerator<ExportedFile> {
+): AsyncGenerator<ExportedFile[]> {
 	let cursor: string | undefined;
 	do {
 		const path = `/operations/${encodeURIComponent(metadata.name)}/files`;
@@ -80,7 +86,7 @@ async function* filesOf(
 			items: ExportedFile[];
 			cursor?: string;
 		};
-		yield* page.items;
+		yield page.items;
 		cursor = page.cursor;
 	} while (cursor !== undefined);
 }
@@ -99,12 +105,19 @@ async function download(
 	if (await exists(path)) return path;
 	const part = `${parquet}.part`;
 	try {
-		const { ok, status, body } = await fetch(url, { redirect: "error" });
+		const failed = (error: Error) => {
+			throw transferFailed(`downloading ${name}`, error);
+		};
+		const { ok, status, body } = await fetch(url, {
+			redirect: "error",
+		}).catch(failed);
 		if (!ok || !body)
 			throw new CommandError(
 				`downloading ${name} failed with status ${status}. Repeat the command: what is there is left as it is.`,
 			);
-		await pipeline(Readable.fromWeb(body), createWriteStream(part));
+		await pipeline(Readable.fromWeb(body), createWriteStream(part)).catch(
+			failed,
+		);
 		const { size } = await stat(part);
 		if (size !== bytes)
 			throw new CommandError(`${name} has ${size} bytes instead of ${bytes}`);

@@ -12,6 +12,7 @@ import { CommandError, UsageError } from "../command/errors.ts";
 import { examples, type Group } from "../command/group.ts";
 import { type RestApi, restApi } from "../command/rest.ts";
 import { performOperation } from "../follow/operation-follower.ts";
+import { transferFailed } from "./bucket-error.ts";
 
 /** `tidemill events import`. */
 export function defineImport(events: Group): void {
@@ -106,9 +107,7 @@ async function upload(api: RestApi, files: LocalFile[]): Promise<void> {
 			body,
 			redirect: "error",
 		}).catch((error: Error) => {
-			throw new CommandError(
-				`uploading ${file.name} failed: ${(error.cause as Error | undefined)?.message ?? error.message}. Repeat the command.`,
-			);
+			throw transferFailed(`uploading ${file.name}`, error);
 		});
 		if (!ok)
 			throw new CommandError(
