@@ -9,6 +9,7 @@ import fastify, {
 } from "fastify";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Logger } from "../service/log.ts";
+import { noArchive } from "./archive/any-archive.ts";
 import { accountOf, isDnsLabel } from "./caller/account.ts";
 import { type Authentication, Authenticator } from "./caller/authenticator.ts";
 import {
@@ -19,7 +20,6 @@ import {
 } from "./caller/rate-limit.ts";
 import { serveDocumentation } from "./document/documentation.ts";
 import { askArchiveForEvents } from "./events/archive-question.ts";
-import { noArchive } from "./exports/any-archive.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,

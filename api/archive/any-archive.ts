@@ -8,12 +8,13 @@ const timeoutMs = 20_000;
 export function askAnyArchive<Question, Answer extends object>(
 	connection: () => NatsConnection,
 	subject: string,
+	maxWait = timeoutMs,
 ): (question: Question) => Promise<Answer> {
 	return async (question) => {
 		const answers = await connection().requestMany(
 			subject,
 			JSON.stringify(question),
-			{ strategy: "timer", maxWait: timeoutMs },
+			{ strategy: "timer", maxWait },
 		);
 		for await (const answer of answers) {
 			const said = answer.json<Answer | ArchiveNotice>();

@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ArchiveNotice } from "../../contracts/archive-notice.ts";
-import type { LogAnswer } from "../../contracts/manifest.ts";
+import type { LogAnswer, LogRequest } from "../../contracts/manifest.ts";
 import { logSubject } from "../../contracts/nats.ts";
 import type { Operation, Run } from "../../crds/generated/types.ts";
+import { askAnyArchive } from "../archive/any-archive.ts";
 import type { Caller } from "../http/operation.ts";
 
 const timeoutMs = 5_000;
@@ -11,19 +11,15 @@ const timeoutMs = 5_000;
 export function askArchiveForLog(
 	connection: () => NatsConnection,
 ): Caller["askLog"] {
+	const ask = askAnyArchive<LogRequest, LogAnswer>(
+		connection,
+		logSubject,
+		timeoutMs,
+	);
 	return async (question) => {
-		const answers = await connection().requestMany(
-			logSubject,
-			JSON.stringify(question),
-			{ strategy: "timer", maxWait: timeoutMs },
-		);
-		for await (const answer of answers) {
-			const said = answer.json<LogAnswer | ArchiveNotice>();
-			if ("working" in said) continue;
-			if (said.ok) return said.log;
-			throw new Error(said.error.message);
-		}
-		throw new Error("archive is silent");
+		const said = await ask(question);
+		if (said.ok) return said.log;
+		throw new Error(said.error.message);
 	};
 }
 
