@@ -5,7 +5,7 @@ import { passingDirectory } from "../../../test/support/faults/passing-directory
 import { Session } from "../../duckdb/session.ts";
 import { readParquetRows } from "./parquet-rows.ts";
 
-async function rowsOf(select: string | Buffer, config = {}) {
+async function rowsOf(select: string | Buffer, config = {}, zone = "UTC") {
 	const directory = await passingDirectory("parquet");
 	const path = join(directory, "a.parquet");
 	const { signal } = new AbortController();
@@ -17,6 +17,8 @@ async function rowsOf(select: string | Buffer, config = {}) {
 			`COPY (${select}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE 4096)`,
 		);
 	else await writeFile(path, select);
+	// The machine's, by default.
+	await session.run(`SET TimeZone = '${zone}'`);
 	return Array.fromAsync(readParquetRows(session, { path, name: "a" }));
 }
 
@@ -39,6 +41,16 @@ test.each([
 			headers: undefined,
 		},
 	]);
+});
+
+test("the machine's time zone changes neither a time nor a body", async () => {
+	const at = "TIMESTAMPTZ '2026-03-01 11:00:00.123+01'";
+	const sql = `SELECT {t: ${at}} AS body, ${at} AS received_at`;
+	const [row] = await rowsOf(sql, {}, "Europe/Berlin");
+	expect(row).toMatchObject({
+		time: ms,
+		body: '{"t":"2026-03-01 10:00:00.123+00"}',
+	});
 });
 
 test("a body that is no text becomes JSON, and one that is null is invalid", async () => {

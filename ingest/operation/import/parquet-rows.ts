@@ -8,6 +8,8 @@ export async function* readParquetRows(
 	session: Session,
 	{ path, name }: { path: string; name: string },
 ): AsyncGenerator<Row> {
+	// Else the machine's zone gets into times, and into bodies that are made JSON.
+	await session.run("SET TimeZone = 'UTC'");
 	const types = await columnTypes(session, path, name);
 	const body = types.get("body");
 	if (!body)
