@@ -34,6 +34,15 @@ test("any other line is a body with its own time, and empty lines count as rows 
 	]);
 });
 
+test("a line that is no UTF-8 is invalid, and no character is replaced", async () => {
+	const line = Buffer.from('{"a": "\xff"}', "latin1");
+	const rows = await rowsOf(Buffer.concat([line, Buffer.from("\n1\n")]));
+	expect(rows).toEqual([
+		{ row: 1, fault: "the line is not UTF-8" },
+		{ row: 2, body: "1", time: undefined },
+	]);
+});
+
 test("a line that is no JSON, or too long, is invalid, and the next ones are read", async () => {
 	const long = Buffer.alloc(9 * 1024 ** 2, "x");
 	const rows = await rowsOf(

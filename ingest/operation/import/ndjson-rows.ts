@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import { rawMembers } from "./raw-members.ts";
@@ -13,7 +14,11 @@ export async function* ndjsonRows(file: string): AsyncGenerator<Row> {
 		row++;
 		if (line === undefined)
 			yield { row, fault: `the line has more than ${maxLineBytes} bytes` };
-		else if (/\S/.test(line)) yield { row, ...rowOf(line) };
+		else if (!isUtf8(line)) yield { row, fault: "the line is not UTF-8" };
+		else {
+			const text = line.toString("utf8");
+			if (/\S/.test(text)) yield { row, ...rowOf(text) };
+		}
 	}
 }
 
@@ -44,12 +49,11 @@ function textIn(json: string | undefined): string | undefined {
 }
 
 /** Without their ends; undefined in place of one that is too long. */
-async function* lines(file: string): AsyncGenerator<string | undefined> {
+async function* lines(file: string): AsyncGenerator<Buffer | undefined> {
 	let parts: Buffer[] = [];
 	let bytes = 0;
 	const take = () => {
-		const line =
-			bytes > maxLineBytes ? undefined : Buffer.concat(parts).toString("utf8");
+		const line = bytes > maxLineBytes ? undefined : Buffer.concat(parts);
 		parts = [];
 		bytes = 0;
 		return line;
