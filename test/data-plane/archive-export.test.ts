@@ -47,7 +47,7 @@ async function exported() {
 	return { archive, operation, answer };
 }
 
-test("the files of an Export hold the events of its dates, with those that were released, and come in pages of whole dates", async () => {
+test("the files of an Export hold the events of its dates, with those that were released, and come in pages", async () => {
 	const { archive, operation, answer } = await exported();
 	expect(answer).toMatchObject({ totals: { rows: 3, objects: 3 } });
 	const page = await archive.askExport({ operation, account: "shop" });

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import { decodeFrame, type FrameEvent } from "../../wire/frame.ts";
+import { areHeaders } from "../../wire/imported-headers.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
@@ -26,7 +27,7 @@ export function eventsOfPart(
 			date <= kept.to &&
 			hasTime(event) &&
 			isUtf8(event.body) &&
-			areHeaders(event.headers);
+			(event.headers === "" || areHeaders(event.headers));
 		if (!isRight) throw invalid("an event that is none of the source");
 		const events = byDate.get(date) ?? [];
 		byDate.set(date, events);
@@ -54,18 +55,6 @@ function hasTime({ id, receivedAtMs }: FrameEvent): boolean {
 		id[6]! >> 4 === 7 &&
 		id[8]! >> 6 === 2
 	);
-}
-
-function areHeaders(text: string): boolean {
-	if (text === "") return true;
-	try {
-		const headers = JSON.parse(text);
-		return (
-			typeof headers === "object" && headers !== null && !Array.isArray(headers)
-		);
-	} catch {
-		return false;
-	}
 }
 
 function invalid(what: string, cause?: unknown): RequestFailure {

@@ -190,6 +190,8 @@ test.each<[string, object]>([
 	["with a judgement", { violations: "{}" }],
 	["whose id has another time", { id: Buffer.alloc(16, 0x77) }],
 	["with headers that are no object", { headers: "[]" }],
+	["with headers that are no texts", { headers: '{"a":1}' }],
+	["with half of a pair in a header", { headers: '{"a":"\\ud800"}' }],
 	["whose body is no UTF-8", { body: Buffer.from([0xff]) }],
 ])("archive takes no event %s", async (_, changes) => {
 	const store = new PartStore();

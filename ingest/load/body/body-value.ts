@@ -32,17 +32,17 @@ export function eventRows(
 	if (pointers.length === 0) return rows;
 	const list = `[${pointers.map(quoteText).join(", ")}]`;
 	// All values at once: to read a body for each takes twice as long.
-	const texts = readable(`json_extract_string(body, ${list})`);
+	const texts = readable("body", `json_extract_string(body, ${list})`);
 	return `(SELECT *, ${texts} AS body_texts FROM ${rows})`;
 }
 
 /**
- * NULL for a body that DuckDB can't read, where it would throw: a string with half of a surrogate pair is valid by RFC 8259
+ * NULL for JSON that DuckDB can't read, where it would throw: a string with half of a surrogate pair is valid by RFC 8259
  * §8.2. To expect the error costs more than to look for the escape that it takes.
  */
-function readable(values: string): string {
-	const mayThrow = String.raw`contains(body, '\ud') OR contains(body, '\uD')`;
-	return String.raw`CASE WHEN NOT contains(body, '\u') THEN ${values} WHEN ${mayThrow} THEN TRY(${values}) ELSE ${values} END`;
+export function readable(json: string, values: string): string {
+	const mayThrow = String.raw`contains(${json}, '\ud') OR contains(${json}, '\uD')`;
+	return String.raw`CASE WHEN NOT contains(${json}, '\u') THEN ${values} WHEN ${mayThrow} THEN TRY(${values}) ELSE ${values} END`;
 }
 
 /** @param number The column's place among those of the body, from 0. */

@@ -41,6 +41,10 @@ test.each([
 	["an event without headers", "''"],
 	["an object without headers", "null::varchar"],
 	["an event without this header", `'{"x-b":"2"}'`],
+	[
+		"headers with half of a surrogate pair",
+		String.raw`'{"x-a":"1","x-b":"\ud800"}'`,
+	],
 ])("a header's column is NULL for %s", async (_, headers) => {
 	const row = `select ${headers} as headers`;
 	expect(await select({ header: "x-a" }, row)).toEqual(["VARCHAR", null]);

@@ -1,6 +1,6 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { quoteName, quoteText } from "../../duckdb/quoting.ts";
-import { bodyColumnsOf, bodyValueSql } from "../body/body-value.ts";
+import { bodyColumnsOf, bodyValueSql, readable } from "../body/body-value.ts";
 
 /** A column of a DuckDB table, and the expression that fills it from the rows of {@link file://../body/body-value.ts eventRows}. */
 export interface ColumnSql {
@@ -53,7 +53,10 @@ export function columnSql(
 				name,
 				type: "VARCHAR",
 				// An object holds the captured headers as one JSON object, or nothing.
-				expression: `json_extract_string(nullif(headers, ''), ${quoteText(`$."${from.header}"`)})`,
+				expression: readable(
+					"headers",
+					`json_extract_string(nullif(headers, ''), ${quoteText(`$."${from.header}"`)})`,
+				),
 			};
 		}
 	}

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { columnSql } from "../destination/columns.ts";
 import { rowCount, statements } from "./statements.ts";
 
 test("names and texts are quoted, whatever they contain", () => {
@@ -14,6 +15,7 @@ test("names and texts are quoted, whatever they contain", () => {
 });
 
 test("days are inserted by column name from their files", () => {
+	const header = columnSql({ name: "header_x", from: { header: "x" } });
 	expect(
 		statements("t", {
 			do: "Insert",
@@ -25,7 +27,7 @@ test("days are inserted by column name from their files", () => {
 			],
 		}),
 	).toEqual([
-		`INSERT INTO "t" ("event_id", "header_x") SELECT event_id::VARCHAR, json_extract_string(nullif(headers, ''), '$."x"')` +
+		`INSERT INTO "t" ("event_id", "header_x") SELECT event_id::VARCHAR, ${header.expression}` +
 			` FROM read_parquet(['/s/1.parquet', '/s/o''2.parquet'])`,
 	]);
 });

@@ -70,6 +70,8 @@ test.each<[string, Partial<Row>, RegExp]>([
 		/2026-02-28.*2026-03-01/,
 	],
 	["headers that are a list", { headers: '["a"]' }, /headers/],
+	["half of a pair in a header", { headers: '{"a":"\\ud800"}' }, /headers/],
+	["half of a pair in a name", { headers: '{"\\udfff":"a"}' }, /headers/],
 	["headers that are numbers", { headers: '{"a":1}' }, /headers/],
 	["a body that is too long", { body: `"${"x".repeat(9e6)}"` }, /more than/],
 ])("a row with %s is invalid", (_, row, fault) => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
+import { areHeaders } from "../../wire/imported-headers.ts";
 import type { Row } from "./row.ts";
 
 /** An event made of a row. */
@@ -43,7 +44,9 @@ export function eventOfRow(
 	if (!isJson(row.body)) return { fault: "its body is not JSON" };
 	const headers = row.headers ?? "";
 	if (headers !== "" && !areHeaders(headers))
-		return { fault: "its headers are no object of texts of 60 KiB at most" };
+		return {
+			fault: "its headers are no object of texts in Unicode of 60 KiB at most",
+		};
 	const id = ownId(row.id, timeMs) ?? madeId(timeMs, digest, row.row);
 	return { id, timeMs, date: own, headers, body };
 }
@@ -92,21 +95,6 @@ function isJson(text: string): boolean {
 	try {
 		JSON.parse(text);
 		return true;
-	} catch {
-		return false;
-	}
-}
-
-function areHeaders(text: string): boolean {
-	if (Buffer.byteLength(text) > 60 * 1024) return false;
-	try {
-		const headers = JSON.parse(text);
-		return (
-			typeof headers === "object" &&
-			headers !== null &&
-			!Array.isArray(headers) &&
-			Object.values(headers).every((value) => typeof value === "string")
-		);
 	} catch {
 		return false;
 	}
