@@ -27,7 +27,13 @@ import {
 import type { Job, Table } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
-import { optionChanges, optionsOf, stagingOptionsOf } from "./table-options.ts";
+import {
+	copiedDescription,
+	optionChanges,
+	optionsOf,
+	stagingDescription,
+	stagingOptionsOf,
+} from "./table-options.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and a day's file on disk. */
 const parallelDays = 4;
@@ -196,8 +202,8 @@ export class TableLoad {
 		const { name, columns } = this.#input.table;
 		const labels = this.#labels();
 		const { creationTime } = await this.#dataset.createTable(staging.table, {
-			...stagingOptionsOf(this.#input),
-			description: `Staging table of a Run that loads ${name}`,
+			...stagingOptionsOf(this.#input, former),
+			description: stagingDescription(name),
 			labels,
 			schema: { fields: fieldsOf(columns) },
 			// If no attempt finishes the Run, BigQuery deletes its staging table.
@@ -222,7 +228,7 @@ export class TableLoad {
 		);
 		// BigQuery's pages don't say what the copy brings along. With the staging table's expiration, the table would vanish.
 		const expirationTime = ownExpiration(former);
-		const { description = "" } = optionsOf(this.#input);
+		const description = copiedDescription(this.#input, former);
 		const changes = { description, labels, expirationTime };
 		await this.#dataset.patchTable(name, changes);
 		await this.#dataset.deleteTable(staging.table);

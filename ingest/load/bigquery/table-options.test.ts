@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 import type { LoadInput, TableOptions } from "../../../contracts/job.ts";
 import type { Table } from "./rest/api.ts";
 import {
+	copiedDescription,
 	keyProblem,
 	optionChanges,
 	optionsOf,
+	stagingDescription,
 	stagingOptionsOf,
 } from "./table-options.ts";
 
@@ -109,6 +111,33 @@ test("what people turn off is turned off", () => {
 	expect(optionChanges(existing, input)).toEqual({
 		requirePartitionFilter: false,
 	});
+});
+
+test("a full reload keeps the description and the clustering that people set in BigQuery, unless the Pipeline names others", () => {
+	const former = tableOf(inputOf(), {
+		description: "Theirs",
+		clustering: { fields: ["date"] },
+	});
+	expect(copiedDescription(inputOf(), former)).toBe("Theirs");
+	expect(stagingOptionsOf(inputOf(), former)).toEqual({
+		clustering: { fields: ["date"] },
+	});
+	expect(copiedDescription(inputOf(all), former)).toBe("Orders");
+	expect(stagingOptionsOf(inputOf(all), former)).toEqual({
+		clustering: { fields: ["event_id"] },
+	});
+	// They may have removed theirs, and the Pipeline the column.
+	const { description: _, ...bare } = former;
+	expect(copiedDescription(inputOf(), bare)).toBe("");
+	const gone = { ...former, clustering: { fields: ["gone"] } };
+	expect(stagingOptionsOf(inputOf(), gone)).toEqual({});
+});
+
+test("a staging table's description that an interrupted copy left on the table goes", () => {
+	const left = tableOf(inputOf(), {
+		description: stagingDescription("orders"),
+	});
+	expect(copiedDescription(inputOf(), left)).toBe("Events of shop");
 });
 
 test("only a table without any key can't get the Destination's", () => {

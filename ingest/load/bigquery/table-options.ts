@@ -36,16 +36,40 @@ export function optionsOf(input: LoadInput): Options {
 	};
 }
 
-/** A staging table's: how its rows are stored, since a copy job takes that along. */
-export function stagingOptionsOf({ table, destination }: LoadInput): Options {
-	const fields = table.options?.clusterBy;
+/**
+ * A staging table's: how its rows are stored, since a copy job takes that along.
+ * @param former The table that the copy replaces.
+ */
+export function stagingOptionsOf(
+	{ table, destination }: LoadInput,
+	former?: Table,
+): Options {
+	const fields = table.options?.clusterBy ?? former?.clustering?.fields;
+	const isPossible = fields?.every((field) =>
+		table.columns.some(({ name }) => name === field),
+	);
 	const kmsKeyName = wantedKey(destination);
 	return {
-		...(fields && { clustering: { fields } }),
+		...(fields && isPossible && { clustering: { fields } }),
 		...(kmsKeyName !== undefined && {
 			encryptionConfiguration: { kmsKeyName },
 		}),
 	};
+}
+
+export function stagingDescription(table: string): string {
+	return `Staging table of a Run that loads ${table}`;
+}
+
+/** What a table is described by after a copy: as before, unless people chose something, or an interrupted copy left its own. */
+export function copiedDescription(input: LoadInput, former: Table): string {
+	const { name, options } = input.table;
+	return (
+		options?.description ??
+		(former.description === stagingDescription(name)
+			? input.table.description
+			: (former.description ?? ""))
+	);
 }
 
 /**
