@@ -55,7 +55,7 @@ export class DeliveryReports {
 		});
 	}
 
-	/** Returns `full` if the account has taken its share of the bucket. Throws errors of NATS. */
+	/** Returns `full` if the account has taken its share of the bucket, and has no report of this webhook to replace. Throws errors of NATS. */
 	async write(
 		order: Pick<NotificationOrder, "account" | "kind" | "name" | "secret">,
 		delivery: Delivery,
@@ -68,7 +68,7 @@ export class DeliveryReports {
 			const created = await this.#quota.add(order.account, () =>
 				this.#create(subject, text),
 			);
-			if (created === "full") return "full";
+			if (created === "full") return await this.#replace(subject, text);
 			if (created === undefined)
 				await jetstream(this.#nats, { checkAPI: false }).publish(subject, text);
 			return "reported";
@@ -87,6 +87,22 @@ export class DeliveryReports {
 			max_bytes: maxBytes,
 		});
 		this.#isOpen = true;
+	}
+
+	/** Others may have left the account no more room, but its reports stay its own: a new one in the place of an old one takes none. */
+	async #replace(subject: string, text: string): Promise<Reported> {
+		const last = await this.#nats.request(
+			`$JS.API.DIRECT.GET.${stream}`,
+			JSON.stringify({ last_by_subj: subject }),
+			{ timeout: timeoutMs },
+		);
+		if (last.headers?.code === 404) return "full";
+		// Expired meanwhile, it isn't made anew.
+		const lastSubjectSequence = Number(last.headers?.get("Nats-Sequence"));
+		await jetstream(this.#nats, { checkAPI: false }).publish(subject, text, {
+			expect: { lastSubjectSequence },
+		});
+		return "reported";
 	}
 
 	/** Undefined if there is a report of the same webhook, to be replaced. */
