@@ -85,6 +85,16 @@ def test_a_failed_run_without_a_log_still_has_its_error() -> None:
         client(answer).pipelines.run("orders").wait()
 
 
+def test_a_failed_run_is_told_though_the_api_goes_away_before_its_log() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/logs"):
+            raise httpx.ConnectError("refused")
+        return httpx.Response(200, json=failure)
+
+    with pytest.raises(RunFailed, match="Grow the volume.$"):
+        client(answer, retry_seconds=0).pipelines.run("orders").wait()
+
+
 def test_a_cancelled_run_is_told_apart() -> None:
     with pytest.raises(RunCancelled):
         client(lambda _: httpx.Response(200, json=run("Cancelled"))).pipelines.run("orders").wait()

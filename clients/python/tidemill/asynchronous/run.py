@@ -6,7 +6,7 @@ from asyncio import shield, sleep
 from types import TracebackType
 from typing import Self
 
-from ..errors import ApiError
+from ..errors import ApiError, TidemillError
 from ..generated import types as t
 from ..generated.operations import AsyncRunsApi
 from ..outcome import LOG_LINES, has_ended, is_interrupted, logger, outcome
@@ -55,7 +55,7 @@ class AsyncRunHandle:
     async def _end_of_log(self) -> str:
         try:
             return await self.log(LOG_LINES)
-        except ApiError:
+        except TidemillError:
             return ""
 
     async def __aenter__(self) -> Self:

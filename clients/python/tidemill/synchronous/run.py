@@ -7,7 +7,7 @@ from time import sleep
 from types import TracebackType
 from typing import Self
 
-from ..errors import ApiError
+from ..errors import ApiError, TidemillError
 from ..generated import types as t
 from ..generated.operations import RunsApi
 from ..outcome import LOG_LINES, has_ended, is_interrupted, logger, outcome
@@ -56,7 +56,7 @@ class RunHandle:
     def _end_of_log(self) -> str:
         try:
             return self.log(LOG_LINES)
-        except ApiError:
+        except TidemillError:
             return ""
 
     def __enter__(self) -> Self:
