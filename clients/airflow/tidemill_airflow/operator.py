@@ -83,6 +83,10 @@ class TidemillRunOperator(BaseOperator):
             run = tidemill.run(event["run"])
             if not event["has_ended"]:
                 run.cancel()
+                # It may have ended since the deadline. Then there was nothing to cancel.
+                run = tidemill.run(run.name)
+                if run.run["status"] in ("Succeeded", "Failed"):
+                    return succeeded(run)
                 raise AirflowException(f"Run {run.name} had not ended within {self.execution_timeout}, and is cancelled.")
             return succeeded(run)
 

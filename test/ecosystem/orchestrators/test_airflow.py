@@ -210,6 +210,42 @@ def test_a_deferred_task_that_takes_too_long_cancels_its_run(airflow: httpx.Clie
     until(lambda: status_of(name) == "Cancelled", "the Run's end")
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [("Succeeded", None), ("Failed", "Grow the volume"), ("Cancelled", "and is cancelled"), ("Running", "and is cancelled")],
+)
+def test_a_run_that_ends_just_after_the_deadline_counts(monkeypatch: pytest.MonkeyPatch, status: str, said: str | None) -> None:
+    from airflow.sdk.exceptions import AirflowException
+    from tidemill_airflow.hook import TidemillHook
+    from tidemill_airflow.operator import TidemillRunOperator
+
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.method)
+        if request.url.path.endswith("/logs"):
+            return httpx.Response(200, text="")
+        if request.method == "POST" and status != "Running":
+            body = {"type": "/docs", "title": "Conflict", "status": 409, "code": "Conflict", "detail": "It has ended.", "details": []}
+            return httpx.Response(409, json=body)
+        has_ended = "POST" in asked and status != "Running"
+        ended = {"status": status, "completionTime": "2026-01-01T00:00:00Z"} if has_ended else {"status": "Running"}
+        error = {"code": "DestinationFull", "message": "Grow the volume.", "retryable": True}
+        return httpx.Response(200, json={"name": "orders-1", "pipeline": "orders", "error": error, **ended})
+
+    def get_conn(_: TidemillHook) -> Tidemill:
+        return Tidemill("http://tidemill.test/v1", "token", transport=httpx.MockTransport(answer))
+
+    monkeypatch.setattr(TidemillHook, "get_conn", get_conn)
+    operator = TidemillRunOperator(task_id="load", pipeline="orders")
+    event = {"run": "orders-1", "has_ended": False}
+    if said is None:
+        assert operator.execute_complete({}, event)["status"] == "Succeeded"
+        return
+    with pytest.raises(AirflowException, match=said):
+        operator.execute_complete({}, event)
+
+
 def test_stock_operators_wait_for_the_run(airflow: httpx.Client) -> None:
     before = run_names()
     dag_run = trigger(airflow, "tidemill_http")
