@@ -1886,7 +1886,7 @@ export type Operation = {
 			events: number;
 		}>;
 	};
-	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
+	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept; those of a date that had not ended, until archive compacts the date. */
 	export?: {
 		/** How many events they hold. */
 		events: number;

@@ -638,7 +638,7 @@ export interface OperationRelease {
 	dates: OperationDate[];
 }
 
-/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
+/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept; those of a date that had not ended, until archive compacts the date. */
 export interface OperationExport {
 	/** How many events they hold. */
 	events: number;
@@ -724,7 +724,7 @@ export interface OperationStatus {
 	inspect?: OperationInspect;
 	/** The result of a Release. */
 	release?: OperationRelease;
-	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept. */
+	/** The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept; those of a date that had not ended, until archive compacts the date. */
 	export?: OperationExport;
 	/** The result of an Import. */
 	import?: OperationStatusImport;

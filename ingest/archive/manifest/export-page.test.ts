@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { exportCursorForm } from "../../../contracts/stored/export.ts";
+import { RequestFailure } from "../request/errors.ts";
 import { exportPage } from "./export-page.ts";
 
 /** Dates with so many objects each. */
@@ -57,4 +58,19 @@ test("a page within a date that was compacted begins again: no event comes twice
 	});
 	await expect(page(next!)).rejects.toMatchObject({ code: "CursorExpired" });
 	expect((await page("")).files).toHaveLength(101);
+});
+
+test("a date whose events can't be told from later ones any more fails alone, after all others", async () => {
+	const { dates, page } = exported({ "2026-03-01": 2, "2026-03-02": 2 });
+	const outdated = new RequestFailure("ManifestOutdated", "Compacted");
+	const today = dates.pop()!;
+	dates.push({
+		...today,
+		get objects(): typeof today.objects {
+			throw outdated;
+		},
+	});
+	const { files, next } = await page("");
+	expect(files.map(({ date }) => date)).toEqual(["2026-03-01", "2026-03-01"]);
+	await expect(page(next!)).rejects.toBe(outdated);
 });

@@ -14,6 +14,7 @@ type Unlinked = Omit<ManifestObject, "url">;
 /**
  * The files behind the cursor `after`: a date, or a number of files of that date with the digest of their list. Throws
  * {@link RequestFailure} CursorExpired if compaction has replaced some of them: what came before may hold the same events.
+ * If a date fails, the pages before it come first.
  */
 export async function exportPage(
 	dates: readonly ManifestDate[],
@@ -32,7 +33,12 @@ export async function exportPage(
 	const files: ExportFile[] = [];
 	for (const [index, day] of left.entries()) {
 		const { date } = day;
-		const all = await objects.current(day);
+		const all = await objects.current(day).catch((error) => {
+			// The next page says it, so who downloads has the other dates.
+			if (files.length === 0) throw error;
+			return undefined;
+		});
+		if (!all) return { files, next: left[index - 1]!.date };
 		const digest = digestOf(all.map(({ key }) => key).join("\n"));
 		const isBegun = date === from;
 		if (isBegun && digest !== list)

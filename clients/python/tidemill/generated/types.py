@@ -2186,7 +2186,7 @@ class OperationRelease(TypedDict):
     """On which dates, the latest 400."""
 
 class OperationExport(TypedDict):
-    """The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept."""
+    """The result of an Export. Its files can be downloaded for as long as the Operation is there and the events are kept; those of a date that had not ended, until archive compacts the date."""
     events: int
     """How many events they hold."""
     files: int
