@@ -10,7 +10,8 @@ import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Refusal, refusals } from "./answer/refusal.ts";
 import { rawReply } from "./answer/reply.ts";
-import { type Receiver, WebhookRequest } from "./webhook-request.ts";
+import type { Receiver } from "./receiver.ts";
+import { WebhookRequest } from "./webhook-request.ts";
 
 /** Long enough for requests on their way when a sender learns from `Connection: close` to go elsewhere. */
 const goodbyeMs = 2_000;

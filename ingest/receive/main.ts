@@ -27,10 +27,10 @@ import { HttpServer } from "./http-server.ts";
 import { ReceiveMetrics } from "./metrics.ts";
 import { observePlans } from "./plan/plan-metrics.ts";
 import { TrackingPlans } from "./plan/tracking-plans.ts";
+import type { Receiver } from "./receiver.ts";
 import { RefusedRequests } from "./refused/refused-requests.ts";
 import { AmazonSns, askThrough } from "./sns/amazon-sns.ts";
 import { RouteTable } from "./url/route-table.ts";
-import type { Receiver } from "./webhook-request.ts";
 
 /** One Source may have a third: as many as there may be connections. */
 const maxRequestsInFlight = 30_000;

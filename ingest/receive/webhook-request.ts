@@ -18,7 +18,6 @@ import {
 	SentBody,
 } from "./accept/sent-body.ts";
 import { Admission } from "./admission/admission.ts";
-import type { Limits } from "./admission/limits.ts";
 import { type Refusal, refusals } from "./answer/refusal.ts";
 import {
 	type ChallengeAnswer,
@@ -26,37 +25,16 @@ import {
 	replyStored,
 	replyToChallenge,
 } from "./answer/reply.ts";
-import type { Claim, Claims } from "./commit/claims.ts";
+import type { Claim } from "./commit/claims.ts";
 import type { PendingEvent } from "./commit/committer.ts";
 import { EventTrace } from "./commit/event-trace.ts";
 import type { OutgoingFrame } from "./commit/frame-builder.ts";
 import type { PublishOutcome } from "./commit/frame-publisher.ts";
-import type { ShardWriter } from "./commit/shard-writer.ts";
-import type { ReceiveMetrics } from "./metrics.ts";
-import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
-import type { RefusedRequests } from "./refused/refused-requests.ts";
-import type { AmazonSns } from "./sns/amazon-sns.ts";
+import type { PlanOutcome } from "./plan/tracking-plans.ts";
+import type { Receiver } from "./receiver.ts";
 import { corsHeaders } from "./url/cors.ts";
-import type { RouteTable, ServedRoute } from "./url/route-table.ts";
+import type { ServedRoute } from "./url/route-table.ts";
 import { findSource } from "./url/source-lookup.ts";
-
-/** What all webhook requests of this receiver share. */
-export interface Receiver {
-	routes: RouteTable;
-	/** By shard number. */
-	shards: readonly Pick<ShardWriter, "add" | "hasRoomFor">[];
-	limits: Limits;
-	metrics: ReceiveMetrics;
-	plans: Pick<TrackingPlans, "judge">;
-	/** Undefined unless traces are on. */
-	tracing?: Tracing | undefined;
-	/** Undefined until NATS is reached. */
-	claims?: Pick<Claims, "claim" | "settle">;
-	/** Undefined until NATS is reached. */
-	sns?: Pick<AmazonSns, "keyOf" | "confirm">;
-	/** Undefined until NATS is reached. */
-	refused?: Pick<RefusedRequests, "record">;
-}
 
 const nothing: readonly Uint8Array[] = [];
 
