@@ -72,13 +72,15 @@ export class ImportResponder {
 				`The manifest of the Operation ${operation} is not in the bucket`,
 			);
 		const added = new SourceImport(means, request, found.manifest);
-		// One part in each turn of the account: it takes memory and a processor, which cutting needs.
+		// Some dates of one part in each turn of the account: they take memory and a processor, which cutting needs. A part that
+		// waits is in no memory.
 		for (let part = 1; part <= parts; part++) {
 			task.progress = () => `part ${part} of ${parts}`;
-			await turns.run(account, () => {
-				task.stopping.throwIfAborted();
-				return added.add(part);
-			});
+			for (let isLeft = true; isLeft; )
+				isLeft = await turns.run(account, () => {
+					task.stopping.throwIfAborted();
+					return added.add(part);
+				});
 		}
 		await released.publish(request);
 		const { dates } = added;

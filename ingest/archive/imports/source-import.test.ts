@@ -75,7 +75,8 @@ async function add(
 	const manifest = { dates: [{ date: first!, rows: 1, objects }] };
 	const means = { store, keys, idle, kept };
 	const added = new SourceImport(means, request, manifest);
-	for (let part = 1; part <= request.parts; part++) await added.add(part);
+	for (let part = 1; part <= request.parts; part++)
+		for (let isLeft = true; isLeft; ) isLeft = await added.add(part);
 	return added.dates;
 }
 
@@ -147,6 +148,28 @@ test.each([
 		expect(await rowsOf(store)).toEqual(rows);
 	},
 );
+
+test("a part of many dates is added ten dates at a time", async () => {
+	const store = new PartStore();
+	const days = Array.from(
+		{ length: 25 },
+		(_, at) => `2026-03-${String(25 - at).padStart(2, "0")}`,
+	);
+	const request = await leave(
+		store,
+		"one",
+		days.map((date, at) => event(date, at + 1)),
+	);
+	const means = { store, keys, idle: async () => {}, kept };
+	const added = new SourceImport(means, request, { dates: [] });
+	const counts: number[] = [];
+	for (let isLeft = true; isLeft; ) {
+		isLeft = await added.add(1);
+		counts.push(added.dates.length);
+	}
+	expect(counts).toEqual([10, 20, 25]);
+	expect(added.dates.map(({ date }) => date)).toEqual(days.toReversed());
+});
 
 test("two archives that add the same part at once add it once, and leave no other object", async () => {
 	const store = new PartStore();

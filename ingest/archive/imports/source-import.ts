@@ -12,6 +12,8 @@ import { eventsOfPart } from "./import-part.ts";
 
 /** Each manifest reads the records of its dates. */
 const maxRecordsOfDate = 1_000;
+/** A date takes some requests, and a part may have as many as are kept: too many to do at once what others wait for. */
+const datesAtOnce = 10;
 
 export interface SourceImportOptions {
 	store: ObjectStore & PartStore;
@@ -34,6 +36,8 @@ export class SourceImport {
 	readonly #seen: ReadonlySet<string>;
 	/** All records that were read, by date and number. */
 	readonly #known = new Map<UtcDate, ReleaseRecord[]>();
+	/** The last date that was added, by part. */
+	readonly #through = new Map<number, UtcDate>();
 
 	/** @param manifest the Operation's. */
 	constructor(
@@ -61,8 +65,11 @@ export class SourceImport {
 			.sort((a, b) => (a.date < b.date ? -1 : 1));
 	}
 
-	/** Adds a part. Throws {@link RequestFailure} ImportInvalid, ImportOutdated, ObjectMissing or ReleasesTooMany. */
-	async add(part: number): Promise<void> {
+	/**
+	 * Adds some dates of a part. Returns whether any are left. Throws {@link RequestFailure} ImportInvalid, ImportOutdated,
+	 * ObjectMissing or ReleasesTooMany.
+	 */
+	async add(part: number): Promise<boolean> {
 		const { store, keys, kept } = this.#options;
 		const key = keys.importPart(this.#request, this.#request.operation, part);
 		const found = await store.getPart(key, "bytes=0-");
@@ -72,7 +79,13 @@ export class SourceImport {
 				`The part ${key} is not in the bucket`,
 			);
 		const dates = eventsOfPart(found.bytes, this.#request, kept);
-		for (const [date, events] of dates) await this.#addTo(date, part, events);
+		const through = this.#through.get(part) ?? "";
+		const left = [...dates.keys()].filter((date) => date > through).sort();
+		for (const date of left.slice(0, datesAtOnce)) {
+			await this.#addTo(date, part, dates.get(date)!);
+			this.#through.set(part, date);
+		}
+		return left.length > datesAtOnce;
 	}
 
 	async #addTo(
