@@ -6,6 +6,7 @@ import { trustAuthorities } from "../../service/trusted-authorities.ts";
 import { boundedMemory } from "../duckdb/memory.ts";
 import type { Session } from "../duckdb/session.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
+import { addedRows } from "./addition/added-rows.ts";
 import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
 import { leaveOutOmitted } from "./body/omitted-properties.ts";
 import { withoutReleased } from "./body/released-events.ts";
@@ -180,16 +181,17 @@ class Attempt {
 }
 
 function resultOf(
-	{ dates }: Manifest,
+	{ run, dates }: Manifest,
 	{ days, apart }: TablePlans,
 	adds: boolean,
 ): JobSuccess {
 	const objects = days.flatMap((day) => day.objects);
 	const [first, last] = [dates.at(0), dates.at(-1)];
-	const isSame = ({ kept, objects }: LoadDay, index: number) => {
+	const isHeld = (day: LoadDay) =>
+		day.kept && day.objects.length === 0 && addedRows(run, day) === 0;
+	const isSame = (day: LoadDay, index: number) => {
 		const other = apart?.[index];
-		const same = !other || (other.kept && other.objects.length === 0);
-		return kept && objects.length === 0 && same;
+		return isHeld(day) && (!other || isHeld(other));
 	};
 	return {
 		version: 1,
@@ -198,7 +200,7 @@ function resultOf(
 		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
 		objects: objects.length,
 		...(adds && {
-			addedRows: days.reduce((sum, { rows }) => sum + rows, 0),
+			addedRows: days.reduce((sum, day) => sum + addedRows(run, day), 0),
 			unchangedDates: days.filter(isSame).length,
 		}),
 		...(first && last && { dates: { start: first.date, end: last.date } }),

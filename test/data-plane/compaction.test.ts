@@ -104,7 +104,10 @@ test("a Run whose manifest was made before reads on; what was replaced goes a da
 	expect(dateOf(renewed)).toMatchObject({ rows: 36, objects: [{ rows: 36 }] });
 	// A table that has the date by the objects before lacks nothing of it.
 	const objects = dateOf(before).objects.map(nameOf);
-	const held = { rows: 36, loads: [{ objects, rows: 36, unfit: {} }] };
+	const held = {
+		rows: 36,
+		loads: [{ objects, rows: 36, unfit: {}, run: "before" }],
+	};
 	for (const manifest of [renewed, await fixture.manifest()])
 		expect(additionTo(dateOf(manifest), held)).toMatchObject({
 			objects: [],

@@ -83,6 +83,12 @@ test("a scheduled Run reads and inserts what is new, once, and leaves the rest",
 		objects: 0,
 		read: [],
 	});
+	// As after an attempt that died before it could tell its result.
+	expect(await add(first)).toMatchObject({
+		addedRows: 9,
+		unchangedDates: 0,
+		read: [],
+	});
 	const second = await next({ [date]: [], [other]: ["d"] }, first);
 	expect(await add(second)).toMatchObject({
 		rows: 12,

@@ -17,6 +17,7 @@ function holding(...loads: [objects: string[], rows: number][]): HeldDate {
 			objects,
 			rows,
 			unfit: { total: 1 },
+			run: "before",
 		})),
 	};
 }

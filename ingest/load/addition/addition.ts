@@ -25,6 +25,8 @@ export interface RecordedLoad {
 	objects: string[];
 	rows: number;
 	unfit: UnfitRows;
+	/** Uid of the Run that inserted the rows; empty for rows of several. */
+	run: string;
 }
 
 /** The rows of a date that stay in the table. */

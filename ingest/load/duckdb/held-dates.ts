@@ -32,8 +32,9 @@ export async function heldDates(
 		objects: string;
 		rows: bigint;
 		unfit: string | null;
+		run: string;
 	}>(
-		`SELECT date::VARCHAR AS date, array_to_string(objects, chr(10)) AS objects, rows, unfit FROM ${recordTable}` +
+		`SELECT date::VARCHAR AS date, array_to_string(objects, chr(10)) AS objects, rows, unfit, run FROM ${recordTable}` +
 			` WHERE record = ${quoteText(mark.record)} AND lower(table_name) = lower(${quoteText(input.table.name)})` +
 			` AND ${between} ORDER BY loaded, run, objects`,
 	);
@@ -44,11 +45,14 @@ export async function heldDates(
 			date,
 			{
 				rows: rowsOf.get(date) ?? 0,
-				loads: (loadsOf.get(date) ?? []).map(({ objects, rows, unfit }) => ({
-					objects: objects.split("\n"),
-					rows: Number(rows),
-					unfit: unfit === null ? {} : JSON.parse(unfit),
-				})),
+				loads: (loadsOf.get(date) ?? []).map(
+					({ objects, rows, unfit, run }) => ({
+						objects: objects.split("\n"),
+						rows: Number(rows),
+						unfit: unfit === null ? {} : JSON.parse(unfit),
+						run,
+					}),
+				),
 			},
 		]),
 	);

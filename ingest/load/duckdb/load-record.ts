@@ -4,7 +4,6 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { nameOf, type RecordedLoad } from "../addition/addition.ts";
-import { addUnfit } from "../addition/unfit-rows.ts";
 import { eventRows } from "../body/body-value.ts";
 import { columnSql } from "../destination/columns.ts";
 import type { TableMark } from "../destination/table-mark.ts";
@@ -27,7 +26,6 @@ export const recordDefinition = [
 export interface RecordChange {
 	/** Everything else about the table is forgotten. */
 	record: string | undefined;
-	run: string;
 	/** Of these dates and those before `before`, what was recorded is forgotten. */
 	dates: UtcDate[];
 	before: UtcDate;
@@ -69,32 +67,32 @@ export function recordChange(
 	const oldest = addDays(utcDate(Date.parse(snapshotTime)), -recordedDays);
 	return {
 		record,
-		run,
 		dates: changed.map(({ date }) => date),
 		before: [oldest, dates[0]?.date ?? oldest].sort()[0]!,
 		loads:
 			record === undefined
 				? []
-				: days.map(loadOf).filter((load) => load.objects.length > 0),
+				: days
+						.flatMap((day) => loadsOf(day, run))
+						.filter((load) => load.objects.length > 0),
 	};
 }
 
 /** What to record about a day: all of it, unless the record of the rows that stay holds. */
-function loadOf(day: LoadDay): RecordedLoad & { date: UtcDate } {
+function loadsOf(day: LoadDay, run: string): RecordChange["loads"] {
 	const { date, rows, objects, kept, deciding = [], unfit = {} } = day;
 	const names = objects.map(nameOf);
-	if (kept && !kept.renamed) return { date, objects: names, rows, unfit };
-	return {
-		date,
-		objects: [...(kept?.renamed ?? deciding), ...names],
-		rows: rows + (kept?.rows ?? 0),
-		unfit: addUnfit([kept?.unfit ?? {}, unfit]),
-	};
+	if (!kept)
+		return [{ date, objects: [...deciding, ...names], rows, unfit, run }];
+	const added = { date, objects: names, rows, unfit, run };
+	if (!kept.renamed) return [added];
+	const { renamed, held: _, ...stay } = kept;
+	return [{ ...stay, date, objects: renamed, run: "" }, added];
 }
 
 export function recordStatements(
 	table: string,
-	{ record, run, dates, before, loads }: RecordChange,
+	{ record, dates, before, loads }: RecordChange,
 ): string[] {
 	const list = dates.map((date) => `DATE ${quoteText(date)}`).join(", ");
 	const forgotten = [
@@ -102,7 +100,7 @@ export function recordStatements(
 		...(dates.length > 0 ? [`date IN (${list})`] : []),
 		`date < DATE ${quoteText(before)}`,
 	];
-	const values = loads.map(({ date, objects, rows, unfit }) =>
+	const values = loads.map(({ date, objects, rows, unfit, run }) =>
 		[
 			quoteText(table),
 			quoteText(record!),

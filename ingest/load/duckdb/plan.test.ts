@@ -124,7 +124,7 @@ test("a full reload replaces the whole table and counts all its rows", () => {
 describe("a day that keeps rows", () => {
 	const held = {
 		rows: 4,
-		loads: [{ objects: ["old"], rows: 4, unfit: { body: 1 } }],
+		loads: [{ objects: ["old"], rows: 4, unfit: { body: 1 }, run: "before" }],
 	};
 	const kept = { rows: 4, unfit: { body: 1 }, held };
 	const [day, empty] = days as [LoadDay, LoadDay];
@@ -196,7 +196,8 @@ describe("a day that keeps rows", () => {
 		).toMatchObject({
 			dates: [day.date],
 			loads: [
-				{ objects: ["compacted", "a", "b"], rows: 7, unfit: { body: 3 } },
+				{ objects: ["compacted"], rows: 4, unfit: { body: 1 }, run: "" },
+				{ objects: ["a", "b"], rows: 3, unfit: { body: 2 } },
 			],
 		});
 		expect(recorded([{ ...day, deciding: ["r"] }])).toMatchObject({
