@@ -338,6 +338,22 @@ test("a file that is not what it says is refused, and one that was not uploaded 
 	});
 });
 
+test("a link takes only the content of its digest", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archive.start();
+	const sha256 = createHash("sha256").update("right").digest("hex");
+	const asked = [{ sha256, bytes: 5 }];
+	const answer = await archive.askUploads(asked);
+	const { url, headers } = (answer.ok && answer.files[0]?.link) || {};
+	const put = async (body: string) =>
+		(await fetch(url!, { method: "PUT", headers: headers!, body })).status;
+	expect(await put("wrong")).toBe(400);
+	expect(await archive.askUploads(asked)).toMatchObject({
+		files: [{ link: {} }],
+	});
+	expect(await put("right")).toBe(200);
+});
+
 test("nobody uploads more than an account may have, and another account's file is none of this one's", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	await archive.start();

@@ -12,6 +12,8 @@ import {
 	type ObjectStoreSettings,
 } from "./s3-client.ts";
 
+const checksumHeader = "x-amz-checksum-sha256";
+
 /** A URL with which anybody can write one object of a fixed length, if they send the headers, too. A secret. */
 export interface PutLink {
 	url: string;
@@ -47,17 +49,27 @@ export class ObjectLinks {
 		key: string,
 		bytes: number,
 		expiresInSeconds: number,
+		sha256?: string,
 	): Promise<PutLink> {
+		const checksum = sha256 && Buffer.from(sha256, "hex").toString("base64");
 		const put = new PutObjectCommand({
 			Bucket: this.#settings.bucket,
 			Key: key,
 			ContentLength: bytes,
+			...(checksum && { ChecksumSHA256: checksum }),
 			...encryptionOf(this.#settings),
 		});
-		const expiry = { expiresIn: expiresInSeconds };
+		// The bucket compares the content with a header, and not with a parameter.
+		const signing = {
+			expiresIn: expiresInSeconds,
+			unhoistableHeaders: new Set([checksumHeader]),
+		};
 		return {
-			url: await getSignedUrl(this.#putClient, put, expiry),
-			headers: encryptionHeaders(this.#settings),
+			url: await getSignedUrl(this.#putClient, put, signing),
+			headers: {
+				...encryptionHeaders(this.#settings),
+				...(checksum && { [checksumHeader]: checksum }),
+			},
 		};
 	}
 

@@ -21,11 +21,15 @@ export interface ObjectStore {
 	list(prefix: string, after?: string): AsyncIterable<ListedObject>;
 	/** A URL with which anybody can GET the object for that long. It is a secret. */
 	presign(key: string, expiresInSeconds: number): Promise<string>;
-	/** A link with which anybody can write or replace the object, with exactly `bytes` bytes, for that long. */
+	/**
+	 * A link with which anybody can write or replace the object, with exactly `bytes` bytes, for that long.
+	 * @param sha256 of the only content that it takes, 64 hex digits.
+	 */
 	presignPut(
 		key: string,
 		bytes: number,
 		expiresInSeconds: number,
+		sha256?: string,
 	): Promise<PutLink>;
 	/** How long a link made now works, at most `wanted`: a link expires with the temporary credentials that signed it. */
 	linkSeconds(wanted: number): Promise<number>;

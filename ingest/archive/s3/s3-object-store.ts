@@ -210,8 +210,13 @@ export class S3ObjectStore
 		return this.#links.get(key, expiresInSeconds);
 	}
 
-	presignPut(key: string, bytes: number, expiresInSeconds: number) {
-		return this.#links.put(key, bytes, expiresInSeconds);
+	presignPut(
+		key: string,
+		bytes: number,
+		expiresInSeconds: number,
+		sha256?: string,
+	) {
+		return this.#links.put(key, bytes, expiresInSeconds, sha256);
 	}
 
 	linkSeconds(wanted: number) {

@@ -39,7 +39,7 @@ export class Uploads {
 		return mapConcurrently(files, 8, async ({ sha256, bytes }) => {
 			if (there.has(sha256)) return { sha256 };
 			const key = this.#keys.upload(account, sha256);
-			const link = await this.#store.presignPut(key, bytes, seconds);
+			const link = await this.#store.presignPut(key, bytes, seconds, sha256);
 			return { sha256, link };
 		});
 	}
