@@ -1,6 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { appendFile, mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cellsOf, headings } from "./measure/figures.ts";
+import { conditions, requireDisk } from "./measure/machine.ts";
 import type { Bench, Measurement } from "./measure/measurement.ts";
 
 /** The benches, by the name for `ONLY`. */
@@ -35,60 +37,42 @@ if (only && !Object.hasOwn(benches, only)) {
 const project = new URL("..", import.meta.url).pathname;
 const home = process.env.TIDEMILL_HOME || join(project, ".tidemill");
 const file = join(home, "bench.jsonl");
-const commit = execFileSync("git", ["describe", "--always", "--dirty"], {
-	cwd: project,
-	encoding: "utf8",
-}).trim();
 await mkdir(home, { recursive: true });
+await requireDisk(tmpdir()).catch((error: Error) => {
+	console.error(`bench: ${error.message}`);
+	process.exit(2);
+});
 for (const [name, load] of Object.entries(benches)) {
 	if (only && name !== only) continue;
 	const { bench } = await load();
 	console.error(`${name}: ${bench.about}`);
+	const noteConditions = conditions(project);
 	const measurements = await bench.run((progress) =>
 		console.error(`  ${progress}`),
 	);
 	console.log(`\n${table(name, measurements)}\n`);
+	const noted = noteConditions();
 	for (const measurement of measurements)
 		await appendFile(
 			file,
-			`${JSON.stringify({ bench: name, ...measurement, commit })}\n`,
+			`${JSON.stringify({ bench: name, ...measurement, ...noted })}\n`,
 		);
 }
-console.error(`Appended to ${file}.`);
+console.error(
+	`Appended to ${file}. \`node bench/tables.ts\` takes each figure's last line into bench/README.md.`,
+);
 
 function table(name: string, measurements: Measurement[]): string {
-	const rows = [
-		[name, "value", "baseline", "ratio", "unit"],
-		...measurements.map(({ metric, value, unit, baseline, ratio }) => [
-			metric,
-			figure(value),
-			figure(baseline),
-			ratio === undefined ? "" : ratio.toFixed(2),
-			unit,
-		]),
-	];
+	const rows = [[name, ...headings.slice(1)], ...measurements.map(cellsOf)];
 	const widths = rows[0]!.map((_, column) =>
 		Math.max(...rows.map((row) => row[column]!.length)),
 	);
 	return rows
 		.map((row) =>
 			row
-				.map((cell, column) =>
-					// Text is left-aligned, numbers are right-aligned.
-					column === 0 || column === row.length - 1
-						? cell.padEnd(widths[column]!)
-						: cell.padStart(widths[column]!),
-				)
+				.map((cell, column) => cell.padEnd(widths[column]!))
 				.join("  ")
 				.trimEnd(),
 		)
 		.join("\n");
-}
-
-function figure(value: number | undefined): string {
-	return (
-		value?.toLocaleString("en", {
-			maximumFractionDigits: value < 100 ? 2 : 0,
-		}) ?? ""
-	);
 }

@@ -118,7 +118,7 @@ export const bench: Bench = {
 			const before = await memory(api.pid());
 			measurements.push(await readPages(targets.api));
 			const { residentBytes, peakBytes } = await memory(api.pid());
-			const megabytes = (bytes: number) => bytes / 1024 ** 2;
+			const megabytes = (bytes: number) => bytes / 1e6;
 			return [
 				...measurements,
 				figure("resident memory at the end", megabytes(residentBytes), "MB"),

@@ -1,11 +1,30 @@
 /** One figure of a bench: a line of the table, and a JSON line in the log. */
 export interface Measurement {
 	metric: string;
+	/** The median of the rounds. */
 	value: number;
 	unit: string;
-	/** The figure it is compared with, from the same run on the same machine; `ratio` is value / baseline. */
+	/** How many rounds it was measured in. */
+	rounds: number;
+	/** The least and the most of the rounds. */
+	spread: Spread;
+	/** The figure it is compared with: the median of the same rounds on the same machine. */
 	baseline?: number;
+	baselineSpread?: Spread;
+	/** The median of each round's value / baseline, which stays the same when a slow round slows both. */
 	ratio?: number;
+	ratioSpread?: Spread;
+	goal?: Goal;
+}
+
+export type Spread = [least: number, most: number];
+
+/** What the figure should be. */
+export interface Goal {
+	atLeast?: number;
+	atMost?: number;
+	ratioAtLeast?: number;
+	ratioAtMost?: number;
 }
 
 /** One bench; bench/run.ts lists them by name. */
@@ -18,21 +37,49 @@ export interface Bench {
 /** Reports progress to the person who waits. */
 export type Say = (progress: string) => void;
 
+/** @param values one per round. */
 export function figure(
 	metric: string,
-	value: number,
+	values: number | readonly number[],
 	unit: string,
+	goal?: Goal,
 ): Measurement {
-	return { metric, value, unit };
+	const rounds = [values].flat();
+	return {
+		metric,
+		value: median(rounds),
+		unit,
+		rounds: rounds.length,
+		spread: spreadOf(rounds),
+		...(goal && { goal }),
+	};
 }
 
+/** @param values one per round, beside the baseline of the same round. */
 export function compared(
 	metric: string,
 	unit: string,
-	value: number,
-	baseline: number,
+	values: number | readonly number[],
+	baselines: number | readonly number[],
+	goal?: Goal,
 ): Measurement {
-	return { metric, value, unit, baseline, ratio: value / baseline };
+	const [ours, theirs] = [[values].flat(), [baselines].flat()];
+	if (ours.length !== theirs.length)
+		throw new Error(
+			`${metric}: ${ours.length} rounds can't be compared with ${theirs.length}`,
+		);
+	const ratios = ours.map((value, round) => value / theirs[round]!);
+	return {
+		...figure(metric, ours, unit, goal),
+		baseline: median(theirs),
+		baselineSpread: spreadOf(theirs),
+		ratio: median(ratios),
+		ratioSpread: spreadOf(ratios),
+	};
+}
+
+function spreadOf(values: readonly number[]): Spread {
+	return [Math.min(...values), Math.max(...values)];
 }
 
 /** The middle value; of an even number of values, the lower middle one. */
