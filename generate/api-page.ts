@@ -93,7 +93,7 @@ words of \`phase\` in kubectl. If a new resource has no \`name\`, the API derive
   Other resources come by name. \`total\` is there where counting is cheap.
 - **Deletion** of a resource that others refer to is 409 and names them. \`?force=true\` deletes it all the same.
 - **\`Idempotency-Key\`** on a POST: repeating a key within 24 hours returns the existing resource in its current state. With a
-  different body, the answer is 409. A refused request (4xx) leaves its key free. One exception: after a 503 of
+  different body, the answer is 409; no body counts as \`{}\`. A refused request (4xx) leaves its key free. One exception: after a 503 of
   \`POST /v1/sources/{name}/test-event\`, a repeat sends another event, since nobody knows whether the first arrived. An account that holds as many keys as are free
   gets 429 for new ones.
 - **Rate limit**: 120 requests a minute per account over all replicas and all tokens of its service accounts, per user for other tokens (OIDC), and per address (per /64 network for IPv6) for

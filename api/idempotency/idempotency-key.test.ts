@@ -52,6 +52,13 @@ test("a repeat with a different body is refused and not performed", async () => 
 	expect(performed).toHaveLength(1);
 });
 
+test("a request without a body and one with {} repeat each other", async () => {
+	const { store, perform, performed } = setup();
+	await performOnce(store, { ...request, body: undefined }, perform);
+	await performOnce(store, { ...request, body: {} }, perform);
+	expect(performed[1]).toEqual({ ...performed[0], created: "one" });
+});
+
 test("the stored hash of a body differs from key to key, so that nobody can guess the body", async () => {
 	const { store, perform, records } = setup();
 	await performOnce(store, request, perform);

@@ -52,8 +52,8 @@ interface KeyedRequest {
 
 /**
  * Performs a request under its Idempotency-Key. A key is scoped to the caller, the account and the path. The body's hash
- * includes the key, so that a reader of the store can't guess bodies. A refused request leaves no record. Throws
- * {@link RequestError}: `Conflict` if the key was used with a different body.
+ * includes the key, so that a reader of the store can't guess bodies. No body counts as `{}`. A refused request leaves no
+ * record. Throws {@link RequestError}: `Conflict` if the key was used with a different body.
  */
 export async function performOnce<T extends { name: string }>(
 	store: IdempotencyStore | undefined,
@@ -63,7 +63,8 @@ export async function performOnce<T extends { name: string }>(
 	requireKey(key);
 	const digest = digestOf([account, subject, path, key]);
 	const request = { account, digest };
-	const record = { bodyHash: digestOf([key, body ?? null]) };
+	// Some HTTP clients can't send a body that says nothing, others can't leave it out.
+	const record = { bodyHash: digestOf([key, body ?? {}]) };
 	const kept = await available(store, (s) => s.getOrCreate(request, record));
 	if (kept === "full") throw tooManyKeys(account);
 	const { record: known, createdRevision } = kept;
