@@ -17,9 +17,9 @@ class TidemillResource(dg.ConfigurableResource):
 def identity(context: dg.AssetExecutionContext) -> dict:
     """What a repeat has in common. Dagster repeats a step in its run, or the run itself under a new id (run retries)."""
     run_retries = int(context.run.tags.get("dagster/retry_number", 0))
-    root = context.run.root_run_id if run_retries else context.run_id
+    root = context.run.root_run_id if run_retries else None
     partition = context.partition_key if context.has_partition_key else ""
-    key = idempotency_key("dagster", root or context.run_id, context.asset_key.to_user_string(), partition)
+    key = idempotency_key("dagster", root or context.run.run_id, context.asset_key.to_user_string(), partition)
     return {"idempotency_key": key, "attempt": 1 + run_retries + context.retry_number}
 
 
