@@ -127,6 +127,13 @@ describe("what a Run or an Operation was made for can't change", () => {
 				sourceRef: { name: "shop" },
 			}),
 		);
+		await create(
+			manifestOf("Operation", "import", {
+				type: "Import",
+				sourceRef: { name: "shop" },
+				import: { files: [{ name: "a.jsonl", sha256: "0".repeat(64) }] },
+			}),
+		);
 	});
 
 	const changes: [object: string, field: string, spec: object][] = [
@@ -153,6 +160,7 @@ describe("what a Run or an Operation was made for can't change", () => {
 		["operation/release", "filter", { filter: { types: ["order"] } }],
 		["operation/inspect", "limit", { limit: 5 }],
 		["operation/inspect", "before", { before: "e1" }],
+		["operation/import", "import", { import: { date: "2026-03-01" } }],
 	];
 	const answerOf = ([object, field]: (typeof changes)[number]) => {
 		const kind = object.startsWith("run/") ? "Run" : "Operation";
