@@ -51,8 +51,8 @@ install-yaml: $(installed) ## Write install.yaml: the chart with the values to t
 	@$(node) generate/chart/install-yaml.ts $(FILE)
 
 .PHONY: chaos
-chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again)
-	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) $(node) $(bin)/vitest run --project chaos test/faults/chaos/chaos
+chaos: servers ## Break parts of the data plane; every event must survive it once (SEEDS=1..200, SEED=7 for one again, SHARDS=4)
+	CHAOS_SEEDS=$(or $(SEED),$(SEEDS),1..10) CHAOS_SHARDS=$(or $(SHARDS),2) $(node) $(bin)/vitest run --project chaos test/faults/chaos/chaos
 
 .PHONY: chaos-controls
 chaos-controls: servers ## Break each promise in the code, one at a time: the same tests must turn red (ONLY=quarantine for some)

@@ -74,7 +74,7 @@ export async function loadTable(
 /** Where the manifest of a Run is that would load all of a Source, with what is in quarantine. */
 export async function manifestURL(
 	{ admin }: Scene,
-	{ account, sourceKey }: Route,
+	{ account, sourceKey, shard }: Route,
 	run: string = randomUUID(),
 ): Promise<string> {
 	const question: ManifestRequest = {
@@ -88,7 +88,7 @@ export async function manifestURL(
 	await eventually("table", async () => {
 		const answer = await askArchive<ManifestAnswer>(
 			admin,
-			{ subject: manifestSubject(0), shard: 0 },
+			{ subject: manifestSubject(shard), shard },
 			question,
 			"NoAnswer",
 			new AbortController().signal,

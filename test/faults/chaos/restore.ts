@@ -26,7 +26,7 @@ export async function restoreAndExpectAlarm(
 	isOvertaken: boolean,
 ): Promise<void> {
 	const { nats, natsStore, archives } = scene;
-	const { last_seq: archivedThrough } = (await scene.stream()).state;
+	const archived = await scene.streams();
 	const stored = await filesOf(scene);
 	if (isOvertaken) for (const archive of archives) await archive.kill();
 	await nats.kill();
@@ -36,25 +36,31 @@ export async function restoreAndExpectAlarm(
 	if (isOvertaken) {
 		scene.send();
 		await eventually("progress", async () => {
-			const { last_seq } = (await scene.stream()).state;
-			return last_seq > archivedThrough
-				? undefined
-				: `the restored stream ends at ${last_seq}, the cuts at ${archivedThrough}`;
+			for (const [shard, { name, state }] of (
+				await scene.streams()
+			).entries()) {
+				const archivedThrough = archived[shard]!.state.last_seq;
+				if (state.last_seq <= archivedThrough)
+					return `the restored ${name} ends at ${state.last_seq}, the cuts at ${archivedThrough}`;
+			}
+			return undefined;
 		});
 		await scene.stopSending();
 		for (const archive of archives) await archive.start();
 	}
-	const { first_seq } = (await scene.stream()).state;
+	const restored = await scene.streams();
 	for (const { healthUrl } of archives)
 		await eventually("alarm", async () => {
 			const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
-			return metrics.includes('tidemill_archive_alarm{shard="0"} 1')
+			return restored.every(({ shard }) =>
+				metrics.includes(`tidemill_archive_alarm{shard="${shard}"} 1`),
+			)
 				? undefined
 				: `an archive goes on with a stream that was restored from an old copy: ${await (await fetch(`${healthUrl}/readyz`)).text()}`;
 		});
-	const { state } = await scene.stream();
-	if (state.first_seq !== first_seq)
-		throw new Violation("alarm", "the restored stream was purged");
+	for (const [shard, { name, state }] of (await scene.streams()).entries())
+		if (state.first_seq !== restored[shard]!.state.first_seq)
+			throw new Violation("alarm", `the restored ${name} was purged`);
 	const added = (await filesOf(scene)).difference(stored);
 	if (added.size > 0)
 		throw new Violation(

@@ -112,7 +112,7 @@ async function run(
 	const isLoaded =
 		ofLoad.length > 0 || isCompacted || seed % seedsPerLoad === 0;
 	if (isLoaded) {
-		const route = scene.routes[seed % 2]!;
+		const route = scene.routes[seed % scene.routes.length]!;
 		const own = rows.filter(({ sourceKey }) => sourceKey === route.sourceKey);
 		const apart = own.filter(isQuarantined);
 		const others = own.filter((row) => !isQuarantined(row));

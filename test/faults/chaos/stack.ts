@@ -17,6 +17,9 @@ export interface Stack extends SharedStore {
 /** After these an archive that starts has too much to read. */
 const seedsOfScene = 8;
 
+/** `make chaos SHARDS=4`. With one shard, no fault finds what one does to another. */
+const shards = Number(process.env.CHAOS_SHARDS ?? 2);
+
 export async function startStack(): Promise<Stack> {
 	const hasDisks = await LoopDisk.isPossible();
 	const s3Disk = hasDisks ? await LoopDisk.make(1_024) : undefined;
@@ -27,7 +30,7 @@ export async function startStack(): Promise<Stack> {
 		await scene?.close();
 		scene = undefined;
 	};
-	const store = { s3, s3Disk, hasDisks };
+	const store = { s3, s3Disk, hasDisks, shards };
 	return {
 		...store,
 		scene: async (root, random) => {

@@ -172,8 +172,9 @@ async function losePower({ natsDisk, nats, locks }: Scene): Promise<Struck> {
 /** The PubAck is held until its frame is archived and purged, and lost with NATS, which forgets the frame's id. */
 async function forget(scene: Scene): Promise<Struck> {
 	await eventually("archived", async () => {
-		const { messages } = (await scene.stream()).state;
-		return messages === 0 ? undefined : `${messages} frames aren't archived`;
+		const streams = await scene.streams();
+		const waiting = streams.find(({ state }) => state.messages > 0);
+		return waiting && `${waiting.name} has frames that aren't archived`;
 	});
 	const release = await scene.locks.take("nats");
 	await scene.nats.kill();

@@ -101,8 +101,11 @@ function whole(): Remains {
 		said("digest 6", "Quarantine", rows[4]!.violations),
 		said("digest 7", "Reject", violationsOf("UnplannedEvent")),
 	]);
-	const more = { compactions: [], base: 7, lastSequence: 10 };
-	return { sent, expected, rows, cuts, ...more };
+	const streams = [
+		{ base: 7, lastSequence: 10, cuts },
+		{ base: 3, lastSequence: 3, cuts: [] },
+	];
+	return { sent, expected, rows, streams, compactions: [] };
 }
 
 function said(
@@ -255,22 +258,35 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 			sent.acknowledged.get(rows[0]!.event_id)!.answeredAtMs = lastMs - 2;
 		},
 	],
-	["cuts", "the first cut is missing", ({ cuts }) => cuts.shift()],
-	["cuts", "the last cut is missing", ({ cuts }) => cuts.pop()],
+	[
+		"cuts",
+		"the first cut is missing",
+		({ streams: [first] }) => first!.cuts.shift(),
+	],
+	[
+		"cuts",
+		"the last cut is missing",
+		({ streams: [first] }) => first!.cuts.pop(),
+	],
 	[
 		"cuts",
 		"two cuts share a sequence",
-		({ cuts }) => Object.assign(cuts[1]!, { first: 9 }),
+		({ streams: [first] }) => Object.assign(first!.cuts[1]!, { first: 9 }),
 	],
 	[
 		"cuts",
 		"a sequence is in no cut",
-		({ cuts }) => Object.assign(cuts[0]!, { last: 8 }),
+		({ streams: [first] }) => Object.assign(first!.cuts[0]!, { last: 8 }),
 	],
 	[
 		"cuts",
 		"the cuts go beyond the stream",
-		(world) => Object.assign(world, { lastSequence: 9 }),
+		({ streams }) => Object.assign(streams[0]!, { lastSequence: 9 }),
+	],
+	[
+		"cuts",
+		"the other shard has no cut of its last event",
+		({ streams }) => Object.assign(streams[1]!, { lastSequence: 4 }),
 	],
 	[
 		"objects",
@@ -280,9 +296,14 @@ test.each<[Check, string, (world: Remains) => unknown]>([
 	[
 		"objects",
 		"an object has a row less than its cut says",
-		({ cuts }) => Object.assign(cuts[0]!.groups[0]!, { rows: 3 }),
+		({ streams: [first] }) =>
+			Object.assign(first!.cuts[0]!.groups[0]!, { rows: 3 }),
 	],
-	["objects", "an object is of no cut", ({ cuts }) => cuts[1]!.groups.pop()],
+	[
+		"objects",
+		"an object is of no cut",
+		({ streams: [first] }) => first!.cuts[1]!.groups.pop(),
+	],
 	[
 		"objects",
 		"an event of the next cut is in this one's object",

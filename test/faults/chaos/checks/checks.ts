@@ -31,12 +31,16 @@ export interface Remains {
 	expected: ReadonlyMap<string, Expected>;
 	/** Those in quarantine, too. */
 	rows: ObjectRow[];
-	/** In order. */
-	cuts: CutRecord[];
+	/** By shard. */
+	streams: CutStream[];
 	compactions: CompactionRecord[];
-	/** The stream's last sequences, before the seed and after it. */
+}
+
+/** The stream's last sequences before the seed and after it, and its cuts in order. */
+export interface CutStream {
 	base: number;
 	lastSequence: number;
+	cuts: CutRecord[];
 }
 
 /** Throws the first {@link Violation} found among events, cut records and objects. */
@@ -45,7 +49,7 @@ export function verifyRemains(remains: Remains): void {
 	if (broken) throw new Violation("once", broken);
 	verifyJudgements(remains);
 	verifyDates(remains);
-	verifyCuts(remains);
+	for (const stream of remains.streams) verifyCuts(stream);
 	verifyObjects(remains);
 }
 
@@ -93,7 +97,7 @@ function verifyDates({ sent, rows }: Remains): void {
 	}
 }
 
-function verifyCuts({ cuts, base, lastSequence }: Remains): void {
+function verifyCuts({ cuts, base, lastSequence }: CutStream): void {
 	let next = base + 1;
 	for (const { first, last } of cuts) {
 		if (first !== next)
@@ -110,9 +114,9 @@ function verifyCuts({ cuts, base, lastSequence }: Remains): void {
 		);
 }
 
-function verifyObjects({ cuts, compactions, rows }: Remains): void {
+function verifyObjects({ streams, compactions, rows }: Remains): void {
 	const wanted = new Map<string, number>();
-	for (const { stream, first, groups } of cuts)
+	for (const { stream, first, groups } of streams.flatMap(({ cuts }) => cuts))
 		for (const { account, sourceKey, date, rows, quarantined } of groups)
 			wanted.set(
 				`${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`,

@@ -6,7 +6,7 @@ import type { SourceLedger } from "../../../../contracts/ledger.ts";
 import { bucket } from "../../../../contracts/nats.ts";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
 import { quoteText } from "../../../../ingest/duckdb/quoting.ts";
-import type { Scene } from "../scene/scene.ts";
+import type { Scene, SceneStream } from "../scene/scene.ts";
 import { eventually, Violation } from "../scene/violation.ts";
 import { faultOfLedger, type ObjectRow, verifyRemains } from "./checks.ts";
 import { recordsOf } from "./dates.ts";
@@ -16,18 +16,20 @@ export async function untilArchived(scene: Scene): Promise<void> {
 	await eventually("archived", async () => {
 		for (const { healthUrl } of scene.archives) {
 			const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
-			if (metrics.includes('tidemill_archive_alarm{shard="0"} 1'))
+			if (/tidemill_archive_alarm\{shard="\d+"\} 1/.test(metrics))
 				throw new Violation(
 					"alarm",
 					await (await fetch(`${healthUrl}/readyz`)).text(),
 				);
 		}
-		const { name, state } = await scene.stream();
-		const done = await scene.objectsDone(name);
-		if (state.messages > 0) return `${state.messages} frames aren't purged`;
-		return done === state.last_seq
-			? undefined
-			: `objects-done is ${done}, the stream's last sequence ${state.last_seq}`;
+		for (const { name, state } of await scene.streams()) {
+			const done = await scene.objectsDone(name);
+			if (state.messages > 0)
+				return `${state.messages} frames of ${name} aren't purged`;
+			if (done !== state.last_seq)
+				return `objects-done of ${name} is ${done}, its last sequence ${state.last_seq}`;
+		}
+		return undefined;
 	});
 }
 
@@ -45,20 +47,23 @@ export async function verifyRows(
 	scene: Scene,
 	objects: string[],
 ): Promise<ObjectRow[]> {
-	const { sent, base } = scene;
+	const { sent } = scene;
 	const { expected } = scene.planned;
 	const rows = await rowsOf(scene, objects);
-	const cuts = await cutsOf(scene);
+	const streams = await Promise.all(
+		(await scene.streams()).map(async (stream) => ({
+			base: stream.base,
+			lastSequence: stream.state.last_seq,
+			cuts: await cutsOf(scene, stream),
+		})),
+	);
 	const compactions = await recordsOf(scene);
-	const { last_seq: lastSequence } = (await scene.stream()).state;
 	verifyRemains({
 		sent,
 		expected,
 		rows,
-		cuts,
+		streams,
 		compactions,
-		base,
-		lastSequence,
 	});
 	await verifyLedgers(scene, rows);
 	return rows;
@@ -76,14 +81,16 @@ async function verifyLedgers(scene: Scene, rows: ObjectRow[]): Promise<void> {
 	}
 }
 
-/** The cut records of the seed, in order; none where there is no folder of them. */
-async function cutsOf(scene: Scene): Promise<CutRecord[]> {
-	const { name } = await scene.stream();
+/** The stream's cut records of the seed, in order; none where there is no folder of them. */
+async function cutsOf(
+	scene: Scene,
+	{ name, base }: SceneStream,
+): Promise<CutRecord[]> {
 	const directory = join(scene.directory, "cuts", name);
 	const files = (await readdir(directory).catch(() => [])).sort();
 	return Promise.all(
 		files
-			.filter((file) => Number.parseInt(file, 10) > scene.base)
+			.filter((file) => Number.parseInt(file, 10) > base)
 			.map(async (file) =>
 				JSON.parse(await readFile(join(directory, file), "utf8")),
 			),

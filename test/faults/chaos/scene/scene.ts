@@ -56,9 +56,19 @@ export interface SharedStore {
 	s3Disk: LoopDisk | undefined;
 	/** Whether there are disks that can be full or lose power. */
 	hasDisks: boolean;
+	/** How many shards receive writes. Both archives archive all of them. */
+	shards: number;
 }
 
-/** One seed's data plane: receive and two archives of one shard, with a proxy on each of their wires, and senders. */
+/** A shard's stream, and where it ended before the seed. */
+export interface SceneStream {
+	shard: number;
+	name: string;
+	state: StreamState;
+	base: number;
+}
+
+/** One seed's data plane: receive and two archives of the same shards, with a proxy on each of their wires, and senders. */
 export class Scene {
 	readonly store: SharedStore;
 	readonly prefix = `chaos-${randomUUID()}`;
@@ -66,12 +76,12 @@ export class Scene {
 	/** Who does something to a part keeps others from it. */
 	readonly locks = new Locks();
 	sent: Sent = newSent();
-	/** Two Sources, so that most cuts have several objects. The first one has a tracking plan. */
+	/** Two Sources of each shard, so that most cuts have several objects. The first one has a tracking plan. */
 	routes: Route[] = [];
 	/** The events of the first Source. */
 	planned!: PlannedEvents;
-	/** Where the stream ended before the seed. */
-	base = 0;
+	/** By shard: where its stream ended before the seed. */
+	#bases: number[] = [];
 	/** Seeds that it has been used for. */
 	uses = 0;
 	/** What can be killed, stopped and started. */
@@ -152,13 +162,22 @@ export class Scene {
 	async renew(random: () => number): Promise<void> {
 		this.uses++;
 		this.sent = newSent();
-		this.base = (await this.stream()).state.last_seq;
+		this.#bases = (await this.streams()).map(({ state }) => state.last_seq);
 		const routes = new TestRoutes(this.admin);
 		this.planned = new PlannedEvents(`orders-${this.uses}`, random);
 		const plan = await routes.putPlan(this.planned.document);
+		const shards = [...Array(this.store.shards).keys()];
 		const made = await Promise.all([
-			routes.add({ source: "orders", plan }),
-			routes.add({ source: "returns" }),
+			...shards.map((shard) =>
+				routes.add({
+					source: `orders-${shard}`,
+					shard,
+					...(shard === 0 && { plan }),
+				}),
+			),
+			...shards.map((shard) =>
+				routes.add({ source: `returns-${shard}`, shard }),
+			),
 		]);
 		this.routes = made.map(({ route }) => route);
 		this.#urls = made.map(({ path }) => this.receive.url + path);
@@ -171,7 +190,10 @@ export class Scene {
 			{
 				project,
 				nodeArgs: ["--import", join(import.meta.dirname, "clock-preload.ts")],
-				env: { CHAOS_CLOCK: this.clock.file },
+				env: {
+					CHAOS_CLOCK: this.clock.file,
+					TIDEMILL_SHARDS: String(this.store.shards),
+				},
 			},
 		);
 		this.#undo.push(
@@ -203,7 +225,7 @@ export class Scene {
 				AWS_REGION: s3.region,
 				AWS_ACCESS_KEY_ID: s3.accessKeyId,
 				AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-				ARCHIVE_SHARDS: "0",
+				ARCHIVE_SHARDS: [...Array(this.store.shards).keys()].join(),
 				ARCHIVE_MAX_AGE_MS: "100",
 				ARCHIVE_COMPACTION_MIN_OBJECTS: String(minCompactedObjects),
 				ARCHIVE_COMPACTION_INTERVAL_MS: "300",
@@ -272,17 +294,19 @@ export class Scene {
 		);
 	}
 
-	/** The shard's stream, also while NATS is just coming back. */
-	async stream(): Promise<{ name: string; state: StreamState }> {
+	/** The shards' streams, also while NATS is just coming back. */
+	async streams(): Promise<SceneStream[]> {
 		const { streams } = await jetstreamManager(this.admin, { checkAPI: false });
-		let stream: { name: string; state: StreamState } | undefined;
-		await eventually("ready", async () => {
-			const [name] = await streams.names(framesSubject(0)).next();
-			if (!name) return "the shard has no stream";
-			stream = { name, state: (await streams.info(name)).state };
-			return undefined;
-		});
-		return stream!;
+		const found: SceneStream[] = [];
+		for (let shard = 0; shard < this.store.shards; shard++)
+			await eventually("ready", async () => {
+				const [name] = await streams.names(framesSubject(shard)).next();
+				if (!name) return `shard ${shard} has no stream`;
+				const { state } = await streams.info(name);
+				found.push({ shard, name, state, base: this.#bases[shard] ?? 0 });
+				return undefined;
+			});
+		return found;
 	}
 
 	async objectsDone(stream: string): Promise<number> {

@@ -5,7 +5,7 @@ import {
 	type Server,
 	type Socket,
 } from "node:net";
-import { bucket, framesSubject } from "../../../../../contracts/nats.ts";
+import { bucket } from "../../../../../contracts/nats.ts";
 import type { Clock } from "../clock.ts";
 import { type NatsMessage, NatsMessages } from "./nats-messages.ts";
 import type { Point, Traps, Verdict } from "./traps.ts";
@@ -96,7 +96,7 @@ export class NatsProxy {
 }
 
 function pointOf(subject: string): Point | undefined {
-	if (subject === framesSubject(0)) return "publish";
+	if (subject.startsWith("tidemill.frames.")) return "publish";
 	if (subject.startsWith("$JS.API.STREAM.PURGE.tidemill-frames-"))
 		return "purge";
 	return subject.startsWith(`$KV.${bucket.objectsDone}.`)
