@@ -19,7 +19,7 @@ import {
 import { costOf, type ProcessCost } from "../measure/process-cost.ts";
 import { bodyBytes, writeEventObject } from "./event-objects.ts";
 import { load } from "./load-process.ts";
-import { manifestOf, uploadObject } from "./object-upload.ts";
+import { manifestOf, ObjectUpload } from "./object-upload.ts";
 
 /** BENCH_EVENTS=10000000 shows that memory doesn't grow with the number of events. */
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
@@ -141,13 +141,15 @@ async function writeObjects(directory: string): Promise<void> {
 
 async function upload(directory: string, s3: TestS3): Promise<Manifest> {
 	const dates: ManifestDate[] = [];
+	const upload = new ObjectUpload(s3);
 	for (let day = 0; day < days; day++) {
 		const date = addDays("2026-03-01", day);
 		const file = join(directory, `${date}.parquet`);
 		const rows = events / days;
-		const object = await uploadObject(s3, file, rows);
+		const object = await upload.put(file, rows);
 		dates.push({ date, rows, objects: [object] });
 	}
+	upload.close();
 	return manifestOf(dates);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../measure/measurement.ts";
 import { bodyBytes, writeEventObject } from "./event-objects.ts";
 import { load } from "./load-process.ts";
-import { manifestOf, uploadObject } from "./object-upload.ts";
+import { manifestOf, ObjectUpload } from "./object-upload.ts";
 
 const events = Number(process.env.BENCH_EVENTS ?? 10_000_000);
 const minutes = 1_440;
@@ -33,8 +33,9 @@ export const bench: Bench = {
 		try {
 			const files = await writeMinutes(join(directory, "objects"), say);
 			const objects: ManifestObject[] = [];
-			for (const file of files)
-				objects.push(await uploadObject(s3, file, perMinute));
+			const upload = new ObjectUpload(s3);
+			for (const file of files) objects.push(await upload.put(file, perMinute));
+			upload.close();
 			say(`uploaded ${objects.length} objects`);
 			const run = (count: number) => {
 				const rows = count * perMinute;

@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import {
 	GetObjectCommand,
@@ -14,31 +13,41 @@ import type {
 } from "../../contracts/manifest.ts";
 import type { TestS3 } from "../../test/support/servers/servers.ts";
 
-/** Puts a file with so many events into the bucket, and returns it as a manifest names it. */
-export async function uploadObject(
-	s3: TestS3,
-	file: string,
-	rows: number,
-): Promise<ManifestObject> {
-	const { endpoint, region, bucket, accessKeyId, secretAccessKey } = s3;
-	const client = new S3Client({
-		endpoint,
-		region,
-		forcePathStyle: true,
-		credentials: { accessKeyId, secretAccessKey },
-	});
-	const { size: bytes } = await stat(file);
-	const object = { Bucket: bucket, Key: basename(file) };
-	await client.send(
-		new PutObjectCommand({
-			...object,
-			Body: createReadStream(file),
-			ContentLength: bytes,
-		}),
-	);
-	const url = await getSignedUrl(client, new GetObjectCommand(object));
-	client.destroy();
-	return { key: object.Key, url, rows, bytes };
+/** Puts files into a bucket. */
+export class ObjectUpload {
+	readonly #client: S3Client;
+	readonly #bucket: string;
+
+	constructor(s3: TestS3) {
+		const { endpoint, region, bucket, accessKeyId, secretAccessKey } = s3;
+		this.#bucket = bucket;
+		this.#client = new S3Client({
+			endpoint,
+			region,
+			forcePathStyle: true,
+			credentials: { accessKeyId, secretAccessKey },
+		});
+	}
+
+	/** Returns the object of a file with so many events as a manifest names it. */
+	async put(file: string, rows: number): Promise<ManifestObject> {
+		// A stream couldn't be sent again after a failed request.
+		const body = await readFile(file);
+		const { length: bytes } = body;
+		const object = { Bucket: this.#bucket, Key: basename(file) };
+		await this.#client.send(
+			new PutObjectCommand({
+				...object,
+				Body: body,
+			}),
+		);
+		const url = await getSignedUrl(this.#client, new GetObjectCommand(object));
+		return { key: object.Key, url, rows, bytes };
+	}
+
+	close(): void {
+		this.#client.destroy();
+	}
 }
 
 export function manifestOf(dates: ManifestDate[]): Manifest {
