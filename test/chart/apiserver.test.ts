@@ -11,7 +11,8 @@ import {
 	rights,
 	rightsOf,
 } from "../support/chart/operator-rights.ts";
-import { examples, type Rendered, render } from "../support/chart/render.ts";
+import { examples, render } from "../support/chart/render.ts";
+import type { Rendered } from "../support/chart/rendered.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
 /* The chart on a real apiserver: what it accepts, and what each ServiceAccount may do. */

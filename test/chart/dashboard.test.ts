@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
 import { metricsPage } from "../../generate/metrics-page.ts";
 import { dashboard, dashboardQueries } from "../support/alerts/dashboard.ts";
-import {
-	examples,
-	type Rendered,
-	render,
-	renderText,
-} from "../support/chart/render.ts";
+import { examples, render, renderText } from "../support/chart/render.ts";
+import type { Rendered } from "../support/chart/rendered.ts";
 
 const tryOut = `--values=${examples.get("try-out")}`;
 
@@ -45,7 +41,7 @@ test("the chart gives the dashboard to Grafana's sidecar if it is wanted", async
 		kind: "ConfigMap",
 		metadata: { labels: { grafana_dashboard: "1" } },
 	});
-	expect(JSON.parse(found!.data["tidemill.json"])).toEqual(dashboard);
+	expect(JSON.parse(found!.data["tidemill.json"]!)).toEqual(dashboard);
 });
 
 test("the chart names the collector of traces to receive, archive and operator, and to nobody unless it is set", async () => {
@@ -55,7 +51,7 @@ test("the chart names the collector of traces to receive, archive and operator, 
 			.flatMap(({ spec }) => spec.template.spec.containers)
 			.filter(({ env }) =>
 				env?.some(
-					({ name, value }: { name: string; value: string }) =>
+					({ name, value }) =>
 						name === "OTEL_EXPORTER_OTLP_ENDPOINT" &&
 						value === "http://collector:4318",
 				),

@@ -9,13 +9,13 @@ import {
 	type NatsCluster,
 	startNatsCluster,
 } from "../support/chart/nats-cluster.ts";
-import { log } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	readFrames,
 	startReceiver,
 	TestRoutes,
 	untilReady,
 } from "../support/fixtures/data-plane/receiver.ts";
+import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import { startFlow } from "../support/senders/event-flow.ts";
 import { untilKnown } from "../support/senders/http-client.ts";
 import { md5 } from "../support/senders/persistent-sender.ts";

@@ -1,23 +1,14 @@
 import { beforeAll, expect, test } from "vitest";
-import { examples, type Rendered, render } from "../support/chart/render.ts";
+import { examples, render } from "../support/chart/render.ts";
+import type {
+	Labels,
+	Peer,
+	Rendered,
+	Rule,
+	Selector,
+} from "../support/chart/rendered.ts";
 
 /* Who may reach what, as https://kubernetes.io/docs/concepts/services-networking/network-policies/ says: all policies that select a Pod add up. */
-
-type Labels = Record<string, string>;
-interface Selector {
-	matchLabels?: Labels;
-	matchExpressions?: { key: string; operator: "In"; values: string[] }[];
-}
-interface Peer {
-	podSelector?: Selector;
-	namespaceSelector?: Selector;
-	ipBlock?: { cidr: string; except?: string[] };
-}
-interface Rule {
-	ports?: { port: number; protocol?: string }[];
-	from?: Peer[];
-	to?: Peer[];
-}
 
 const stranger = { namespace: "elsewhere", labels: { app: "stranger" } };
 

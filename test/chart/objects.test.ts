@@ -17,10 +17,10 @@ import {
 import {
 	chart,
 	examples,
-	type Rendered,
 	render,
 	renderText,
 } from "../support/chart/render.ts";
+import type { Labels, Rendered, Selector } from "../support/chart/rendered.ts";
 
 test("helm lint has nothing to say", async () => {
 	const values = [...examples.values()].map((file) => `--values=${file}`);
@@ -144,20 +144,20 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 	});
 
 	test("every Service and policy selects Pods of this release", () => {
-		const pods = objects.flatMap(
-			(object) =>
-				object.spec?.template?.metadata?.labels ?? object.metadata.labels ?? [],
+		const pods = objects.map(
+			({ metadata, spec }) =>
+				spec?.template?.metadata?.labels ?? metadata.labels ?? {},
 		);
 		const selectors = objects.flatMap(({ kind, spec }) =>
 			kind === "Service"
-				? [spec.selector]
+				? [spec.selector as Labels]
 				: ["NetworkPolicy", "PodDisruptionBudget"].includes(kind)
-					? [(spec.podSelector ?? spec.selector).matchLabels]
+					? [(spec.podSelector ?? (spec.selector as Selector)).matchLabels!]
 					: [],
 		);
 		for (const selector of selectors)
 			expect(
-				pods.some((labels: Record<string, string>) =>
+				pods.some((labels) =>
 					Object.entries(selector).every(
 						([name, value]) => labels[name] === value,
 					),

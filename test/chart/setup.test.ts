@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { beforeAll, expect, inject, test } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { parse, stringify } from "yaml";
-import { examples, type Rendered, render } from "../support/chart/render.ts";
+import { examples, render } from "../support/chart/render.ts";
+import type { Rendered } from "../support/chart/rendered.ts";
 import { kubectlDone } from "../support/servers/kubectl.ts";
 import { startTidemill } from "../support/servers/tidemill-process.ts";
 

@@ -5,12 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 // yaml: reads YAML 1.2 to the letter.
 import { parseAllDocuments, stringify } from "yaml";
-import {
-	chart,
-	examples,
-	type Rendered,
-	render,
-} from "../support/chart/render.ts";
+import { chart, examples, render } from "../support/chart/render.ts";
+import type { Rendered } from "../support/chart/rendered.ts";
 
 const tryOut = `--values=${examples.get("try-out")}`;
 const set = (...values: string[]) => values.map((value) => `--set=${value}`);

@@ -13,9 +13,9 @@ import { encodeFrameHead } from "../../ingest/wire/frame.ts";
 import {
 	ArchiveFixture,
 	eventually,
-	log,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import {
 	type Servers,
 	startServers,

@@ -8,9 +8,9 @@ import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts
 import {
 	ArchiveFixture,
 	eventually,
-	log,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import {
 	type Servers,
 	startServers,

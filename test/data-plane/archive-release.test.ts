@@ -14,10 +14,10 @@ import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
 import {
 	ArchiveFixture,
-	log,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { bodiesIn } from "../support/fixtures/data-plane/manifest-bodies.ts";
+import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import {
 	type Servers,
 	startServers,

@@ -22,9 +22,9 @@ import type {
 } from "../../ingest/archive/s3/object-store.ts";
 import {
 	ArchiveFixture,
-	log,
 	newEvent,
 } from "../support/fixtures/data-plane/archive-fixture.ts";
+import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import {
 	type Servers,
 	startServers,

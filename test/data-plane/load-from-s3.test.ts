@@ -11,12 +11,12 @@ import {
 	maxResultBytes,
 } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
-import { newStore } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {
 	eventsOf,
 	type LoadFixture,
 	loadFixture,
 } from "../support/fixtures/data-plane/load-fixture.ts";
+import { newStore } from "../support/fixtures/data-plane/running-archive.ts";
 import { startS3, type TestS3 } from "../support/servers/servers.ts";
 
 let s3: TestS3;

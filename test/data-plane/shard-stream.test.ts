@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
-import { log } from "../support/fixtures/data-plane/archive-fixture.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
+import { log } from "../support/fixtures/data-plane/running-archive.ts";
 import { startNats } from "../support/servers/servers.ts";
 
 const shards = 20;

@@ -5,8 +5,8 @@ import {
 	ArchiveFixture,
 	eventually,
 	newEvent,
-	type RunningArchive,
 } from "../../support/fixtures/data-plane/archive-fixture.ts";
+import type { RunningArchive } from "../../support/fixtures/data-plane/running-archive.ts";
 import {
 	type Servers,
 	startServers,

@@ -14,7 +14,7 @@ import { freePort } from "../../../local/ports.ts";
 import { answersOk } from "../../../local/process/probe.ts";
 import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
-import { log } from "../fixtures/data-plane/archive-fixture.ts";
+import { log } from "../fixtures/data-plane/running-archive.ts";
 import {
 	startServer,
 	storeDirectory,
@@ -51,8 +51,8 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 			kind === "Job" && metadata.name.startsWith("tidemill-setup-"),
 	)!;
 	const named = setup.spec.template.spec.containers[0].args
-		.find((arg: string) => arg.startsWith("--nats-hosts="))
-		.split("=")[1]
+		.find((arg) => arg.startsWith("--nats-hosts="))!
+		.split("=")[1]!
 		.split(",");
 	// Localhost stands for the names of Pods.
 	const hosts = [...named, "localhost"];

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 // yaml: reads YAML 1.2 to the letter.
 import { parseAllDocuments } from "yaml";
 import { helm } from "../../../generate/chart/helm.ts";
-import type { KubeObject } from "../../../kube/resource.ts";
+import type { Rendered } from "./rendered.ts";
 
 const root = join(import.meta.dirname, "../../..");
 export const chart = join(root, "charts/tidemill");
@@ -19,13 +19,6 @@ export const examples = new Map(
 		.toSorted()
 		.map((file) => [basename(file, ".yaml"), file]),
 );
-
-/** An object of the chart. The fields are those of its kind. */
-export type Rendered = KubeObject & {
-	kind: string;
-	// biome-ignore lint/suspicious/noExplicitAny: of any kind
-	[field: string]: any;
-};
 
 /** The chart's manifests as text, hooks and tests included. */
 export function renderText(...args: string[]): Promise<string> {

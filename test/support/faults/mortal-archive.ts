@@ -1,7 +1,7 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
 import type { ObjectStore } from "../../../ingest/archive/s3/object-store.ts";
-import type { ArchiveOptions } from "../fixtures/data-plane/archive-fixture.ts";
+import type { ArchiveOptions } from "../fixtures/data-plane/running-archive.ts";
 
 /** A step of archiving a cut: what is written where. */
 export type Step = "cut" | "events" | "objects-done" | "purge" | "ledger";

@@ -1,0 +1,59 @@
+import type { KubeObject } from "../../../kube/resource.ts";
+
+/** An object of the chart, with what tests read of the fields of its kind. */
+export interface Rendered extends KubeObject {
+	kind: string;
+	spec: RenderedSpec;
+	data: Record<string, string>;
+	rules: unknown;
+	roleRef: { name: string };
+}
+
+export type Labels = Record<string, string>;
+
+export interface Selector {
+	matchLabels?: Labels;
+	matchExpressions?: { key: string; operator: "In"; values: string[] }[];
+}
+
+/** Of a NetworkPolicy. */
+export interface Peer {
+	podSelector?: Selector;
+	namespaceSelector?: Selector;
+	ipBlock?: { cidr: string; except?: string[] };
+}
+
+/** Of a NetworkPolicy. */
+export interface Rule {
+	ports?: { port: number; protocol?: string }[];
+	from?: Peer[];
+	to?: Peer[];
+}
+
+interface RenderedSpec extends RenderedPod {
+	template: { metadata?: { labels: Labels }; spec: RenderedPod };
+	/** A Service's is labels alone. */
+	selector: Labels | Selector;
+	podSelector: Selector;
+	policyTypes: string[];
+	egress: Rule[];
+	ingress?: Rule[];
+}
+
+interface RenderedPod {
+	/** At least one, as the apiserver demands. */
+	containers: [RenderedContainer, ...RenderedContainer[]];
+	initContainers?: RenderedContainer[];
+	automountServiceAccountToken?: boolean;
+	securityContext?: object;
+	terminationGracePeriodSeconds?: number;
+}
+
+interface RenderedContainer {
+	name: string;
+	image: string;
+	args: string[];
+	env: { name: string; value?: string }[];
+	securityContext?: object;
+	resources: Record<"requests" | "limits", { memory?: string }>;
+}
