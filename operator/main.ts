@@ -43,6 +43,7 @@ import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
 import { createRouteController } from "./source/routes/controller.ts";
 import { RouteTable } from "./source/routes/table.ts";
+import { ShardBacklogs } from "./source/shards/shard-backlogs.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
 import { PlanVersions } from "./tracking-plan/plan-versions.ts";
 
@@ -87,15 +88,14 @@ export async function main(): Promise<number> {
 	const shardNumbers = Array.from({ length: settings.shards }, (_, n) => n);
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
+	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
 	const healthServer: Part = {
 		name: "health server",
 		start: async () => {
 			const registry = new Registry();
 			collectDefaultMetrics({ register: registry });
 			registerKubeMetrics(registry);
-			observeBacklogs(registry, async () =>
-				health.hasNats ? readBacklogs(nats, shardNumbers, framesSubject) : [],
-			);
+			observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
 			observeCertificates(registry, natsServers(env));
 			metrics = new OperatorMetrics(registry, informers);
 			const server = await startHealthServer({
@@ -146,6 +146,7 @@ export async function main(): Promise<number> {
 				log,
 			});
 			const plans = new PlanVersions();
+			const shardBacklogs = new ShardBacklogs(backlogs, log);
 			const { sealKey, receiveURL, shards, bigQueryEndpoints, jobLimits } =
 				settings;
 			const { sourceStatusIntervalMs: statusIntervalMs } = settings;
@@ -172,6 +173,7 @@ export async function main(): Promise<number> {
 					maxRetentionDays: settings.maxRetentionDays,
 					nats,
 					shards,
+					shardBacklogs,
 					statusIntervalMs,
 				}),
 				createSourceDeletionController({ ...context, routes, nats }),
@@ -189,7 +191,13 @@ export async function main(): Promise<number> {
 			];
 			health.loops = loops;
 			const watching = new AbortController();
-			const watchers = [...Object.values(informers), ledgers, routes, outbox];
+			const watchers = [
+				...Object.values(informers),
+				ledgers,
+				routes,
+				outbox,
+				shardBacklogs,
+			];
 			const ended = watchers.map((each) => each.run(watching.signal));
 			return {
 				stop: async () => {

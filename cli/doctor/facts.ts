@@ -136,7 +136,7 @@ async function readMissingRights(
 	return missing.flat();
 }
 
-/** Those whose condition `Ready` is False, and Sources that lost events. */
+/** Those whose condition `Ready` is False, and Sources that lost events or whose buffer fills. */
 async function readTroubled(
 	{ client, namespace }: Cluster,
 	kind: ResourceKind<KubeObject>,
@@ -148,7 +148,7 @@ async function readTroubled(
 			.filter(
 				({ type, status }) =>
 					(type === "Ready" && status === "False") ||
-					(type === "EventsLost" && status === "True"),
+					(["EventsLost", "BufferFills"].includes(type) && status === "True"),
 			)
 			.map((condition) => ({
 				name: `${wordsOf(kind)[0]} ${object.metadata.name}`,

@@ -48,6 +48,8 @@ export const reasons = {
 				"Tidemill did not issue the Secret `<source>-webhook-url` for this Source, or its keys are damaged.",
 			RouteNotPublished:
 				"The receivers don't have the URL's current route yet. The message has NATS's error, if there is one.",
+			ShardMissing:
+				"The chart value `shards` was lowered, and the Source's events belong to a shard that isn't there any more. Senders get 503 until it is raised again.",
 			DeletingEvents:
 				"The Source is being deleted with `spec.deletionPolicy: Delete`, and archive is deleting its stored events.",
 			DeletionWaitsForRoute:
@@ -84,6 +86,10 @@ export const reasons = {
 				"`spec.retentionDays` is more than the operator's setting `MAX_RETENTION_DAYS` allows. Events stay as long as before.",
 			RetentionUnavailable:
 				"Archive can't keep events that long yet; the message has its error. Events stay as long as before, and Tidemill retries.",
+		},
+		BufferFills: {
+			ArchiveIsBehind:
+				"The buffer in NATS of the Source's shard is more than 60% full, because events come faster than archive takes them out. Once it is full, senders get 503. [What to do](../runbooks/TidemillBufferFills.md).",
 		},
 		EventsLost: {
 			FramesLost:

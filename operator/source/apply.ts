@@ -17,6 +17,7 @@ import { setFinalizers } from "../reconcile/finalizers.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
 import { fetchSecret } from "../reconcile/secret-ref.ts";
 import { decide, type SourceAction } from "./decide.ts";
+import type { ShardLoads } from "./shards/shard-loads.ts";
 import type { SourceState } from "./state.ts";
 import {
 	keysSecret,
@@ -31,7 +32,7 @@ const aboutSource = { kind: sourceKind, verb: "Reconcile" };
 type IssueKeys = Extract<SourceAction, { type: "issueKeys" }>;
 
 interface ApplyMeans {
-	shards: number;
+	shards: Pick<ShardLoads, "place">;
 	nats: NatsConnection;
 	/** The requests to archive to keep events longer. */
 	retentionAsks: BackgroundWork<RetentionAnswer>;
@@ -124,7 +125,10 @@ async function issueKeys(
 		kinds.secret,
 		keysSecret(
 			{ namespace: namespace!, name },
-			newKeys(shards, { rotation, stored }),
+			newKeys(stored?.shard ?? shards.place(keyOf(source)), {
+				rotation,
+				sourceKey: stored?.sourceKey,
+			}),
 		),
 		{ fieldManager },
 	);

@@ -9,6 +9,7 @@ import type { OperatorContext } from "../reconcile/context.ts";
 import { planNamesOf } from "../reconcile/informers.ts";
 import { applySource } from "./apply.ts";
 import { decide } from "./decide.ts";
+import { ShardLoads } from "./shards/shard-loads.ts";
 import { readSource, type SourceMeans } from "./state.ts";
 import { secretNames } from "./webhook/authorization.ts";
 import { keysSecretName } from "./webhook/keys.ts";
@@ -24,7 +25,15 @@ export function createSourceController(
 	const retentionAsks = new BackgroundWork<RetentionAnswer>((key) =>
 		loop.enqueue(key),
 	);
-	const means = { ...context, retentionAsks };
+	const { shardBacklogs } = context;
+	const shards = new ShardLoads({
+		shards: context.shards,
+		sources: informers.sources,
+		ledgers,
+		backlogs: shardBacklogs,
+		now: Date.now,
+	});
+	const means = { ...context, retentionAsks, shards };
 	const statusWrittenMs = new Map<string, number>();
 	const loop: ControllerLoop = new ControllerLoop(
 		{
@@ -81,6 +90,10 @@ export function createSourceController(
 		if (kind === "Source") loop.enqueue({ namespace: account, name });
 	});
 	routes.onChange(ofRoute);
+	shardBacklogs.onChange((shard) => {
+		for (const source of informers.sources.list())
+			if (source.status?.shard === shard) loop.enqueue(keyOf(source));
+	});
 	ledgers.onChange((key) => {
 		if (key === undefined)
 			for (const source of informers.sources.list())

@@ -28,7 +28,7 @@ test("a Source that lost its keys gets a new url key, and keeps the source key t
 	expect(decide(stateWith({ source, keys: "absent" }), now)).toEqual([
 		{ type: "issueKeys", rotation: undefined, stored },
 	]);
-	expect(newKeys(1, { stored })).toEqual({
+	expect(newKeys(stored.shard, stored)).toEqual({
 		...stored,
 		urlKey: expect.stringMatching(/^[0-9a-f]{32}$/),
 	});

@@ -408,6 +408,38 @@ test("the same reason with another message is written without another KubeEvent"
 	]);
 });
 
+test("every Source of a shard whose buffer fills says so, until it has room again", () => {
+	const filling = decide(stateWith({ isBufferFilling: true }), now);
+	const status = statusIn(filling)!;
+	expect(status.conditions).toMatchObject([
+		{ type: "Ready", status: "True" },
+		{
+			type: "BufferFills",
+			status: "True",
+			reason: "ArchiveIsBehind",
+			message: expect.stringContaining("The buffer of shard 0"),
+		},
+	]);
+	const source = { ...sourceWith(), status: asStored(status) };
+	expect(decide(stateWith({ source, isBufferFilling: true }), now)).toEqual([]);
+	expect(statusIn(decide(stateWith({ source }), now))?.conditions).toEqual([
+		expect.objectContaining({ type: "Ready" }),
+	]);
+});
+
+test("a Source whose shard was taken away says which value brings it back", () => {
+	const { published } = stateWith();
+	const moved = { ...keys, shard: 3 };
+	const state = (shards: number) =>
+		stateWith({ keys: moved, published: { ...published!, shard: 3 }, shards });
+	expect(readyIn(decide(state(2), now))).toMatchObject({
+		status: "False",
+		reason: "ShardMissing",
+		message: expect.stringMatching(/shard 3.*only 2 shards.*to 4 or more/),
+	});
+	expect(readyIn(decide(state(4), now))).toMatchObject({ status: "True" });
+});
+
 test("every Source of a shard that lost frames says so, until those days can't be loaded any more", () => {
 	const shard = { version: 1, shard: 0, lostFrames: {} } as const;
 	const lostFrames = { "2026-02-28": 2, "2026-03-01": 1 };

@@ -19,6 +19,7 @@ import { planConditionOf, withPlan } from "./plan-condition.ts";
 import { newsOf, type Quietness, quietnessOf, withReceiving } from "./quiet.ts";
 import { retentionActions, withRetention } from "./retention-condition.ts";
 import { buried } from "./routes/key-owners.ts";
+import { withBuffer } from "./shards/buffer-condition.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
 import {
@@ -151,6 +152,13 @@ function judge(
 			message: `No version of TrackingPlan "${plan.name}" was ever valid, so senders get 503. ${planConditionOf(state, now).message}`,
 			keys,
 		};
+	const { shards } = state;
+	if (keys.shard >= shards)
+		return {
+			reason: "ShardMissing",
+			message: `Senders get 503: the Source's events belong to shard ${keys.shard}, and there are only ${shards} shards. An administrator sets the chart value "shards" to ${keys.shard + 1} or more.`,
+			keys,
+		};
 	return source.spec.suspend
 		? {
 				reason: "Suspended",
@@ -190,7 +198,7 @@ function statusOf(
 	const { kept, retention } = state;
 	const stored = keys ?? stillStoredUnder(state);
 	const observedGeneration = source.metadata.generation ?? 0;
-	return {
+	const status = {
 		observedGeneration,
 		phase: reason === "Suspended" ? reason : phases[readiness],
 		...(keys && {
@@ -228,6 +236,15 @@ function statusOf(
 				now,
 			),
 			shard,
+			observedGeneration,
+			now,
+		),
+	};
+	return {
+		...status,
+		conditions: withBuffer(
+			status.conditions,
+			{ shard: stored?.shard, isFilling: state.isBufferFilling },
 			observedGeneration,
 			now,
 		),

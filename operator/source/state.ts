@@ -22,6 +22,7 @@ import { readSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
 import { buried } from "./routes/key-owners.ts";
 import type { RouteTable } from "./routes/table.ts";
+import type { ShardBacklogs } from "./shards/shard-backlogs.ts";
 import { secretNames } from "./webhook/authorization.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "./webhook/keys.ts";
 import { sourcePlan } from "./webhook/plan.ts";
@@ -53,6 +54,10 @@ export interface SourceState {
 	released: ReleasedLedger | undefined;
 	/** Of the shard that holds the Source's events. */
 	shard: ShardState | undefined;
+	/** Whether that shard's buffer fills. */
+	isBufferFilling: boolean;
+	/** How many shards there are. */
+	shards: number;
 	retention: RetentionState | undefined;
 	/** How long archive keeps the Source's events; undefined if it was never asked for more than usual. */
 	kept: SourceRetention | undefined;
@@ -75,8 +80,9 @@ export interface SourceMeans extends NotificationMeans {
 	plans: PlanVersions;
 	receiveURL: string;
 	maxRetentionDays: number;
-	/** New Sources are spread over this many shards. */
+	/** How many shards there are. */
 	shards: number;
+	shardBacklogs: ShardBacklogs;
 	statusIntervalMs: number;
 }
 
@@ -119,6 +125,9 @@ export async function readSource(
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
 		released: sourceKey ? ledgers.released(sourceKey) : undefined,
 		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,
+		isBufferFilling:
+			typeof keys === "object" && context.shardBacklogs.isFilling(keys.shard),
+		shards: context.shards,
 		retention: ledgers.retention,
 		kept: sourceKey ? ledgers.retentionOf(sourceKey) : undefined,
 		maxRetentionDays,

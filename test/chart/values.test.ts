@@ -102,20 +102,26 @@ test("the operator lets the bundled NATS read its certificates anew, and asks no
 	expect(await interval(own)).toBe(undefined);
 });
 
-test("each shard belongs to one Deployment of archive", async () => {
-	const objects = await render(
-		`--values=${examples.get("gateway-and-shards")}`,
-		...set("shards=9"),
-	);
-	const shards = objects
-		.filter(
+test("each shard belongs to one Deployment of archive, and one that is added leaves the others alone", async () => {
+	const values = `--values=${examples.get("gateway-and-shards")}`;
+	const [before, objects] = await Promise.all([
+		render(values),
+		render(values, ...set("shards=9")),
+	]);
+	const archives = (rendered: typeof objects) =>
+		rendered.filter(
 			({ kind, metadata }) =>
 				kind === "Deployment" && metadata.name.includes("-archive"),
-		)
-		.map(({ metadata, spec }) => [
-			metadata.name,
-			variable(spec.template.spec.containers[0], "ARCHIVE_SHARDS"),
-		]);
+		);
+	expect(archives(objects).slice(0, 2)).toEqual(archives(before));
+	for (const part of ["receive", "operator"])
+		expect(
+			variable(containerOf(objects, `webhooks-${part}`), "TIDEMILL_SHARDS"),
+		).toBe("9");
+	const shards = archives(objects).map(({ metadata, spec }) => [
+		metadata.name,
+		variable(spec.template.spec.containers[0], "ARCHIVE_SHARDS"),
+	]);
 	expect(shards).toEqual([
 		["webhooks-archive", "0,1,2,3"],
 		["webhooks-archive-1", "4,5,6,7"],

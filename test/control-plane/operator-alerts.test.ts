@@ -7,6 +7,8 @@ import {
 	pipelineKind,
 	type Run,
 	runKind,
+	type Source,
+	sourceKind,
 } from "../../crds/generated/types.ts";
 import { freePort } from "../../local/ports.ts";
 import { firing, scrape } from "../support/alerts/firing.ts";
@@ -54,7 +56,7 @@ async function startOperator(): Promise<[TidemillProcess, string]> {
 	const port = await freePort();
 	const process = world.startOperator([namespace], {
 		throughProxy: true,
-		env: { HEALTH_PORT: String(port) },
+		env: { HEALTH_PORT: String(port), TIDEMILL_SHARDS: "2" },
 	});
 	return [process, `http://127.0.0.1:${port}`];
 }
@@ -86,6 +88,16 @@ spec:
   ${more}
 `;
 
+const sourceYaml = (name: string) => `
+apiVersion: tidemill.dev/v1alpha1
+kind: Source
+metadata: { name: ${name} }
+spec: { type: Webhook }
+`;
+
+const sourceOf = async (name: string): Promise<Source> =>
+	(await world.client.get<Source>(sourceKind, name, namespace))!;
+
 const runYaml = (pipeline: string, name: string) => `
 ---
 apiVersion: tidemill.dev/v1alpha1
@@ -108,6 +120,20 @@ test("events that no archive takes away fire the alerts about the lag and the bu
 	expect(await firing(await scrape(health), before)).toContain(
 		"TidemillArchiveLags",
 	);
+	// The people of the Source see it, too, and a new Source keeps off that shard.
+	await vi.waitFor(async () => {
+		const { status } = await sourceOf("orders");
+		expect(status?.shard).toBe(0);
+		expect(status?.conditions).toContainEqual(
+			expect.objectContaining({ type: "BufferFills", status: "True" }),
+		);
+	}, soon);
+	const names = ["first", "second"];
+	await world.apply(namespace, names.map(sourceYaml).join("---"));
+	for (const name of names)
+		await vi.waitFor(async () => {
+			expect((await sourceOf(name)).status?.shard).toBe(1);
+		}, soon);
 	const { streams } = await jetstreamManager(admin, { checkAPI: false });
 	await streams.purge(stream);
 	await silent();

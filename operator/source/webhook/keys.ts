@@ -9,7 +9,7 @@ export interface SourceKeys {
 	sourceKey: string;
 	/** 128 random bits in hex. Rotation replaces it. */
 	urlKey: string;
-	/** The stream that takes this Source's events. Never changes. */
+	/** The stream that takes this Source's events ({@link file://../shards/placement.ts}). Never changes. */
 	shard: number;
 	/** The value of the Source's annotation rotate-url that the url key was made for. */
 	rotation?: string;
@@ -26,31 +26,21 @@ export function storedUnder({ status }: Source): StoredUnder | undefined {
 		: undefined;
 }
 
-/** @param stored of a Source that has events already: the new URL leads to the same ones. */
+/**
+ * New keys of a Source whose events go to the shard.
+ * @param sourceKey of a Source that has events already: the new URL leads to the same ones.
+ */
 export function newKeys(
-	shards: number,
+	shard: number,
 	{
 		rotation,
-		stored,
+		sourceKey = newKey(),
 	}: {
 		rotation?: string | undefined;
-		stored?: StoredUnder | undefined;
+		sourceKey?: string | undefined;
 	} = {},
 ): SourceKeys {
-	return {
-		...(stored ?? newStored(shards)),
-		urlKey: newKey(),
-		...(rotation && { rotation }),
-	};
-}
-
-/** The source key's randomness spreads Sources over the shards. */
-function newStored(shards: number): StoredUnder {
-	const sourceKey = newKey();
-	return {
-		sourceKey,
-		shard: Number.parseInt(sourceKey.slice(0, 8), 16) % shards,
-	};
+	return { sourceKey, urlKey: newKey(), shard, ...(rotation && { rotation }) };
 }
 
 function newKey(): string {

@@ -1,0 +1,27 @@
+import { type Condition, setCondition } from "../../../kube/conditions.ts";
+import type { Reason } from "../../reconcile/reasons.ts";
+
+/** The condition BufferFills stands while the buffer of the Source's shard fills, so that its people know before senders do. */
+export function withBuffer(
+	conditions: Condition[],
+	{ shard, isFilling }: { shard: number | undefined; isFilling: boolean },
+	observedGeneration: number,
+	now: number,
+): Condition[] {
+	if (!isFilling || shard === undefined)
+		return conditions.some(({ type }) => type === "BufferFills")
+			? conditions.filter(({ type }) => type !== "BufferFills")
+			: conditions;
+	const reason: Reason<"Source", "BufferFills"> = "ArchiveIsBehind";
+	return setCondition(
+		conditions,
+		{
+			type: "BufferFills",
+			status: "True",
+			reason,
+			message: `The buffer of shard ${shard}, which this Source shares, is more than 60% full. Once it is full, senders get 503 until archive catches up. Administrators: see the alert TidemillBufferFills. New Sources go to other shards; with a higher chart value "shards" there are more.`,
+			observedGeneration,
+		},
+		now,
+	);
+}

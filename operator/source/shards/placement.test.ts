@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { loadsOf, type PlacedSource, place } from "./placement.ts";
+
+/** The shards that so many new Sources get, one after another. */
+function placed(
+	sources: number,
+	shards: number,
+	before: PlacedSource[] = [],
+	isFilling: (shard: number) => boolean = () => false,
+): number[] {
+	let loads = loadsOf(shards, before);
+	return Array.from({ length: sources }, () => {
+		const next = place(loads, isFilling);
+		loads = next.loads;
+		return next.shard;
+	});
+}
+
+function sourcesOn(shard: number, ...events: (number | undefined)[]) {
+	return events.map((each) => ({ shard, events: each }));
+}
+
+test("with one shard, every Source gets it", () => {
+	expect(placed(3, 1)).toEqual([0, 0, 0]);
+});
+
+test("Sources that are created together are spread evenly", () => {
+	expect(placed(7, 3)).toEqual([0, 1, 2, 0, 1, 2, 0]);
+});
+
+test("a shard with one Source of much traffic gets no more, however many the others have", () => {
+	const before = [
+		...sourcesOn(0, 1_000_000),
+		...sourcesOn(1, ...Array(9).fill(1_000)),
+	];
+	expect(placed(5, 2, before)).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("an added shard gets Sources until it presumably carries as much as the others", () => {
+	const before = sourcesOn(0, ...Array(10).fill(1_000));
+	const shards = placed(14, 2, before);
+	expect(shards.slice(0, 10)).toEqual(Array(10).fill(1));
+	expect(shards.slice(10)).toEqual([0, 1, 0, 1]);
+});
+
+test("a Source that never had an event counts as a typical one, a silent one as nothing", () => {
+	const known = sourcesOn(0, 500, 500, 500);
+	expect(placed(1, 2, [...known, ...sourcesOn(1, ...Array(4))])).toEqual([0]);
+	expect(placed(1, 2, [...known, ...sourcesOn(1, 0, 0, 0, 0)])).toEqual([1]);
+});
+
+test("a shard whose buffer fills gets none, unless all fill", () => {
+	const before = sourcesOn(1, 9, 9);
+	expect(placed(1, 2, before, (shard) => shard === 0)).toEqual([1]);
+	expect(placed(1, 2, before, () => true)).toEqual([0]);
+});
+
+test("a Source of a shard that isn't there any more counts nowhere", () => {
+	expect(loadsOf(1, sourcesOn(7, 100)).shards).toEqual([
+		{ shard: 0, sources: 0, events: 0 },
+	]);
+});
