@@ -1,104 +1,138 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import {
 	type Bench,
 	compared,
 	figure,
+	type Goal,
 	type Measurement,
 	type Say,
-	slope,
 } from "../measure/measurement.ts";
-import { memory as processMemory } from "../measure/process-cost.ts";
+import { githubBodies } from "./bodies.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
-import { load, middle, perSecond, rounds } from "./leg.ts";
-import type { LoadReport } from "./load-generator.ts";
+import { alternate, each, load, withCpu } from "./leg.ts";
+import type { LoadOrder } from "./load-generator.ts";
+import { memory } from "./memory.ts";
 
-const connectionCounts = [128, 512];
-/** The goal is for `BENCH_MINUTES=10`. */
-const memoryMinutes = Number(process.env.BENCH_MINUTES || 0.5);
-const memoryLegMs = 5_000;
+const closedLoops = [
+	{ connections: 128, goal: 0.97 },
+	{ connections: 512, goal: 1 },
+];
 /** A new generator is slow at first. The requests that pile up meanwhile are done within one and a half seconds. */
 const openModelLeg = { warmUpMs: 2_000, measureMs: 5_000 };
 const sourceCounts = [1, 100, 1_000];
-/** For figures without a goal. */
-const shortRounds = 3;
 /** Large bodies get fewer connections, since receive limits the bytes in flight. */
-const sizes = [
-	{ name: "1 KB", bytes: 1_000, connections: 128 },
-	{ name: "10 KB", bytes: 10_000, connections: 128 },
-	{ name: "100 KB", bytes: 100_000, connections: 64 },
-	{ name: "1 MB", bytes: 1_000_000, connections: 16 },
+const sizes: { name: string; order: Partial<LoadOrder>; goal?: number }[] = [
+	{ name: "1 KB", order: { bodyBytes: 1_000 } },
+	{ name: "10 KB", order: { bodyBytes: 10_000 }, goal: 1 },
+	{ name: "GitHub's webhooks (9.9 KB)", order: {} },
+	{
+		name: "100 KB",
+		order: { bodyBytes: 100_000, connections: 64 },
+		goal: 0.8,
+	},
+	{ name: "1 MB", order: { bodyBytes: 1_000_000, connections: 16 }, goal: 0.6 },
 ];
+/** Names of parts, to measure some only. */
+const parts = (
+	process.env.BENCH_PARTS || "closed publish open bodies sources flood memory"
+).split(/[ ,]/);
 
 /** Receive with every write synced, against servers that give the same answer and store nothing, or store each event by itself. */
 export const bench: Bench = {
 	about:
-		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baseline: plain fastify, nothing stored",
+		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baselines: fastify, plain and tuned, nothing stored",
 	async run(say) {
 		const contenders = await startContenders(Math.max(...sourceCounts));
+		const measures: Record<string, typeof againstPublishPerEvent> = {
+			closed: closedLoop,
+			publish: againstPublishPerEvent,
+			open: openModel,
+			bodies: bySize,
+			sources: bySources,
+			flood: besideAFlood,
+			memory,
+		};
 		try {
-			const closed: Measurement[] = [];
-			for (const connections of connectionCounts)
-				closed.push(...(await closedLoop(contenders, connections, say)));
-			return [
-				...closed,
-				await againstPublishPerEvent(contenders, say),
-				...(await openModel(contenders, say)),
-				...(await bySize(contenders, say)),
-				...(await bySources(contenders, say)),
-				...(await besideAFlood(contenders, say)),
-				...(await memory(contenders, say)),
-			];
+			const measurements: Measurement[] = [];
+			for (const part of parts)
+				measurements.push(...(await measures[part]!(contenders, say)));
+			return measurements;
 		} finally {
 			await contenders.stop();
 		}
 	},
 };
 
-/** The two alternate, so that a slow machine slows both. */
 async function closedLoop(
-	{ fastify, receive, emptyStream }: Contenders,
-	connections: number,
+	{ plain, tuned, receive, pids, emptyStreams }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
-	const plain: LoadReport[] = [];
-	const stored: LoadReport[] = [];
-	for (let round = 1; round <= rounds; round++) {
-		plain.push(await load(fastify, { connections }));
-		stored.push(await load(receive, { connections }));
-		await emptyStream();
-		say(
-			`${connections} connections, round ${round} of ${rounds}: fastify ${perSecond(plain.at(-1)!)}, receive ${perSecond(stored.at(-1)!)}`,
+	const measurements: Measurement[] = [];
+	for (const { connections, goal } of closedLoops) {
+		const order = { connections };
+		const legs = await alternate(
+			`${connections} connections`,
+			{
+				plain: () => load(plain, order),
+				tuned: () => load(tuned, order),
+				receive: () => withCpu(pids, () => load(receive, order)),
+			},
+			{ say, after: emptyStreams },
+		);
+		const against = (
+			metric: string,
+			field: Parameters<typeof each>[1],
+			baseline: "plain" | "tuned",
+			goal?: Goal,
+		) =>
+			compared(
+				`${metric} at ${connections} connections, against ${baseline} fastify`,
+				field === "requestsPerSecond" ? "events/s" : "ms",
+				each(legs.receive, field),
+				each(legs[baseline], field),
+				goal,
+			);
+		const cpu = (name: "receive" | "nats") =>
+			figure(
+				`CPU of ${name} at ${connections} connections`,
+				legs.receive.map(({ cpuUs }) => cpuUs[name]),
+				"µs/event",
+			);
+		measurements.push(
+			against("throughput", "requestsPerSecond", "plain", {
+				ratioAtLeast: goal,
+			}),
+			against("throughput", "requestsPerSecond", "tuned"),
+			against("median latency", "p50Ms", "plain"),
+			against("99th percentile", "p99Ms", "plain"),
+			cpu("receive"),
+			cpu("nats"),
 		);
 	}
-	const against = (metric: string, unit: string, field: keyof LoadReport) =>
-		compared(
-			`${metric} at ${connections} connections`,
-			unit,
-			middle(stored, field),
-			middle(plain, field),
-		);
-	return [
-		against("throughput", "events/s", "requestsPerSecond"),
-		against("median latency", "ms", "p50Ms"),
-		against("99th percentile latency", "ms", "p99Ms"),
-	];
+	return measurements;
 }
 
 async function againstPublishPerEvent(
-	{ receive, publishPerEvent }: Contenders,
+	{ receive, publishPerEvent, emptyStreams }: Contenders,
 	say: Say,
-): Promise<Measurement> {
-	const each = await load(publishPerEvent, { connections: 128 });
-	const together = await load(receive, { connections: 128 });
-	say(
-		`a publish per event: ${perSecond(each)}, receive ${perSecond(together)}`,
+): Promise<Measurement[]> {
+	const legs = await alternate(
+		"128 connections",
+		{ each: () => load(publishPerEvent, {}), receive: () => load(receive, {}) },
+		{ say, after: emptyStreams },
 	);
-	return compared(
-		"throughput at 128 connections, against a publish per event",
-		"events/s",
-		together.requestsPerSecond,
-		each.requestsPerSecond,
-	);
+	return [
+		compared(
+			"throughput at 128 connections, against a publish per event",
+			"events/s",
+			each(legs.receive, "requestsPerSecond"),
+			each(legs.each, "requestsPerSecond"),
+			{ ratioAtLeast: 8 },
+		),
+	];
 }
 
 /**
@@ -106,63 +140,78 @@ async function againstPublishPerEvent(
  * speed changes within minutes.
  */
 async function openModel(
-	{ fastify, receive, emptyStream }: Contenders,
+	{ plain, receive, emptyStreams }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
 	const connections = 512;
-	const plain: LoadReport[] = [];
-	const stored: LoadReport[] = [];
-	for (let round = 1; round <= rounds; round++) {
-		const maximum = await load(receive, { connections });
-		const requestsPerSecond = maximum.requestsPerSecond * 0.7;
-		const order = { connections, requestsPerSecond, ...openModelLeg };
-		plain.push(await load(fastify, order));
-		stored.push(await load(receive, order));
-		await emptyStream();
-		say(
-			`${Math.round(requestsPerSecond)}/s arriving of ${perSecond(maximum)}, round ${round} of ${rounds}: 99th percentile ${plain.at(-1)!.p99Ms.toFixed(1)} ms of fastify, ${stored.at(-1)!.p99Ms.toFixed(1)} ms of receive`,
-		);
-	}
+	let order: Partial<LoadOrder> = {};
+	const atMost = async () => {
+		const { requestsPerSecond } = await load(receive, { connections });
+		order = {
+			...openModelLeg,
+			connections,
+			requestsPerSecond: requestsPerSecond * 0.7,
+		};
+	};
+	let legsOfRound = 0;
+	const leg = (contender: typeof plain) => async () => {
+		if (legsOfRound++ % 2 === 0) await atMost();
+		return load(contender, order);
+	};
+	const legs = await alternate(
+		"70 % of the maximum arriving",
+		{ plain: leg(plain), receive: leg(receive) },
+		{ say, after: emptyStreams },
+	);
 	return (["p50Ms", "p99Ms"] as const).map((field) =>
 		compared(
-			`${field === "p50Ms" ? "median" : "99th percentile"} latency, 70 % of the maximum arriving`,
+			`${field === "p50Ms" ? "median latency" : "99th percentile"}, 70 % of the maximum arriving`,
 			"ms",
-			middle(stored, field),
-			middle(plain, field),
+			each(legs.receive, field),
+			each(legs.plain, field),
+			field === "p99Ms" ? { atMost: 15 } : undefined,
 		),
 	);
 }
 
-/** Against both baselines. */
+/** Plain fastify parses the body. */
 async function bySize(
-	{ fastify, receive, publishPerEvent, emptyStream }: Contenders,
+	{ plain, receive, publishPerEvent, pids, emptyStreams }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
+	const corpus = join(await temporaryDirectory("corpus"), "github.json");
+	await writeFile(corpus, JSON.stringify(githubBodies()));
 	const measurements: Measurement[] = [];
-	for (const { name, bytes, connections } of sizes) {
-		const order = { connections, bodyBytes: bytes };
-		const plain: LoadReport[] = [];
-		const each: LoadReport[] = [];
-		const stored: LoadReport[] = [];
-		for (let round = 1; round <= shortRounds; round++) {
-			plain.push(await load(fastify, order));
-			each.push(await load(publishPerEvent, order));
-			stored.push(await load(receive, order));
-			await emptyStream();
-			say(
-				`${name}, round ${round} of ${shortRounds}: fastify ${perSecond(plain.at(-1)!)}, a publish per event ${perSecond(each.at(-1)!)}, receive ${perSecond(stored.at(-1)!)}`,
-			);
-		}
-		const against = (whom: string, baseline: readonly LoadReport[]) =>
+	for (const { name, order: own, goal } of sizes) {
+		const order = own.bodyBytes ? own : { corpus };
+		const legs = await alternate(
+			name,
+			{
+				plain: () => load(plain, order),
+				each: () => load(publishPerEvent, order),
+				receive: () => withCpu(pids, () => load(receive, order)),
+			},
+			{ say, after: emptyStreams },
+		);
+		const against = (whom: string, baseline: "plain" | "each") =>
 			compared(
-				`throughput with bodies of ${name}, ${connections} connections${whom}`,
+				`bodies of ${name}, ${order.connections ?? 128} connections, against ${whom}`,
 				"events/s",
-				middle(stored, "requestsPerSecond"),
-				middle(baseline, "requestsPerSecond"),
+				each(legs.receive, "requestsPerSecond"),
+				each(legs[baseline], "requestsPerSecond"),
+				baseline === "plain" && goal ? { ratioAtLeast: goal } : undefined,
+			);
+		const cpu = (who: "receive" | "nats") =>
+			figure(
+				`CPU of ${who}, bodies of ${name}`,
+				legs.receive.map(({ cpuUs }) => cpuUs[who]),
+				"µs/event",
 			);
 		measurements.push(
-			against("", plain),
-			against(", against a publish per event", each),
+			against("fastify that parses", "plain"),
+			against("a publish per event", "each"),
+			cpu("receive"),
+			cpu("nats"),
 		);
 	}
 	return measurements;
@@ -170,78 +219,27 @@ async function bySize(
 
 /** Many sources, against one. */
 async function bySources(
-	{ receive, emptyStream }: Contenders,
+	{ receive, emptyStreams }: Contenders,
 	say: Say,
 ): Promise<Measurement[]> {
-	const reports = sourceCounts.map((): LoadReport[] => []);
-	for (let round = 1; round <= shortRounds; round++) {
-		for (const [i, count] of sourceCounts.entries())
-			reports[i]!.push(
-				await load(receive, { paths: receive.paths.slice(0, count) }),
-			);
-		await emptyStream();
-		const each = reports.map((all) => perSecond(all.at(-1)!));
-		say(
-			`${sourceCounts.join(", ")} sources, round ${round} of ${shortRounds}: ${each.join(", ")}`,
-		);
-	}
-	const [one, ...others] = reports.map((all) =>
-		middle(all, "requestsPerSecond"),
+	const legs = await alternate(
+		"sources",
+		Object.fromEntries(
+			sourceCounts.map((count) => [
+				// Not a number alone: those come first in an object.
+				`${count} sources`,
+				() => load(receive, { paths: receive.paths.slice(0, count) }),
+			]),
+		),
+		{ say, after: emptyStreams },
 	);
-	return others.map((value, i) =>
+	const [one, ...others] = Object.entries(legs);
+	return others.map(([name, reports]) =>
 		compared(
-			`throughput with ${sourceCounts[i + 1]} sources, against one`,
+			`throughput with ${name}, against one`,
 			"events/s",
-			value,
-			one!,
+			each(reports, "requestsPerSecond"),
+			each(one![1], "requestsPerSecond"),
 		),
 	);
-}
-
-/** Memory under full load for some minutes. */
-async function memory(
-	{ receive, receivePid, emptyStream }: Contenders,
-	say: Say,
-): Promise<Measurement[]> {
-	const legs = Math.max(4, Math.round((memoryMinutes * 60_000) / memoryLegMs));
-	const minutes = (legs * memoryLegMs) / 60_000;
-	const resident: { minute: number; megabytes: number }[] = [];
-	let events = 0;
-	for (let leg = 1; leg <= legs; leg++) {
-		const { requestsPerSecond } = await load(receive, {
-			connections: 512,
-			warmUpMs: 0,
-			measureMs: memoryLegMs,
-		});
-		events += requestsPerSecond * (memoryLegMs / 1000);
-		const { residentBytes } = await processMemory(receivePid);
-		resident.push({
-			minute: (leg * memoryLegMs) / 60_000,
-			megabytes: megabytes(residentBytes),
-		});
-		await emptyStream();
-		if (leg % Math.ceil(legs / 10) === 0)
-			say(
-				`${resident.at(-1)!.minute.toFixed(1)} min of full load, ${Math.round(events / 1e5) / 10} million events: ${resident.at(-1)!.megabytes} MB resident`,
-			);
-	}
-	// In the first third the heap is still finding its size.
-	const settled = resident.slice(Math.floor(legs / 3));
-	const after = `${Math.round(minutes * 10) / 10} min of full load`;
-	return [
-		figure(
-			`resident memory, most in ${after}`,
-			Math.max(...resident.map(({ megabytes }) => megabytes)),
-			"MB",
-		),
-		figure(
-			`its slope over the last two thirds of ${after}`,
-			slope(settled.map(({ minute, megabytes }) => [minute, megabytes])),
-			"MB a minute",
-		),
-	];
-}
-
-function megabytes(bytes: number): number {
-	return Math.round(bytes / 1e5) / 10;
 }

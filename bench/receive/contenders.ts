@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
+import { processEnvironment } from "../../install/process-environment.ts";
 import { freePort } from "../../local/ports.ts";
 import { answersOk } from "../../local/process/probe.ts";
 import {
@@ -23,18 +24,20 @@ export interface Contender {
 export interface Contenders {
 	/** Receive, which syncs every write. */
 	receive: Contender;
-	/** Process id of receive. */
-	receivePid: number;
-	/** Deletes what receive stored, as archive does, so that a round doesn't pay for earlier ones. */
-	emptyStream(): Promise<void>;
-	/** Gives the same answer and stores nothing. */
-	fastify: Contender;
+	/** Their process ids. */
+	pids: { receive: number; nats: number };
+	/** Deletes what was stored, as archive does, so that a round doesn't pay for earlier ones. */
+	emptyStreams(): Promise<void>;
+	/** Parses the body, gives the same answer and stores nothing. */
+	plain: Contender;
+	/** The same without parsing, as quick as fastify can be. */
+	tuned: Contender;
 	/** Publishes each event to the same NATS by itself. */
 	publishPerEvent: Contender;
 	stop(): Promise<void>;
 }
 
-/** @param sources number of webhook URLs that receive has. */
+/** All have receive's options of V8 and of the allocator, and a compile cache. @param sources number of webhook URLs that receive has. */
 export async function startContenders(sources: number): Promise<Contenders> {
 	const compileCache = await temporaryDirectory("compile-cache");
 	const { nats, admin, stream, receiver, routes, stop } =
@@ -42,7 +45,7 @@ export async function startContenders(sources: number): Promise<Contenders> {
 			{ max_bytes: 8 * 1024 ** 3 },
 			{ NODE_COMPILE_CACHE: compileCache },
 		);
-	// Like every process but a machine's first, it takes its code from the compile cache.
+	// Like every process but a machine's first, each takes its code from the compile cache.
 	await receiver.kill("SIGTERM");
 	await receiver.start();
 	await untilReady(receiver);
@@ -51,29 +54,35 @@ export async function startContenders(sources: number): Promise<Contenders> {
 	for (let i = 0; i < sources; i++)
 		paths.push((await routes.add({ maxBodyBytes: 4 * 1024 ** 2 })).path);
 	const { hostname, port } = new URL(receiver.url);
-	const fastify = await startScript("plain-fastify");
-	const publishPerEvent = await startScript("publish-per-event", {
-		NATS_URL: nats.url,
-	});
+	const env = { NATS_URL: nats.url, NODE_COMPILE_CACHE: compileCache };
+	const [plain, tuned, publishPerEvent] = await Promise.all([
+		startBaseline("plain-fastify", env),
+		startBaseline("tuned-fastify", env),
+		startBaseline("publish-per-event", env),
+	]);
 	return {
 		receive: { host: hostname, port: Number(port), paths },
-		receivePid: receiver.pid,
-		emptyStream: async () => {
+		pids: { receive: receiver.pid, nats: nats.pid },
+		emptyStreams: async () => {
 			await streams.purge(stream);
+			await streams.purge(eventStream);
 		},
-		fastify: fastify.contender,
+		plain: plain.contender,
+		tuned: tuned.contender,
 		publishPerEvent: publishPerEvent.contender,
 		stop: async () => {
-			await fastify.stop();
-			await publishPerEvent.stop();
+			await Promise.all([plain.stop(), tuned.stop(), publishPerEvent.stop()]);
 			await stop();
 			await rm(compileCache, { recursive: true });
 		},
 	};
 }
 
-/** Starts a server of this folder on a free port. */
-export async function startScript(
+/** The stream of publish-per-event.ts. */
+const eventStream = "bench";
+
+/** Starts a server of this folder on a free port, with what receive is started with. */
+export async function startBaseline(
 	name: string,
 	env: Record<string, string> = {},
 ): Promise<{ contender: Contender; stop(): Promise<void> }> {
@@ -83,12 +92,14 @@ export async function startScript(
 			name,
 			command: process.execPath,
 			args: [new URL(`${name}.ts`, import.meta.url).pathname, String(port)],
-			env,
+			env: { ...processEnvironment.receive, ...env },
 			isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),
 			stopTimeoutMs: 1_000,
 		},
 		await temporaryDirectory(name),
 	);
+	await server.kill("SIGTERM");
+	await server.start();
 	const key = () => randomBytes(16).toString("hex");
 	return {
 		contender: { host: "127.0.0.1", port, paths: [`/hooks/${key()}/${key()}`] },

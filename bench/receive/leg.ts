@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { median } from "../measure/measurement.ts";
+import type { Say } from "../measure/measurement.ts";
+import { cpuMs } from "../measure/process-cost.ts";
 import type { Contender } from "./contenders.ts";
 import type { LoadOrder, LoadReport } from "./load-generator.ts";
 
 /** Rounds of alternating legs; the median counts. With three rounds, four runs of the same code had ratios from 0.78 to 0.93. */
-export const rounds = 7;
+export const rounds = Number(process.env.BENCH_ROUNDS || 7);
 export const warmUpMs = 1_000;
 export const measureMs = 3_000;
 
@@ -43,14 +44,60 @@ export async function load(
 	return report;
 }
 
-export function perSecond({ requestsPerSecond }: LoadReport): string {
-	return `${Math.round(requestsPerSecond)}/s`;
+/** CPU time that each of the processes takes for an answer during the leg, in microseconds. */
+export async function withCpu<Name extends string>(
+	pids: Record<Name, number>,
+	leg: () => Promise<LoadReport>,
+): Promise<LoadReport & { cpuUs: Record<Name, number> }> {
+	const names = Object.keys(pids) as Name[];
+	const before = await Promise.all(names.map((name) => cpuMs(pids[name])));
+	const report = await leg();
+	const after = await Promise.all(names.map((name) => cpuMs(pids[name])));
+	const cpuUs = Object.fromEntries(
+		names.map((name, i) => [
+			name,
+			((after[i]! - before[i]!) * 1000) / report.answers,
+		]),
+	) as Record<Name, number>;
+	return { ...report, cpuUs };
 }
 
-/** The median of a field over the rounds. */
-export function middle(
+/**
+ * Takes the legs in turn, round after round, so that a slow machine slows all. Each begins a round in its turn.
+ * @param after is called after each leg.
+ */
+export async function alternate<Legs extends Record<string, LoadReport>>(
+	what: string,
+	legs: { [Name in keyof Legs]: () => Promise<Legs[Name]> },
+	{
+		say,
+		after,
+		count = rounds,
+	}: { say: Say; after(): Promise<void>; count?: number },
+): Promise<{ [Name in keyof Legs]: Legs[Name][] }> {
+	const names = Object.keys(legs) as (keyof Legs & string)[];
+	const reports = Object.fromEntries(
+		names.map((name) => [name, []]),
+	) as unknown as { [Name in keyof Legs]: Legs[Name][] };
+	for (let round = 0; round < count; round++) {
+		for (let i = 0; i < names.length; i++) {
+			const name = names[(round + i) % names.length]!;
+			reports[name].push(await legs[name]());
+			await after();
+		}
+		const latest = names.map((name) => {
+			const { requestsPerSecond, p99Ms } = reports[name].at(-1)!;
+			return `${name} ${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
+		});
+		say(`${what}, round ${round + 1} of ${count}: ${latest.join("; ")}`);
+	}
+	return reports;
+}
+
+/** A field of the rounds' reports. */
+export function each(
 	reports: readonly LoadReport[],
-	field: keyof LoadReport,
-): number {
-	return median(reports.map((report) => report[field]));
+	field: "requestsPerSecond" | "p50Ms" | "p99Ms",
+): number[] {
+	return reports.map((report) => report[field]);
 }

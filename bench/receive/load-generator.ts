@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { bodiesOf } from "./bodies.ts";
 
 /** The result of one leg of load. */
 export interface LoadReport {
 	requestsPerSecond: number;
 	p50Ms: number;
 	p99Ms: number;
+	/** All answers, those of the warm-up included. */
+	answers: number;
 	/** Answers other than 200. */
 	failures: number;
 }
@@ -15,9 +18,9 @@ export interface LoadOrder {
 	port: number;
 	/** One per source. Requests take turns. */
 	paths: string[];
-	/** Size of the JSON body. */
+	/** Size of the JSON bodies, which take turns. */
 	bodyBytes: number;
-	/** A JSON file with {@link CorpusEvent}s, which take turns in place of that body. */
+	/** A JSON file with {@link CorpusEvent}s in place of those bodies. */
 	corpus?: string;
 	connections: number;
 	/** Open model: the arrival rate, whether earlier requests are answered or not. Absent for a closed loop. */
@@ -27,8 +30,8 @@ export interface LoadOrder {
 }
 
 export interface CorpusEvent {
-	/** The value of the header `x-github-event`. */
-	type: string;
+	/** The value of the header `x-github-event`, if it has one. */
+	type?: string;
 	body: string;
 }
 
@@ -43,6 +46,7 @@ class LoadGenerator {
 	/** Larger than any leg needs, since a growing array is copied while answers wait. */
 	readonly #latenciesMs = new Float64Array(2 ** 21);
 	#measured = 0;
+	#answers = 0;
 	#failures = 0;
 	#isMeasuring = false;
 	/** Free connections, in an open model. */
@@ -75,6 +79,7 @@ class LoadGenerator {
 			requestsPerSecond: sorted.length / (tookMs / 1000),
 			p50Ms: at(0.5),
 			p99Ms: at(0.99),
+			answers: this.#answers,
 			failures: this.#failures,
 		};
 	}
@@ -123,13 +128,13 @@ class LoadGenerator {
 		socket: Socket,
 		index: number,
 	): (bytes: number, answer: Buffer) => void {
-		const { paths, connections, requestsPerSecond } = this.#order;
+		const { connections, requestsPerSecond } = this.#order;
 		let dueMs = 0;
 		let received = 0;
 		// All answers have the same length.
 		let answerLength = 0;
 		let turn = index;
-		const texts = paths.flatMap((path) => requestsTo(path, this.#order));
+		const texts = allRequests(this.#order);
 		const send = (nowMs: number) => {
 			received = 0;
 			dueMs = nowMs;
@@ -149,6 +154,7 @@ class LoadGenerator {
 			}
 			received += bytes;
 			if (received < answerLength) return;
+			this.#answers++;
 			if (this.#isMeasuring)
 				this.#latenciesMs[this.#measured++] = performance.now() - dueMs;
 			sendNext();
@@ -156,36 +162,26 @@ class LoadGenerator {
 	}
 }
 
-/** JSON of so many bytes, as of an ordinary webhook: a few fields, then text. */
-function bodyOf(bytes: number): string {
-	const event = {
-		event: "order.paid",
-		order: 4711,
-		items: Array.from({ length: 8 }, (_, id) => ({ id, name: `item ${id}` })),
-		note: "",
-	};
-	event.note = "x".repeat(bytes - JSON.stringify(event).length);
-	return JSON.stringify(event);
+let requests: Buffer[] | undefined;
+
+/** The bytes of the requests, shared by all connections. Each path has at least one, and each body. */
+function allRequests({ corpus, bodyBytes, paths }: LoadOrder): Buffer[] {
+	if (requests) return requests;
+	const bodies: CorpusEvent[] = corpus
+		? JSON.parse(readFileSync(corpus, "utf8"))
+		: bodiesOf(bodyBytes).map((body) => ({ body }));
+	requests = Array.from(
+		{ length: Math.max(bodies.length, paths.length) },
+		(_, turn) => {
+			const { type, body } = bodies[turn % bodies.length]!;
+			const header = type ? `X-GitHub-Event: ${type}\r\n` : "";
+			return requestOf(paths[turn % paths.length]!, body, header);
+		},
+	);
+	return requests;
 }
 
-const requests = new Map<string, Buffer[]>();
-
-/** The bytes of the requests, shared by all connections. */
-function requestsTo(path: string, order: LoadOrder): Buffer[] {
-	let all = requests.get(path);
-	if (!all) {
-		all = order.corpus
-			? (JSON.parse(readFileSync(order.corpus, "utf8")) as CorpusEvent[]).map(
-					({ type, body }) =>
-						requestOf(path, body, `X-GitHub-Event: ${type}\r\n`),
-				)
-			: [requestOf(path, bodyOf(order.bodyBytes))];
-		requests.set(path, all);
-	}
-	return all;
-}
-
-function requestOf(path: string, body: string, header = ""): Buffer {
+function requestOf(path: string, body: string, header: string): Buffer {
 	return Buffer.from(
 		`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n${header}` +
 			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

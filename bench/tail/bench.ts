@@ -22,9 +22,7 @@ import {
 	percentile,
 	type Say,
 } from "../measure/measurement.ts";
-import { cpuMs } from "../measure/process-cost.ts";
-import type { Contender } from "../receive/contenders.ts";
-import { load, measureMs, rounds, warmUpMs } from "../receive/leg.ts";
+import { alternate, each, load, withCpu } from "../receive/leg.ts";
 
 const quietEvents = 50;
 
@@ -75,51 +73,52 @@ async function measure(
 			`${quietEvents} events: shown after ${median(shown).toFixed(0)} ms; load ${loadavg()[0]!.toFixed(1)}`,
 		);
 		await tail.stop();
-		const without: Leg[] = [];
-		const beside: Leg[] = [];
-		const pids = [fixture.receiver.pid, fixture.nats.pid];
-		const plain = async () => {
-			without.push(await leg(contender, pids));
+		const pids = {
+			receive: fixture.receiver.pid,
+			nats: fixture.nats.pid,
+			reader: process.pid,
 		};
-		const tailed = async () => {
-			const open = await openTail(api, route.account, route.sourceKey);
-			beside.push(await leg(contender, pids));
-			await open.stop();
-		};
-		for (let round = 1; round <= rounds; round++) {
-			// Each is the first in every other round.
-			for (const one of round % 2 ? [plain, tailed] : [tailed, plain])
-				await one();
-			say(
-				`round ${round} of ${rounds}: ${rateOf(without)}/s without a tail, ${rateOf(beside)}/s with one; load ${loadavg()[0]!.toFixed(1)}`,
-			);
-		}
-		const middle = (legs: Leg[], field: keyof Leg) =>
-			median(legs.map((each) => each[field]));
-		const ratios = beside.map(({ rate }, at) => rate / without[at]!.rate);
+		const plain = () => withCpu(pids, () => load(contender, {}));
+		const { without, beside } = await alternate(
+			"a tail",
+			{
+				without: plain,
+				beside: async () => {
+					const open = await openTail(api, route.account, route.sourceKey);
+					const report = await plain();
+					await open.stop();
+					return report;
+				},
+			},
+			{ say, after: async () => undefined },
+		);
+		const servers = (legs: typeof beside) =>
+			legs.map(({ cpuUs }) => cpuUs.receive + cpuUs.nats);
 		return [
 			figure("from the answer until it is shown, median", median(shown), "ms"),
 			figure(
 				"from the answer until it is shown, 99th percentile",
 				percentile(shown, 0.99),
 				"ms",
+				{ atMost: 1_000 },
 			),
 			compared(
 				"events/s with an open tail, against none",
 				"events/s",
-				middle(beside, "rate"),
-				middle(without, "rate"),
+				each(beside, "requestsPerSecond"),
+				each(without, "requestsPerSecond"),
 			),
-			figure("its ratio in a round, median", median(ratios), ""),
 			compared(
 				"CPU of receive and NATS with an open tail, against none",
 				"µs/event",
-				middle(beside, "serversUs"),
-				middle(without, "serversUs"),
+				servers(beside),
+				servers(without),
 			),
 			figure(
 				"CPU of archive's reader and the API's listener",
-				middle(beside, "readerUs") - middle(without, "readerUs"),
+				beside.map(
+					({ cpuUs }, round) => cpuUs.reader - without[round]!.cpuUs.reader,
+				),
 				"µs/event",
 			),
 		];
@@ -128,36 +127,6 @@ async function measure(
 		await api.close();
 		await archive.close();
 	}
-}
-
-interface Leg {
-	/** Events per second. */
-	rate: number;
-	/** CPU time of an event, which neighbours on the machine hardly change. */
-	serversUs: number;
-	/** The same of this process. */
-	readerUs: number;
-}
-
-async function leg(contender: Contender, pids: number[]): Promise<Leg> {
-	const serversMs = async () => {
-		const used = await Promise.all(pids.map(cpuMs));
-		return used.reduce((sum, each) => sum + each, 0);
-	};
-	const startMs = await serversMs();
-	const start = process.cpuUsage();
-	const { requestsPerSecond: rate } = await load(contender, {});
-	const { user, system } = process.cpuUsage(start);
-	const events = (rate * (warmUpMs + measureMs)) / 1_000;
-	return {
-		rate,
-		serversUs: (((await serversMs()) - startMs) * 1_000) / events,
-		readerUs: (user + system) / events,
-	};
-}
-
-function rateOf(legs: Leg[]): number {
-	return Math.round(legs.at(-1)!.rate);
 }
 
 interface OpenTail {
