@@ -9,9 +9,10 @@ import {
 	type Measurement,
 	type Say,
 } from "../measure/measurement.ts";
-import { githubBodies } from "./bodies.ts";
+import { variantsOf } from "./bodies.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
+import { githubEvents } from "./github-plan.ts";
 import { alternate, each, load, withCpu } from "./leg.ts";
 import type { LoadOrder } from "./load-generator.ts";
 import { memory } from "./memory.ts";
@@ -180,7 +181,7 @@ async function bySize(
 	say: Say,
 ): Promise<Measurement[]> {
 	const corpus = join(await temporaryDirectory("corpus"), "github.json");
-	await writeFile(corpus, JSON.stringify(githubBodies()));
+	await writeFile(corpus, JSON.stringify(variantsOf(githubEvents())));
 	const measurements: Measurement[] = [];
 	for (const { name, order: own, goal } of sizes) {
 		const order = own.bodyBytes ? own : { corpus };

@@ -1,6 +1,5 @@
 import { randomOf } from "../../test/support/seeded-random.ts";
-import { githubEvents } from "./github-plan.ts";
-import type { CorpusEvent } from "./load-generator.ts";
+import type { GithubEvent } from "./github-plan.ts";
 
 const random = randomOf(1);
 const syllables = "ka lo mi re tun sha ver el do pri sten or ba qui na".split(
@@ -21,16 +20,14 @@ export function bodiesOf(bytes: number): string[] {
 	return Array.from({ length: count }, () => invoice(bytes));
 }
 
-/** GitHub's real webhooks (9.9 KB on average), each a few times with other ids and digests. */
-export function githubBodies(): CorpusEvent[] {
-	return Array.from({ length: 3 }, githubEvents)
-		.flat()
-		.map(({ type, body }) => ({
-			type,
-			body: body.replace(/\b(?:\d{5,}|[0-9a-f]{16,})\b/g, (id) =>
-				/\D/.test(id) ? hex(id.length) : digits(id.length),
-			),
-		}));
+/** The same events a few times, each with other ids and digests. */
+export function variantsOf(events: readonly GithubEvent[]): GithubEvent[] {
+	return [events, events, events].flat().map(({ type, body }) => ({
+		type,
+		body: body.replace(/\b(?:\d{5,}|[0-9a-f]{16,})\b/g, (id) =>
+			/\D/.test(id) ? hex(id.length) : digits(id.length),
+		),
+	}));
 }
 
 function invoice(bytes: number): string {
