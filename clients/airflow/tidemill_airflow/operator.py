@@ -29,7 +29,7 @@ class TidemillRunOperator(BaseOperator):
     :param dates: the first and the last UTC date to load, both included, such as `("{{ ds }}", "{{ ds }}")`. Without them, the
         Pipeline's rules apply.
     :param full: load the whole window.
-    :param queue: accept the Run although the Pipeline can't run yet. It waits.
+    :param queue_run: accept the Run although the Pipeline can't run yet. It waits. (`queue` is the queue of Airflow's workers.)
     :param deferrable: wait in the triggerer, without a worker.
     """
 
@@ -41,7 +41,7 @@ class TidemillRunOperator(BaseOperator):
         pipeline: str,
         dates: tuple[str, str] | None = None,
         full: bool | None = None,
-        queue: bool | None = None,
+        queue_run: bool | None = None,
         tidemill_conn_id: str = TidemillHook.default_conn_name,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
@@ -50,19 +50,19 @@ class TidemillRunOperator(BaseOperator):
         self.pipeline = pipeline
         self.dates = dates
         self.full = full
-        self.queue = queue
+        self.queue_run = queue_run
         self.tidemill_conn_id = tidemill_conn_id
         self.deferrable = deferrable
         self.run_name: str | None = None
 
     def execute(self, context: Context) -> t.Run:
-        key, attempt = identity(context["ti"], self.retries)
+        key, attempt = identity(context["ti"], self.retries or 0)
         with TidemillHook(self.tidemill_conn_id).get_conn() as tidemill:
             run = tidemill.pipelines.run(
                 self.pipeline,
                 dates=self.dates,
                 full=self.full,
-                queue=self.queue,
+                queue=self.queue_run,
                 idempotency_key=key,
                 attempt=attempt,
             )

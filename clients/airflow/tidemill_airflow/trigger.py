@@ -19,7 +19,7 @@ class TidemillRunTrigger(BaseTrigger):
     """
 
     def __init__(self, run: str, tidemill_conn_id: str, deadline: float | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.run_name = run
         self.tidemill_conn_id = tidemill_conn_id
         self.deadline = deadline
@@ -41,7 +41,7 @@ class TidemillRunTrigger(BaseTrigger):
                 pass
             except RunNotEnded:
                 has_ended = False
-        yield TriggerEvent({"run": self.run_name, "has_ended": has_ended})
+        yield TriggerEvent({"run": self.run_name, "has_ended": has_ended})  # type: ignore[no-untyped-call]
 
     async def on_kill(self) -> None:
         """Cancels the Run. Airflow calls it when a person ends or clears the task, not when the triggerer restarts."""
