@@ -27,15 +27,24 @@ export interface SourceLedger {
 }
 
 /**
- * How many events of one Source were released from quarantine. Archive publishes it in the ledger bucket under
- * {@link releasedKey} after each release. It follows from the release records in the bucket, and can be counted again.
+ * How many events of one Source were released from quarantine or imported. Archive publishes it in the ledger bucket under
+ * {@link releasedKey} after each release and import. It follows from their records in the bucket, and can be counted again.
  */
 export interface ReleasedLedger {
 	version: 1;
 	account: string;
 	sourceKey: string;
-	/** By date: the events that are rows now, and how many parts of releases made them so. */
-	released: Record<UtcDate, { events: number; releases: number }>;
+	/** By date, for the dates that are kept. */
+	released: Record<UtcDate, AddedEvents>;
+}
+
+export interface AddedEvents {
+	/** Those from quarantine that are rows now. */
+	events: number;
+	/** Absent for none. */
+	imported?: number;
+	/** How many parts of releases and imports made them so. */
+	releases: number;
 }
 
 /** No source key has a dot. */

@@ -36,14 +36,15 @@ export interface EventsAsked {
 
 /**
  * `accepted`: a row of its date. `quarantined`: its tracking plan keeps it apart. `released`: it was kept apart, and is a row
- * now.
+ * now. `imported`: a row of its date, which came with a file.
  */
-export type EventState = "accepted" | "quarantined" | "released";
+export type EventState = "accepted" | "quarantined" | "released" | "imported";
 
 export const eventStates: readonly EventState[] = [
 	"accepted",
 	"quarantined",
 	"released",
+	"imported",
 ];
 
 /** What is known of an event without its body. */
@@ -83,7 +84,7 @@ export interface FoundEvent extends Omit<StoredEvent, "violations"> {
 	frames?: { stream: string; first: number; last: number };
 	/** Key of the object. */
 	object?: string;
-	/** When the first frame of its cut came to the stream, RFC 3339: every later manifest has the event. */
+	/** When the first frame of its cut came to the stream, or an Import added it, RFC 3339: every later manifest has the event. */
 	storedTime: string;
 	/** When it was released, and the object that has it since. */
 	released?: { time: string; object: string };

@@ -19,7 +19,7 @@ const head = {
 	bytes: { description: "Size of the body.", type: "integer" },
 	state: {
 		description:
-			"`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now.",
+			"`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file.",
 		type: "string",
 		enum: [...eventStates],
 	},
@@ -78,7 +78,7 @@ const wholeOfAll = [...headOfAll, "source", "stage", "storedTime"];
 export const eventSchemas: Record<string, JsonSchema> = {
 	EventList: {
 		description:
-			"Events, the newest first. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds.",
+			"Events, the newest first. Imported ones may come some pages after others of their date. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds.",
 		type: "object",
 		required: ["items"],
 		properties: {

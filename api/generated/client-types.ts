@@ -38,6 +38,8 @@ export type Source = {
 		quarantined?: number;
 		/** Events that were released from quarantine. They count in `archived`. */
 		released?: number;
+		/** Events that came with the files of Imports, on all dates that are kept. They count in none of the others. */
+		imported?: number;
 	};
 	/** How events of the last 30 days deviate from the TrackingPlan, the most frequent first. An event that deviates in two ways counts in both. */
 	deviations?: Array<{
@@ -2762,7 +2764,7 @@ export type TestEventResult = {
 	};
 };
 
-/** Events, the newest first. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds. */
+/** Events, the newest first. Imported ones may come some pages after others of their date. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds. */
 export type EventList = {
 	items: Array<{
 		/** The `event_id` of its row. */
@@ -2775,8 +2777,8 @@ export type EventList = {
 		kind: "json" | "form";
 		/** Size of the body. */
 		bytes: number;
-		/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. */
-		state: "accepted" | "quarantined" | "released";
+		/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file. */
+		state: "accepted" | "quarantined" | "released" | "imported";
 		/** How it deviates from its tracking plan. Absent if it doesn't. */
 		violations?: Array<string>;
 	}>;
@@ -2796,8 +2798,8 @@ export type Event = {
 	kind: "json" | "form";
 	/** Size of the body. */
 	bytes: number;
-	/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. */
-	state: "accepted" | "quarantined" | "released";
+	/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file. */
+	state: "accepted" | "quarantined" | "released" | "imported";
 	/** Name of the source. */
 	source: string;
 	/** The tracking plan that judged it. Absent without one. */
@@ -2857,8 +2859,8 @@ export type EventReceipt = {
 	kind: "json" | "form";
 	/** Size of the body. */
 	bytes: number;
-	/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. */
-	state: "accepted" | "quarantined" | "released";
+	/** `accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file. */
+	state: "accepted" | "quarantined" | "released" | "imported";
 	/** Name of the source. */
 	source: string;
 	/** The tracking plan that judged it. Absent without one. */

@@ -38,6 +38,7 @@ export function defineStored(events: Group): void {
 				"accepted",
 				"quarantined",
 				"released",
+				"imported",
 			] as const),
 		)
 		.option("--limit <n>", `how many at most; without it ${defaultEvents}`)

@@ -33,6 +33,14 @@ waiting                               pipeline all → all: the next run loads i
 	);
 });
 
+test("a trace of an imported event says when it came, and of which time it is", () => {
+	const { frames: _, ...imported } = receipt;
+	const storedTime = "2026-03-20T08:00:00.000Z";
+	expect(receiptText({ ...imported, state: "imported", storedTime })).toMatch(
+		/^imported +2026-03-20T08:00:00.000Z +into source shop: .*, of 2026-03-01T12:00:00.124Z$/m,
+	);
+});
+
 test("a trace of an event in quarantine says what holds it, and how to release it", () => {
 	const text = receiptText({
 		...receipt,

@@ -13,6 +13,7 @@ export interface Receipt extends Omit<ListedEvent, "violations"> {
 	stage: string;
 	frames?: { stream: string; first: number; last: number };
 	object?: string;
+	storedTime?: string;
 	released?: { time: string; object: string };
 	loads?: {
 		pipeline: string;
@@ -52,12 +53,11 @@ export function receiptText(receipt: Receipt): string {
 	const { violations = [], trackingPlan, released, loads } = receipt;
 	const of = frames && frames.last > frames.first ? `–${frames.last}` : "";
 	const isHeld = receipt.state === "quarantined";
+	const what = `source ${source}: ${bytes} bytes (${kind})${type ? `, type ${type}` : ""}`;
 	return table([
-		[
-			"accepted",
-			time,
-			`by source ${source}: ${bytes} bytes (${kind})${type ? `, type ${type}` : ""}`,
-		],
+		receipt.state === "imported"
+			? ["imported", receipt.storedTime ?? "", `into ${what}, of ${time}`]
+			: ["accepted", time, `by ${what}`],
 		...(frames ? [["frame", "", `${frames.stream} ${frames.first}${of}`]] : []),
 		...(stage === "Buffer"
 			? [["buffer", "", "on its way to the bucket"]]

@@ -1308,6 +1308,8 @@ export interface SourceCounts {
 	quarantined?: number;
 	/** Events that were released from quarantine. They count in `archived`. */
 	released?: number;
+	/** Events that came with the files of Imports, on all dates that are kept. They count in none of the others. */
+	imported?: number;
 }
 
 export interface SourceDeviation {

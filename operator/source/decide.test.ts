@@ -310,7 +310,7 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		// The ledger has forgotten the first date.
 		released: {
 			"2026-01-01": { events: 9, releases: 1 },
-			"2026-03-01": { events: 2, releases: 2 },
+			"2026-03-01": { events: 2, releases: 3, imported: 4 },
 		},
 	};
 	const state = stateWith({
@@ -326,7 +326,13 @@ test("the status follows the ledger at most once in ten seconds", () => {
 	expect(statusIn(decide(state, now + 10_000))).toMatchObject({
 		phase: "Active",
 		firstEventDate: "2026-02-28",
-		counts: { accepted: 8, archived: 7, quarantined: 1, released: 2 },
+		counts: {
+			accepted: 8,
+			archived: 7,
+			quarantined: 1,
+			released: 2,
+			imported: 4,
+		},
 		deviations: [deviation],
 		otherDeviations: others,
 		retention: { days: 31, enforcedBy: "Lifecycle" },
@@ -355,6 +361,20 @@ test("the status follows the ledger at most once in ten seconds", () => {
 			),
 		)?.phase,
 	).toBe("Suspended");
+});
+
+test("imported events count though nobody has sent to the Source", () => {
+	const source = sourceWith();
+	const { sourceKey } = keys;
+	const ofDate = { events: 0, imported: 3, releases: 1 };
+	const released = { "2026-03-01": ofDate, "2026-03-02": ofDate };
+	const state = stateWith({
+		source,
+		released: { version: 1, account: "shop", sourceKey, released },
+	});
+	expect(statusIn(decide(state, now))).toMatchObject({
+		counts: { imported: 6 },
+	});
 });
 
 test("the status keeps its facts while the ledger can't be read", () => {

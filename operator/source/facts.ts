@@ -34,6 +34,11 @@ export function factsOf(
 	const own = kept ?? (isKnown ? known : undefined);
 	return {
 		...(ledger ? ledgerFacts(ledger, released) : counted),
+		// A Source that nobody has sent to may have imported events.
+		...(!ledger &&
+			released && {
+				counts: { ...counted.counts, imported: importedIn(released) },
+			}),
 		...(retention || kept
 			? { retention: retentionFacts(retention, own) }
 			: known && { retention: known }),
@@ -86,10 +91,16 @@ function ledgerFacts(
 			archived,
 			quarantined,
 			released: freed,
+			imported: importedIn(released),
 		},
 		...(entries && { deviations: entries }),
 		...(others && { otherDeviations: others }),
 	};
+}
+
+function importedIn(released: ReleasedLedger | undefined): number {
+	const dates = Object.values(released?.released ?? {});
+	return sumOf(dates.map(({ imported = 0 }) => imported));
 }
 
 function sumOf(numbers: number[]): number {

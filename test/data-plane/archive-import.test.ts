@@ -6,6 +6,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeNdjson } from "../../cli/stored/ndjson.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import type { ImportResult, ImportWork } from "../../contracts/operation.ts";
+import type {
+	EventsAnswer,
+	StoredEvent,
+} from "../../contracts/stored-event.ts";
 import { addDays, dayMs, utcDate } from "../../contracts/utc-date.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
 import { newEventId } from "../../ingest/receive/accept/event-id.ts";
@@ -183,6 +187,17 @@ test("files become events of their dates, as they stand, and the next Run loads 
 	]);
 	expect(all.firstEventDate).toBe(before);
 	expect(rowsOf(await manifestOf(archive, since))).toEqual(rowsOf(all));
+	const listed: EventsAnswer = await archive.askEvents({ state: "imported" });
+	const { events } = listed as { events: StoredEvent[] };
+	expect(events.map(({ time }) => time)).toEqual([
+		`${yesterday}T11:00:00.000Z`,
+		`${yesterday}T10:00:00.000Z`,
+		`${before}T10:00:00.000Z`,
+	]);
+	for (const { eventID } of events)
+		expect(await archive.askEvent(eventID)).toMatchObject({
+			event: { eventID, state: "imported", stage: "Bucket" },
+		});
 });
 
 test("a Source that keeps its events longer takes those of another tool from before it was there", async () => {

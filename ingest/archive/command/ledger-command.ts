@@ -74,15 +74,19 @@ function linesOf(
 	released: ReleasedLedger["released"],
 ): string[] {
 	const { account, sourceKey, archived, quarantined = {} } = ledger;
-	const dates = Object.keys({ ...archived, ...quarantined }).sort();
+	const dates = Object.keys({
+		...archived,
+		...quarantined,
+		...released,
+	}).sort();
 	return dates.map((date) => {
-		const releasedEvents = released[date]?.events ?? 0;
+		const { events = 0, imported = 0 } = released[date] ?? {};
 		return [
 			account,
 			sourceKey,
 			date,
-			(archived[date] ?? 0) + releasedEvents,
-			(quarantined[date] ?? 0) - releasedEvents,
+			(archived[date] ?? 0) + events + imported,
+			(quarantined[date] ?? 0) - events,
 		].join("\t");
 	});
 }

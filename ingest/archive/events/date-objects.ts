@@ -6,6 +6,12 @@ import type { IndexedSource } from "../ledger/ledger-index.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 
+/** A source and the objects of its dates. */
+export type ArchivedSource = Pick<
+	IndexedSource,
+	"account" | "sourceKey" | "objects" | "quarantined"
+>;
+
 /** An object with events of one source and date. */
 export interface EventObject {
 	key: string;
@@ -18,6 +24,8 @@ export interface EventObject {
 	first: number;
 	/** Whether it has the rows of that cut alone. */
 	isOfOneCut: boolean;
+	/** When an Import added it: `stream` and `first` are those of its record. Absent for events that were received. */
+	importedMs?: number;
 }
 
 /** Finds the objects that have each event once, as manifests do. */
@@ -32,7 +40,7 @@ export class SourceObjects {
 
 	/** In the order of their cuts; a compacted object stands where its latest cut is. */
 	async ofDate(
-		source: IndexedSource,
+		source: ArchivedSource,
 		date: UtcDate,
 		quarantined: boolean,
 	): Promise<EventObject[]> {

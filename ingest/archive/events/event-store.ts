@@ -1,13 +1,13 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
-import type { IndexedSource, LedgerIndex } from "../ledger/ledger-index.ts";
+import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { endOf, type FlushableShard } from "../request/flush-source.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
-import { SourceObjects } from "./date-objects.ts";
+import { type ArchivedSource, SourceObjects } from "./date-objects.ts";
 import { ObjectReader } from "./object-reader.ts";
 import type { FramesChoice } from "./rows/frame-rows.ts";
 import type { EventRow } from "./rows/row.ts";
@@ -64,9 +64,10 @@ export class EventStore {
 		return this.#options;
 	}
 
-	/** What of a source is in the bucket. */
-	archived(account: string, sourceKey: string): IndexedSource | undefined {
-		return this.#options.shard.index.source(account, sourceKey);
+	/** What of a source was received and is in the bucket. */
+	archived(account: string, sourceKey: string): ArchivedSource {
+		const { index } = this.#options.shard;
+		return index.source(account, sourceKey) ?? nothingOf(account, sourceKey);
 	}
 
 	/**
@@ -148,6 +149,11 @@ export class EventStore {
 		const frameBytes = messages > 0 ? bytes / messages : 0;
 		return { stream, done, last, frameBytes };
 	}
+}
+
+/** Its events may be imported ones alone. */
+function nothingOf(account: string, sourceKey: string): ArchivedSource {
+	return { account, sourceKey, objects: new Map(), quarantined: new Map() };
 }
 
 function notReady(shard: FlushableShard, cause?: unknown): RequestFailure {

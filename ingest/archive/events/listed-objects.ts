@@ -3,9 +3,10 @@ import type {
 	EventsAsked,
 } from "../../../contracts/stored-event.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
-import type { IndexedSource } from "../ledger/ledger-index.ts";
-import type { EventObject } from "./date-objects.ts";
+import type { DateReleases } from "../release/release-store.ts";
+import type { ArchivedSource, EventObject } from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
+import { importedObjects } from "./imported-objects.ts";
 import type { OpenObject } from "./object-reader.ts";
 import { releasedRows } from "./released-rows.ts";
 import type { Choice, EventRow } from "./rows/row.ts";
@@ -19,12 +20,13 @@ export interface Shown {
 /** The objects of a source that may have what a list asks for. */
 export class ListedObjects {
 	readonly #events: EventStore;
-	readonly #source: IndexedSource;
+	readonly #source: ArchivedSource;
 	readonly #asked: Pick<EventsAsked, "from" | "to" | "state">;
+	#releases: Promise<Map<string, DateReleases>> | undefined;
 
 	constructor(
 		events: EventStore,
-		source: IndexedSource,
+		source: ArchivedSource,
 		asked: Pick<EventsAsked, "from" | "to" | "state">,
 	) {
 		this.#events = events;
@@ -33,28 +35,45 @@ export class ListedObjects {
 	}
 
 	/** The latest first. */
-	dates(): string[] {
+	async dates(): Promise<string[]> {
 		const { from, to } = this.#asked;
 		const { objects, quarantined } = this.#source;
 		const first = from && utcDate(Date.parse(from));
 		const last = to && utcDate(Date.parse(to));
-		return [...new Set([...objects.keys(), ...quarantined.keys()])]
+		const added = (await this.#added()).keys();
+		return [...new Set([...objects.keys(), ...quarantined.keys(), ...added])]
 			.filter((date) => (!first || date >= first) && (!last || date <= last))
 			.sort()
 			.reverse();
 	}
 
-	/** The latest cut first. */
+	/** The latest cut first, and then what was imported. */
 	async ofDate(date: string): Promise<EventObject[]> {
+		const { objects, releases } = this.#events;
+		const [rows, apart, imported] = await Promise.all([
+			this.#mayHave("accepted")
+				? objects.ofDate(this.#source, date, false)
+				: [],
+			this.#mayHave("quarantined", "released")
+				? objects.ofDate(this.#source, date, true)
+				: [],
+			this.#mayHave("imported")
+				? importedObjects(releases, date, (await this.#added()).get(date))
+				: [],
+		]);
+		return [...imported, ...inOrderOfCuts(rows, apart)].reverse();
+	}
+
+	#mayHave(...states: EventState[]): boolean {
 		const { state } = this.#asked;
-		const [rows, apart] = await Promise.all(
-			[false, true].map((quarantined) =>
-				state === undefined || (state !== "accepted") === quarantined
-					? this.#events.objects.ofDate(this.#source, date, quarantined)
-					: [],
-			),
-		);
-		return inOrderOfCuts(rows!, apart!).reverse();
+		return state === undefined || states.includes(state);
+	}
+
+	/** What Imports, and Releases, have added to the source's dates. */
+	async #added(): Promise<Map<string, DateReleases>> {
+		if (!this.#mayHave("imported")) return new Map();
+		this.#releases ??= this.#events.releases.ofSource(this.#source);
+		return this.#releases;
 	}
 
 	/** The chosen rows of an object, the newest first. */
@@ -68,6 +87,8 @@ export class ListedObjects {
 		const folder = { account, sourceKey, date: object.date };
 		const found: Shown[] = [];
 		const { fromMs = 0, toMs = Infinity, before } = choice;
+		const receivedState =
+			object.importedMs === undefined ? "accepted" : "imported";
 		for (const group of opened.groups.toReversed()) {
 			if (group.toMs < fromMs || group.fromMs > toMs) continue;
 			if (before && group.fromMs > before.timeMs) continue;
@@ -83,7 +104,7 @@ export class ListedObjects {
 				: undefined;
 			for (const row of rows) {
 				const own = !released
-					? "accepted"
+					? receivedState
 					: released.has(row.eventID)
 						? "released"
 						: "quarantined";

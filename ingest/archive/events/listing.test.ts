@@ -1,5 +1,8 @@
 import { expect, test, vi } from "vitest";
-import type { StoredEvent } from "../../../contracts/stored-event.ts";
+import type {
+	EventState,
+	StoredEvent,
+} from "../../../contracts/stored-event.ts";
 import {
 	eventAt,
 	idOf,
@@ -108,6 +111,56 @@ test("a list has the source's events of the chosen times, types and states alone
 		expect(await ids({ to: "2026-03-01T12:00:00.000Z" })).toEqual([idOf(paid)]);
 		await events.archive();
 	}
+});
+
+test.each([1, 2, 100])(
+	"imported events are listed on pages of %i, each once, the newest date first",
+	async (limit) => {
+		const events = new StoredEvents();
+		const before = frame(-24 * 3_600_000);
+		const [first, second, received, buffered] = [1, 9, 5, 60_000].map(frame);
+		await events.addImported(before);
+		await events.addImported(first!);
+		await events.addImported(second!);
+		const others = [frame(0), frame(1)].flat();
+		await events.addImported(
+			others.map((each) => ({ ...each, account: "other" })),
+		);
+		events.publish(received!);
+		await events.archive();
+		events.publish(buffered!);
+		const all = await pages(events, limit);
+		expect(all.map(({ eventID }) => eventID).toSorted()).toEqual(
+			[before, first!, second!, received!, buffered!]
+				.flat()
+				.map(idOf)
+				.toSorted(),
+		);
+		const states = all.map(({ state }) => state);
+		expect(states.slice(0, 3)).toEqual(Array(3).fill("accepted"));
+		expect(states.filter((state) => state === "imported")).toHaveLength(9);
+		expect(all.slice(-3).map(({ eventID }) => eventID)).toEqual(
+			before.map(idOf).toReversed(),
+		);
+	},
+);
+
+test("a list by state has the imported events, or leaves them out, also of a source that nobody has sent to", async () => {
+	const events = new StoredEvents();
+	const imported = frame(0);
+	await events.addImported(imported);
+	const listed = async (state?: EventState) => {
+		const asked = { limit: 10, ...(state && { state }) };
+		const page = await listEvents(events, account, sourceKey, asked);
+		return page.ok && page.events.map(({ eventID }) => eventID);
+	};
+	const ids = imported.map(idOf).toReversed();
+	expect(await listed()).toEqual(ids);
+	expect(await listed("imported")).toEqual(ids);
+	for (const state of ["accepted", "quarantined", "released"] as const)
+		expect(await listed(state)).toEqual([]);
+	events.publish([eventAt(noonMs)]);
+	expect(await listed("imported")).toEqual(ids);
 });
 
 test("a cursor of an object that is gone has expired, and any other text is none", async () => {

@@ -19,7 +19,7 @@ const maxNewObjects = 200;
 
 /**
  * A page of a source's events, the newest first: those that weren't archived at the first page in the order of their time, then
- * object by object. Each event comes once, also if it is archived between two pages.
+ * object by object, those of Imports last of their date. Each event comes once, also if it is archived between two pages.
  */
 export async function listEvents(
 	events: EventStore,
@@ -128,8 +128,12 @@ class Listing {
 				sourceKeys: [this.#sourceKey],
 				...(state && { quarantined: state === "quarantined" }),
 			},
-			// No frame has an event that was released.
-			state === "released" ? 0 : isSameStream ? this.#cursor?.frame : undefined,
+			// No frame has an event that was released or imported.
+			state === "released" || state === "imported"
+				? 0
+				: isSameStream
+					? this.#cursor?.frame
+					: undefined,
 		);
 	}
 
@@ -138,9 +142,8 @@ class Listing {
 		const { stream, done } = this.#begin;
 		if (this.#events.doneOf(stream) === done) return [];
 		const listed = this.#objects();
-		if (!listed) return [];
 		const objects: EventObject[] = [];
-		for (const date of listed.dates())
+		for (const date of await listed.dates())
 			for (const object of await listed.ofDate(date))
 				if (!this.#wasArchived(object)) objects.push(object);
 		if (objects.length > maxNewObjects) throw expired();
@@ -155,9 +158,9 @@ class Listing {
 		const { stream, done } = this.#begin;
 		const start = this.#cursor?.object;
 		const listed = this.#objects();
-		for (const date of listed?.dates() ?? []) {
+		for (const date of await listed.dates()) {
 			if (start && date > start.date) continue;
-			let objects = (await listed!.ofDate(date)).filter((object) =>
+			let objects = (await listed.ofDate(date)).filter((object) =>
 				this.#wasArchived(object),
 			);
 			if (start?.date === date) {
@@ -172,7 +175,7 @@ class Listing {
 				const some = await this.#opened(objects.slice(at, at + opensAtOnce));
 				for (const [index, [object, opened]] of some.entries()) {
 					const isStart = start?.date === date && at + index === 0;
-					const rows = await listed!.rows(object, opened, {
+					const rows = await listed.rows(object, opened, {
 						...this.#choice,
 						limit: this.#left,
 						...(isStart && { before: this.#cursor!.after }),
@@ -194,9 +197,9 @@ class Listing {
 		return undefined;
 	}
 
-	#objects(): ListedObjects | undefined {
+	#objects(): ListedObjects {
 		const source = this.#events.archived(this.#account, this.#sourceKey);
-		return source && new ListedObjects(this.#events, source, this.#asked);
+		return new ListedObjects(this.#events, source, this.#asked);
 	}
 
 	async #opened(

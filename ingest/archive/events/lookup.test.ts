@@ -50,6 +50,36 @@ test("an event is found in its frame, and then in its object, by few reads among
 	}
 });
 
+test("an imported event is found, with the time since which manifests have it, also in a source that nobody has sent to", async () => {
+	const events = new StoredEvents();
+	const parts = Array.from({ length: 20 }, (_, at) => [
+		eventAt(noonMs + at * 1_000),
+		eventAt(noonMs + at * 1_000 + 500),
+	]);
+	for (const part of parts) await events.addImported(part);
+	const releases = await events.releases.ofSource({
+		account: "shop",
+		sourceKey,
+	});
+	const { records } = releases.get("2026-03-01")!;
+	for (const at of [0, 13, 19]) {
+		const { event } = (await find(events, parts[at]![1]!)).answer as {
+			event: object;
+		};
+		expect(event).toMatchObject({
+			state: "imported",
+			stage: "Bucket",
+			object: expect.stringContaining(`${at + 1}-test.parquet`),
+			storedTime: new Date(records[at]!.modifiedMs).toISOString(),
+		});
+		expect(event).not.toHaveProperty("frames");
+	}
+	const other = { ...parts[0]![0]!, account: "other" };
+	expect(
+		(await find(events, other, { account: "other" })).answer,
+	).not.toHaveProperty("event");
+});
+
 test("an event that came to the stream a minute late is found beside its time", async () => {
 	const events = new StoredEvents();
 	for (let at = 0; at < 100; at++) {

@@ -5,11 +5,12 @@ import type {
 import { utcDate } from "../../../contracts/utc-date.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import type { IndexedSource } from "../ledger/ledger-index.ts";
+import type { ArchivedSource } from "./date-objects.ts";
 import { timeOfEventID } from "./event-id-time.ts";
 import type { EventStore } from "./event-store.ts";
 import {
 	afterItsTime,
+	amongImported,
 	atItsTime,
 	disorderMs,
 	type LaterSearch,
@@ -41,6 +42,9 @@ export async function findEvent(
 		(await inFrames(events, wanted, idMs)) ??
 		(await inObjects(events, wanted, (source) =>
 			atItsTime(events, source, wanted, idMs),
+		)) ??
+		(await inObjects(events, wanted, (source) =>
+			amongImported(events, source, wanted, idMs),
 		)) ??
 		(keyMs > 0
 			? await inObjects(events, wanted, (source) => {
@@ -94,12 +98,12 @@ async function inFrames(
 async function inObjects(
 	events: EventStore,
 	{ account, sourceKeys }: Wanted,
-	search: (source: IndexedSource) => Promise<Place | undefined>,
+	search: (source: ArchivedSource) => Promise<Place | undefined>,
 ): Promise<Found | undefined> {
-	let found: { source: IndexedSource; place: Place } | undefined;
+	let found: { source: ArchivedSource; place: Place } | undefined;
 	await mapConcurrently(sourceKeys, sourcesAtOnce, async (sourceKey) => {
 		const source = events.archived(account, sourceKey);
-		const place = source && !found && (await search(source));
+		const place = found ? undefined : await search(source);
 		if (place) found = { source, place };
 	});
 	return found && described(events, found.source, found.place);
@@ -107,10 +111,11 @@ async function inObjects(
 
 async function described(
 	events: EventStore,
-	{ account, sourceKey }: IndexedSource,
+	{ account, sourceKey }: ArchivedSource,
 	{ object, row }: Place,
 ): Promise<Found> {
-	const { key, date, quarantined, stream, first, isOfOneCut } = object;
+	const { key, date, quarantined, stream, first, isOfOneCut, importedMs } =
+		object;
 	const cut = isOfOneCut ? await cutOf(events, stream, first) : undefined;
 	const folder = { account, sourceKey, date };
 	const released = quarantined
@@ -118,12 +123,20 @@ async function described(
 		: undefined;
 	return foundOf(row, {
 		sourceKey,
-		state: released ? "released" : quarantined ? "quarantined" : "accepted",
+		state:
+			importedMs !== undefined
+				? "imported"
+				: released
+					? "released"
+					: quarantined
+						? "quarantined"
+						: "accepted",
 		stage: "Bucket",
 		...(cut && { frames: { stream, first, last: cut.last } }),
 		object: key,
 		storedTime:
-			cut?.firstFrame.time ?? new Date(row.timeMs + disorderMs).toISOString(),
+			cut?.firstFrame.time ??
+			new Date(importedMs ?? row.timeMs + disorderMs).toISOString(),
 		...(released && {
 			released: {
 				time: new Date(released.timeMs).toISOString(),

@@ -1,8 +1,8 @@
 import { datesBetween, utcDate } from "../../../contracts/utc-date.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
-import type { IndexedSource } from "../ledger/ledger-index.ts";
-import type { EventObject } from "./date-objects.ts";
+import type { ArchivedSource, EventObject } from "./date-objects.ts";
 import type { EventStore } from "./event-store.ts";
+import { importedObjects } from "./imported-objects.ts";
 import type { OpenGroup, OpenObject } from "./object-reader.ts";
 import type { EventRow } from "./rows/row.ts";
 
@@ -32,7 +32,7 @@ const opensAtOnce = 8;
 /** Looks where the ID's time is. */
 export async function atItsTime(
 	events: EventStore,
-	source: IndexedSource,
+	source: ArchivedSource,
 	wanted: Wanted,
 	idMs: number,
 ): Promise<Place | undefined> {
@@ -41,6 +41,33 @@ export async function atItsTime(
 		const objects = await events.objects.ofDate(source, date, quarantined);
 		const found = await inOrderedObjects(events, objects, wanted, idMs);
 		if (found) return found;
+	}
+	return undefined;
+}
+
+/** Looks at what was imported for the ID's date. */
+export async function amongImported(
+	events: EventStore,
+	source: ArchivedSource,
+	{ account, id, whole }: Wanted,
+	idMs: number,
+): Promise<Place | undefined> {
+	const date = utcDate(idMs);
+	const { releases, reader } = events;
+	const found = (await releases.ofSource(source)).get(date);
+	const objects = await importedObjects(releases, date, found);
+	for (let at = 0; at < objects.length; at += opensAtOnce) {
+		const some = objects.slice(at, at + opensAtOnce);
+		const opened = await events.inTurn(account, () =>
+			mapConcurrently(some, opensAtOnce, ({ key }) => reader.open(key)),
+		);
+		for (const [index, object] of some.entries()) {
+			const row = await rowIn(events, account, opened[index]!, id, whole, {
+				fromMs: idMs,
+				toMs: idMs,
+			});
+			if (row) return { object, row };
+		}
 	}
 	return undefined;
 }
@@ -103,7 +130,7 @@ export interface LaterSearch {
 /** The event of a sender's key may be later than its ID. The groups' bounds of IDs show which ones may have it. */
 export async function afterItsTime(
 	events: EventStore,
-	source: IndexedSource,
+	source: ArchivedSource,
 	{ account, id, whole, keyMs }: Wanted,
 	idMs: number,
 	search: LaterSearch,

@@ -1,4 +1,5 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { DateFolder, ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
@@ -33,6 +34,9 @@ export interface DateReleases {
 	/** The objects beside them. Those that no record names don't count. */
 	bytesOf: Map<string, number>;
 }
+
+/** A date may have a thousand. */
+const readsAtOnce = 8;
 
 export class ReleaseStore {
 	readonly #store: ObjectStore;
@@ -72,9 +76,7 @@ export class ReleaseStore {
 	async read({
 		records,
 	}: Pick<DateReleases, "records">): Promise<ReleaseRecord[]> {
-		const read: ReleaseRecord[] = [];
-		for (const { key } of records) read.push(await this.#read(key));
-		return read;
+		return mapConcurrently(records, readsAtOnce, ({ key }) => this.#read(key));
 	}
 
 	/** Writes a record unless there is one of the number, and returns the key of the object that the record in the bucket names. */

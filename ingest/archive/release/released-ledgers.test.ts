@@ -58,7 +58,13 @@ function bucket() {
 		onceMeanwhile: (act: () => Promise<void>) => {
 			meanwhile = act;
 		},
-		record: (source: typeof shop, of: string, number: number, rows: number) =>
+		record: (
+			source: typeof shop,
+			of: string,
+			number: number,
+			rows: number,
+			imported = false,
+		) =>
 			new ReleaseStore(store, keys).decide(number, {
 				version: 1,
 				...source,
@@ -70,6 +76,7 @@ function bucket() {
 				key: `object-${number}`,
 				rows,
 				bytes: 1,
+				...(imported && { imported }),
 			}),
 		counts: (source = shop) => published.get(source.sourceKey)?.released,
 	};
@@ -84,6 +91,18 @@ test("released events are counted by date, from the records", async () => {
 	expect(counts()).toEqual({
 		[date]: { events: 7, releases: 2 },
 		"2026-03-02": { events: 5, releases: 1 },
+	});
+});
+
+test("imported events are counted apart", async () => {
+	const { ledgers, record, counts } = bucket();
+	await record(shop, date, 1, 3);
+	await record(shop, date, 2, 4, true);
+	await ledgers.publish(shop);
+	await record(shop, date, 3, 5, true);
+	await ledgers.publish(shop);
+	expect(counts()).toEqual({
+		[date]: { events: 3, imported: 9, releases: 3 },
 	});
 });
 

@@ -1,4 +1,4 @@
-import type { ReleasedLedger } from "../../../contracts/ledger.ts";
+import type { AddedEvents, ReleasedLedger } from "../../../contracts/ledger.ts";
 import type { Logger } from "../../../service/log.ts";
 import { hourly } from "../concurrency/hourly.ts";
 import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
@@ -15,7 +15,7 @@ export interface ReleasedLedgersOptions {
 	log: Logger;
 }
 
-/** Publishes how many events were released. Counts from the release records, so a repeated release counts once. */
+/** Publishes how many events were released or imported. Counts from their records, so a repeated one counts once. */
 export class ReleasedLedgers {
 	readonly #options: ReleasedLedgersOptions;
 	readonly #releases: ReleaseStore;
@@ -99,14 +99,15 @@ export class ReleasedLedgers {
 			const before = known[date];
 			const isBefore = before && before.releases <= releases;
 			const { releases: from } = isBefore ? before : none;
-			let { events } = isBefore ? before : none;
+			let { events, imported = 0 } = isBefore ? before : none;
 			const more = records.slice(from);
 			for (const record of await this.#releases.read({ records: more }))
-				if (!record.imported) events += record.rows;
-			released[date] = { events, releases };
+				if (record.imported) imported += record.rows;
+				else events += record.rows;
+			released[date] = { events, ...(imported > 0 && { imported }), releases };
 		}
 		return released;
 	}
 }
 
-const none = { events: 0, releases: 0 };
+const none: AddedEvents = { events: 0, releases: 0 };

@@ -49,7 +49,7 @@ class SourcesApi:
         answer: t.RefusedRequestList = self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from_, "limit": limit, "body": body})
         return answer
 
-    def list_events(self, name: str, *, from_: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
+    def list_events(self, name: str, *, from_: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released", "imported"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
         """List the events of a source, without their bodies."""
         answer: t.EventList = self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from_, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
         return answer
@@ -363,7 +363,7 @@ class AsyncSourcesApi:
         answer: t.RefusedRequestList = await self._api.json("GET", path("/v1/sources/{name}/refusals", name), query={"from": from_, "limit": limit, "body": body})
         return answer
 
-    async def list_events(self, name: str, *, from_: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
+    async def list_events(self, name: str, *, from_: str | None = None, to: str | None = None, type: str | None = None, state: Literal["accepted", "quarantined", "released", "imported"] | None = None, limit: int | None = None, cursor: str | None = None) -> t.EventList:
         """List the events of a source, without their bodies."""
         answer: t.EventList = await self._api.json("GET", path("/v1/sources/{name}/events", name), query={"from": from_, "to": to, "type": type, "state": state, "limit": limit, "cursor": cursor})
         return answer

@@ -15,6 +15,8 @@ class SourceCounts(TypedDict):
     """Events in quarantine because of the TrackingPlan. A Release takes them out."""
     released: NotRequired[int]
     """Events that were released from quarantine. They count in `archived`."""
+    imported: NotRequired[int]
+    """Events that came with the files of Imports, on all dates that are kept. They count in none of the others."""
 
 class SourceDeviationsItem(TypedDict):
     type: NotRequired[str]
@@ -3194,13 +3196,13 @@ class EventListItemsItem(TypedDict):
     """What the sender sent."""
     bytes: int
     """Size of the body."""
-    state: Literal["accepted", "quarantined", "released"]
-    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now."""
+    state: Literal["accepted", "quarantined", "released", "imported"]
+    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file."""
     violations: NotRequired[list[str]]
     """How it deviates from its tracking plan. Absent if it doesn't."""
 
 class EventList(TypedDict):
-    """Events, the newest first. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds."""
+    """Events, the newest first. Imported ones may come some pages after others of their date. A page may have fewer events than asked for, and even none, as long as there is a cursor: a search through many events ends after some seconds."""
     items: list[EventListItemsItem]
     cursor: NotRequired[str]
     """Leads to the next page. Absent on the last one."""
@@ -3241,8 +3243,8 @@ class Event(TypedDict):
     """What the sender sent."""
     bytes: int
     """Size of the body."""
-    state: Literal["accepted", "quarantined", "released"]
-    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now."""
+    state: Literal["accepted", "quarantined", "released", "imported"]
+    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file."""
     source: str
     """Name of the source."""
     trackingPlan: NotRequired[str]
@@ -3322,8 +3324,8 @@ class EventReceipt(TypedDict):
     """What the sender sent."""
     bytes: int
     """Size of the body."""
-    state: Literal["accepted", "quarantined", "released"]
-    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now."""
+    state: Literal["accepted", "quarantined", "released", "imported"]
+    """`accepted`: a row of its date. `quarantined`: the tracking plan keeps it apart. `released`: it was kept apart, and is a row now. `imported`: a row of its date, which came with a file."""
     source: str
     """Name of the source."""
     trackingPlan: NotRequired[str]
