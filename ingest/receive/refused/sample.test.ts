@@ -15,8 +15,9 @@ test("a Source's first refusals are kept, later ones at its pace, and it is told
 	expect(sample.take("shop", "a", 0)).toBe(0);
 	expect(sample.take("shop", "a", 0)).toBeUndefined();
 	expect(sample.take("shop", "a", 500)).toBeUndefined();
-	expect(sample.take("shop", "a", 1_000)).toBe(2);
-	expect(sample.take("shop", "a", 2_000)).toBe(0);
+	// Of a burst of two, one is free again after 2 s * ln 2.
+	expect(sample.take("shop", "a", 1_400)).toBe(2);
+	expect(sample.take("shop", "a", 2_800)).toBe(0);
 });
 
 test("after a quiet time no more than a burst is kept", () => {
@@ -38,9 +39,10 @@ test("an account's large records leave room for other accounts", () => {
 	const sample = new Sample(paces);
 	sample.take("shop", "a", 0);
 	sample.spend("shop", "a", 1_500);
-	expect(sample.take("shop", "b", 50_000)).toBeUndefined();
-	expect(sample.take("bank", "c", 50_000)).toBe(0);
-	expect(sample.take("shop", "b", 60_000)).toBe(1);
+	expect(sample.take("shop", "b", 40_000)).toBeUndefined();
+	expect(sample.take("bank", "c", 40_000)).toBe(0);
+	// 100 s * ln 1.5 have passed.
+	expect(sample.take("shop", "b", 41_000)).toBe(1);
 });
 
 test("however long a Source's flood lasts, another one's refusals are kept", () => {
@@ -61,6 +63,28 @@ test("however long a Source's flood lasts, another one's refusals are kept", () 
 	// Later, at its own pace.
 	expect(kept.slice(60).filter(Boolean).length).toBeGreaterThan(10);
 });
+
+test.each([4, 12, 30])(
+	"however long %i Sources of an account flood, one that is refused less than its share is always kept, and the others have equal shares",
+	(flooding) => {
+		const sample = new Sample();
+		const kept = new Map<string, number>();
+		const refuse = (source: string, nowMs: number) => {
+			if (sample.take("shop", source, nowMs) === undefined) return;
+			sample.spend("shop", source, 1_500);
+			kept.set(source, (kept.get(source) ?? 0) + 1);
+		};
+		for (let seconds = 0; seconds < 24 * 3_600; seconds++) {
+			for (let at = 0; at < flooding; at++) refuse(`${at}`, seconds * 1_000);
+			if (seconds % 21_600 === 10_800) refuse("quiet", seconds * 1_000);
+		}
+		expect(kept.get("quiet")).toBe(4);
+		kept.delete("quiet");
+		const shares = [...kept.values()].sort((a, b) => a - b);
+		expect(shares).toHaveLength(flooding);
+		expect(shares.at(-1)! - shares[0]!).toBeLessThanOrEqual(2);
+	},
+);
 
 test("one Source may use a quarter of the account's bytes", () => {
 	const { ofSourceBytes, ofAccountBytes } = usualPaces;

@@ -28,27 +28,29 @@ export const maxReceivers = 16;
 /** Of Sources, and of accounts. One that is forgotten begins with a full burst. */
 const maxRemembered = 10_000;
 
-interface Bucket {
-	tokens: number;
+interface Use {
+	amount: number;
 	atMs: number;
 	leftOut: number;
 }
 
 /**
- * Chooses which refused requests are kept: token buckets of each Source, of each account and of the process. So a flood at one
- * Source leaves three quarters of the account's bytes to its other Sources, and costs receive and NATS little.
+ * Chooses which refused requests are kept, by what each Source, each account and the process have used. So a flood at one Source
+ * leaves three quarters of the account's bytes to its other Sources, and costs receive and NATS little. A Source leaves at least
+ * as much as it uses itself: n flooding ones have equal shares and leave one more (Choudhury and Hahne, "Dynamic queue length
+ * thresholds", 1998).
  */
 export class Sample {
 	readonly #paces: Paces;
-	readonly #all: Bucket;
-	readonly #accounts = new Map<string, Bucket>();
-	readonly #bytes = new Map<string, Bucket>();
-	readonly #sources = new Map<string, Bucket>();
-	readonly #sourceBytes = new Map<string, Bucket>();
+	readonly #all: Use;
+	readonly #accounts = new Map<string, Use>();
+	readonly #bytes = new Map<string, Use>();
+	readonly #sources = new Map<string, Use>();
+	readonly #sourceBytes = new Map<string, Use>();
 
 	constructor(paces = usualPaces) {
 		this.#paces = paces;
-		this.#all = full(paces.ofAll, 0);
+		this.#all = { amount: 0, atMs: 0, leftOut: 0 };
 	}
 
 	/**
@@ -58,21 +60,22 @@ export class Sample {
 	take(account: string, sourceKey: string, nowMs: number): number | undefined {
 		const { ofSource, ofAccount, ofAll, ofAccountBytes, ofSourceBytes } =
 			this.#paces;
-		const source = bucketOf(this.#sources, sourceKey, ofSource, nowMs);
-		const buckets = [
-			source,
-			bucketOf(this.#accounts, account, ofAccount, nowMs),
-			refilled(this.#all, ofAll, nowMs),
-		];
-		const bytes = [
-			bucketOf(this.#bytes, account, ofAccountBytes, nowMs),
-			bucketOf(this.#sourceBytes, sourceKey, ofSourceBytes, nowMs),
-		];
-		if ([...buckets, ...bytes].some(({ tokens }) => tokens < 1)) {
+		const source = useOf(this.#sources, sourceKey, ofSource, nowMs);
+		const shared = useOf(this.#accounts, account, ofAccount, nowMs);
+		const bytes = useOf(this.#sourceBytes, sourceKey, ofSourceBytes, nowMs);
+		const sharedBytes = useOf(this.#bytes, account, ofAccountBytes, nowMs);
+		const all = faded(this.#all, ofAll, nowMs);
+		const hasRoom =
+			leaves(source, ofSource) >= 1 &&
+			leaves(bytes, ofSourceBytes) >= 1 &&
+			leaves(shared, ofAccount) >= Math.max(1, source.amount) &&
+			leaves(sharedBytes, ofAccountBytes) >= Math.max(1, bytes.amount) &&
+			leaves(all, ofAll) >= 1;
+		if (!hasRoom) {
 			source.leftOut++;
 			return undefined;
 		}
-		for (const bucket of buckets) bucket.tokens--;
+		for (const use of [source, shared, all]) use.amount++;
 		const { leftOut } = source;
 		source.leftOut = 0;
 		return leftOut;
@@ -80,40 +83,36 @@ export class Sample {
 
 	/** Counts the bytes of a record that was taken: the stream is one for all accounts, and none fills it alone. */
 	spend(account: string, sourceKey: string, bytes: number): void {
-		for (const bucket of [
+		for (const use of [
 			this.#bytes.get(account),
 			this.#sourceBytes.get(sourceKey),
 		])
-			if (bucket) bucket.tokens -= bytes;
+			if (use) use.amount += bytes;
 	}
 }
 
 /** The least recently used ones are forgotten. */
-function bucketOf(
-	buckets: Map<string, Bucket>,
+function useOf(
+	uses: Map<string, Use>,
 	name: string,
 	pace: Pace,
 	nowMs: number,
-): Bucket {
-	const bucket = buckets.get(name) ?? full(pace, nowMs);
-	buckets.delete(name);
-	buckets.set(name, bucket);
-	if (buckets.size > maxRemembered)
-		buckets.delete(buckets.keys().next().value!);
-	return refilled(bucket, pace, nowMs);
+): Use {
+	const use = uses.get(name) ?? { amount: 0, atMs: nowMs, leftOut: 0 };
+	uses.delete(name);
+	uses.set(name, use);
+	if (uses.size > maxRemembered) uses.delete(uses.keys().next().value!);
+	return faded(use, pace, nowMs);
 }
 
-function full({ burst }: Pace, nowMs: number): Bucket {
-	return { tokens: burst, atMs: nowMs, leftOut: 0 };
+/** A full burst fades at the pace, and less of it more slowly: so what Sources have used always adds up to their account's. */
+function faded(use: Use, { burst, perSecond }: Pace, nowMs: number): Use {
+	const seconds = (nowMs - use.atMs) / 1000;
+	use.amount *= Math.exp((-seconds * perSecond) / burst);
+	use.atMs = nowMs;
+	return use;
 }
 
-function refilled(
-	bucket: Bucket,
-	{ burst, perSecond }: Pace,
-	nowMs: number,
-): Bucket {
-	const grown = ((nowMs - bucket.atMs) / 1000) * perSecond;
-	bucket.tokens = Math.min(burst, bucket.tokens + grown);
-	bucket.atMs = nowMs;
-	return bucket;
+function leaves({ amount }: Use, { burst }: Pace): number {
+	return burst - amount;
 }
