@@ -2,6 +2,7 @@ import {
 	type EventState,
 	type EventsAsked,
 	type EventsRequest,
+	eventStates,
 	maxEventsAsked,
 	maxSourcesAsked,
 } from "../../../contracts/stored-event.ts";
@@ -40,6 +41,8 @@ export function readEventsRequest(text: string): EventsRequest {
 	};
 }
 
+const stateForm = new RegExp(`^(${eventStates.join("|")})$`);
+
 function listIn(list: Fields): EventsAsked {
 	return {
 		limit: list.number("limit", 1, maxEventsAsked),
@@ -49,10 +52,7 @@ function listIn(list: Fields): EventsAsked {
 			types: list.texts("types", maxTypes, maxTypeLength),
 		}),
 		...(list.has("state") && {
-			state: list.field(
-				"state",
-				/^(accepted|quarantined|released)$/,
-			) as EventState,
+			state: list.field("state", stateForm) as EventState,
 		}),
 		...(list.has("cursor") && { cursor: list.field("cursor", /^[\w-]+$/) }),
 	};

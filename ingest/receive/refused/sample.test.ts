@@ -86,6 +86,19 @@ test.each([4, 12, 30])(
 	},
 );
 
+test("a Source that floods alone keeps to its own share of the account's bytes", () => {
+	const sample = new Sample();
+	let bytes = 0;
+	const end = 24 * 3_600;
+	for (let seconds = 0; seconds < end; seconds++) {
+		if (sample.take("shop", "a", seconds * 1_000) === undefined) continue;
+		sample.spend("shop", "a", 1_500);
+		bytes += 1_500;
+	}
+	const { burst, perSecond } = usualPaces.ofSourceBytes;
+	expect(bytes).toBeLessThanOrEqual(burst + end * perSecond + 1_500);
+});
+
 test("one Source may use a quarter of the account's bytes", () => {
 	const { ofSourceBytes, ofAccountBytes } = usualPaces;
 	expect(ofSourceBytes.burst * 4).toBe(ofAccountBytes.burst);
