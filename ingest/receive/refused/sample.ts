@@ -107,8 +107,10 @@ function useOf(
 
 /** A full burst fades at the pace, and less of it more slowly: so what Sources have used always adds up to their account's. */
 function faded(use: Use, { burst, perSecond }: Pace, nowMs: number): Use {
-	const seconds = (nowMs - use.atMs) / 1000;
-	use.amount *= Math.exp((-seconds * perSecond) / burst);
+	const paid = ((nowMs - use.atMs) / 1000) * perSecond;
+	// What is beyond a burst fades at the pace, too: no more than that is ever given back.
+	const beyond = Math.min(paid, Math.max(0, use.amount - burst));
+	use.amount = (use.amount - beyond) * Math.exp((beyond - paid) / burst);
 	use.atMs = nowMs;
 	return use;
 }
