@@ -48,6 +48,14 @@ test.each([1, 3])(
 	},
 );
 
+test("a record whose number was taken and removed again doesn't count: another one came first", async () => {
+	const retentions = new RetentionStore(new MemoryStore(), keys);
+	await retentions.write(2, record);
+	await retentions.write(3, { ...record, days: 500 });
+	expect(await retentions.write(2, record)).toBe(false);
+	expect(await retentions.of(source)).toMatchObject({ record: { days: 500 } });
+});
+
 test("a source whose records keep changing is an error, so that no sweep takes it for deleted", async () => {
 	const { retentions } = await busyStore(1_000);
 	await expect(retentions.all()).rejects.toThrow("keep changing");

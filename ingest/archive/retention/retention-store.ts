@@ -1,11 +1,13 @@
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import type { ObjectKeys, SourceName } from "../s3/object-keys.ts";
 import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
+import {
+	type NumberedRecord,
+	NumberedRecords,
+} from "../write/numbered-records.ts";
 import type { KeptRecord, RetentionRecord } from "./source-retention.ts";
 
 const readsAtOnce = 32;
-/** Each list that misses the newest record means that another archive has just written one. */
-const mostLists = 5;
 
 /**
  * The records of how long sources' events stay. They are in the bucket, so a Source that vanished and a rebuilt NATS delete
@@ -33,56 +35,35 @@ export class RetentionStore {
 		const records = await mapConcurrently(
 			[...newest],
 			readsAtOnce,
-			async ([folder, object]) =>
-				(await this.#read(object)) ?? this.#newestIn(folder),
+			([folder, object]) => this.#newestIn(folder, object),
 		);
 		return records.filter((record) => record !== undefined);
 	}
 
-	/**
-	 * Writes the source's next record, unless another archive has written one of that number. Earlier records go, so that a
-	 * Source that changes its mind all the time costs no other one anything.
-	 */
-	async write(number: number, record: RetentionRecord): Promise<boolean> {
-		const key = this.#keys.retention(record, number);
-		const text = JSON.stringify(record);
-		const put = await this.#store.putNew(key, text, "application/json");
-		const earlier: string[] = [];
-		const prefix = this.#keys.retentionsOfSource(record);
-		for await (const { key: each } of this.#store.list(prefix))
-			if (each < key) earlier.push(each);
-		await this.#store.remove(earlier);
-		return put === "created";
+	/** Writes the source's next record. Returns false if another archive was first. */
+	write(number: number, record: RetentionRecord): Promise<boolean> {
+		const folder = this.#keys.retentionsOfSource(record);
+		return new NumberedRecords(this.#store, folder).write(number, record);
 	}
 
-	/** Undefined if the folder is empty. A record that is gone was replaced by a newer one, or its source was deleted. */
-	async #newestIn(folder: string): Promise<KeptRecord | undefined> {
-		for (let list = 1; list <= mostLists; list++) {
-			let newest: ListedObject | undefined;
-			for await (const object of this.#store.list(folder)) newest = object;
-			if (!newest) return undefined;
-			const kept = await this.#read(newest);
-			if (kept) return kept;
-		}
-		throw new Error(`The retention records in ${folder} keep changing`);
+	async #newestIn(
+		folder: string,
+		listed?: ListedObject,
+	): Promise<KeptRecord | undefined> {
+		const records = new NumberedRecords(this.#store, folder);
+		const newest = await records.newest(listed);
+		return newest && readRecord(folder, newest);
 	}
+}
 
-	/** Undefined if the record is gone. */
-	async #read({
-		key,
-		modifiedMs,
-	}: ListedObject): Promise<KeptRecord | undefined> {
-		const text = await this.#store.get(key);
-		if (text === undefined) return undefined;
-		const record: RetentionRecord = JSON.parse(text);
-		if (record.version !== 1)
-			throw new Error(
-				`The retention record ${key} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
-			);
-		return {
-			record,
-			number: Number(/(\d+)\.json$/.exec(key)?.[1]),
-			modifiedMs,
-		};
-	}
+function readRecord(
+	folder: string,
+	{ text, ...rest }: NumberedRecord,
+): KeptRecord {
+	const record: RetentionRecord = JSON.parse(text);
+	if (record.version !== 1)
+		throw new Error(
+			`The retention record ${rest.number} in ${folder} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
+		);
+	return { record, ...rest };
 }

@@ -132,10 +132,6 @@ export class ObjectKeys {
 		return `${this.allRetentions()}account=${account}/source=${sourceKey}/`;
 	}
 
-	retention(source: SourceName, number: number): string {
-		return `${this.retentionsOfSource(source)}${String(number).padStart(12, "0")}.json`;
-	}
-
 	/** What the ledger says of single dates, for those that it forgets before their events go; see ledger/date-ledgers.ts. */
 	allDates(): string {
 		return `${this.#prefix}dates/`;
@@ -165,10 +161,6 @@ export class ObjectKeys {
 	/** Links that were given for uploads; see uploads/given-links.ts. */
 	uploadLinksOf(account: string): string {
 		return `${this.allUploads()}links/account=${account}/`;
-	}
-
-	uploadLinks(account: string, number: number): string {
-		return `${this.uploadLinksOf(account)}${sequence(number)}.json`;
 	}
 
 	/** What Imports' Jobs leave for archive. */

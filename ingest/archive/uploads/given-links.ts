@@ -6,6 +6,7 @@ import {
 import { RequestFailure } from "../request/errors.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { NumberedRecords } from "../write/numbered-records.ts";
 
 /** Each time, another request of the account was first. */
 const maxTries = 20;
@@ -40,38 +41,15 @@ export class GivenLinks {
 		account: string,
 		decide: (given: Given) => Promise<Given | undefined>,
 	): Promise<void> {
+		const folder = this.#keys.uploadLinksOf(account);
+		const records = new NumberedRecords(this.#store, folder);
 		for (let tries = 0; tries < maxTries; tries++) {
-			const newest = (await this.#records(account)).at(-1);
-			const text = newest === undefined ? "{}" : await this.#store.get(newest);
-			if (text === undefined) continue;
-			const next = await decide(JSON.parse(text));
+			const newest = await records.newest();
+			const next = await decide(JSON.parse(newest?.text ?? "{}"));
 			if (!next) return;
-			const number = newest ? Number(/(\d+)\.json$/.exec(newest)![1]) + 1 : 1;
-			if (await this.#write(account, number, next)) return;
+			if (await records.write((newest?.number ?? 0) + 1, next)) return;
 		}
 		throw new Error(`too many requests of ${account} for links at once`);
-	}
-
-	async #write(
-		account: string,
-		number: number,
-		given: Given,
-	): Promise<boolean> {
-		const key = this.#keys.uploadLinks(account, number);
-		const text = JSON.stringify(given);
-		const put = await this.#store.putNew(key, text, "application/json");
-		if (put === "exists") return false;
-		const records = await this.#records(account);
-		await this.#store.remove(records.filter((each) => each < key));
-		// A later one says that this number was taken, and removed again, before.
-		return records.at(-1) === key;
-	}
-
-	async #records(account: string): Promise<string[]> {
-		const found: string[] = [];
-		const prefix = this.#keys.uploadLinksOf(account);
-		for await (const { key } of this.#store.list(prefix)) found.push(key);
-		return found;
 	}
 }
 
