@@ -4,6 +4,7 @@ import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { endOf, type FlushableShard } from "../request/flush-source.ts";
+import { requireTurn } from "../request/require-turn.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore, PartStore } from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
@@ -76,11 +77,7 @@ export class EventStore {
 	 */
 	inTurn<T>(account: string, work: () => Promise<T>): Promise<T> {
 		const { turns } = this.#options;
-		if (turns.waitingOf(account) >= maxWaiting)
-			throw new RequestFailure(
-				"ArchiveBusy",
-				`Too many questions of ${account} about events wait for their turn`,
-			);
+		requireTurn(turns, account, maxWaiting, "questions about events");
 		return turns.run(account, work);
 	}
 

@@ -10,6 +10,8 @@ import { ManifestStore } from "../manifest/manifest-store.ts";
 import type { ReleasedLedgers } from "../release/released-ledgers.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readImportRequest } from "../request/request.ts";
+import { requireTurn } from "../request/require-turn.ts";
+import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import { RetentionStore } from "../retention/retention-store.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
@@ -45,18 +47,10 @@ export class ImportResponder {
 		const { store, keys, turns, tombstones, released, log } = this.#options;
 		const request = readImportRequest(text);
 		const { account, sourceKey, operation, parts } = request;
-		if (turns.waitingOf(account) >= maxWaiting)
-			throw new RequestFailure(
-				"ArchiveBusy",
-				`${maxWaiting} imports and releases of ${account} wait for their turn`,
-			);
+		requireTurn(turns, account, maxWaiting, "imports and releases");
 		const idle = async () => {
 			await tombstones.refresh(maxTombstonesAgeMs);
-			if (tombstones.has(request))
-				throw new RequestFailure(
-					"SourceDeleted",
-					`The events of source ${sourceKey} of ${account} are deleted`,
-				);
+			requireUndeleted(tombstones, request);
 		};
 		const today = utcDate(Date.now());
 		const retention = await new RetentionStore(store, keys).of(request);

@@ -6,6 +6,8 @@ import type { Logger } from "../../../service/log.ts";
 import { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { readExportRequest } from "../request/request.ts";
+import { requireTurn } from "../request/require-turn.ts";
+import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
@@ -56,19 +58,11 @@ export class ExportResponder {
 		const { manifest } = found;
 		const { sourceKey } = manifest;
 		await tombstones.refresh();
-		if (tombstones.has(manifest))
-			throw new RequestFailure(
-				"SourceDeleted",
-				`The events of source ${sourceKey} of ${account} are deleted`,
-			);
+		requireUndeleted(tombstones, manifest);
 		const seconds = await store.linkSeconds(linkSeconds);
 		const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
 		const folderOf = (date: UtcDate) => ({ account, sourceKey, date });
-		if (this.#turns.waitingOf(account) >= maxWaiting)
-			throw new RequestFailure(
-				"ArchiveBusy",
-				`${maxWaiting} pages of Exports of ${account} wait for their turn`,
-			);
+		requireTurn(this.#turns, account, maxWaiting, "pages of Exports");
 		const page = await this.#turns.run(account, () =>
 			exportPage(manifest.dates, after, {
 				// Compaction may have replaced what the manifest names.

@@ -18,6 +18,7 @@ import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
+import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import { RetentionStore } from "../retention/retention-store.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
@@ -131,11 +132,7 @@ export class ManifestResponder {
 			request.extent !== "Whole" || newest?.manifest.asked.extent === "Whole";
 		const existing = isEnough ? newest : undefined;
 		const signed = existing ?? (await this.#make(request, newest, task));
-		if (this.#options.tombstones.has(request))
-			throw new RequestFailure(
-				"SourceDeleted",
-				`The events of source ${request.sourceKey} of ${request.account} are deleted`,
-			);
+		requireUndeleted(this.#options.tombstones, request);
 		requireOwner(signed, request);
 		const { expiresAt } = signed.manifest;
 		const lifeMs = (await this.#linkSeconds(request)) * 1000;

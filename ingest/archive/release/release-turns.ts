@@ -1,6 +1,6 @@
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
-import { RequestFailure } from "../request/errors.ts";
+import { requireTurn } from "../request/require-turn.ts";
 import type { Task } from "../request/responder.ts";
 
 /** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its release still waits. */
@@ -26,11 +26,7 @@ export async function releaseInTurns(
 	task: Task,
 	begin: (date: UtcDate) => Parts,
 ): Promise<{ date: UtcDate; events: number }[]> {
-	if (turns.waitingOf(account) >= maxWaiting)
-		throw new RequestFailure(
-			"ArchiveBusy",
-			`${maxWaiting} releases of ${account} wait for their turn`,
-		);
+	requireTurn(turns, account, maxWaiting, "releases");
 	const released: { date: UtcDate; events: number }[] = [];
 	for (const date of dates) {
 		let parts: Parts | undefined;

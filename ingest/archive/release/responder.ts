@@ -10,9 +10,9 @@ import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { DateLedgers } from "../ledger/date-ledgers.ts";
 import type { IndexedObject } from "../ledger/date-objects.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readReleaseRequest } from "../request/request.ts";
+import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../s3/object-store.ts";
@@ -58,11 +58,7 @@ export class ReleaseResponder {
 			signal: task.stopping,
 			idle: async () => {
 				await tombstones.refresh(maxTombstonesAgeMs);
-				if (tombstones.has({ account, sourceKey }))
-					throw new RequestFailure(
-						"SourceDeleted",
-						`The events of source ${sourceKey} of ${account} are deleted`,
-					);
+				requireUndeleted(tombstones, { account, sourceKey });
 			},
 		};
 		const source = { account, sourceKey };

@@ -32,9 +32,7 @@ import { type Fields, parse } from "./fields.ts";
 export function readManifestRequest(text: string): ManifestRequest {
 	const request = parse("manifest", text);
 	const date = (name: "start" | "end") =>
-		request.has(name)
-			? { [name]: request.field(name, /^\d{4}-\d\d-\d\d$/) }
-			: {};
+		request.has(name) ? { [name]: request.field(name, dateForm) } : {};
 	return {
 		run: runIn(request),
 		...sourceIn(request),
@@ -72,7 +70,7 @@ export function readLogRequest(text: string): LogRequest {
 export function readExportRequest(text: string): ExportRequest {
 	const request = parse("export", text);
 	return {
-		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
+		operation: request.field("operation", uidForm),
 		account: request.field("account", accountForm),
 		...(request.has("after") && {
 			after: request.field("after", exportCursorForm),
@@ -102,7 +100,7 @@ export function readUploadRequest(text: string): UploadRequest {
 export function readImportRequest(text: string): ImportRequest {
 	const request = parse("import", text);
 	return {
-		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
+		operation: request.field("operation", uidForm),
 		...sourceIn(request),
 		parts: request.number("parts", 0, maxImportParts),
 	};
@@ -123,7 +121,7 @@ export function readReleaseRequest(text: string): ReleaseRequest {
 			? { [name]: filter.texts(name, maxFilterTexts, maxFilterTextLength) }
 			: {};
 	return {
-		operation: request.field("operation", /^[0-9A-Za-z-]{1,64}$/),
+		operation: request.field("operation", uidForm),
 		...sourceIn(request),
 		start: request.field("start", dateForm),
 		end: request.field("end", dateForm),
@@ -139,6 +137,8 @@ function releasesIn(request: Fields) {
 	};
 }
 
+/** Of a Run or an Operation. */
+const uidForm = /^[0-9A-Za-z-]{1,64}$/;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 export function readDeletionRequest(text: string): DeletionRequest {
@@ -153,7 +153,7 @@ export function readRetentionRequest(text: string): RetentionRequest {
 }
 
 function runIn(request: Fields): string {
-	return request.field("run", /^[0-9A-Za-z-]{1,64}$/);
+	return request.field("run", uidForm);
 }
 
 function sourceIn(request: Fields) {

@@ -8,9 +8,9 @@ import {
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import { RequestFailure } from "../request/errors.ts";
 import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readRetentionRequest } from "../request/request.ts";
+import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
@@ -48,11 +48,7 @@ export class RetentionResponder {
 		const { keeper, progress, log } = this.#options;
 		const { days, ...source } = readRetentionRequest(text);
 		await tombstones.refresh();
-		if (tombstones.has(source))
-			throw new RequestFailure(
-				"SourceDeleted",
-				`The events of source ${source.sourceKey} of ${source.account} are deleted`,
-			);
+		requireUndeleted(tombstones, source);
 		const retentions = new RetentionStore(store, keys);
 		// Only now the index is sure to have the source's first date.
 		await flushSource(connection, shard, source.sourceKey, task);
