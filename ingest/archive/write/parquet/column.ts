@@ -1,6 +1,6 @@
-import { promisify } from "node:util";
-import { zstdCompress, zstdCompressSync } from "node:zlib";
+import { dataPage, uncompressedPage } from "./page.ts";
 import { ThriftStruct, varint } from "./thrift.ts";
+import { bytesOf, type Values } from "./values.ts";
 
 /** Names and numbers of github.com/apache/parquet-format, src/main/thrift/parquet.thrift. */
 export const physicalType = { INT32: 1, INT64: 2, BYTE_ARRAY: 6 };
@@ -12,8 +12,8 @@ const pageType = { DATA_PAGE: 0, DICTIONARY_PAGE: 2 };
 export interface Column {
 	name: string;
 	type: keyof typeof physicalType;
-	/** In the encoding PLAIN: those of all rows that have one or, if there are `indexes`, each different value once. */
-	values: Uint8Array;
+	/** Those of all rows that have one or, if there are `indexes`, each different value once. */
+	values: Values;
 	rows: number;
 	/** Whether each row has a value; absent if all have. */
 	present?: readonly boolean[];
@@ -36,27 +36,27 @@ export interface ColumnChunk {
 export async function columnChunk(column: Column): Promise<ColumnChunk> {
 	const { name, type, values, rows, present, indexes, bounds } = column;
 	const levels = runs(present ?? [true], present ? 1 : rows);
-	const length = Buffer.alloc(4);
-	length.writeUInt32LE(levels.length);
 	const dictionary = indexes && [
 		header(
 			pageType.DICTIONARY_PAGE,
-			values.length,
-			values.length,
+			values.bytes,
+			values.bytes,
 			7,
 			new ThriftStruct().i32(1, dictionarySize(indexes)).i32(2, encoding.PLAIN),
 		),
-		values,
+		bytesOf(values),
 	];
-	// A bit for each index.
-	const content = indexes ? [Buffer.of(1), runs(indexes)] : [values];
-	const page = Buffer.concat([length, levels, ...content]);
-	const packed = indexes ? page : await compressed(page);
-	const isPacked = packed.length < page.length;
+	const head = Buffer.alloc(4 + levels.length);
+	head.writeUInt32LE(levels.length);
+	head.set(levels, 4);
+	const page = await (indexes
+		? // A bit for each index. The codec is that of the dictionary, too, which is too small for one.
+			uncompressedPage(Buffer.concat([head, Buffer.of(1), runs(indexes)]))
+		: dataPage(head, values));
 	const dataHeader = header(
 		pageType.DATA_PAGE,
-		page.length,
-		isPacked ? packed.length : page.length,
+		page.uncompressedBytes,
+		page.content.length,
 		5,
 		new ThriftStruct()
 			.i32(1, rows)
@@ -64,10 +64,11 @@ export async function columnChunk(column: Column): Promise<ColumnChunk> {
 			.i32(3, encoding.RLE)
 			.i32(4, encoding.RLE),
 	);
-	const pages = [...(dictionary ?? []), dataHeader, isPacked ? packed : page];
+	const pages = [...(dictionary ?? []), dataHeader, page.content];
 	const bytes = total(pages);
 	const dictionaryBytes = total(dictionary ?? []);
-	const uncompressedBytes = dictionaryBytes + dataHeader.length + page.length;
+	const uncompressedBytes =
+		dictionaryBytes + dataHeader.length + page.uncompressedBytes;
 	return {
 		pages,
 		bytes,
@@ -81,7 +82,7 @@ export async function columnChunk(column: Column): Promise<ColumnChunk> {
 					...(indexes ? [encoding.RLE_DICTIONARY] : []),
 				])
 				.texts(3, [name])
-				.i32(4, isPacked ? codec.ZSTD : codec.UNCOMPRESSED)
+				.i32(4, page.isCompressed ? codec.ZSTD : codec.UNCOMPRESSED)
 				.i64(5, rows)
 				.i64(6, uncompressedBytes)
 				.i64(7, bytes)
@@ -133,16 +134,4 @@ function runs(bits: readonly (boolean | 0 | 1)[], times = 1): Uint8Array {
 		start = end;
 	}
 	return Uint8Array.from(bytes);
-}
-
-/** Below, the way to another thread takes longer than to compress. */
-const fewBytes = 64 * 1024;
-const compressElsewhere = promisify(zstdCompress);
-
-async function compressed(page: Buffer): Promise<Uint8Array> {
-	// The header of a zstd frame takes more than such a page can lose.
-	if (page.length < 32) return page;
-	if (page.length < fewBytes) return zstdCompressSync(page);
-	// Each chunk of output is a way to the other thread and back.
-	return compressElsewhere(page, { chunkSize: page.length >> 1 });
 }

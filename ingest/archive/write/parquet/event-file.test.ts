@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -74,6 +74,22 @@ test("the same events give the same bytes, in whatever order they come", async (
 		newEvent(body, { receivedAtMs: startMs + index }),
 	);
 	expect(await eventFile(events.toReversed())).toEqual(await eventFile(events));
+});
+
+test("files that are made at once are those that are made one after the other", async () => {
+	// Random, so that each takes a while to compress.
+	const files = Array.from({ length: 3 }, () =>
+		Array.from({ length: 200 }, (_, index) =>
+			newEvent(`"${randomBytes(8_000).toString("base64")}"`, {
+				receivedAtMs: startMs + index,
+			}),
+		),
+	);
+	const digest = (file: Uint8Array) => hash("sha256", file);
+	const alone: string[] = [];
+	for (const events of files) alone.push(digest(await eventFile(events)));
+	const atOnce = await Promise.all(files.map(eventFile));
+	expect(atOnce.map(digest)).toEqual(alone);
 });
 
 test("an object has the columns and types of a compacted one", async () => {
