@@ -49,6 +49,8 @@ import { PlanVersions } from "./tracking-plan/plan-versions.ts";
 
 /** Less than a Pod's 30 s: the next leader waits for a lease that was not released. */
 const stopTimeoutMs = 20_000;
+/** How long of it the last KubeEvents may take. */
+const kubeEventsMs = 5_000;
 
 /** The role `operator`: one process leads, the others stand by with full caches. Returns the exit code. */
 export async function main(): Promise<number> {
@@ -123,6 +125,11 @@ export async function main(): Promise<number> {
 		},
 	};
 
+	const kubeEvents = new KubeEventRecorder(
+		client,
+		"tidemill.dev/operator",
+		log,
+	);
 	let loops: ControllerLoop[];
 	const caches: Part = {
 		name: "caches",
@@ -130,7 +137,7 @@ export async function main(): Promise<number> {
 			const ledgers = new LedgerView(nats, log);
 			const context: OperatorContext = {
 				client,
-				kubeEvents: new KubeEventRecorder(client, "tidemill.dev/operator", log),
+				kubeEvents,
 				informers,
 				image: settings.image,
 				localWarehouse: settings.localWarehouse,
@@ -225,6 +232,8 @@ export async function main(): Promise<number> {
 					natsReloadIntervalMs &&
 						reloadNats(nats, natsReloadIntervalMs, log, signal),
 				]);
+				// Without the lease nothing may be written.
+				await kubeEvents.finish(kubeEventsMs);
 			});
 			return {
 				stop: async () => {

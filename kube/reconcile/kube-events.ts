@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "../../service/log.ts";
+import { pause } from "../../service/pause.ts";
 import type { KubeClient } from "../client/client.ts";
 import { type KubeEvent, kinds } from "../kinds.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../resource.ts";
 import { microTime } from "../timestamps.ts";
 import { cutToBytes } from "./cut-text.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 /** What a person reads in `kubectl describe`. */
 export interface KubeEventNote {
@@ -24,106 +26,149 @@ export interface KubeEventNote {
 
 /**
  * Records Kubernetes' Events (events.k8s.io/v1) about objects. A repeat within six minutes raises the count of the first one
- * (a series). Recording never fails its caller: a failed write is logged.
+ * (a series). Recording never fails its caller: a failed write is logged. Events are written two at a time, and namespaces
+ * take turns: thousands of them must not hold up the requests of the caller's work.
  */
 export class KubeEventRecorder {
 	readonly #client: KubeClient;
 	readonly #controller: string;
 	readonly #log: Logger;
+	/** The latest repeated last. */
 	readonly #series = new Map<string, Series>();
+	/** `<namespace>/<key of a series>`, of those to write. */
+	readonly #queue = new WorkQueue("kube-events");
+	readonly #workers: Promise<void>[];
+	#whenIdle: () => void = () => undefined;
 
 	/** @param controller who reports, such as `example.com/operator`. */
 	constructor(client: KubeClient, controller: string, log: Logger) {
 		this.#client = client;
 		this.#controller = controller;
 		this.#log = log;
+		this.#workers = Array.from({ length: 2 }, () => this.#work());
 	}
 
 	record<T extends KubeObject>(
 		kind: ResourceKind<T>,
-		regarding: T,
-		event: KubeEventNote,
-	): void {
-		void this.#write(kind, regarding, event).catch((err) =>
-			this.#log.warn(
-				{ err, reason: event.reason },
-				"a Kubernetes event was not recorded",
-			),
-		);
-	}
-
-	async #write<T extends KubeObject>(
-		kind: ResourceKind<T>,
 		{ metadata }: T,
 		{ type, reason, action, note }: KubeEventNote,
-	): Promise<void> {
+	): void {
 		const nowMs = Date.now();
 		this.#forgetEnded(nowMs);
-		const key = JSON.stringify([metadata.uid, type, reason, action, note]);
+		const namespace = metadata.namespace ?? "default";
+		const about = [metadata.uid, type, reason, action, note];
+		const key = `${namespace}/${JSON.stringify(about)}`;
 		const series = this.#series.get(key);
-		if (series) return this.#count(series, nowMs);
-
-		const started: Series = {
-			namespace: metadata.namespace ?? "default",
-			name: `${metadata.name}.${randomBytes(8).toString("hex")}`,
+		if (series) {
+			series.count++;
+			series.lastMs = nowMs;
+			this.#series.delete(key);
+			this.#series.set(key, series);
+			// The first repeat is written at once; later ones update the count every ten seconds at most.
+			if (series.count > 2 && nowMs - series.writtenMs < 10_000) return;
+			series.writtenMs = nowMs;
+			this.#queue.add(key);
+			return;
+		}
+		this.#series.set(key, {
 			count: 1,
 			lastMs: nowMs,
 			writtenMs: nowMs,
-		};
-		this.#series.set(key, started);
-		const event: KubeEvent = {
-			metadata: { namespace: started.namespace, name: started.name },
-			eventTime: microTime(nowMs),
-			reportingController: this.#controller,
-			reportingInstance: hostname(),
-			type,
-			reason,
-			action,
-			note: cutToBytes(note, 1024),
-			regarding: {
-				apiVersion: apiVersionOf(kind),
-				kind: kind.kind,
-				...(metadata.namespace && { namespace: metadata.namespace }),
-				name: metadata.name,
-				...(metadata.uid && { uid: metadata.uid }),
+			isCreated: false,
+			event: {
+				metadata: {
+					namespace,
+					name: `${metadata.name}.${randomBytes(8).toString("hex")}`,
+				},
+				eventTime: microTime(nowMs),
+				reportingController: this.#controller,
+				reportingInstance: hostname(),
+				type,
+				reason,
+				action,
+				note: cutToBytes(note, 1024),
+				regarding: {
+					apiVersion: apiVersionOf(kind),
+					kind: kind.kind,
+					...(metadata.namespace && { namespace }),
+					name: metadata.name,
+					...(metadata.uid && { uid: metadata.uid }),
+				},
 			},
-		};
-		started.created = this.#client.create(kinds.kubeEvent, event);
-		await started.created.catch((error) => {
-			this.#series.delete(key);
-			throw error;
 		});
+		this.#queue.add(key);
 	}
 
-	async #count(series: Series, nowMs: number): Promise<void> {
-		series.count++;
-		series.lastMs = nowMs;
-		// The first repeat is written at once; later ones update the count every ten seconds at most.
-		if (series.count > 2 && nowMs - series.writtenMs < 10_000) return;
-		series.writtenMs = nowMs;
-		await series.created;
-		await this.#client.patch(
-			kinds.kubeEvent,
-			series.name,
-			series.namespace,
-			{ series: { count: series.count, lastObservedTime: microTime(nowMs) } },
-			"merge",
-		);
+	/** Writes what waits, for at most this time, and drops the rest and whatever comes later. */
+	async finish(patienceMs: number): Promise<void> {
+		const idle = new AbortController();
+		this.#whenIdle = () => idle.abort();
+		if (!this.#isIdle()) await pause(patienceMs, idle.signal);
+		const { length: dropped } = this.#queue;
+		if (dropped > 0)
+			this.#log.warn({ dropped }, "Kubernetes events are dropped at the stop");
+		this.#queue.stop();
+		await Promise.all(this.#workers);
+	}
+
+	#isIdle(): boolean {
+		return this.#queue.length === 0 && this.#queue.workingMs.length === 0;
+	}
+
+	async #work(): Promise<void> {
+		for (;;) {
+			const key = await this.#queue.take();
+			if (key === undefined) return;
+			const series = this.#series.get(key);
+			try {
+				if (series) await this.#write(series);
+			} catch (err) {
+				if (!series!.isCreated) this.#series.delete(key);
+				const { reason } = series!.event;
+				this.#log.warn({ err, reason }, "a Kubernetes event was not recorded");
+			} finally {
+				this.#queue.done(key);
+				if (this.#isIdle()) this.#whenIdle();
+			}
+		}
+	}
+
+	/** As it is by now. */
+	async #write(series: Series): Promise<void> {
+		const { event, count, lastMs } = series;
+		const repeats = count > 1 && {
+			series: { count, lastObservedTime: microTime(lastMs) },
+		};
+		if (!series.isCreated) {
+			await this.#client.create(kinds.kubeEvent, { ...event, ...repeats });
+			series.isCreated = true;
+		} else if (repeats) {
+			const { name, namespace } = event.metadata;
+			await this.#client.patch(
+				kinds.kubeEvent,
+				name,
+				namespace,
+				repeats,
+				"merge",
+			);
+		}
 	}
 
 	#forgetEnded(nowMs: number): void {
-		for (const [key, series] of this.#series)
-			if (nowMs - series.lastMs > seriesGapMs) this.#series.delete(key);
+		for (const [key, series] of this.#series) {
+			if (nowMs - series.lastMs <= seriesGapMs) return;
+			this.#series.delete(key);
+		}
 	}
 }
 
 interface Series {
-	namespace: string;
-	name: string;
+	event: KubeEvent;
 	count: number;
 	lastMs: number;
+	/** When it was last put in the queue. */
 	writtenMs: number;
-	created?: Promise<KubeEvent>;
+	isCreated: boolean;
 }
 
 /** KEP-383: a series ends after six minutes without a repeat. */

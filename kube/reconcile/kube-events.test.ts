@@ -1,0 +1,149 @@
+import { pino } from "pino";
+import { afterEach, expect, test, vi } from "vitest";
+import type { KubeClient } from "../client/client.ts";
+import { type KubeEvent, kinds } from "../kinds.ts";
+import { KubeEventRecorder } from "./kube-events.ts";
+
+const log = pino({ level: "silent" });
+
+afterEach(() => void vi.useRealTimers());
+
+/** An apiserver that answers each write when told to. */
+function slowApiserver() {
+	const written: KubeEvent[] = [];
+	const patched: { name: string; body: unknown }[] = [];
+	const waiting: ((error?: Error) => void)[] = [];
+	const answer = () =>
+		new Promise<void>((resolve, reject) => {
+			waiting.push((error) => (error ? reject(error) : resolve()));
+		});
+	const client = {
+		create: async (_: unknown, event: KubeEvent) => {
+			written.push(event);
+			await answer();
+			return event;
+		},
+		patch: async (_: unknown, name: string, __: string, body: unknown) => {
+			patched.push({ name, body });
+			await answer();
+		},
+	} as unknown as KubeClient;
+	/** Answers one write, by its turn. */
+	const answerOne = async (error?: Error) => {
+		waiting.shift()?.(error);
+		for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+	};
+	const recorder = new KubeEventRecorder(client, "example.com/test", log);
+	const record = (namespace: string, name: string, note = "it is odd") =>
+		recorder.record(
+			kinds.configMap,
+			{ metadata: { namespace, name, uid: name } },
+			{ type: "Normal", reason: "Odd", action: "Look", note },
+		);
+	return { recorder, written, patched, waiting, answerOne, record };
+}
+
+test("of many Events two are written at a time, and another namespace's comes between", async () => {
+	const { written, waiting, answerOne, record } = slowApiserver();
+	for (let i = 0; i < 100; i++) record("crowd", `crowd-${i}`);
+	record("shop", "order");
+	await answerOne();
+	const names = () => written.map(({ regarding }) => regarding?.name);
+	expect(names()).toEqual(["crowd-0", "crowd-1"]);
+	expect(waiting).toHaveLength(2);
+	await answerOne();
+	await answerOne();
+	expect(names()).toContain("order");
+	for (let i = 0; i < 101; i++) await answerOne();
+	expect(new Set(names()).size).toBe(101);
+	expect(names()).toHaveLength(101);
+});
+
+test("an Event that repeats before it is written is written once, with its count", async () => {
+	const { written, answerOne, record } = slowApiserver();
+	record("shop", "first");
+	record("shop", "second");
+	for (let i = 0; i < 3; i++) record("shop", "repeated");
+	for (let i = 0; i < 4; i++) await answerOne();
+	expect(
+		written.map(({ regarding, series }) => [regarding?.name, series?.count]),
+	).toEqual([
+		["first", undefined],
+		["second", undefined],
+		["repeated", 3],
+	]);
+});
+
+test("a repeat raises the count of the Event that is there, and after a failed write a new Event is tried", async () => {
+	const { written, patched, answerOne, record } = slowApiserver();
+	record("shop", "told");
+	await answerOne();
+	await answerOne();
+	record("shop", "told");
+	await answerOne();
+	await answerOne();
+	expect(patched).toMatchObject([
+		{ name: written[0]!.metadata.name, body: { series: { count: 2 } } },
+	]);
+	record("shop", "refused");
+	await answerOne();
+	await answerOne(new Error("refused"));
+	record("shop", "refused");
+	await answerOne();
+	expect(
+		written.slice(1).map(({ regarding, series }) => [regarding?.name, series]),
+	).toEqual([
+		["refused", undefined],
+		["refused", undefined],
+	]);
+});
+
+test("a repeat after six minutes of silence is a new Event, whatever was told meanwhile", async () => {
+	vi.useFakeTimers({ toFake: ["Date"] });
+	const { written, answerOne, record } = slowApiserver();
+	const minute = 60_000;
+	record("shop", "lasting");
+	record("shop", "ended");
+	await answerOne();
+	await answerOne();
+	for (let i = 0; i < 4; i++) {
+		vi.setSystemTime(Date.now() + 2 * minute);
+		record("shop", "lasting");
+		await answerOne();
+		await answerOne();
+	}
+	record("shop", "ended");
+	await answerOne();
+	expect(written.map(({ regarding }) => regarding?.name)).toEqual([
+		"lasting",
+		"ended",
+		"ended",
+	]);
+});
+
+test("before a stop the Events that wait are written", async () => {
+	const { recorder, written, answerOne, record } = slowApiserver();
+	for (let i = 0; i < 5; i++) record("shop", `order-${i}`);
+	let isFinished = false;
+	const finished = recorder.finish(60_000).then(() => {
+		isFinished = true;
+	});
+	// The first has none to answer yet.
+	for (let i = 0; i < 5; i++) await answerOne();
+	expect(isFinished).toBe(false);
+	await answerOne();
+	await finished;
+	expect(written).toHaveLength(5);
+});
+
+test("a stop waits for no more Events than it has time for", async () => {
+	vi.useFakeTimers();
+	const { recorder, written, answerOne, record } = slowApiserver();
+	for (let i = 0; i < 5; i++) record("shop", `order-${i}`);
+	const finished = recorder.finish(1_000);
+	await vi.advanceTimersByTimeAsync(1_000);
+	await answerOne();
+	await answerOne();
+	await finished;
+	expect(written).toHaveLength(2);
+});
