@@ -182,3 +182,30 @@ test("between two slots none is missed, and a slot counts from its own instant",
 		at("13:00:00"),
 	);
 });
+
+test("a schedule has the same slots in whatever order it is asked for them", () => {
+	const schedule = scheduleOf({ cron: "30 * * * *", ...berlin });
+	const at = (text: string) => Date.parse(text);
+	const from = at("2026-10-24T22:10:00Z");
+	const forwards = slots(schedule, new Date(from).toISOString(), 6);
+	const backwards = Array.from({ length: 6 }, (_, hour) => {
+		const slot = schedule.next(from + (5 - hour) * 3_600_000);
+		return new Date(slot).toISOString().replace(":00.000", "");
+	});
+	expect(backwards.toReversed()).toEqual(forwards);
+	expect(schedule.next(at("2026-10-25T02:30:00Z"))).toBe(
+		at("2026-10-25T03:30:00Z"),
+	);
+});
+
+test("two Pipelines' schedules of one cron text differ by their time zones", () => {
+	const cron = "0 7 * * *";
+	const [utc, zoned] = [
+		scheduleOf({ cron, timeZone: "UTC" }),
+		scheduleOf({ cron, ...berlin }),
+	];
+	expect(slots(utc, "2026-07-01T00:00:00Z", 1)).toEqual(["2026-07-01T07:00Z"]);
+	expect(slots(zoned, "2026-07-01T00:00:00Z", 1)).toEqual([
+		"2026-07-01T05:00Z",
+	]);
+});

@@ -22,14 +22,32 @@ export interface ScheduleProblem {
 	message: string;
 }
 
+export type ParsedSchedule =
+	| { schedule: Schedule | undefined }
+	| { problem: ScheduleProblem };
+
 /** The schedule of a spec, undefined for `Manual`; or what is wrong with it that the CRD can't judge. */
-export function parseSchedule(
-	spec: PipelineSchedule,
-): { schedule: Schedule | undefined } | { problem: ScheduleProblem } {
+export function parseSchedule(spec: PipelineSchedule): ParsedSchedule {
 	if (spec.type === "Manual") return { schedule: undefined };
 	if (spec.type === "Interval")
 		return { schedule: everyInterval(spec.interval!) };
+	const cron =
+		spec.type === "Daily" ? dailyCron(spec.updateTime!) : spec.cron!.trim();
 	const { timeZone = "UTC" } = spec;
+	const key = `${cron}\n${timeZone}`;
+	const known = parsed.get(key);
+	if (known) return known;
+	if (parsed.size >= parsedMax) parsed.clear();
+	const result = parseCron(cron, timeZone);
+	parsed.set(key, result);
+	return result;
+}
+
+/** A Pipeline is looked at many times, and cron-parser takes half a millisecond for an expression and its next time. */
+const parsed = new Map<string, ParsedSchedule>();
+const parsedMax = 10_000;
+
+function parseCron(cron: string, timeZone: string): ParsedSchedule {
 	if (!isTimeZone(timeZone))
 		return {
 			problem: {
@@ -37,17 +55,28 @@ export function parseSchedule(
 				message: `spec.schedule.timeZone is "${timeZone}". It ${zoneForm}.`,
 			},
 		};
-	const cron =
-		spec.type === "Daily" ? dailyCron(spec.updateTime!) : spec.cron!.trim();
 	const fault = cronFault(cron);
 	return fault === undefined
-		? { schedule: byCron(cron, timeZone) }
+		? { schedule: remembering(byCron(cron, timeZone)) }
 		: {
 				problem: {
 					reason: "InvalidSchedule",
 					message: `spec.schedule.cron is "${cron}": ${fault}. It ${cronForm}.`,
 				},
 			};
+}
+
+/** The same schedule. Until the slot that it found last it finds that one, so it doesn't look for it again. */
+function remembering({ rule, next }: Schedule): Schedule {
+	let [fromMs, slot] = [0, 0];
+	return {
+		rule,
+		next: (afterMs) => {
+			if (afterMs < fromMs || afterMs >= slot)
+				[fromMs, slot] = [afterMs, next(afterMs)];
+			return slot;
+		},
+	};
 }
 
 /** The latest slot after `afterMs` and not after `untilMs`. If several slots were missed, it runs for all of them. */
