@@ -24,6 +24,12 @@ export const processEnvironment = {
 		MALLOC_MMAP_THRESHOLD_: "131072",
 		MALLOC_TRIM_THRESHOLD_: "131072",
 	},
+	operator: {
+		// Most of what it reads at once is garbage soon after. With V8's default of 16, it has 40 MiB more, and takes no less CPU.
+		NODE_OPTIONS: "--max-semi-space-size=4",
+		// One thread does nearly all. More arenas only keep freed memory: 8 MiB.
+		MALLOC_ARENA_MAX: "1",
+	},
 	api: {
 		// Without a bound, V8 lets garbage grow to several times the memory in use. This bound saves 40 MB under full load. A smaller
 		// bound, or a smaller young generation, costs lists a third more CPU.

@@ -57,6 +57,7 @@ export function roles(settings: RoleSettings): Record<RoleName, Program> {
 		operator: role("operator", [cli, "operator"], ports.operatorHealth, {
 			NATS_URL: natsUrl("operator"),
 			KUBECONFIG: kubeconfig("operator"),
+			...processEnvironment.operator,
 			// All, as every namespace of the local cluster belongs to the same person.
 			WATCH_NAMESPACES: "*",
 			LEASE_NAMESPACE: "tidemill-system",

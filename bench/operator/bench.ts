@@ -9,6 +9,7 @@ import { kinds } from "../../kube/kinds.ts";
 import { createLog } from "../../service/log.ts";
 import { connectNats } from "../../service/nats/connection.ts";
 import { Settings } from "../../service/settings.ts";
+import { bundleProgram } from "../../test/lanes/program.ts";
 import { answerManifests } from "../../test/support/doubles/instant-archive.ts";
 import { runInstantNode } from "../../test/support/doubles/instant-node.ts";
 import {
@@ -43,6 +44,8 @@ const applied = 50;
 export const bench: Bench = {
 	about: `${counts.pipelines} Pipelines, ${counts.sources} Sources, ${counts.destinations} Destinations; baseline: ${counts.pipelines} CronJobs and the whole kube-controller-manager on the same apiserver`,
 	async run(say) {
+		// As in the image.
+		await bundleProgram();
 		const [controlPlane, nats] = await Promise.all([
 			startControlPlane(),
 			startNats(),

@@ -1,3 +1,4 @@
+import { processEnvironment } from "../../install/process-environment.ts";
 import { startTidemill } from "../../test/support/servers/tidemill-process.ts";
 import { namespace } from "./objects.ts";
 
@@ -14,6 +15,7 @@ export async function startOperator(servers: {
 	natsUrl: string;
 }): Promise<OperatorProcess> {
 	const operator = startTidemill(["operator"], {
+		...processEnvironment.operator,
 		KUBECONFIG: servers.kubeconfig,
 		NATS_URL: servers.natsUrl,
 		TIDEMILL_RECEIVE_URL: "https://in.example",
