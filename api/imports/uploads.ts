@@ -1,7 +1,7 @@
-import type { UploadRequest } from "../../contracts/stored/import.ts";
 import { requireRight } from "../caller/access.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Handler } from "../http/operation.ts";
+import { filesOf } from "./upload-body.ts";
 
 /**
  * `POST /v1/uploads`: links to put files into the bucket, for an Import that names them by their SHA-256. It needs the right to
@@ -9,7 +9,7 @@ import type { Handler } from "../http/operation.ts";
  */
 export const createUploads: Handler = async (caller, { body }, reply) => {
 	await requireRight(caller, { verb: "create", resource: "operations" });
-	const { files } = body as unknown as Pick<UploadRequest, "files">;
+	const files = filesOf(body);
 	const answer = await caller
 		.askUploads({ account: caller.account, files })
 		.catch((error: Error) => {
