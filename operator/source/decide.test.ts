@@ -377,6 +377,19 @@ test("imported events count though nobody has sent to the Source", () => {
 	});
 });
 
+test("the imported events of another account's source key don't count", () => {
+	const { sourceKey } = keys;
+	const ofDate = { events: 0, imported: 3, releases: 1 };
+	const released = {
+		version: 1 as const,
+		account: "bank",
+		sourceKey,
+		released: { "2026-03-01": ofDate },
+	};
+	const state = stateWith({ released, keyOwner: "bank" });
+	expect(statusIn(decide(state, now))).not.toHaveProperty("counts");
+});
+
 test("the status keeps its facts while the ledger can't be read", () => {
 	const status: SourceStatus = {
 		counts: { archived: 5 },

@@ -209,7 +209,7 @@ function statusOf(
 			source.status,
 			{
 				ledger: keys && ledger,
-				released,
+				released: keys && released,
 				retention,
 				kept: keys && kept,
 			},
@@ -218,6 +218,7 @@ function statusOf(
 		conditions: withLosses(
 			withRetention(
 				state,
+				keys,
 				withPlan(
 					state,
 					setCondition(

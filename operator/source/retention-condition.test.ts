@@ -66,6 +66,36 @@ test.each([
 	expect(asked !== undefined).toBe(isAsked);
 });
 
+test.each([
+	["of a Source that keeps them longer", 400, undefined],
+	["that stands in another's status", 400, retention(60)],
+	["of the usual time, once it was another", 30, retention(30)],
+])(
+	"while its keys can't be used, nothing is said of how long events stay: %s",
+	(_, days, kept) => {
+		const told = outcome(400, { kept: retention(400) }).status!;
+		const source = { ...sourceWith({ retentionDays: days }), status: told };
+		const state = stateWith({ source, kept, keyOwner: "another" });
+		const actions = decide(state, now);
+		expect(actions.map(({ type }) => type)).not.toContain("askRetention");
+		const status = statusIn(actions);
+		const condition = status?.conditions?.find(
+			({ type }) => type === "RetentionCurrent",
+		);
+		expect(condition).toMatchObject({
+			status: "Unknown",
+			message: expect.not.stringMatching(/\d days/),
+		});
+		expect(status?.retention).toEqual(told.retention);
+	},
+);
+
+test("a Source of the usual time says nothing while its keys can't be used", () => {
+	const state = stateWith({ source: sourceWith(), keyOwner: "another" });
+	const conditions = statusIn(decide(state, now))?.conditions ?? [];
+	expect(conditions.map(({ type }) => type)).not.toContain("RetentionCurrent");
+});
+
 test("without a limit a Source may keep its events for ever", () => {
 	const { asked } = outcome(0, { maxRetentionDays: 0 });
 	expect(asked).toMatchObject({ question: { days: 0 } });

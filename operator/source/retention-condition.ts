@@ -36,23 +36,28 @@ export function retentionActions(
 	return [{ type: "askRetention", shard, question }];
 }
 
-/** The condition RetentionCurrent stands for a Source that says how long its events stay, or said it before. */
+/**
+ * The condition RetentionCurrent stands for a Source that says how long its events stay, or said it before.
+ * @param keys Undefined if they don't belong to the Source: then what archive says of them doesn't, either.
+ */
 export function withRetention(
 	state: SourceState,
+	keys: SourceKeys | undefined,
 	conditions: Condition[],
 	now: number,
 ): Condition[] {
 	const { source, kept } = state;
-	const isUsual =
-		wantedDays(state) === retainedDays &&
-		(kept?.days ?? retainedDays) === retainedDays;
-	if (isUsual)
-		return conditions.filter(({ type }) => type !== "RetentionCurrent");
 	const type = "RetentionCurrent";
+	const wasUsual = keys
+		? (kept?.days ?? retainedDays) === retainedDays
+		: findCondition(conditions, type) === undefined;
+	if (wantedDays(state) === retainedDays && wasUsual)
+		return conditions.filter((condition) => condition.type !== type);
 	const observedGeneration = source.metadata.generation ?? 0;
+	const finding = keys ? findingOf(state, utcDate(now)) : withoutKeys;
 	return setCondition(
 		conditions,
-		{ type, ...findingOf(state, utcDate(now)), observedGeneration },
+		{ type, ...finding, observedGeneration },
 		now,
 	);
 }
@@ -62,6 +67,13 @@ interface Finding {
 	reason: Reason<"Source", "RetentionCurrent">;
 	message: string;
 }
+
+const withoutKeys: Finding = {
+	status: "Unknown",
+	reason: "RetentionPending",
+	message:
+		"Archive isn't asked how long events stay, because the Source's keys can't be used: see the condition Ready. What it was asked before holds.",
+};
 
 function findingOf(state: SourceState, today: UtcDate): Finding {
 	const { kept, maxRetentionDays, source, retentionTrouble } = state;
