@@ -23,6 +23,8 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
 	operator: () => import("./operator/bench.ts"),
 	"ended-runs": () => import("./operator/ended-runs.ts"),
 	api: () => import("./api/bench.ts"),
+	"scale-operator": () => import("./scale/operator.ts"),
+	"scale-ledger": () => import("./scale/ledger.ts"),
 };
 
 /** `make bench ONLY=receive` passes it as the only argument. */

@@ -1,11 +1,10 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { dayMs } from "../../contracts/utc-date.ts";
 import type { CutRecord } from "../../ingest/archive/decide/cut.ts";
 import {
 	LedgerIndex,
 	ledgerOf,
 } from "../../ingest/archive/ledger/ledger-index.ts";
+import { heldBytes } from "../measure/held-bytes.ts";
 import { type Bench, compared, figure } from "../measure/measurement.ts";
 
 const sources = 100;
@@ -77,13 +76,4 @@ function cutOf(number: number): CutRecord {
 			lastEventTime: mark.time,
 		})),
 	};
-}
-
-/** Memory in use after a collection. */
-function heldBytes(): number {
-	// There is no other way to collect without an option of the command line.
-	setFlagsFromString("--expose-gc");
-	runInNewContext("gc")();
-	const { heapUsed, arrayBuffers } = process.memoryUsage();
-	return heapUsed + arrayBuffers;
 }

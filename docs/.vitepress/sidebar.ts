@@ -32,6 +32,7 @@ export const sidebar: {
 			["install", "Install"],
 			["upgrade", "Upgrade, back up, restore"],
 			["high-availability", "High availability"],
+			["sizing", "Sizing"],
 			["s3", "S3"],
 			["gitops", "GitOps"],
 			["jobs", "Jobs in your namespace"],
