@@ -5,7 +5,6 @@ import fastify, {
 	type FastifyInstance,
 	type FastifyReply,
 	type FastifyRequest,
-	type HTTPMethods,
 } from "fastify";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Logger } from "../service/log.ts";
@@ -35,6 +34,7 @@ import {
 	isObject,
 	type Operation,
 } from "./http/operation.ts";
+import { fastifyPath, refuseOtherMethods } from "./http/paths.ts";
 import { queryOf } from "./http/query.ts";
 import {
 	type IdempotencyStore,
@@ -73,18 +73,6 @@ export interface ApiOptions {
 
 /** etcd's limit for one object, less its metadata. */
 const maxBodyBytes = 1024 * 1024;
-
-const methods: HTTPMethods[] = [
-	"GET",
-	"HEAD",
-	"POST",
-	"PUT",
-	"PATCH",
-	"DELETE",
-	"OPTIONS",
-	"TRACE",
-	"QUERY",
-];
 
 /** The REST API, not listening yet. Only what handlers send reaches the apiserver. */
 export function createApi(options: ApiOptions): FastifyInstance {
@@ -127,7 +115,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		);
 	serveDocumentation(api, operations);
 	for (const path of new Set(operations.map(({ path }) => path)))
-		refuseOtherMethods(api, path);
+		refuseOtherMethods(api, path, operations);
 	api.addHook("onResponse", async (request, reply) => {
 		options.log.info(
 			{
@@ -285,29 +273,6 @@ function requireNames({ params }: FastifyRequest): void {
 	for (const name of Object.values(params as Record<string, string>))
 		if (!isDnsLabel(name))
 			throw new RequestError("NotFound", `"${name}" is not a valid name.`);
-}
-
-function refuseOtherMethods(api: FastifyInstance, path: string): void {
-	const allowed = operations
-		.filter((operation) => operation.path === path)
-		.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-	const allow = allowed.join(", ");
-	api.route({
-		method: methods.filter((method) => !allowed.includes(method)),
-		url: fastifyPath(path),
-		onRequest: () => {
-			throw new RequestError(
-				"MethodNotAllowed",
-				`Method not allowed. Use ${allow}.`,
-				{ headers: { allow } },
-			);
-		},
-		handler: () => undefined,
-	});
-}
-
-function fastifyPath(path: string): string {
-	return path.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
 function answerError(

@@ -1,5 +1,6 @@
 import { exportCursorForm } from "../../contracts/stored/export.ts";
 import type { Operation } from "../../crds/generated/types.ts";
+import { linksOf } from "../archive/links.ts";
 import { requireRight } from "../caller/access.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import type { Handler } from "../http/operation.ts";
@@ -32,23 +33,13 @@ export const listExportFiles: Handler = async (
 		subresource: "bodies",
 		name: spec.sourceRef.name,
 	});
-	const answer = await caller
-		.askExport({
-			operation: metadata.uid!,
-			account: caller.account,
-			...(cursor !== undefined && { after: cursor }),
-		})
-		.catch((error: Error) => {
-			caller.log.warn({ err: error }, "archive has no files of an export");
-			throw unavailable("archive doesn't answer. Retry the request.");
-		});
-	if (!answer.ok) {
-		const { message, retryable } = answer.error;
-		if (retryable) throw unavailable(message);
-		throw new RequestError("Conflict", message);
-	}
-	// The links are secrets.
-	reply.header("cache-control", "no-store");
+	const asked = caller.askExport({
+		operation: metadata.uid!,
+		account: caller.account,
+		...(cursor !== undefined && { after: cursor }),
+	});
+	const failure = "The files of the export can't be listed";
+	const answer = await linksOf(asked, failure, caller, reply);
 	const { files, next, expiresAt } = answer;
 	return {
 		items: files.map(({ rows: events, ...file }) => ({ ...file, events })),
@@ -56,11 +47,3 @@ export const listExportFiles: Handler = async (
 		expiresAt,
 	};
 };
-
-function unavailable(message: string): RequestError {
-	return new RequestError(
-		"Unavailable",
-		`The files of the export can't be listed: ${message}`,
-		{ headers: { "retry-after": "2" } },
-	);
-}

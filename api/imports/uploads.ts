@@ -1,5 +1,5 @@
+import { linksOf } from "../archive/links.ts";
 import { requireRight } from "../caller/access.ts";
-import { RequestError } from "../http/errors.ts";
 import type { Handler } from "../http/operation.ts";
 import { filesOf } from "./upload-body.ts";
 
@@ -10,31 +10,11 @@ import { filesOf } from "./upload-body.ts";
 export const createUploads: Handler = async (caller, { body }, reply) => {
 	await requireRight(caller, { verb: "create", resource: "operations" });
 	const files = filesOf(body);
-	const answer = await caller
-		.askUploads({ account: caller.account, files })
-		.catch((error: Error) => {
-			caller.log.warn({ err: error }, "archive gives no links for uploads");
-			throw unavailable("archive doesn't answer. Retry the request.");
-		});
-	if (!answer.ok) {
-		const { message, retryable } = answer.error;
-		if (retryable) throw unavailable(message);
-		throw new RequestError("Conflict", message);
-	}
-	// The links are secrets.
-	reply.header("cache-control", "no-store");
+	const asked = caller.askUploads({ account: caller.account, files });
+	const failure = "Nothing can be uploaded";
+	const answer = await linksOf(asked, failure, caller, reply);
 	return {
 		items: answer.files.map(({ sha256, link }) => ({ sha256, ...link })),
 		expiresAt: answer.expiresAt,
 	};
 };
-
-function unavailable(message: string): RequestError {
-	return new RequestError(
-		"Unavailable",
-		`Nothing can be uploaded: ${message}`,
-		{
-			headers: { "retry-after": "2" },
-		},
-	);
-}
