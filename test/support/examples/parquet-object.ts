@@ -18,17 +18,20 @@ export interface ObjectEvent {
 	violations?: string;
 }
 
+/** For all objects: another one takes 20 ms of CPU time. */
+let database: Promise<DuckDBInstance> | undefined;
+
 /** The bytes of one object, in the format that archive writes. */
 export async function parquetObject(
 	date: string,
 	events: ObjectEvent[],
 ): Promise<Buffer> {
 	const directory = await temporaryDirectory("parquet");
-	const instance = await DuckDBInstance.create(":memory:");
-	const connection = await instance.connect();
+	database ??= DuckDBInstance.create(":memory:");
+	const connection = await (await database).connect();
 	try {
 		await connection.run(
-			"CREATE TABLE e (event_id VARCHAR, timestamp TIMESTAMPTZ, date DATE, body VARCHAR, kind VARCHAR, headers VARCHAR, violations VARCHAR)",
+			"CREATE TEMP TABLE e (event_id VARCHAR, timestamp TIMESTAMPTZ, date DATE, body VARCHAR, kind VARCHAR, headers VARCHAR, violations VARCHAR)",
 		);
 		const appender = await connection.createAppender("e");
 		for (const { event_id, timestampMs, body, headers, violations } of events) {
@@ -52,7 +55,6 @@ export async function parquetObject(
 		return await readFile(file);
 	} finally {
 		connection.closeSync();
-		instance.closeSync();
 		await rm(directory, { recursive: true, force: true });
 	}
 }
