@@ -14,14 +14,20 @@ const moved = {
 		"test/data-plane/receive-commit",
 		"test/faults/data-plane/archive",
 		"test/faults/data-plane/compaction",
+		"test/faults/data-plane/power-loss",
+		"test/faults/data-plane/release-crashes",
 	],
 	control: [
 		"test/faults/data-plane/bigquery-crashes",
 		"test/faults/data-plane/s3-faults",
 	],
+	data: ["test/faults/data-plane/idempotency-crashes"],
 };
-const toOutages = moved.outages.map((beginning) => `${beginning}*`);
-const toControl = moved.control.map((beginning) => `${beginning}*`);
+const filesOf = (beginnings: string[]) =>
+	beginnings.map((beginning) => `${beginning}*`);
+const toOutages = filesOf(moved.outages);
+const toControl = filesOf(moved.control);
+const toData = filesOf(moved.data);
 
 /**
  * `make test` and `make e2e`: lanes of a stage run side by side, each as a vitest process of its own; stages run one after the
@@ -47,13 +53,13 @@ export const suites: Record<string, Stage[]> = {
 			},
 			data: {
 				projects: ["data-plane"],
-				folders: ["test/data-plane/"],
+				folders: ["test/data-plane/", ...moved.data],
 				without: [...toOutages, ...toControl],
 			},
 			promises: {
 				projects: ["promises", "data-plane"],
 				folders: ["test/promises/", "test/faults/data-plane/"],
-				without: [...toOutages, ...toControl],
+				without: [...toOutages, ...toControl, ...toData],
 			},
 		},
 		{ alone: { projects: ["alone"] } },
