@@ -10,7 +10,7 @@ import {
 	type ShardProgress,
 } from "./idempotency-entry.ts";
 
-const times = { nowMs: 1_000, windowMs: 600_000 };
+const times = { nowMs: 1_000, windowMs: 600_000, shard: 3 };
 const claim: Claimed = claimed("event", "mine", times);
 const released: IdempotencyEntry = {
 	state: "released",
@@ -90,14 +90,16 @@ test("a claim's deadline is claimMs after it, and its window is that of the key'
 		claim: "mine",
 		expiresAtMs: 601_000,
 		deadlineMs: 1_000 + claimMs,
+		shard: 3,
 	});
-	const later = { nowMs: 500_000, windowMs: 600_000 };
+	const later = { nowMs: 500_000, windowMs: 600_000, shard: 4 };
 	expect(claimed("other", "theirs", later, released)).toEqual({
 		state: "claimed",
 		event: "event",
 		claim: "theirs",
 		expiresAtMs: 601_000,
 		deadlineMs: 500_000 + claimMs,
+		shard: 4,
 	});
 });
 

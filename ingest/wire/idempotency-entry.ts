@@ -23,6 +23,8 @@ export interface Claimed extends Known {
 	claim: string;
 	/** The claimant publishes nothing after this; milliseconds since the epoch. */
 	deadlineMs: number;
+	/** Where the claimant publishes. Another route may name another shard meanwhile. */
+	shard: number;
 }
 
 /** No event is stored under this key or on its way. */
@@ -55,7 +57,10 @@ export interface ShardProgress {
 	objectsDone: number;
 }
 
-/** What a request with this key does: repeat the event's id, wait for an outcome, or take the id over. */
+/**
+ * What a request with this key does: repeat the event's id, wait for an outcome, or take the id over.
+ * @param progress of the claim's shard.
+ */
 export function reactionTo(
 	entry: IdempotencyEntry,
 	progress: ShardProgress | undefined,
@@ -89,7 +94,11 @@ function isAbandoned(
 export function claimed(
 	event: string,
 	claim: string,
-	{ nowMs, windowMs }: { nowMs: number; windowMs: number },
+	{
+		nowMs,
+		windowMs,
+		shard,
+	}: { nowMs: number; windowMs: number; shard: number },
 	before?: IdempotencyEntry,
 ): Claimed {
 	return {
@@ -98,6 +107,7 @@ export function claimed(
 		expiresAtMs: before?.expiresAtMs ?? nowMs + windowMs,
 		claim,
 		deadlineMs: nowMs + claimMs,
+		shard,
 	};
 }
 

@@ -109,7 +109,8 @@ test("receive publishes frames, which archive reads and purges", async () => {
 
 test("receive and archive write senders' keys, and receive reads how far objects are done", async () => {
 	await openKeyBucket(as.archive, { maxKeys: 1, replicas: 1 });
-	const entry = claimed("event", "claim", { nowMs: Date.now(), windowMs: 9e5 });
+	const times = { nowMs: Date.now(), windowMs: 9e5, shard: 0 };
+	const entry = claimed("event", "claim", times);
 	const ofReceive = await IdempotencyBucket.open(as.receive, 120_000);
 	const revision = await ofReceive.write("x", entry, 0);
 	const ofArchive = await IdempotencyBucket.open(as.archive, 120_000);

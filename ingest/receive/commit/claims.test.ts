@@ -49,7 +49,7 @@ beforeEach(() => {
 	progressAsked = [];
 	claims = new Claims({
 		bucket,
-		isOpen: (shard) => shard === 3 && isOpen,
+		isOpen: (shard) => (shard === 3 || shard === 4) && isOpen,
 		progress: (shard) => {
 			progressAsked.push(shard);
 			return progress();
@@ -87,6 +87,7 @@ test("a new key is claimed for the event, until its deadline and for its window"
 		claim: expect.stringMatching(/^[0-9a-f-]{36}$/),
 		expiresAtMs: startMs + windowMs,
 		deadlineMs: startMs + claimMs,
+		shard: 3,
 	});
 	expect(bucket.entries.get("shop.k")).toEqual({ entry: claimed, revision });
 	expect(claims.outcomes).toMatchObject({ claimed: 1, taken_over: 0 });
@@ -133,6 +134,14 @@ test("after the deadline a repeat still waits while archive may find the event, 
 	progress = () => Promise.reject(new Error("no answer"));
 	expect(await claim("e2")).toBe(refusals.KeyInUse);
 	expect(entry()).toMatchObject({ state: "claimed", event: "e1" });
+});
+
+test("a repeat asks the shard that the claimant publishes to, though the route has another by then", async () => {
+	await granted("e1");
+	dateMs = startMs + claimMs + 1;
+	const repeated = await claims.claim("k", "e2", { ...route, shard: 4 });
+	expect(progressAsked).toEqual([3]);
+	expect(repeated).toMatchObject({ entry: { event: "e1", shard: 4 } });
 });
 
 test("of two repeats that take a key over, one waits", async () => {

@@ -132,7 +132,7 @@ export class Claims {
 		const { account, shard, idempotency } = route;
 		if (!isOpen(shard)) return refusals.StorageUnavailable;
 		const windowMs = idempotency!.windowSeconds * 1000;
-		const times = { nowMs: dateMs(), windowMs };
+		const times = { nowMs: dateMs(), windowMs, shard };
 		const key = entryKey(account, digest);
 		const added = await this.#quota.add(account, () => {
 			const entry = claimed(event, randomUUID(), times);
@@ -144,11 +144,11 @@ export class Claims {
 		if (!kept)
 			return added === "full" ? refusals.TooManyKeys : refusals.KeyInUse;
 		const before = kept.entry;
-		const isDue = before.state === "claimed" && times.nowMs > before.deadlineMs;
 		// Without an answer about archive's progress the sender must wait.
-		const far = isDue
-			? await progress(shard).catch(() => undefined)
-			: undefined;
+		const far =
+			before.state === "claimed" && times.nowMs > before.deadlineMs
+				? await progress(before.shard).catch(() => undefined)
+				: undefined;
 		switch (reactionTo(before, far)) {
 			case "repeat":
 				return { repeatOf: before.event };

@@ -60,7 +60,7 @@ export function receiverSteps(
 		case "create": {
 			const { event } = receiver;
 			if (kept) return [[{ at: "read", event }]];
-			const entry = rules.claimed(event, event, { nowMs, windowMs });
+			const entry = rules.claimed(event, event, { nowMs, windowMs, shard: 0 });
 			const revision = world.lastRevision + 1;
 			const written = write(world, entry);
 			return [
@@ -96,7 +96,7 @@ export function receiverSteps(
 			const { event } = receiver;
 			if (!rules.takesOverBlindly && kept?.revision !== before.revision)
 				return [[{ at: "idle" }]];
-			const times = { nowMs, windowMs };
+			const times = { nowMs, windowMs, shard: 0 };
 			const entry = rules.claimed(event, event, times, before.entry);
 			const revision = world.lastRevision + 1;
 			return [
