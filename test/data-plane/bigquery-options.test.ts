@@ -116,6 +116,27 @@ test("a full reload keeps the table's options and encrypts its staging table", a
 	expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
 });
 
+test("labels and a description that people set in BigQuery outlast a full reload", async () => {
+	const { loadWith, orders, double } = await optionsFixture();
+	const first = await loadWith({ labels: { team: "none" } }, undefined, true);
+	expect(first.exitCode, first.log).toBe(0);
+	const theirs = { labels: { owner: "ada" }, description: "Ours" };
+	const { tableReference } = orders();
+	double.warehouse.patchTable(tableReference, theirs, undefined);
+	const uid = orders().labels?.["tidemill-run"];
+	const { exitCode, log } = await loadWith(
+		{ labels: { team: "shop" } },
+		undefined,
+		true,
+	);
+	expect(exitCode, log).toBe(0);
+	expect(orders()).toMatchObject({
+		description: "Ours",
+		labels: { owner: "ada", team: "shop" },
+	});
+	expect(orders().labels?.["tidemill-run"]).not.toBe(uid);
+});
+
 test("a key is changed in place, and a table without one is not written to as if it had one", async () => {
 	const { loadWith, orders, rows } = await optionsFixture();
 	await loadWith({});

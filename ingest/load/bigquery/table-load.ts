@@ -29,6 +29,7 @@ import { fieldsOf } from "./schema.ts";
 import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
 import {
 	copiedDescription,
+	copiedLabels,
 	optionChanges,
 	optionsOf,
 	stagingDescription,
@@ -200,7 +201,7 @@ export class TableLoad {
 	): Promise<void> {
 		this.#logProgress(progressOf(staging.days, 0));
 		const { name, columns } = this.#input.table;
-		const labels = this.#labels();
+		const labels = { ...copiedLabels(this.#input, former), ...this.#labels() };
 		const { creationTime } = await this.#dataset.createTable(staging.table, {
 			...stagingOptionsOf(this.#input, former),
 			description: stagingDescription(name),

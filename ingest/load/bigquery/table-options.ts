@@ -73,6 +73,19 @@ export function copiedDescription(input: LoadInput, former: Table): string {
 }
 
 /**
+ * The labels of people, for a staging table and for the table after a copy: BigQuery's pages don't say whose labels a copy
+ * leaves, only that WRITE_TRUNCATE might not preserve a table's metadata
+ * (cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition). On the staging
+ * table they outlast a Run that dies right after its copy.
+ */
+export function copiedLabels(
+	{ table }: LoadInput,
+	former: Table,
+): Record<string, string> {
+	return { ...former.labels, ...table.options?.labels };
+}
+
+/**
  * What a tables.patch must change for the table to have the options that people chose. Others are theirs to set in
  * BigQuery, as dbt and Terraform leave alone what they don't name.
  */

@@ -262,15 +262,13 @@ export class Jobs {
 			`CREATE OR REPLACE TABLE ${this.#warehouse.sqlName(destinationTable)} AS FROM ${this.#warehouse.sqlName(sourceTable)}`,
 		);
 		this.#warehouse.setFields(destinationTable, source.schema?.fields ?? []);
-		// BigQuery's pages don't say which of these a copy brings along, so the double brings all.
+		// BigQuery's pages don't say which of these a copy brings along, only that WRITE_TRUNCATE might not preserve metadata
+		// (reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata.WriteDisposition). So here it leaves nothing of the former.
 		const { description, labels, expirationTime = null } = source;
+		this.#warehouse.setLabels(destinationTable, labels);
 		this.#warehouse.patchTable(
 			destinationTable,
-			{
-				...(description !== undefined && { description }),
-				...(labels && { labels }),
-				expirationTime,
-			},
+			{ description: description ?? "", expirationTime },
 			undefined,
 		);
 	}

@@ -202,6 +202,13 @@ export class Warehouse {
 		table.etag = this.#nextEtag();
 	}
 
+	/** In place of all that it has. */
+	setLabels(reference: TableReference, labels: Table["labels"] = {}): void {
+		const table = this.require(reference);
+		table.labels = labels;
+		table.etag = this.#nextEtag();
+	}
+
 	async makeRows({ tableReference, schema }: Table): Promise<void> {
 		const columns = (schema?.fields ?? []).map(
 			({ name, type }) => `${quoteName(name)} ${duckType(type)}`,
