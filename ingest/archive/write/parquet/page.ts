@@ -20,7 +20,9 @@ export async function dataPage(
 		const page = space.subarray(0, uncompressedBytes);
 		page.set(head);
 		values.writeTo(page, head.length);
-		const packed = await compressed(page);
+		const packing = compressed(page);
+		// Even a wait for nothing would let another file write into the space of small pages.
+		const packed = packing instanceof Promise ? await packing : packing;
 		const isCompressed = packed.length < uncompressedBytes;
 		const content = isCompressed ? packed : Uint8Array.from(page);
 		return { content, uncompressedBytes, isCompressed };
