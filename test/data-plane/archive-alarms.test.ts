@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AlarmCode } from "../../ingest/archive/decide/alarm.ts";
+import { readFrameHeader } from "../../ingest/archive/read/frame-header.ts";
+import { readStreamAt } from "../../ingest/archive/read/shard-stream.ts";
 import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
 import { probeConditionalWrites } from "../../ingest/archive/s3/store-probe.ts";
-import { encodeFrameHead } from "../../ingest/wire/frame.ts";
+import { encodeFrameHead, frameId } from "../../ingest/wire/frame.ts";
 import { firing } from "../support/alerts/firing.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
@@ -134,6 +136,24 @@ test("a stream that was restored from an old copy and has grown again stops the 
 	await archive.publish([newEvent("2")]);
 	await expectAlarm(archive, await archive.start(), "CutMismatch", 1);
 	expect(await archive.bodies()).toEqual(["1"]);
+});
+
+test("the headers of a large frame tell which one it is", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const { connection, stream, process } = archive;
+	const bytes = 300_000;
+	for (let frame = 0; frame < 2; frame++)
+		await archive.publish([newEvent(`"${"x".repeat(bytes)}"`)]);
+	const { streams } = await jetstreamManager(connection);
+	const at = (sequence: number) =>
+		readFrameHeader(connection, stream, sequence, bytes);
+	const second = await readStreamAt(streams, stream, 2);
+	expect(second.lastFrame?.id).toBe(frameId(process, 2));
+	expect(await at(2)).toEqual(second.lastFrame);
+	// The frame after a purged one isn't taken for it.
+	await streams.purge(stream, { seq: 2 });
+	expect(await at(1)).toBeUndefined();
+	expect(await readFrameHeader(connection, stream, 2, 1_000)).toBeUndefined();
 });
 
 test("a stream that would forget frames is refused until it is put right", async () => {

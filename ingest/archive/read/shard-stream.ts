@@ -16,6 +16,7 @@ import {
 import type { Logger } from "../../../service/log.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
 import { inspectShardStream } from "../../wire/stream-inspection.ts";
+import type { FrameMark } from "../decide/cut.ts";
 import type { StreamAtCut } from "../decide/stream-identity.ts";
 import { NextStreamName } from "./next-stream-name.ts";
 
@@ -65,14 +66,18 @@ export async function openShardStream(
 	return stream.name;
 }
 
-/** The frame at this sequence, the last of a cut. */
+/** The frame at this sequence, the last of a cut. @param readHeader finds a large one without its bytes. */
 export async function readStreamAt(
 	streams: StreamAPI,
 	stream: string,
 	sequence: number | undefined,
+	readHeader: () => Promise<FrameMark | undefined> = async () => undefined,
 ): Promise<StreamAtCut> {
 	// The end is read first. If the stream ends before the sequence, a later frame there could be a new one.
 	const { last_seq: lastSequence } = (await streams.info(stream)).state;
+	const header =
+		sequence && sequence <= lastSequence ? await readHeader() : undefined;
+	if (header) return { lastSequence, lastFrame: header };
 	const message =
 		sequence && (await streams.getMessage(stream, { seq: sequence }));
 	if (!message) return { lastSequence, lastFrame: undefined };
