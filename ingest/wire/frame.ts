@@ -192,14 +192,17 @@ function decode(buffer: Buffer): Frame {
 	const eventCount = buffer.readUInt32BE(at);
 	at += 4;
 	const events: FrameEvent[] = [];
-	let account: string | undefined;
+	let before: DecodedEvent | undefined;
 	for (let i = 0; i < eventCount; i++) {
-		const end = at + 4 + buffer.readUInt32BE(at);
-		const event = decodeEvent(buffer, at + 4, end, version);
-		// Neighbours often have the same account.
-		if (event.account !== account && !accountForm.test(event.account))
+		const start = at + 4;
+		const end = start + buffer.readUInt32BE(at);
+		const event = decodeEvent(buffer, start, end, version, before);
+		if (
+			event.account !== before?.event.account &&
+			!accountForm.test(event.account)
+		)
 			throw new FrameError("an event's account is not a namespace");
-		account = event.account;
+		before = { event, start };
 		if (event.receivedAtMs > maxReceivedAtMs)
 			throw new FrameError("an event was received after the year 9999");
 		events.push(event);
@@ -212,12 +215,22 @@ function decode(buffer: Buffer): Frame {
 	return { process, number, voided, events };
 }
 
-/** Decodes the event between two places of a frame. Throws as {@link decodeFrame} does. */
+interface DecodedEvent {
+	event: FrameEvent;
+	/** Its place in the frame. */
+	start: number;
+}
+
+/**
+ * Decodes the event between two places of a frame. Throws as {@link decodeFrame} does.
+ * @param before another event of the frame. Neighbours often have the same Source, and then share its strings.
+ */
 export function decodeEvent(
 	buffer: Buffer,
 	start: number,
 	end: number,
 	version: FrameVersion,
+	before?: DecodedEvent,
 ): FrameEvent {
 	const kindByte = buffer.readUInt8(start + 38);
 	const hasKey = version >= 2 && (kindByte & keyBit) !== 0;
@@ -228,21 +241,34 @@ export function decodeEvent(
 		];
 	if (kind === undefined) throw new FrameError("unknown content kind");
 	let at = start + fixedEventBytes;
-	const text = (lengthBytes: 1 | 2): string => {
-		const length = buffer.readUIntBE(at, lengthBytes);
-		at += lengthBytes + length;
-		return buffer.toString("utf8", at - length, at);
+	const text = (length: number): string => {
+		at += length;
+		return length === 0 ? "" : buffer.toString("utf8", at - length, at);
 	};
-	const account = text(1);
-	const headers = text(2);
-	const violations = text(2);
+	const hasSame = (offset: number, length: number) =>
+		before !== undefined &&
+		isRepeated(buffer, before.start + offset, start + offset, length);
+	const accountBytes = buffer.readUInt8(at++);
+	let account: string;
+	if (hasSame(fixedEventBytes, 1 + accountBytes)) {
+		account = before!.event.account;
+		at += accountBytes;
+	} else account = text(accountBytes);
+	const headersBytes = buffer.readUInt16BE(at);
+	at += 2;
+	const headers = text(headersBytes);
+	const violationsBytes = buffer.readUInt16BE(at);
+	at += 2;
+	const violations = text(violationsBytes);
 	const keyAt = at;
 	if (hasKey) at += keyBytes;
 	if (end > buffer.length || at > end) throw new RangeError();
 	const event: FrameEvent = {
 		id: buffer.subarray(start, start + 16),
 		receivedAtMs: buffer.readUIntBE(start + 16, 6),
-		sourceKey: buffer.toString("hex", start + 22, start + 38),
+		sourceKey: hasSame(22, 16)
+			? before!.event.sourceKey
+			: buffer.toString("hex", start + 22, start + 38),
 		account,
 		kind,
 		headers,
@@ -252,4 +278,15 @@ export function decodeEvent(
 	if (hasKey) event.key = buffer.toString("hex", keyAt, at);
 	if (isQuarantined) event.quarantined = true;
 	return event;
+}
+
+function isRepeated(
+	buffer: Buffer,
+	first: number,
+	second: number,
+	length: number,
+): boolean {
+	for (let index = 0; index < length; index++)
+		if (buffer[first + index] !== buffer[second + index]) return false;
+	return true;
 }

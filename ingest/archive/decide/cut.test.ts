@@ -61,6 +61,7 @@ test("events are grouped by account, source and date of receipt", () => {
 		frame(2, 2, [
 			event("4", noon, "bank"),
 			event("5", noon, "shop", "bb".repeat(16)),
+			event("6"),
 		]),
 	];
 	const cut = decideCut("s", {}, frames);
@@ -77,12 +78,12 @@ test("events are grouped by account, source and date of receipt", () => {
 		cut.groups.map((g) => [g.account, g.sourceKey.slice(0, 2), g.date, g.rows]),
 	).toEqual([
 		["bank", "aa", "2026-03-01", 1],
-		["shop", "aa", "2026-03-01", 2],
+		["shop", "aa", "2026-03-01", 3],
 		["shop", "aa", "2026-03-02", 1],
 		["shop", "bb", "2026-03-01", 1],
 	]);
 	expect(cut.groups[1]!.lastEventTime).toBe("2026-03-01T23:59:59.999Z");
-	expect(bodies(cut, frames)).toEqual([["4"], ["1", "3"], ["2"], ["5"]]);
+	expect(bodies(cut, frames)).toEqual([["4"], ["1", "3", "6"], ["2"], ["5"]]);
 });
 
 const judged = (type: string, kind: string) =>

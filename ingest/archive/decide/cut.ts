@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { Deviations } from "../../../contracts/ledger.ts";
 import {
 	closedThrough,
-	dayMs,
 	type UtcDate,
 	utcDate,
 } from "../../../contracts/utc-date.ts";
 import { type Frame, type FrameEvent, frameId } from "../../wire/frame.ts";
 import { Alarm } from "./alarm.ts";
 import { deviationsOf } from "./deviations.ts";
+import { EventGroups } from "./event-groups.ts";
 import {
 	type FrameNumbers,
 	forgetSilent,
@@ -243,21 +243,17 @@ function groupEvents(
 ): GroupEvents[] {
 	const dropped = new Set(repeated);
 	const copiesOf = Map.groupBy(copies, ([sequence]) => sequence);
-	const groups = new Map<string, FrameEvent[]>();
+	const groups = new EventGroups();
 	for (const { sequence, frame } of frames) {
 		if (dropped.has(sequence)) continue;
 		const left = copiesOf.get(sequence)?.map(([, index]) => index);
 		const taken = left
 			? frame.events.filter((_, index) => !left.includes(index))
 			: frame.events;
-		for (const event of taken) {
-			const key = `${event.account}/${event.sourceKey}/${Math.floor(event.receivedAtMs / dayMs)}${event.quarantined ? "/q" : ""}`;
-			const events = groups.get(key);
-			if (events) events.push(event);
-			else groups.set(key, [event]);
-		}
+		for (const event of taken) groups.add(event);
 	}
-	return [...groups.values()]
+	return groups
+		.all()
 		.map((events) => ({ group: groupOf(events), events }))
 		.sort((a, b) => (sortKey(a.group) < sortKey(b.group) ? -1 : 1));
 }

@@ -88,14 +88,17 @@ function copiesIn(
 	return frames.flatMap(({ sequence, frame }) => {
 		if (repeated.has(sequence)) return [];
 		const copies: Copy[] = [];
-		for (const [index, { account, key, id }] of frame.events.entries())
-			if (key !== undefined)
-				copies.push({
-					key: entryKey(account, key),
-					event: stringify(id),
-					frame: frameId(frame.process, frame.number),
-					place: [sequence, index],
-				});
+		for (let index = 0; index < frame.events.length; index++) {
+			const { account, key, id } = frame.events[index]!;
+			// Most have none.
+			if (key === undefined) continue;
+			copies.push({
+				key: entryKey(account, key),
+				event: stringify(id),
+				frame: frameId(frame.process, frame.number),
+				place: [sequence, index],
+			});
+		}
 		return copies;
 	});
 }
