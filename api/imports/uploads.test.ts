@@ -16,6 +16,7 @@ const answer: UploadAnswer = {
 function ask(part: {
 	allowed?: boolean;
 	answer?: () => Promise<UploadAnswer>;
+	body?: object;
 }) {
 	const askUploads = vi.fn(part.answer ?? (async () => answer));
 	const raw = vi.fn(async () => ({
@@ -30,7 +31,7 @@ function ask(part: {
 	const header = vi.fn();
 	const asked = createUploads(
 		caller,
-		{ body: { files } } as unknown as Parameters<Handler>[1],
+		{ body: part.body ?? { files } } as unknown as Parameters<Handler>[1],
 		{ header } as unknown as Parameters<Handler>[2],
 	);
 	return { asked, askUploads, raw, header };
@@ -80,4 +81,10 @@ test.each([
 	const { asked, askUploads } = ask(part);
 	await expect(asked).rejects.toMatchObject({ code });
 	expect(askUploads).toHaveBeenCalledTimes("allowed" in part ? 0 : 1);
+});
+
+test("archive isn't asked for what is no file", async () => {
+	const { asked, askUploads } = ask({ body: { files: [{ sha256 }] } });
+	await expect(asked).rejects.toMatchObject({ code: "InvalidRequest" });
+	expect(askUploads).not.toHaveBeenCalled();
 });
