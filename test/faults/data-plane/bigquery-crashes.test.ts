@@ -7,16 +7,31 @@ import {
 } from "../../support/fixtures/data-plane/load-fixture.ts";
 
 const table = "select * from shop.orders order by all";
+/** One uploads to BigQuery, the other to a bucket. */
 const strategies = {
 	Incremental: { columns, strategy: "Incremental" },
-	FullReload: { columns: columns.slice(0, 3), strategy: "FullReload" },
+	FullReload: {
+		columns: columns.slice(0, 3),
+		strategy: "FullReload",
+		stagingBucket: "staging",
+	},
 } as const;
+
+/** Labels that people set in BigQuery. */
+const theirs = { owner: "ada" };
 
 /** A table with two old days, and a Run that replaces one and empties the other. */
 async function replacement(name: keyof typeof strategies) {
 	const fixture = await bigQueryFixture();
-	const { strategy, columns } = strategies[name];
+	const { double } = fixture;
+	const { strategy, columns, ...bucket } = strategies[name];
+	double.buckets.create("staging");
 	const input = {
+		destination: {
+			...fixture.destination,
+			...bucket,
+			storageEndpoint: double.endpoint,
+		},
 		strategy,
 		table: { name: "orders", description: "", columns },
 	};
@@ -25,7 +40,7 @@ async function replacement(name: keyof typeof strategies) {
 		const { exitCode, log } = await fixture.load(manifest, { input });
 		expect(exitCode, log).toBe(0);
 		// The double waits for all that may still arrive of a killed process.
-		fixture.double.closeIdle();
+		double.closeIdle();
 	};
 	await load(
 		await fixture.manifest({
@@ -33,11 +48,23 @@ async function replacement(name: keyof typeof strategies) {
 			"2026-03-02": [eventsOf("2026-03-02", 3, "old")],
 		}),
 	);
+	const orders = {
+		projectId: double.projectId,
+		datasetId: "shop",
+		tableId: "orders",
+	};
+	double.warehouse.patchTable(orders, { labels: theirs }, undefined);
 	const next = await fixture.manifest({
 		"2026-03-01": [eventsOf("2026-03-01", 5, "new")],
 		"2026-03-02": [],
 	});
-	return { ...fixture, input, load, next };
+	return {
+		...fixture,
+		input,
+		load,
+		next,
+		labels: () => double.warehouse.require(orders).labels,
+	};
 }
 
 /** Rows of the old table or of the new one, for each day. */
@@ -60,7 +87,7 @@ const days =
 test.each(["Incremental", "FullReload"] as const)(
 	"%s: killed after each of its requests, and tried again, a load gives the same table",
 	async (strategy) => {
-		const { double, input, next, start, load, rows } =
+		const { double, input, next, start, load, rows, labels } =
 			await replacement(strategy);
 		const before = await rows(table);
 		let points = 0;
@@ -82,6 +109,8 @@ test.each(["Incremental", "FullReload"] as const)(
 			await load(manifest);
 			expect(await rows(days)).toEqual(wholeDays[3]);
 			expect(double.warehouse.tableNames()).toEqual(["shop.orders"]);
+			expect(double.buckets.names("staging")).toEqual([]);
+			expect(labels()).toMatchObject(theirs);
 			await rows("delete from shop.orders");
 			for (const row of before)
 				await rows(
