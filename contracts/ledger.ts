@@ -41,7 +41,7 @@ export interface ReleasedLedger {
 export interface AddedEvents {
 	/** Those from quarantine that are rows now. */
 	events: number;
-	/** Absent for none. */
+	/** Absent in the entry of a version that didn't count them; archive counts it anew. */
 	imported?: number;
 	/** How many parts of releases and imports made them so. */
 	releases: number;

@@ -146,14 +146,14 @@ test("released events leave the count of quarantine once, whatever is repeated o
 	const first = await kv.get(key);
 	await release(question);
 	expect(await counted()).toEqual({
-		[twoDaysAgo]: { events: 1, releases: 1 },
+		[twoDaysAgo]: { events: 1, imported: 0, releases: 1 },
 	});
 	// Two archives answer.
 	await Promise.all([release({ end: twoDaysAgo }), release()]);
 	const all: ReleasedLedger["released"] = {
-		[old]: { events: 1, releases: 1 },
-		[twoDaysAgo]: { events: 2, releases: 2 },
-		[today]: { events: 1, releases: 1 },
+		[old]: { events: 1, imported: 0, releases: 1 },
+		[twoDaysAgo]: { events: 2, imported: 0, releases: 2 },
+		[today]: { events: 1, imported: 0, releases: 1 },
 	};
 	expect(await counted()).toEqual(all);
 

@@ -89,8 +89,8 @@ test("released events are counted by date, from the records", async () => {
 	await record(shop, "2026-03-02", 1, 5);
 	expect(await ledgers.publish(shop)).toEqual(counts());
 	expect(counts()).toEqual({
-		[date]: { events: 7, releases: 2 },
-		"2026-03-02": { events: 5, releases: 1 },
+		[date]: { events: 7, imported: 0, releases: 2 },
+		"2026-03-02": { events: 5, imported: 0, releases: 1 },
 	});
 });
 
@@ -106,6 +106,21 @@ test("imported events are counted apart", async () => {
 	});
 });
 
+test("an entry that says nothing of imported events is counted anew", async () => {
+	const { ledgers, record, counts, published } = bucket();
+	await record(shop, date, 1, 3);
+	await record(shop, date, 2, 4, true);
+	published.set(shop.sourceKey, {
+		version: 1,
+		...shop,
+		released: { [date]: { events: 3, releases: 2 } },
+	});
+	await ledgers.publishAll(signal);
+	expect(counts()).toEqual({
+		[date]: { events: 3, imported: 4, releases: 2 },
+	});
+});
+
 test("a repeated count changes nothing, and a later release adds its own events", async () => {
 	const { ledgers, record, counts, writes } = bucket();
 	await record(shop, date, 1, 3);
@@ -114,7 +129,7 @@ test("a repeated count changes nothing, and a later release adds its own events"
 	expect(writes()).toBe(1);
 	await record(shop, date, 2, 4);
 	await ledgers.publish(shop);
-	expect(counts()).toEqual({ [date]: { events: 7, releases: 2 } });
+	expect(counts()).toEqual({ [date]: { events: 7, imported: 0, releases: 2 } });
 });
 
 test("of two counts at once, the one that has read fewer records doesn't stay", async () => {
@@ -125,7 +140,7 @@ test("of two counts at once, the one that has read fewer records doesn't stay", 
 		await ledgers.publish(shop);
 	});
 	await ledgers.publish(shop);
-	expect(counts()).toEqual({ [date]: { events: 7, releases: 2 } });
+	expect(counts()).toEqual({ [date]: { events: 7, imported: 0, releases: 2 } });
 });
 
 test("a start counts what a killed archive left unpublished, of every account", async () => {
@@ -135,12 +150,14 @@ test("a start counts what a killed archive left unpublished, of every account", 
 	await record(shop, date, 2, 4);
 	await record(bank, date, 1, 1);
 	await ledgers.publishAll(signal);
-	expect(counts()).toEqual({ [date]: { events: 7, releases: 2 } });
-	expect(counts(bank)).toEqual({ [date]: { events: 1, releases: 1 } });
+	expect(counts()).toEqual({ [date]: { events: 7, imported: 0, releases: 2 } });
+	expect(counts(bank)).toEqual({
+		[date]: { events: 1, imported: 0, releases: 1 },
+	});
 	// NATS has lost its data.
 	published.clear();
 	await ledgers.publishAll(signal);
-	expect(counts()).toEqual({ [date]: { events: 7, releases: 2 } });
+	expect(counts()).toEqual({ [date]: { events: 7, imported: 0, releases: 2 } });
 });
 
 test("nothing is published of a source that is deleted", async () => {
@@ -162,7 +179,7 @@ test("a record that can't be read keeps no other account from its count", async 
 		"The released events of 1 source can't be counted",
 	);
 	expect(counts(bank)).toBeUndefined();
-	expect(counts()).toEqual({ [date]: { events: 3, releases: 1 } });
+	expect(counts()).toEqual({ [date]: { events: 3, imported: 0, releases: 1 } });
 	expect(opened()).toBe(1);
 });
 
@@ -189,5 +206,5 @@ test("a count that is anew comes from the records alone, whatever is published",
 		released: { [date]: { events: 99, releases: 1 } },
 	});
 	await ledgers.publish(shop, { anew: true });
-	expect(counts()).toEqual({ [date]: { events: 7, releases: 2 } });
+	expect(counts()).toEqual({ [date]: { events: 7, imported: 0, releases: 2 } });
 });

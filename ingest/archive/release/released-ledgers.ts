@@ -97,14 +97,15 @@ export class ReleasedLedgers {
 			const releases = records.length;
 			if (releases === 0) continue;
 			const before = known[date];
-			const isBefore = before && before.releases <= releases;
+			const isBefore =
+				before?.imported !== undefined && before.releases <= releases;
 			const { releases: from } = isBefore ? before : none;
 			let { events, imported = 0 } = isBefore ? before : none;
 			const more = records.slice(from);
 			for (const record of await this.#releases.read({ records: more }))
 				if (record.imported) imported += record.rows;
 				else events += record.rows;
-			released[date] = { events, ...(imported > 0 && { imported }), releases };
+			released[date] = { events, imported, releases };
 		}
 		return released;
 	}

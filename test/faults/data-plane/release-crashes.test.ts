@@ -113,8 +113,8 @@ test.each<Death>([
 		const kv = await new Kvm(archive.connection).open(bucket.ledger);
 		const entry = await kv.get(releasedKey(sourceKey));
 		expect(entry?.json<ReleasedLedger>().released).toEqual({
-			[closed]: { events: 1, releases: 1 },
-			[today]: { events: 1, releases: 1 },
+			[closed]: { events: 1, imported: 0, releases: 1 },
+			[today]: { events: 1, imported: 0, releases: 1 },
 		});
 	},
 );
