@@ -23,8 +23,11 @@ export interface Claimed extends Known {
 	claim: string;
 	/** The claimant publishes nothing after this; milliseconds since the epoch. */
 	deadlineMs: number;
-	/** Where the claimant publishes. Another route may name another shard meanwhile. */
-	shard: number;
+	/**
+	 * Where the claimant publishes. Another route may name another shard meanwhile. Missing from a claim of an earlier version,
+	 * whose claimants publish to the route's shard.
+	 */
+	shard?: number;
 }
 
 /** No event is stored under this key or on its way. */

@@ -144,6 +144,15 @@ test("a repeat asks the shard that the claimant publishes to, though the route h
 	expect(repeated).toMatchObject({ entry: { event: "e1", shard: 4 } });
 });
 
+test("a claim of an earlier version doesn't name its shard, and the route's is asked", async () => {
+	const { entry, revision } = await granted("e1");
+	const { shard: _, ...earlier } = entry;
+	await bucket.write("shop.k", earlier, revision!);
+	dateMs = startMs + claimMs + 1;
+	expect(await claim("e2")).toMatchObject({ entry: { event: "e1", shard: 3 } });
+	expect(progressAsked).toEqual([3]);
+});
+
 test("of two repeats that take a key over, one waits", async () => {
 	claims.settle(await granted("e1"), "refused");
 	await claims.settled();

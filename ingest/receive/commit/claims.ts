@@ -147,7 +147,7 @@ export class Claims {
 		// Without an answer about archive's progress the sender must wait.
 		const far =
 			before.state === "claimed" && times.nowMs > before.deadlineMs
-				? await progress(before.shard).catch(() => undefined)
+				? await progress(before.shard ?? shard).catch(() => undefined)
 				: undefined;
 		switch (reactionTo(before, far)) {
 			case "repeat":
