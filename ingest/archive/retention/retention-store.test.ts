@@ -48,6 +48,13 @@ test.each([1, 3])(
 	},
 );
 
+test("records have names that another version's archive lists in the same order", async () => {
+	const store = new MemoryStore();
+	await new RetentionStore(store, keys).write(1, record);
+	const name = "tidemill/retention/account=shop/source=k/000000000001.json";
+	expect([...store.objects.keys()]).toEqual([name]);
+});
+
 test("a record whose number was taken and removed again doesn't count: another one came first", async () => {
 	const retentions = new RetentionStore(new MemoryStore(), keys);
 	await retentions.write(2, record);

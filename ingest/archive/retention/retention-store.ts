@@ -8,6 +8,7 @@ import {
 import type { KeptRecord, RetentionRecord } from "./source-retention.ts";
 
 const readsAtOnce = 32;
+const digits = 12;
 
 /**
  * The records of how long sources' events stay. They are in the bucket, so a Source that vanished and a rebuilt NATS delete
@@ -43,16 +44,19 @@ export class RetentionStore {
 	/** Writes the source's next record. Returns false if another archive was first. */
 	write(number: number, record: RetentionRecord): Promise<boolean> {
 		const folder = this.#keys.retentionsOfSource(record);
-		return new NumberedRecords(this.#store, folder).write(number, record);
+		return this.#recordsIn(folder).write(number, record);
 	}
 
 	async #newestIn(
 		folder: string,
 		listed?: ListedObject,
 	): Promise<KeptRecord | undefined> {
-		const records = new NumberedRecords(this.#store, folder);
-		const newest = await records.newest(listed);
+		const newest = await this.#recordsIn(folder).newest(listed);
 		return newest && readRecord(folder, newest);
+	}
+
+	#recordsIn(folder: string): NumberedRecords {
+		return new NumberedRecords(this.#store, folder, digits);
 	}
 }
 

@@ -10,6 +10,7 @@ import { NumberedRecords } from "../write/numbered-records.ts";
 
 /** Each time, another request of the account was first. */
 const maxTries = 20;
+const digits = 20;
 
 /** A link that may still be used. */
 interface GivenLink {
@@ -42,7 +43,7 @@ export class GivenLinks {
 		decide: (given: Given) => Promise<Given | undefined>,
 	): Promise<void> {
 		const folder = this.#keys.uploadLinksOf(account);
-		const records = new NumberedRecords(this.#store, folder);
+		const records = new NumberedRecords(this.#store, folder, digits);
 		for (let tries = 0; tries < maxTries; tries++) {
 			const newest = await records.newest();
 			const next = await decide(JSON.parse(newest?.text ?? "{}"));

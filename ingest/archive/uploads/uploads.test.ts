@@ -106,3 +106,10 @@ test("what an account keeps in the bucket by asking is bounded", async () => {
 	});
 	expect(store.objects.size).toBe(1);
 });
+
+test("records of links have names that another version's archive lists in the same order", async () => {
+	const { store, ask } = uploading();
+	await ask(files(0, 1));
+	const name = "uploads/links/account=shop/00000000000000000001.json";
+	expect([...store.objects.keys()]).toEqual([name]);
+});

@@ -17,11 +17,16 @@ export interface NumberedRecord {
 export class NumberedRecords {
 	readonly #store: ObjectStore;
 	readonly #folder: string;
+	readonly #digits: number;
 
-	/** @param folder ends in a slash. */
-	constructor(store: ObjectStore, folder: string) {
+	/**
+	 * @param folder ends in a slash.
+	 * @param digits of each number in its key. They never change: archives of two versions find the newest by its key.
+	 */
+	constructor(store: ObjectStore, folder: string, digits: number) {
 		this.#store = store;
 		this.#folder = folder;
+		this.#digits = digits;
 	}
 
 	/**
@@ -47,7 +52,8 @@ export class NumberedRecords {
 
 	/** Writes the record of this number. Returns false if another one came first, and then that one counts. */
 	async write(number: number, record: object): Promise<boolean> {
-		const key = `${this.#folder}${String(number).padStart(12, "0")}.json`;
+		const name = String(number).padStart(this.#digits, "0");
+		const key = `${this.#folder}${name}.json`;
 		const text = JSON.stringify(record);
 		const put = await this.#store.putNew(key, text, "application/json");
 		if (put === "exists") return false;
