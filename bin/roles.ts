@@ -61,7 +61,7 @@ export function defineRoles(program: Program): void {
 		.addHelpText("after", examples("tidemill ledger rebuild"))
 		.command("rebuild")
 		.description(
-			"Count the archived events again from the cut records, publish the counts and print them. It reads the same settings as archive and can run beside it.",
+			"Count the archived events again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived and how many in quarantine. Of a date that the ledger no longer holds, and of a Source in another archive's shards, only the imported events are printed. It reads the same settings as archive and can run beside it.",
 		)
 		.addHelpText("after", examples("tidemill ledger rebuild"))
 		.action(() =>

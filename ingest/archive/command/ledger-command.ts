@@ -1,7 +1,3 @@
-import type {
-	ReleasedLedger,
-	SourceLedger,
-} from "../../../contracts/ledger.ts";
 import { createLog } from "../../../service/log.ts";
 import { connectNats } from "../../../service/nats/connection.ts";
 import { Settings } from "../../../service/settings.ts";
@@ -10,6 +6,7 @@ import type { CompactionRecord } from "../compaction/record.ts";
 import type { CutGroup, CutRecord } from "../decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "../ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../ledger/ledger-snapshots.ts";
+import { ReleaseStore } from "../release/release-store.ts";
 import { ReleasedLedgers } from "../release/released-ledgers.ts";
 import { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
@@ -18,11 +15,12 @@ import { readArchiveSettings } from "../settings.ts";
 import { CutStore } from "../write/cut-store.ts";
 import { NatsProgress } from "../write/nats-progress.ts";
 import { Tombstones } from "../write/tombstones.ts";
+import { RebuiltLedgers } from "./rebuilt-ledgers.ts";
 
 /**
- * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts and releases alone, publishes
- * them, and replaces the snapshots. It reads archive's settings and can run beside archive. Prints the events per source and
- * date, archived ones and those in quarantine.
+ * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts, releases and imports alone,
+ * publishes them, and replaces the snapshots. It reads archive's settings and can run beside archive. Prints the events per
+ * source and date, archived ones and those in quarantine.
  */
 export async function main(): Promise<number> {
 	const log = createLog("ledger");
@@ -44,6 +42,13 @@ export async function main(): Promise<number> {
 			tombstones,
 			log,
 		});
+		const releases = new ReleaseStore(store, keys);
+		const ledgers = new RebuiltLedgers({
+			progress,
+			released,
+			releases,
+			tombstones,
+		});
 		for (const shard of archive.shards) {
 			const index = new LedgerIndex();
 			const cuts = await new CutStore(store, keys).ofShard(shard);
@@ -56,39 +61,16 @@ export async function main(): Promise<number> {
 			await snapshots.clear(shard);
 			await snapshots.write(shard, index);
 			for (const source of index.sources()) {
-				const ledger = ledgerOf(source);
-				await progress.setLedger(ledger);
-				const releasedEvents = await released.publish(source, { anew: true });
-				for (const line of linesOf(ledger, releasedEvents)) console.log(line);
+				const lines = await ledgers.publish(ledgerOf(source));
+				for (const line of lines) console.log(line);
 			}
 		}
+		for await (const line of ledgers.publishOthers()) console.log(line);
 	} finally {
 		await connection.close();
 		store.close();
 	}
 	return 0;
-}
-
-function linesOf(
-	ledger: SourceLedger,
-	released: ReleasedLedger["released"],
-): string[] {
-	const { account, sourceKey, archived, quarantined = {} } = ledger;
-	const dates = Object.keys({
-		...archived,
-		...quarantined,
-		...released,
-	}).sort();
-	return dates.map((date) => {
-		const { events = 0, imported = 0 } = released[date] ?? {};
-		return [
-			account,
-			sourceKey,
-			date,
-			(archived[date] ?? 0) + events + imported,
-			(quarantined[date] ?? 0) - events,
-		].join("\t");
-	});
 }
 
 /**
