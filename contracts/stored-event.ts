@@ -98,7 +98,7 @@ export type EventAnswer =
 			ok: true;
 			/** Absent if there is no such event. */
 			event?: FoundEvent;
-			/** The dates that were searched; `isCut` if the search for an event that is later than its ID took too long. */
+			/** The dates that were searched; `isCut` if what was imported, or what is later than its ID, took too long to look through. */
 			searched: { from: UtcDate; to: UtcDate; isCut?: true };
 	  }
 	| EventsRefusal;

@@ -75,7 +75,7 @@ export function searchedText(
 	const dates = from === to ? from : `${from} to ${to}`;
 	return `The buffer and the bucket were searched for ${dates}, which follows from the ID. ${
 		isCut
-			? "The search for an event of a sender's key took too long and ended before that: list the source's events of that time."
+			? "The search among imported events, or for an event of a sender's key, took too long and ended before that: list the source's events of that time."
 			: "Events older than the retention are gone."
 	}`;
 }

@@ -1,12 +1,20 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import { ReleaseStore } from "../release/release-store.ts";
+import {
+	ReleaseStore,
+	readsAtOnce,
+	type StoredRelease,
+} from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { endOf, type FlushableShard } from "../request/flush-source.ts";
 import { requireTurn } from "../request/require-turn.ts";
-import type { ObjectKeys } from "../s3/object-keys.ts";
-import type { ObjectStore, PartStore } from "../s3/object-store.ts";
+import type { DateFolder, ObjectKeys } from "../s3/object-keys.ts";
+import type {
+	ListedObject,
+	ObjectStore,
+	PartStore,
+} from "../s3/object-store.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { type ArchivedSource, SourceObjects } from "./date-objects.ts";
 import { ObjectReader } from "./object-reader.ts";
@@ -79,6 +87,24 @@ export class EventStore {
 		const { turns } = this.#options;
 		requireTurn(turns, account, maxWaiting, "questions about events");
 		return turns.run(account, work);
+	}
+
+	/**
+	 * The records of Releases and Imports of a date, a few in each of the account's turns. One that is deleted meanwhile is
+	 * left out: its events are gone.
+	 * @param listed those that are known of.
+	 */
+	async *added(
+		folder: DateFolder,
+		listed?: readonly ListedObject[],
+	): AsyncGenerator<StoredRelease[]> {
+		const { account } = folder;
+		const list = () => this.releases.listed(folder);
+		const records = listed ?? (await this.inTurn(account, list));
+		for (let at = 0; at < records.length; at += readsAtOnce) {
+			const some = records.slice(at, at + readsAtOnce);
+			yield await this.inTurn(account, () => this.releases.existing(some));
+		}
 	}
 
 	/**

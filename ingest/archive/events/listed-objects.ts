@@ -36,11 +36,19 @@ export class ListedObjects {
 
 	/** The latest first. */
 	async dates(): Promise<string[]> {
+		return this.#datesWith((await this.#added()).keys());
+	}
+
+	/** Those of what was received, the latest first. */
+	receivedDates(): string[] {
+		return this.#datesWith([]);
+	}
+
+	#datesWith(added: Iterable<string>): string[] {
 		const { from, to } = this.#asked;
 		const { objects, quarantined } = this.#source;
 		const first = from && utcDate(Date.parse(from));
 		const last = to && utcDate(Date.parse(to));
-		const added = (await this.#added()).keys();
 		return [...new Set([...objects.keys(), ...quarantined.keys(), ...added])]
 			.filter((date) => (!first || date >= first) && (!last || date <= last))
 			.sort()
@@ -49,19 +57,32 @@ export class ListedObjects {
 
 	/** The latest cut first, and then what was imported. */
 	async ofDate(date: string): Promise<EventObject[]> {
-		const { objects, releases } = this.#events;
-		const [rows, apart, imported] = await Promise.all([
+		const [received, imported] = await Promise.all([
+			this.receivedOf(date),
+			this.#importedOf(date),
+		]);
+		return [...received, ...imported];
+	}
+
+	/** The latest cut first. */
+	async receivedOf(date: string): Promise<EventObject[]> {
+		const { objects } = this.#events;
+		const [rows, apart] = await Promise.all([
 			this.#mayHave("accepted")
 				? objects.ofDate(this.#source, date, false)
 				: [],
 			this.#mayHave("quarantined", "released")
 				? objects.ofDate(this.#source, date, true)
 				: [],
-			this.#mayHave("imported")
-				? importedObjects(releases, date, (await this.#added()).get(date))
-				: [],
 		]);
-		return [...imported, ...inOrderOfCuts(rows, apart)].reverse();
+		return inOrderOfCuts(rows, apart).reverse();
+	}
+
+	async #importedOf(date: string): Promise<EventObject[]> {
+		const { account, sourceKey } = this.#source;
+		const listed = (await this.#added()).get(date)?.records ?? [];
+		const added = this.#events.added({ account, sourceKey, date }, listed);
+		return importedObjects((await Array.fromAsync(added)).flat()).reverse();
 	}
 
 	#mayHave(...states: EventState[]): boolean {

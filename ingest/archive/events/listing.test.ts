@@ -14,6 +14,8 @@ import { findEvent } from "./lookup.ts";
 const noonMs = Date.parse("2026-03-01T12:00:00.000Z");
 const account = "shop";
 const { sourceKey } = StoredEvents;
+const dayMs = 24 * 3_600_000;
+const isOfReleases = (key: string) => key.includes("/releases/");
 
 async function pages(
 	events: StoredEvents,
@@ -117,7 +119,7 @@ test.each([1, 2, 100])(
 	"imported events are listed on pages of %i, each once, the newest date first",
 	async (limit) => {
 		const events = new StoredEvents();
-		const before = frame(-24 * 3_600_000);
+		const before = frame(-dayMs);
 		const [first, second, received, buffered] = [1, 9, 5, 60_000].map(frame);
 		await events.addImported(before);
 		await events.addImported(first!);
@@ -144,6 +146,66 @@ test.each([1, 2, 100])(
 		);
 	},
 );
+
+test("a page of recent events reads nothing of what was imported", async () => {
+	const events = new StoredEvents();
+	for (const day of [1, 2, 3]) await events.addImported(frame(-day * dayMs));
+	events.publish(frame(0));
+	const asked = { limit: 1 };
+	const page = await listEvents(events, account, sourceKey, asked);
+	const { cursor } = page as { cursor: string };
+	await events.archive();
+	events.reads.length = 0;
+	events.lists.length = 0;
+	expect(
+		await listEvents(events, account, sourceKey, { ...asked, cursor }),
+	).toMatchObject({ events: { length: 1 } });
+	expect([...events.reads, ...events.lists].filter(isOfReleases)).toEqual([]);
+});
+
+test("records of releases and imports are read in the account's turn, eight at a time", async () => {
+	const events = new StoredEvents();
+	const kept = eventAt(noonMs, { quarantined: true });
+	events.publish([kept]);
+	await events.archive();
+	for (let at = 1; at <= 20; at++) await events.addImported(frame(at));
+	await events.addReleased([kept]);
+	const some = { account, sourceKeys: [sourceKey], whole: false, keyMs: 0 };
+	for (const [ask, reads] of [
+		[() => listEvents(events, account, sourceKey, { limit: 200 }), 2 * 21],
+		[() => findEvent(events, { ...some, id: idOf(kept) }), 21],
+		[() => findEvent(events, { ...some, id: idOf(eventAt(noonMs)) }), 21],
+	] as const) {
+		const inTurns: number[] = [];
+		const inTurn = events.inTurn.bind(events);
+		const spy = vi.spyOn(events, "inTurn").mockImplementation((account, work) =>
+			inTurn(account, async () => {
+				const before = events.reads.filter(isOfReleases).length;
+				const done = await work();
+				inTurns.push(events.reads.filter(isOfReleases).length - before);
+				return done;
+			}),
+		);
+		events.reads.length = 0;
+		await ask();
+		spy.mockRestore();
+		expect(events.reads.filter(isOfReleases)).toHaveLength(reads);
+		expect(inTurns.reduce((sum, each) => sum + each, 0)).toBe(reads);
+		expect(Math.max(...inTurns)).toBe(8);
+	}
+});
+
+test("what a sweep deletes while it is listed is left out", async () => {
+	const events = new StoredEvents();
+	const [swept, left] = [frame(0), frame(1)];
+	await events.addImported(swept);
+	await events.addImported(left);
+	events.sweepListed("2026-03-01", 1);
+	const page = await listEvents(events, account, sourceKey, { limit: 10 });
+	expect(page.ok && page.events.map(({ eventID }) => eventID)).toEqual(
+		left.map(idOf).toReversed(),
+	);
+});
 
 test("a list by state has the imported events, or leaves them out, also of a source that nobody has sent to", async () => {
 	const events = new StoredEvents();

@@ -143,8 +143,9 @@ class Listing {
 		if (this.#events.doneOf(stream) === done) return [];
 		const listed = this.#objects();
 		const objects: EventObject[] = [];
-		for (const date of await listed.dates())
-			for (const object of await listed.ofDate(date))
+		// What was imported comes with the archived objects.
+		for (const date of listed.receivedDates())
+			for (const object of await listed.receivedOf(date))
 				if (!this.#wasArchived(object)) objects.push(object);
 		if (objects.length > maxNewObjects) throw expired();
 		const found: Shown[] = [];

@@ -80,6 +80,24 @@ test("an imported event is found, with the time since which manifests have it, a
 	).not.toHaveProperty("event");
 });
 
+test("of what was imported, a look-up lists the ID's date alone, and leaves out what a sweep deletes meanwhile", async () => {
+	const events = new StoredEvents();
+	const parts = [0, 1, 2].map((at) => [eventAt(noonMs + at)]);
+	await events.addImported([eventAt(noonMs - 24 * 3_600_000)]);
+	for (const part of parts) await events.addImported(part);
+	events.sweepListed("2026-03-01", 1);
+	events.lists.length = 0;
+	for (const at of [0, 2]) {
+		const { event } = (await find(events, parts[at]![0]!)).answer as {
+			event?: object;
+		};
+		expect(event !== undefined).toBe(at > 0);
+	}
+	expect(events.lists).toEqual(
+		Array(2).fill(expect.stringMatching(/\/releases\/.*\/date=2026-03-01\/$/)),
+	);
+});
+
 test("an event that came to the stream a minute late is found beside its time", async () => {
 	const events = new StoredEvents();
 	for (let at = 0; at < 100; at++) {
@@ -166,6 +184,25 @@ test("a search that takes too long ends, and says so", async () => {
 	vi.restoreAllMocks();
 	expect(answer).not.toHaveProperty("event");
 	expect(answer).toMatchObject({ searched: { isCut: true } });
+});
+
+test("a search among imported events that takes too long ends, and says so", async () => {
+	const events = new StoredEvents();
+	const parts = Array.from({ length: 40 }, (_, at) => [eventAt(noonMs + at)]);
+	for (const part of parts) await events.addImported(part);
+	let nowMs = 0;
+	vi.spyOn(performance, "now").mockImplementation(() => {
+		nowMs += 2_000;
+		return nowMs;
+	});
+	events.reads.length = 0;
+	const { answer } = await find(events, parts.at(-1)![0]!, {
+		sourceKeys: [sourceKey, "00".repeat(16), "11".repeat(16)],
+	});
+	vi.restoreAllMocks();
+	expect(answer).not.toHaveProperty("event");
+	expect(answer).toMatchObject({ searched: { isCut: true } });
+	expect(events.reads.length).toBeLessThan(40);
 });
 
 test("the body and the captured headers are there only if they are asked for", async () => {

@@ -13,16 +13,16 @@ import {
 	amongImported,
 	atItsTime,
 	disorderMs,
-	type LaterSearch,
 	type Place,
+	type TimedSearch,
 	type Wanted,
 } from "./object-search.ts";
 import { releasedRows } from "./released-rows.ts";
 import { type EventRow, storedEvent } from "./rows/row.ts";
 
 const sourcesAtOnce = 4;
-/** After this time the search for an event that is later than its ID ends. */
-const laterMs = 6_000;
+/** After this time the search among imported events ends, and so does that for an event that is later than its ID. */
+const searchMs = 6_000;
 
 type Found = { event: FoundEvent; body?: Uint8Array };
 
@@ -37,30 +37,36 @@ export async function findEvent(
 	const { id, keyMs } = wanted;
 	const idMs = timeOfEventID(id) ?? 0;
 	const [from, to] = [utcDate(idMs), utcDate(idMs + keyMs)];
-	const later: LaterSearch = { untilMs: Infinity, isCut: false };
+	const imported: TimedSearch = { untilMs: Infinity, isCut: false };
+	const later: TimedSearch = { untilMs: Infinity, isCut: false };
 	const found =
 		(await inFrames(events, wanted, idMs)) ??
 		(await inObjects(events, wanted, (source) =>
 			atItsTime(events, source, wanted, idMs),
 		)) ??
 		(await inObjects(events, wanted, (source) =>
-			amongImported(events, source, wanted, idMs),
+			amongImported(events, source, wanted, idMs, begun(imported)),
 		)) ??
 		(keyMs > 0
-			? await inObjects(events, wanted, (source) => {
-					if (later.untilMs === Infinity)
-						later.untilMs = performance.now() + laterMs;
-					return afterItsTime(events, source, wanted, idMs, later);
-				})
+			? await inObjects(events, wanted, (source) =>
+					afterItsTime(events, source, wanted, idMs, begun(later)),
+				)
 			: undefined);
+	const isCut = imported.isCut || later.isCut;
 	return {
 		answer: {
 			ok: true,
 			...(found && { event: found.event }),
-			searched: { from, to, ...(later.isCut && { isCut: true }) },
+			searched: { from, to, ...(isCut && { isCut: true }) },
 		},
 		body: found?.body,
 	};
+}
+
+function begun(search: TimedSearch): TimedSearch {
+	if (search.untilMs === Infinity)
+		search.untilMs = performance.now() + searchMs;
+	return search;
 }
 
 async function inFrames(

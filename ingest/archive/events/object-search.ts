@@ -45,21 +45,29 @@ export async function atItsTime(
 	return undefined;
 }
 
+/** How long a question looks for an event, in all its sources. */
+export interface TimedSearch {
+	/** By performance.now(). */
+	untilMs: number;
+	/** Whether it ended then, and not where nothing was left to look at. */
+	isCut: boolean;
+}
+
 /** Looks at what was imported for the ID's date. */
 export async function amongImported(
 	events: EventStore,
-	source: ArchivedSource,
+	{ sourceKey }: ArchivedSource,
 	{ account, id, whole }: Wanted,
 	idMs: number,
+	search: TimedSearch,
 ): Promise<Place | undefined> {
-	const date = utcDate(idMs);
-	const { releases, reader } = events;
-	const found = (await releases.ofSource(source)).get(date);
-	const objects = await importedObjects(releases, date, found);
-	for (let at = 0; at < objects.length; at += opensAtOnce) {
-		const some = objects.slice(at, at + opensAtOnce);
+	if (isOver(search)) return undefined;
+	const folder = { account, sourceKey, date: utcDate(idMs) };
+	for await (const releases of events.added(folder)) {
+		if (isOver(search)) return undefined;
+		const some = importedObjects(releases);
 		const opened = await events.inTurn(account, () =>
-			mapConcurrently(some, opensAtOnce, ({ key }) => reader.open(key)),
+			mapConcurrently(some, opensAtOnce, ({ key }) => events.reader.open(key)),
 		);
 		for (const [index, object] of some.entries()) {
 			const row = await rowIn(events, account, opened[index]!, id, whole, {
@@ -119,21 +127,13 @@ async function inOrderedObjects(
 	return undefined;
 }
 
-/** Of all sources of a question. */
-export interface LaterSearch {
-	/** By performance.now(). */
-	untilMs: number;
-	/** Whether it ended then, and not at the end of the key's window. */
-	isCut: boolean;
-}
-
 /** The event of a sender's key may be later than its ID. The groups' bounds of IDs show which ones may have it. */
 export async function afterItsTime(
 	events: EventStore,
 	source: ArchivedSource,
 	{ account, id, whole, keyMs }: Wanted,
 	idMs: number,
-	search: LaterSearch,
+	search: TimedSearch,
 ): Promise<Place | undefined> {
 	const times = { fromMs: idMs, toMs: idMs + keyMs };
 	const open = ({ key }: EventObject) => events.reader.open(key);
@@ -148,8 +148,7 @@ export async function afterItsTime(
 					? await firstSince(objects, idMs - disorderMs, openInTurn)
 					: 0;
 			for (; at < objects.length; at += opensAtOnce) {
-				search.isCut ||= performance.now() > search.untilMs;
-				if (search.isCut) return undefined;
+				if (isOver(search)) return undefined;
 				const some = objects.slice(at, at + opensAtOnce);
 				const opened = await events.inTurn(account, () =>
 					mapConcurrently(some, opensAtOnce, open),
@@ -163,6 +162,11 @@ export async function afterItsTime(
 			}
 		}
 	return undefined;
+}
+
+function isOver(search: TimedSearch): boolean {
+	search.isCut ||= performance.now() > search.untilMs;
+	return search.isCut;
 }
 
 /** Index of the first object that has events since this time, if each had later ones than the object before it. */

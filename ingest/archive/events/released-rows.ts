@@ -20,10 +20,7 @@ export async function releasedRows(
 ): Promise<Map<string, ReleasedRow>> {
 	const found = new Map<string, ReleasedRow>();
 	if (rows.length === 0) return found;
-	const { account, date } = folder;
-	const releases = (await events.releases.ofSource(folder)).get(date);
-	if (!releases) return found;
-	const records = await events.releases.read(releases);
+	const { account } = folder;
 	const times = rows.map(({ timeMs }) => timeMs);
 	const choice = {
 		fromMs: Math.min(...times),
@@ -31,9 +28,9 @@ export async function releasedRows(
 		limit: Infinity,
 	};
 	const ids = new Set(rows.map(({ eventID }) => eventID));
-	for (const [index, record] of records.entries()) {
+	const releases = (await Array.fromAsync(events.added(folder))).flat();
+	for (const { record, timeMs } of releases) {
 		if (!hasRowsOf(record, stream, first)) continue;
-		const timeMs = releases.records[index]!.modifiedMs;
 		const object = await events.inTurn(account, () =>
 			events.reader.open(record.key),
 		);

@@ -35,8 +35,14 @@ export interface DateReleases {
 	bytesOf: Map<string, number>;
 }
 
+/** A record, and when the store took it. */
+export interface StoredRelease {
+	record: ReleaseRecord;
+	timeMs: number;
+}
+
 /** A date may have a thousand. */
-const readsAtOnce = 8;
+export const readsAtOnce = 8;
 
 export class ReleaseStore {
 	readonly #store: ObjectStore;
@@ -68,15 +74,34 @@ export class ReleaseStore {
 
 	/** The records of one date, in the order of their numbers, without the first `known` ones. */
 	async ofDate(folder: DateFolder, known = 0): Promise<ReleaseRecord[]> {
-		const found = await this.#list(this.#keys.releasesOfDate(folder));
-		const records = found.get(folder.date)?.records ?? [];
+		const records = await this.listed(folder);
 		return this.read({ records: records.slice(known) });
 	}
 
+	/** The records of one date, as a listing has them. */
+	async listed(folder: DateFolder): Promise<ListedObject[]> {
+		const found = await this.#list(this.#keys.releasesOfDate(folder));
+		return found.get(folder.date)?.records ?? [];
+	}
+
+	/** Throws if one was deleted since it was listed. */
 	async read({
 		records,
 	}: Pick<DateReleases, "records">): Promise<ReleaseRecord[]> {
 		return mapConcurrently(records, readsAtOnce, ({ key }) => this.#read(key));
+	}
+
+	/** Those of the records that weren't deleted since they were listed. */
+	async existing(records: readonly ListedObject[]): Promise<StoredRelease[]> {
+		const found = await mapConcurrently(
+			records,
+			readsAtOnce,
+			async ({ key, modifiedMs }) => {
+				const record = await this.#find(key);
+				return record && { record, timeMs: modifiedMs };
+			},
+		);
+		return found.filter((each) => each !== undefined);
 	}
 
 	/** Writes a record unless there is one of the number, and returns the key of the object that the record in the bucket names. */
@@ -90,11 +115,16 @@ export class ReleaseStore {
 	}
 
 	async #read(key: string): Promise<ReleaseRecord> {
+		const record = await this.#find(key);
+		if (record) return record;
+		throw new Error(
+			`The release record ${key} was deleted while it was read. Archive tries again.`,
+		);
+	}
+
+	async #find(key: string): Promise<ReleaseRecord | undefined> {
 		const text = await this.#store.get(key);
-		if (text === undefined)
-			throw new Error(
-				`The release record ${key} was deleted while it was read. Archive tries again.`,
-			);
+		if (text === undefined) return undefined;
 		const record = JSON.parse(text);
 		if (record?.version !== 1)
 			throw new Error(

@@ -10,6 +10,8 @@ import type {
 export class MemoryStore implements ObjectStore {
 	readonly objects = new Map<string, string>();
 	readonly reads: string[] = [];
+	/** Prefixes. */
+	readonly lists: string[] = [];
 
 	async putNew(key: string, body: Uint8Array | string) {
 		if (this.objects.has(key)) return "exists" as const;
@@ -23,6 +25,7 @@ export class MemoryStore implements ObjectStore {
 	}
 
 	async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
+		this.lists.push(prefix);
 		for (const key of [...this.objects.keys()].sort())
 			if (key.startsWith(prefix) && key > after)
 				yield { key, bytes: 0, modifiedMs: 0 };
