@@ -1,6 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
@@ -8,13 +7,10 @@ import { JobFailure } from "../../job/errors.ts";
 import { inParallel } from "../../job/in-parallel.ts";
 import type { JobContext } from "../../job/process.ts";
 import { type LoadProgress, progressOf } from "../../job/progress.ts";
-import {
-	markAfter,
-	markDuring,
-	ownershipOf,
-} from "../destination/table-mark.ts";
+import { markAfter, markDuring } from "../destination/table-mark.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
+import { OwnedTable } from "./owned-table.ts";
 import { ParquetFiles } from "./parquet-files.ts";
 import { isPartition } from "./partition-decorator.ts";
 import {
@@ -30,7 +26,6 @@ import { label, labelsOf, markOf, tableDigest } from "./table-labels.ts";
 import {
 	copiedDescription,
 	copiedLabels,
-	optionChanges,
 	optionsOf,
 	stagingDescription,
 	stagingOptionsOf,
@@ -45,6 +40,7 @@ export class TableLoad {
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
 	readonly #context: JobContext;
+	readonly #table: OwnedTable;
 
 	constructor(
 		dataset: BigQueryDataset,
@@ -56,6 +52,7 @@ export class TableLoad {
 		this.#input = input;
 		this.#manifest = manifest;
 		this.#context = context;
+		this.#table = new OwnedTable(dataset, input, manifest, context);
 	}
 
 	async carryOut(plan: BigQueryPlan): Promise<void> {
@@ -63,7 +60,7 @@ export class TableLoad {
 		const found =
 			plan.table === "Create"
 				? undefined
-				: await this.#mark(markDuring, plan.table === "Keep");
+				: await this.#table.mark(markDuring, plan.table === "Keep");
 		await this.#endPredecessors();
 		if (plan.table === "Replace") await this.#dataset.deleteTable(name);
 		const table =
@@ -73,57 +70,12 @@ export class TableLoad {
 		try {
 			if (plan.staging) await this.#replaceTable(plan.staging, table, files);
 			else await this.#replaceDays(plan, files);
-			await this.#mark(markAfter);
+			await this.#table.mark(markAfter);
 			await this.#deleteFiles((isOurs) => isOurs);
 		} finally {
 			files.close();
 			await rm(directory, { recursive: true, force: true });
 		}
-	}
-
-	/**
-	 * Marks the table as this Run's, unless a Run with a later snapshot owns it. Returns it as it was before.
-	 * @param isKept sets the options that the table lacks, too.
-	 */
-	async #mark(next: typeof markDuring, isKept = true): Promise<Table> {
-		for (;;) {
-			const table = await this.#ourTable();
-			const before = markOf(table);
-			const mark = next(before, this.#manifest);
-			const options = isKept ? optionChanges(table, this.#input) : {};
-			const changed = Object.keys(options);
-			if (changed.length === 0 && isDeepStrictEqual(mark, before)) return table;
-			const changes = {
-				...options,
-				labels: { ...options.labels, ...labelsOf(mark) },
-			};
-			const { name } = this.#input.table;
-			if (changed.length > 0)
-				this.#context.log.info({ changed }, `setting options of table ${name}`);
-			if (await this.#dataset.patchTable(name, changes, table.etag))
-				return table;
-		}
-	}
-
-	/**
-	 * The current table, read before each change: a process that was paused until its successor had finished finds the
-	 * successor's labels here. BigQuery has no fence between this read and the next request (docs/bigquery.md).
-	 */
-	async #ourTable(): Promise<Table> {
-		const { name } = this.#input.table;
-		const table = await this.#dataset.findTable(name);
-		if (!table)
-			throw new JobFailure(
-				"BigQueryUnavailable",
-				`Table ${name} was deleted during the load`,
-			);
-		const mark = markOf(table);
-		if (ownershipOf(mark, this.#manifest) === "theirs")
-			throw new JobFailure(
-				"Superseded",
-				`Table ${name} has the data of Run uid ${mark!.run}, whose snapshot is later`,
-			);
-		return table;
 	}
 
 	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */
@@ -162,7 +114,7 @@ export class TableLoad {
 			labels: { ...options.labels, ...this.#labels() },
 			schema: { fields: fieldsOf(columns) },
 		});
-		await this.#mark(markDuring);
+		await this.#table.mark(markDuring);
 		return table;
 	}
 
@@ -178,7 +130,7 @@ export class TableLoad {
 		let progress = progressOf(days, 0);
 		this.#logProgress(progress);
 		const replace = days.map((day) => async () => {
-			const { creationTime } = await this.#ourTable();
+			const { creationTime } = await this.#table.current();
 			await this.#load(day, Number(creationTime), files);
 			progress = {
 				...progress,
@@ -188,7 +140,7 @@ export class TableLoad {
 			this.#logProgress(progress);
 		});
 		const empty = emptyDays.map((partition) => async () => {
-			await this.#ourTable();
+			await this.#table.current();
 			await this.#dataset.deleteTable(partition);
 		});
 		await inParallel([...replace, ...empty], parallelDays);
@@ -213,7 +165,7 @@ export class TableLoad {
 		const { rows } = staging;
 		const stagedMs = Number(creationTime);
 		if (rows > 0) await this.#load(staging, stagedMs, files);
-		const table = await this.#ourTable();
+		const table = await this.#table.current();
 		const sinceMs = Math.max(stagedMs, Number(table.creationTime));
 		await this.#complete("copy", sinceMs, (jobId) =>
 			this.#dataset.startJob(jobId, {
@@ -260,7 +212,7 @@ export class TableLoad {
 			},
 		};
 		const beforeStart = async () => {
-			await this.#ourTable();
+			await this.#table.current();
 		};
 		const job = await this.#complete(load.name, tableCreatedMs, (jobId) =>
 			files.with(load, columns, (file) =>
