@@ -115,7 +115,7 @@ async function measure(counts: typeof many) {
 			now: () => nowMs,
 		});
 		const placed = cpuUsOfEach(sources, ({ metadata }) =>
-			loads.place({ namespace: "new", name: metadata.name }),
+			loads.place({ metadata: { ...metadata, namespace: "new" } }),
 		);
 		// The first round warms up the compiler.
 		if (round === 0) continue;

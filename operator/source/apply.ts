@@ -125,7 +125,7 @@ async function issueKeys(
 		kinds.secret,
 		keysSecret(
 			{ namespace: namespace!, name },
-			newKeys(stored?.shard ?? shards.place(keyOf(source)), {
+			newKeys(stored?.shard ?? shards.place(source), {
 				rotation,
 				sourceKey: stored?.sourceKey,
 			}),

@@ -8,16 +8,12 @@ function placed(
 	before: PlacedSource[] = [],
 	isFilling: (shard: number) => boolean = () => false,
 ): number[] {
-	let loads = loadsOf(shards, before);
-	return Array.from({ length: sources }, () => {
-		const next = place(loads, isFilling);
-		loads = next.loads;
-		return next.shard;
-	});
+	const loads = loadsOf(shards, before);
+	return Array.from({ length: sources }, () => place(loads, "shop", isFilling));
 }
 
 function sourcesOn(shard: number, ...events: (number | undefined)[]) {
-	return events.map((each) => ({ shard, events: each }));
+	return events.map((each) => ({ shard, namespace: "shop", events: each }));
 }
 
 test("with one shard, every Source gets it", () => {
@@ -43,10 +39,26 @@ test("an added shard gets Sources until it presumably carries as much as the oth
 	expect(shards.slice(10)).toEqual([0, 1, 0, 1]);
 });
 
-test("a Source that never had an event counts as a typical one, a silent one as nothing", () => {
+test("a new Source without events counts as a typical one, a silent one as nothing", () => {
 	const known = sourcesOn(0, 500, 500, 500);
 	expect(placed(1, 2, [...known, ...sourcesOn(1, ...Array(4))])).toEqual([0]);
 	expect(placed(1, 2, [...known, ...sourcesOn(1, 0, 0, 0, 0)])).toEqual([1]);
+});
+
+test("one namespace's Sources that never send don't steer those of others", () => {
+	const busy = (shard: number) => sourcesOn(shard, ...Array(25).fill(100_000));
+	const silent = sourcesOn(0, ...Array(100)).map((source) => ({
+		...source,
+		namespace: "attacker",
+	}));
+	const shards = placed(100, 2, [...busy(0), ...busy(1), ...silent]);
+	expect(shards.filter((shard) => shard === 0).length).toBeGreaterThan(40);
+});
+
+test("many new Sources of one namespace are spread evenly", () => {
+	const before = [...sourcesOn(0, 1_000), ...sourcesOn(1, 1_001)];
+	const shards = placed(40, 2, before);
+	expect(shards.filter((shard) => shard === 0)).toHaveLength(20);
 });
 
 test("a shard whose buffer fills gets none, unless all fill", () => {

@@ -9,6 +9,7 @@ const now = Date.parse("2026-03-02T12:00:00Z");
 function world() {
 	const sources = new Map<string, Source>();
 	const ledgers = new Map<string, SourceLedger>();
+	const filling = new Set<number>();
 	const clock = { ms: now };
 	const loads = new ShardLoads({
 		shards: 2,
@@ -17,16 +18,22 @@ function world() {
 			list: () => [...sources.values()],
 		},
 		ledgers: { get: (key) => ledgers.get(key) },
-		backlogs: { isFilling: () => false },
+		backlogs: { isFilling: (shard) => filling.has(shard) },
 		now: () => clock.ms,
 	});
 	const add = (name: string, shard?: number, archived = {}) => {
 		const status = shard === undefined ? {} : { shard, sourceKey: name };
-		sources.set(name, { metadata: { name }, status } as unknown as Source);
+		const metadata = {
+			name,
+			namespace: "shop",
+			uid: `${name} ${clock.ms}`,
+			creationTimestamp: new Date(clock.ms).toISOString(),
+		};
+		sources.set(name, { metadata, status } as unknown as Source);
 		ledgers.set(name, { archived } as unknown as SourceLedger);
 	};
-	const place = (name: string) => loads.place({ namespace: "shop", name });
-	return { loads, clock, sources, add, place };
+	const place = (name: string) => loads.place(sources.get(name)!);
+	return { loads, clock, filling, sources, ledgers, add, place };
 }
 
 test("events of today and yesterday count, in quarantine or not", () => {
@@ -55,4 +62,26 @@ test("a Source that is gone counts no more", () => {
 	clock.ms += 60_000;
 	add("b");
 	expect(place("b")).toBe(0);
+});
+
+test("a Source without events counts as a typical one for two days, then as nothing", () => {
+	const { loads, clock, ledgers, add } = world();
+	add("a", 0, { "2026-03-04": 7 });
+	add("b", 1);
+	ledgers.delete("b");
+	const events = () => loads.count().shards.map((each) => each.events);
+	clock.ms += 2 * 24 * 60 * 60_000;
+	expect(events()).toEqual([7, 7]);
+	clock.ms++;
+	expect(events()).toEqual([7, 0]);
+});
+
+test("a Source that was deleted and created again is placed anew", () => {
+	const { clock, filling, add, place } = world();
+	add("a");
+	expect(place("a")).toBe(0);
+	filling.add(0);
+	clock.ms += 1_000;
+	add("a");
+	expect(place("a")).toBe(1);
 });

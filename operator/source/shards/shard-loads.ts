@@ -1,5 +1,6 @@
 import { addDays, utcDate } from "../../../contracts/utc-date.ts";
-import { type ObjectKey, textOf } from "../../../kube/resource.ts";
+import type { Source } from "../../../crds/generated/types.ts";
+import { keyOf, type ObjectKey, textOf } from "../../../kube/resource.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { Informers } from "../../reconcile/informers.ts";
 import { type Loads, loadsOf, type PlacedSource, place } from "./placement.ts";
@@ -7,6 +8,8 @@ import type { ShardBacklogs } from "./shard-backlogs.ts";
 
 /** To add up the ledgers of thousands of Sources anew for each that is created would take minutes. */
 const countedForMs = 10_000;
+/** A Source that has no events by then presumably gets none. */
+const newForMs = 2 * 24 * 60 * 60_000;
 
 export interface ShardLoadsOptions {
 	/** How many there are. */
@@ -21,7 +24,7 @@ export interface ShardLoadsOptions {
 export class ShardLoads {
 	readonly #options: ShardLoadsOptions;
 	/** Sources that were placed and whose status doesn't say so yet. Their Secrets do, for good. */
-	readonly #placed = new Map<string, { key: ObjectKey; shard: number }>();
+	readonly #placed = new Map<string, Placed>();
 	#counted: Loads | undefined;
 	#countedAtMs = 0;
 
@@ -30,19 +33,19 @@ export class ShardLoads {
 	}
 
 	/** The shard of a Source that has none. The caller writes it down in the Source's Secret. */
-	place(key: ObjectKey): number {
+	place({ metadata }: Pick<Source, "metadata">): number {
+		const key = keyOf({ metadata });
 		const known = this.#placed.get(textOf(key));
-		if (known) return known.shard;
+		if (known && known.uid === metadata.uid) return known.shard;
 		const { now, backlogs } = this.#options;
 		if (!this.#counted || Math.abs(now() - this.#countedAtMs) > countedForMs) {
 			this.#counted = this.count();
 			this.#countedAtMs = now();
 		}
-		const { shard, loads } = place(this.#counted, (each) =>
+		const shard = place(this.#counted, key.namespace, (each) =>
 			backlogs.isFilling(each),
 		);
-		this.#counted = loads;
-		this.#placed.set(textOf(key), { key, shard });
+		this.#placed.set(textOf(key), { key, uid: metadata.uid, shard });
 		return shard;
 	}
 
@@ -50,32 +53,46 @@ export class ShardLoads {
 		const { shards, sources, ledgers, now } = this.#options;
 		const today = utcDate(now());
 		const dates = [today, addDays(today, -1)];
-		const eventsOf = (sourceKey = "") => {
-			const ledger = ledgers.get(sourceKey);
-			return (
-				ledger &&
-				dates.reduce(
-					(sum, date) =>
-						sum +
-						(ledger.archived[date] ?? 0) +
-						(ledger.quarantined?.[date] ?? 0),
-					0,
-				)
+		const eventsOf = ({ metadata, status }: Source) => {
+			const ledger = ledgers.get(status?.sourceKey ?? "");
+			if (!ledger) {
+				const ageMs = now() - Date.parse(metadata.creationTimestamp ?? "");
+				return ageMs > newForMs ? 0 : undefined;
+			}
+			return dates.reduce(
+				(sum, date) =>
+					sum +
+					(ledger.archived[date] ?? 0) +
+					(ledger.quarantined?.[date] ?? 0),
+				0,
 			);
 		};
 		const placed: PlacedSource[] = [];
-		for (const { status } of sources.list())
-			if (status?.shard !== undefined)
-				placed.push({
-					shard: status.shard,
-					events: eventsOf(status.sourceKey),
-				});
-		for (const [text, { key, shard }] of this.#placed) {
+		const add = (source: Source, shard: number) =>
+			placed.push({
+				shard,
+				namespace: source.metadata.namespace!,
+				events: eventsOf(source),
+			});
+		for (const source of sources.list())
+			if (source.status?.shard !== undefined) add(source, source.status.shard);
+		for (const [text, { key, uid, shard }] of this.#placed) {
 			const source = sources.get(key.namespace, key.name);
-			if (!source || source.status?.shard !== undefined)
+			if (
+				!source ||
+				source.metadata.uid !== uid ||
+				source.status?.shard !== undefined
+			)
 				this.#placed.delete(text);
-			else placed.push({ shard, events: undefined });
+			else add(source, shard);
 		}
 		return loadsOf(shards, placed);
 	}
+}
+
+interface Placed {
+	key: ObjectKey;
+	/** A Source that was deleted and created again is another one. */
+	uid: string | undefined;
+	shard: number;
 }
