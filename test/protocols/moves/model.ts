@@ -8,6 +8,8 @@ export interface Protocol {
 	order: Operator["at"][];
 	/** The Source's shards after a move, in NATS. */
 	shardsAfter(shards: number[], target: number): number[];
+	/** NATS refuses a write of the shards to an entry that has changed since it was read. Whoever wrote it reads again. */
+	namesRevision: boolean;
 	/** The shards that are asked for a Run. */
 	asked(world: World): number[];
 	/** The time that a Run's snapshot has, of when it began and of its last flush. */
@@ -20,9 +22,10 @@ export interface Protocol {
 
 /** docs/decisions/0026-a-source-keeps-its-former-shards.md */
 export const protocol: Protocol = {
-	order: ["secret", "shards", "route", "done"],
+	order: ["secret", "read", "shards", "route", "done"],
 	shardsAfter: (shards, target) =>
 		shards.includes(target) ? shards : [...shards, target],
+	namesRevision: true,
 	asked: ({ shards }) => shards,
 	snapshotTime: (began) => began,
 	readsAnyServer: false,
@@ -46,11 +49,12 @@ export function everyMoveOf(scenario: Scenario): Search<World> {
 	const rules = { ...protocol, ...scenario.mutation };
 	const begin = rules.order[0]!;
 	const operators: Operator[] = [{ at: begin, target: 1 }];
-	if (scenario.isFormerLeaderAwake) operators.push({ at: "shards", target: 0 });
+	if (scenario.isFormerLeaderAwake) operators.push({ at: "read", target: 0 });
 	return {
 		start: {
 			secret: [0],
 			shards: [0],
+			revision: 1,
 			earlierShards: [0],
 			route: 0,
 			time: "date",
@@ -81,28 +85,43 @@ export function everyMoveOf(scenario: Scenario): Search<World> {
 	};
 }
 
-function operatorSteps(world: World, { order, shardsAfter }: Protocol) {
+function operatorSteps(world: World, rules: Protocol) {
+	const { order } = rules;
 	return world.operators.flatMap((operator, index) => {
-		const become = (at: Operator["at"], change: Partial<World>) => ({
+		const { at, target, read } = operator;
+		const become = (
+			at: Operator["at"],
+			change: Partial<World>,
+			read?: Operator["read"],
+		) => ({
 			...world,
 			...change,
-			operators: world.operators.with(index, { ...operator, at }),
+			operators: world.operators.with(index, {
+				at,
+				target,
+				...(read && { read }),
+			}),
 		});
-		const { at, target } = operator;
 		if (at === "done") return [];
 		const next = order[order.indexOf(at) + 1]!;
-		const change: Record<typeof at, () => Partial<World>> = {
-			secret: () => ({ secret: protocol.shardsAfter(world.secret, target) }),
-			shards: () => ({
-				shards: shardsAfter(world.shards, target),
-				earlierShards: world.shards,
-			}),
-			route: () => ({ route: target }),
+		const { shards, revision, crashesLeft } = world;
+		const after: Record<typeof at, () => World> = {
+			secret: () =>
+				become(next, { secret: protocol.shardsAfter(world.secret, target) }),
+			read: () => become(next, {}, { shards, revision }),
+			shards: () =>
+				rules.namesRevision && read!.revision !== revision
+					? become("read", {})
+					: become(next, {
+							shards: rules.shardsAfter(read!.shards, target),
+							revision: revision + 1,
+							earlierShards: shards,
+						}),
+			route: () => become(next, { route: target }),
 		};
-		const { crashesLeft } = world;
 		const died = { crashesLeft: crashesLeft - 1 };
 		return [
-			{ name: `${at} (operator ${index})`, state: become(next, change[at]()) },
+			{ name: `${at} (operator ${index})`, state: after[at]() },
 			...(crashesLeft > 0 && target === 1 && at !== order[0]
 				? [
 						{

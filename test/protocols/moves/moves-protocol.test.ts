@@ -32,16 +32,22 @@ test.each<[string, Scenario, number]>([
 	timeoutMs,
 );
 
-test.each<[string, Partial<Protocol>, RegExp]>([
+test.each<[string, Partial<Protocol>, RegExp, Scenario?]>([
 	[
 		"the route changes before the shards are written",
-		{ order: ["secret", "route", "shards", "done"] },
+		{ order: ["secret", "route", "read", "shards", "done"] },
 		/acknowledged before the Run/,
 	],
 	[
 		"the new shard replaces the former one",
 		{ shardsAfter: (_, target) => [target] },
 		/acknowledged before the Run/,
+	],
+	[
+		"the shards are written without the revision that was read",
+		{ namesRevision: false },
+		/acknowledged before the Run/,
+		twoLeaders,
 	],
 	[
 		"only the shard of the route is asked",
@@ -65,8 +71,8 @@ test.each<[string, Partial<Protocol>, RegExp]>([
 	],
 ])(
 	"the search finds the fault when %s",
-	(_, mutation, expected) => {
-		const { fault } = searchAll(everyMoveOf({ ...usual, mutation }));
+	(_, mutation, expected, scenario = usual) => {
+		const { fault } = searchAll(everyMoveOf({ ...scenario, mutation }));
 		expect(fault?.what).toMatch(expected);
 	},
 	timeoutMs,

@@ -4,6 +4,8 @@ export interface World {
 	secret: number[];
 	/** Its shards in NATS. */
 	shards: number[];
+	/** Of that entry in NATS. Each write has the next one. */
+	revision: number;
 	/** What a server of NATS that isn't the leader may still answer. */
 	earlierShards: number[];
 	/** The shard that receive writes to, in the routes bucket. */
@@ -29,8 +31,10 @@ export interface World {
 
 /** Moves the Source, or is the one that led before and knows nothing of the move. */
 export interface Operator {
-	at: "secret" | "shards" | "route" | "done";
+	at: "secret" | "read" | "shards" | "route" | "done";
 	target: number;
+	/** The shards that it read in NATS, until it has written them. */
+	read?: { shards: number[]; revision: number };
 }
 
 export interface Receiver {
