@@ -307,9 +307,9 @@ test("the status follows the ledger at most once in ten seconds", () => {
 		version: 1 as const,
 		account: "shop",
 		sourceKey: keys.sourceKey,
-		// The ledger has forgotten the first date.
+		// The ledger has forgotten the first date, and its events are deleted.
 		released: {
-			"2026-01-01": { events: 9, releases: 1 },
+			"2026-01-01": { events: 9, releases: 1, imported: 8 },
 			"2026-03-01": { events: 2, releases: 3, imported: 4 },
 		},
 	};
@@ -375,6 +375,28 @@ test("imported events count though nobody has sent to the Source", () => {
 	expect(statusIn(decide(state, now))).toMatchObject({
 		counts: { imported: 6 },
 	});
+});
+
+test("imported events count as long as archive keeps their date, and it is looked at again when one passes", () => {
+	const { sourceKey } = keys;
+	const ofDate = { events: 0, imported: 3, releases: 1 };
+	const state = stateWith({
+		released: {
+			version: 1,
+			account: "shop",
+			sourceKey,
+			released: { "2025-06-01": ofDate, "2026-01-30": ofDate },
+		},
+	});
+	const nextDay = { type: "lookAgain", afterMs: 12 * 60 * 60 * 1000 };
+	const importedOf = (kept: SourceState["kept"], at = now) =>
+		statusIn(decide({ ...state, kept }, at))?.counts?.imported;
+	const base = { version: 1, account: "shop", sourceKey } as const;
+	expect(importedOf(undefined)).toBe(3);
+	expect(importedOf(undefined, now + 12 * 60 * 60 * 1000)).toBe(0);
+	expect(importedOf({ ...base, days: 400, from: "2025-01-01" })).toBe(6);
+	expect(importedOf({ ...base, days: 0, from: "2025-07-01" })).toBe(3);
+	expect(decide(state, now)).toContainEqual(nextDay);
 });
 
 test("the imported events of another account's source key don't count", () => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Notification } from "../../contracts/notification/order.ts";
 import type { RetentionRequest } from "../../contracts/stored/retention.ts";
+import { dayMs } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
 import {
@@ -73,7 +74,7 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	const news = newsOf(source, quietness, now);
 	const { due, kept } = dueNotifications(source, news, webhooks, now);
 	const status = withNotifications(facts, state, { quietness, kept }, now);
-	const waits = [...lookAgainFor(source, verdict, quietness, now)];
+	const waits = [...lookAgainFor(status, source, verdict, quietness, now)];
 	if (isDeepStrictEqual(status, source.status ?? {}))
 		return [...actions, ...waits];
 
@@ -214,6 +215,7 @@ function statusOf(
 				kept: keys && kept,
 			},
 			stored?.sourceKey,
+			now,
 		),
 		conditions: withLosses(
 			withRetention(
@@ -313,8 +315,9 @@ function withNotifications(
 	};
 }
 
-/** A missing Secret may still arrive: look again when the grace is over, and when the Source is quiet. */
+/** A missing Secret may still arrive: look again when the grace is over, when the Source is quiet, and when imported events may have passed their retention. */
 function lookAgainFor(
+	{ counts }: SourceStatus,
 	source: Source,
 	{ reason }: Verdict,
 	quietness: Quietness | undefined,
@@ -328,6 +331,7 @@ function lookAgainFor(
 		...(quietness && !quietness.isQuiet
 			? [Math.min(quietness.quietMs - now, longestWaitMs)]
 			: []),
+		...(counts?.imported ? [dayMs - (now % dayMs)] : []),
 	].filter((waitMs) => waitMs > 0);
 	return waitsMs.length > 0
 		? [{ type: "lookAgain", afterMs: Math.min(...waitsMs) }]

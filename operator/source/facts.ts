@@ -1,4 +1,6 @@
 import type { ReleasedLedger, SourceLedger } from "../../contracts/ledger.ts";
+import { keptFrom } from "../../contracts/stored/retention.ts";
+import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
 import type { SourceStatus } from "../../crds/generated/types.ts";
 import type { SourceState } from "./state.ts";
 
@@ -27,17 +29,26 @@ export function factsOf(
 		kept,
 	}: Pick<SourceState, "ledger" | "released" | "retention" | "kept">,
 	sourceKey: string | undefined,
+	now: number,
 ): Facts {
 	const { retention: known, ...counted } = knownFacts(status);
 	// Archive never withdraws its word. Only one about the Source has a first date.
 	const isKnown = known?.from !== undefined && status?.sourceKey === sourceKey;
 	const own = kept ?? (isKnown ? known : undefined);
+	const days = own?.days;
+	const imported = importedIn(
+		released,
+		keptFrom(
+			days === undefined ? undefined : { days, from: own?.from },
+			utcDate(now),
+		),
+	);
 	return {
-		...(ledger ? ledgerFacts(ledger, released) : counted),
+		...(ledger ? ledgerFacts(ledger, released, imported) : counted),
 		// A Source that nobody has sent to may have imported events.
 		...(!ledger &&
 			released && {
-				counts: { ...counted.counts, imported: importedIn(released) },
+				counts: { ...counted.counts, imported },
 			}),
 		...(retention || kept
 			? { retention: retentionFacts(retention, own) }
@@ -71,6 +82,7 @@ function knownFacts(status: SourceStatus = {}): Facts {
 function ledgerFacts(
 	ledger: SourceLedger,
 	released: ReleasedLedger | undefined,
+	imported: number,
 ): Facts {
 	const { quarantined: apart = {} } = ledger;
 	const freed = sumOf(
@@ -91,16 +103,22 @@ function ledgerFacts(
 			archived,
 			quarantined,
 			released: freed,
-			imported: importedIn(released),
+			imported,
 		},
 		...(entries && { deviations: entries }),
 		...(others && { otherDeviations: others }),
 	};
 }
 
-function importedIn(released: ReleasedLedger | undefined): number {
-	const dates = Object.values(released?.released ?? {});
-	return sumOf(dates.map(({ imported = 0 }) => imported));
+/** Archive publishes the ledger at the next release or import, not when it deletes a date. */
+function importedIn(
+	released: ReleasedLedger | undefined,
+	first: UtcDate,
+): number {
+	const dates = Object.entries(released?.released ?? {});
+	return sumOf(
+		dates.map(([date, { imported = 0 }]) => (date >= first ? imported : 0)),
+	);
 }
 
 function sumOf(numbers: number[]): number {
