@@ -90,9 +90,13 @@ export function createSourceController(
 		if (kind === "Source") loop.enqueue({ namespace: account, name });
 	});
 	routes.onChange(ofRoute);
-	shardBacklogs.onChange((shard) => {
-		for (const source of informers.sources.list())
-			if (source.status?.shard === shard) loop.enqueue(keyOf(source));
+	shardBacklogs.onChange((changed) => {
+		// A Source of a shard that fills says whether others have room.
+		for (const source of informers.sources.list()) {
+			const { shard = -1 } = source.status ?? {};
+			if (shard === changed || shardBacklogs.fills(shard))
+				loop.enqueue(keyOf(source));
+		}
 	});
 	ledgers.onChange((key) => {
 		if (key === undefined)

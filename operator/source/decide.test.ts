@@ -493,6 +493,27 @@ test("a Source whose shard was taken away says which value brings it back", () =
 		message: expect.stringMatching(/shard 3.*only 2 shards.*to 4 or more/),
 	});
 	expect(readyIn(decide(state(4), now))).toMatchObject({ status: "True" });
+	// Its senders get 403, whatever shards there are.
+	const suspended = { ...state(2), source: sourceWith({ suspend: true }) };
+	const route = { ...suspended.published!, suspended: true };
+	expect(
+		readyIn(decide({ ...suspended, published: route }, now)),
+	).toMatchObject({
+		reason: "Suspended",
+	});
+});
+
+test("that new Sources go to other shards is said only if one has room, and nothing changes while nobody knows", () => {
+	const bufferIn = (state: Partial<SourceState>) =>
+		statusIn(decide(stateWith({ isBufferFilling: true, ...state }), now))
+			?.conditions?.[1]?.message;
+	expect(bufferIn({ isElsewhereRoom: true })).toContain("New Sources go to");
+	expect(bufferIn({})).not.toContain("New Sources go to");
+	const before = statusIn(decide(stateWith({ isBufferFilling: true }), now))!;
+	const source = { ...sourceWith(), status: asStored(before) };
+	expect(
+		decide(stateWith({ source, isBufferFilling: undefined }), now),
+	).toEqual([]);
 });
 
 test("every Source of a shard that lost frames says so, until those days can't be loaded any more", () => {

@@ -153,6 +153,13 @@ function judge(
 			message: `No version of TrackingPlan "${plan.name}" was ever valid, so senders get 503. ${planConditionOf(state, now).message}`,
 			keys,
 		};
+	// Receive asks for this before it looks for the shard.
+	if (source.spec.suspend)
+		return {
+			reason: "Suspended",
+			message: "Senders get 403 until spec.suspend is false.",
+			keys,
+		};
 	const { shards } = state;
 	if (keys.shard >= shards)
 		return {
@@ -160,17 +167,11 @@ function judge(
 			message: `Senders get 503: the Source's events belong to shard ${keys.shard}, and there are only ${shards} shards. An administrator sets the chart value "shards" to ${keys.shard + 1} or more.`,
 			keys,
 		};
-	return source.spec.suspend
-		? {
-				reason: "Suspended",
-				message: "Senders get 403 until spec.suspend is false.",
-				keys,
-			}
-		: {
-				reason: "Active",
-				message: "The URL in status.webhookURL accepts events.",
-				keys,
-			};
+	return {
+		reason: "Active",
+		message: "The URL in status.webhookURL accepts events.",
+		keys,
+	};
 }
 
 /** Unknown while a missing Secret may still arrive. A Source that is suspended on purpose is as it should be (kstatus). */
@@ -247,7 +248,11 @@ function statusOf(
 		...status,
 		conditions: withBuffer(
 			status.conditions,
-			{ shard: stored?.shard, isFilling: state.isBufferFilling },
+			{
+				shard: stored?.shard,
+				isFilling: state.isBufferFilling,
+				isElsewhereRoom: state.isElsewhereRoom,
+			},
 			observedGeneration,
 			now,
 		),

@@ -54,8 +54,10 @@ export interface SourceState {
 	released: ReleasedLedger | undefined;
 	/** Of the shard that holds the Source's events. */
 	shard: ShardState | undefined;
-	/** Whether that shard's buffer fills. */
-	isBufferFilling: boolean;
+	/** Whether that shard's buffer fills; undefined while nobody knows. */
+	isBufferFilling: boolean | undefined;
+	/** Whether new Sources find a shard that doesn't fill. */
+	isElsewhereRoom: boolean;
 	/** How many shards there are. */
 	shards: number;
 	retention: RetentionState | undefined;
@@ -126,7 +128,8 @@ export async function readSource(
 		released: sourceKey ? ledgers.released(sourceKey) : undefined,
 		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,
 		isBufferFilling:
-			typeof keys === "object" && context.shardBacklogs.isFilling(keys.shard),
+			typeof keys === "object" && context.shardBacklogs.fills(keys.shard),
+		isElsewhereRoom: context.shardBacklogs.isRoomIn(context.shards),
 		shards: context.shards,
 		retention: ledgers.retention,
 		kept: sourceKey ? ledgers.retentionOf(sourceKey) : undefined,

@@ -16,6 +16,8 @@ export interface ShardBacklog {
 	lagSeconds: number;
 }
 
+export type OnSilent = (shard: number, error: unknown) => void;
+
 /**
  * Adds what waits in the shards' streams to the metrics. Archive has these metrics, and the operator has the same, so that
  * they are true while no archive runs.
@@ -72,17 +74,22 @@ export function observeBacklogs(
 	);
 }
 
-/** The current backlogs of the shards that have a stream, by their subjects. Throws NATS's errors. */
+/**
+ * The current backlogs of the shards that have a stream, by their subjects.
+ * @param onSilent gets the shards that don't answer and why. Without it, NATS's errors are thrown: then an alert that waits
+ * for the absence of all figures fires for one shard, too.
+ */
 export async function readBacklogs(
 	connection: NatsConnection,
 	shards: readonly number[],
 	subjectOf: (shard: number) => string,
+	onSilent?: OnSilent,
 ): Promise<ShardBacklog[]> {
 	const { streams } = await jetstreamManager(connection, {
 		checkAPI: false,
 		timeout: timeoutMs,
 	});
-	const backlogs = shards.map(async (shard): Promise<ShardBacklog[]> => {
+	const read = async (shard: number): Promise<ShardBacklog[]> => {
 		const [stream] = await streams.names(subjectOf(shard)).next();
 		if (stream === undefined) return [];
 		const { ts, state, config } = await streams.info(stream);
@@ -91,6 +98,16 @@ export async function readBacklogs(
 		const lagSeconds = Math.max(0, ageMs / 1000);
 		const limitBytes = config.max_bytes > 0 ? config.max_bytes : undefined;
 		return [{ shard, frames: messages, bytes, limitBytes, lagSeconds }];
-	});
-	return (await Promise.all(backlogs)).flat();
+	};
+	return (
+		await Promise.all(
+			shards.map((shard) =>
+				read(shard).catch((error) => {
+					if (!onSilent) throw error;
+					onSilent(shard, error);
+					return [];
+				}),
+			),
+		)
+	).flat();
 }

@@ -19,7 +19,7 @@ function backlogs() {
 		});
 		return found.isFilling(2);
 	};
-	return { changes, fill };
+	return { changes, fill, found };
 }
 
 test("a shard fills from 60% on, and no more below 40%, and says each change once", () => {
@@ -32,10 +32,39 @@ test("a shard fills from 60% on, and no more below 40%, and says each change onc
 		false,
 		false,
 	]);
-	expect(changes).toEqual([2, 2]);
+	// It is news that it doesn't fill, too: an earlier operator may have written that it does.
+	expect(changes).toEqual([2, 2, 2]);
 });
 
 test("a stream without a limit never fills", () => {
 	const { fill } = backlogs();
+	fill(61);
 	expect(fill(10 ** 12, {})).toBe(false);
+});
+
+test("nobody knows whether a shard fills before it was read", () => {
+	const { fill, found } = backlogs();
+	expect(found.fills(2)).toBe(undefined);
+	fill(1);
+	expect(found.fills(2)).toBe(false);
+});
+
+test("a shard that doesn't answer gets no new Sources, hides no other, and is warned of once", async () => {
+	const warnings: string[] = [];
+	const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
+	let isSilent = true;
+	const found = new ShardBacklogs(async (onSilent) => {
+		if (isSilent) onSilent(0, new Error("timeout"));
+		return [{ shard: 1, frames: 1, bytes: 61, limitBytes: 100, lagSeconds: 1 }];
+	}, log);
+	await found.readOnce();
+	await found.readOnce();
+	expect(warnings).toHaveLength(1);
+	expect([0, 1].map((shard) => found.isFilling(shard))).toEqual([true, true]);
+	expect([0, 1].map((shard) => found.fills(shard))).toEqual([undefined, true]);
+	expect(found.isRoomIn(2)).toBe(false);
+	isSilent = false;
+	await found.readOnce();
+	expect(found.isFilling(0)).toBe(false);
+	expect(found.isRoomIn(2)).toBe(true);
 });

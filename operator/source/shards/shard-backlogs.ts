@@ -1,5 +1,8 @@
 import type { Logger } from "../../../service/log.ts";
-import type { ShardBacklog } from "../../../service/metrics/backlog.ts";
+import type {
+	OnSilent,
+	ShardBacklog,
+} from "../../../service/metrics/backlog.ts";
 import { pause } from "../../../service/pause.ts";
 
 /** As the alert TidemillBufferFills has it. */
@@ -10,21 +13,39 @@ const readEveryMs = 15_000;
 
 /** Which shards' buffers in NATS fill, as last read. */
 export class ShardBacklogs {
-	readonly #read: () => Promise<ShardBacklog[]>;
+	readonly #read: (onSilent: OnSilent) => Promise<ShardBacklog[]>;
 	readonly #log: Logger;
-	readonly #filling = new Set<number>();
+	readonly #filling = new Map<number, boolean>();
+	/** Shards that didn't answer the last time. */
+	#silent = new Set<number>();
 	readonly #handlers: ((shard: number) => void)[] = [];
 
-	constructor(read: () => Promise<ShardBacklog[]>, log: Logger) {
+	constructor(
+		read: (onSilent: OnSilent) => Promise<ShardBacklog[]>,
+		log: Logger,
+	) {
 		this.#read = read;
 		this.#log = log;
 	}
 
-	isFilling(shard: number): boolean {
-		return this.#filling.has(shard);
+	/** Whether the shard's buffer fills; undefined before it was read. */
+	fills(shard: number): boolean | undefined {
+		return this.#filling.get(shard);
 	}
 
-	/** Called when a shard's buffer begins to fill, and when it has room again. */
+	/** Whether new Sources keep off the shard: its buffer fills, or it doesn't answer. */
+	isFilling(shard: number): boolean {
+		return this.#silent.has(shard) || this.#filling.get(shard) === true;
+	}
+
+	/** Whether one of so many shards takes new Sources. */
+	isRoomIn(shards: number): boolean {
+		return Array.from({ length: shards }, (_, n) => n).some(
+			(shard) => !this.isFilling(shard),
+		);
+	}
+
+	/** Called when a shard was read first, begins to fill, has room again, is silent or answers again. */
 	onChange(handler: (shard: number) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -32,23 +53,42 @@ export class ShardBacklogs {
 	/** Reads again and again until the signal. Never throws: while NATS doesn't answer, what it said last stands. */
 	async run(signal: AbortSignal): Promise<void> {
 		while (!signal.aborted) {
-			try {
-				for (const backlog of await this.#read()) this.take(backlog);
-			} catch (error) {
-				this.#log.debug({ err: error }, "the shards' backlogs can't be read");
-			}
+			await this.readOnce();
 			await pause(readEveryMs, signal);
 		}
 	}
 
+	async readOnce(): Promise<void> {
+		const silent = new Map<number, unknown>();
+		try {
+			const backlogs = await this.#read((shard, error) =>
+				silent.set(shard, error),
+			);
+			for (const backlog of backlogs) this.take(backlog);
+		} catch (error) {
+			this.#log.debug({ err: error }, "the shards' backlogs can't be read");
+			return;
+		}
+		const before = this.#silent;
+		this.#silent = new Set(silent.keys());
+		for (const [shard, err] of silent)
+			if (!before.has(shard)) {
+				this.#log.warn({ err, shard }, "the shard's stream doesn't answer");
+				this.#changed(shard);
+			}
+		for (const shard of before) if (!silent.has(shard)) this.#changed(shard);
+	}
+
 	take({ shard, bytes, limitBytes }: ShardBacklog): void {
-		if (limitBytes === undefined) return;
-		const was = this.isFilling(shard);
-		const share = bytes / limitBytes;
+		const was = this.#filling.get(shard);
+		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
 		const is = share > (was ? calmShare : fillingShare);
 		if (is === was) return;
-		if (is) this.#filling.add(shard);
-		else this.#filling.delete(shard);
+		this.#filling.set(shard, is);
+		this.#changed(shard);
+	}
+
+	#changed(shard: number): void {
 		for (const handler of this.#handlers) handler(shard);
 	}
 }
