@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { runKind } from "../../crds/generated/types.ts";
 import { ApiError, type KubeClient } from "../../kube/client/client.ts";
@@ -56,6 +57,16 @@ test("a request without a body and one with {} repeat each other", async () => {
 	const { store, perform, performed } = setup();
 	await performOnce(store, { ...request, body: undefined }, perform);
 	await performOnce(store, { ...request, body: {} }, perform);
+	expect(performed[1]).toEqual({ ...performed[0], created: "one" });
+});
+
+test("a request without a body repeats one that an earlier version has performed", async () => {
+	const { store, perform, performed, records } = setup();
+	const bodyless = { ...request, body: undefined };
+	await performOnce(store, bodyless, perform);
+	for (const record of records.values())
+		record.bodyHash = hash("sha256", JSON.stringify([request.key, null]));
+	await performOnce(store, bodyless, perform);
 	expect(performed[1]).toEqual({ ...performed[0], created: "one" });
 });
 

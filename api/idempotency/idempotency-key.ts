@@ -68,7 +68,9 @@ export async function performOnce<T extends { name: string }>(
 	const kept = await available(store, (s) => s.getOrCreate(request, record));
 	if (kept === "full") throw tooManyKeys(account);
 	const { record: known, createdRevision } = kept;
-	if (known.bodyHash !== record.bodyHash)
+	// Earlier versions hashed no body as null.
+	const hashes = [record.bodyHash, digestOf([key, body ?? null])];
+	if (!hashes.includes(known.bodyHash))
 		throw new RequestError(
 			"Conflict",
 			"This Idempotency-Key was used with a different body. Use a new key for a new request.",
