@@ -4,9 +4,16 @@ import type { KubeClient } from "../client/client.ts";
 import { type KubeEvent, kinds } from "../kinds.ts";
 import { KubeEventRecorder } from "./kube-events.ts";
 
-const log = pino({ level: "silent" });
+const logged: Record<string, unknown>[] = [];
+const log = pino(
+	{ level: "warn" },
+	{ write: (line) => void logged.push(JSON.parse(line)) },
+);
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+	vi.useRealTimers();
+	logged.length = 0;
+});
 
 /** An apiserver that answers each write when told to. */
 function slowApiserver() {
@@ -99,7 +106,7 @@ test("a repeat raises the count of the Event that is there, and after a failed w
 });
 
 test("a repeat after six minutes of silence is a new Event, whatever was told meanwhile", async () => {
-	vi.useFakeTimers({ toFake: ["Date"] });
+	vi.useFakeTimers({ toFake: ["Date", "performance"] });
 	const { written, answerOne, record } = slowApiserver();
 	const minute = 60_000;
 	record("shop", "lasting");
@@ -107,7 +114,7 @@ test("a repeat after six minutes of silence is a new Event, whatever was told me
 	await answerOne();
 	await answerOne();
 	for (let i = 0; i < 4; i++) {
-		vi.setSystemTime(Date.now() + 2 * minute);
+		vi.advanceTimersByTime(2 * minute);
 		record("shop", "lasting");
 		await answerOne();
 		await answerOne();
@@ -119,6 +126,68 @@ test("a repeat after six minutes of silence is a new Event, whatever was told me
 		"ended",
 		"ended",
 	]);
+});
+
+test("an Event that waits for longer than six minutes is written", async () => {
+	vi.useFakeTimers({ toFake: ["Date", "performance"] });
+	const { written, answerOne, record } = slowApiserver();
+	for (let i = 0; i < 4; i++) record("shop", `order-${i}`);
+	vi.advanceTimersByTime(7 * 60_000);
+	record("shop", "order-4");
+	for (let i = 0; i < 6; i++) await answerOne();
+	expect(written.map(({ regarding }) => regarding?.name)).toEqual(
+		[0, 1, 2, 3, 4].map((i) => `order-${i}`),
+	);
+});
+
+test("a repeat during a write that fails is tried", async () => {
+	const { written, answerOne, record } = slowApiserver();
+	record("shop", "refused");
+	await answerOne();
+	record("shop", "refused");
+	await answerOne(new Error("refused"));
+	await answerOne();
+	expect(written.map(({ series }) => series?.count)).toEqual([undefined, 2]);
+});
+
+test("of too many Events that wait, the new ones of the namespace with most are dropped, and a log tells how many", async () => {
+	vi.useFakeTimers({ toFake: ["Date", "performance"] });
+	const { recorder, written, answerOne, record } = slowApiserver();
+	// Two are in work, and 10,000 wait.
+	for (let i = 0; i < 10_102; i++) record("crowd", `crowd-${i}`);
+	record("shop", "order");
+	expect(logged).toMatchObject([{ dropped: 1 }]);
+	vi.advanceTimersByTime(60_000);
+	record("crowd", "late");
+	expect(logged.slice(1)).toMatchObject([{ dropped: 100 }]);
+	for (let i = 0; i < 10_010; i++) await answerOne();
+	expect(written).toHaveLength(10_003);
+	expect(written.map(({ regarding }) => regarding?.name)).toContain("order");
+	await recorder.finish(0);
+	expect(logged).toHaveLength(2);
+});
+
+test("the clock that jumps back an hour holds up neither counts nor the end of a series", async () => {
+	vi.useFakeTimers({ toFake: ["Date", "performance"] });
+	const { written, patched, answerOne, record } = slowApiserver();
+	const recordAndWrite = async () => {
+		record("shop", "told");
+		await answerOne();
+		await answerOne();
+	};
+	await recordAndWrite();
+	await recordAndWrite();
+	vi.setSystemTime(Date.now() - 3_600_000);
+	vi.advanceTimersByTime(11_000);
+	await recordAndWrite();
+	expect(patched).toMatchObject([
+		{ body: { series: { count: 2 } } },
+		{ body: { series: { count: 3 } } },
+	]);
+	vi.setSystemTime(Date.now() - 3_600_000);
+	vi.advanceTimersByTime(7 * 60_000);
+	await recordAndWrite();
+	expect(written).toHaveLength(2);
 });
 
 test("before a stop the Events that wait are written", async () => {
@@ -142,8 +211,10 @@ test("a stop waits for no more Events than it has time for", async () => {
 	for (let i = 0; i < 5; i++) record("shop", `order-${i}`);
 	const finished = recorder.finish(1_000);
 	await vi.advanceTimersByTimeAsync(1_000);
-	await answerOne();
-	await answerOne();
+	// Nobody answers the two that are open.
 	await finished;
+	expect(logged).toMatchObject([{ dropped: 3, unanswered: 2 }]);
+	await answerOne();
+	await answerOne();
 	expect(written).toHaveLength(2);
 });

@@ -27,7 +27,8 @@ export interface KubeEventNote {
 /**
  * Records Kubernetes' Events (events.k8s.io/v1) about objects. A repeat within six minutes raises the count of the first one
  * (a series). Recording never fails its caller: a failed write is logged. Events are written two at a time, and namespaces
- * take turns: thousands of them must not hold up the requests of the caller's work.
+ * take turns: thousands of them must not hold up the requests of the caller's work. When too many wait, new ones are dropped
+ * and counted, of a namespace that has more than its share.
  */
 export class KubeEventRecorder {
 	readonly #client: KubeClient;
@@ -37,7 +38,8 @@ export class KubeEventRecorder {
 	readonly #series = new Map<string, Series>();
 	/** `<namespace>/<key of a series>`, of those to write. */
 	readonly #queue = new WorkQueue("kube-events");
-	readonly #workers: Promise<void>[];
+	#dropped = 0;
+	#toldDroppedMs = -Infinity;
 	#whenIdle: () => void = () => undefined;
 
 	/** @param controller who reports, such as `example.com/operator`. */
@@ -45,7 +47,7 @@ export class KubeEventRecorder {
 		this.#client = client;
 		this.#controller = controller;
 		this.#log = log;
-		this.#workers = Array.from({ length: 2 }, () => this.#work());
+		for (let worker = 0; worker < 2; worker++) void this.#work();
 	}
 
 	record<T extends KubeObject>(
@@ -53,7 +55,9 @@ export class KubeEventRecorder {
 		{ metadata }: T,
 		{ type, reason, action, note }: KubeEventNote,
 	): void {
-		const nowMs = Date.now();
+		// Ages are told by a clock that nobody sets.
+		const nowMs = performance.now();
+		const observedAt = microTime(Date.now());
 		this.#forgetEnded(nowMs);
 		const namespace = metadata.namespace ?? "default";
 		const about = [metadata.uid, type, reason, action, note];
@@ -61,26 +65,33 @@ export class KubeEventRecorder {
 		const series = this.#series.get(key);
 		if (series) {
 			series.count++;
-			series.lastMs = nowMs;
-			this.#series.delete(key);
-			this.#series.set(key, series);
+			series.observedAt = observedAt;
+			this.#keep(key, series, nowMs);
 			// The first repeat is written at once; later ones update the count every ten seconds at most.
 			if (series.count > 2 && nowMs - series.writtenMs < 10_000) return;
 			series.writtenMs = nowMs;
+			series.waits = true;
 			this.#queue.add(key);
+			return;
+		}
+		if (!this.#queue.hasRoom(namespace, mostWaiting)) {
+			this.#dropped++;
+			this.#tellDropped(nowMs);
 			return;
 		}
 		this.#series.set(key, {
 			count: 1,
-			lastMs: nowMs,
+			observedAt,
+			keptMs: nowMs,
 			writtenMs: nowMs,
+			waits: true,
 			isCreated: false,
 			event: {
 				metadata: {
 					namespace,
 					name: `${metadata.name}.${randomBytes(8).toString("hex")}`,
 				},
-				eventTime: microTime(nowMs),
+				eventTime: observedAt,
 				reportingController: this.#controller,
 				reportingInstance: hostname(),
 				type,
@@ -99,16 +110,19 @@ export class KubeEventRecorder {
 		this.#queue.add(key);
 	}
 
-	/** Writes what waits, for at most this time, and drops the rest and whatever comes later. */
+	/** Writes what waits, for at most this time, and drops the rest and whatever comes later. Open requests are not awaited. */
 	async finish(patienceMs: number): Promise<void> {
 		const idle = new AbortController();
 		this.#whenIdle = () => idle.abort();
 		if (!this.#isIdle()) await pause(patienceMs, idle.signal);
-		const { length: dropped } = this.#queue;
-		if (dropped > 0)
-			this.#log.warn({ dropped }, "Kubernetes events are dropped at the stop");
+		const dropped = this.#dropped + this.#queue.length;
+		const { length: unanswered } = this.#queue.workingMs;
+		if (dropped + unanswered > 0)
+			this.#log.warn(
+				{ dropped, unanswered },
+				"Kubernetes events are dropped at the stop",
+			);
 		this.#queue.stop();
-		await Promise.all(this.#workers);
 	}
 
 	#isIdle(): boolean {
@@ -120,24 +134,30 @@ export class KubeEventRecorder {
 			const key = await this.#queue.take();
 			if (key === undefined) return;
 			const series = this.#series.get(key);
-			try {
-				if (series) await this.#write(series);
-			} catch (err) {
-				if (!series!.isCreated) this.#series.delete(key);
-				const { reason } = series!.event;
-				this.#log.warn({ err, reason }, "a Kubernetes event was not recorded");
-			} finally {
-				this.#queue.done(key);
-				if (this.#isIdle()) this.#whenIdle();
-			}
+			if (series) await this.#tryToWrite(key, series);
+			this.#queue.done(key);
+			if (this.#isIdle()) this.#whenIdle();
+		}
+	}
+
+	async #tryToWrite(key: string, series: Series): Promise<void> {
+		this.#keep(key, series, performance.now());
+		series.waits = false;
+		try {
+			await this.#write(series);
+		} catch (err) {
+			// A repeat meanwhile is still to be written.
+			if (!series.isCreated && !series.waits) this.#series.delete(key);
+			const { reason } = series.event;
+			this.#log.warn({ err, reason }, "a Kubernetes event was not recorded");
 		}
 	}
 
 	/** As it is by now. */
 	async #write(series: Series): Promise<void> {
-		const { event, count, lastMs } = series;
+		const { event, count, observedAt } = series;
 		const repeats = count > 1 && {
-			series: { count, lastObservedTime: microTime(lastMs) },
+			series: { count, lastObservedTime: observedAt },
 		};
 		if (!series.isCreated) {
 			await this.#client.create(kinds.kubeEvent, { ...event, ...repeats });
@@ -154,22 +174,48 @@ export class KubeEventRecorder {
 		}
 	}
 
+	#keep(key: string, series: Series, nowMs: number): void {
+		series.keptMs = nowMs;
+		this.#series.delete(key);
+		this.#series.set(key, series);
+	}
+
 	#forgetEnded(nowMs: number): void {
 		for (const [key, series] of this.#series) {
-			if (nowMs - series.lastMs <= seriesGapMs) return;
-			this.#series.delete(key);
+			if (nowMs - series.keptMs <= seriesGapMs) return;
+			// What still waits is looked at again after as long.
+			if (series.waits) this.#keep(key, series, nowMs);
+			else this.#series.delete(key);
 		}
+	}
+
+	#tellDropped(nowMs: number): void {
+		if (nowMs - this.#toldDroppedMs < 60_000) return;
+		this.#toldDroppedMs = nowMs;
+		this.#log.warn(
+			{ dropped: this.#dropped },
+			"Kubernetes events are dropped, because too many wait to be written",
+		);
+		this.#dropped = 0;
 	}
 }
 
 interface Series {
 	event: KubeEvent;
 	count: number;
-	lastMs: number;
+	/** When it was last recorded. */
+	observedAt: string;
+	/** When it was last recorded, taken to be written, or kept because it waits. By performance.now(), as the next. */
+	keptMs: number;
 	/** When it was last put in the queue. */
 	writtenMs: number;
+	/** Whether it is in the queue. */
+	waits: boolean;
 	isCreated: boolean;
 }
 
 /** KEP-383: a series ends after six minutes without a repeat. */
 const seriesGapMs = 6 * 60_000;
+
+/** About 10 MB. */
+const mostWaiting = 10_000;

@@ -37,6 +37,13 @@ export class WorkQueue {
 		return length;
 	}
 
+	/** Whether fewer than `most` keys wait, or fewer of the namespace than its share of them. */
+	hasRoom(namespace: string, most: number): boolean {
+		if (this.length < most) return true;
+		const { size = 0 } = this.#waiting.get(namespace) ?? {};
+		return size < most / (this.#waiting.size + (size === 0 ? 1 : 0));
+	}
+
 	/** For each key in work, for how long, in milliseconds. */
 	get workingMs(): number[] {
 		const nowMs = performance.now();
