@@ -1,12 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
-import {
-	type Bench,
-	compared,
-	figure,
-	median,
-} from "../measure/measurement.ts";
+import { type Bench, compared, type Goal } from "../measure/measurement.ts";
 import { cpuMs, memory } from "../measure/process-cost.ts";
+import { alternate, roundsOf } from "../measure/rounds.ts";
 import { startArchive } from "./archive-process.ts";
 import { type DataPlane, withDataPlane } from "./data-plane.ts";
 import { eventsOfFrame, fillStream } from "./full-stream.ts";
@@ -15,46 +11,44 @@ const sources = 1_000;
 const frames = Math.ceil(
 	Number(process.env.BENCH_EVENTS ?? 400_000) / eventsOfFrame,
 );
-const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
 const pollMs = 20;
 /** The last cut isn't full and would wait for its age, so it doesn't count. */
 const shareLeft = 0.2;
 
 /** Each source gets an object of its own in each cut. */
 export const bench: Bench = {
-	about: `events/s from JetStream to S3 of ${sources} sources in turn; baseline: of one source, in ${rounds} alternating rounds`,
+	about: `events/s from JetStream to S3 of ${sources} sources in turn; baseline: of one source`,
 	async run(say) {
-		const one: Archived[] = [];
-		const many: Archived[] = [];
-		for (let round = 1; round <= rounds; round++)
-			for (const [into, count] of [
-				[one, 1],
-				[many, sources],
-			] as const) {
-				const archived = await withDataPlane(1024 ** 3, (plane) =>
-					archive(plane, count),
-				);
-				into.push(archived);
-				say(
-					`${count} sources, round ${round}: ${Math.round(archived.eventsPerSecond)} events/s`,
-				);
-			}
-		const both = (metric: string, unit: string, of: keyof Archived) =>
+		const legOf = (count: number) => () =>
+			withDataPlane(1024 ** 3, (plane) => archive(plane, count));
+		const { one, many } = await alternate(
+			`${sources} sources`,
+			{ one: legOf(1), many: legOf(sources) },
+			{
+				count: roundsOf(5),
+				say,
+				text: ({ eventsPerSecond }) =>
+					`${Math.round(eventsPerSecond)} events/s`,
+			},
+		);
+		const both = (
+			metric: string,
+			unit: string,
+			of: keyof Archived,
+			goal?: Goal,
+		) =>
 			compared(
 				metric,
 				unit,
-				median(many.map((round) => round[of])),
-				median(one.map((round) => round[of])),
+				many.map((round) => round[of]),
+				one.map((round) => round[of]),
+				goal,
 			);
 		return [
-			both("throughput", "events/s", "eventsPerSecond"),
+			both("throughput", "events/s", "eventsPerSecond", { atLeast: 20_000 }),
 			both("CPU", "µs/event", "cpuUsPerEvent"),
 			both("CPU of the S3 gateway", "µs/event", "gatewayCpuUsPerEvent"),
-			figure(
-				"peak memory",
-				Math.max(...many.map(({ peakBytes }) => peakBytes)) / 1024 ** 2,
-				"MiB",
-			),
+			both("peak memory", "MiB", "peakMiB", { atMost: 400 }),
 		];
 	},
 };
@@ -63,7 +57,7 @@ interface Archived {
 	eventsPerSecond: number;
 	cpuUsPerEvent: number;
 	gatewayCpuUsPerEvent: number;
-	peakBytes: number;
+	peakMiB: number;
 }
 
 async function archive(
@@ -91,7 +85,7 @@ async function archive(
 			eventsPerSecond: events / seconds,
 			cpuUsPerEvent: usPerEvent(0),
 			gatewayCpuUsPerEvent: usPerEvent(1),
-			peakBytes: (await memory(pid)).peakBytes,
+			peakMiB: (await memory(pid)).peakBytes / 1024 ** 2,
 		};
 	} finally {
 		archive.child.kill();

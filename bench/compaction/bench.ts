@@ -13,13 +13,9 @@ import { accessStore } from "../../test/support/servers/store-access.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import { bodyBytes } from "../load/event-objects.ts";
 import { load } from "../load/load-process.ts";
-import {
-	type Bench,
-	compared,
-	figure,
-	median,
-} from "../measure/measurement.ts";
+import { type Bench, compared, figure } from "../measure/measurement.ts";
 import { costOf, type ProcessCost } from "../measure/process-cost.ts";
+import { alternate, roundsOf } from "../measure/rounds.ts";
 import {
 	closedDates,
 	objectsOf,
@@ -32,7 +28,6 @@ import type { CompactionWork } from "./compaction-process.ts";
 
 /** `BENCH_DAYS=30 make bench ONLY=compaction` takes a whole month. */
 const days = Number(process.env.BENCH_DAYS ?? 1);
-const rounds = 3;
 const dates = closedDates(days);
 
 /** A Run over the objects of a cut a minute, before and after their compaction, against a Run over one object. */
@@ -63,21 +58,20 @@ export const bench: Bench = {
 			const compaction = await compact(settings, directory);
 			say(`compacted in ${compaction.seconds.toFixed(1)} s`);
 			const after = await manifestOf(lake);
-			const [alone, afterwards]: [number[], number[]] = [[], []];
-			// The two alternate, so that a slow machine slows both.
-			for (let round = 1; round <= rounds; round++) {
-				alone.push(await run(singleObject));
-				afterwards.push(await run(after));
-				say(
-					`round ${round} of ${rounds}: one object ${alone.at(-1)!.toFixed(1)} s, compacted ${afterwards.at(-1)!.toFixed(1)} s`,
-				);
-			}
-			const baseline = median(alone);
+			const loads = await alternate(
+				"load",
+				{ after: () => run(after), one: () => run(singleObject) },
+				{
+					count: roundsOf(5),
+					say,
+					text: (seconds) => `${seconds.toFixed(1)} s`,
+				},
+			);
 			return [
 				figure("objects before", countOf(before), "objects"),
 				figure("objects after", countOf(after), "objects"),
-				compared("load before", "s", secondsBefore, baseline),
-				compared("load after", "s", median(afterwards), baseline),
+				figure("load before", secondsBefore, "s"),
+				compared("load after", "s", loads.after, loads.one),
 				figure("compaction", compaction.seconds, "s"),
 				figure("its peak memory", compaction.peakBytes / 1024 ** 2, "MiB"),
 				figure("bytes before", bytesOf(before) / 1e6, "MB"),

@@ -12,11 +12,12 @@ import {
 	type Bench,
 	compared,
 	figure,
+	type Goal,
 	type Measurement,
-	median,
 	type Say,
 } from "../measure/measurement.ts";
 import { costOf, type ProcessCost } from "../measure/process-cost.ts";
+import { alternate, roundsOf } from "../measure/rounds.ts";
 import { bodyBytes, writeEventObject } from "./event-objects.ts";
 import { load } from "./load-process.ts";
 import { manifestOf, ObjectUpload } from "./object-upload.ts";
@@ -24,8 +25,6 @@ import { manifestOf, ObjectUpload } from "./object-upload.ts";
 /** BENCH_EVENTS=10000000 shows that memory doesn't grow with the number of events. */
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
 const days = 10;
-/** One round is enough for more events: they measure memory, which is stable. */
-const rounds = events > 1_000_000 ? 1 : 3;
 
 /** A Run's process from start to end, against a DuckDB process that reads the same files from disk. */
 export const bench: Bench = {
@@ -55,37 +54,43 @@ export const bench: Bench = {
 	},
 };
 
-/** The two alternate, so that a slow machine slows both. */
 async function compareDuckDB(
 	manifest: Manifest,
 	objects: string,
 	directory: string,
 	say: Say,
 ): Promise<Measurement[]> {
-	const alone: ProcessCost[] = [];
-	const loads: ProcessCost[] = [];
-	for (let round = 1; round <= rounds; round++) {
-		const file = join(directory, "alone.duckdb");
-		const script = new URL("duckdb-alone.ts", import.meta.url).pathname;
-		alone.push(await costOf(spawn(process.execPath, [script, file, objects])));
-		await rm(file);
-		const path = `load-${round}.duckdb`;
-		loads.push(await load(manifest, { type: "DuckDB", path }, directory));
-		await rm(join(directory, path));
-		say(
-			`round ${round} of ${rounds}: DuckDB ${alone.at(-1)!.seconds.toFixed(2)} s, load ${loads.at(-1)!.seconds.toFixed(2)} s`,
-		);
-	}
+	const script = new URL("duckdb-alone.ts", import.meta.url).pathname;
+	const { load: loads, DuckDB } = await alternate(
+		`${events} events`,
+		{
+			DuckDB: async () => {
+				const file = join(directory, "alone.duckdb");
+				const alone = spawn(process.execPath, [script, file, objects]);
+				return costOf(alone).finally(() => rm(file, { force: true }));
+			},
+			load: async () => {
+				const path = "load.duckdb";
+				const loaded = load(manifest, { type: "DuckDB", path }, directory);
+				return loaded.finally(() => rm(join(directory, path), { force: true }));
+			},
+		},
+		{
+			count: roundsOf(events > 1_000_000 ? 3 : 7),
+			say,
+			text: ({ seconds }) => `${seconds.toFixed(2)} s`,
+		},
+	);
 	const against = (
 		metric: string,
 		unit: string,
+		goal: Goal,
 		of: (cost: ProcessCost) => number,
-	) => {
-		return compared(metric, unit, median(loads.map(of)), median(alone.map(of)));
-	};
+	) => compared(metric, unit, loads.map(of), DuckDB.map(of), goal);
+	const ratioAtMost = events > 1_000_000 ? 1.1 : 1;
 	return [
-		against("time into DuckDB", "s", ({ seconds }) => seconds),
-		against("peak memory into DuckDB", "MB", ({ peakBytes }) =>
+		against("time into DuckDB", "s", { ratioAtMost }, ({ seconds }) => seconds),
+		against("peak memory into DuckDB", "MB", { atMost: 500 }, ({ peakBytes }) =>
 			megabytes(peakBytes),
 		),
 	];

@@ -2,11 +2,12 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Say } from "../measure/measurement.ts";
 import { cpuMs } from "../measure/process-cost.ts";
+import { alternate as alternateRounds, roundsOf } from "../measure/rounds.ts";
 import type { Contender } from "./contenders.ts";
 import type { LoadOrder, LoadReport } from "./load-generator.ts";
 
 /** Rounds of alternating legs; the median counts. With three rounds, four runs of the same code had ratios from 0.78 to 0.93. */
-export const rounds = Number(process.env.BENCH_ROUNDS || 7);
+export const rounds = roundsOf(7);
 export const warmUpMs = 1_000;
 export const measureMs = 3_000;
 
@@ -62,36 +63,18 @@ export async function withCpu<Name extends string>(
 	return { ...report, cpuUs };
 }
 
-/**
- * Takes the legs in turn, round after round, so that a slow machine slows all. Each begins a round in its turn.
- * @param after is called after each leg.
- */
-export async function alternate<Legs extends Record<string, LoadReport>>(
+/** {@link alternateRounds} of load. */
+export function alternate<Legs extends Record<string, LoadReport>>(
 	what: string,
 	legs: { [Name in keyof Legs]: () => Promise<Legs[Name]> },
 	{
-		say,
-		after,
 		count = rounds,
+		...options
 	}: { say: Say; after(): Promise<void>; count?: number },
 ): Promise<{ [Name in keyof Legs]: Legs[Name][] }> {
-	const names = Object.keys(legs) as (keyof Legs & string)[];
-	const reports = Object.fromEntries(
-		names.map((name) => [name, []]),
-	) as unknown as { [Name in keyof Legs]: Legs[Name][] };
-	for (let round = 0; round < count; round++) {
-		for (let i = 0; i < names.length; i++) {
-			const name = names[(round + i) % names.length]!;
-			reports[name].push(await legs[name]());
-			await after();
-		}
-		const latest = names.map((name) => {
-			const { requestsPerSecond, p99Ms } = reports[name].at(-1)!;
-			return `${name} ${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
-		});
-		say(`${what}, round ${round + 1} of ${count}: ${latest.join("; ")}`);
-	}
-	return reports;
+	const text = ({ requestsPerSecond, p99Ms }: LoadReport) =>
+		`${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
+	return alternateRounds(what, legs, { count, text, ...options });
 }
 
 /** A field of the rounds' reports. */

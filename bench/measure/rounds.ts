@@ -1,0 +1,39 @@
+import type { Say } from "./measurement.ts";
+
+/** As many as a bench takes, unless BENCH_ROUNDS says otherwise. */
+export function roundsOf(usual: number): number {
+	return Number(process.env.BENCH_ROUNDS || usual);
+}
+
+export interface Rounds<Result> {
+	count: number;
+	say: Say;
+	/** The result of a leg, for the person who waits. */
+	text(result: Result): string;
+	/** Is called after each leg. */
+	after?: () => Promise<void>;
+}
+
+/** Takes the legs in turn, round after round, so that a slow machine slows all. Each begins a round in its turn. */
+export async function alternate<Legs extends Record<string, unknown>>(
+	what: string,
+	legs: { [Name in keyof Legs]: () => Promise<Legs[Name]> },
+	{ count, say, text, after }: Rounds<Legs[keyof Legs]>,
+): Promise<{ [Name in keyof Legs]: Legs[Name][] }> {
+	const names = Object.keys(legs) as (keyof Legs & string)[];
+	const results = Object.fromEntries(
+		names.map((name) => [name, []]),
+	) as unknown as { [Name in keyof Legs]: Legs[Name][] };
+	for (let round = 0; round < count; round++) {
+		for (let i = 0; i < names.length; i++) {
+			const name = names[(round + i) % names.length]!;
+			results[name].push(await legs[name]());
+			await after?.();
+		}
+		const latest = names.map(
+			(name) => `${name} ${text(results[name].at(-1)!)}`,
+		);
+		say(`${what}, round ${round + 1} of ${count}: ${latest.join("; ")}`);
+	}
+	return results;
+}
