@@ -4,6 +4,7 @@ import {
 	beforeEach,
 	describe,
 	expect,
+	inject,
 	test,
 	vi,
 } from "vitest";
@@ -13,29 +14,25 @@ import { type ConfigMap, kinds } from "../../kube/kinds.ts";
 import { Informer } from "../../kube/watch/informer.ts";
 import { awaitObject } from "../../kube/watch/object-wait.ts";
 import { createLog } from "../../service/log.ts";
+import { outages } from "../support/fixtures/control-plane/shared-control-plane.ts";
 import { ApiserverProxy } from "../support/proxies/apiserver-proxy.ts";
 import { TcpProxy } from "../support/proxies/tcp-proxy.ts";
-import {
-	startControlPlane,
-	type TestControlPlane,
-} from "../support/servers/servers.ts";
 
-// A control plane of its own: its apiserver is killed.
-let controlPlane: TestControlPlane;
+const kubeconfig = inject("kubeconfig");
 let admin: KubeClient;
 let proxy: TcpProxy;
 const log = createLog("test");
 const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	controlPlane = await startControlPlane();
-	admin = KubeClient.fromConfig(loadKubeConfig(controlPlane.kubeconfig));
-	proxy = await TcpProxy.start(Number(new URL(controlPlane.server).port));
+	const config = loadKubeConfig(kubeconfig);
+	admin = KubeClient.fromConfig(config);
+	const { server } = config.getCurrentCluster()!;
+	proxy = await TcpProxy.start(Number(new URL(server).port));
 });
 
 afterAll(async () => {
 	await proxy.close();
-	await controlPlane.stop();
 });
 
 let namespace = "";
@@ -52,7 +49,7 @@ function configMap(name: string, value = ""): ConfigMap {
 
 /** A client whose connections go through the proxy. */
 function shakyClient(): KubeClient {
-	const config = loadKubeConfig(controlPlane.kubeconfig);
+	const config = loadKubeConfig(kubeconfig);
 	const cluster = config.getCurrentCluster()!;
 	const server = `https://127.0.0.1:${proxy.port}`;
 	config.clusters = [{ ...cluster, server }];
@@ -126,17 +123,15 @@ test("a list starts again when etcd has compacted its version halfway", async ()
 	await Promise.all(
 		names.map((name) => admin.create(kinds.configMap, configMap(name))),
 	);
-	const between = await ApiserverProxy.start(
-		loadKubeConfig(controlPlane.kubeconfig),
-	);
+	const between = await ApiserverProxy.start(loadKubeConfig(kubeconfig));
 	let pages = 0;
 	between.onRequest = async ({ query }) => {
 		if (!query.has("continue") || ++pages > 1) return;
 		await admin.delete(kinds.configMap, "many-0", namespace);
 		await admin.create(kinds.configMap, configMap("many-501"));
-		await controlPlane.kill();
-		await controlPlane.compact();
-		await controlPlane.start();
+		await outages.kill();
+		await outages.compact();
+		await outages.start();
 	};
 	const { informer, stop } = await follow(
 		// It waits for as long as the apiserver is away in the middle.
@@ -173,8 +168,8 @@ describe("an apiserver that was killed and is back", () => {
 		await vi.waitFor(() => expect(direct.seen).toHaveLength(6), wait);
 		for (const { seen } of [direct, cutOff]) seen.length = 0;
 		// Its watch cache begins where it starts, so older versions are 410 Expired.
-		await controlPlane.kill();
-		await controlPlane.start();
+		await outages.kill();
+		await outages.start();
 		await proxy.open();
 	});
 

@@ -1,5 +1,6 @@
 import type { TestProject } from "vitest/node";
 import type { Pki } from "../../local/cluster/pki.ts";
+import { serveOutages } from "../support/fixtures/control-plane/shared-control-plane.ts";
 import { startControlPlane } from "../support/servers/control-plane.ts";
 
 declare module "vitest" {
@@ -8,6 +9,8 @@ declare module "vitest" {
 		kubeconfig: string;
 		/** All its keys, for a test that acts as another user. */
 		pki: Pki;
+		/** Where the tests kill it and start it again. */
+		outagesUrl: string;
 	}
 }
 
@@ -16,7 +19,12 @@ export default async function setup(
 	project: TestProject,
 ): Promise<() => Promise<void>> {
 	const controlPlane = await startControlPlane();
+	const outages = await serveOutages(controlPlane);
 	project.provide("kubeconfig", controlPlane.kubeconfig);
 	project.provide("pki", controlPlane.pki);
-	return () => controlPlane.stop();
+	project.provide("outagesUrl", outages.url);
+	return () => {
+		outages.stop();
+		return controlPlane.stop();
+	};
 }

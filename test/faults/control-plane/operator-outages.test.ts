@@ -1,4 +1,12 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import {
+	afterAll,
+	afterEach,
+	beforeAll,
+	expect,
+	inject,
+	test,
+	vi,
+} from "vitest";
 import { type Source, sourceKind } from "../../../crds/generated/types.ts";
 import { kinds } from "../../../kube/kinds.ts";
 import { AheadClock } from "../../support/faults/operator-clock.ts";
@@ -7,23 +15,18 @@ import {
 	type EverMade,
 	OperatorWorld,
 } from "../../support/fixtures/control-plane/operator-world.ts";
+import { outages } from "../../support/fixtures/control-plane/shared-control-plane.ts";
 import type { SeenRequest } from "../../support/proxies/apiserver-proxy.ts";
-import {
-	startControlPlane,
-	type TestControlPlane,
-} from "../../support/servers/servers.ts";
 import type { TidemillProcess } from "../../support/servers/tidemill-process.ts";
 
-/* The whole operator while its apiserver is away: a control plane of its own, since that is killed. */
+/* The whole operator while its apiserver is away. */
 
-let controlPlane: TestControlPlane;
 let world: OperatorWorld;
 let settled: string[];
 const wait = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	controlPlane = await startControlPlane();
-	world = await OperatorWorld.start(controlPlane.kubeconfig);
+	world = await OperatorWorld.start(inject("kubeconfig"));
 	settled = await world.settledNamespaces(4);
 });
 
@@ -32,10 +35,7 @@ afterEach(async () => {
 	await world.killOperators();
 });
 
-afterAll(async () => {
-	await world?.stop();
-	await controlPlane?.stop();
-});
+afterAll(() => world?.stop());
 
 /** Kills the apiserver after it has carried out the first matching request, and before it answers. */
 function dieAfter(isMeant: (request: SeenRequest) => boolean): Promise<void> {
@@ -44,7 +44,7 @@ function dieAfter(isMeant: (request: SeenRequest) => boolean): Promise<void> {
 	world.proxy.onAnswer = async (request) => {
 		if (isDone || !isMeant(request)) return;
 		isDone = true;
-		await controlPlane.kill();
+		await outages.kill();
 		resolve();
 		throw new Error("the apiserver is gone");
 	};
@@ -55,7 +55,7 @@ function dieAfter(isMeant: (request: SeenRequest) => boolean): Promise<void> {
 async function comeBack(made: EverMade): Promise<void> {
 	const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
 	world.proxy.onRequest = () => isSeen;
-	await controlPlane.start();
+	await outages.start();
 	world.nodeLooksAgain();
 	await made.lookAgain();
 	goOn();
@@ -162,9 +162,9 @@ spec: { type: Webhook }
 	world.proxy.onRequest = () => healed;
 	world.proxy.cut();
 	await world.apply(namespace, source("meanwhile"));
-	await controlPlane.kill();
-	await controlPlane.compact();
-	await controlPlane.start();
+	await outages.kill();
+	await outages.compact();
+	await outages.start();
 	const seen = world.proxy.requests.length;
 	heal();
 	world.proxy.onRequest = () => undefined;
