@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { type Condition, setCondition } from "./conditions.ts";
+import {
+	type Condition,
+	type Findings,
+	setCondition,
+	setConditions,
+} from "./conditions.ts";
 
 const first = Date.parse("2026-03-01T10:00:00.123Z");
 const later = Date.parse("2026-03-01T11:00:00.456Z");
@@ -41,4 +46,23 @@ test("conditions of other types keep their content and place", () => {
 	const after = setCondition(others, { ...ready, status: "False" }, first);
 	expect(after.map((condition) => condition.type)).toEqual(["A", "Ready", "B"]);
 	expect([after[0], after[2]]).toEqual([others[0], others[2]]);
+});
+
+test("findings are set, taken away and left as they were; other conditions stay", () => {
+	const before: Condition[] = ["Other", "Gone", "Unclear", "Ready"].map(
+		(type) => ({ ...ready, type, lastTransitionTime: "x" }),
+	);
+	const finding = { status: "False", reason: "Bad", message: "No." } as const;
+	const findings = {
+		...{ Ready: finding, Gone: undefined, Never: undefined },
+		...{ Unclear: "as before", New: finding },
+	} satisfies Findings;
+	expect(setConditions(before, findings, 2, later)).toEqual([
+		before[0],
+		before[2],
+		...["Ready", "New"].map((type) => ({
+			...{ type, ...finding, observedGeneration: 2 },
+			lastTransitionTime: "2026-03-01T11:00:00Z",
+		})),
+	]);
 });

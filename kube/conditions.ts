@@ -16,6 +16,37 @@ export interface Condition {
 
 export type ConditionStatus = "True" | "False" | "Unknown";
 
+/** What is found about a resource as it is now. */
+export interface Finding<Reason extends string = string> {
+	status: ConditionStatus;
+	reason: Reason;
+	message: string;
+}
+
+/** `undefined` takes the condition away. "as before" leaves it as it is, since nobody knows better. */
+export type Findings = Readonly<
+	Record<string, Finding | "as before" | undefined>
+>;
+
+/** The conditions with each finding in its place, by type. New conditions have the order of the findings. */
+export function setConditions(
+	conditions: readonly Condition[] | undefined,
+	findings: Findings,
+	observedGeneration: number,
+	nowMs: number,
+): Condition[] {
+	const kept = (conditions ?? []).filter(
+		({ type }) => !(type in findings) || findings[type] !== undefined,
+	);
+	return Object.entries(findings).reduce(
+		(set, [type, finding]) =>
+			finding === undefined || finding === "as before"
+				? set
+				: setCondition(set, { type, ...finding, observedGeneration }, nowMs),
+		kept,
+	);
+}
+
 /**
  * The conditions with this one in its place. lastTransitionTime moves only when `status` flips (KEP-1623), so the same
  * finding gives equal conditions and causes no write.

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Delivery } from "../../contracts/notification/delivery.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import { type NotificationState, withDelivered } from "./condition.ts";
+import { deliveryFindingOf, type NotificationState } from "./condition.ts";
 
 const usable = [
 	{ secret: "a", sealed: "x" },
@@ -32,20 +31,16 @@ function conditionOf(
 		webhooks?: NotificationState["webhooks"];
 		deliveries?: Record<string, Delivery>;
 	},
-	pending: Parameters<typeof withDelivered>[2] = [],
+	pending: Parameters<typeof deliveryFindingOf>[1] = [],
 ) {
-	const conditions = withDelivered(
-		[],
+	const finding = deliveryFindingOf(
 		{
 			webhooks: state.webhooks ?? { usable },
 			deliveries: new Map(Object.entries(state.deliveries ?? {})),
 		},
 		pending,
-		1,
-		Date.now(),
 	);
-	const { status, reason, message } =
-		findCondition(conditions, "NotificationsDelivered") ?? {};
+	const { status, reason, message } = finding ?? {};
 	return [status, reason, message];
 }
 

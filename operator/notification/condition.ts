@@ -1,7 +1,6 @@
 import type { Delivery } from "../../contracts/notification/delivery.ts";
 import type { Notification } from "../../contracts/notification/order.ts";
-import { type Condition, setCondition } from "../../kube/conditions.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import type { FindingOf } from "../reconcile/findings.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** What decides about a resource's notifications, beside the resource. */
@@ -11,36 +10,11 @@ export interface NotificationState {
 	deliveries: ReadonlyMap<string, Delivery>;
 }
 
-const type = "NotificationsDelivered";
-
-/** The conditions with the one that says whether the webhooks were told; without it if there are none. */
-export function withDelivered(
-	conditions: Condition[],
-	state: NotificationState,
-	pending: readonly Notification[],
-	observedGeneration: number,
-	now: number,
-): Condition[] {
-	const finding = findingOf(state, pending);
-	if (!finding)
-		return conditions.filter((condition) => condition.type !== type);
-	return setCondition(
-		conditions,
-		{ type, ...finding, observedGeneration },
-		now,
-	);
-}
-
-interface Finding {
-	status: Condition["status"];
-	reason: Reason<"Pipeline", typeof type>;
-	message: string;
-}
-
-function findingOf(
+/** Whether the webhooks were told; nothing if there are none. */
+export function deliveryFindingOf(
 	{ webhooks, deliveries }: NotificationState,
 	pending: readonly Notification[],
-): Finding | undefined {
+): FindingOf<"Pipeline", "NotificationsDelivered"> | undefined {
 	const { usable, problem } = webhooks;
 	if (problem) return { status: "False", ...problem };
 	if (usable.length === 0) return undefined;

@@ -9,21 +9,21 @@ import type {
 import { rowsText } from "../../crds/run.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import {
-	type Condition,
 	type ConditionStatus,
 	findCondition,
-	setCondition,
+	setConditions,
 } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
 import {
+	deliveryFindingOf,
 	type NotificationState,
-	withDelivered,
 } from "../notification/condition.ts";
 import { pendingOf } from "../notification/pending.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
+import type { FindingsOf } from "../reconcile/findings.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import type { RunHistory } from "./run-history.ts";
-import { type Lateness, withRunOnTime } from "./schedule/lateness.ts";
+import { type Lateness, latenessFindingOf } from "./schedule/lateness.ts";
 import type { Timing } from "./schedule/timing.ts";
 import type { PipelineState } from "./state.ts";
 import { strategyOf, type TargetProblem } from "./target.ts";
@@ -56,17 +56,16 @@ export function statusOf(
 	const observedGeneration = metadata.generation ?? 0;
 	const tableName = tableNameOf(metadata.name, spec.table.name);
 	const activeRun = history.active?.metadata.name ?? findings.scheduledRun;
-	const ready = setCondition(
-		before?.conditions,
-		{
-			type: "Ready",
+	const conditions: FindingsOf<"Pipeline"> = {
+		Ready: {
 			status: readiness,
 			reason: problem?.reason ?? "Resolved",
 			message: problem?.message ?? `Runs load into table "${tableName}".`,
-			observedGeneration,
 		},
-		now,
-	);
+		RunSucceeded: runFindingOf(history),
+		RunOnTime: latenessFindingOf(pipeline, lateness),
+		NotificationsDelivered: deliveryFindingOf(notifications, pendingOf(before)),
+	};
 	return {
 		observedGeneration,
 		phase: phaseOf(pipeline, history, readiness, activeRun),
@@ -82,15 +81,9 @@ export function statusOf(
 		...(history.lastSuccess && { lastSuccess: history.lastSuccess }),
 		...(incompatibility && { incompatibility }),
 		...(kept.length > 0 && { pendingNotifications: kept }),
-		conditions: withDelivered(
-			withRunOnTime(
-				withRunSucceeded(ready, history, observedGeneration, now),
-				lateness,
-				observedGeneration,
-				now,
-			),
-			notifications,
-			pendingOf(before),
+		conditions: setConditions(
+			before?.conditions,
+			conditions,
 			observedGeneration,
 			now,
 		),
@@ -110,26 +103,17 @@ function phaseOf(
 	return spec.suspend ? "Suspended" : "Ready";
 }
 
-function withRunSucceeded(
-	conditions: Condition[],
-	{ lastRun, latest }: RunHistory,
-	observedGeneration: number,
-	now: number,
-): Condition[] {
+function runFindingOf({
+	lastRun,
+	latest,
+}: RunHistory): FindingsOf<"Pipeline">["RunSucceeded"] {
 	// The condition stays as it is after its Run is deleted.
-	if (!lastRun || !latest) return conditions;
-	const reason = lastRun.phase as Reason<"Pipeline", "RunSucceeded">;
-	return setCondition(
-		conditions,
-		{
-			type: "RunSucceeded",
-			status: lastRun.phase === "Succeeded" ? "True" : "False",
-			reason,
-			message: outcomeOf(lastRun, latest),
-			observedGeneration,
-		},
-		now,
-	);
+	if (!lastRun || !latest) return "as before";
+	return {
+		status: lastRun.phase === "Succeeded" ? "True" : "False",
+		reason: lastRun.phase as Reason<"Pipeline", "RunSucceeded">,
+		message: outcomeOf(lastRun, latest),
+	};
 }
 
 function outcomeOf(

@@ -326,7 +326,7 @@ export const kubeEventReasons = {
 	},
 } as const satisfies Record<keyof typeof reasons, Record<string, string>>;
 
-type Reasons = typeof reasons;
+export type Reasons = typeof reasons;
 
 /** The reasons of a kind's condition type. Types let a `decide` name only reasons of the table. */
 export type Reason<

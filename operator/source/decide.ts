@@ -4,23 +4,23 @@ import type { RetentionRequest } from "../../contracts/stored/retention.ts";
 import { dayMs } from "../../contracts/utc-date.ts";
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
 import { annotation, finalizer } from "../../crds/labels.ts";
-import {
-	type ConditionStatus,
-	findCondition,
-	setCondition,
-} from "../../kube/conditions.ts";
-import { withDelivered } from "../notification/condition.ts";
-import { dueNotifications, pendingOf } from "../notification/pending.ts";
+import type { ConditionStatus } from "../../kube/conditions.ts";
+import { dueNotifications } from "../notification/pending.ts";
 import type { CommonAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
-import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
-import { factsOf, withoutFacts } from "./facts.ts";
-import { withLosses } from "./losses.ts";
-import { planConditionOf, withPlan } from "./plan-condition.ts";
-import { newsOf, type Quietness, quietnessOf, withReceiving } from "./quiet.ts";
-import { retentionActions, withRetention } from "./retention-condition.ts";
+import type { KubeEventReason } from "../reconcile/reasons.ts";
+import { withoutFacts } from "./facts.ts";
+import { planFindingOf } from "./plan-condition.ts";
+import { newsOf, quietnessOf } from "./quiet.ts";
+import {
+	currentFactsOf,
+	type Judgement,
+	kubeEventsOf,
+	statusOf,
+	type Verdict,
+} from "./report.ts";
+import { retentionActions } from "./retention-condition.ts";
 import { buried } from "./routes/key-owners.ts";
-import { withBuffer } from "./shards/buffer-condition.ts";
 import type { SourceState } from "./state.ts";
 import { authorize } from "./webhook/authorization.ts";
 import {
@@ -67,14 +67,15 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 	const judged = judge(state, state.keys, now);
 	if (!judged) return actions;
 	if (judged.keys) actions.push(...retentionActions(state, judged.keys));
-	const verdict = { ...judged, readiness: readinessOf(state, judged, now) };
-	const facts = statusOf(state, verdict, now);
+	const readiness = readinessOf(state, judged, now);
+	const facts = currentFactsOf(state, judged.keys, now);
 	const quietness = quietnessOf(source, facts.lastEventTime, now);
 	const { webhooks } = state.notifications;
 	const news = newsOf(source, quietness, now);
 	const { due, kept } = dueNotifications(source, news, webhooks, now);
-	const status = withNotifications(facts, state, { quietness, kept }, now);
-	const waits = [...lookAgainFor(status, source, verdict, quietness, now)];
+	const verdict = { ...judged, readiness, facts, quietness, kept };
+	const status = statusOf(state, verdict, now);
+	const waits = lookAgainFor(status, source, verdict, now);
 	if (isDeepStrictEqual(status, source.status ?? {}))
 		return [...actions, ...waits];
 
@@ -92,17 +93,6 @@ export function decide(state: SourceState, now: number): SourceAction[] {
 		...kubeEventsOf(state, verdict),
 		...waits,
 	];
-}
-
-interface Judgement {
-	reason: Reason<"Source">;
-	message: string;
-	/** The keys that the status may show; absent if they don't belong to this Source. */
-	keys?: SourceKeys;
-}
-
-interface Verdict extends Judgement {
-	readiness: ConditionStatus;
 }
 
 /** Undefined while the route is being published; its change wakes the controller. */
@@ -150,7 +140,7 @@ function judge(
 	if (plan && plan.version === undefined)
 		return {
 			reason: "TrackingPlanUnavailable",
-			message: `No version of TrackingPlan "${plan.name}" was ever valid, so senders get 503. ${planConditionOf(state, now).message}`,
+			message: `No version of TrackingPlan "${plan.name}" was ever valid, so senders get 503. ${planFindingOf(state, now)?.message}`,
 			keys,
 		};
 	// Receive asks for this before it looks for the shard.
@@ -183,149 +173,17 @@ function readinessOf(
 	const { source } = state;
 	if (reason === "Active" || reason === "Suspended") return "True";
 	if (reason === "TrackingPlanUnavailable")
-		return planConditionOf(state, now).status;
+		return planFindingOf(state, now)?.status ?? "Unknown";
 	return reason === "SecretNotFound" && remainingGraceMs(source, now) > 0
 		? "Unknown"
 		: "False";
-}
-
-const phases = { True: "Active", False: "Error", Unknown: "Pending" } as const;
-
-function statusOf(
-	state: SourceState,
-	{ reason, message, keys, readiness }: Verdict,
-	now: number,
-): SourceStatus {
-	const { source, ledger, released, shard, receiveURL } = state;
-	const { kept, retention } = state;
-	const stored = keys ?? stillStoredUnder(state);
-	const observedGeneration = source.metadata.generation ?? 0;
-	const status = {
-		observedGeneration,
-		phase: reason === "Suspended" ? reason : phases[readiness],
-		...(keys && {
-			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
-		}),
-		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
-		...factsOf(
-			source.status,
-			{
-				ledger: keys && ledger,
-				released: keys && released,
-				retention,
-				kept: keys && kept,
-			},
-			stored?.sourceKey,
-			now,
-		),
-		conditions: withLosses(
-			withRetention(
-				state,
-				keys,
-				withPlan(
-					state,
-					setCondition(
-						source.status?.conditions,
-						{
-							type: "Ready",
-							status: readiness,
-							reason,
-							message,
-							observedGeneration,
-						},
-						now,
-					),
-					now,
-				),
-				now,
-			),
-			shard,
-			observedGeneration,
-			now,
-		),
-	};
-	return {
-		...status,
-		conditions: withBuffer(
-			status.conditions,
-			{
-				shard: stored?.shard,
-				isFilling: state.isBufferFilling,
-				isElsewhereRoom: state.isElsewhereRoom,
-			},
-			observedGeneration,
-			now,
-		),
-	};
-}
-
-/** Without usable keys, the Source's events stay under the earlier source key, unless that very key was refused. */
-function stillStoredUnder({
-	source,
-	keys,
-}: SourceState): StoredUnder | undefined {
-	const stored = storedUnder(source);
-	const refused = typeof keys === "object" ? keys.sourceKey : undefined;
-	return stored?.sourceKey === refused ? undefined : stored;
-}
-
-function kubeEventsOf(
-	{ source, keysAdopted }: SourceState,
-	{ reason, message, readiness }: Verdict,
-): SourceAction[] {
-	const before = findCondition(source.status?.conditions, "Ready");
-	if (before?.reason === reason && before.status === readiness) return [];
-	const calm = readiness !== "False";
-	return [
-		...(before === undefined && keysAdopted
-			? [
-					{
-						type: "recordKubeEvent",
-						severity: "Normal",
-						reason: "URLAdopted",
-						message: `Secret "${keysSecretName(source.metadata.name)}" already exists, so the Source has its earlier URL.`,
-					} as const,
-				]
-			: []),
-		{
-			type: "recordKubeEvent",
-			severity: calm ? "Normal" : "Warning",
-			reason,
-			message,
-		},
-	];
-}
-
-/** The status with what the Source's webhooks are told, and how that goes. */
-function withNotifications(
-	status: SourceStatus,
-	{ source, notifications }: SourceState,
-	{
-		quietness,
-		kept,
-	}: { quietness: Quietness | undefined; kept: Notification[] },
-	now: number,
-): SourceStatus {
-	const conditions = withDelivered(
-		withReceiving(status.conditions ?? [], source, quietness, now),
-		notifications,
-		pendingOf(source.status),
-		status.observedGeneration ?? 0,
-		now,
-	);
-	return {
-		...status,
-		...(kept.length > 0 && { pendingNotifications: kept }),
-		conditions,
-	};
 }
 
 /** A missing Secret may still arrive: look again when the grace is over, when the Source is quiet, and when imported events may have passed their retention. */
 function lookAgainFor(
 	{ counts }: SourceStatus,
 	source: Source,
-	{ reason }: Verdict,
-	quietness: Quietness | undefined,
+	{ reason, quietness }: Verdict,
 	now: number,
 ): SourceAction[] {
 	const isWaiting =

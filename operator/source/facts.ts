@@ -14,7 +14,7 @@ const factNames = [
 	"retention",
 ] as const;
 
-type Facts = Pick<SourceStatus, (typeof factNames)[number]>;
+export type Facts = Pick<SourceStatus, (typeof factNames)[number]>;
 
 /**
  * What archive knows about a Source's events, for the status. The earlier facts stay while archive's can't be read.

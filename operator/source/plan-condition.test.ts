@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
-import { planConditionOf, withPlan } from "./plan-condition.ts";
+import { planFindingOf } from "./plan-condition.ts";
 import type { SourceState } from "./state.ts";
 
 const now = Date.parse("2026-03-10T12:00:00Z");
@@ -45,8 +45,7 @@ test.each([
 		stateWith("v1", { ready: "True", version: "v1", deletionTimestamp }),
 	],
 ])("%s is %s", (reason, status, state) => {
-	expect(planConditionOf(state, now)).toMatchObject({
-		type: "PlanCurrent",
+	expect(planFindingOf(state, now)).toMatchObject({
 		reason,
 		status,
 	});
@@ -55,16 +54,15 @@ test.each([
 test("a plan that is missing or broken says which version goes on judging", () => {
 	for (const trackingPlan of [undefined, { ready: "False" } as const])
 		expect(
-			planConditionOf(stateWith("v1", trackingPlan), now).message,
+			planFindingOf(stateWith("v1", trackingPlan), now)?.message,
 		).toContain("The last good version, v1, goes on judging.");
-	expect(planConditionOf(stateWith(undefined), now).message).not.toContain(
+	expect(planFindingOf(stateWith(undefined), now)?.message).not.toContain(
 		"goes on",
 	);
 });
 
-test("the condition goes with the last reference to a plan", () => {
-	const conditions = withPlan(stateWith("v1"), [], now);
-	expect(conditions).toHaveLength(1);
-	const state = { ...stateWith("v1"), plan: undefined };
-	expect(withPlan(state, conditions, now)).toEqual([]);
+test("a Source that names no plan has no finding about one", () => {
+	expect(
+		planFindingOf({ ...stateWith("v1"), plan: undefined }, now),
+	).toBeUndefined();
 });

@@ -1,46 +1,18 @@
-import {
-	type Condition,
-	findCondition,
-	setCondition,
-} from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import type { FindingOf } from "../reconcile/findings.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
-import type { Reason } from "../reconcile/reasons.ts";
 import type { SourceState } from "./state.ts";
 
-/** The condition PlanCurrent stands as long as the Source names a TrackingPlan. */
-export function withPlan(
-	state: SourceState,
-	conditions: Condition[],
-	now: number,
-): Condition[] {
-	return state.plan
-		? setCondition(conditions, planConditionOf(state, now), now)
-		: conditions.filter(({ type }) => type !== "PlanCurrent");
-}
-
-/** Whether the plan, as it is now, judges the Source's events. */
-export function planConditionOf(
-	state: SourceState,
-	now: number,
-): Omit<Condition, "lastTransitionTime"> {
-	return {
-		type: "PlanCurrent",
-		...findingOf(state, now),
-		observedGeneration: state.source.metadata.generation ?? 0,
-	};
-}
-
-interface Finding {
-	status: Condition["status"];
-	reason: Reason<"Source", "PlanCurrent">;
-	message: string;
-}
-
-function findingOf(
+/**
+ * Whether the plan, as it is now, judges the Source's events. The condition PlanCurrent stands as long as the Source names a
+ * TrackingPlan.
+ */
+export function planFindingOf(
 	{ source, plan, trackingPlan }: SourceState,
 	now: number,
-): Finding {
-	const { name, version } = plan!;
+): FindingOf<"Source", "PlanCurrent"> | undefined {
+	if (!plan) return undefined;
+	const { name, version } = plan;
 	const lastGood =
 		version === undefined
 			? ""

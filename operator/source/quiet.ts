@@ -1,13 +1,9 @@
 import type { Notification } from "../../contracts/notification/order.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { durationMs } from "../../crds/schedule/duration.ts";
-import {
-	type Condition,
-	findCondition,
-	setCondition,
-} from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import { rfc3339 } from "../../kube/timestamps.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import type { FindingOf } from "../reconcile/findings.ts";
 
 const type = "Receiving";
 
@@ -43,32 +39,23 @@ export function quietnessOf(
 	return { isQuiet: now >= quietMs, quietMs, lastEventTime };
 }
 
-/** The conditions with the one that says whether events arrive; without it if nobody asked. */
-export function withReceiving(
-	conditions: Condition[],
+/** Whether events arrive; nothing if nobody asked. */
+export function receivingFindingOf(
 	source: Source,
 	quietness: Quietness | undefined,
-	now: number,
-): Condition[] {
-	if (!quietness)
-		return conditions.filter((condition) => condition.type !== type);
-	const { isQuiet } = quietness;
-	const reason: Reason<"Source", typeof type> = isQuiet
-		? "Quiet"
-		: "EventsArrive";
-	return setCondition(
-		conditions,
-		{
-			type,
-			status: isQuiet ? "False" : "True",
-			reason,
-			message: isQuiet
-				? quietText(source, quietness)
-				: `Events arrive at least every ${source.spec.notify!.quietAfter}.`,
-			observedGeneration: source.metadata.generation ?? 0,
-		},
-		now,
-	);
+): FindingOf<"Source", typeof type> | undefined {
+	if (!quietness) return undefined;
+	return quietness.isQuiet
+		? {
+				status: "False",
+				reason: "Quiet",
+				message: quietText(source, quietness),
+			}
+		: {
+				status: "True",
+				reason: "EventsArrive",
+				message: `Events arrive at least every ${source.spec.notify!.quietAfter}.`,
+			};
 }
 
 /** What has changed since the status was written. */

@@ -6,12 +6,8 @@ import {
 	retainedDays,
 } from "../../contracts/stored/retention.ts";
 import { type UtcDate, utcDate } from "../../contracts/utc-date.ts";
-import {
-	type Condition,
-	findCondition,
-	setCondition,
-} from "../../kube/conditions.ts";
-import type { Reason } from "../reconcile/reasons.ts";
+import { findCondition } from "../../kube/conditions.ts";
+import type { FindingOf } from "../reconcile/findings.ts";
 import type { SourceState } from "./state.ts";
 import type { SourceKeys } from "./webhook/keys.ts";
 
@@ -40,33 +36,21 @@ export function retentionActions(
  * The condition RetentionCurrent stands for a Source that says how long its events stay, or said it before.
  * @param keys Undefined if they don't belong to the Source: then what archive says of them doesn't, either.
  */
-export function withRetention(
+export function retentionFindingOf(
 	state: SourceState,
 	keys: SourceKeys | undefined,
-	conditions: Condition[],
 	now: number,
-): Condition[] {
+): Finding | undefined {
 	const { source, kept } = state;
-	const type = "RetentionCurrent";
 	const wasUsual = keys
 		? (kept?.days ?? retainedDays) === retainedDays
-		: findCondition(conditions, type) === undefined;
-	if (wantedDays(state) === retainedDays && wasUsual)
-		return conditions.filter((condition) => condition.type !== type);
-	const observedGeneration = source.metadata.generation ?? 0;
-	const finding = keys ? findingOf(state, utcDate(now)) : withoutKeys;
-	return setCondition(
-		conditions,
-		{ type, ...finding, observedGeneration },
-		now,
-	);
+		: findCondition(source.status?.conditions, "RetentionCurrent") ===
+			undefined;
+	if (wantedDays(state) === retainedDays && wasUsual) return undefined;
+	return keys ? findingOf(state, utcDate(now)) : withoutKeys;
 }
 
-interface Finding {
-	status: Condition["status"];
-	reason: Reason<"Source", "RetentionCurrent">;
-	message: string;
-}
+type Finding = FindingOf<"Source", "RetentionCurrent">;
 
 const withoutKeys: Finding = {
 	status: "Unknown",

@@ -7,9 +7,10 @@ import { inUseFinalizer } from "../../crds/labels.ts";
 import {
 	type Condition,
 	findCondition,
-	setCondition,
+	setConditions,
 } from "../../kube/conditions.ts";
 import type { ReportAction } from "../reconcile/actions.ts";
+import type { FindingsOf } from "../reconcile/findings.ts";
 import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
 import type { TrackingPlanState } from "./state.ts";
 
@@ -60,28 +61,37 @@ function statusOf(
 ): TrackingPlanStatus {
 	const { metadata, spec, status: before } = plan;
 	const observedGeneration = metadata.generation ?? 0;
-	const reason: Reason<"TrackingPlan"> = fault?.reason ?? "Valid";
-	const ready = setCondition(
-		before?.conditions?.filter(({ type }) => type !== "InUse"),
-		{
-			type: "Ready",
-			status: fault ? "False" : "True",
-			reason,
-			message: fault
-				? `${fault.message}${consequence(version, sources)}`
-				: "Every schema of the plan is valid.",
-			observedGeneration,
-		},
-		now,
-	);
+	const conditions: FindingsOf<"TrackingPlan"> = {
+		Ready: fault
+			? {
+					status: "False",
+					reason: fault.reason,
+					message: `${fault.message}${consequence(version, sources)}`,
+				}
+			: {
+					status: "True",
+					reason: "Valid",
+					message: "Every schema of the plan is valid.",
+				},
+		InUse: metadata.deletionTimestamp
+			? {
+					status: "True",
+					reason: "NamedBySources",
+					message: `The plan is deleted once no Source names it in spec.webhook.trackingPlanRef. Now ${listed(sources)}.`,
+				}
+			: undefined,
+	};
 	return {
 		observedGeneration,
 		eventTypes: spec.events?.length ?? 0,
 		...(version !== undefined && { version }),
 		usedBy: sources.length,
-		conditions: metadata.deletionTimestamp
-			? [...ready, inUse(before?.conditions, sources, observedGeneration, now)]
-			: ready,
+		conditions: setConditions(
+			before?.conditions,
+			conditions,
+			observedGeneration,
+			now,
+		),
 	};
 }
 
@@ -90,27 +100,6 @@ function consequence(version: string | undefined, sources: string[]): string {
 	return version === undefined
 		? " Until the plan is valid, senders to its Sources get 503."
 		: ` The last good version, ${version}, goes on judging.`;
-}
-
-function inUse(
-	before: Condition[] | undefined,
-	sources: string[],
-	observedGeneration: number,
-	now: number,
-): Condition {
-	const reason: Reason<"TrackingPlan", "InUse"> = "NamedBySources";
-	const [condition] = setCondition(
-		before?.filter(({ type }) => type === "InUse"),
-		{
-			type: "InUse",
-			status: "True",
-			reason,
-			message: `The plan is deleted once no Source names it in spec.webhook.trackingPlanRef. Now ${listed(sources)}.`,
-			observedGeneration,
-		},
-		now,
-	);
-	return condition!;
 }
 
 function listed(sources: string[]): string {

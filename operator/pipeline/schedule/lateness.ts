@@ -1,13 +1,9 @@
 import type { Pipeline } from "../../../crds/generated/types.ts";
 import { durationMs } from "../../../crds/schedule/duration.ts";
 import type { Schedule } from "../../../crds/schedule/schedule.ts";
-import {
-	type Condition,
-	findCondition,
-	setCondition,
-} from "../../../kube/conditions.ts";
+import { findCondition } from "../../../kube/conditions.ts";
 import { rfc3339 } from "../../../kube/timestamps.ts";
-import type { Reason } from "../../reconcile/reasons.ts";
+import type { FindingsOf } from "../../reconcile/findings.ts";
 import type { Timing } from "./timing.ts";
 
 /** Type of the condition that says whether scheduled Runs are late. */
@@ -71,31 +67,24 @@ export function latenessOf(
 	};
 }
 
-/** The conditions with the one that says whether scheduled Runs are late; without it if nothing says when they are. */
-export function withRunOnTime(
-	conditions: Condition[],
+/** Whether scheduled Runs are late; nothing if nothing says when they are. */
+export function latenessFindingOf(
+	{ status }: Pipeline,
 	lateness: Lateness | undefined,
-	observedGeneration: number,
-	now: number,
-): Condition[] {
-	if (!lateness) return conditions.filter(({ type }) => type !== runOnTime);
-	const before = findCondition(conditions, runOnTime);
+): FindingsOf<"Pipeline">["RunOnTime"] {
+	if (!lateness) return undefined;
+	if (!lateness.isLate)
+		return {
+			status: "True",
+			reason: "OnTime",
+			message: "No scheduled Run is late.",
+		};
+	const before = findCondition(status?.conditions, runOnTime);
 	// What it said when the Run became late: the next scheduled times are late as well.
-	if (lateness.isLate && before?.status === "False") return conditions;
-	const reason: Reason<"Pipeline", typeof runOnTime> = lateness.isLate
-		? "Late"
-		: "OnTime";
-	return setCondition(
-		conditions,
-		{
-			type: runOnTime,
-			status: lateness.isLate ? "False" : "True",
-			reason,
-			message: lateness.isLate
-				? `The Run of ${rfc3339(lateness.slotMs)} has not ended in time. ${lateness.reason}`
-				: "No scheduled Run is late.",
-			observedGeneration,
-		},
-		now,
-	);
+	if (before?.status === "False") return "as before";
+	return {
+		status: "False",
+		reason: "Late",
+		message: `The Run of ${rfc3339(lateness.slotMs)} has not ended in time. ${lateness.reason}`,
+	};
 }

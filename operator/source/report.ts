@@ -1,0 +1,147 @@
+import type { Notification } from "../../contracts/notification/order.ts";
+import type { Source, SourceStatus } from "../../crds/generated/types.ts";
+import {
+	type ConditionStatus,
+	findCondition,
+	setConditions,
+} from "../../kube/conditions.ts";
+import { deliveryFindingOf } from "../notification/condition.ts";
+import { pendingOf } from "../notification/pending.ts";
+import type { ReportAction } from "../reconcile/actions.ts";
+import type { FindingsOf } from "../reconcile/findings.ts";
+import type { KubeEventReason, Reason } from "../reconcile/reasons.ts";
+import { type Facts, factsOf } from "./facts.ts";
+import { lossesFindingOf } from "./losses.ts";
+import { planFindingOf } from "./plan-condition.ts";
+import { type Quietness, receivingFindingOf } from "./quiet.ts";
+import { retentionFindingOf } from "./retention-condition.ts";
+import { bufferFindingOf } from "./shards/buffer-condition.ts";
+import type { SourceState } from "./state.ts";
+import {
+	keysSecretName,
+	type SourceKeys,
+	type StoredUnder,
+	storedUnder,
+} from "./webhook/keys.ts";
+
+/** Whether senders reach the Source. */
+export interface Judgement {
+	reason: Reason<"Source">;
+	message: string;
+	/** The keys that the status may show; absent if they don't belong to this Source. */
+	keys?: SourceKeys;
+}
+
+/** What was decided about a Source. */
+export interface Verdict extends Judgement {
+	readiness: ConditionStatus;
+	facts: Facts;
+	quietness: Quietness | undefined;
+	/** Notifications that wait until NATS takes them. */
+	kept: Notification[];
+}
+
+/** @param keys Undefined if they don't belong to the Source: then what archive has under them doesn't, either. */
+export function currentFactsOf(
+	state: SourceState,
+	keys: SourceKeys | undefined,
+	now: number,
+): Facts {
+	const { ledger, released, kept, retention } = state;
+	return factsOf(
+		state.source.status,
+		{
+			ledger: keys && ledger,
+			released: keys && released,
+			retention,
+			kept: keys && kept,
+		},
+		storedKeysOf(state, keys)?.sourceKey,
+		now,
+	);
+}
+
+const phases = { True: "Active", False: "Error", Unknown: "Pending" } as const;
+
+export function statusOf(
+	state: SourceState,
+	verdict: Verdict,
+	now: number,
+): SourceStatus {
+	const { source, shard, receiveURL } = state;
+	const { reason, message, keys, readiness, facts, quietness, kept } = verdict;
+	const before = source.status;
+	const stored = storedKeysOf(state, keys);
+	const observedGeneration = source.metadata.generation ?? 0;
+	const conditions: FindingsOf<"Source"> = {
+		Ready: { status: readiness, reason, message },
+		PlanCurrent: planFindingOf(state, now),
+		RetentionCurrent: retentionFindingOf(state, keys, now),
+		EventsLost: lossesFindingOf(shard),
+		BufferFills: bufferFindingOf(
+			stored?.shard,
+			state.isBufferFilling,
+			state.isElsewhereRoom,
+		),
+		Receiving: receivingFindingOf(source, quietness),
+		NotificationsDelivered: deliveryFindingOf(
+			state.notifications,
+			pendingOf(before),
+		),
+	};
+	return {
+		observedGeneration,
+		phase: reason === "Suspended" ? reason : phases[readiness],
+		...(keys && {
+			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
+		}),
+		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
+		...facts,
+		...(kept.length > 0 && { pendingNotifications: kept }),
+		conditions: setConditions(
+			before?.conditions,
+			conditions,
+			observedGeneration,
+			now,
+		),
+	};
+}
+
+/** Without usable keys, the Source's events stay under the earlier source key, unless that very key was refused. */
+function storedKeysOf(
+	{ source, keys: found }: SourceState,
+	keys: SourceKeys | undefined,
+): StoredUnder | undefined {
+	if (keys) return keys;
+	const stored = storedUnder(source);
+	const refused = typeof found === "object" ? found.sourceKey : undefined;
+	return stored?.sourceKey === refused ? undefined : stored;
+}
+
+/** What is new about a Source. */
+export function kubeEventsOf(
+	{ source, keysAdopted }: SourceState,
+	{ reason, message, readiness }: Verdict,
+): ReportAction<Source, KubeEventReason<"Source">>[] {
+	const before = findCondition(source.status?.conditions, "Ready");
+	if (before?.reason === reason && before.status === readiness) return [];
+	const calm = readiness !== "False";
+	return [
+		...(before === undefined && keysAdopted
+			? [
+					{
+						type: "recordKubeEvent",
+						severity: "Normal",
+						reason: "URLAdopted",
+						message: `Secret "${keysSecretName(source.metadata.name)}" already exists, so the Source has its earlier URL.`,
+					} as const,
+				]
+			: []),
+		{
+			type: "recordKubeEvent",
+			severity: calm ? "Normal" : "Warning",
+			reason,
+			message,
+		},
+	];
+}
