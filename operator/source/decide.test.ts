@@ -264,6 +264,16 @@ test.each<[string, Partial<SourceState>]>([
 	);
 });
 
+test("a Source that names a plan says whether the plan judges its events", () => {
+	const plan = { name: "plan", version: "v1" };
+	const conditions = statusIn(
+		decide(stateWith({ plan, published: undefined, publishTrouble: "x" }), now),
+	)?.conditions;
+	expect(conditions).toContainEqual(
+		expect.objectContaining({ type: "PlanCurrent", reason: "PlanNotFound" }),
+	);
+});
+
 test("a Source that is suspended on purpose is Ready, so that nobody waits for it, and says so without a warning", () => {
 	const source = sourceWith({ suspend: true });
 	const actions = decide(stateWith({ source }), now);
