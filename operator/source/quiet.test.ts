@@ -48,6 +48,9 @@ function look(source: Source, atMs: number, lastEventMs?: number) {
 test("a Source that goes quiet is told once, and once when events arrive again", () => {
 	const first = look(sourceWith(quietAfter), now, now);
 	expect(first).toMatchObject({ told: [], receiving: "True", waitMs: 300_000 });
+	expect(
+		findCondition(first.after.status?.conditions, "NotificationsDelivered"),
+	).toMatchObject({ status: "True", reason: "NothingToTell" });
 	const heardOn = look(first.after, now + hourMs, now + hourMs);
 	expect(heardOn).toMatchObject({ told: [], receiving: "True" });
 	const nearly = look(first.after, now + 2 * hourMs - 1_000, now);
