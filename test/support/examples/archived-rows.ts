@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { temporaryDirectory } from "../servers/test-server.ts";
+import { withDuckDB } from "./duckdb.ts";
 
 /** A row of an object. */
 export interface ArchivedRow {
@@ -22,16 +22,14 @@ export async function readArchivedRows(
 	const directory = await temporaryDirectory("object");
 	const file = join(directory, "object.parquet");
 	await writeFile(file, bytes);
-	const instance = await DuckDBInstance.create(":memory:");
-	const connection = await instance.connect();
 	try {
-		const reader = await connection.runAndReadAll(
-			`SELECT event_id, strftime(timestamp AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS timestamp, date::VARCHAR AS date, body, kind, headers, violations FROM read_parquet('${file}', hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`,
+		const reader = await withDuckDB((duckdb) =>
+			duckdb.runAndReadAll(
+				`SELECT event_id, strftime(timestamp AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS timestamp, date::VARCHAR AS date, body, kind, headers, violations FROM read_parquet('${file}', hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`,
+			),
 		);
 		return reader.getRowObjectsJson() as unknown as Omit<ArchivedRow, "key">[];
 	} finally {
-		connection.closeSync();
-		instance.closeSync();
 		await rm(directory, { recursive: true });
 	}
 }

@@ -1,12 +1,9 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import {
-	DuckDBDateValue,
-	DuckDBInstance,
-	DuckDBTimestampTZValue,
-} from "@duckdb/node-api";
+import { DuckDBDateValue, DuckDBTimestampTZValue } from "@duckdb/node-api";
 import { dayMs, startOfDate } from "../../../contracts/utc-date.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
+import { withDuckDB } from "./duckdb.ts";
 
 export interface ObjectEvent {
 	event_id: string;
@@ -18,18 +15,13 @@ export interface ObjectEvent {
 	violations?: string;
 }
 
-/** For all objects: another one takes 20 ms of CPU time. */
-let database: Promise<DuckDBInstance> | undefined;
-
 /** The bytes of one object, in the format that archive writes. */
 export async function parquetObject(
 	date: string,
 	events: ObjectEvent[],
 ): Promise<Buffer> {
 	const directory = await temporaryDirectory("parquet");
-	database ??= DuckDBInstance.create(":memory:");
-	const connection = await (await database).connect();
-	try {
+	return withDuckDB(async (connection) => {
 		await connection.run(
 			"CREATE TEMP TABLE e (event_id VARCHAR, timestamp TIMESTAMPTZ, date DATE, body VARCHAR, kind VARCHAR, headers VARCHAR, violations VARCHAR)",
 		);
@@ -53,8 +45,5 @@ export async function parquetObject(
 			`COPY (FROM e ORDER BY timestamp, event_id) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`,
 		);
 		return await readFile(file);
-	} finally {
-		connection.closeSync();
-		await rm(directory, { recursive: true, force: true });
-	}
+	}).finally(() => rm(directory, { recursive: true, force: true }));
 }
