@@ -23,7 +23,8 @@ const timely: Scenario = {
 };
 const late: Scenario = { ...timely, expiries: 0, isLate: true };
 const twoArchivers: Scenario = { ...late, archivers: 2, crashes: 0 };
-const busy: Scenario = { ...timely, others: 1 };
+const busy: Scenario = { ...timely, others: 1, crashes: 0 };
+const busyCrash: Scenario = { ...timely, others: 1, expiries: 0 };
 const threeRequests: Scenario = {
 	...timely,
 	requests: 3,
@@ -40,7 +41,8 @@ test.each<[string, Scenario, number]>([
 		20_000,
 	],
 	["with three requests", threeRequests, 10_000],
-	["with a crash, and events of others", busy, 20_000],
+	["with events of others, and a key that expires", busy, 20_000],
+	["with events of others, and a crash", busyCrash, 20_000],
 ])(
 	"a key is one row, and no answer says otherwise, in every way %s",
 	(_, scenario, atLeast) => {
