@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { withDuckDB } from "../duckdb.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
-import { withDuckDB } from "./duckdb.ts";
 
 /** A row of an object. */
 export interface ArchivedRow {

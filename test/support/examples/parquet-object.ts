@@ -2,8 +2,8 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBDateValue, DuckDBTimestampTZValue } from "@duckdb/node-api";
 import { dayMs, startOfDate } from "../../../contracts/utc-date.ts";
+import { withDuckDB } from "../duckdb.ts";
 import { temporaryDirectory } from "../servers/test-server.ts";
-import { withDuckDB } from "./duckdb.ts";
 
 export interface ObjectEvent {
 	event_id: string;
