@@ -1,13 +1,14 @@
-import { localServers } from "./binaries/pinned.ts";
+import { type BinaryName, localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
 import { runCommand } from "./terminal/command.ts";
 import { createTerminal } from "./terminal/terminal.ts";
 
-/** Gets the servers for tests and benchmarks that this machine lacks. */
+/** Gets the servers for tests and benchmarks that this machine lacks, and the programs that the command line names. */
 async function fetchServers(): Promise<number> {
 	const terminal = createTerminal();
 	try {
-		await resolveBinaries([...localServers], {
+		const more = process.argv.slice(2) as BinaryName[];
+		await resolveBinaries([...localServers, ...more], {
 			report: (name, text) => terminal.update(name, text),
 		});
 	} finally {
