@@ -20,6 +20,9 @@ test.each([
 	["nats.enabled=false", "Set it to your own NATS"],
 	["nats.replicas=3,nats.tls.enabled=false", "set nats.tls.enabled=true"],
 	["shards=4", "shards × archive.streamMaxBytes is"],
+	["nats.storage.size=12Gi", 'nats.storage.size is "12Gi"'],
+	["nats.storage.size=12.8G", "may store 12884901888 bytes"],
+	["nats.storage.size=large", "Set nats.storage.size to more than that"],
 	["operator.watchNamespaces=null", "Name the namespaces"],
 	["operator.watchNamespaces={*,shop}", 'Use ["*"] alone'],
 	["api.ingress.enabled=true", "api.ingress.host is empty"],
@@ -30,6 +33,31 @@ test.each([
 	["image.pullPolicy=Sometimes", "pullPolicy"],
 ])("%s is refused: %s", async (value, words) => {
 	await expect(render(tryOut, ...set(value))).rejects.toThrow(words);
+});
+
+test.each(["12.1Gi", "12.9G", "1Ti", "12884901889", "1.3e10", "12582913Ki"])(
+	"a volume of %s holds what NATS may store",
+	async (size) => {
+		const objects = await render(
+			tryOut,
+			`--set-string=nats.storage.size=${size}`,
+		);
+		const { volumeClaimTemplates } = named(
+			objects,
+			"StatefulSet",
+			"tidemill-nats",
+		).spec;
+		expect(volumeClaimTemplates?.[0]?.spec.resources.requests.storage).toBe(
+			size,
+		);
+	},
+);
+
+test("without a volume, its size doesn't count", async () => {
+	await render(
+		tryOut,
+		...set("nats.storage.enabled=false", "nats.storage.size=1Gi"),
+	);
 });
 
 test("without values, the error says which one to set", async () => {

@@ -38,6 +38,10 @@ interface RenderedSpec extends RenderedPod {
 	policyTypes: string[];
 	egress: Rule[];
 	ingress?: Rule[];
+	/** A StatefulSet's. */
+	volumeClaimTemplates?: {
+		spec: { resources: { requests: { storage: string } } };
+	}[];
 }
 
 interface RenderedPod {

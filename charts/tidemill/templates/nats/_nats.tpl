@@ -34,6 +34,17 @@ cluster {
 {{- end }}
 {{- end }}
 
+{{/* The bytes of a quantity, such as 16Gi or 2e10; 0 if it isn't one. */}}
+{{- define "tidemill.bytes" -}}
+{{- $suffix := regexFind "([kMGTPE]|[KMGTPE]i)$" . }}
+{{- $base := hasSuffix "i" $suffix | ternary 1024 1000 }}
+{{- $bytes := trimSuffix $suffix . | float64 }}
+{{- range until (index (dict "" 0 "k" 1 "K" 1 "M" 2 "G" 3 "T" 4 "P" 5 "E" 6) (trimSuffix "i" $suffix) | int) }}
+{{- $bytes = mulf $bytes $base }}
+{{- end }}
+{{- printf "%f" $bytes }}
+{{- end }}
+
 {{/* A volume for each Pod of a StatefulSet: dict "of" (dict …) "storage" .Values.nats.storage. It stays when the release goes. */}}
 {{- define "tidemill.volumeClaim" -}}
 volumeClaimTemplates:
