@@ -12,11 +12,7 @@ import type { ControllerLoop } from "../kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../kube/reconcile/kube-events.ts";
 import { startHealthServer } from "../service/health-server.ts";
 import { createLog } from "../service/log.ts";
-import {
-	type OnSilent,
-	observeBacklogs,
-	readBacklogs,
-} from "../service/metrics/backlog.ts";
+import { observeBacklogs, readBacklogs } from "../service/metrics/backlog.ts";
 import { observeCertificates } from "../service/metrics/certificate.ts";
 import { natsServers } from "../service/nats/address.ts";
 import { connectNats } from "../service/nats/connection.ts";
@@ -94,8 +90,7 @@ export async function main(): Promise<number> {
 	const shardNumbers = Array.from({ length: settings.shards }, (_, n) => n);
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
-	const backlogs = (onSilent?: OnSilent) =>
-		readBacklogs(nats, shardNumbers, framesSubject, onSilent);
+	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
 	const healthServer: Part = {
 		name: "health server",
 		start: async () => {

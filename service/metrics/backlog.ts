@@ -6,8 +6,7 @@ import { Gauge, type Registry } from "prom-client";
 /** A reading of the metrics waits for NATS no longer than this. */
 const timeoutMs = 1_000;
 
-export interface ShardBacklog {
-	shard: number;
+export interface Backlog {
 	frames: number;
 	bytes: number;
 	/** What the stream may hold; undefined without a limit. */
@@ -16,7 +15,13 @@ export interface ShardBacklog {
 	lagSeconds: number;
 }
 
-export type OnSilent = (shard: number, error: unknown) => void;
+export interface ShardReading {
+	shard: number;
+	/** Undefined if the shard has no stream, or doesn't answer. */
+	backlog?: Backlog;
+	/** Why it doesn't answer. */
+	error?: unknown;
+}
 
 /**
  * Adds what waits in the shards' streams to the metrics. Archive has these metrics, and the operator has the same, so that
@@ -24,14 +29,14 @@ export type OnSilent = (shard: number, error: unknown) => void;
  */
 export function observeBacklogs(
 	registry: Registry,
-	backlogs: () => Promise<ShardBacklog[]>,
+	backlogs: () => Promise<ShardReading[]>,
 ): void {
 	// One reading of all metrics asks NATS once.
-	let reading: Promise<ShardBacklog[]> | undefined;
+	let reading: Promise<ShardReading[]> | undefined;
 	const observe = (
 		name: string,
 		help: string,
-		figure: (backlog: ShardBacklog) => number | undefined,
+		figure: (backlog: Backlog | undefined) => number | undefined,
 	) =>
 		new Gauge({
 			name: `tidemill_archive_${name}`,
@@ -46,68 +51,63 @@ export function observeBacklogs(
 					});
 				const found = await reading;
 				this.reset();
-				for (const backlog of found) {
+				for (const { shard, backlog } of found) {
 					const value = figure(backlog);
-					if (value !== undefined) this.set({ shard: backlog.shard }, value);
+					if (value !== undefined) this.set({ shard }, value);
 				}
 			},
 		});
 	observe(
+		"stream_up",
+		"Whether NATS tells the figures of the shard's stream: 1 or 0. Alert if it is 0, or absent.",
+		(backlog) => (backlog ? 1 : 0),
+	);
+	observe(
 		"lag_seconds",
-		"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm, stands by or is away. Alert if it is above 300, or absent.",
-		({ lagSeconds }) => lagSeconds,
+		"Age of the oldest frame in the shard's stream, which isn't archived yet, also while archive is in alarm, stands by or is away. Alert if it is above 300.",
+		(backlog) => backlog?.lagSeconds,
 	);
 	observe(
 		"backlog_bytes",
 		"Bytes of the frames in the shard's stream, which aren't archived yet.",
-		({ bytes }) => bytes,
+		(backlog) => backlog?.bytes,
 	);
 	observe(
 		"backlog_limit_bytes",
 		"Bytes that the shard's stream may hold. Receive answers 503 once it is full.",
-		({ limitBytes }) => limitBytes,
+		(backlog) => backlog?.limitBytes,
 	);
 	observe(
 		"backlog_frames",
 		"Frames in the shard's stream, which aren't archived yet.",
-		({ frames }) => frames,
+		(backlog) => backlog?.frames,
 	);
 }
 
-/**
- * The current backlogs of the shards that have a stream, by their subjects.
- * @param onSilent gets the shards that don't answer and why. Without it, NATS's errors are thrown: then an alert that waits
- * for the absence of all figures fires for one shard, too.
- */
+/** What NATS says of each shard's stream. A shard that doesn't answer hides no other. */
 export async function readBacklogs(
 	connection: NatsConnection,
 	shards: readonly number[],
 	subjectOf: (shard: number) => string,
-	onSilent?: OnSilent,
-): Promise<ShardBacklog[]> {
+): Promise<ShardReading[]> {
 	const { streams } = await jetstreamManager(connection, {
 		checkAPI: false,
 		timeout: timeoutMs,
 	});
-	const read = async (shard: number): Promise<ShardBacklog[]> => {
+	const read = async (shard: number): Promise<ShardReading> => {
 		const [stream] = await streams.names(subjectOf(shard)).next();
-		if (stream === undefined) return [];
+		if (stream === undefined) return { shard };
 		const { ts, state, config } = await streams.info(stream);
 		const { messages, bytes, first_ts } = state;
 		const ageMs = messages > 0 ? Date.parse(ts!) - Date.parse(first_ts) : 0;
 		const lagSeconds = Math.max(0, ageMs / 1000);
 		const limitBytes = config.max_bytes > 0 ? config.max_bytes : undefined;
-		return [{ shard, frames: messages, bytes, limitBytes, lagSeconds }];
+		return {
+			shard,
+			backlog: { frames: messages, bytes, limitBytes, lagSeconds },
+		};
 	};
-	return (
-		await Promise.all(
-			shards.map((shard) =>
-				read(shard).catch((error) => {
-					if (!onSilent) throw error;
-					onSilent(shard, error);
-					return [];
-				}),
-			),
-		)
-	).flat();
+	return Promise.all(
+		shards.map((shard) => read(shard).catch((error) => ({ shard, error }))),
+	);
 }

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import {
 	observeBacklogs,
-	type ShardBacklog,
+	type ShardReading,
 } from "../../../service/metrics/backlog.ts";
 import { type CutRecord, lateEvents } from "../decide/cut.ts";
 
@@ -45,7 +45,7 @@ export class ArchiveMetrics {
 	constructor(
 		registry: Registry,
 		shards: () => Iterable<ObservedShard>,
-		backlogs: () => Promise<ShardBacklog[]>,
+		backlogs: () => Promise<ShardReading[]>,
 	) {
 		this.#registry = registry;
 		const counter = (name: string, help: string) =>

@@ -10,8 +10,7 @@ function backlogs() {
 		bytes: number,
 		limit: { limitBytes?: number } = { limitBytes: 100 },
 	) => {
-		found.take({
-			shard: 2,
+		found.take(2, {
 			frames: 1,
 			bytes,
 			limitBytes: limit.limitBytes,
@@ -53,10 +52,16 @@ test("a shard that doesn't answer gets no new Sources, hides no other, and is wa
 	const warnings: string[] = [];
 	const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
 	let isSilent = true;
-	const found = new ShardBacklogs(async (onSilent) => {
-		if (isSilent) onSilent(0, new Error("timeout"));
-		return [{ shard: 1, frames: 1, bytes: 61, limitBytes: 100, lagSeconds: 1 }];
-	}, log);
+	const found = new ShardBacklogs(
+		async () => [
+			isSilent ? { shard: 0, error: new Error("timeout") } : { shard: 0 },
+			{
+				shard: 1,
+				backlog: { frames: 1, bytes: 61, limitBytes: 100, lagSeconds: 1 },
+			},
+		],
+		log,
+	);
 	await found.readOnce();
 	await found.readOnce();
 	expect(warnings).toHaveLength(1);

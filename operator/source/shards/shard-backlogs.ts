@@ -1,7 +1,7 @@
 import type { Logger } from "../../../service/log.ts";
 import type {
-	OnSilent,
-	ShardBacklog,
+	Backlog,
+	ShardReading,
 } from "../../../service/metrics/backlog.ts";
 import { pause } from "../../../service/pause.ts";
 
@@ -13,17 +13,14 @@ const readEveryMs = 15_000;
 
 /** Which shards' buffers in NATS fill, as last read. */
 export class ShardBacklogs {
-	readonly #read: (onSilent: OnSilent) => Promise<ShardBacklog[]>;
+	readonly #read: () => Promise<ShardReading[]>;
 	readonly #log: Logger;
 	readonly #filling = new Map<number, boolean>();
 	/** Shards that didn't answer the last time. */
-	#silent = new Set<number>();
+	readonly #silent = new Set<number>();
 	readonly #handlers: ((shard: number) => void)[] = [];
 
-	constructor(
-		read: (onSilent: OnSilent) => Promise<ShardBacklog[]>,
-		log: Logger,
-	) {
+	constructor(read: () => Promise<ShardReading[]>, log: Logger) {
 		this.#read = read;
 		this.#log = log;
 	}
@@ -59,27 +56,29 @@ export class ShardBacklogs {
 	}
 
 	async readOnce(): Promise<void> {
-		const silent = new Map<number, unknown>();
+		let readings: ShardReading[];
 		try {
-			const backlogs = await this.#read((shard, error) =>
-				silent.set(shard, error),
-			);
-			for (const backlog of backlogs) this.take(backlog);
-		} catch (error) {
-			this.#log.debug({ err: error }, "the shards' backlogs can't be read");
+			readings = await this.#read();
+		} catch (err) {
+			this.#log.debug({ err }, "the shards' backlogs can't be read");
 			return;
 		}
-		const before = this.#silent;
-		this.#silent = new Set(silent.keys());
-		for (const [shard, err] of silent)
-			if (!before.has(shard)) {
-				this.#log.warn({ err, shard }, "the shard's stream doesn't answer");
-				this.#changed(shard);
+		for (const { shard, backlog, error } of readings) {
+			if (backlog) this.take(shard, backlog);
+			if ((error !== undefined) === this.#silent.has(shard)) continue;
+			if (error === undefined) this.#silent.delete(shard);
+			else {
+				this.#silent.add(shard);
+				this.#log.warn(
+					{ err: error, shard },
+					"the shard's stream doesn't answer",
+				);
 			}
-		for (const shard of before) if (!silent.has(shard)) this.#changed(shard);
+			this.#changed(shard);
+		}
 	}
 
-	take({ shard, bytes, limitBytes }: ShardBacklog): void {
+	take(shard: number, { bytes, limitBytes }: Backlog): void {
 		const was = this.#filling.get(shard);
 		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
 		const is = share > (was ? calmShare : fillingShare);
