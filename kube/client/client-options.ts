@@ -60,6 +60,8 @@ export interface WriteOptions {
 	/** Refuses unknown fields, as kubectl does. Otherwise the apiserver drops them. */
 	strict?: boolean;
 	subresource?: string;
+	/** Gives the request up. The apiserver may have carried it out all the same. */
+	signal?: AbortSignal;
 }
 
 export interface RawOptions {
@@ -70,4 +72,5 @@ export interface RawOptions {
 	contentType?: string;
 	/** Default `application/json`. */
 	accept?: string;
+	signal?: AbortSignal | undefined;
 }

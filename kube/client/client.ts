@@ -100,7 +100,7 @@ export class KubeClient {
 			options.subresource,
 		);
 		return (await this.raw("POST", path, {
-			query: writeQuery(options),
+			...writeRequest(options),
 			body: typed(kind, object),
 		})) as T;
 	}
@@ -115,7 +115,7 @@ export class KubeClient {
 		return (await this.raw(
 			"PUT",
 			resourcePath(kind, namespace, name, options.subresource),
-			{ query: writeQuery(options), body: typed(kind, object) },
+			{ ...writeRequest(options), body: typed(kind, object) },
 		)) as T;
 	}
 
@@ -131,7 +131,7 @@ export class KubeClient {
 			"PATCH",
 			resourcePath(kind, namespace, name, options.subresource),
 			{
-				query: writeQuery(options),
+				...writeRequest(options),
 				body,
 				contentType: patchContentTypes[type],
 			},
@@ -278,14 +278,15 @@ function typed<T extends KubeObject>(kind: ResourceKind<T>, object: object) {
 	return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
 }
 
-function writeQuery(options: WriteOptions): Query {
-	const { fieldManager, force, dryRun, strict } = options;
-	return {
+function writeRequest(options: WriteOptions): RawOptions {
+	const { fieldManager, force, dryRun, strict, signal } = options;
+	const query = {
 		fieldManager,
 		force,
 		...(dryRun && { dryRun: "All" }),
 		...(strict && { fieldValidation: "Strict" }),
 	};
+	return { query, signal };
 }
 
 /** How long to wait before retrying a read; undefined for no retry. Callers retry writes themselves. */

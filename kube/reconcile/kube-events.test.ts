@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
+import type { WriteOptions } from "../client/client-options.ts";
 import { type KubeEvent, kinds } from "../kinds.ts";
 import { KubeEventRecorder } from "./kube-events.ts";
 
@@ -20,19 +21,31 @@ function slowApiserver() {
 	const written: KubeEvent[] = [];
 	const patched: { name: string; body: unknown }[] = [];
 	const waiting: ((error?: Error) => void)[] = [];
-	const answer = () =>
+	/** What was answered before anybody gave up on it. */
+	const ended: unknown[] = [];
+	const answer = (signal?: AbortSignal) =>
 		new Promise<void>((resolve, reject) => {
 			waiting.push((error) => (error ? reject(error) : resolve()));
+			signal?.addEventListener("abort", () => reject(signal.reason));
 		});
 	const client = {
-		create: async (_: unknown, event: KubeEvent) => {
+		create: async (_: unknown, event: KubeEvent, options?: WriteOptions) => {
 			written.push(event);
-			await answer();
+			await answer(options?.signal);
+			ended.push(event);
 			return event;
 		},
-		patch: async (_: unknown, name: string, __: string, body: unknown) => {
+		patch: async (
+			_: unknown,
+			name: string,
+			__: string,
+			body: unknown,
+			___: string,
+			options?: WriteOptions,
+		) => {
 			patched.push({ name, body });
-			await answer();
+			await answer(options?.signal);
+			ended.push(body);
 		},
 	} as unknown as KubeClient;
 	/** Answers one write, by its turn. */
@@ -47,7 +60,7 @@ function slowApiserver() {
 			{ metadata: { namespace, name, uid: name } },
 			{ type: "Normal", reason: "Odd", action: "Look", note },
 		);
-	return { recorder, written, patched, waiting, answerOne, record };
+	return { recorder, written, patched, waiting, ended, answerOne, record };
 }
 
 test("of many Events two are written at a time, and another namespace's comes between", async () => {
@@ -205,10 +218,16 @@ test("before a stop the Events that wait are written", async () => {
 	expect(written).toHaveLength(5);
 });
 
-test("a stop waits for no more Events than it has time for", async () => {
+test("a stop waits for no more Events than it has time for, and gives up the open requests", async () => {
 	vi.useFakeTimers();
-	const { recorder, written, answerOne, record } = slowApiserver();
-	for (let i = 0; i < 5; i++) record("shop", `order-${i}`);
+	const { recorder, written, patched, ended, answerOne, record } =
+		slowApiserver();
+	record("shop", "told");
+	await answerOne();
+	await answerOne();
+	record("shop", "told");
+	for (let i = 0; i < 4; i++) record("shop", `order-${i}`);
+	ended.length = 0;
 	const finished = recorder.finish(1_000);
 	await vi.advanceTimersByTimeAsync(1_000);
 	// Nobody answers the two that are open.
@@ -216,5 +235,7 @@ test("a stop waits for no more Events than it has time for", async () => {
 	expect(logged).toMatchObject([{ dropped: 3, unanswered: 2 }]);
 	await answerOne();
 	await answerOne();
-	expect(written).toHaveLength(2);
+	expect([written.length, patched.length]).toEqual([2, 1]);
+	expect(ended).toEqual([]);
+	expect(logged).toHaveLength(1);
 });

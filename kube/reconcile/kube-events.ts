@@ -38,6 +38,7 @@ export class KubeEventRecorder {
 	readonly #series = new Map<string, Series>();
 	/** `<namespace>/<key of a series>`, of those to write. */
 	readonly #queue = new WorkQueue("kube-events");
+	readonly #stop = new AbortController();
 	#dropped = 0;
 	#toldDroppedMs = -Infinity;
 	#whenIdle: () => void = () => undefined;
@@ -110,7 +111,7 @@ export class KubeEventRecorder {
 		this.#queue.add(key);
 	}
 
-	/** Writes what waits, for at most this time, and drops the rest and whatever comes later. Open requests are not awaited. */
+	/** Writes what waits, for at most this time, drops the rest and whatever comes later, and aborts open requests. */
 	async finish(patienceMs: number): Promise<void> {
 		const idle = new AbortController();
 		this.#whenIdle = () => idle.abort();
@@ -123,6 +124,7 @@ export class KubeEventRecorder {
 				"Kubernetes events are dropped at the stop",
 			);
 		this.#queue.stop();
+		this.#stop.abort();
 	}
 
 	#isIdle(): boolean {
@@ -146,6 +148,8 @@ export class KubeEventRecorder {
 		try {
 			await this.#write(series);
 		} catch (err) {
+			// The stop has counted it.
+			if (this.#stop.signal.aborted) return;
 			// A repeat meanwhile is still to be written.
 			if (!series.isCreated && !series.waits) this.#series.delete(key);
 			const { reason } = series.event;
@@ -156,11 +160,16 @@ export class KubeEventRecorder {
 	/** As it is by now. */
 	async #write(series: Series): Promise<void> {
 		const { event, count, observedAt } = series;
+		const { signal } = this.#stop;
 		const repeats = count > 1 && {
 			series: { count, lastObservedTime: observedAt },
 		};
 		if (!series.isCreated) {
-			await this.#client.create(kinds.kubeEvent, { ...event, ...repeats });
+			await this.#client.create(
+				kinds.kubeEvent,
+				{ ...event, ...repeats },
+				{ signal },
+			);
 			series.isCreated = true;
 		} else if (repeats) {
 			const { name, namespace } = event.metadata;
@@ -170,6 +179,7 @@ export class KubeEventRecorder {
 				namespace,
 				repeats,
 				"merge",
+				{ signal },
 			);
 		}
 	}

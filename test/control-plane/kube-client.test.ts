@@ -111,6 +111,24 @@ test("a status is written once, and never over one that is newer than what was r
 	await expect(stale).rejects.toMatchObject({ reason: "Conflict" });
 });
 
+test("a write that is given up rejects and writes nothing more", async () => {
+	const signal = AbortSignal.abort();
+	const given = client.create(kinds.configMap, configMap("given-up", {}), {
+		signal,
+	});
+	await expect(given).rejects.toThrow();
+	expect(await client.get(kinds.configMap, "given-up", namespace)).toBe(
+		undefined,
+	);
+	const kept = await client.create(kinds.configMap, configMap("kept", {}));
+	const { name } = kept.metadata;
+	const body = { data: { a: "b" } };
+	await expect(
+		client.patch(kinds.configMap, name!, namespace, body, "merge", { signal }),
+	).rejects.toThrow();
+	expect(await client.get(kinds.configMap, name!, namespace)).toEqual(kept);
+});
+
 test("an Event is told once and then counted", async () => {
 	const regarding = await client.create(kinds.configMap, configMap("told", {}));
 	const recorder = new KubeEventRecorder(client, "example.com/test", log);
