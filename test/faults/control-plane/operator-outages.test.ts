@@ -37,69 +37,82 @@ afterEach(async () => {
 
 afterAll(() => world?.stop());
 
-/** Kills the apiserver after it has carried out the first matching request, and before it answers. */
-function dieAfter(isMeant: (request: SeenRequest) => boolean): Promise<void> {
-	const { promise, resolve } = Promise.withResolvers<void>();
-	let isDone = false;
+/** A request of which the apiserver doesn't live to tell that it has carried it out. */
+interface LastRequest {
+	namespace: string;
+	isMeant: (request: SeenRequest) => boolean;
+}
+
+/** Kills the apiserver when it has carried out the first request of each that is meant, and before it answers any of these. */
+async function dieAfter(...last: LastRequest[]): Promise<void> {
+	const { promise: allStored, resolve: die } = Promise.withResolvers<void>();
+	const left = new Set(last);
+	const dead = allStored.then(() => outages.kill());
 	world.proxy.onAnswer = async (request) => {
-		if (isDone || !isMeant(request)) return;
-		isDone = true;
-		await outages.kill();
-		resolve();
-		throw new Error("the apiserver is gone");
+		for (const each of left)
+			if (
+				request.path.includes(`/namespaces/${each.namespace}/`) &&
+				each.isMeant(request)
+			) {
+				left.delete(each);
+				if (left.size === 0) die();
+				await dead;
+				throw new Error("the apiserver is gone");
+			}
 	};
-	return promise;
+	await dead;
 }
 
 /** Starts the apiserver again; operators hear of it when all that they make is seen. */
-async function comeBack(made: EverMade): Promise<void> {
+async function comeBack(...made: EverMade[]): Promise<void> {
 	const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
 	world.proxy.onRequest = () => isSeen;
 	await outages.start();
 	world.nodeLooksAgain();
-	await made.lookAgain();
+	await Promise.all(made.map((each) => each.lookAgain()));
 	goOn();
 	world.proxy.onRequest = () => undefined;
 }
 
 const creates = (kind: string) => (request: SeenRequest) =>
 	request.method === "POST" && request.path.endsWith(`/${kind}`);
-let statusWrites = 0;
 
-test.each<[string, (request: SeenRequest) => boolean]>([
-	["the Run", creates("runs")],
-	["the Job", creates("jobs")],
-	[
-		"the last status of the Run",
-		({ method, path }) =>
-			method === "PATCH" &&
-			/\/runs\/.*\/status$/.test(path) &&
-			++statusWrites > 2,
-	],
-])(
-	"an apiserver that dies when it has stored %s, and is back before the lease runs out: the operator goes on, and does nothing twice",
-	async (_, isMeant) => {
-		const namespace = settled.pop()!;
-		const made = await world.everMade(namespace);
-		const run = await world.missSlots(namespace);
-		statusWrites = 0;
-		const dead = dieAfter(isMeant);
-		const operator = world.startOperator([namespace], { throughProxy: true });
-		await dead;
-		await comeBack(made);
-		await world.recorded(namespace, run);
-		expect(operator.child.exitCode).toBeNull();
-		await made.wasOnly(run);
-		operator.child.kill("SIGTERM");
-		expect((await operator.ended).exitCode).toBe(0);
-	},
-);
+function writesLastStatus() {
+	let writes = 0;
+	return ({ method, path }: SeenRequest) =>
+		method === "PATCH" && /\/runs\/.*\/status$/.test(path) && ++writes > 2;
+}
+
+test("an apiserver that dies when it has stored a Run, a Job or the last status of a Run, and is back before the lease runs out: the operator goes on, and does nothing twice", async () => {
+	const missed = await Promise.all(
+		[creates("runs"), creates("jobs"), writesLastStatus()].map(
+			async (isMeant) => {
+				const namespace = settled.pop()!;
+				const made = await world.everMade(namespace);
+				const run = await world.missSlots(namespace);
+				return { namespace, made, run, isMeant };
+			},
+		),
+	);
+	const dead = dieAfter(...missed);
+	const operator = world.startOperator(
+		missed.map(({ namespace }) => namespace),
+		{ throughProxy: true },
+	);
+	await dead;
+	await comeBack(...missed.map(({ made }) => made));
+	for (const { namespace, run } of missed) await world.recorded(namespace, run);
+	expect(operator.child.exitCode).toBeNull();
+	for (const { made, run } of missed) await made.wasOnly(run);
+	operator.child.kill("SIGTERM");
+	expect((await operator.ended).exitCode).toBe(0);
+});
 
 test("an apiserver that is away for longer than the lease: the operator ends and says why, and one that starts meanwhile goes on where it was", async () => {
 	const namespace = settled.pop()!;
 	const made = await world.everMade(namespace);
 	const run = await world.missSlots(namespace);
-	const dead = dieAfter(creates("jobs"));
+	const dead = dieAfter({ namespace, isMeant: creates("jobs") });
 	const clock = await AheadClock.make();
 	const first = world.startOperator([namespace], {
 		throughProxy: true,
