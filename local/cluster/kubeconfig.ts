@@ -9,7 +9,7 @@ export function kubeconfig(cluster: {
 	server: string;
 	/** PEM texts. */
 	ca: string;
-	user?: { name: string; cert: string; key: string };
+	user?: { name: string } & ({ cert: string; key: string } | { token: string });
 	namespace?: string;
 }): string {
 	const { name, user, namespace } = cluster;
@@ -29,10 +29,13 @@ export function kubeconfig(cluster: {
 			? [
 					{
 						name: user.name,
-						user: {
-							"client-certificate-data": base64(user.cert),
-							"client-key-data": base64(user.key),
-						},
+						user:
+							"token" in user
+								? { token: user.token }
+								: {
+										"client-certificate-data": base64(user.cert),
+										"client-key-data": base64(user.key),
+									},
 					},
 				]
 			: [],
