@@ -2,6 +2,14 @@ import type { DestinationInput } from "../../contracts/job.ts";
 import type { JobContext } from "../job/process.ts";
 import type { Destination } from "./destination/destination.ts";
 
+/**
+ * Whether a Destination is given its days one by one, with one day on disk at a time. A DuckDB file is changed in one
+ * transaction, by one statement that reads all days.
+ */
+export function takesDaysOneByOne({ type }: DestinationInput): boolean {
+	return type === "BigQuery";
+}
+
 /** Opens a Destination of any type. Imports only the one that is needed, since each brings its own libraries. */
 export async function openDestination(
 	input: DestinationInput,

@@ -3,28 +3,23 @@ import { join } from "node:path";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import { trustAuthorities } from "../../service/trusted-authorities.ts";
-import { boundedMemory } from "../duckdb/memory.ts";
-import type { Session } from "../duckdb/session.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { addedRows } from "./addition/added-rows.ts";
 import { addUnfit, unfitValues } from "./addition/unfit-rows.ts";
-import { leaveOutOmitted } from "./body/omitted-properties.ts";
-import { withoutReleased } from "./body/released-events.ts";
-import { countUnfit } from "./body/unfit-count.ts";
 import type { Destination } from "./destination/destination.ts";
 import { TableChanged } from "./destination/table-changed.ts";
-import { openDestination } from "./destination-by-type.ts";
-import { downloadObjects } from "./fetch/download.ts";
+import { openDestination, takesDaysOneByOne } from "./destination-by-type.ts";
+import { DayFiles } from "./fetch/day-files.ts";
 import { LinkReader } from "./fetch/link-reader.ts";
 import type { LoadDay } from "./fetch/load-days.ts";
 import { parseManifest } from "./fetch/manifest.ts";
-import { checkObjects } from "./fetch/object-check.ts";
 import { planTables, type TablePlans } from "./fetch/plan-tables.ts";
 import { storeLog, storeResult } from "./fetch/result-link.ts";
 
 /**
- * Carries out one Run: manifest → objects → checks → destination. Only the last step changes the destination. If a step
- * fails or the process dies, each day in the table is the old one or the new one, and the next attempt loads the rest.
+ * Carries out one Run: manifest → objects → checks → destination, for all days at once or day by day, as the Destination
+ * takes them. If a step fails or the process dies, each day in the table is the old one or the new one, and the next
+ * attempt loads the rest.
  * Throws {@link JobFailure}.
  */
 export async function load(
@@ -100,16 +95,28 @@ class Attempt {
 			{ run, pipeline, account, days, ...figures },
 			"downloading the objects",
 		);
-		const checked = await this.#downloadAndCheck(plans);
-		await this.#load(checked);
-		const unfit = unfitValues(addUnfit(checked.days.flatMap(unfitOf)));
-		return {
-			...result,
-			...(checked.apart && {
-				quarantinedRows: rowsOf(checked.apart),
-			}),
-			...(unfit.length > 0 && { unfitValues: unfit }),
-		};
+		const files = new DayFiles(this.#input, this.#directory, this.#context);
+		try {
+			const ready = takesDaysOneByOne(this.#input.destination)
+				? await sized(plans, files)
+				: await onDisk(plans, files);
+			await this.#load(ready, files);
+			const unfit = unfitValues(
+				addUnfit(
+					plans.days.flatMap((day) => [
+						files.unfitOf(day) ?? {},
+						day.kept?.unfit ?? {},
+					]),
+				),
+			);
+			return {
+				...result,
+				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
+				...(unfit.length > 0 && { unfitValues: unfit }),
+			};
+		} finally {
+			await files.close();
+		}
 	}
 
 	/** Undefined if the Destination can't say. */
@@ -125,13 +132,13 @@ class Attempt {
 		};
 	}
 
-	async #load({ days, apart }: TablePlans): Promise<void> {
+	async #load({ days, apart }: TablePlans, files: DayFiles): Promise<void> {
 		const destination = await this.#open();
 		const input = this.#input;
-		await destination.load(input, this.#manifest, days);
+		await destination.load(input, this.#manifest, days, files);
 		const { quarantineTable: table } = input;
 		if (apart && table)
-			await destination.load({ ...input, table }, this.#manifest, apart);
+			await destination.load({ ...input, table }, this.#manifest, apart, files);
 	}
 
 	/** Late for a load that replaces, so that its downloads begin early. */
@@ -142,42 +149,31 @@ class Attempt {
 		);
 		return this.#destination;
 	}
+}
 
-	/** Checks every object before the destination is changed, and leaves out what tracking plans omit. */
-	async #downloadAndCheck({ days, apart }: TablePlans): Promise<TablePlans> {
-		const { log, signal } = this.#context;
-		const { columns } = this.#input.table;
-		let session: Session | undefined;
-		// DuckDB takes as long to load as the rest of the program. Meanwhile the first objects could be on their way.
-		const opened = async () => {
-			const { Session } = await import("../duckdb/session.ts");
-			session ??= await Session.inMemory(
-				boundedMemory(this.#directory),
-				signal,
-			);
-			return session;
-		};
-		const unfit = new Map<LoadDay, LoadDay["unfit"]>();
-		const check = async (day: LoadDay) => {
-			const session = await opened();
-			await checkObjects(day, session);
-			await leaveOutOmitted(day, session);
-			const files = day.objects.map(({ file }) => file);
-			if (days.includes(day))
-				unfit.set(day, await countUnfit(columns, files, session));
-		};
-		try {
-			await downloadObjects([...days, ...(apart ?? [])], check, log, signal);
-			const own = days.map((day) => ({ ...day, unfit: unfit.get(day) ?? {} }));
-			if (!apart) return { days: own };
-			const inQuarantine: LoadDay[] = [];
-			for (const [index, day] of apart.entries())
-				inQuarantine.push(await withoutReleased(day, days[index]!, opened));
-			return { days: own, apart: inQuarantine };
-		} finally {
-			session?.close();
-		}
-	}
+/** Every object is checked before the Destination is changed. */
+async function onDisk(
+	{ days, apart = [] }: TablePlans,
+	files: DayFiles,
+): Promise<TablePlans> {
+	const found = await files.all([...days, ...apart]);
+	const own = found.slice(0, days.length);
+	return apart.length > 0
+		? { days: own, apart: found.slice(days.length) }
+		: { days: own };
+}
+
+/** How many rows stay in quarantine only the objects themselves can tell, if any were released. */
+async function sized(plans: TablePlans, files: DayFiles): Promise<TablePlans> {
+	if (!plans.apart) return plans;
+	const apart: LoadDay[] = [];
+	for (const day of plans.apart)
+		apart.push(
+			day.released
+				? { ...day, rows: await files.with(day, async ({ rows }) => rows) }
+				: day,
+		);
+	return { ...plans, apart };
 }
 
 function resultOf(
@@ -207,14 +203,10 @@ function resultOf(
 	};
 }
 
-/** That the days' tables have afterwards. */
-function rowsOf(days: LoadDay[]): number {
+/** That the days' table has afterwards. */
+function rowsIn(days: LoadDay[]): number {
 	return days.reduce(
 		(sum, { rows, kept }) => sum + rows + (kept?.rows ?? 0),
 		0,
 	);
-}
-
-function unfitOf({ unfit = {}, kept }: LoadDay) {
-	return kept ? [unfit, kept.unfit] : [unfit];
 }

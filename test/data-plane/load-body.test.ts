@@ -316,7 +316,9 @@ test.each(destinations)(
 			[["2026-02-28", 1]],
 		]);
 		// One of two was released: it has the id of an event of the day.
-		const third = await load(await daysOf({ [date]: [101, 2] }), { input });
+		const released = await daysOf({ [date]: [101, 2] });
+		released.dates[0]!.objects[0]!.released = true;
+		const third = await load(released, { input });
 		expect(third.exitCode, third.log).toBe(0);
 		expect(third.result).toMatchObject({ rows: 101, quarantinedRows: 1 });
 		expect((await found())[1]).toEqual([

@@ -6,6 +6,7 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import { JobFailure } from "../../job/errors.ts";
 import type { JobContext } from "../../job/process.ts";
 import type { Destination } from "../destination/destination.ts";
+import type { DayFiles } from "../fetch/day-files.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 import { BigQueryDataset } from "./dataset.ts";
 import { completeJob } from "./load-job.ts";
@@ -39,12 +40,14 @@ export class BigQueryDestination implements Destination {
 		input: LoadInput,
 		manifest: Manifest,
 		days: LoadDay[],
+		files: DayFiles,
 	): Promise<void> {
 		await withFailures(`load table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
 			const existing = await this.#dataset.findTable(input.table.name);
 			const plan = planBigQuery(input, manifest, days, existing);
-			const load = new TableLoad(this.#dataset, input, manifest, this.#context);
+			const work = { input, manifest, files };
+			const load = new TableLoad(this.#dataset, work, this.#context);
 			await load.carryOut(plan);
 		});
 	}

@@ -70,15 +70,7 @@ const { timePartitioning: _, ...unpartitioned } = tableWith({
 test("one load job replaces each day's partition; an empty day's partition is deleted", () => {
 	expect(planBigQuery(input(), manifestOf(), days, tableWith())).toEqual({
 		table: "Keep",
-		days: [
-			{
-				date: "2026-03-01",
-				name: "20260301",
-				table: "orders$20260301",
-				rows: 3,
-				files: ["/s/a", "/s/b"],
-			},
-		],
+		days: [{ name: "20260301", table: "orders$20260301", day: days[0] }],
 		emptyDays: ["orders$20260302"],
 	});
 });
@@ -90,18 +82,13 @@ test("a new table has no partition to delete", () => {
 	});
 });
 
-test("a full reload is one load into a staging table named by the Run", () => {
+test("a full reload loads each day with events into a staging table named by the Run", () => {
+	const staging = "orders_tidemill_u1";
 	expect(planBigQuery(full, manifestOf(), days, unpartitioned)).toEqual({
 		table: "Keep",
-		days: [],
+		days: [{ name: "staging_20260301", table: staging, day: days[0] }],
 		emptyDays: [],
-		staging: {
-			name: "staging",
-			table: "orders_tidemill_u1",
-			rows: 3,
-			days: [{ rows: 3 }],
-			files: ["/s/a", "/s/b"],
-		},
+		staging,
 	});
 });
 
@@ -221,5 +208,5 @@ test("a new column is loaded for all days, not for a part of them", () => {
 test("a complete table is loaded with the rest of its days", () => {
 	expect(
 		planBigQuery(input(), rest, days, tableWith({ labels })),
-	).toMatchObject({ table: "Keep", days: [{ date: "2026-03-01" }] });
+	).toMatchObject({ table: "Keep", days: [{ name: "20260301" }] });
 });

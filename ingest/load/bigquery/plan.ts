@@ -1,6 +1,5 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { incompatibility, newColumns } from "../destination/incompatibility.ts";
 import { missingDays } from "../destination/table-mark.ts";
@@ -11,31 +10,25 @@ import { existingColumns, wantedColumns } from "./schema.ts";
 import { markOf } from "./table-labels.ts";
 import { keyProblem } from "./table-options.ts";
 
-/** The data of one load job. A repeated Run finds the job by its name. */
+/** One load job with a day's events. A repeated Run finds the job by its name. */
 export interface PlannedLoad {
-	/** Unique for the table in the Run: a date's digits, or `staging`. */
+	/** Unique for the table in the Run. */
 	name: string;
-	/** A day's partition, or the staging table. */
+	/** The day's partition, which the job replaces, or the staging table, which it adds to. */
 	table: string;
-	rows: number;
-	files: string[];
-}
-
-/** The data of a full reload, with its days. */
-export interface PlannedTable extends PlannedLoad {
-	days: { rows: number }[];
+	day: LoadDay;
 }
 
 /** What a Run does in BigQuery, in the order of these fields. */
 export interface BigQueryPlan {
 	/** What happens to the table itself. */
 	table: "Keep" | "Create" | "Replace";
-	/** One load job replaces each, in any order. */
-	days: (PlannedLoad & { date: UtcDate })[];
+	/** In any order. */
+	days: PlannedLoad[];
 	/** Partitions to delete, since their days have no events. */
 	emptyDays: string[];
-	/** For a full reload: the data goes into a staging table, and one copy job then replaces the old table with it. */
-	staging?: PlannedTable;
+	/** For a full reload: the table that the days go into. One copy job then replaces the old table with it. */
+	staging?: string;
 }
 
 /**
@@ -68,19 +61,27 @@ export function planBigQuery(
 	);
 	if (missing !== undefined)
 		throw new JobFailure("TableIncomplete", `Table ${name} ${missing}`);
-	if (input.strategy === "FullReload")
-		return { table, days: [], emptyDays: [], staging: staged(input, days) };
+	const full = days.filter(({ rows }) => rows > 0);
+	if (input.strategy === "FullReload") {
+		const staging = `${name}_tidemill_${input.run.uid.replaceAll("-", "")}`;
+		return {
+			table,
+			days: full.map((day) => ({
+				name: `staging_${digitsOf(day)}`,
+				table: staging,
+				day,
+			})),
+			emptyDays: [],
+			staging,
+		};
+	}
 	return {
 		table,
-		days: days
-			.filter(({ rows }) => rows > 0)
-			.map(({ date, rows, objects }) => ({
-				date,
-				name: date.replaceAll("-", ""),
-				table: partitionOf(name, date),
-				rows,
-				files: objects.map(({ file }) => file),
-			})),
+		days: full.map((day) => ({
+			name: digitsOf(day),
+			table: partitionOf(name, day.date),
+			day,
+		})),
 		// A new table has no partitions.
 		emptyDays:
 			table === "Keep"
@@ -113,14 +114,8 @@ function completeMark(existing: Table, { table }: LoadInput) {
 	return added.length > 0 ? undefined : markOf(existing);
 }
 
-function staged({ run, table }: LoadInput, days: LoadDay[]): PlannedTable {
-	return {
-		name: "staging",
-		table: `${table.name}_tidemill_${run.uid.replaceAll("-", "")}`,
-		rows: days.reduce((sum, { rows }) => sum + rows, 0),
-		days: days.filter(({ rows }) => rows > 0).map(({ rows }) => ({ rows })),
-		files: days.flatMap(({ objects }) => objects.map(({ file }) => file)),
-	};
+function digitsOf({ date }: LoadDay): string {
+	return date.replaceAll("-", "");
 }
 
 function incompatibilityOf(

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
@@ -6,19 +6,18 @@ import { dayMs } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../job/errors.ts";
 import { inParallel } from "../../job/in-parallel.ts";
 import type { JobContext } from "../../job/process.ts";
-import { type LoadProgress, progressOf } from "../../job/progress.ts";
+import { progressOf } from "../../job/progress.ts";
 import { markAfter, markDuring } from "../destination/table-mark.ts";
+import type { DayFiles } from "../fetch/day-files.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
-import { ParquetFiles } from "./parquet-files.ts";
 import { isPartition } from "./partition-decorator.ts";
 import {
 	type BigQueryPlan,
 	isJobOf,
 	jobIdOf,
 	type PlannedLoad,
-	type PlannedTable,
 } from "./plan.ts";
 import type { Job, Table } from "./rest/api.ts";
 import { fieldsOf } from "./schema.ts";
@@ -30,33 +29,47 @@ import {
 	stagingDescription,
 	stagingOptionsOf,
 } from "./table-options.ts";
+import { writeUpload } from "./upload-file.ts";
 
-/** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and a day's file on disk. */
+/** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;
+
+/** What a Run puts into one table. */
+interface Work {
+	input: LoadInput;
+	manifest: Manifest;
+	/** Gets the plan's days. */
+	files: DayFiles;
+}
 
 /** Carries out a plan on one table. Throws {@link GoogleRefusal} or {@link JobFailure}. */
 export class TableLoad {
 	readonly #dataset: BigQueryDataset;
 	readonly #input: LoadInput;
 	readonly #manifest: Manifest;
+	readonly #files: DayFiles;
 	readonly #context: JobContext;
 	readonly #table: OwnedTable;
 
 	constructor(
 		dataset: BigQueryDataset,
-		input: LoadInput,
-		manifest: Manifest,
+		{ input, manifest, files }: Work,
 		context: JobContext,
 	) {
 		this.#dataset = dataset;
 		this.#input = input;
 		this.#manifest = manifest;
+		this.#files = files;
 		this.#context = context;
 		this.#table = new OwnedTable(dataset, input, manifest, context);
 	}
 
 	async carryOut(plan: BigQueryPlan): Promise<void> {
 		const { name } = this.#input.table;
+		// The table's rows go before the first day comes, so no object may turn out to be broken after that.
+		if (plan.table === "Replace")
+			for (const { day } of plan.days)
+				await this.#files.with(day, async () => undefined);
 		const found =
 			plan.table === "Create"
 				? undefined
@@ -65,17 +78,11 @@ export class TableLoad {
 		if (plan.table === "Replace") await this.#dataset.deleteTable(name);
 		const table =
 			found && plan.table === "Keep" ? found : await this.#createTable();
-		const directory = await mkdtemp(join(this.#context.scratch, "bigquery-"));
-		const files = await ParquetFiles.open(directory, this.#context.signal);
-		try {
-			if (plan.staging) await this.#replaceTable(plan.staging, table, files);
-			else await this.#replaceDays(plan, files);
-			await this.#table.mark(markAfter);
-			await this.#deleteFiles((isOurs) => isOurs);
-		} finally {
-			files.close();
-			await rm(directory, { recursive: true, force: true });
-		}
+		if (plan.staging !== undefined)
+			await this.#replaceTable(plan.staging, plan, table);
+		else await this.#replaceDays(plan);
+		await this.#table.mark(markAfter);
+		await this.#deleteFiles((isOurs) => isOurs);
 	}
 
 	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */
@@ -123,21 +130,10 @@ export class TableLoad {
 		return labelsOf(markDuring(undefined, this.#manifest));
 	}
 
-	async #replaceDays(
-		{ days, emptyDays }: BigQueryPlan,
-		files: ParquetFiles,
-	): Promise<void> {
-		let progress = progressOf(days, 0);
-		this.#logProgress(progress);
-		const replace = days.map((day) => async () => {
+	async #replaceDays({ days, emptyDays }: BigQueryPlan): Promise<void> {
+		const replace = this.#loads(days, async () => {
 			const { creationTime } = await this.#table.current();
-			await this.#load(day, Number(creationTime), files);
-			progress = {
-				...progress,
-				daysDone: progress.daysDone + 1,
-				rowsDone: progress.rowsDone + day.rows,
-			};
-			this.#logProgress(progress);
+			return Number(creationTime);
 		});
 		const empty = emptyDays.map((partition) => async () => {
 			await this.#table.current();
@@ -146,15 +142,36 @@ export class TableLoad {
 		await inParallel([...replace, ...empty], parallelDays);
 	}
 
+	/** @param createdMs when the table was created that the loads write to. */
+	#loads(
+		loads: PlannedLoad[],
+		createdMs: () => Promise<number>,
+	): (() => Promise<void>)[] {
+		let progress = progressOf(
+			loads.map(({ day }) => day),
+			0,
+		);
+		const say = () => this.#context.log.info(progress, "loading days");
+		say();
+		return loads.map((load) => async () => {
+			await this.#load(load, await createdMs());
+			progress = {
+				...progress,
+				daysDone: progress.daysDone + 1,
+				rowsDone: progress.rowsDone + load.day.rows,
+			};
+			say();
+		});
+	}
+
 	async #replaceTable(
-		staging: PlannedTable,
+		staging: string,
+		{ days }: BigQueryPlan,
 		former: Table,
-		files: ParquetFiles,
 	): Promise<void> {
-		this.#logProgress(progressOf(staging.days, 0));
 		const { name, columns } = this.#input.table;
 		const labels = { ...copiedLabels(this.#input, former), ...this.#labels() };
-		const { creationTime } = await this.#dataset.createTable(staging.table, {
+		const { creationTime } = await this.#dataset.createTable(staging, {
 			...stagingOptionsOf(this.#input, former),
 			description: stagingDescription(name),
 			labels,
@@ -162,16 +179,16 @@ export class TableLoad {
 			// If no attempt finishes the Run, BigQuery deletes its staging table.
 			expirationTime: String(Date.now() + dayMs),
 		});
-		const { rows } = staging;
 		const stagedMs = Number(creationTime);
-		if (rows > 0) await this.#load(staging, stagedMs, files);
+		const loads = this.#loads(days, async () => stagedMs);
+		await inParallel(loads, parallelDays);
 		const table = await this.#table.current();
 		const sinceMs = Math.max(stagedMs, Number(table.creationTime));
 		await this.#complete("copy", sinceMs, (jobId) =>
 			this.#dataset.startJob(jobId, {
 				labels: this.#jobLabels(),
 				copy: {
-					sourceTable: this.#dataset.reference(staging.table),
+					sourceTable: this.#dataset.reference(staging),
 					destinationTable: this.#dataset.reference(name),
 					writeDisposition: "WRITE_TRUNCATE",
 					createDisposition: "CREATE_NEVER",
@@ -184,52 +201,63 @@ export class TableLoad {
 		const description = copiedDescription(this.#input, former);
 		const changes = { description, labels, expirationTime };
 		await this.#dataset.patchTable(name, changes);
-		await this.#dataset.deleteTable(staging.table);
-		this.#logProgress(progressOf(staging.days, rows));
+		await this.#dataset.deleteTable(staging);
 	}
 
-	#logProgress(progress: LoadProgress): void {
-		this.#context.log.info(progress, "loading days");
-	}
-
-	async #load(
-		load: PlannedLoad,
-		tableCreatedMs: number,
-		files: ParquetFiles,
-	): Promise<void> {
+	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
 		const { name, columns } = this.#input.table;
 		const configuration: Job["configuration"] & { load: object } = {
 			labels: this.#jobLabels(),
 			load: {
 				destinationTable: this.#dataset.reference(load.table),
 				sourceFormat: "PARQUET",
-				writeDisposition: "WRITE_TRUNCATE",
 				createDisposition: "CREATE_NEVER",
 				...this.#dataset.jobEncryption(),
-				...(isPartition(load.table) && {
-					schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
-				}),
+				...(isPartition(load.table)
+					? {
+							writeDisposition: "WRITE_TRUNCATE",
+							schemaUpdateOptions: ["ALLOW_FIELD_ADDITION"],
+						}
+					: { writeDisposition: "WRITE_APPEND" }),
 			},
 		};
 		const beforeStart = async () => {
 			await this.#table.current();
 		};
-		const job = await this.#complete(load.name, tableCreatedMs, (jobId) =>
-			files.with(load, columns, (file) =>
-				this.#dataset.startLoad(name, jobId, configuration, {
-					file,
-					beforeStart,
-				}),
-			),
-		);
+		const file = join(this.#files.directory, `${load.name}.parquet`);
+		const start = async (jobId: string) => {
+			try {
+				await this.#files.with(load.day, async (day, session) => {
+					await writeUpload(
+						{ ...load.day, objects: day.objects },
+						columns,
+						file,
+						session,
+					);
+				});
+				const source = { file, beforeStart };
+				return await this.#dataset.startLoad(
+					name,
+					jobId,
+					configuration,
+					source,
+				);
+			} finally {
+				await rm(file, { force: true });
+			}
+		};
+		const job = await this.#complete(load.name, tableCreatedMs, start);
 		const { jobId } = job.jobReference;
 		await this.#dataset.bucket?.deleteFiles(name, (id) => id === jobId);
 		const rows = Number(job.statistics?.load?.outputRows);
-		if (rows !== load.rows)
+		if (rows !== load.day.rows)
 			throw new JobFailure(
 				"RowsDiffer",
-				`BigQuery put ${rows} rows into ${load.table}, but ${load.rows} were sent`,
+				`BigQuery put ${rows} rows into ${load.table}, but ${load.day.rows} were sent`,
 			);
+		// An earlier attempt's job has the rows, but doesn't say which values they lack.
+		if (this.#files.unfitOf(load.day) === undefined)
+			await this.#files.with(load.day, async () => undefined);
 	}
 
 	/** @param tableCreatedMs earlier jobs wrote to a former table, and don't count. */

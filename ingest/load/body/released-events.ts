@@ -2,20 +2,16 @@ import { rename } from "node:fs/promises";
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { nameOf } from "../addition/addition.ts";
-import type { DayObject, LoadDay } from "../fetch/load-days.ts";
+import { type DayObject, type LoadDay, rowsOf } from "../fetch/load-days.ts";
 
-/**
- * A day of the quarantine without the events that were released from it: those are among the day's own events, with the
- * same ids. Both days' files are on disk.
- */
+/** A day without the events that were released from it, if it is one of the quarantine. Its files are on disk. */
 export async function withoutReleased(
 	apart: LoadDay,
-	day: LoadDay,
-	opened: () => Promise<Session>,
+	session: Session,
 ): Promise<LoadDay> {
-	if (apart.rows === 0 || day.rows === 0) return apart;
-	const session = await opened();
-	const own = parquetRows(day.objects.map(({ file }) => file));
+	const { released = [] } = apart;
+	if (apart.objects.length === 0 || released.length === 0) return apart;
+	const own = parquetRows(released.map(({ file }) => file));
 	const files = apart.objects.map(({ file }) => file);
 	const found = await session.rows<{ filename: string; rows: bigint }>(
 		`SELECT filename, count(*) AS rows FROM ${parquetRows(files, { filename: true })}` +
@@ -42,7 +38,7 @@ export async function withoutReleased(
 	const { deciding = [] } = apart;
 	return {
 		...apart,
-		rows: objects.reduce((sum, { rows }) => sum + rows, 0),
+		rows: rowsOf(objects),
 		objects,
 		...(emptied.length > 0 && { deciding: [...deciding, ...emptied] }),
 	};

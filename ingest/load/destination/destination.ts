@@ -2,6 +2,7 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import type { HeldDate } from "../addition/addition.ts";
+import type { DayFiles } from "../fetch/day-files.ts";
 import type { LoadDay } from "../fetch/load-days.ts";
 
 /** A Destination, as load and check see it. Every failure is a {@link JobFailure}. */
@@ -16,11 +17,16 @@ export interface Destination {
 	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined>;
 	/**
 	 * Puts the manifest's days into the table, each as a whole: Incremental replaces these days and no others, but only adds
-	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked. Safe to repeat at
-	 * any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
+	 * to those that keep rows; FullReload replaces the table. The days' objects are on disk and checked, or `files` gets them
+	 * for a Destination that takes its days one by one. Safe to repeat at any time. Throws {@link JobFailure} TableIncomplete, before it changes anything, if the table would lack days
 	 * afterwards, and {@link TableChanged} if rows that a day keeps aren't what they were.
 	 */
-	load(input: LoadInput, manifest: Manifest, days: LoadDay[]): Promise<void>;
+	load(
+		input: LoadInput,
+		manifest: Manifest,
+		days: LoadDay[],
+		files: DayFiles,
+	): Promise<void>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "../../../service/log.ts";
 import { LinkReader } from "./link-reader.ts";
-import type { LoadDay } from "./load-days.ts";
+import type { DayObject, LoadDay } from "./load-days.ts";
 
 /** Enough to hide the object store's latency. More would only share the same bandwidth. */
 const concurrency = 6;
@@ -18,9 +18,9 @@ export async function downloadObjects(
 	const stop = new AbortController();
 	const links = new LinkReader(log, AbortSignal.any([signal, stop.signal]));
 	const objects = days
-		.flatMap((day) => day.objects.map((object) => ({ day, object })))
+		.flatMap((day) => filesOf(day).map((object) => ({ day, object })))
 		.values();
-	const missing = new Map(days.map((day) => [day, day.objects.length]));
+	const missing = new Map(days.map((day) => [day, filesOf(day).length]));
 	let failure: unknown;
 	const fail = (error: unknown) => {
 		failure ??= error;
@@ -53,4 +53,9 @@ export async function downloadObjects(
 	await Promise.all(Array.from({ length: concurrency }, worker));
 	await checks;
 	if (failure !== undefined) throw failure;
+}
+
+/** All that is downloaded for a day. */
+export function filesOf({ objects, released = [] }: LoadDay): DayObject[] {
+	return [...objects, ...released];
 }

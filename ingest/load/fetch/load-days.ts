@@ -20,6 +20,8 @@ export interface LoadDay extends ManifestDate {
 	kept?: KeptRows;
 	/** Names of objects that decide which rows of `objects` count; see {@link WantedDate}. */
 	deciding?: readonly string[];
+	/** For a day of the quarantine: the objects with events that were released from it. */
+	released?: DayObject[];
 	/** Values of `rows` that don't fit their column. */
 	unfit?: UnfitRows;
 }
@@ -55,7 +57,7 @@ export function planDays(
 
 /**
  * The same days with what is in quarantine. What was released decides which of their rows count: those are also among the
- * days' own.
+ * days' own, and have files of their own here.
  */
 export function planQuarantine(
 	{ dates }: Manifest,
@@ -64,15 +66,21 @@ export function planQuarantine(
 ): LoadDay[] {
 	return dates.map(({ date, objects: own, quarantine }) => {
 		const { objects = [] } = quarantine ?? {};
-		const deciding = own.filter(({ released }) => released).map(nameOf);
+		const released = own.filter(({ released }) => released);
+		const deciding = released.map(nameOf);
+		const prefix = `${directory}/${date}-quarantine`;
+		const addition = additionOf(date, { objects, deciding });
+		const day = planDate(prefix, objects, addition);
 		return {
 			date,
 			...(deciding.length > 0 && { deciding }),
-			...planDate(
-				`${directory}/${date}-quarantine`,
-				objects,
-				additionOf(date, { objects, deciding }),
-			),
+			...day,
+			// Rows that are added came after all that was released.
+			...(deciding.length > 0 &&
+				day.objects.length > 0 &&
+				!addition && {
+					released: withFiles(`${prefix}-released`, released),
+				}),
 		};
 	});
 }
@@ -82,13 +90,21 @@ function planDate(
 	all: ManifestObject[],
 	addition: Addition | undefined,
 ): Pick<LoadDay, "rows" | "objects" | "kept"> {
-	const objects = (addition?.objects ?? all).map((object, index) => ({
-		...object,
-		file: `${prefix}-${index}.parquet`,
-	}));
+	const objects = withFiles(prefix, addition?.objects ?? all);
 	return {
-		rows: objects.reduce((sum, { rows }) => sum + rows, 0),
+		rows: rowsOf(objects),
 		objects,
 		...(addition && { kept: addition.kept }),
 	};
+}
+
+function withFiles(prefix: string, objects: ManifestObject[]): DayObject[] {
+	return objects.map((object, index) => ({
+		...object,
+		file: `${prefix}-${index}.parquet`,
+	}));
+}
+
+export function rowsOf(objects: readonly { rows: number }[]): number {
+	return objects.reduce((sum, { rows }) => sum + rows, 0);
 }

@@ -1,7 +1,7 @@
 import { parquetRows, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import { JobFailure } from "../../job/errors.ts";
-import type { LoadDay } from "./load-days.ts";
+import { type LoadDay, rowsOf } from "./load-days.ts";
 
 /**
  * Checks a day's downloaded objects against the manifest: each object's footer has its number of rows, all event ids
@@ -24,19 +24,20 @@ async function checkFooters(day: LoadDay, session: Session): Promise<void> {
 	const footers = await session.rows<{ file_name: string; num_rows: bigint }>(
 		`SELECT file_name, num_rows FROM parquet_file_metadata([${files}])`,
 	);
-	const rowsOf = new Map(
+	const footerRows = new Map(
 		footers.map(({ file_name, num_rows }) => [file_name, Number(num_rows)]),
 	);
 	for (const { key, file, rows } of day.objects)
-		if (rowsOf.get(file) !== rows)
+		if (footerRows.get(file) !== rows)
 			throw new JobFailure(
 				"ObjectMismatch",
-				`Object ${key} of ${day.date} holds ${rowsOf.get(file) ?? "no"} rows, but the manifest says ${rows}`,
+				`Object ${key} of ${day.date} holds ${footerRows.get(file) ?? "no"} rows, but the manifest says ${rows}`,
 			);
 }
 
 async function checkEvents(day: LoadDay, session: Session): Promise<void> {
 	const rows = parquetRows(day.objects.map(({ file }) => file));
+	const expected = rowsOf(day.objects);
 	const [events] = await session.rows<{ hashes: bigint; otherDates: bigint }>(
 		`SELECT count(DISTINCT hash(event_id)) AS hashes,` +
 			` count(*) FILTER ("date"::DATE IS DISTINCT FROM DATE ${quoteText(day.date)}) AS otherDates FROM ${rows}`,
@@ -47,14 +48,14 @@ async function checkEvents(day: LoadDay, session: Session): Promise<void> {
 			`The objects of ${day.date} hold ${events?.otherDates} rows of other dates`,
 		);
 	// Equal ids have equal hashes, so as many hashes as rows are enough. Two ids with one hash are no error.
-	if (Number(events?.hashes) === day.rows) return;
+	if (Number(events?.hashes) === expected) return;
 	const [distinct] = await session.rows<{ ids: bigint }>(
 		`SELECT count(DISTINCT event_id) AS ids FROM ${rows}`,
 	);
-	if (Number(distinct?.ids) !== day.rows)
+	if (Number(distinct?.ids) !== expected)
 		throw new JobFailure(
 			"ObjectMismatch",
-			`The objects of ${day.date} hold ${distinct?.ids} different event ids in ${day.rows} rows`,
+			`The objects of ${day.date} hold ${distinct?.ids} different event ids in ${expected} rows`,
 		);
 }
 

@@ -25,23 +25,10 @@ export function planTables(
 	directory: string,
 	held: { table?: Held; quarantineTable?: Held } = {},
 ): TablePlans {
-	const own = additionsTo(held.table);
-	if (!quarantineTable) return { days: planDays(manifest, directory, own) };
-	const apart = planQuarantine(
-		manifest,
-		directory,
-		additionsTo(held.quarantineTable),
-	);
-	// What was released tells which events are in quarantine no more, and is among the day's own objects.
-	const whole = new Set(
-		apart
-			.filter(({ kept, objects, deciding }) => !kept && objects[0] && deciding)
-			.map(({ date }) => date),
-	);
-	const days = planDays(manifest, directory, (date, wanted) =>
-		whole.has(date) ? undefined : own(date, wanted),
-	);
-	return { days, apart };
+	const days = planDays(manifest, directory, additionsTo(held.table));
+	if (!quarantineTable) return { days };
+	const added = additionsTo(held.quarantineTable);
+	return { days, apart: planQuarantine(manifest, directory, added) };
 }
 
 function additionsTo(held: Held): AdditionOf {

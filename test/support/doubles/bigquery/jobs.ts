@@ -219,7 +219,7 @@ export class Jobs {
 
 	async #replaceRows(
 		table: Table,
-		{ destinationTable }: Load,
+		{ destinationTable, writeDisposition }: Load,
 		schema: Field[],
 		fields: Field[],
 		rows: string,
@@ -233,9 +233,10 @@ export class Jobs {
 					await this.#warehouse.run(
 						`ALTER TABLE ${name} ADD COLUMN ${quoteName(column)} ${type === "STRING" ? "VARCHAR" : type}`,
 					);
-			await this.#warehouse.run(
-				`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,
-			);
+			if (writeDisposition === "WRITE_TRUNCATE")
+				await this.#warehouse.run(
+					`DELETE FROM ${name}${date === undefined ? "" : ` WHERE ${onPartition(table, date)}`}`,
+				);
 			const columns = fields.map((field) => quoteName(field.name)).join(", ");
 			const loaded = await this.#warehouse.run(
 				`INSERT INTO ${name} (${columns}) SELECT ${columns} FROM ${rows}`,

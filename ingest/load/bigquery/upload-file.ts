@@ -1,0 +1,41 @@
+import type { TableColumn } from "../../../contracts/job.ts";
+import { quoteName, quoteText } from "../../duckdb/quoting.ts";
+import type { Session } from "../../duckdb/session.ts";
+import { JobFailure } from "../../job/errors.ts";
+import { eventRows } from "../body/body-value.ts";
+import { columnSql } from "../destination/columns.ts";
+import type { LoadDay } from "../fetch/load-days.ts";
+
+/**
+ * Each thread holds a row group in memory until it is full. For bodies of 500 bytes the process takes at most 396 MB with
+ * this, and 598 MB with DuckDB's default of 122,880 (measured).
+ */
+const rowGroupRows = 20_480;
+
+/**
+ * Writes the Parquet file that BigQuery loads, from a day's objects on disk and with only the table's columns.
+ * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
+ */
+export async function writeUpload(
+	{ date, rows, objects }: LoadDay,
+	columns: TableColumn[],
+	file: string,
+	session: Session,
+): Promise<void> {
+	const selected = columns.map((column) => {
+		const { name, type, expression } = columnSql(column, columns);
+		// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
+		const value = type === "JSON" ? `(${expression})::VARCHAR` : expression;
+		return `${value} AS ${quoteName(name)}`;
+	});
+	const files = objects.map((object) => object.file);
+	const written = await session.run(
+		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(files, columns)})` +
+			` TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows})`,
+	);
+	if (written !== rows)
+		throw new JobFailure(
+			"ObjectMismatch",
+			`The objects of ${date} gave ${written} rows, but the manifest says ${rows}`,
+		);
+}

@@ -1,0 +1,94 @@
+import { rm } from "node:fs/promises";
+import type { LoadInput } from "../../../contracts/job.ts";
+import { boundedMemory } from "../../duckdb/memory.ts";
+import type { Session } from "../../duckdb/session.ts";
+import type { JobContext } from "../../job/process.ts";
+import type { UnfitRows } from "../addition/unfit-rows.ts";
+import { bodyColumnsOf } from "../body/body-value.ts";
+import { leaveOutOmitted } from "../body/omitted-properties.ts";
+import { withoutReleased } from "../body/released-events.ts";
+import { countUnfit } from "../body/unfit-count.ts";
+import { downloadObjects, filesOf } from "./download.ts";
+import type { LoadDay } from "./load-days.ts";
+import { checkObjects } from "./object-check.ts";
+
+/**
+ * Gets the objects of days onto the scratch volume, checks them, and leaves out what tracking plans omit and what was
+ * released from quarantine. Throws {@link JobFailure}.
+ */
+export class DayFiles {
+	readonly #columns: LoadInput["table"]["columns"];
+	readonly directory: string;
+	readonly #context: JobContext;
+	readonly #unfit = new Map<LoadDay, UnfitRows>();
+	#session: Promise<Session> | undefined;
+	#turn: Promise<unknown> = Promise.resolve();
+
+	constructor(
+		{ table: { columns } }: LoadInput,
+		directory: string,
+		context: JobContext,
+	) {
+		this.#columns = columns;
+		this.directory = directory;
+		this.#context = context;
+	}
+
+	/** Gets all days; returns them as they are on disk. */
+	async all(days: LoadDay[]): Promise<LoadDay[]> {
+		const { log, signal } = this.#context;
+		const found = new Map<LoadDay, LoadDay>();
+		const check = async (day: LoadDay) => {
+			found.set(day, await this.#check(day));
+		};
+		await downloadObjects(days, check, log, signal);
+		return days.map((day) => found.get(day) ?? day);
+	}
+
+	/** Gets one day for `use`, then deletes its files. Waits until no other day is on disk. */
+	async with<T>(
+		day: LoadDay,
+		use: (day: LoadDay, session: Session) => Promise<T>,
+	): Promise<T> {
+		const result = this.#turn.then(async () => {
+			try {
+				const [found] = await this.all([day]);
+				return await use(found!, await this.#opened());
+			} finally {
+				for (const { file } of filesOf(day)) await rm(file, { force: true });
+			}
+		});
+		this.#turn = result.catch(() => undefined);
+		return result;
+	}
+
+	/** The values of a day that don't fit their column; undefined if only its files can tell. */
+	unfitOf(day: LoadDay): UnfitRows | undefined {
+		const isNone =
+			day.objects.length === 0 || bodyColumnsOf(this.#columns).length === 0;
+		return isNone ? {} : this.#unfit.get(day);
+	}
+
+	async close(): Promise<void> {
+		const session = await this.#session?.catch(() => undefined);
+		session?.close();
+	}
+
+	async #check(day: LoadDay): Promise<LoadDay> {
+		const session = await this.#opened();
+		await checkObjects(day, session);
+		await leaveOutOmitted(day, session);
+		const files = day.objects.map(({ file }) => file);
+		const unfit = await countUnfit(this.#columns, files, session);
+		this.#unfit.set(day, unfit);
+		return withoutReleased({ ...day, unfit }, session);
+	}
+
+	/** DuckDB takes as long to load as the rest of the program. Meanwhile the first objects are on their way. */
+	#opened(): Promise<Session> {
+		this.#session ??= import("../../duckdb/session.ts").then(({ Session }) =>
+			Session.inMemory(boundedMemory(this.directory), this.#context.signal),
+		);
+		return this.#session;
+	}
+}
