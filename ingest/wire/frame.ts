@@ -1,5 +1,6 @@
 import { maxFrameBytes } from "../../contracts/nats.ts";
 import type { TraceContext } from "../../service/tracing/trace-context.ts";
+import { DecodedEvent } from "./decoded-event.ts";
 
 /**
  * A frame is one JetStream message: the events that were committed together. A frame with a quarantined event has version 3
@@ -35,13 +36,13 @@ export interface FrameEvent {
 	/** The tracking plan's {@link file://../../contracts/tracking-plan.ts Judgement} as JSON; empty without a plan. */
 	violations: string;
 	/** The tracking plan keeps the event apart: it is stored, and loaded into no table until it is released. */
-	quarantined?: true;
+	quarantined?: true | undefined;
 	/** Digest of the sender's idempotency key, 32 hex digits; absent when the event has none. */
 	key?: string | undefined;
 	/** JSON text in UTF-8. */
 	body: Uint8Array;
 	/** The span that stored it. It isn't in the frame's bytes: a header of the message has it, if the event has a trace. */
-	trace?: TraceContext;
+	trace?: TraceContext | undefined;
 }
 
 /** An event without its body. */
@@ -192,7 +193,7 @@ function decode(buffer: Buffer): Frame {
 	const eventCount = buffer.readUInt32BE(at);
 	at += 4;
 	const events: FrameEvent[] = [];
-	let before: DecodedEvent | undefined;
+	let before: Neighbour | undefined;
 	for (let i = 0; i < eventCount; i++) {
 		const start = at + 4;
 		const end = start + buffer.readUInt32BE(at);
@@ -215,7 +216,7 @@ function decode(buffer: Buffer): Frame {
 	return { process, number, voided, events };
 }
 
-interface DecodedEvent {
+interface Neighbour {
 	event: FrameEvent;
 	/** Its place in the frame. */
 	start: number;
@@ -230,8 +231,8 @@ export function decodeEvent(
 	start: number,
 	end: number,
 	version: FrameVersion,
-	before?: DecodedEvent,
-): FrameEvent {
+	before?: Neighbour,
+): DecodedEvent {
 	const kindByte = buffer.readUInt8(start + 38);
 	const hasKey = version >= 2 && (kindByte & keyBit) !== 0;
 	const isQuarantined = version >= 3 && (kindByte & quarantinedBit) !== 0;
@@ -263,8 +264,7 @@ export function decodeEvent(
 	const keyAt = at;
 	if (hasKey) at += keyBytes;
 	if (end > buffer.length || at > end) throw new RangeError();
-	const event: FrameEvent = {
-		id: buffer.subarray(start, start + 16),
+	const fields = {
 		receivedAtMs: buffer.readUIntBE(start + 16, 6),
 		sourceKey: hasSame(22, 16)
 			? before!.event.sourceKey
@@ -273,11 +273,10 @@ export function decodeEvent(
 		kind,
 		headers,
 		violations,
-		body: buffer.subarray(at, end),
-	};
-	if (hasKey) event.key = buffer.toString("hex", keyAt, at);
-	if (isQuarantined) event.quarantined = true;
-	return event;
+		quarantined: isQuarantined || undefined,
+		key: hasKey ? buffer.toString("hex", keyAt, at) : undefined,
+	} as const;
+	return new DecodedEvent(buffer, { start, bodyAt: at, end }, fields);
 }
 
 function isRepeated(

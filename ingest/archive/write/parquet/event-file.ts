@@ -131,11 +131,11 @@ function schema(): ThriftStruct[] {
 
 /** Events arrive almost in this order. */
 function byTimeAndId(a: FrameEvent, b: FrameEvent): number {
-	return a.receivedAtMs - b.receivedAtMs || compareIds(a, b);
+	return a.receivedAtMs - b.receivedAtMs || compareIds(a.id, b.id);
 }
 
 /** Most differ within a few bytes, and a call of Buffer.compare takes longer. */
-function compareIds({ id: a }: FrameEvent, { id: b }: FrameEvent): number {
+function compareIds(a: Uint8Array, b: Uint8Array): number {
 	for (let index = 0; index < a.length; index++) {
 		const difference = a[index]! - b[index]!;
 		if (difference !== 0) return difference;
@@ -148,15 +148,15 @@ function* rowGroupsOf(
 ): Generator<readonly FrameEvent[]> {
 	let first = 0;
 	let bytes = 0;
-	for (const [index, { body }] of events.entries()) {
-		const isFull =
-			index - first === mostRows || bytes + body.length > mostBytes;
+	for (let index = 0; index < events.length; index++) {
+		const { length } = events[index]!.body;
+		const isFull = index - first === mostRows || bytes + length > mostBytes;
 		if (isFull && index > first) {
 			yield events.slice(first, index);
 			first = index;
 			bytes = 0;
 		}
-		bytes += body.length;
+		bytes += length;
 	}
 	yield events.slice(first);
 }
@@ -165,12 +165,13 @@ function* rowGroupsOf(
 function columnsOf(events: readonly FrameEvent[]): Column[] {
 	const rows = events.length;
 	const date = Math.floor(events[0]!.receivedAtMs / dayMs);
+	const ids = events.map(({ id }) => id);
 	return [
 		{
 			name: "event_id",
 			type: "BYTE_ARRAY",
-			values: uuidTexts(events.map(({ id }) => id)),
-			bounds: idBounds(events),
+			values: uuidTexts(ids),
+			bounds: idBounds(ids),
 			rows,
 		},
 		{
@@ -213,15 +214,15 @@ function timeOf({ receivedAtMs }: FrameEvent): Uint8Array {
  * The least and the greatest ID. IDs grow with the time of receipt, except that an event with a sender's key may have the ID of
  * an earlier attempt that wasn't stored: readers find it by these bounds.
  */
-function idBounds(events: readonly FrameEvent[]): [Uint8Array, Uint8Array] {
-	let least = events[0]!;
-	let greatest = events.at(-1)!;
-	for (const event of events) {
-		if (compareIds(event, least) < 0) least = event;
-		if (compareIds(event, greatest) > 0) greatest = event;
+function idBounds(ids: readonly Uint8Array[]): [Uint8Array, Uint8Array] {
+	let least = ids[0]!;
+	let greatest = ids.at(-1)!;
+	for (const id of ids) {
+		if (compareIds(id, least) < 0) least = id;
+		if (compareIds(id, greatest) > 0) greatest = id;
 	}
-	const textOf = (event: FrameEvent) =>
-		bytesOf(uuidTexts([event.id])).subarray(lengthBytes);
+	const textOf = (id: Uint8Array) =>
+		bytesOf(uuidTexts([id])).subarray(lengthBytes);
 	return [textOf(least), textOf(greatest)];
 }
 
