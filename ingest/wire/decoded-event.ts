@@ -51,9 +51,4 @@ export class DecodedEvent implements FrameEvent {
 	get body(): Buffer {
 		return this.#frame.subarray(this.#bodyAt, this.#end);
 	}
-
-	/** The event as an object that holds all its fields. */
-	toObject(): FrameEvent {
-		return { ...this, id: this.id, body: this.body };
-	}
 }

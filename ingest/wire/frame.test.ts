@@ -3,6 +3,7 @@ import {
 	decodeFrame,
 	encodeEvent,
 	encodeFrameHead,
+	type Frame,
 	FrameError,
 	type FrameEvent,
 	frameVersionOf,
@@ -31,13 +32,18 @@ function encode(events: FrameEvent[], voided: number[] = []): Buffer {
 	]);
 }
 
+function objectsOf({ events }: Frame): FrameEvent[] {
+	return events.map((event) => ({ ...event, id: event.id, body: event.body }));
+}
+
 test("a decoded frame equals the encoded one", () => {
 	const events = [
 		event('{"a":"ü"}'),
 		event("", { kind: "form", headers: '{"x-a":"ß"}', violations: "[1]" }),
 		event("x".repeat(100_000), { account: "a".repeat(63) }),
 	];
-	expect(decodeFrame(encode(events, [3, 2 ** 47]))).toEqual({
+	const decoded = decodeFrame(encode(events, [3, 2 ** 47]));
+	expect({ ...decoded, events: objectsOf(decoded) }).toEqual({
 		process,
 		number: 7,
 		voided: [3, 2 ** 47],
@@ -70,7 +76,7 @@ test("a frame with an idempotency key has version 2, even with other events with
 		encodeFrameHead(process, 7, [], events.length, 2),
 		...events.flatMap(encodeEvent),
 	]);
-	expect(decodeFrame(frame).events).toEqual(events);
+	expect(objectsOf(decodeFrame(frame))).toEqual(events);
 	for (let length = 0; length < frame.length; length++)
 		expect(() => decodeFrame(frame.subarray(0, length))).toThrow(FrameError);
 	// An archive that only knows version 1 would take the key for a part of the body.
@@ -90,7 +96,7 @@ test("a frame with a quarantined event has version 3, even with other events tha
 		encodeFrameHead(process, 7, [], events.length, 3),
 		...events.flatMap(encodeEvent),
 	]);
-	expect(decodeFrame(frame).events).toEqual(events);
+	expect(objectsOf(decodeFrame(frame))).toEqual(events);
 	// An archive that knows version 2 would load the event.
 	frame[3] = 2;
 	expect(() => decodeFrame(frame)).toThrow("unknown content kind");
