@@ -21,6 +21,7 @@ import {
 	fillStream,
 	newEvents,
 } from "./full-stream.ts";
+import { readAloneUs } from "./read-alone.ts";
 
 const pollMs = 20;
 const frames = Math.ceil(
@@ -43,7 +44,9 @@ export const bench: Bench = {
 				archive: () =>
 					withDataPlane(maxBytes, async ({ connection, nats, s3, stream }) => {
 						await fillStream(connection, frames);
-						return archive(connection, stream, nats, s3);
+						const readUs = await readAloneUs(connection, stream, frames);
+						const drained = await archive(connection, stream, nats, s3);
+						return { ...drained, readUsPerEvent: readUs / events };
 					}),
 				Parquet: writeAlone,
 			},
@@ -67,7 +70,9 @@ export const bench: Bench = {
 				Parquet.map((round) => round[of]),
 				goal,
 			);
-		const all = (of: keyof Drained) => drained.map((round) => round[of]);
+		const all = (of: keyof (typeof drained)[0]) =>
+			drained.map((round) => round[of]);
+		const read = all("readUsPerEvent");
 		return [
 			against("throughput", "events/s", "eventsPerSecond"),
 			// 150,000 events/s of one core.
@@ -77,6 +82,13 @@ export const bench: Bench = {
 				"cpuUsPerEvent",
 				isOrdinary ? { atMost: 6.7 } : undefined,
 			),
+			compared(
+				"CPU, against reading the stream and Parquet, both alone",
+				"µs/event",
+				all("cpuUsPerEvent"),
+				Parquet.map(({ cpuUsPerEvent }, round) => cpuUsPerEvent + read[round]!),
+			),
+			figure("CPU of reading the stream alone", read, "µs/event"),
 			figure(
 				"bodies, of one core",
 				all("cpuUsPerEvent").map((us) => bodyBytes / us),
