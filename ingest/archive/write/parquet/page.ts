@@ -64,17 +64,7 @@ const leastBytes = 32;
 /** Without a wait for a small page. */
 function compressed(page: Buffer): Uint8Array | Promise<Uint8Array> {
 	if (page.length < leastBytes) return page;
-	const options = { params, chunkSize: mostBytesOf(page.length) };
-	return page.length < fewBytes
-		? zstdCompressSync(page, options)
-		: compressElsewhere(page, options);
-}
-
-/**
- * ZSTD_COMPRESSBOUND of zstd.h. With so much space for the output, zstd reads the page where it is; otherwise it copies the page
- * into memory of its own first. What isn't written takes no memory.
- */
-function mostBytesOf(bytes: number): number {
-	const short = 128 * 1024 - bytes;
-	return bytes + (bytes >> 8) + (short > 0 ? short >> 11 : 0);
+	if (page.length < fewBytes) return zstdCompressSync(page, { params });
+	// Each chunk of output is a way to the other thread and back.
+	return compressElsewhere(page, { params, chunkSize: page.length >> 1 });
 }
