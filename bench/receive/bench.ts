@@ -4,7 +4,6 @@ import { temporaryDirectory } from "../../test/support/servers/test-server.ts";
 import {
 	type Bench,
 	compared,
-	figure,
 	type Goal,
 	type Measurement,
 	type Say,
@@ -13,7 +12,7 @@ import { variantsOf } from "./bodies.ts";
 import { type Contenders, startContenders } from "./contenders.ts";
 import { besideAFlood } from "./fairness.ts";
 import { githubEvents } from "./github-plan.ts";
-import { alternate, each, load, withCpu } from "./leg.ts";
+import { alternate, cpuOf, each, load, partsOf, withCpu } from "./leg.ts";
 import type { LoadOrder } from "./load-generator.ts";
 import { memory } from "./memory.ts";
 
@@ -36,18 +35,13 @@ const sizes: { name: string; order: Partial<LoadOrder>; goal?: number }[] = [
 	},
 	{ name: "1 MB", order: { bodyBytes: 1_000_000, connections: 16 }, goal: 0.6 },
 ];
-/** Names of parts, to measure some only. */
-const parts = (
-	process.env.BENCH_PARTS || "closed publish open bodies sources flood memory"
-).split(/[ ,]/);
-
 /** Receive with every write synced, against servers that give the same answer and store nothing, or store each event by itself. */
 export const bench: Bench = {
 	about:
 		"events/s over HTTP, acknowledged by JetStream with sync_interval: always; baselines: fastify, plain and tuned, nothing stored",
 	async run(say) {
 		const contenders = await startContenders(Math.max(...sourceCounts));
-		const measures: Record<string, typeof againstPublishPerEvent> = {
+		const measures = {
 			closed: closedLoop,
 			publish: againstPublishPerEvent,
 			open: openModel,
@@ -58,8 +52,8 @@ export const bench: Bench = {
 		};
 		try {
 			const measurements: Measurement[] = [];
-			for (const part of parts)
-				measurements.push(...(await measures[part]!(contenders, say)));
+			for (const part of partsOf(measures))
+				measurements.push(...(await measures[part](contenders, say)));
 			return measurements;
 		} finally {
 			await contenders.stop();
@@ -96,12 +90,6 @@ async function closedLoop(
 				each(legs[baseline], field),
 				goal,
 			);
-		const cpu = (name: "receive" | "nats") =>
-			figure(
-				`CPU of ${name} at ${connections} connections`,
-				legs.receive.map(({ cpuUs }) => cpuUs[name]),
-				"µs/event",
-			);
 		measurements.push(
 			against("throughput", "requestsPerSecond", "plain", {
 				ratioAtLeast: goal,
@@ -109,8 +97,7 @@ async function closedLoop(
 			against("throughput", "requestsPerSecond", "tuned"),
 			against("median latency", "p50Ms", "plain"),
 			against("99th percentile", "p99Ms", "plain"),
-			cpu("receive"),
-			cpu("nats"),
+			...cpuOf(legs.receive, `at ${connections} connections`),
 		);
 	}
 	return measurements;
@@ -202,17 +189,10 @@ async function bySize(
 				each(legs[baseline], "requestsPerSecond"),
 				baseline === "plain" && goal ? { ratioAtLeast: goal } : undefined,
 			);
-		const cpu = (who: "receive" | "nats") =>
-			figure(
-				`CPU of ${who}, bodies of ${name}`,
-				legs.receive.map(({ cpuUs }) => cpuUs[who]),
-				"µs/event",
-			);
 		measurements.push(
 			against("fastify that parses", "plain"),
 			against("a publish per event", "each"),
-			cpu("receive"),
-			cpu("nats"),
+			...cpuOf(legs.receive, `for bodies of ${name}`),
 		);
 	}
 	return measurements;

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Say } from "../measure/measurement.ts";
+import { figure, type Measurement, type Say } from "../measure/measurement.ts";
 import { cpuMs } from "../measure/process-cost.ts";
 import { alternate as alternateRounds, roundsOf } from "../measure/rounds.ts";
 import type { Contender } from "./contenders.ts";
@@ -10,6 +10,16 @@ import type { LoadOrder, LoadReport } from "./load-generator.ts";
 export const rounds = roundsOf(7);
 export const warmUpMs = 1_000;
 export const measureMs = 3_000;
+
+/** The parts to measure: all, or those that `BENCH_PARTS` names. */
+export function partsOf<Part extends string>(
+	measures: Record<Part, unknown>,
+): Part[] {
+	const named = process.env.BENCH_PARTS?.split(/[ ,]/);
+	return (Object.keys(measures) as Part[]).filter(
+		(part) => !named || named.includes(part),
+	);
+}
 
 /** The size of an ordinary webhook. */
 const ordinaryBytes = 495;
@@ -45,11 +55,15 @@ export async function load(
 	return report;
 }
 
-/** CPU time that each of the processes takes for an answer during the leg, in microseconds. */
+/** A leg with the CPU time that each process took for an answer, in microseconds. */
+type CostlyLeg<Name extends string> = LoadReport & {
+	cpuUs: Record<Name, number>;
+};
+
 export async function withCpu<Name extends string>(
 	pids: Record<Name, number>,
 	leg: () => Promise<LoadReport>,
-): Promise<LoadReport & { cpuUs: Record<Name, number> }> {
+): Promise<CostlyLeg<Name>> {
 	const names = Object.keys(pids) as Name[];
 	const before = await Promise.all(names.map((name) => cpuMs(pids[name])));
 	const report = await leg();
@@ -61,6 +75,27 @@ export async function withCpu<Name extends string>(
 		]),
 	) as Record<Name, number>;
 	return { ...report, cpuUs };
+}
+
+/** A figure for each process, and one for all. @param when ends its name. */
+export function cpuOf<Name extends string>(
+	legs: readonly CostlyLeg<Name>[],
+	when: string,
+): Measurement[] {
+	const names = Object.keys(legs[0]!.cpuUs) as Name[];
+	const all = legs.map(({ cpuUs }) =>
+		names.reduce((sum, name) => sum + cpuUs[name], 0),
+	);
+	return [
+		...names.map((name) =>
+			figure(
+				`CPU of ${name} ${when}`,
+				legs.map(({ cpuUs }) => cpuUs[name]),
+				"µs/event",
+			),
+		),
+		figure(`CPU of all ${when}`, all, "µs/event"),
+	];
 }
 
 /** {@link alternateRounds} of load. */

@@ -1,0 +1,54 @@
+import { figure, type Measurement, type Say } from "../measure/measurement.ts";
+import { cpuOf, load, withCpu } from "./leg.ts";
+import { type Path, untilArchived } from "./path.ts";
+
+const minutes = Number(process.env.BENCH_MINUTES || 5);
+/** Long enough for an archive that is a fifth too slow to be seen. */
+const tryMs = Math.min(30_000, minutes * 60_000);
+const tries = 5;
+const connections = 512;
+/** Archive keeps up while no event waits for longer. What isn't a full cut waits for two seconds by itself. */
+const maxBehindMs = 5_000;
+
+/**
+ * The highest rate at which archive keeps up with receive on the same cores, held for some minutes. Short tries between nothing
+ * and the closed loop's rate find it; should the long one fail, it is tried again a twentieth slower.
+ */
+export async function sustained(path: Path, say: Say): Promise<Measurement[]> {
+	const { requestsPerSecond } = await load(path.receive, { connections });
+	await untilArchived(path);
+	let [held, missed] = [0, requestsPerSecond];
+	for (let n = 0; n < tries; n++) {
+		const rate = (held + missed) / 2;
+		if ((await hold(path, rate, tryMs, say)).keepsUp) held = rate;
+		else missed = rate;
+	}
+	for (let rate = held || missed; ; rate *= 0.95) {
+		const leg = await hold(path, rate, minutes * 60_000, say);
+		if (!leg.keepsUp) continue;
+		const when = `at the rate held for ${minutes} min`;
+		return [
+			figure(
+				`rate at which archive keeps up for ${minutes} min`,
+				leg.report.requestsPerSecond,
+				"events/s",
+			),
+			figure(`99th percentile ${when}`, leg.report.p99Ms, "ms"),
+			figure(`age of the oldest event not in S3 ${when}`, leg.behindMs, "ms"),
+			...cpuOf([leg.report], when),
+		];
+	}
+}
+
+async function hold(path: Path, rate: number, measureMs: number, say: Say) {
+	const order = { connections, requestsPerSecond: rate, measureMs };
+	const report = await withCpu(path.pids, () => load(path.receive, order));
+	const behindMs = await path.behindMs();
+	const keepsUp =
+		behindMs <= maxBehindMs && report.requestsPerSecond >= rate * 0.98;
+	say(
+		`${Math.round(rate)}/s for ${measureMs / 1000} s: ${Math.round(report.requestsPerSecond)}/s answered, archive is ${Math.round(behindMs)} ms behind`,
+	);
+	await untilArchived(path);
+	return { report, behindMs, keepsUp };
+}
