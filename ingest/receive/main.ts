@@ -11,6 +11,7 @@ import { startHealthServer } from "../../service/health-server.ts";
 import { createLog } from "../../service/log.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
 import { connectNats } from "../../service/nats/connection.ts";
+import { keepOutput } from "../../service/nats/kept-output.ts";
 import { pause } from "../../service/pause.ts";
 import { readSealKey } from "../../service/seal-key.ts";
 import { SettingError, Settings } from "../../service/settings.ts";
@@ -115,6 +116,7 @@ export async function main(): Promise<number> {
 		await health.close();
 		return 0;
 	}
+	keepOutput(connection);
 	for (let number = 0; number < shardCount; number++) {
 		const shard = new ShardWriter({
 			connection,

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { connect } from "@nats-io/transport-node";
+import { expect, test, vi } from "vitest";
+import { keepOutput } from "./kept-output.ts";
+
+test("what is sent arrives as it is, even if the server reads it late", async () => {
+	const server = new ServerDouble();
+	const connection = await connect({ servers: await server.listen() });
+	try {
+		keepOutput(connection);
+		server.socket!.pause();
+		const messages = Array.from({ length: 8 }, (_, n) =>
+			String(n).repeat(2 ** 20),
+		);
+		for (const message of messages) {
+			connection.publish("subject", message);
+			await new Promise(setImmediate);
+		}
+		server.socket!.resume();
+		await connection.flush();
+		const sent = messages.map(
+			(message) => `PUB subject ${message.length}\r\n${message}\r\n`,
+		);
+		expect(server.received.join("").includes(sent.join(""))).toBe(true);
+	} finally {
+		await connection.close();
+		server.close();
+	}
+});
+
+test("the memory of what was sent is used again", async () => {
+	const server = new ServerDouble();
+	const connection = await connect({ servers: await server.listen() });
+	try {
+		keepOutput(connection);
+		const memories = new Set<ArrayBufferLike>();
+		const { transport } = (connection as unknown as Inside).protocol;
+		const send = vi.spyOn(transport, "send");
+		for (let n = 0; n < 10; n++) {
+			connection.publish("subject", "a".repeat(1_000));
+			await connection.flush();
+		}
+		for (const [bytes] of send.mock.calls)
+			if (bytes.length > 1_000) memories.add(bytes.buffer);
+		expect(memories.size).toBe(1);
+	} finally {
+		await connection.close();
+		server.close();
+	}
+});
+
+interface Inside {
+	protocol: { transport: { send(bytes: Uint8Array): void } };
+}
+
+/** As much of nats-server's protocol as a publisher needs: https://docs.nats.io/reference/reference-protocols/nats-protocol */
+class ServerDouble {
+	readonly received: string[] = [];
+	socket: Socket | undefined;
+	readonly #server = createServer((socket) => {
+		this.socket = socket.setEncoding("latin1");
+		socket.write('INFO {"version":"2.15.2","max_payload":8388608,"headers":true}\r\n');
+		socket.on("data", (text: string) => {
+			this.received.push(text);
+			if (text.endsWith("PING\r\n")) socket.write("PONG\r\n");
+		});
+	});
+
+	async listen(): Promise<string> {
+		this.#server.listen(0, "127.0.0.1");
+		await once(this.#server, "listening");
+		return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+	}
+
+	close(): void {
+		this.#server.close();
+	}
+}
