@@ -60,7 +60,9 @@ class ServerDouble {
 	socket: Socket | undefined;
 	readonly #server = createServer((socket) => {
 		this.socket = socket.setEncoding("latin1");
-		socket.write('INFO {"version":"2.15.2","max_payload":8388608,"headers":true}\r\n');
+		socket.write(
+			'INFO {"version":"2.15.2","max_payload":8388608,"headers":true}\r\n',
+		);
 		socket.on("data", (text: string) => {
 			this.received.push(text);
 			if (text.endsWith("PING\r\n")) socket.write("PONG\r\n");
