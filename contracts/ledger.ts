@@ -2,13 +2,16 @@ import type { ViolationKind } from "./tracking-plan.ts";
 import type { UtcDate } from "./utc-date.ts";
 
 /**
- * What archive has made durable for one Source. Archive publishes it in the ledger bucket under the source key after each
- * cut. A view for people and planning: the cut records are the truth and can rebuild it.
+ * What archive has made durable of one Source in one shard. Archive publishes it in the ledger bucket after each cut: under the
+ * source key, and under {@link furtherKey} where another shard's is there. A view for people and planning: the cut records are
+ * the truth and can rebuild it.
  */
 export interface SourceLedger {
 	version: 1;
 	account: string;
 	sourceKey: string;
+	/** Absent in the entry of a version whose Sources had one shard. */
+	shard?: number;
 	/** Date of the first event ever archived. */
 	firstEventDate: UtcDate;
 	/** Receipt time of the latest archived event, RFC 3339. */
@@ -24,6 +27,11 @@ export interface SourceLedger {
 	quarantined?: Record<UtcDate, number>;
 	/** How the events of the retained dates deviate from the tracking plan; absent when none does. */
 	deviations?: Deviations;
+}
+
+/** A Source that has moved has another shard's ledger here. No source key has a dot. */
+export function furtherKey(sourceKey: string, shard: number): string {
+	return `${sourceKey}.${shard}`;
 }
 
 /**

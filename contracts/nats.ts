@@ -59,6 +59,11 @@ export function retentionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.retention`;
 }
 
+/** An archive asks that of another shard of a Source for its share of the events (request/reply, {@link file://./shards/source-share.ts}). */
+export function shareSubject(shard: number): string {
+	return `tidemill.archive.${shard}.share`;
+}
+
 /** Operator asks archive to delete a Source's events (request/reply, {@link file://./deletion.ts}). */
 export function deletionSubject(shard: number): string {
 	return `tidemill.archive.${shard}.delete`;
@@ -77,7 +82,10 @@ export const reloadSubject = (serverId: string) =>
 export const bucket = {
 	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
 	routes: "tidemill-routes",
-	/** Created and written by operator: source key → the account that owns it, forever (`create` only). */
+	/**
+	 * Created and written by operator: source key → the account that owns it, forever (`create` only), and the shards of a
+	 * Source that has moved ({@link file://./shards/source-shards.ts}), which archive reads.
+	 */
 	sourceKeys: "tidemill-source-keys",
 	/**
 	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone), and

@@ -35,6 +35,8 @@ import { probeStore } from "./s3/store-probe.ts";
 import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
+import { ShareResponder } from "./shares/responder.ts";
+import { readSourceShards } from "./shares/source-shards.ts";
 import { HeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
 import { UploadResponder } from "./uploads/responder.ts";
@@ -129,6 +131,10 @@ export async function main(): Promise<number> {
 		store,
 		keys,
 		shards,
+		hasMoved: async ({ sourceKey }, shard) => {
+			const all = await readSourceShards(connection, sourceKey, shard);
+			return all.length > 1;
+		},
 		tell: async (retention, sources) => {
 			const published = await progress();
 			await published.setRetention(retention);
@@ -153,6 +159,7 @@ export async function main(): Promise<number> {
 				...(authorities && { authorities }),
 				log,
 			}),
+			new ShareResponder({ connection, shard, log }),
 			new DeletionResponder({ ...shared, shard }),
 			new EventsResponder({ ...shared, ...reading, shard }),
 			new RetentionResponder({

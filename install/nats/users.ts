@@ -77,11 +77,12 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 				`$KV.${bucket.ledger}.>`,
 				`$KV.${bucket.archives}.>`,
 				`$KV.${bucket.idempotency}.>`,
+				"tidemill.archive.*.share",
 			],
 			deny: [
 				"$JS.API.STREAM.DELETE.*",
 				...everything(bucket.routes),
-				...everything(bucket.sourceKeys),
+				...allButOneEntry(bucket.sourceKeys),
 				...everything(bucket.requests),
 				...everything(bucket.deliveries),
 				...requestsTo(notifications.stream),
@@ -98,6 +99,7 @@ export const natsPermissions: Record<NatsRole, Permissions> = {
 			"tidemill.archive.*.events",
 			"tidemill.archive.*.retention",
 			"tidemill.archive.*.import",
+			"tidemill.archive.*.share",
 			logSubject,
 			exportSubject,
 			uploadSubject,
@@ -195,6 +197,12 @@ function own(name: string): string[] {
 /** Every JetStream request that names the bucket's stream, and every write to it. */
 function everything(name: string): string[] {
 	return [...requestsTo(`KV_${name}`), `$KV.${name}.>`];
+}
+
+/** {@link everything} but `$JS.API.STREAM.MSG.GET`: the stream's leader answers it, and no server that lags. */
+function allButOneEntry(name: string): string[] {
+	const leader = `$JS.API.*.*.*.KV_${name}`;
+	return everything(name).filter((subject) => subject !== leader);
 }
 
 /** Every JetStream request that names the stream. */

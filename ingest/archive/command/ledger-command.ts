@@ -61,7 +61,7 @@ export async function main(): Promise<number> {
 			await snapshots.clear(shard);
 			await snapshots.write(shard, index);
 			for (const source of index.sources()) {
-				const lines = await ledgers.publish(ledgerOf(source));
+				const lines = await ledgers.publish({ ...ledgerOf(source), shard });
 				for (const line of lines) console.log(line);
 			}
 		}

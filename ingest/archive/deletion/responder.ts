@@ -2,11 +2,11 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { DeletionAnswer } from "../../../contracts/deletion.ts";
 import { deletionSubject } from "../../../contracts/nats.ts";
 import type { Logger } from "../../../service/log.ts";
-import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readDeletionRequest } from "../request/request.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
 import { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { deleteSourceObjects } from "./source-objects.ts";
@@ -46,7 +46,7 @@ export class DeletionResponder {
 		const progress = await NatsProgress.open(connection, replicas);
 		await progress.setDeleted(source, Date.now());
 		// Events may have been in the stream, or on their way into the store, before the tombstone.
-		await flushSource(connection, shard, source.sourceKey, task);
+		await flushShares(connection, shard, source, task);
 		const untilMs = performance.now() + sliceMs;
 		const { objects, remainsFrom } = await deleteSourceObjects(
 			this.#options,
@@ -62,7 +62,7 @@ export class DeletionResponder {
 export interface DeletionResponderOptions {
 	connection: NatsConnection;
 	replicas: number;
-	shard: FlushableShard & { forgetDeleted(): void };
+	shard: IndexedShard & { forgetDeleted(): void };
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

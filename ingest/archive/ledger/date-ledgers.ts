@@ -29,10 +29,21 @@ export class DateLedgers {
 		this.#keys = keys;
 	}
 
-	/** Writes what is missing. Returns how many. */
+	/**
+	 * Writes what is missing. Returns how many. A source of one shard has one ledger for each date. One that has moved has one for
+	 * each date and shard. A date that was closed before its source moved has events of the former shard alone.
+	 */
 	async keep(
 		index: LedgerIndex,
-		staysLonger: (source: SourceName) => boolean,
+		{
+			shard,
+			staysLonger,
+			hasMoved,
+		}: {
+			shard: number;
+			staysLonger: (source: SourceName) => boolean;
+			hasMoved: (source: SourceName) => Promise<boolean>;
+		},
 	): Promise<number> {
 		const { archivedThrough } = index;
 		if (archivedThrough === undefined) return 0;
@@ -40,20 +51,27 @@ export class DateLedgers {
 		let written = 0;
 		for (const source of index.sources()) {
 			if (!staysLonger(source)) continue;
-			const known = new Set(await this.datesOf(source));
+			const known = new Set<string>();
+			for await (const { key } of this.#store.list(
+				this.#keys.datesOfSource(source),
+			))
+				known.add(key);
+			const own = (await hasMoved(source)) ? shard : undefined;
 			const { account, sourceKey, objects, quarantined } = source;
 			const dates = new Set([...objects.keys(), ...quarantined.keys()]);
 			for (const date of dates) {
-				if (date > closed || known.has(date)) continue;
+				const group = { account, sourceKey, date };
+				const keys = [undefined, shard].map((of) =>
+					this.#keys.ledgerOfDate(group, of),
+				);
+				if (date > closed || keys.some((key) => known.has(key))) continue;
 				const ledger: DateLedger = {
 					version: 1,
-					account,
-					sourceKey,
-					date,
+					...group,
 					objects: [...(objects.get(date)?.packed() ?? [])],
 					quarantined: [...(quarantined.get(date)?.packed() ?? [])],
 				};
-				const key = this.#keys.date(ledger);
+				const key = this.#keys.ledgerOfDate(group, own);
 				const text = JSON.stringify(ledger);
 				await this.#store.putNew(key, text, "application/json");
 				written++;
@@ -64,11 +82,11 @@ export class DateLedgers {
 
 	/** The dates that have one, ascending. */
 	async datesOf(source: SourceName): Promise<UtcDate[]> {
-		const dates: UtcDate[] = [];
+		const dates = new Set<UtcDate>();
 		const prefix = this.#keys.datesOfSource(source);
 		for await (const { key } of this.#store.list(prefix))
-			dates.push(/\/date=([\d-]+)\//.exec(key)![1]!);
-		return dates;
+			dates.add(/\/date=([\d-]+)\//.exec(key)![1]!);
+		return [...dates];
 	}
 
 	/**
@@ -76,30 +94,41 @@ export class DateLedgers {
 	 * objects and nothing says what they should be: such a date is not empty.
 	 */
 	async require(group: DateFolder) {
-		const key = this.#keys.date(group);
-		const text = await this.#store.get(key);
-		if (text === undefined) {
-			const apart = { ...group, quarantined: true } as const;
-			for (const folder of [group, apart].map((of) =>
-				this.#keys.eventsOfDate(of),
-			))
-				for await (const _ of this.#store.list(folder))
-					throw new RequestFailure(
-						"LedgerMismatch",
-						`There are objects in ${folder}, and the ledger of that date, ${key}, is missing`,
-					);
-			return { objects: () => undefined, quarantined: () => undefined };
+		const prefix = this.#keys.ledgersOfDate(group);
+		const ledgers: DateLedger[] = [];
+		for await (const { key } of this.#store.list(prefix)) {
+			const text = await this.#store.get(key);
+			if (text !== undefined) ledgers.push(readLedger(key, text));
 		}
-		const ledger: DateLedger = JSON.parse(text);
-		if (ledger.version !== 1)
-			throw new Error(
-				`The ledger ${key} has version ${ledger.version}; this archive knows version 1. Upgrade archive.`,
-			);
+		if (ledgers.length === 0) await this.#requireNone(group);
+		const all = (kind: "objects" | "quarantined") =>
+			unpacked(ledgers.flatMap((ledger) => ledger[kind]));
 		return {
-			objects: () => unpacked(ledger.objects),
-			quarantined: () => unpacked(ledger.quarantined),
+			objects: () => all("objects"),
+			quarantined: () => all("quarantined"),
 		};
 	}
+
+	async #requireNone(group: DateFolder): Promise<void> {
+		const apart = { ...group, quarantined: true } as const;
+		for (const folder of [group, apart].map((of) =>
+			this.#keys.eventsOfDate(of),
+		))
+			for await (const _ of this.#store.list(folder))
+				throw new RequestFailure(
+					"LedgerMismatch",
+					`There are objects in ${folder}, and the ledger of that date, ${this.#keys.ledgerOfDate(group, undefined)}, is missing`,
+				);
+	}
+}
+
+function readLedger(key: string, text: string): DateLedger {
+	const ledger: DateLedger = JSON.parse(text);
+	if (ledger.version !== 1)
+		throw new Error(
+			`The ledger ${key} has version ${ledger.version}; this archive knows version 1. Upgrade archive.`,
+		);
+	return ledger;
 }
 
 function unpacked(packed: Packed): DateObjects | undefined {

@@ -106,7 +106,8 @@ export class ShardLedger {
 		await mapConcurrently(some, ledgersAtOnce, async (source) => {
 			// It may change meanwhile.
 			this.#unpublished.delete(source);
-			await progress.setLedger(ledgerOf(source)).catch((error) => {
+			const ledger = { ...ledgerOf(source), shard: this.#shard };
+			await progress.setLedger(ledger).catch((error) => {
 				this.#unpublished.add(source);
 				throw error;
 			});

@@ -9,7 +9,7 @@ import {
 	visibleObjects,
 } from "../compaction/record.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
-import type { DateObjects, IndexedObject } from "../ledger/date-objects.ts";
+import type { IndexedObject } from "../ledger/date-objects.ts";
 import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { DateFolder, ObjectKeys } from "../s3/object-keys.ts";
@@ -35,7 +35,7 @@ export class ManifestObjects {
 	 */
 	async ofDate(
 		group: DateFolder,
-		objectsOf: () => DateObjects | undefined,
+		objectsOf: () => Iterable<IndexedObject> | undefined,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
 		if (!objectsOf()) return { date: group.date, rows: 0, objects: [] };

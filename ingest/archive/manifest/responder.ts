@@ -12,17 +12,17 @@ import { closedThrough, utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
 import { mapConcurrently } from "../concurrency/map-concurrently.ts";
 import { DateLedgers } from "../ledger/date-ledgers.ts";
-import type { LedgerIndex } from "../ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../metrics/archive-metrics.ts";
 import { ReleaseStore } from "../release/release-store.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readManifestRequest, readResultRequest } from "../request/request.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import { RetentionStore } from "../retention/retention-store.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { objectsIn } from "../shares/share.ts";
+import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { manifestDates } from "./manifest-dates.ts";
@@ -149,8 +149,12 @@ export class ManifestResponder {
 	): Promise<SignedManifest> {
 		const { connection, shard } = this.#options;
 		const { run, account, sourceKey, extent, end } = request;
-		const snapshotTime = await flushSource(connection, shard, sourceKey, task);
-		const source = shard.index.source(account, sourceKey);
+		const { time: snapshotTime, shares } = await flushShares(
+			connection,
+			shard,
+			request,
+			task,
+		);
 		const released = await this.#releases.ofSource(request);
 		const { releases } = request;
 		const start =
@@ -165,7 +169,7 @@ export class ManifestResponder {
 			: [];
 		const firstEventDate = [
 			earliest,
-			source?.firstEventDate,
+			...shares.map((share) => share.firstEventDate),
 			...released.keys(),
 		]
 			.filter((date) => date !== undefined)
@@ -202,8 +206,8 @@ export class ManifestResponder {
 				const ledger =
 					date >= indexedFrom
 						? {
-								objects: () => source?.objects.get(date),
-								quarantined: () => source?.quarantined.get(date),
+								objects: () => objectsIn(shares, "objects", date),
+								quarantined: () => objectsIn(shares, "quarantined", date),
 							}
 						: await this.#dateLedgers.require(folder);
 				const day = await this.#objects.ofDate(
@@ -250,7 +254,7 @@ export class ManifestResponder {
 
 export interface ManifestResponderOptions {
 	connection: NatsConnection;
-	shard: FlushableShard & { readonly index: LedgerIndex };
+	shard: IndexedShard;
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

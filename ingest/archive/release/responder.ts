@@ -9,13 +9,13 @@ import type { Logger } from "../../../service/log.ts";
 import type { WorkerSlots } from "../../concurrency/worker-slots.ts";
 import { DateLedgers } from "../ledger/date-ledgers.ts";
 import type { IndexedObject } from "../ledger/date-objects.ts";
-import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readReleaseRequest } from "../request/request.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { FileStore, ObjectStore } from "../s3/object-store.ts";
+import { objectsIn } from "../shares/share.ts";
+import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import { DateRelease } from "./date-release.ts";
 import { releaseInTurns } from "./release-turns.ts";
@@ -50,7 +50,8 @@ export class ReleaseResponder {
 		const { connection, shard, store, keys, scratch, tombstones, log } =
 			this.#options;
 		const { released, turns } = this.#options;
-		await flushSource(connection, shard, sourceKey, task);
+		const source = { account, sourceKey };
+		const { shares } = await flushShares(connection, shard, source, task);
 		const means = {
 			store,
 			keys,
@@ -61,10 +62,9 @@ export class ReleaseResponder {
 				requireUndeleted(tombstones, { account, sourceKey });
 			},
 		};
-		const source = { account, sourceKey };
-		const apart = new Map<UtcDate, Iterable<IndexedObject>>(
-			shard.index.source(account, sourceKey)?.quarantined,
-		);
+		const apart = new Map<UtcDate, Iterable<IndexedObject>>();
+		for (const date of shares.flatMap((share) => [...share.quarantined.keys()]))
+			apart.set(date, objectsIn(shares, "quarantined", date) ?? []);
 		const earlier = new DateLedgers(store, keys);
 		for (const date of await earlier.datesOf(source)) {
 			if (date < start || date > end || apart.has(date)) continue;
@@ -88,7 +88,7 @@ export class ReleaseResponder {
 
 export interface ReleaseResponderOptions {
 	connection: NatsConnection;
-	shard: FlushableShard & { readonly index: LedgerIndex };
+	shard: IndexedShard;
 	store: ObjectStore & FileStore;
 	keys: ObjectKeys;
 	scratch: string;

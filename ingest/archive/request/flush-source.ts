@@ -22,17 +22,18 @@ const flushTimeoutMs = 40_000;
 const usualMs = 1_000;
 
 /**
- * Waits until every event of the source that is now in the shard's stream is archived, and not for other sources' events
- * behind it. Returns an instant of NATS's clock, RFC 3339: every event of the source acknowledged before it is archived.
- * Throws {@link RequestFailure} ShardNotReady, ShardStopped or ArchiveBusy, or why archive is stopping.
+ * Waits until every event of the source before the end of the shard's stream is archived, and not for other sources' events
+ * behind it. Throws {@link RequestFailure} ShardNotReady, ShardStopped or ArchiveBusy, or why archive is stopping.
+ * @param end as of now, if it isn't known.
  */
 export async function flushSource(
 	connection: NatsConnection,
 	shard: FlushableShard,
 	sourceKey: string,
 	task: Task,
-): Promise<string> {
-	const { stream, last, time } = await endOf(connection, shard);
+	end?: StreamEnd,
+): Promise<void> {
+	const { stream, last } = end ?? (await endOf(connection, shard));
 	const { flushes, tails } = shard;
 	const before = flushes.doneOf(stream);
 	let through = last;
@@ -71,8 +72,9 @@ export async function flushSource(
 		settled.abort();
 		task.progress = undefined;
 	}
-	return time;
 }
+
+export type StreamEnd = Awaited<ReturnType<typeof endOf>>;
 
 /** The stream's last sequence, and an instant: every frame acknowledged before it has at most this sequence. */
 export async function endOf(

@@ -6,6 +6,7 @@ import type {
 	ResultRequest,
 } from "../../../contracts/manifest.ts";
 import type { ReleaseRequest } from "../../../contracts/release.ts";
+import type { ShareRequest } from "../../../contracts/shards/source-share.ts";
 import {
 	type ExportRequest,
 	exportCursorForm,
@@ -51,6 +52,14 @@ export function readManifestRequest(text: string): ManifestRequest {
 		...(request.has("imports") && {
 			imports: digestsIn(request),
 		}),
+	};
+}
+
+export function readShareRequest(text: string): ShareRequest {
+	const request = parse("share", text);
+	return {
+		...sourceIn(request),
+		...(request.has("from") && { from: request.field("from", dateForm) }),
 	};
 }
 

@@ -7,13 +7,12 @@ import {
 } from "../../../contracts/stored/retention.ts";
 import { utcDate } from "../../../contracts/utc-date.ts";
 import type { Logger } from "../../../service/log.ts";
-import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import { type FlushableShard, flushSource } from "../request/flush-source.ts";
 import { readRetentionRequest } from "../request/request.ts";
 import { requireUndeleted } from "../request/require-undeleted.ts";
 import { Responder, type Task } from "../request/responder.ts";
 import type { ObjectKeys } from "../s3/object-keys.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
+import { flushShares, type IndexedShard } from "../shares/source-shares.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
 import type { RetentionKeeper } from "./retention-keeper.ts";
@@ -51,8 +50,8 @@ export class RetentionResponder {
 		requireUndeleted(tombstones, source);
 		const retentions = new RetentionStore(store, keys);
 		// Only now the index is sure to have the source's first date.
-		await flushSource(connection, shard, source.sourceKey, task);
-		const indexed = shard.index.source(source.account, source.sourceKey);
+		const { shares } = await flushShares(connection, shard, source, task);
+		const [firstEventDate] = shares.map((share) => share.firstEventDate).sort();
 		const today = utcDate(Date.now());
 		for (let attempt = 1; ; attempt++) {
 			const newest = await retentions.of(source);
@@ -61,7 +60,7 @@ export class RetentionResponder {
 				days,
 				newest?.record,
 				today,
-				indexed?.firstEventDate,
+				firstEventDate,
 			);
 			const number = (newest?.number ?? 0) + 1;
 			// Before anybody relies on it: the store's rule would remove what should stay. What it can't keep leaves no record.
@@ -94,7 +93,7 @@ export class RetentionResponder {
 
 export interface RetentionResponderOptions {
 	connection: NatsConnection;
-	shard: FlushableShard & { readonly index: LedgerIndex };
+	shard: IndexedShard;
 	store: ObjectStore;
 	keys: ObjectKeys;
 	tombstones: Tombstones;

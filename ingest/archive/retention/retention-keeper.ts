@@ -72,6 +72,7 @@ export class RetentionKeeper {
 	 */
 	async keep(nowMs: number): Promise<RetentionEnforcer> {
 		const { keys, log, metrics, store, shards = [] } = this.#options;
+		const { hasMoved = async () => false } = this.#options;
 		const witnesses = await this.#witnesses(nowMs);
 		const kept = await this.#lowered(witnesses);
 		const daysOf = daysBySource(kept);
@@ -93,10 +94,12 @@ export class RetentionKeeper {
 			}),
 		);
 		const ledgers = new DateLedgers(store, keys);
-		for (const { index } of shards)
-			await ledgers.keep(index, (source) =>
-				isLonger(daysOf(pathOf(source)), retainedDays),
-			);
+		for (const { index, number } of shards)
+			await ledgers.keep(index, {
+				shard: number,
+				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
+				hasMoved: (source) => hasMoved(source, number),
+			});
 		let removed = 0;
 		const remove = async (objects: ListedObject[]) => {
 			await store.remove(objects.map(({ key }) => key));
@@ -282,7 +285,9 @@ export interface RetentionKeeperOptions {
 		sources: SourceRetention[],
 	) => Promise<void>;
 	/** Of this process. */
-	shards?: readonly { readonly index: LedgerIndex }[];
+	shards?: readonly { readonly number: number; readonly index: LedgerIndex }[];
+	/** Whether a source of the shard has, or had, others. */
+	hasMoved?: (source: SourceName, shard: number) => Promise<boolean>;
 	store: ObjectStore & LifecycleStore;
 	keys: ObjectKeys;
 	metrics: ArchiveMetrics;

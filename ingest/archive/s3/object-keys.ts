@@ -141,8 +141,17 @@ export class ObjectKeys {
 		return `${this.allDates()}account=${account}/source=${sourceKey}/`;
 	}
 
-	date(group: SourceName & { date: UtcDate }): string {
-		return `${this.datesOfSource(group)}date=${group.date}/ledger.json`;
+	ledgersOfDate(group: SourceName & { date: UtcDate }): string {
+		return `${this.datesOfSource(group)}date=${group.date}/ledger`;
+	}
+
+	/** @param shard of a source that has had several by then. */
+	ledgerOfDate(
+		group: SourceName & { date: UtcDate },
+		shard: number | undefined,
+	): string {
+		const suffix = shard === undefined ? "" : `-${shard}`;
+		return `${this.ledgersOfDate(group)}${suffix}.json`;
 	}
 
 	/** Files that people upload, for Imports. */

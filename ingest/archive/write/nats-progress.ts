@@ -4,6 +4,7 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	type DeletedLedger,
+	furtherKey,
 	type ReleasedLedger,
 	type RetentionState,
 	releasedKey,
@@ -63,15 +64,23 @@ export class NatsProgress {
 	}
 
 	async setLedger(ledger: SourceLedger): Promise<void> {
+		const { sourceKey, shard } = ledger;
 		const text = JSON.stringify(ledger);
-		await advance(this.#ledger, ledger.sourceKey, text, (published) => {
-			const current: SourceLedger | DeletedLedger = JSON.parse(published);
-			return (
-				!("deletedTime" in current) &&
-				current.archivedThrough <= ledger.archivedThrough &&
-				published !== text
-			);
-		});
+		let isTaken = false;
+		const put = (key: string) =>
+			advance(this.#ledger, key, text, (published) => {
+				const current: SourceLedger | DeletedLedger = JSON.parse(published);
+				if ("deletedTime" in current) return false;
+				isTaken = current.shard !== undefined && current.shard !== shard;
+				return (
+					!isTaken &&
+					current.archivedThrough <= ledger.archivedThrough &&
+					published !== text
+				);
+			});
+		await put(sourceKey);
+		// The Source has moved, and the other shard was first.
+		if (isTaken) await put(furtherKey(sourceKey, shard!));
 	}
 
 	/** @param count gets the published ledger, returns the new one, or undefined to leave it. May be called again after a conflict. */
@@ -121,7 +130,14 @@ export class NatsProgress {
 			JSON.stringify(ledger),
 			(published) => !("deletedTime" in JSON.parse(published)),
 		);
-		for (const key of [releasedKey(sourceKey), sourceRetentionKey(sourceKey)]) {
+		const further = await Array.fromAsync(
+			await this.#ledger.keys(`${sourceKey}.*`),
+		);
+		for (const key of [
+			releasedKey(sourceKey),
+			sourceRetentionKey(sourceKey),
+			...further,
+		]) {
 			const entry = await this.#ledger.get(key);
 			if (entry?.operation === "PUT") await this.#ledger.purge(key);
 		}
