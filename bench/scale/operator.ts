@@ -181,6 +181,7 @@ function keysOf(source: ReturnType<typeof sourceOf>) {
 		sourceKey: sourceKey!,
 		urlKey: "1".repeat(32),
 		shard: shard!,
+		shards: [shard!],
 	};
 	const published: Route = routeOf(source, keys, { type: "None" });
 	return { keys, published };

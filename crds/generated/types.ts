@@ -1376,8 +1376,10 @@ export interface SourceStatus {
 	webhookURL?: string;
 	/** The first of the URL's two keys. It names the Source's data in the bucket and never changes. */
 	sourceKey?: string;
-	/** The shard that carries the Source's events to the bucket. Alarms of archive name the shard. */
+	/** The shard that carries the Source's new events to the bucket. Alarms of archive name the shard. */
 	shard?: number;
+	/** All shards that may hold events of the Source, if it has moved. What reads its events asks all of them. */
+	shards?: number[];
 	/** UTC date of the first event. */
 	firstEventDate?: string;
 	/** When the latest archived event was received. */

@@ -9,6 +9,7 @@ import type {
 	SourceLedger,
 } from "../../contracts/ledger.ts";
 import { bucket } from "../../contracts/nats.ts";
+import { sumOfLedgers } from "../../contracts/shards/ledger-sum.ts";
 import type { SourceRetention } from "../../contracts/stored/retention.ts";
 import type { Logger } from "../../service/log.ts";
 import { BucketWatch } from "../../service/nats/bucket-watch.ts";
@@ -18,7 +19,9 @@ import { onReconnect } from "../../service/nats/connection.ts";
 export class LedgerView {
 	readonly #nats: NatsConnection;
 	readonly #log: Logger;
-	readonly #ledgers = new Map<string, SourceLedger>();
+	/** By source key, then by the bucket's keys: a Source that has moved has one for each shard. */
+	readonly #ledgers = new Map<string, Map<string, SourceLedger>>();
+	readonly #sums = new Map<string, SourceLedger | undefined>();
 	readonly #released = new Map<string, ReleasedLedger>();
 	readonly #deleted = new Set<string>();
 	readonly #shards = new Map<number, ShardState>();
@@ -32,7 +35,12 @@ export class LedgerView {
 	}
 
 	get(sourceKey: string): SourceLedger | undefined {
-		return this.#ledgers.get(sourceKey);
+		const ofShards = this.#ledgers.get(sourceKey);
+		if (!ofShards || this.#sums.has(sourceKey))
+			return this.#sums.get(sourceKey);
+		const sum = sumOfLedgers([...ofShards.values()]);
+		this.#sums.set(sourceKey, sum);
+		return sum;
 	}
 
 	/** How many of the events in the Source's ledger were released from quarantine; undefined for none. */
@@ -83,6 +91,15 @@ export class LedgerView {
 		return watch.run(signal);
 	}
 
+	#takeLedger(key: string, ledger: SourceLedger): void {
+		const { sourceKey } = ledger;
+		// Another shard's archive may have been late when the events were deleted.
+		if (this.#deleted.has(sourceKey)) return;
+		const ofShards = this.#ledgers.get(sourceKey) ?? new Map();
+		this.#ledgers.set(sourceKey, ofShards.set(key, ledger));
+		this.#sums.delete(sourceKey);
+	}
+
 	#take(
 		key: string,
 		entry:
@@ -100,9 +117,10 @@ export class LedgerView {
 		else if ("deletedTime" in entry) {
 			this.#deleted.add(key);
 			this.#ledgers.delete(key);
+			this.#sums.delete(key);
 			this.#released.delete(key);
 			this.#retentions.delete(key);
-		} else this.#ledgers.set(key, entry);
+		} else this.#takeLedger(key, entry);
 		for (const handler of this.#handlers)
 			handler("sourceKey" in entry ? entry.sourceKey : undefined);
 	}

@@ -128,6 +128,7 @@ async function issueKeys(
 			newKeys(stored?.shard ?? shards.place(source), {
 				rotation,
 				sourceKey: stored?.sourceKey,
+				shards: stored?.shards,
 			}),
 		),
 		{ fieldManager },

@@ -26,7 +26,11 @@ const stored = { sourceKey: keys.sourceKey, shard: 3 };
 test("a Source that lost its keys gets a new url key, and keeps the source key that its events are stored under", () => {
 	const source = { ...sourceWith(), status: { ...stored, webhookURL: url } };
 	expect(decide(stateWith({ source, keys: "absent" }), now)).toEqual([
-		{ type: "issueKeys", rotation: undefined, stored },
+		{
+			type: "issueKeys",
+			rotation: undefined,
+			stored: { ...stored, shards: [3] },
+		},
 	]);
 	expect(newKeys(stored.shard, stored)).toEqual({
 		...stored,

@@ -530,7 +530,7 @@ test("every Source of a shard that lost frames says so, until those days can't b
 	const shard = { version: 1, shard: 0, lostFrames: {} } as const;
 	const lostFrames = { "2026-02-28": 2, "2026-03-01": 1 };
 	const before = statusIn(
-		decide(stateWith({ shard: { ...shard, lostFrames } }), now),
+		decide(stateWith({ shardStates: [{ ...shard, lostFrames }] }), now),
 	)!;
 	expect(before.conditions).toMatchObject([
 		{ type: "Ready", status: "True" },
@@ -542,9 +542,9 @@ test("every Source of a shard that lost frames says so, until those days can't b
 		},
 	]);
 	const source = { ...sourceWith(), status: before };
-	const conditionsWith = (state: SourceState["shard"]) =>
-		statusIn(decide(stateWith({ source, shard: state }), now))?.conditions;
-	expect(conditionsWith(shard)).toMatchObject([{ type: "Ready" }]);
+	const conditionsWith = (shardStates: SourceState["shardStates"]) =>
+		statusIn(decide(stateWith({ source, shardStates }), now))?.conditions;
+	expect(conditionsWith([shard])).toMatchObject([{ type: "Ready" }]);
 	// While the ledger can't be read, the condition stays.
-	expect(conditionsWith(undefined)).toBeUndefined();
+	expect(conditionsWith([])).toBeUndefined();
 });

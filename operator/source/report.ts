@@ -68,7 +68,7 @@ export function statusOf(
 	verdict: Verdict,
 	now: number,
 ): SourceStatus {
-	const { source, shard, receiveURL } = state;
+	const { source, shardStates, receiveURL } = state;
 	const { reason, message, keys, readiness, facts, quietness, kept } = verdict;
 	const before = source.status;
 	const stored = storedKeysOf(state, keys);
@@ -77,7 +77,7 @@ export function statusOf(
 		Ready: { status: readiness, reason, message },
 		PlanCurrent: planFindingOf(state, now),
 		RetentionCurrent: retentionFindingOf(state, keys, now),
-		EventsLost: lossesFindingOf(shard),
+		EventsLost: lossesFindingOf(shardStates),
 		BufferFills: bufferFindingOf(
 			stored?.shard,
 			state.isBufferFilling,
@@ -96,6 +96,7 @@ export function statusOf(
 			webhookURL: `${receiveURL}/hooks/${keys.sourceKey}/${keys.urlKey}`,
 		}),
 		...(stored && { sourceKey: stored.sourceKey, shard: stored.shard }),
+		...(stored && stored.shards.length > 1 && { shards: stored.shards }),
 		...facts,
 		...(kept.length > 0 && { pendingNotifications: kept }),
 		conditions: setConditions(
@@ -142,6 +143,23 @@ export function kubeEventsOf(
 			severity: calm ? "Normal" : "Warning",
 			reason,
 			message,
+		},
+	];
+}
+
+/** Its new events go to another shard from now on. */
+export function moveEventOf(
+	{ status: before }: Source,
+	{ sourceKey, shard }: SourceStatus,
+): SourceAction[] {
+	if (before?.shard === undefined || before.shard === shard) return [];
+	if (before.sourceKey !== sourceKey) return [];
+	return [
+		{
+			type: "recordKubeEvent",
+			severity: "Normal",
+			reason: "Moved",
+			message: `New events go to shard ${shard}. Those of shard ${before.shard} stay there, and Runs read both.`,
 		},
 	];
 }

@@ -22,6 +22,7 @@ import { readSecret } from "../reconcile/secret-ref.ts";
 import type { PlanVersions } from "../tracking-plan/plan-versions.ts";
 import { buried } from "./routes/key-owners.ts";
 import type { RouteTable } from "./routes/table.ts";
+import { followedKeys } from "./shards/followed-keys.ts";
 import type { ShardBacklogs } from "./shards/shard-backlogs.ts";
 import { secretNames } from "./webhook/authorization.ts";
 import { type FoundKeys, keysIn, keysSecretName } from "./webhook/keys.ts";
@@ -52,9 +53,9 @@ export interface SourceState {
 	ledger: SourceLedger | undefined;
 	/** How many events of the ledger were released from quarantine. */
 	released: ReleasedLedger | undefined;
-	/** Of the shard that holds the Source's events. */
-	shard: ShardState | undefined;
-	/** Whether that shard's buffer fills; undefined while nobody knows. */
+	/** Of the shards that may hold the Source's events. */
+	shardStates: ShardState[];
+	/** Whether the buffer of the shard of its new events fills; undefined while nobody knows. */
 	isBufferFilling: boolean | undefined;
 	/** Whether new Sources find a shard that doesn't fill. */
 	isElsewhereRoom: boolean;
@@ -97,8 +98,14 @@ export async function readSource(
 	const { routes, ledgers, sealKey, receiveURL, statusIntervalMs } = context;
 	const { maxRetentionDays } = context;
 	const issued = await readSecret(context, namespace!, keysSecretName(name));
-	const keys = keysIn(issued, name);
-	const sourceKey = typeof keys === "object" ? keys.sourceKey : undefined;
+	const found = keysIn(issued, name);
+	const sourceKey = typeof found === "object" ? found.sourceKey : undefined;
+	const published = sourceKey ? routes.published(sourceKey) : undefined;
+	const own = published?.account === namespace ? published : undefined;
+	const keys =
+		typeof found === "object"
+			? followedKeys(found, own, routes.shardsOf(found.sourceKey))
+			: found;
 	const secrets = new Map<string, Secret>();
 	for (const name of secretNames(source)) {
 		const secret = await readSecret(context, namespace!, name);
@@ -118,7 +125,7 @@ export async function readSource(
 		secrets,
 		notifications: await readNotifications(context, source),
 		sealKey,
-		published: sourceKey ? routes.published(sourceKey) : undefined,
+		published,
 		keyOwner:
 			sourceKey && ledgers.isDeleted(sourceKey)
 				? buried
@@ -126,7 +133,10 @@ export async function readSource(
 		publishTrouble: routes.trouble,
 		ledger: sourceKey ? ledgers.get(sourceKey) : undefined,
 		released: sourceKey ? ledgers.released(sourceKey) : undefined,
-		shard: typeof keys === "object" ? ledgers.shard(keys.shard) : undefined,
+		shardStates:
+			typeof keys === "object"
+				? keys.shards.flatMap((shard) => ledgers.shard(shard) ?? [])
+				: [],
 		isBufferFilling:
 			typeof keys === "object" && context.shardBacklogs.fills(keys.shard),
 		isElsewhereRoom: context.shardBacklogs.isRoomIn(context.shards),

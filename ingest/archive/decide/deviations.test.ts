@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { sumOfDeviations } from "../../../contracts/shards/deviations.ts";
 import type { FrameEvent } from "../../wire/frame.ts";
-import { deviationsOf, sumOfDeviations } from "./deviations.ts";
+import { deviationsOf } from "./deviations.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);
 const lastEventTime = "2026-03-01T12:00:00.000Z";

@@ -1,8 +1,8 @@
 import type { Deviations, SourceLedger } from "../../../contracts/ledger.ts";
+import { sumOfDeviations } from "../../../contracts/shards/deviations.ts";
 import { retainedDays } from "../../../contracts/stored/retention.ts";
 import { addDays, type UtcDate, utcDate } from "../../../contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import { sumOfDeviations } from "../decide/deviations.ts";
 import { framesOf } from "../decide/loss.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 import { DateObjects } from "./date-objects.ts";

@@ -6,7 +6,12 @@ import { decide, decideAnswered, decideBuried } from "./decide.ts";
 import type { DeletionState } from "./state.ts";
 
 const deletedMs = Date.parse("2026-03-01T12:00:00Z");
-const keys = { sourceKey: "a".repeat(32), urlKey: "b".repeat(32), shard: 3 };
+const keys = {
+	sourceKey: "a".repeat(32),
+	urlKey: "b".repeat(32),
+	shard: 3,
+	shards: [3],
+};
 const letGo = { type: "setFinalizers", finalizers: ["other"] };
 
 function sourceWith(
@@ -92,7 +97,7 @@ test("if the Secret is gone, the status says what to delete", () => {
 	const source = sourceWith({ sourceKey, shard: 3 });
 	for (const keys of ["absent", "invalid"] as const)
 		expect(decide(stateWith({ source, keys }))).toEqual([
-			{ type: "buryKey", stored: { sourceKey, shard: 3 } },
+			{ type: "buryKey", stored: { sourceKey, shard: 3, shards: [3] } },
 		]);
 });
 

@@ -5,6 +5,7 @@ import type { SealKey } from "../../../service/seal-key.ts";
 import type { LedgerView } from "../../archive/ledger.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
+import { keysIn, keysSecretName } from "../webhook/keys.ts";
 import { sourcePlan } from "../webhook/plan.ts";
 import { desiredRoutes } from "./desired.ts";
 import type { RouteTable } from "./table.ts";
@@ -39,13 +40,22 @@ export function createRouteController({
 						secretOf: (namespace, name) => secrets.get(namespace, name),
 						isUnknown: (namespace) => secrets.isUnknown(namespace),
 						published: (sourceKey) => routes.published(sourceKey),
+						shardsOf: (sourceKey) => routes.shardsOf(sourceKey),
 						sealKey,
 						receiveURL,
 						planOf: (source, sourceKey) =>
 							sourcePlan(source, sourceKey, { plans, routes }),
 					}).filter(({ sourceKey }) => !ledgers.isDeleted(sourceKey));
 				try {
-					await routes.publish(desiredNow, (key) => plans.textOf(key));
+					await routes.publish(
+						desiredNow,
+						(key) => plans.textOf(key),
+						({ account, source }) => {
+							const name = keysSecretName(source);
+							const keys = keysIn(secrets.get(account, name), source);
+							return typeof keys === "object" ? keys.shards : [];
+						},
+					);
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
 					// A constant delay, since NATS often needs a moment after it is back, however long it was away.

@@ -48,6 +48,7 @@ const nothingElse: RouteFacts = {
 	secretOf: () => undefined,
 	isUnknown: () => false,
 	published: () => undefined,
+	shardsOf: () => [],
 	sealKey: undefined,
 	receiveURL: "https://hooks.example.com",
 	planOf: () => undefined,

@@ -3,6 +3,7 @@ import type { RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import type { Secret } from "../../../kube/kinds.ts";
 import type { SealKey } from "../../../service/seal-key.ts";
+import { followedKeys } from "../shards/followed-keys.ts";
 import { authorize } from "../webhook/authorization.ts";
 import { keysSecretName, readKeys } from "../webhook/keys.ts";
 import { routeOf } from "../webhook/route.ts";
@@ -15,6 +16,8 @@ export interface RouteFacts {
 	isUnknown: (namespace: string) => boolean;
 	/** The route in the bucket, by source key. */
 	published: (sourceKey: string) => Route | undefined;
+	/** The Source's shards in NATS, by source key. */
+	shardsOf: (sourceKey: string) => readonly number[];
 	sealKey: SealKey | undefined;
 	/** What every webhook URL begins with. */
 	receiveURL: string;
@@ -29,7 +32,15 @@ export interface RouteFacts {
  */
 export function desiredRoutes(
 	sources: Source[],
-	{ secretOf, isUnknown, published, sealKey, receiveURL, planOf }: RouteFacts,
+	{
+		secretOf,
+		isUnknown,
+		published,
+		shardsOf,
+		sealKey,
+		receiveURL,
+		planOf,
+	}: RouteFacts,
 ): Route[] {
 	return byAge(sources)
 		.filter(({ metadata }) => !metadata.deletionTimestamp)
@@ -41,8 +52,15 @@ export function desiredRoutes(
 				return isOurs ? [route] : [];
 			}
 			const issued = secretOf(namespace!, keysSecretName(name));
-			const keys = issued && readKeys(issued, name);
-			if (!keys) return [];
+			const found = issued && readKeys(issued, name);
+			if (!found) return [];
+			const { sourceKey } = found;
+			const route = published(sourceKey);
+			const keys = followedKeys(
+				found,
+				route?.account === namespace ? route : undefined,
+				shardsOf(sourceKey),
+			);
 			const { authorization } = authorize(source, {
 				secretOf: (name) => secretOf(namespace!, name),
 				sealKey,

@@ -1,5 +1,10 @@
 // @nats-io/kv: the NATS makers' own key-value API.
 import type { KV } from "@nats-io/kv";
+import {
+	type SourceShards,
+	shardsKey,
+	unitedShards,
+} from "../../../contracts/shards/source-shards.ts";
 import { isConflict } from "../../../service/nats/connection.ts";
 
 /** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
@@ -8,12 +13,14 @@ export const buried = "(deleted)";
 const readTimeoutMs = 30_000;
 
 /**
- * Which account has a source key, for ever: the bucket of source keys in NATS, and a copy in memory of what was read and
- * written. Methods throw errors of NATS.
+ * Which account has a source key, for ever, and which shards may hold its events: the bucket of source keys in NATS, and a copy
+ * in memory of what was read and written. Methods throw errors of NATS.
  */
 export class KeyOwners {
 	#bucket: KV | undefined;
 	#owners = new Map<string, string>();
+	/** By source key, of those that have moved. */
+	#shards = new Map<string, { shards: number[]; revision: number }>();
 
 	/** By source key: an account, or {@link buried}. */
 	get all(): ReadonlyMap<string, string> {
@@ -22,7 +29,17 @@ export class KeyOwners {
 
 	/** Reads the whole bucket. */
 	async read(bucket: KV): Promise<void> {
-		this.#owners = await readAll(bucket);
+		const entries = await readAll(bucket);
+		this.#owners = new Map();
+		this.#shards = new Map();
+		for (const { key, text, revision } of entries.values()) {
+			const sourceKey = /^shards\.(.+)$/.exec(key)?.[1];
+			if (sourceKey === undefined) this.#owners.set(key, text);
+			else {
+				const { shards } = JSON.parse(text) as SourceShards;
+				this.#shards.set(sourceKey, { shards, revision });
+			}
+		}
 		this.#bucket = bucket;
 	}
 
@@ -30,6 +47,28 @@ export class KeyOwners {
 	async take(sourceKey: string, account: string): Promise<void> {
 		const owner = await take(this.#bucket!, sourceKey, account);
 		this.#owners.set(sourceKey, owner);
+	}
+
+	/** The shards that may hold a source's events, if it has moved; else none. */
+	shardsOf(sourceKey: string): readonly number[] {
+		return this.#shards.get(sourceKey)?.shards ?? [];
+	}
+
+	/**
+	 * Adds to the shards that may hold a source's events. NATS refuses what was decided on an earlier set: it would take shards
+	 * away that were added since.
+	 */
+	async addShards(sourceKey: string, added: readonly number[]): Promise<void> {
+		const { shards: known = [], revision } = this.#shards.get(sourceKey) ?? {};
+		const shards = unitedShards(known, added);
+		if (shards.length === known.length) return;
+		const key = shardsKey(sourceKey);
+		const text = JSON.stringify({ version: 1, shards } satisfies SourceShards);
+		const written =
+			revision === undefined
+				? await this.#bucket!.create(key, text)
+				: await this.#bucket!.update(key, text, revision);
+		this.#shards.set(sourceKey, { shards, revision: written });
 	}
 
 	/** Nobody can take the key again. Returns false and does nothing if it belongs to another account. */
@@ -41,6 +80,12 @@ export class KeyOwners {
 		this.#owners.set(sourceKey, buried);
 		return true;
 	}
+}
+
+interface Entry {
+	key: string;
+	text: string;
+	revision: number;
 }
 
 /** Returns the account that owns the source key, which may be an earlier one. */
@@ -59,8 +104,8 @@ async function take(
 	}
 }
 
-async function readAll(bucket: KV): Promise<Map<string, string>> {
-	const entries = new Map<string, string>();
+async function readAll(bucket: KV): Promise<Map<string, Entry>> {
+	const entries = new Map<string, Entry>();
 	const history = await bucket.history();
 	// The iterator would wait for ever if the connection breaks.
 	const deadline = setTimeout(
@@ -69,7 +114,12 @@ async function readAll(bucket: KV): Promise<Map<string, string>> {
 	);
 	try {
 		for await (const entry of history)
-			if (entry.operation === "PUT") entries.set(entry.key, entry.string());
+			if (entry.operation === "PUT")
+				entries.set(entry.key, {
+					key: entry.key,
+					text: entry.string(),
+					revision: entry.revision,
+				});
 			else entries.delete(entry.key);
 	} finally {
 		clearTimeout(deadline);

@@ -3,6 +3,7 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../../contracts/nats.ts";
 import { type Route, routeKey, syncedKey } from "../../../contracts/route.ts";
+import { unitedShards } from "../../../contracts/shards/source-shards.ts";
 import { planKey, type RoutePlan } from "../../../contracts/tracking-plan.ts";
 import type { Logger } from "../../../service/log.ts";
 import { BucketWatch } from "../../../service/nats/bucket-watch.ts";
@@ -72,6 +73,11 @@ export class RouteTable {
 		return this.#owners.all.get(sourceKey);
 	}
 
+	/** The shards that may hold the source's events, if it has moved; else none. */
+	shardsOf(sourceKey: string): readonly number[] {
+		return this.#owners.shardsOf(sourceKey);
+	}
+
 	/** Why the last attempt to publish failed; undefined if it succeeded. */
 	get trouble(): string | undefined {
 		return this.#trouble;
@@ -98,15 +104,17 @@ export class RouteTable {
 	 * buckets again, since it is unknown what arrived.
 	 * @param desiredNow is asked when the buckets have been read. Oldest Source first: of two that want one source key, the
 	 * older one has it.
+	 * @param heldBy gives the shards that may hold the events of a route's Source, if the bucket has neither.
 	 * @param documentOf gives the document of a plan that a route names, by its key, unless the bucket has it.
 	 */
 	async publish(
 		desiredNow: () => Route[],
 		documentOf: (key: string) => string | undefined = () => undefined,
+		heldBy: (route: Route) => readonly number[] = () => [],
 	): Promise<void> {
 		try {
 			const changed = await this.#inTurn(() =>
-				this.#publish(desiredNow, documentOf),
+				this.#publish(desiredNow, documentOf, heldBy),
 			);
 			const news = this.#trouble === undefined ? changed : desiredNow();
 			this.#trouble = undefined;
@@ -148,10 +156,25 @@ export class RouteTable {
 		return result;
 	}
 
+	/** Adds a shard to those that may hold a Source's events. Only then its route may name the shard. Throws as {@link bury} does. */
+	async addShard(sourceKey: string, shard: number): Promise<void> {
+		try {
+			await this.#inTurn(async () => {
+				await this.#open();
+				const current = this.published(sourceKey)?.shard ?? shard;
+				await this.#owners.addShards(sourceKey, [current, shard]);
+			});
+		} catch (error) {
+			this.forget();
+			throw error;
+		}
+	}
+
 	/** Returns the routes that were put, taken or removed. */
 	async #publish(
 		desiredNow: () => Route[],
 		documentOf: (key: string) => string | undefined,
+		heldBy: (route: Route) => readonly number[],
 	): Promise<Set<Route>> {
 		const routes = await this.#open();
 		const desired = desiredNow();
@@ -163,6 +186,7 @@ export class RouteTable {
 			this.#owners.take(sourceKey, account),
 		);
 		const { put, remove } = plan();
+		await inBatches(put, (route) => this.#addShards(route, heldBy(route)));
 		await this.#putDocuments(routes, desired, documentOf);
 		await inBatches(put, (route) => this.#put(routes, route));
 		const removed = remove.flatMap((key) => this.#entries.get(key) ?? []);
@@ -171,6 +195,14 @@ export class RouteTable {
 		if (!this.#entries.isSynced)
 			await routes.put(syncedKey, new Date().toISOString());
 		return new Set([...free, ...put, ...removed]);
+	}
+
+	/** Before the route names another shard: whoever asks for the events has to know both by then. */
+	async #addShards(route: Route, heldBy: readonly number[]): Promise<void> {
+		const { sourceKey, shard } = route;
+		const former = this.published(sourceKey);
+		const shards = unitedShards(former ? [former.shard] : heldBy, [shard]);
+		if (shards.length > 1) await this.#owners.addShards(sourceKey, shards);
 	}
 
 	/** Before the routes that name them. One after the other, since each may be large. */

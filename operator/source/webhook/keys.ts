@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { unitedShards } from "../../../contracts/shards/source-shards.ts";
 import type { Source } from "../../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
 import type { Secret } from "../../../kube/kinds.ts";
@@ -9,20 +10,22 @@ export interface SourceKeys {
 	sourceKey: string;
 	/** 128 random bits in hex. Rotation replaces it. */
 	urlKey: string;
-	/** The stream that takes this Source's events ({@link file://../shards/placement.ts}). Never changes. */
+	/** The stream that takes this Source's new events ({@link file://../shards/placement.ts}). */
 	shard: number;
+	/** All that may hold its events ({@link file://../../../contracts/shards/source-shards.ts}). */
+	shards: number[];
 	/** The value of the Source's annotation rotate-url that the url key was made for. */
 	rotation?: string;
 }
 
 /** What identifies a Source's events. */
-export type StoredUnder = Pick<SourceKeys, "sourceKey" | "shard">;
+export type StoredUnder = Pick<SourceKeys, "sourceKey" | "shard" | "shards">;
 
 /** What the status says of the Source's events; undefined if it never had keys. */
 export function storedUnder({ status }: Source): StoredUnder | undefined {
-	const { sourceKey, shard } = status ?? {};
+	const { sourceKey, shard, shards = [] } = status ?? {};
 	return sourceKey !== undefined && shard !== undefined
-		? { sourceKey, shard }
+		? { sourceKey, shard, shards: unitedShards(shards, [shard]) }
 		: undefined;
 }
 
@@ -35,16 +38,33 @@ export function newKeys(
 	{
 		rotation,
 		sourceKey = newKey(),
+		shards = [shard],
 	}: {
 		rotation?: string | undefined;
 		sourceKey?: string | undefined;
+		shards?: number[] | undefined;
 	} = {},
 ): SourceKeys {
-	return { sourceKey, urlKey: newKey(), shard, ...(rotation && { rotation }) };
+	const rotated = rotation && { rotation };
+	return { sourceKey, urlKey: newKey(), shard, shards, ...rotated };
 }
 
 function newKey(): string {
 	return randomBytes(16).toString("hex");
+}
+
+/** A merge patch of the Secret that makes a shard the Source's, beside those that may hold its events. */
+export function movedTo(
+	shard: number,
+	keys: SourceKeys,
+	resourceVersion: string,
+) {
+	const shards = unitedShards(keys.shards, [shard]).join(",");
+	const base64 = (text: string) => Buffer.from(text).toString("base64");
+	return {
+		metadata: { resourceVersion },
+		data: { shard: base64(String(shard)), shards: base64(shards) },
+	};
 }
 
 /** A merge patch of the Secret with a new url key, for this value of the annotation. */
@@ -65,7 +85,7 @@ export function keysSecretName(source: string): string {
 /** The Secret with a Source's keys. It has no owner, so that it survives deletion and restore of the Source. */
 export function keysSecret(
 	source: { namespace: string; name: string },
-	keys: SourceKeys,
+	{ shards = [], ...keys }: Omit<SourceKeys, "shards"> & { shards?: number[] },
 ): Secret {
 	return {
 		apiVersion: "v1",
@@ -86,6 +106,7 @@ export function keysSecret(
 			sourceKey: keys.sourceKey,
 			urlKey: keys.urlKey,
 			shard: String(keys.shard),
+			...(shards.length > 1 && { shards: shards.join(",") }),
 		},
 	};
 }
@@ -110,12 +131,17 @@ export function readKeys(
 		Buffer.from(secret.data?.[key] ?? "", "base64").toString();
 	const [sourceKey, urlKey, shard] = ["sourceKey", "urlKey", "shard"].map(text);
 	if (!hexKey.test(sourceKey!) || !hexKey.test(urlKey!)) return undefined;
-	if (!/^\d{1,5}$/.test(shard!)) return undefined;
+	const shards = text("shards");
+	if (!/^\d{1,5}$/.test(shard!) || !/^(\d{1,5}(,|$))*$/.test(shards))
+		return undefined;
 	const rotation = annotations?.[annotation.rotateURL];
 	return {
 		sourceKey: sourceKey!,
 		urlKey: urlKey!,
 		shard: Number(shard),
+		shards: unitedShards(shards.split(",").filter(Boolean).map(Number), [
+			Number(shard),
+		]),
 		...(rotation && { rotation }),
 	};
 }

@@ -7,7 +7,7 @@ import { webhookOf } from "./settings.ts";
 /** What receivers need to serve a Source. */
 export function routeOf(
 	source: Source,
-	keys: SourceKeys,
+	keys: Omit<SourceKeys, "shards">,
 	authorization: Route["authorization"],
 	plan?: RoutePlan,
 ): Route {
