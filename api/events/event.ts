@@ -16,7 +16,7 @@ export const getSourceEvent: Handler = async (caller, { params, query }) => {
 	const place = placeOf(await requireSource(caller, name, body));
 	const found =
 		place &&
-		(await findEvent(caller, place.shard, {
+		(await findEvent(caller, place.shards, {
 			account: caller.account,
 			sourceKeys: [place.sourceKey],
 			id,
@@ -40,14 +40,22 @@ export interface Answered extends Extract<EventAnswer, { ok: true }> {
 	body?: Buffer;
 }
 
-/** Asks one shard's archive for one event. */
+/** Asks the shards' archives for one event, one after the other until it is found. */
 export async function findEvent(
 	{ askEvents }: Pick<Caller, "askEvents">,
-	shard: number,
+	shards: readonly number[],
 	question: EventsRequest & { id: string },
-): Promise<Answered> {
-	const { answer, body } = await askEvents(shard, question);
-	return { ...(answer as EventAnswer & { ok: true }), ...(body && { body }) };
+): Promise<Answered | undefined> {
+	let found: Answered | undefined;
+	for (const shard of shards) {
+		const { answer, body } = await askEvents(shard, question);
+		const said = answer as EventAnswer & { ok: true };
+		const isCut = found?.searched.isCut ?? said.searched.isCut;
+		const searched = { ...said.searched, ...(isCut && { isCut }) };
+		found = { ...said, searched, ...(body && { body }) };
+		if (found.event) break;
+	}
+	return found;
 }
 
 /** Throws a 400 for what is no event ID of Tidemill's. */

@@ -1,13 +1,10 @@
-import {
-	type EventState,
-	type EventsAnswer,
-	eventStates,
-} from "../../contracts/stored-event.ts";
+import { type EventState, eventStates } from "../../contracts/stored-event.ts";
 import { invalidParameter } from "../http/errors.ts";
 import { instantOf } from "../http/instant.ts";
 import type { Handler } from "../http/operation.ts";
 import { sizeOf } from "../lists/page.ts";
 import { eventView } from "./event-view.ts";
+import { listInShards } from "./shards-list.ts";
 import { placeOf, requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/events`: the newest first. */
@@ -23,15 +20,7 @@ export const listSourceEvents: Handler = async (caller, { params, query }) => {
 	};
 	const place = placeOf(await requireSource(caller, params.name!));
 	if (!place) return { items: [] };
-	const { shard, sourceKey } = place;
-	const { account } = caller;
-	const sourceKeys = [sourceKey];
-	const { answer } = await caller.askEvents(shard, {
-		account,
-		sourceKeys,
-		list,
-	});
-	const { events, cursor: next } = answer as EventsAnswer & { ok: true };
+	const { events, cursor: next } = await listInShards(caller, place, list);
 	return {
 		items: events.map(eventView),
 		...(next !== undefined && { cursor: next }),
@@ -54,7 +43,7 @@ function stateOf(state: string): EventState {
 }
 
 function cursorOf(cursor: string): string {
-	if (/^[\w-]{1,2000}$/.test(cursor)) return cursor;
+	if (/^[\w-]{1,8000}$/.test(cursor)) return cursor;
 	throw invalidParameter(
 		"cursor",
 		"must be the cursor of the previous page",

@@ -69,20 +69,20 @@ async function search(
 	id: string,
 ) {
 	const places = sources.flatMap(({ name, place }) =>
-		place ? [{ name, ...place }] : [],
+		(place?.shards ?? []).map((shard) => ({ name, ...place!, shard })),
 	);
 	let searched: Answered["searched"] | undefined;
 	for (const [shard, ofShard] of Map.groupBy(places, (place) => place.shard))
 		for (let at = 0; at < ofShard.length; at += maxSourcesAsked) {
 			const some = ofShard.slice(at, at + maxSourcesAsked);
-			const answer = await findEvent(caller, shard, {
+			const answer = await findEvent(caller, [shard], {
 				account: caller.account,
 				sourceKeys: some.map(({ sourceKey }) => sourceKey),
 				id,
 				keySeconds: Math.max(...some.map(({ keySeconds }) => keySeconds)),
 			});
-			searched = answer.searched;
-			const { event } = answer;
+			searched = answer?.searched;
+			const event = answer?.event;
 			const place =
 				event && some.find(({ sourceKey }) => sourceKey === event.sourceKey);
 			if (event && place)

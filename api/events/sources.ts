@@ -1,3 +1,4 @@
+import { unitedShards } from "../../contracts/shards/source-shards.ts";
 import type { Source } from "../../crds/generated/types.ts";
 import { requireRight } from "../caller/access.ts";
 import type { Caller } from "../http/operation.ts";
@@ -7,19 +8,20 @@ import { requireResource } from "../resources/resource-read.ts";
 /** Where a Source's events are. */
 export interface EventsPlace {
 	sourceKey: string;
-	shard: number;
+	/** All that may hold events; that of the new ones first. */
+	shards: number[];
 	/** How much later than its ID an event may be, because its sender's key was used before. */
 	keySeconds: number;
 }
 
 /** Undefined until the operator has given the Source a key: it has no events. */
 export function placeOf({ spec, status }: Source): EventsPlace | undefined {
-	const { sourceKey, shard } = status ?? {};
+	const { sourceKey, shard, shards = [] } = status ?? {};
 	if (sourceKey === undefined || shard === undefined) return undefined;
 	const { idempotency } = spec.webhook ?? {};
 	return {
 		sourceKey,
-		shard,
+		shards: unitedShards([shard], shards),
 		keySeconds: idempotency ? (idempotency.windowSeconds ?? 0) : 0,
 	};
 }

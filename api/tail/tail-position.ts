@@ -2,7 +2,7 @@ import type { TailPosition } from "../../contracts/live/event-tail.ts";
 import { streamName } from "../../contracts/nats.ts";
 import { invalidParameter } from "../http/errors.ts";
 
-/** The id of a server-sent event: `<epoch of the shard's stream>.<sequence>.<index>`. */
+/** The id of a server-sent event: `<epoch of the shard's stream>.<sequence>.<index>`. No two streams have one epoch. */
 export function idOf({
 	stream,
 	sequence,
@@ -11,7 +11,10 @@ export function idOf({
 	return `${stream.slice(stream.lastIndexOf("-") + 1)}.${sequence}.${index}`;
 }
 
-/** What a client sends back as `Last-Event-ID`. Throws a 400 for anything else. */
+/**
+ * What a client sends back as `Last-Event-ID`. Throws a 400 for anything else. A shard that the event isn't of has no stream of
+ * that epoch: archive says that events may be missing, and shows new ones.
+ */
 export function positionOf(id: string, shard: number): TailPosition {
 	const match = /^([0-9a-f]{16})\.(\d{1,15})\.(\d{1,9})$/.exec(id);
 	if (!match)

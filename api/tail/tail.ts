@@ -1,5 +1,5 @@
 import { finished } from "node:stream";
-import { placeOf, requireSource } from "../events/sources.ts";
+import { type EventsPlace, placeOf, requireSource } from "../events/sources.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { RequestError } from "../http/errors.ts";
 import type { Caller, Handler } from "../http/operation.ts";
@@ -31,29 +31,21 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 			"Conflict",
 			`The source "${name}" can't receive events yet. Its conditions say why.`,
 		);
-	const { sourceKey, shard } = place;
+	const { sourceKey, shards } = place;
 	const lastId = request.lastEventId;
-	const after = lastId === undefined ? undefined : positionOf(lastId, shard);
+	const afterIn = shards.map((shard) =>
+		lastId === undefined ? undefined : positionOf(lastId, shard),
+	);
 	// The place is taken for as long as the connection and what waits in it.
 	finished(reply.raw, tails.enter(caller.account));
 	const stream = new EventStream();
 	caller.signal.addEventListener("abort", () =>
 		stream.end("Stopping", "The API is stopping. Connect again."),
 	);
-	const question = {
-		account: caller.account,
-		sourceKey,
-		shard,
-		withBody,
-		after,
-	};
 	stream.retryAfter(retryMs);
 	const timers = [
 		setInterval(() => stream.heartbeat(), heartbeatMs),
-		setInterval(
-			reviewOf(caller, name, withBody, sourceKey, stream),
-			reviewEveryMs,
-		),
+		setInterval(reviewOf(caller, name, withBody, place, stream), reviewEveryMs),
 		...(withRefused
 			? [
 					setInterval(
@@ -63,8 +55,20 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 				]
 			: []),
 	];
-	void caller
-		.followArchive(question, listenerOf(stream), stream.signal)
+	const { account } = caller;
+	const listeners = listenersOf(stream, shards);
+	// A receiver that is late still writes to the shard that the Source moved from.
+	const followed = shards.map((shard, at) => {
+		const question = {
+			account,
+			sourceKey,
+			shard,
+			withBody,
+			after: afterIn[at],
+		};
+		return caller.followArchive(question, listeners[at]!, stream.signal);
+	});
+	void Promise.all(followed)
 		.catch((error) => {
 			caller.log.error({ err: error }, "a tail failed");
 			stream.end("Internal", "Internal error. Connect again.");
@@ -79,6 +83,24 @@ export const tailEvents: Handler = async (caller, request, reply) => {
 		.header("x-accel-buffering", "no");
 	return stream.body;
 };
+
+/** One for each shard. The tail shows events when the archives of all of them are there. */
+function listenersOf(
+	stream: EventStream,
+	shards: readonly number[],
+): TailListener[] {
+	const listener = listenerOf(stream);
+	const told = new Map<number, Parameters<TailListener["onArchive"]>>();
+	return shards.map((shard) => ({
+		...listener,
+		onArchive: (...now) => {
+			told.set(shard, now);
+			const away = [...told.values()].find(([isThere]) => !isThere);
+			if (away) listener.onArchive(...away);
+			else if (told.size === shards.length) listener.onArchive(true);
+		},
+	}));
+}
 
 function listenerOf(stream: EventStream): TailListener {
 	return {
@@ -116,16 +138,21 @@ function reviewOf(
 	caller: Caller,
 	name: string,
 	withBody: boolean,
-	sourceKey: string,
+	{ sourceKey, shards }: EventsPlace,
 	stream: EventStream,
 ): () => void {
 	let failures = 0;
 	return async () => {
 		try {
-			const { status } = await requireSource(caller, name, withBody);
+			const place = placeOf(await requireSource(caller, name, withBody));
 			failures = 0;
-			if (status?.sourceKey !== sourceKey)
+			if (place?.sourceKey !== sourceKey)
 				stream.end("NotFound", "The source was replaced by another one.");
+			else if (place.shards.length > shards.length)
+				stream.end(
+					"Moved",
+					"The source moved to another shard. Connect again; events since then may not be shown.",
+				);
 		} catch (error) {
 			const { code, status, message } = requestErrorOf(error);
 			if (status < 500 || ++failures >= maxFailedReviews)

@@ -21,7 +21,7 @@ test("a Source without keys gets new ones", () => {
 	]);
 });
 
-const stored = { sourceKey: keys.sourceKey, shard: 3 };
+const stored = { sourceKey: keys.sourceKey, shard: 3, shards: [3] };
 
 test("a Source that lost its keys gets a new url key, and keeps the source key that its events are stored under", () => {
 	const source = { ...sourceWith(), status: { ...stored, webhookURL: url } };
@@ -29,7 +29,7 @@ test("a Source that lost its keys gets a new url key, and keeps the source key t
 		{
 			type: "issueKeys",
 			rotation: undefined,
-			stored: { ...stored, shards: [3] },
+			stored,
 		},
 	]);
 	expect(newKeys(stored.shard, stored)).toEqual({

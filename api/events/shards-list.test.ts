@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import type {
+	EventsRequest,
+	StoredEvent,
+} from "../../contracts/stored-event.ts";
+import { listInShards } from "./shards-list.ts";
+
+const eventAt = (second: number): StoredEvent => ({
+	eventID: `event-${String(second).padStart(3, "0")}`,
+	time: new Date(second * 1_000).toISOString(),
+	kind: "json",
+	bytes: 2,
+	state: "accepted",
+});
+
+/** Shards with events of these seconds. A page that moves on ends early now and then, as archive's do. */
+function shardsWith(seconds: Record<number, number[]>, shortest = Infinity) {
+	const askEvents = async (shard: number, { list }: EventsRequest) => {
+		const all = [...seconds[shard]!].sort((a, b) => b - a).map(eventAt);
+		const { cursor = "0", limit } = list!;
+		const [from, most] = [Number(cursor), Math.min(limit, shortest)];
+		const events = all.slice(from, from + most);
+		const to = from + events.length;
+		return {
+			answer: {
+				ok: true as const,
+				events,
+				...(to < all.length && { cursor: String(to) }),
+			},
+		};
+	};
+	const shards = Object.keys(seconds).map(Number);
+	return {
+		list: (limit: number, cursor?: string) =>
+			listInShards(
+				{ askEvents, account: "shop" },
+				{ shards, sourceKey: "a" },
+				{ limit, ...(cursor !== undefined && { cursor }) },
+			),
+	};
+}
+
+test.each([
+	[{ 0: [1, 2, 3, 9, 10], 1: [4, 5, 6, 7, 8] }, 3, Infinity],
+	[{ 0: [1, 3, 5, 7], 1: [2, 4, 6], 2: [0, 8] }, 2, Infinity],
+	[{ 0: [1, 2, 3, 4, 5, 6, 7, 8, 9], 1: [] }, 4, Infinity],
+	[{ 0: [1, 3, 5, 7, 9], 1: [2, 4, 6, 8] }, 4, 1],
+	[{ 0: [1], 1: [2] }, 10, Infinity],
+])(
+	"the pages of %j have each event once, the newest first",
+	async (seconds: Record<number, number[]>, limit, shortest) => {
+		const { list } = shardsWith(seconds, shortest);
+		const found: string[] = [];
+		let cursor: string | undefined;
+		for (let pages = 0; pages < 30; pages++) {
+			const page = await list(limit, cursor);
+			expect(page.events.length).toBeLessThanOrEqual(limit);
+			found.push(...page.events.map(({ eventID }) => eventID));
+			cursor = page.cursor;
+			if (cursor === undefined) break;
+		}
+		const all = Object.values(seconds).flat();
+		expect(found).toEqual(
+			all.sort((a, b) => b - a).map((second) => eventAt(second).eventID),
+		);
+	},
+);
+
+test("a cursor of before a move has expired", async () => {
+	const { list } = shardsWith({ 0: [1, 2], 1: [3] });
+	await expect(list(1, "eyJzdHJlYW0iOiJ4In0")).rejects.toMatchObject({
+		code: "CursorExpired",
+	});
+});

@@ -1,0 +1,116 @@
+import type {
+	EventsAnswer,
+	EventsAsked,
+	StoredEvent,
+} from "../../contracts/stored-event.ts";
+import { RequestError } from "../http/errors.ts";
+import type { Caller } from "../http/operation.ts";
+import type { EventsPlace } from "./sources.ts";
+
+interface Page {
+	events: StoredEvent[];
+	/** Absent at the end. */
+	cursor?: string;
+}
+
+/** A shard whose list hasn't ended, and where it goes on; without a cursor at its beginning. */
+interface Part {
+	shard: number;
+	cursor?: string;
+}
+
+/**
+ * A page of the events of a Source: of all shards that may hold some, the newest first. A Source that has moved has a list in
+ * each shard, and a page's cursor is those of all. Throws a 410 for a cursor of before the Source moved.
+ */
+export async function listInShards(
+	{ askEvents, account }: Pick<Caller, "askEvents" | "account">,
+	{ shards, sourceKey }: Pick<EventsPlace, "shards" | "sourceKey">,
+	asked: EventsAsked,
+): Promise<Page> {
+	const ask = async ({ shard, cursor }: Part, limit: number): Promise<Page> => {
+		const { cursor: _, ...list } = asked;
+		const { answer } = await askEvents(shard, {
+			account,
+			sourceKeys: [sourceKey],
+			list: { ...list, limit, ...(cursor !== undefined && { cursor }) },
+		});
+		return answer as EventsAnswer & { ok: true };
+	};
+	const [only, ...others] = shards;
+	if (others.length === 0)
+		return ask(
+			{ shard: only!, ...(asked.cursor && { cursor: asked.cursor }) },
+			asked.limit,
+		);
+	const parts = asked.cursor
+		? readCursor(asked.cursor, shards)
+		: shards.map((shard) => ({ shard }));
+	const pages = await Promise.all(parts.map((part) => ask(part, asked.limit)));
+	const counts = countsOf(pages, asked.limit);
+	const events: StoredEvent[] = [];
+	const left: Part[] = [];
+	for (const [at, part] of parts.entries()) {
+		const [page, count] = [pages[at]!, counts[at]!];
+		const isWhole = count === page.events.length;
+		if (count === 0 && !isWhole) {
+			left.push(part);
+			continue;
+		}
+		// The cursor belongs where this page ends.
+		const shown = isWhole ? page : await ask(part, count);
+		events.push(...shown.events);
+		const { cursor } = shown;
+		if (cursor !== undefined) left.push({ shard: part.shard, cursor });
+	}
+	events.sort(newestFirst);
+	return { events, ...(left.length > 0 && { cursor: writeCursor(left) }) };
+}
+
+/** How many events of each page belong to the newest of all. What follows a page is not known, so nothing older than its last one does. */
+function countsOf(pages: readonly Page[], limit: number): number[] {
+	const until = pages
+		.filter(({ cursor }) => cursor !== undefined)
+		.map(({ events }) => events.at(-1)?.time ?? "~")
+		.sort()
+		.at(-1);
+	const newest = pages
+		.flatMap(({ events }, page) => events.map((event) => ({ event, page })))
+		.filter(({ event }) => until === undefined || event.time >= until)
+		.sort((a, b) => newestFirst(a.event, b.event))
+		.slice(0, limit);
+	return pages.map(
+		(_, page) => newest.filter((each) => each.page === page).length,
+	);
+}
+
+/** Times from Date.toISOString sort as strings. */
+function newestFirst(a: StoredEvent, b: StoredEvent): number {
+	const [one, other] = [a, b].map(({ time, eventID }) => `${time} ${eventID}`);
+	return one! < other! ? 1 : -1;
+}
+
+function writeCursor(parts: readonly Part[]): string {
+	return Buffer.from(JSON.stringify(parts)).toString("base64url");
+}
+
+/** Whoever writes a cursor chooses where pages begin, and nothing else: archive reads those inside. */
+function readCursor(text: string, shards: readonly number[]): Part[] {
+	try {
+		const parts = JSON.parse(Buffer.from(text, "base64url").toString());
+		const isRight = ({ shard, cursor }: Part) =>
+			shards.includes(shard) &&
+			(cursor === undefined || /^[\w-]{1,2000}$/.test(cursor));
+		if (Array.isArray(parts) && parts.length > 0 && parts.every(isRight))
+			return parts.map(({ shard, cursor }: Part) => ({
+				shard,
+				...(cursor !== undefined && { cursor }),
+			}));
+	} catch {
+		// As one of before the Source moved.
+	}
+	throw new RequestError(
+		"CursorExpired",
+		"The cursor is not of this list, or of before the source moved to another shard. List again from the first page.",
+	);
+}
