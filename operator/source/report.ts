@@ -151,7 +151,7 @@ export function kubeEventsOf(
 export function moveEventOf(
 	{ status: before }: Source,
 	{ sourceKey, shard }: SourceStatus,
-): SourceAction[] {
+): ReportAction<Source, KubeEventReason<"Source">>[] {
 	if (before?.shard === undefined || before.shard === shard) return [];
 	if (before.sourceKey !== sourceKey) return [];
 	return [
